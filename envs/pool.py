@@ -1,0 +1,170 @@
+"""The pool of live episodes: what the graph's state cannot hold.
+
+The state holds the actions of a trial; the pool is asked for the episode of a task in which exactly these
+actions were taken. It hands back the live one where its history is that list, and otherwise rebuilds it by
+replay, or from the snapshot of an environment that has one. Resuming after a crash, on another machine,
+forking and time travel are therefore all this one code path.
+"""
+
+import asyncio
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, NamedTuple, TypeVar
+
+from langgraph_reflexion.envs.base import Action, Environment, Episode, StepResult, Task
+from langgraph_reflexion.errors import EnvironmentFault, ReflexionError
+
+_T = TypeVar("_T")
+
+
+@dataclass(slots=True)
+class _Live:
+    task: Task
+    actions: list[Action]
+    episode: Episode
+
+
+class Stepped(NamedTuple):
+    """What `EpisodePool.step` returns."""
+
+    result: StepResult
+    snapshot: dict[str, Any] | None
+
+
+class EpisodePool:
+    """Live episodes of one environment, found by their history.
+
+    Args:
+        environment: Whose episodes they are.
+        size: How many live episodes are kept at most; the one unused for longest is closed first, and rebuilt
+            should it be asked for again.
+    """
+
+    def __init__(self, environment: Environment, size: int = 512) -> None:
+        self.environment = environment
+        self.size = size
+        self._live: list[_Live] = []
+
+    async def prepare(self, task: Task) -> dict[str, Any]:
+        """What the environment makes once per task."""
+        return await self._run(task, lambda: self.environment.prepare(task))
+
+    async def start(self, task: Task) -> tuple[str, dict[str, Any] | None]:
+        """Start a fresh episode.
+
+        Returns:
+            Its first observation, and its snapshot where it has one.
+        """
+
+        def begin() -> tuple[Episode, dict[str, Any] | None]:
+            episode = self.environment.start(task)
+            with _closed_on_error(episode):
+                return episode, episode.snapshot()
+
+        episode, snapshot = await self._run(task, begin, _close_first)
+        self._keep(_Live(task, [], episode))
+        return episode.observation, snapshot
+
+    async def step(
+        self, task: Task, actions: list[Action], action: Action, snapshot: dict[str, Any] | None = None
+    ) -> Stepped:
+        """Take an action in the episode of this task in which exactly `actions` were taken before.
+
+        Args:
+            task: The task.
+            actions: What was done before in this trial, in order.
+            action: What is done now.
+            snapshot: The episode's last snapshot, where its environment makes any.
+
+        Raises:
+            EnvironmentFault: the environment failed. The episode is dropped, and rebuilt the next time.
+        """
+        live = self._take(task, actions)
+
+        def advance() -> tuple[Episode, Stepped]:
+            episode = live.episode if live else self._rebuild(task, actions, snapshot)
+            with _closed_on_error(episode):
+                result = episode.step(action)
+                return episode, Stepped(result, episode.snapshot())
+
+        episode, stepped = await self._run(task, advance, _close_first)
+        self._keep(_Live(task, [*actions, action], episode))
+        return stepped
+
+    def release(self, task: Task, actions: list[Action]) -> None:
+        """Close the live episode with this history, if there is one: its trial is over."""
+        if live := self._take(task, actions):
+            live.episode.close()
+
+    def close(self) -> None:
+        """Close every live episode."""
+        while self._live:
+            self._live.pop().episode.close()
+
+    def _rebuild(self, task: Task, actions: list[Action], snapshot: dict[str, Any] | None) -> Episode:
+        if snapshot is not None:
+            return self.environment.restore(task, snapshot)
+        episode = self.environment.start(task)
+        with _closed_on_error(episode):
+            for action in actions:
+                episode.step(action)
+        return episode
+
+    def _take(self, task: Task, actions: list[Action]) -> _Live | None:
+        for index, live in enumerate(self._live):
+            if live.task["id"] == task["id"] and live.actions == actions:
+                return self._live.pop(index)
+        return None
+
+    def _keep(self, live: _Live) -> None:
+        self._live.append(live)
+        while len(self._live) > self.size:
+            self._live.pop(0).episode.close()
+
+    async def _run(self, task: Task, call: Callable[[], _T], undo: Callable[[_T], None] | None = None) -> _T:
+        try:
+            return await _in_thread(call, undo) if self.environment.blocks(task) else call()
+        except ReflexionError:
+            raise
+        except Exception as error:
+            detail = f"{type(error).__name__}: {error}"
+            raise EnvironmentFault(f"{self.environment.name} failed: {detail}") from error
+
+
+@contextmanager
+def _closed_on_error(episode: Episode) -> Iterator[None]:
+    try:
+        yield
+    except BaseException:
+        episode.close()
+        raise
+
+
+def _close_first(result: tuple[Episode, Any]) -> None:
+    result[0].close()
+
+
+async def _in_thread(call: Callable[[], _T], undo: Callable[[_T], None] | None) -> _T:
+    """Make the call in a thread; undo it once it is back should nobody wait for it any more."""
+    lock = threading.Lock()
+    done: list[_T] = []
+    abandoned = False
+
+    def work() -> _T:
+        result = call()
+        with lock:
+            done.append(result)
+            if abandoned and undo is not None:
+                undo(result)
+        return result
+
+    try:
+        return await asyncio.to_thread(work)
+    except asyncio.CancelledError:
+        with lock:
+            abandoned = True
+            if done and undo is not None:
+                undo(done[0])
+        raise
