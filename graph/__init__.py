@@ -1,0 +1,1 @@
+"""The graph: its state, its construction, routing, memory and profiles."""

@@ -1,0 +1,141 @@
+"""The Reflexion agent as a graph."""
+
+from collections.abc import Callable
+from typing import Any, get_args
+
+from langchain_core.language_models import BaseChatModel
+from langgraph.graph import END, START, StateGraph
+
+from langgraph_reflexion.envs.base import Environment
+from langgraph_reflexion.envs.pool import EpisodePool
+from langgraph_reflexion.errors import ConfigurationError
+from langgraph_reflexion.graph import routing
+from langgraph_reflexion.graph.memory import Feedback, Strategy
+from langgraph_reflexion.graph.profiles import Profile, load_profile
+from langgraph_reflexion.graph.state import ReflexionState
+from langgraph_reflexion.nodes.act import Act
+from langgraph_reflexion.nodes.actors import ACTORS
+from langgraph_reflexion.nodes.evaluate import Evaluate
+from langgraph_reflexion.nodes.evaluators import (
+    EnvironmentEvaluator,
+    Evaluator,
+    FunctionEvaluator,
+    LLMEvaluator,
+)
+from langgraph_reflexion.nodes.heuristic_check import HeuristicCheck, HeuristicFunction
+from langgraph_reflexion.nodes.node import Node, Router
+from langgraph_reflexion.nodes.observe import Observe
+from langgraph_reflexion.nodes.reflect import Reflect
+from langgraph_reflexion.nodes.reset import Reset
+from langgraph_reflexion.prompts import Prompts, load_prompts
+
+
+def create_reflexion(
+    model: BaseChatModel,
+    environment: Environment,
+    *,
+    actor: str = "react",
+    strategy: Strategy | str = Strategy.REFLEXION,
+    evaluator: Evaluator | str | Callable[..., Any] = "environment",
+    reflection_model: BaseChatModel | None = None,
+    heuristic: HeuristicFunction | None = None,
+    memory_size: int | None = None,
+    max_trials: int | None = None,
+    feedback: Feedback = "binary",
+    threshold: float = 1.0,
+    profile: Profile | str = "paper",
+    prompts: Prompts | None = None,
+    seed: int = 0,
+    state_schema: type[ReflexionState] = ReflexionState,
+) -> StateGraph[Any, None, Any, Any]:
+    """Build the Reflexion agent (Shinn et al. 2023, Algorithm 1) around a model and an environment.
+
+    Args:
+        model: The actor (M_a).
+        environment: Its tasks, and the actions that solve them.
+        actor: `react` (ReAct as text, for any chat model) or `tools` (native tool calls).
+        strategy: What a retry gets to see: `retry`, `last_attempt`, `reflexion` or `last_attempt_and_reflexion`.
+        evaluator: What passes the verdict (M_e): `environment` (its own signal: an oracle), `llm` (the reflection
+            model reads the trajectory), an `Evaluator`, or a function of `(instruction, trajectory)` that returns a
+            bool, a score or `(score, feedback)`.
+        reflection_model: Writes the reflections (M_sr) and judges; the actor's model unless given.
+        heuristic: When to stop a trial (h); the profile's unless given.
+        memory_size: How many reflections are kept (Ω); the profile's unless given.
+        max_trials: After how many trials a task has failed; the profile's unless given.
+        feedback: How much of a failed verdict is told: `binary`, `scalar` or `words`.
+        threshold: From which score on a trial is a success.
+        profile: `paper`, `preprint`, `upstream`, or one of your own.
+        prompts: The prompts; the environment's own unless given.
+        seed: Every model call gets a seed derived from this one, the task, the trial and the call.
+        state_schema: A subclass of `ReflexionState` that carries more fields through the run.
+
+    Returns:
+        The graph, not compiled, so that checkpointer, store and name are the caller's. Its input is
+        `{"task": task}`, its output the final state.
+
+    Raises:
+        ConfigurationError: a setting is wrong.
+
+    Example:
+        ```python
+        environment = load_environment("alfworld")
+        graph = create_reflexion(ChatOpenAI(model="gpt-4o-mini"), environment).compile()
+        final = graph.invoke({"task": environment.tasks()[0]})
+        print(final["status"], final["reflections"])
+        ```
+    """
+    settings = load_profile(profile)
+    memory_size = _at_least_one("memory_size", memory_size, settings.memory_size)
+    max_trials = _at_least_one("max_trials", max_trials, settings.max_trials)
+    chosen = Strategy(_one_of("strategy", strategy, list(Strategy)))
+    _one_of("feedback", feedback, get_args(Feedback))
+    prompts = prompts or load_prompts(environment.name)
+    reflection_model = reflection_model or model
+    pool = EpisodePool(environment)
+    judge = _evaluator(evaluator, reflection_model, prompts, seed)
+    acting = ACTORS[_one_of("actor", actor, list(ACTORS))](
+        model, environment, prompts, feedback=feedback, examples=settings.examples
+    )
+
+    graph = StateGraph(state_schema)
+    graph.add_node("reset", Node(Reset(pool, judge, chosen)))
+    graph.add_node("act", Node(Act(acting, seed)))
+    graph.add_node("observe", Node(Observe(pool)))
+    graph.add_node("heuristic_check", Node(HeuristicCheck(heuristic or settings.heuristic)))
+    graph.add_node("evaluate", Node(Evaluate(judge, pool, threshold=threshold, max_trials=max_trials)))
+    graph.add_node("reflect", Node(Reflect(reflection_model, prompts, feedback, memory_size, seed)))
+
+    graph.add_edge(START, "reset")
+    graph.add_conditional_edges("reset", Router(routing.after_reset), ["act", "evaluate"])
+    graph.add_conditional_edges("act", Router(routing.after_act), ["observe", "evaluate"])
+    graph.add_conditional_edges("observe", Router(routing.after_observe), ["heuristic_check", "evaluate"])
+    graph.add_conditional_edges("heuristic_check", Router(routing.after_heuristic_check), ["act", "evaluate"])
+    graph.add_conditional_edges("evaluate", Router(routing.after_evaluate(chosen)), ["reflect", "reset", END])
+    graph.add_conditional_edges("reflect", Router(routing.after_reflect), ["reset", END])
+    return graph
+
+
+def _evaluator(
+    evaluator: Evaluator | str | Callable[..., Any], model: BaseChatModel, prompts: Prompts, seed: int
+) -> Evaluator:
+    if isinstance(evaluator, Evaluator):
+        return evaluator
+    if callable(evaluator):
+        return FunctionEvaluator(evaluator)
+    if _one_of("evaluator", evaluator, ["environment", "llm"]) == "llm":
+        return LLMEvaluator(model, prompts, seed)
+    return EnvironmentEvaluator()
+
+
+def _one_of(option: str, value: Any, allowed: Any) -> Any:
+    if value not in [str(each) for each in allowed]:
+        raise ConfigurationError(f"{option}={value!r}: choose one of {', '.join(map(str, allowed))}")
+    return value
+
+
+def _at_least_one(option: str, value: int | None, default: int) -> int:
+    if value is None:
+        return default
+    if value < 1:
+        raise ConfigurationError(f"{option}={value}: at least 1 is needed")
+    return value

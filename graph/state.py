@@ -1,0 +1,134 @@
+"""The state of the graph: what a checkpoint holds.
+
+Plain JSON types and nothing else, so that it survives every checkpointer, strict msgpack, the server, and the next
+version. What does not change during a run (models, prompts, the environment) is not state, and neither is anything
+live: episodes are found again by their history (`envs.pool`).
+"""
+
+import operator
+from typing import Annotated, Any, Literal, NotRequired, TypedDict
+
+from langgraph_reflexion.envs.base import Action, Task
+
+Status = Literal["running", "solved", "failed", "budget", "fault"]
+"""How a task stands. It is finished when, and only when, this is not `running`."""
+
+StopReason = str
+"""Why a trial ended: `terminated` by the environment, `truncated` by a limit of the environment, stopped by the
+heuristic h as `hallucination` or `inefficient planning` (or for a reason of your own heuristic), or a `fault`."""
+
+
+class Step(TypedDict):
+    """One step of a trajectory."""
+
+    thought: str
+    """What the actor thought before acting; may be empty."""
+    action: Action | None
+    """What it did. None for a thought alone, which is no action and breaks no cycle."""
+    observation: str
+    """What the environment answered."""
+
+
+class Decision(TypedDict):
+    """A step that was chosen and not yet taken."""
+
+    thought: str
+    action: Action | None
+
+
+class Evaluation(TypedDict):
+    """The evaluator's verdict on a finished trial."""
+
+    success: bool
+    """Whether the score reaches the threshold. The loop acts on this, and on nothing else."""
+    score: float
+    """How good the trial was, 1.0 being solved."""
+    feedback: str
+    """Why, in words; may be empty."""
+
+
+class Reflection(TypedDict):
+    """A lesson from a failed trial."""
+
+    trial: int
+    """The trial that it is about, counted from 1."""
+    text: str
+    """The lesson."""
+
+
+class Usage(TypedDict):
+    """What the current trial has cost so far, its evaluation and reflection included."""
+
+    llm_calls: int
+    input_tokens: int
+    output_tokens: int
+
+
+class TrialRecord(TypedDict):
+    """What is kept of a finished trial: under 1 KB, its trajectory excluded."""
+
+    trial: int
+    """Counted from 1."""
+    success: bool | None
+    """The truth, as the environment has it; None where it is not known (yet). Recorded, never acted on."""
+    verdict: bool | None
+    """What the evaluator said; None for a fault."""
+    score: float | None
+    """The evaluator's score."""
+    stop_reason: StopReason
+    """Why the trial ended."""
+    actions: int
+    """How many actions were taken; thoughts alone do not count."""
+    usage: Usage
+    """Model calls and tokens up to the verdict."""
+    fault: str
+    """What went wrong outside the agent; empty unless `stop_reason` is "fault"."""
+
+
+class EpisodeState(TypedDict):
+    """What is known of the current trial's episode besides its trajectory."""
+
+    observation: str
+    """What the actor saw first."""
+    reward: float | None
+    """The environment's own signal after the last action."""
+    terminated: bool
+    """The environment ended the task."""
+    truncated: bool
+    """A limit of the environment ended the episode."""
+    snapshot: dict[str, Any] | None
+    """The episode as JSON, for environments that cannot replay their actions."""
+
+
+class ReflexionState(TypedDict, total=False):
+    """The state of one task on its way through the trials.
+
+    To begin, give `{"task": task}`. A thread that was used before begins anew with the new task.
+    """
+
+    task: Task
+    """What is to be solved."""
+    status: Status
+    """How the task stands."""
+    trial: int
+    """The current trial, counted from 1."""
+    episode: EpisodeState
+    """The current trial's episode."""
+    decision: Decision
+    """What the actor chose, about to be done."""
+    trajectory: Annotated[list[Step], operator.add]
+    """The current trial's steps; after the end, the last trial's."""
+    stop_reason: StopReason | None
+    """Why the current trial was stopped; None while it goes on."""
+    usage: Usage
+    """What the current trial has cost so far."""
+    evaluation: Evaluation | None
+    """The verdict on the last finished trial."""
+    reflections: list[Reflection]
+    """Episodic memory: the last few lessons, oldest first (section 3 of the paper, Ω of them)."""
+    last_attempt: NotRequired[list[Step]]
+    """The previous trial's steps, kept only by the strategies that show them to the actor."""
+    trials: Annotated[list[TrialRecord], operator.add]
+    """The finished trials."""
+    fault: str
+    """What went wrong outside the agent; empty when nothing did."""

@@ -1,0 +1,182 @@
+"""Actors: how the state becomes a prompt, and a reply becomes the next step."""
+
+import json
+from abc import ABC, abstractmethod
+from functools import lru_cache
+from typing import Any
+
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
+
+from langgraph_reflexion.envs.base import Action, Environment
+from langgraph_reflexion.errors import ConfigurationError
+from langgraph_reflexion.graph.memory import Feedback, status_line
+from langgraph_reflexion.graph.state import Decision, Reflection, ReflexionState, Step
+from langgraph_reflexion.nodes.model import ChatModel
+from langgraph_reflexion.nodes.react import call_text, read_reply
+from langgraph_reflexion.prompts import Example, Prompts
+
+
+class Actor(ABC):
+    """ReAct (Yao et al. 2023) with the memory of earlier trials: one model call per step.
+
+    Inside a trial the prompt only grows at its end: instruction, examples, memory, task, then the trajectory. Each
+    call's messages begin with the previous call's, so that a provider's prefix cache hits.
+
+    Args:
+        model: Chooses.
+        environment: What can be done.
+        prompts: The domain's templates and examples.
+        feedback: How much of the last attempt's verdict is told, where the strategy shows that attempt.
+        examples: How many few-shot trajectories are shown.
+    """
+
+    in_text = True
+    """Whether actions are written as text; otherwise they are tool calls."""
+
+    def __init__(
+        self,
+        model: ChatModel,
+        environment: Environment,
+        prompts: Prompts,
+        *,
+        feedback: Feedback,
+        examples: int,
+    ) -> None:
+        self.model = model
+        self.environment = environment
+        self.prompts = prompts
+        self.feedback = feedback
+        self.examples = examples
+        # A prompt is built anew for every step, and most of it has been built before.
+        self._instruction = lru_cache(256)(self._render_instruction)
+        self._opening = lru_cache(256)(self._render_opening)
+
+    def messages(self, state: ReflexionState) -> list[BaseMessage]:
+        """The prompt for the next step."""
+        task = state["task"]
+        last_attempt = state.get("last_attempt")
+        messages: list[BaseMessage] = [
+            self._instruction(task.get("kind"), tuple(self.environment.forms(task))),
+            self._opening(
+                state["episode"]["observation"],
+                tuple((reflection["trial"], reflection["text"]) for reflection in state["reflections"]),
+                json.dumps(last_attempt) if last_attempt else "[]",
+                status_line(state["evaluation"], self.feedback),
+            ),
+        ]
+        for index, step in enumerate(state["trajectory"]):
+            messages += self._step(index, step)
+        return messages
+
+    def _render_instruction(self, kind: str | None, forms: tuple[str, ...]) -> SystemMessage:
+        examples = [self._shown(example) for example in self.prompts.examples(kind, self.examples)]
+        return SystemMessage(self.prompts.render("act", in_text=self.in_text, forms=forms, examples=examples))
+
+    def _render_opening(
+        self, observation: str, reflections: tuple[tuple[int, str], ...], last_attempt: str, status: str
+    ) -> HumanMessage:
+        return HumanMessage(
+            self.prompts.render(
+                "task",
+                observation=observation,
+                reflections=[Reflection(trial=trial, text=text) for trial, text in reflections],
+                last_attempt=json.loads(last_attempt),
+                status=status,
+            )
+        )
+
+    @abstractmethod
+    def decide(self, reply: AIMessage) -> Decision:
+        """Read the model's reply. What cannot be read is an action without a name."""
+
+    @abstractmethod
+    def _step(self, index: int, step: Step) -> tuple[BaseMessage, ...]:
+        """How a step that was taken is told to the model."""
+
+    def _shown(self, example: Example) -> Example:
+        return example
+
+
+class TextActor(Actor):
+    """Actions as text, for any chat model."""
+
+    def decide(self, reply: AIMessage) -> Decision:
+        """Read thought and action from the text."""
+        return read_reply(reply.text, self.environment.parse)
+
+    def _step(self, index: int, step: Step) -> tuple[BaseMessage, ...]:
+        action = step["action"]
+        return _text_step(step["thought"], action["text"] if action else None, step["observation"])
+
+
+class ToolActor(Actor):
+    """Actions as native tool calls, for models that have them. Only the first call of a reply is done."""
+
+    in_text = False
+
+    def __init__(
+        self, model: BaseChatModel, environment: Environment, prompts: Prompts, **settings: Any
+    ) -> None:
+        try:
+            bound = model.bind_tools(environment.tools)
+        except NotImplementedError as error:
+            raise ConfigurationError(
+                f"{type(model).__name__} has no tool calls: use actor='react', which needs none"
+            ) from error
+        super().__init__(bound, environment, prompts, **settings)
+
+    def decide(self, reply: AIMessage) -> Decision:
+        """Read the first tool call; text without one is read as text."""
+        if reply.tool_calls:
+            call = reply.tool_calls[0]
+            text = self._text(call["name"], call["args"])
+            return Decision(
+                thought=reply.text.strip(), action=Action(name=call["name"], args=call["args"], text=text)
+            )
+        if reply.invalid_tool_calls:
+            broken = reply.invalid_tool_calls[0]
+            text = f"{broken['name']}({broken['args']})"
+            return Decision(thought=reply.text.strip(), action=Action(name="", args={}, text=text))
+        return read_reply(reply.text, self.environment.parse)
+
+    def _step(self, index: int, step: Step) -> tuple[BaseMessage, ...]:
+        action = step["action"]
+        if action is None or not action["name"]:
+            said = "\n".join(part for part in (step["thought"], action["text"] if action else "") if part)
+            return AIMessage(said or "..."), HumanMessage(step["observation"])
+        call_id = f"call_{index}"
+        call = {"name": action["name"], "args": action["args"], "id": call_id, "type": "tool_call"}
+        return (
+            AIMessage(step["thought"], tool_calls=[call]),
+            ToolMessage(step["observation"], tool_call_id=call_id),
+        )
+
+    def _text(self, name: str, args: dict[str, Any]) -> str:
+        spec = self.environment.episode.actions().get(name)
+        return (
+            spec.render(args)
+            if spec and set(args) >= set(spec.schema.model_fields)
+            else call_text(name, args)
+        )
+
+    def _shown(self, example: Example) -> Example:
+        steps = []
+        for step in example.steps:
+            action = self.environment.parse(step.action)
+            steps.append(
+                step.with_action(call_text(action["name"], action["args"]) if action else step.action)
+            )
+        return Example(example.kind, example.observation, tuple(steps))
+
+
+@lru_cache(8192)
+def _text_step(thought: str, action: str | None, observation: str) -> tuple[BaseMessage, ...]:
+    lines = [f"Thought: {thought}"] if thought or action is None else []
+    if action is not None:
+        lines.append(f"Action: {action}")
+    return AIMessage("\n".join(lines)), HumanMessage(f"Observation: {observation}")
+
+
+ACTORS: dict[str, type[Actor]] = {"react": TextActor, "tools": ToolActor}
+"""The actors by the name that `create_reflexion(actor=...)` and `--agent` know them by."""

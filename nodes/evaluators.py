@@ -1,0 +1,145 @@
+"""Evaluators: what gives a finished trial its score."""
+
+import asyncio
+import inspect
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import Any, ClassVar, NamedTuple
+
+from langchain_core.messages import HumanMessage, SystemMessage
+from langchain_core.runnables import RunnableConfig
+
+from langgraph_reflexion.envs.base import Task
+from langgraph_reflexion.errors import ConfigurationError
+from langgraph_reflexion.graph.state import ReflexionState, Step, Usage
+from langgraph_reflexion.nodes.model import NO_USAGE, ChatModel, ask, derive_seed
+from langgraph_reflexion.prompts import Prompts
+
+
+class Scored(NamedTuple):
+    """What an evaluator says of a trial."""
+
+    score: float
+    """1.0 is solved."""
+    feedback: str = ""
+    """Why, in words."""
+    usage: Usage = NO_USAGE
+    """What the judgement cost."""
+
+
+class Evaluator(ABC):
+    """Gives a finished trial its score (M_e); the graph makes a verdict of it by the threshold.
+
+    Attributes:
+        oracle: Whether the score is the environment's truth, as in the papers' ALFWorld and HotPotQA.
+    """
+
+    oracle: ClassVar[bool] = False
+
+    async def prepare(self, task: Task) -> dict[str, Any]:
+        """Make what is made once per task, as JSON; it is kept in the state as `task["prepared"]`."""
+        return {}
+
+    @abstractmethod
+    async def evaluate(self, state: ReflexionState, config: RunnableConfig) -> Scored:
+        """Score the trial that has just ended.
+
+        Raises:
+            Fault: no verdict can be had. The trial is recorded as a fault.
+        """
+
+
+class EnvironmentEvaluator(Evaluator):
+    """The environment's own signal."""
+
+    oracle = True
+
+    async def evaluate(self, state: ReflexionState, config: RunnableConfig) -> Scored:
+        """The reward after the last action; 0 where there was none."""
+        reward = state["episode"]["reward"] or 0.0
+        return Scored(reward, STOPPED.get(state["stop_reason"] or "", ""))
+
+
+STOPPED = {
+    "terminated": "The trial came to its end without success.",
+    "truncated": "The trial was ended by a limit of the environment.",
+    "hallucination": "The trial was stopped because the same actions met the same observations again and again.",
+    "inefficient planning": "The trial was stopped because it took too many actions.",
+}
+"""How a trial's end is put in words."""
+
+
+class LLMEvaluator(Evaluator):
+    """A model reads the trajectory and says whether the task was solved, without the truth (the paper's GPT variant).
+
+    Args:
+        model: The judge.
+        prompts: The domain's templates.
+        seed: The run's seed.
+    """
+
+    def __init__(self, model: ChatModel, prompts: Prompts, seed: int) -> None:
+        self.model = model
+        self.prompts = prompts
+        self.seed = seed
+
+    async def evaluate(self, state: ReflexionState, config: RunnableConfig) -> Scored:
+        """Ask the judge; anything but a clear yes is a no."""
+        messages = [
+            SystemMessage(self.prompts.render("judge")),
+            HumanMessage(
+                self.prompts.render(
+                    "trial", observation=state["episode"]["observation"], steps=state["trajectory"]
+                )
+            ),
+        ]
+        seed = derive_seed(self.seed, state["task"]["id"], state["trial"], "evaluate")
+        reply, usage = await ask(self.model, messages, config, seed=seed)
+        text = reply.text.strip()
+        said = re.findall(r"^\W*verdict\W+(yes|no)\b", text, re.IGNORECASE | re.MULTILINE)
+        solved = bool(said) and said[-1].lower() == "yes"
+        return Scored(float(solved), text, usage)
+
+
+class FunctionEvaluator(Evaluator):
+    """A function of the task's text and the trial's steps.
+
+    Args:
+        function: Takes `(instruction, trajectory)`; returns a bool, a score, or `(score, feedback)`, plain or
+            as an awaitable. A plain function runs in a thread.
+    """
+
+    def __init__(self, function: Callable[[str, list[Step]], Any]) -> None:
+        self.function = function
+
+    async def evaluate(self, state: ReflexionState, config: RunnableConfig) -> Scored:
+        """Call the function, and make a score of what it returns."""
+        args = (state["task"]["instruction"], state["trajectory"])
+        if inspect.iscoroutinefunction(self.function):
+            result = await self.function(*args)
+        else:
+            result = await asyncio.to_thread(self.function, *args)
+            if inspect.isawaitable(result):
+                result = await result
+        return scored(result)
+
+
+def scored(result: object) -> Scored:
+    """A score from what a function returned.
+
+    Raises:
+        ConfigurationError: it is neither a bool, nor a number, nor a pair of a number and words.
+    """
+    match result:
+        case Scored():
+            return result
+        case bool() | int() | float():
+            return Scored(float(result))
+        case (bool() | int() | float() as score, str() as feedback):
+            return Scored(float(score), feedback)
+        case {"score": bool() | int() | float() as score, **rest}:
+            return Scored(float(score), str(rest.get("feedback", "")))
+    raise ConfigurationError(
+        f"an evaluator returns a bool, a number, (number, words) or an Evaluation; got {type(result).__name__}"
+    )

@@ -1,0 +1,81 @@
+"""Reading a ReAct reply: thought and action out of whatever text a chat model wrote."""
+
+import json
+import re
+from collections.abc import Callable
+from typing import Any
+
+from langgraph_reflexion.envs.base import Action
+from langgraph_reflexion.graph.state import Decision
+
+_OBSERVATION = re.compile(r"^[\s>*_#`-]*observation\b[\s\d*_`]*:", re.IGNORECASE | re.MULTILINE)
+_ACTION = re.compile(r"^[\s>*_#`-]*action\b[\s\d*_`]*:[ \t*_]*(?P<text>.*)$", re.IGNORECASE | re.MULTILINE)
+_THOUGHT = re.compile(r"^[\s>*_#`-]*(?:thought|think)\b[\s\d*_`]*:[ \t*_]*", re.IGNORECASE)
+_THINK = re.compile(r"^think\s*(?::\s*(?P<said>.*)|\[(?P<quoted>.*)\])$", re.IGNORECASE | re.DOTALL)
+
+
+def read_reply(reply: str, parse: Callable[[str], Action | None]) -> Decision:
+    """Read thought and action from a reply.
+
+    The reply is cut where it runs on into an observation of its own. The action is what follows the first
+    `Action:`, whatever prose stands around it; without that mark, the first line that is an action as it stands.
+    A reply that is marked as a thought and holds no action is a thought alone.
+
+    Args:
+        reply: What the model wrote.
+        parse: Reads one action, or says None where it is not an allowed one.
+
+    Returns:
+        The decision. Where no allowed action was found its action has no name, and its text is what stood there.
+    """
+    if cut := _OBSERVATION.search(reply):
+        reply = reply[: cut.start()]
+    if marked := _ACTION.search(reply):
+        thought = _plain(reply[: marked.start()])
+        written = marked["text"].strip() or _first_line(reply[marked.end() :])
+        if thinking := _THINK.match(_bare(written)):
+            said = thinking["said"] or thinking["quoted"] or ""
+            return Decision(thought=_joined(thought, said), action=None)
+        return Decision(thought=thought, action=_action(written, parse))
+    before: list[str] = []
+    for line in reply.splitlines():
+        if not _THOUGHT.match(line) and (action := _allowed(line, parse)):
+            return Decision(thought=_plain("\n".join(before)), action=action)
+        before.append(line)
+    if _THOUGHT.match(reply.lstrip()) or _THINK.match(_bare(reply)):
+        return Decision(thought=_plain(reply), action=None)
+    return Decision(thought="", action=Action(name="", args={}, text=_first_line(reply)))
+
+
+def call_text(name: str, args: dict[str, Any]) -> str:
+    """A tool call as text, for environments and arguments that have no text form of their own."""
+    return f"{name}({', '.join(f'{key}={json.dumps(value)}' for key, value in args.items())})"
+
+
+def _action(written: str, parse: Callable[[str], Action | None]) -> Action:
+    return _allowed(written, parse) or Action(name="", args={}, text=written[:500])
+
+
+def _allowed(written: str, parse: Callable[[str], Action | None]) -> Action | None:
+    for candidate in (written.strip(), _bare(written)):
+        if candidate and (action := parse(candidate)):
+            return action
+    return None
+
+
+def _bare(text: str) -> str:
+    """The text without the marks that chat models put around an action."""
+    return text.strip().removeprefix(">").strip(" \t\n`*_\"'")
+
+
+def _plain(text: str) -> str:
+    return " ".join(_THOUGHT.sub("", text.strip()).split())
+
+
+def _joined(*parts: str) -> str:
+    return " ".join(part.strip() for part in parts if part.strip())
+
+
+def _first_line(text: str) -> str:
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    return lines[0][:500] if lines else ""

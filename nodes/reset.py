@@ -1,0 +1,73 @@
+"""reset: begin a trial in a fresh episode, and before the first one, prepare the task."""
+
+from langchain_core.runnables import RunnableConfig
+from langgraph.types import Overwrite
+
+from langgraph_reflexion.envs.base import Task
+from langgraph_reflexion.envs.pool import EpisodePool
+from langgraph_reflexion.errors import ConfigurationError, Fault
+from langgraph_reflexion.graph.memory import Strategy
+from langgraph_reflexion.graph.state import EpisodeState, ReflexionState
+from langgraph_reflexion.nodes.evaluators import Evaluator
+from langgraph_reflexion.nodes.model import NO_USAGE
+from langgraph_reflexion.nodes.node import Update
+
+NO_EPISODE = EpisodeState(observation="", reward=None, terminated=False, truncated=False, snapshot=None)
+
+
+class Reset:
+    """Begin a trial (Algorithm 1 of the paper): a reset environment, an empty trajectory.
+
+    Args:
+        pool: Where episodes live.
+        evaluator: Asked once per task to prepare, like the environment.
+        strategy: Whether the previous trajectory is kept for the actor.
+    """
+
+    def __init__(self, pool: EpisodePool, evaluator: Evaluator, strategy: Strategy) -> None:
+        self.pool = pool
+        self.evaluator = evaluator
+        self.strategy = strategy
+
+    async def __call__(self, state: ReflexionState, config: RunnableConfig) -> Update:
+        """Write the new trial's opening state; where a task begins, the whole state."""
+        task = checked(state.get("task"))
+        # An input is not prepared, and every task that has begun is: so a new input on a used thread is told
+        # from the next trial of the task that was under way.
+        begins = "prepared" not in task or state.get("status") != "running"
+        update: Update = {"stop_reason": None, "usage": NO_USAGE, "fault": "", "trajectory": Overwrite([])}
+        update["last_attempt"] = []
+        if begins:
+            update |= {"status": "running", "trial": 1, "evaluation": None}
+            update |= {"reflections": [], "trials": Overwrite([])}
+        else:
+            update["trial"] = state["trial"] + 1
+            if self.strategy.shows_last_attempt:
+                update["last_attempt"] = state["trajectory"]
+        try:
+            if begins:
+                prepared = {**await self.pool.prepare(task), **await self.evaluator.prepare(task)}
+                update["task"] = task = Task(**{**task, "prepared": prepared})
+            observation, snapshot = await self.pool.start(task)
+        except Fault as fault:
+            return update | {"episode": NO_EPISODE, "stop_reason": "fault", "fault": str(fault)}
+        return update | {
+            "episode": EpisodeState(**{**NO_EPISODE, "observation": observation, "snapshot": snapshot})
+        }
+
+
+def checked(task: Task | None) -> Task:
+    """The task of the input.
+
+    Raises:
+        ConfigurationError: there is none, or it is not a task.
+    """
+    if (
+        isinstance(task, dict)
+        and isinstance(task.get("id"), str)
+        and isinstance(task.get("instruction"), str)
+    ):
+        return task
+    raise ConfigurationError(
+        f"the graph's input is {{'task': task}}, with a task such as environment.tasks()[0]; got {task!r}"
+    )

@@ -1,0 +1,97 @@
+"""The Reflexion agent (Shinn et al. 2023) as a LangGraph state machine.
+
+```python
+from langgraph_reflexion import create_reflexion, load_environment
+
+environment = load_environment("alfworld")
+graph = create_reflexion(model, environment).compile()
+final = graph.invoke({"task": environment.tasks()[0]})
+```
+
+The names below are loaded when they are first used, so that importing the package costs nothing.
+"""
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from langgraph_reflexion.envs import load_environment
+    from langgraph_reflexion.envs.base import Action, Environment, Episode, StepResult, Task, action
+    from langgraph_reflexion.errors import (
+        ConfigurationError,
+        EnvironmentFault,
+        EnvironmentUnavailable,
+        Fault,
+        ModelFault,
+        ReflexionError,
+    )
+    from langgraph_reflexion.graph.memory import Strategy
+    from langgraph_reflexion.graph.profiles import PROFILES, Profile
+    from langgraph_reflexion.graph.reflexion import create_reflexion
+    from langgraph_reflexion.graph.state import Evaluation, Reflection, ReflexionState, Step
+    from langgraph_reflexion.nodes.evaluators import Evaluator, Scored
+    from langgraph_reflexion.nodes.heuristic_check import Heuristic
+    from langgraph_reflexion.prompts import Prompts, load_prompts
+
+__version__ = "0.1.0"
+
+_HOME = {
+    "envs": ["load_environment"],
+    "envs.base": ["Action", "Environment", "Episode", "StepResult", "Task", "action"],
+    "errors": [
+        "ConfigurationError",
+        "EnvironmentFault",
+        "EnvironmentUnavailable",
+        "Fault",
+        "ModelFault",
+        "ReflexionError",
+    ],
+    "graph.memory": ["Strategy"],
+    "graph.profiles": ["PROFILES", "Profile"],
+    "graph.reflexion": ["create_reflexion"],
+    "graph.state": ["Evaluation", "Reflection", "ReflexionState", "Step"],
+    "nodes.evaluators": ["Evaluator", "Scored"],
+    "nodes.heuristic_check": ["Heuristic"],
+    "prompts": ["Prompts", "load_prompts"],
+}
+_MODULE_OF = {name: f"langgraph_reflexion.{module}" for module, names in _HOME.items() for name in names}
+
+__all__ = [
+    "PROFILES",
+    "Action",
+    "ConfigurationError",
+    "Environment",
+    "EnvironmentFault",
+    "EnvironmentUnavailable",
+    "Episode",
+    "Evaluation",
+    "Evaluator",
+    "Fault",
+    "Heuristic",
+    "ModelFault",
+    "Profile",
+    "Prompts",
+    "Reflection",
+    "ReflexionError",
+    "ReflexionState",
+    "Scored",
+    "Step",
+    "StepResult",
+    "Strategy",
+    "Task",
+    "action",
+    "create_reflexion",
+    "load_environment",
+    "load_prompts",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _MODULE_OF:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = globals()[name] = getattr(importlib.import_module(_MODULE_OF[name]), name)
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted([*__all__, "__version__"])
