@@ -1,0 +1,174 @@
+"""ALFWorld: household tasks in words (Shridhar et al. 2021), on either of two engines."""
+
+import os
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from langgraph_reflexion.envs.alfworld.engine import Engine, Game
+from langgraph_reflexion.envs.alfworld.episode import PUT_FORMS, ALFWorldEpisode, game_forms, plain_name, tidy
+from langgraph_reflexion.envs.alfworld.games import OFFICIAL_SPLITS, games_in, official_games
+from langgraph_reflexion.envs.alfworld.generate import SPLITS, generated_games
+from langgraph_reflexion.envs.alfworld.native import NativeEngine, World
+from langgraph_reflexion.envs.alfworld.textworld import TextWorldEngine, Workers, unavailable
+from langgraph_reflexion.envs.base import Action, Environment, Task, choose_split
+from langgraph_reflexion.errors import ConfigurationError, EnvironmentUnavailable
+
+ENGINES = ("native", "textworld")
+"""The engines, the default one first."""
+
+
+class ALFWorld(Environment):
+    """Household tasks: find things, clean, heat or cool them, and put them where they belong.
+
+    Args:
+        engine: `native`, or `textworld` for the original (extra `alfworld`). They agree to the character; a
+            game file with rules or wording that the native engine does not know is played by the original.
+        seed: Which games are generated, for the splits whose names say so.
+        path: A folder of games, which then is the split `path`, and the default one.
+        max_steps: After how many commands an episode is truncated.
+
+    Raises:
+        ConfigurationError: no such engine, or no step allowed.
+        EnvironmentUnavailable: the engine is not installed.
+    """
+
+    name = "alfworld"
+    splits = (*SPLITS, *OFFICIAL_SPLITS)
+    episode = ALFWorldEpisode
+
+    def __init__(
+        self,
+        engine: str = ENGINES[0],
+        seed: int = 0,
+        path: str | os.PathLike[str] | None = None,
+        max_steps: int = 50,
+    ) -> None:
+        if engine not in ENGINES:
+            raise ConfigurationError(f"ALFWorld has no engine {engine!r}: choose one of {', '.join(ENGINES)}")
+        if max_steps < 1:
+            raise ConfigurationError(f"max_steps is {max_steps}, but at least one step must be allowed")
+        if engine == "textworld" and (reason := unavailable()):
+            raise EnvironmentUnavailable(reason)
+        self.engine = engine
+        self.seed = seed
+        self.path = None if path is None else Path(path).expanduser().resolve()
+        self.max_steps = max_steps
+        self.blocking = engine == "textworld"
+        if path is not None:
+            self.splits = ("path", *type(self).splits)
+        self._workers = Workers()
+
+    def tasks(self, split: str | None = None, limit: int | None = None) -> Sequence[Task]:
+        """The tasks of a split, always in the same order; see `Environment.tasks`.
+
+        Only as many games are read or made as tasks are asked for.
+        """
+        chosen = choose_split(self, split)
+        return [
+            self._task(chosen, index, game) for index, game in enumerate(islice(self._games(chosen), limit))
+        ]
+
+    def start(self, task: Task) -> ALFWorldEpisode:
+        """Start a fresh episode of a task; see `Environment.start`."""
+        game = self.game(task)
+        engine = self._engine(game)
+        try:
+            return ALFWorldEpisode(engine, game.syntax, self.max_steps)
+        except BaseException:
+            engine.close()
+            raise
+
+    def blocks(self, task: Task) -> bool:
+        """Whether the task's engine is the original, which takes its time."""
+        return self.blocking or _world_or_reason(self.game(task))[0] is None
+
+    def forms(self, task: Task) -> list[str]:
+        """How the allowed actions of a task are written: older games put things down in other words."""
+        return game_forms(PUT_FORMS[(task.get("data") or {}).get("syntax", "move")])
+
+    def parse(self, text: str) -> Action | None:
+        """Read an action written as text, however its words are capitalised and spaced."""
+        parsed = super().parse(tidy(text))
+        if parsed is None:
+            return None
+        args = {name: plain_name(value) for name, value in parsed["args"].items()}
+        return Action(name=parsed["name"], args=args, text=" ".join(text.split()))
+
+    def close(self) -> None:
+        """End the engine's processes, and with them all live games. New episodes start new ones."""
+        self._workers.close()
+
+    def game(self, task: Task) -> Game:
+        """The game of a task.
+
+        Raises:
+            ConfigurationError: this is no task of ALFWorld's, or `path` was not given.
+            EnvironmentUnavailable: its file is not there.
+        """
+        data = task.get("data") or {}
+        if "seed" in data:
+            return _generated(data["split"], data["seed"], data["index"])
+        if "folder" not in data:
+            raise ConfigurationError(f"the task {task['id']!r} is none of ALFWorld's")
+        return _from_folder(self._root(data["split"]) / data["folder"])
+
+    def _engine(self, game: Game) -> Engine:
+        if self.engine == "native":
+            world, reason = _world_or_reason(game)
+            if world is not None:
+                return NativeEngine(world)
+            if missing := unavailable():
+                raise EnvironmentUnavailable(f"{reason}. The original engine may, but {missing}")
+        return TextWorldEngine(game, self._workers)
+
+    def _games(self, split: str) -> Iterator[Game]:
+        if split in SPLITS:
+            return iter(generated_games(split, self.seed))
+        if split == "path":
+            return games_in(self._root(split))
+        return official_games(_official_root(), split)
+
+    def _task(self, split: str, index: int, game: Game) -> Task:
+        data: dict[str, Any] = {"split": split, "syntax": game.syntax}
+        if split in SPLITS:
+            data |= {"seed": self.seed, "index": index}
+        else:
+            # Relative, so that a run can be resumed where the games lie elsewhere.
+            data["folder"] = game.id.partition("/")[2]
+        return Task(id=game.id, instruction=game.instruction, kind=game.kind, data=data)
+
+    def _root(self, split: str) -> Path:
+        if split != "path":
+            root = _official_root()
+            return next((f for f in (root / "json_2.1.1" / split, root / split) if f.is_dir()), root / split)
+        if self.path is None:
+            raise ConfigurationError("this task's game lies in a folder of your own: give it as path=")
+        return self.path
+
+
+def _official_root() -> Path:
+    return Path(os.environ.get("ALFWORLD_DATA") or "~/.cache/alfworld").expanduser()
+
+
+@lru_cache(256)
+def _generated(split: str, seed: int, index: int) -> Game:
+    return generated_games(split, seed)[index]
+
+
+@lru_cache(64)
+def _from_folder(folder: Path) -> Game:
+    try:
+        return next(games_in(folder))
+    except ConfigurationError as error:
+        raise EnvironmentUnavailable(f"the task's game is gone: {error}") from error
+
+
+@lru_cache(256)
+def _world_or_reason(game: Game) -> tuple[World | None, str]:
+    try:
+        return World.of(game), ""
+    except EnvironmentUnavailable as error:
+        return None, str(error)

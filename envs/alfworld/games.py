@@ -1,0 +1,278 @@
+"""Games in files: the official ones, those in any folder, and how a game is written as a file.
+
+A game file (`game.tw-pddl`) is JSON with a PDDL domain, a text grammar, and a PDDL problem. ALFWorld's domain
+and grammar come from its wheel, or from the game file; neither is ours to ship.
+"""
+
+import json
+import os
+import re
+from collections.abc import Iterator
+from importlib.util import find_spec
+from itertools import chain, pairwise
+from pathlib import Path
+from typing import Any
+
+from langgraph_reflexion.envs.alfworld.engine import Game, Kind
+from langgraph_reflexion.envs.alfworld.generate import LAMP, goal, instruction
+from langgraph_reflexion.errors import ConfigurationError, EnvironmentUnavailable
+
+OFFICIAL_SPLITS = ("train", "valid_seen", "valid_unseen")
+"""The splits of ALFWorld's own games; the 134 games of the papers are `valid_unseen`."""
+
+KINDS: dict[str, Kind] = {
+    "pick_and_place_simple": "pick",
+    "look_at_obj_in_light": "look",
+    "pick_clean_then_place_in_recep": "clean",
+    "pick_heat_then_place_in_recep": "heat",
+    "pick_cool_then_place_in_recep": "cool",
+    "pick_two_obj_and_place": "two",
+}
+"""ALFRED's names of the six task types that ALFWorld plays."""
+
+_TASK = re.compile(r'"task"\s*:\s*\[\s*\{\s*"rhs"\s*:\s*("(?:[^"\\]|\\.)*")')
+_PLACEHOLDER = "UNKNOWN GOAL"
+_PREFIX = "Your task is to: "
+_DOWNLOAD = "fetch the games with `alfworld-download` and set ALFWORLD_DATA to the folder that they went to"
+
+
+def official_games(root: str | Path, split: str) -> Iterator[Game]:
+    """ALFWorld's own games, in the order of their paths.
+
+    Files are read one by one as games are asked for. Left out, as in ALFWorld: tasks with sliced things or
+    movable receptacles, task types other than the six, and games that are not marked solvable.
+
+    Args:
+        root: What ALFWORLD_DATA says: the folder that holds `json_2.1.1`, or the one that holds the splits.
+        split: One of `OFFICIAL_SPLITS`.
+
+    Raises:
+        ConfigurationError: there is no such split.
+        EnvironmentUnavailable: there are no games there, or a file is broken (when its game is asked for).
+    """
+    if split not in OFFICIAL_SPLITS:
+        raise ConfigurationError(f"no official split {split!r}: choose one of {', '.join(OFFICIAL_SPLITS)}")
+    root = Path(root).expanduser()
+    folder = next((f for f in (root / "json_2.1.1" / split, root / split) if f.is_dir()), None)
+    if folder is None:
+        raise EnvironmentUnavailable(f"no ALFWorld games of {split} in {root}: {_DOWNLOAD}")
+    return _some(_official(folder, split), f"{folder} holds no game that can be played: {_DOWNLOAD}")
+
+
+def games_in(path: str | Path) -> Iterator[Game]:
+    """The games in a folder and the folders below it, in the order of their paths.
+
+    A folder holds a game if it has a `game.tw-pddl`, or an `initial_state.pddl` beside a `traj_data.json`;
+    the latter has no task text of its own, and gets one in our words. Games that cannot be solved, or are not
+    of one of the six types, are left out. Files are read one by one as games are asked for.
+
+    Args:
+        path: The folder.
+
+    Raises:
+        ConfigurationError: there is no such folder, or no game in it.
+        EnvironmentUnavailable: a file is broken (when its game is asked for).
+    """
+    root = Path(path).expanduser()
+    if not root.is_dir():
+        raise ConfigurationError(f"{root} is not a folder: give one that holds game.tw-pddl files")
+    wanted = "game.tw-pddl files, or initial_state.pddl files beside traj_data.json"
+    return _some(_any(root), f"no games in {root}: it should hold {wanted}")
+
+
+def installed_texts() -> tuple[str, str]:
+    """The PDDL domain and the text grammar of the installed ALFWorld, read without importing it.
+
+    Raises:
+        EnvironmentUnavailable: it is not installed.
+    """
+    spec = find_spec("alfworld")
+    for folder in (spec.submodule_search_locations or []) if spec else []:
+        domain, grammar = Path(folder, "data", "alfred.pddl"), Path(folder, "data", "alfred.twl2")
+        if domain.is_file() and grammar.is_file():
+            return domain.read_text(encoding="utf-8"), grammar.read_text(encoding="utf-8")
+    raise EnvironmentUnavailable(
+        "the original ALFWorld engine is not installed: pip install 'langgraph-reflexion[alfworld]'"
+    )
+
+
+def to_tw_pddl(game: Game, domain: str, grammar: str) -> dict[str, Any]:
+    """A game as the content of a `game.tw-pddl`.
+
+    Args:
+        game: Any game.
+        domain: The PDDL domain.
+        grammar: The text grammar, with "UNKNOWN GOAL" where the task goes, or with the task in it.
+
+    Raises:
+        ConfigurationError: the task's text has a character that the original engine gives another meaning.
+    """
+    if _PLACEHOLDER in grammar and (odd := sorted(set(re.findall(r'[;|<>\[\]#{}"\\\n]', game.instruction)))):
+        raise ConfigurationError(
+            f"the task of {game.id} cannot be exported with {' '.join(map(repr, odd))} in it"
+        )
+    return {
+        "pddl_domain": domain,
+        "grammar": grammar.replace(_PLACEHOLDER, game.instruction.removesuffix(".")),
+        "pddl_problem": game.problem,
+        "solvable": True,
+        "walkthrough": list(game.walkthrough) or None,
+    }
+
+
+def _some(games: Iterator[Game], otherwise: str) -> Iterator[Game]:
+    """The games; it is an error where there is none, and known at once, not when the first is asked for."""
+    first = next(games, None)
+    if first is None:
+        error = EnvironmentUnavailable if _DOWNLOAD in otherwise else ConfigurationError
+        raise error(otherwise)
+    return chain([first], games)
+
+
+def _folders(root: Path) -> Iterator[tuple[Path, str, set[str]]]:
+    """Every folder, its name relative to the root, and its files, in an order that no file system decides."""
+    for folder, below, present in os.walk(root):
+        below.sort()
+        yield Path(folder), Path(folder).relative_to(root).as_posix(), set(present)
+
+
+def _official(root: Path, split: str) -> Iterator[Game]:
+    for folder, name, present in _folders(root):
+        if not {"game.tw-pddl", "traj_data.json"} <= present or "movable" in name or "Sliced" in name:
+            continue
+        kind = _kind_by_name(name)
+        # Only a few of these large files need reading: the folder's name says the same.
+        if kind is None:
+            kind = KINDS.get(_json(folder / "traj_data.json").get("task_type", ""))
+        if kind is None:
+            continue
+        content = _json(folder / "game.tw-pddl")
+        if content.get("solvable") is True:
+            yield _game(f"{split}/{name}", kind, content, folder / "game.tw-pddl")
+
+
+def _any(root: Path) -> Iterator[Game]:
+    base = root.resolve().name
+    for folder, name, present in _folders(root):
+        id_ = base if name == "." else f"{base}/{name}"
+        if "game.tw-pddl" in present:
+            content = _json(folder / "game.tw-pddl")
+            if content.get("solvable") is False:
+                continue
+            game = _game(id_, "pick", content, folder / "game.tw-pddl")
+            if kind := _kind_by_goal(game.problem):
+                yield Game(
+                    id_, kind, game.instruction, game.problem, game.domain, game.grammar, game.walkthrough
+                )
+        elif {"initial_state.pddl", "traj_data.json"} <= present and (state := _state(id_, folder)):
+            yield state
+
+
+def _game(id_: str, kind: Kind, content: dict[str, Any], path: Path) -> Game:
+    for key in ("pddl_domain", "grammar", "pddl_problem"):
+        if not isinstance(content.get(key), str):
+            raise _broken(path, f"it has no {key!r}")
+    task = _TASK.search(content["grammar"])
+    if task is None:
+        raise _broken(path, "its grammar has no task")
+    try:
+        text = str(json.loads(task[1], strict=False)).strip().removeprefix(_PREFIX)
+    except json.JSONDecodeError as error:
+        raise _broken(path, f"its task is not a string: {error}") from error
+    return Game(
+        id=id_,
+        kind=kind,
+        instruction=text.strip(),
+        problem=_checked(content["pddl_problem"], path),
+        domain=content["pddl_domain"],
+        grammar=content["grammar"],
+        walkthrough=tuple(content.get("walkthrough") or ()),
+    )
+
+
+def _state(id_: str, folder: Path) -> Game | None:
+    """A game from an initial state and ALFRED's description of its task; None for types not among the six."""
+    described = _json(folder / "traj_data.json")
+    kind, asked = KINDS.get(described.get("task_type", "")), described.get("pddl_params")
+    if kind is None:
+        return None
+    if not isinstance(asked, dict):
+        raise _broken(folder / "traj_data.json", "it has no 'pddl_params'")
+    thing, target = asked.get("object_target", ""), asked.get("parent_target", "")
+    lamp = asked.get("toggle_target") or LAMP
+    if asked.get("object_sliced") or asked.get("mrecep_target"):
+        return None
+    if not all(
+        re.fullmatch("[A-Za-z]+", word) for word in (thing, lamp, "none" if kind == "look" else target)
+    ):
+        raise _broken(folder / "traj_data.json", f"its 'pddl_params' name no thing or place: {asked}")
+    problem = _read(folder / "initial_state.pddl")
+    if not re.search(r"\(\s*:goal", problem, re.IGNORECASE) and problem.rstrip().endswith(")"):
+        problem = f"{problem.rstrip()[:-1]}\n{goal(kind, thing, target, lamp)}\n)\n"
+    return Game(
+        id=id_,
+        kind=kind,
+        instruction=instruction(kind, thing, target, lamp),
+        problem=_checked(problem, folder / "initial_state.pddl"),
+    )
+
+
+def _kind_by_name(name: str) -> Kind | None:
+    return next((kind for part in name.split("/") if (kind := KINDS.get(part.partition("-")[0]))), None)
+
+
+def _kind_by_goal(problem: str) -> Kind | None:
+    """What sets the six types' goals apart; None for those with sliced things or movable receptacles."""
+    wanted = re.split(r"\(\s*:goal", problem.lower(), maxsplit=1)[-1]
+    if "issliced" in wanted or "inreceptacleobject" in wanted or "forall" in wanted:
+        return None
+    signs: dict[str, Kind] = {"istoggled": "look", "isclean": "clean", "ishot": "heat", "iscool": "cool"}
+    found = next((kind for sign, kind in signs.items() if sign in wanted), None)
+    return found or ("two" if re.search(r"\(\s*not\s*\(\s*=", wanted) else "pick")
+
+
+def _checked(problem: str, path: Path) -> str:
+    code = re.sub(";.*", "", problem)
+    if not code.strip() or code.count("(") != code.count(")"):
+        raise _broken(path, "the brackets of its PDDL do not match")
+    if not re.search(r"\(\s*:goal", code, re.IGNORECASE):
+        raise _broken(path, "its PDDL has no goal")
+    if _agents(code) > 1:
+        raise _broken(path, "it has several agents, and only games for one can be played")
+    return problem
+
+
+def _agents(code: str) -> int:
+    objects = re.search(r"\(\s*:objects(.*?)\)", code, re.IGNORECASE | re.DOTALL)
+    agents = pending = 0
+    for token, following in pairwise([*(objects[1].lower().split() if objects else ()), ""]):
+        if token == "-":
+            agents += pending if following == "agent" else 0
+            pending = -1
+        else:
+            pending += 1
+    return agents
+
+
+def _json(path: Path) -> dict[str, Any]:
+    try:
+        content = json.loads(_read(path))
+    except ValueError as error:
+        raise _broken(path, f"it cannot be read as JSON ({error})") from error
+    if not isinstance(content, dict):
+        raise _broken(path, "it is JSON, but no object")
+    return content
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise _broken(path, f"it cannot be read ({error})") from error
+
+
+def _broken(path: Path, why: str) -> EnvironmentUnavailable:
+    return EnvironmentUnavailable(
+        f"{path} cannot be used: {why}."
+        " Remove it, or fetch it again (the official games: `alfworld-download -f`)"
+    )

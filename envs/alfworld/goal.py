@@ -1,0 +1,213 @@
+"""Deciding whether the goal of a problem holds.
+
+A goal is grounded once, when the problem is loaded: facts that no action changes are decided then,
+quantifiers become lists, and what is left speaks only of facts that can change. Deciding it is then a few
+set comparisons.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Set
+from dataclasses import dataclass, field
+
+from langgraph_reflexion.envs.alfworld.pddl import Fact, Problem, Tree, UnreadableError, typed
+
+
+@dataclass(frozen=True, slots=True)
+class Goal:
+    """A ground condition: every part has to hold, or any one of them."""
+
+    any: bool = False
+    """Whether one part is enough."""
+    true: frozenset[Fact] = frozenset()
+    """Facts that have to hold."""
+    false: frozenset[Fact] = frozenset()
+    """Facts that have to be absent."""
+    parts: tuple[Goal, ...] = ()
+
+    def holds(self, facts: Set[Fact]) -> bool:
+        """Whether the condition is true in a state."""
+        if self.any:
+            return (
+                not self.true.isdisjoint(facts)
+                or not self.false <= facts
+                or any(part.holds(facts) for part in self.parts)
+            )
+        return (
+            self.true <= facts
+            and self.false.isdisjoint(facts)
+            and all(part.holds(facts) for part in self.parts)
+        )
+
+    def mentions(self) -> frozenset[Fact]:
+        """The facts that the condition depends on."""
+        return self.true.union(self.false, *(part.mentions() for part in self.parts))
+
+    def negated(self) -> Goal:
+        """The condition that holds where this one does not."""
+        return Goal(not self.any, self.false, self.true, tuple(part.negated() for part in self.parts))
+
+
+TRUE, FALSE = Goal(any=False), Goal(any=True)
+
+
+def _combine(parts: list[Goal], either: bool) -> Goal:
+    """Join conditions, leaving out what is decided."""
+    neutral, deciding = (FALSE, TRUE) if either else (TRUE, FALSE)
+    true: set[Fact] = set()
+    false: set[Fact] = set()
+    kept: list[Goal] = []
+    for part in parts:
+        if part == deciding:
+            return deciding
+        if part == neutral:
+            continue
+        single = not part.parts and len(part.true) + len(part.false) == 1
+        if part.any == either or single:
+            true |= part.true
+            false |= part.false
+            kept += part.parts
+        else:
+            kept.append(part)
+    return Goal(either, frozenset(true), frozenset(false), tuple(kept))
+
+
+@dataclass(slots=True)
+class Grounder:
+    """Turns the goal of a problem into a ground condition.
+
+    Attributes:
+        problem: The problem.
+        changing: The predicates that actions change; all others are decided now.
+        unknown: Predicates whose truth is not kept track of; a goal about one is refused.
+    """
+
+    problem: Problem
+    changing: frozenset[str]
+    unknown: frozenset[str] = frozenset()
+    _index: dict[str, list[Fact]] = field(default_factory=dict)
+    _members: dict[str, list[str]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for fact in self.problem.facts:
+            self._index.setdefault(fact[0], []).append(fact)
+        for name, kind in self.problem.types.items():
+            self._members.setdefault(kind, []).append(name)
+        self._members["object"] = list(self.problem.types)
+
+    def goal(self) -> Goal:
+        """The problem's goal, ground.
+
+        Raises:
+            UnreadableError: it is not a condition, or about something that is not kept track of.
+        """
+        return self._ground(self.problem.goal, {})
+
+    def _ground(self, tree: Tree, env: dict[str, str]) -> Goal:
+        match tree:
+            case ["and" | "or" as word, *parts]:
+                return _combine([self._ground(part, env) for part in parts], word == "or")
+            case []:
+                return TRUE
+            case ["not", part]:
+                return self._ground(part, env).negated()
+            case ["imply", given, then]:
+                return _combine([self._ground(given, env).negated(), self._ground(then, env)], True)
+            case ["exists", list() as names, body]:
+                return self._exists(*_merged(dict(typed(names)), body), env)
+            case ["forall", list() as names, body]:
+                return self._exists(dict(typed(names)), ["not", body], env).negated()
+            case [str(), *_]:
+                return self._literal(self._substituted(tree, env))
+        raise UnreadableError(f"its goal has {tree!r} in it")
+
+    def _literal(self, fact: Fact) -> Goal:
+        if fact[0] == "=":
+            return TRUE if len(set(fact[1:])) == 1 else FALSE
+        if fact[0] in self.changing:
+            return Goal(true=frozenset([fact]))
+        if fact[0] in self.unknown:
+            raise UnreadableError(f"its goal depends on {fact[0]}, which is not kept track of")
+        return TRUE if fact in self.problem.facts else FALSE
+
+    def _substituted(self, tree: list[Tree], env: dict[str, str]) -> Fact:
+        words = []
+        for word in tree:
+            if not isinstance(word, str):
+                raise UnreadableError(f"its goal has {tree!r} in it")
+            if word.startswith("?") and word not in env:
+                raise UnreadableError(f"its goal uses {word} where it is not declared")
+            words.append(env.get(word, word))
+        return tuple(words)
+
+    def _exists(self, names: dict[str, str], body: Tree, env: dict[str, str]) -> Goal:
+        for kind in names.values():
+            if kind != "object" and kind not in self._members:
+                return FALSE
+        outer = {name: value for name, value in env.items() if name not in names}
+        guides = [
+            literal for literal in _conjuncts(body) if literal[0] in self._index and self._fixed(literal)
+        ]
+        return _combine([self._ground(body, found) for found in self._bindings(names, guides, outer)], True)
+
+    def _fixed(self, literal: list[str]) -> bool:
+        return literal[0] not in self.changing and literal[0] not in self.unknown
+
+    def _bindings(
+        self, names: dict[str, str], guides: list[list[str]], env: dict[str, str]
+    ) -> Iterator[dict[str, str]]:
+        """The values of the quantified names for which the unchanging conditions hold.
+
+        The condition with the most bound names goes first, and names that none of them binds run over their
+        type. Trying every combination instead would take a second for the `two` goal of a large kitchen.
+        """
+        if not guides:
+            free = next((name for name in names if name not in env), None)
+            if free is None:
+                yield env
+            else:
+                for value in self._members.get(names[free], ()):
+                    yield from self._bindings(names, guides, {**env, free: value})
+            return
+        best = max(guides, key=lambda literal: sum(word in env or word[0] != "?" for word in literal))
+        others = [literal for literal in guides if literal is not best]
+        for fact in self._index.get(best[0], ()):
+            if (found := self._match(best, fact, names, env)) is not None:
+                yield from self._bindings(names, others, found)
+
+    def _match(
+        self, literal: list[str], fact: Fact, names: dict[str, str], env: dict[str, str]
+    ) -> dict[str, str] | None:
+        if len(literal) != len(fact):
+            return None
+        found = env
+        for word, value in zip(literal, fact, strict=True):
+            known = found.get(word, word)
+            if known == value:
+                continue
+            if known[0] != "?" or names.get(word) not in ("object", self.problem.types[value]):
+                return None
+            found = {**found, word: value}
+        return found
+
+
+def _merged(names: dict[str, str], body: Tree) -> tuple[dict[str, str], Tree]:
+    """Two quantifiers in a row as one, so that a condition in the inner one can guide the outer one."""
+    match body:
+        case ["and", inner]:
+            return _merged(names, inner)
+        case ["exists", list() as more, inner] if names.keys().isdisjoint(added := dict(typed(more))):
+            return _merged({**names, **added}, inner)
+    return names, body
+
+
+def _conjuncts(tree: Tree) -> Iterator[list[str]]:
+    """The plain conditions that have to hold for the whole of a condition to hold."""
+    match tree:
+        case ["and", *parts]:
+            for part in parts:
+                yield from _conjuncts(part)
+        case ["not" | "or" | "imply" | "exists" | "forall" | "=", *_]:
+            return
+        case [str(), *_] if all(isinstance(word, str) for word in tree):
+            yield [str(word) for word in tree]

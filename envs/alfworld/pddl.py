@@ -1,0 +1,126 @@
+"""Reading a PDDL problem.
+
+A state is a set of facts, each a tuple of a predicate and its arguments: `("inreceptacle", "mug_1",
+"shelf_2")`. Everything is in lower case, as PDDL does not tell upper from lower case.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TypeAlias
+
+Fact: TypeAlias = tuple[str, ...]
+Tree: TypeAlias = "str | list[Tree]"
+
+
+class UnreadableError(ValueError):
+    """The text is not PDDL, or PDDL of a kind that is not understood. The message says what."""
+
+
+def read(text: str) -> list[Tree]:
+    """Read one parenthesised PDDL expression.
+
+    Args:
+        text: The expression; comments run from a semicolon to the end of the line.
+
+    Raises:
+        UnreadableError: parentheses do not match, or the text has characters that PDDL has not.
+    """
+    if ";" in text:
+        text = "\n".join(line.partition(";")[0] for line in text.splitlines())
+    if not text.isascii():
+        strange = next(char for char in text if not char.isascii())
+        raise UnreadableError(f"it has the character {strange!r}, and PDDL is ASCII")
+    # As in the reference's reader a variable ends the word before it: "a?b" is "a ?b".
+    tokens = text.lower().replace("(", " ( ").replace(")", " ) ").replace("?", " ?").split()
+    top: list[Tree] = []
+    stack = [top]
+    for token in tokens:
+        if token == "(":
+            inner: list[Tree] = []
+            stack[-1].append(inner)
+            stack.append(inner)
+        elif token == ")":
+            if len(stack) == 1:
+                raise UnreadableError("a parenthesis is closed that was never opened")
+            stack.pop()
+        else:
+            stack[-1].append(token)
+    if len(stack) > 1:
+        raise UnreadableError("a parenthesis is never closed")
+    if len(top) != 1 or isinstance(top[0], str):
+        raise UnreadableError("it is not one expression in parentheses")
+    return top[0]
+
+
+def typed(names: list[Tree]) -> Iterator[tuple[str, str]]:
+    """The pairs of name and type in a typed list such as `a b - location c - object d`."""
+    pending: list[str] = []
+    rest = iter(names)
+    for name in rest:
+        if not isinstance(name, str):
+            raise UnreadableError("a list of names has an expression in it")
+        if name != "-":
+            pending.append(name)
+            continue
+        kind = next(rest, None)
+        if not isinstance(kind, str):
+            raise UnreadableError("a type is missing, or is not a plain name")
+        yield from ((one, kind) for one in pending)
+        pending.clear()
+    yield from ((one, "object") for one in pending)
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """A PDDL problem: what there is, what holds at the start, and what is wanted."""
+
+    types: dict[str, str]
+    """Type by name of everything that is declared, in the order of declaration."""
+    facts: frozenset[Fact]
+    """What holds at the start. Numbers (distances, costs) are left out."""
+    goal: Tree
+    """The wanted condition, not yet grounded."""
+
+    @classmethod
+    def parse(cls, text: str) -> Problem:
+        """Read a problem.
+
+        Raises:
+            UnreadableError: the text is not a PDDL problem, or says something that makes no sense.
+        """
+        sections: dict[str, list[Tree]] = {}
+        for section in read(text)[1:]:
+            if isinstance(section, list) and section and isinstance(section[0], str):
+                sections[section[0]] = section[1:]
+        if missing := {":objects", ":init", ":goal"} - sections.keys():
+            raise UnreadableError(f"it has no {' and no '.join(sorted(missing))}")
+        types: dict[str, str] = {}
+        for name, kind in typed(sections[":objects"]):
+            if name in types:
+                raise UnreadableError(f"{name} is declared twice")
+            types[name] = kind
+        facts = set()
+        for entry in sections[":init"]:
+            fact = _fact(entry)
+            if fact[0] not in ("=", "not"):
+                facts.add(fact)
+                if not types.keys() >= set(fact[1:]):
+                    undeclared = next(name for name in fact[1:] if name not in types)
+                    raise UnreadableError(
+                        f"{undeclared} is not declared, yet ({' '.join(fact)}) is said to hold"
+                    )
+        if len(sections[":goal"]) != 1:
+            raise UnreadableError("its goal is not one condition")
+        return cls(types, frozenset(facts), sections[":goal"][0])
+
+
+def _fact(entry: Tree) -> Fact:
+    match entry:
+        case ["=" | "not" as skipped, *_]:
+            return (skipped,)
+        case [_, *_] if all(isinstance(part, str) for part in entry):
+            return tuple(str(part) for part in entry)
+        case _:
+            raise UnreadableError("a fact at the start is not a plain list of names")

@@ -1,0 +1,287 @@
+import json
+import shutil
+from dataclasses import replace
+
+import pytest
+
+from langgraph_reflexion.envs import load_environment
+from langgraph_reflexion.envs.alfworld.environment import ALFWorld
+from langgraph_reflexion.envs.alfworld.games import installed_texts, to_tw_pddl
+from langgraph_reflexion.envs.alfworld.generate import generate
+from langgraph_reflexion.envs.alfworld.textworld import unavailable
+from langgraph_reflexion.envs.base import Action
+from langgraph_reflexion.envs.pool import EpisodePool
+from langgraph_reflexion.errors import ConfigurationError, EnvironmentUnavailable
+from langgraph_reflexion.testing.conformance import CHECKS, Case
+
+needs_engine = pytest.mark.skipif(unavailable() is not None, reason=str(unavailable()))
+ARGUMENTS = {
+    "go_to": ["receptacle"],
+    "take": ["object", "receptacle"],
+    "put": ["object", "receptacle"],
+    "open": ["receptacle"],
+    "close": ["receptacle"],
+    "use": ["object"],
+    "clean": ["object", "receptacle"],
+    "heat": ["object", "receptacle"],
+    "cool": ["object", "receptacle"],
+    "slice": ["object", "knife"],
+    "examine": ["target"],
+    "look": [],
+    "inventory": [],
+}
+ENGINES = ["native", pytest.param("textworld", marks=needs_engine)]
+NOTHING = "Nothing happens."
+
+
+@pytest.fixture(scope="module")
+def environments():
+    made = {}
+
+    def get(engine):
+        if engine not in made:
+            made[engine] = ALFWorld(engine=engine, max_steps=6)
+        return made[engine]
+
+    yield get
+    for environment in made.values():
+        environment.close()
+        environment.close()
+
+
+@pytest.fixture(params=ENGINES)
+def environment(request, environments):
+    return environments(request.param)
+
+
+def walkthrough(environment, task):
+    return [environment.parse(command) for command in environment.game(task).walkthrough]
+
+
+def of_kind(environment, kind):
+    return next(task for task in environment.tasks() if task["kind"] == kind)
+
+
+@pytest.mark.parametrize("check", CHECKS.values(), ids=CHECKS)
+def test_it_conforms(check, environment):
+    task = of_kind(environment, "clean")
+    actions = [*walkthrough(environment, task)[:3], "look", "go to nowhere 1"][-4:]
+    check(Case.of(environment, task=task, actions=actions, limit=6))
+
+
+def test_tasks_of_the_default_split():
+    environment = load_environment("alfworld")
+    tasks = environment.tasks()
+    assert len(tasks) == 134
+    assert {task["kind"] for task in tasks[:6]} == {"pick", "look", "clean", "heat", "cool", "two"}
+    assert environment.tasks("generated-134", 3) == tasks[:3]
+    assert environment.splits == ("generated-134", "train", "valid_seen", "valid_unseen")
+    other = load_environment("alfworld", seed=7)
+    assert other.tasks()[0] != tasks[0]
+    # A task says itself which world it is of.
+    assert other.game(tasks[0]) == environment.game(tasks[0])
+
+
+def test_the_tools_are_the_verbs():
+    tools = {tool["function"]["name"]: tool["function"]["parameters"] for tool in ALFWorld().tools}
+    assert list(tools) == list(ARGUMENTS)
+    assert {name: list(parameters["properties"]) for name, parameters in tools.items()} == ARGUMENTS
+    assert all(p["required"] == list(p["properties"]) for p in tools.values())
+
+
+@pytest.mark.parametrize("kind", ["pick", "look", "clean", "heat", "cool", "two"])
+def test_a_solution_ends_the_episode_on_both_engines_alike(environments, kind):
+    seen = []
+    for engine in ["native"] if unavailable() else ["native", "textworld"]:
+        environment = environments(engine)
+        environment.max_steps = 20
+        task = of_kind(environment, kind)
+        episode = environment.start(task)
+        assert episode.observation.startswith("You are in the middle of a room.")
+        assert episode.observation.endswith(f"\n\nYour task is to: {task['instruction']}")
+        results = [episode.step(action) for action in walkthrough(environment, task)]
+        seen.append([episode.observation, *results])
+        episode.close()
+        environment.max_steps = 6
+    assert [result.reward for result in results] == [0.0] * (len(results) - 1) + [1.0]
+    assert [result.terminated for result in results] == [False] * (len(results) - 1) + [True]
+    assert not any(result.truncated or result.observation == NOTHING for result in results)
+    assert seen[1:] == seen[:-1]
+
+
+def test_after_the_end_nothing_more_happens():
+    environment = ALFWorld()
+    task = environment.tasks(limit=1)[0]
+    episode = environment.start(task)
+    for action in walkthrough(environment, task):
+        last = episode.step(action)
+    after = episode.step(Action(name="look", args={}, text="look"))
+    assert (after.reward, after.terminated, after.truncated) == (1.0, True, False)
+    assert "over" in after.observation
+    assert last.observation != after.observation
+
+
+def test_only_commands_count_towards_the_limit():
+    environment = ALFWorld(max_steps=2)
+    episode = environment.start(environment.tasks(limit=1)[0])
+    look = Action(name="look", args={}, text="look")
+    invalid = Action(name="fly", args={}, text="fly")
+    flags = [episode.step(action).truncated for action in (invalid, look, invalid, invalid, look, look)]
+    assert flags == [False, False, False, False, True, True]
+    assert episode.step(look).reward == 0.0
+    assert not episode.step(look).terminated
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "args"),
+    [
+        ("go to cabinet 1", "go_to", {"receptacle": "cabinet 1"}),
+        ("Go  to the Cabinet  1.", "go_to", {"receptacle": "cabinet 1"}),
+        ("take the mug 1 from the cabinet 2", "take", {"object": "mug 1", "receptacle": "cabinet 2"}),
+        ("move mug 1 to shelf 3", "put", {"object": "mug 1", "receptacle": "shelf 3"}),
+        ("put mug 1 in/on shelf 3", "put", {"object": "mug 1", "receptacle": "shelf 3"}),
+        ("put mug 1 in shelf 3", "put", {"object": "mug 1", "receptacle": "shelf 3"}),
+        ("put mug 1 on shelf 3", "put", {"object": "mug 1", "receptacle": "shelf 3"}),
+        ("slice bread 1 with knife 1", "slice", {"object": "bread 1", "knife": "knife 1"}),
+        ("examine mug 1", "examine", {"target": "mug 1"}),
+        ("LOOK", "look", {}),
+        ("inventory.", "inventory", {}),
+    ],
+)
+def test_text_is_read_as_an_action(text, name, args):
+    parsed = ALFWorld().parse(text)
+    assert (parsed["name"], parsed["args"]) == (name, args)
+    assert parsed["text"] == " ".join(text.split())
+
+
+@pytest.mark.parametrize(
+    "text", ["", "think: where is it?", "go cabinet 1", "take mug 1", "help", "look around"]
+)
+def test_other_text_is_no_action(text):
+    assert ALFWorld().parse(text) is None
+
+
+def test_names_in_tool_calls_are_tidied_too():
+    environment = ALFWorld()
+    task = environment.tasks(limit=1)[0]
+    first = walkthrough(environment, task)[0]
+    args = {name: f" The {value.upper()}. " for name, value in first["args"].items()}
+    tidy, untidy = environment.start(task), environment.start(task)
+    assert untidy.step(Action(name=first["name"], args=args, text="")) == tidy.step(first)
+    bad = untidy.step(Action(name="go_to", args={"receptacle": 3}, text=""))
+    assert bad.observation.startswith("Invalid action: go_to, receptacle")
+    assert bad.reward == 0.0
+
+
+def test_a_task_can_be_started_in_another_process(environment):
+    task = json.loads(json.dumps(environment.tasks(limit=2)[1]))
+    with_other_seed = ALFWorld(engine=environment.engine, seed=99)
+    here, there = environment.start(task), with_other_seed.start(task)
+    assert here.observation == there.observation
+    here.close()
+    there.close()
+    with_other_seed.close()
+
+
+def test_only_the_original_engine_needs_a_thread():
+    environment = ALFWorld()
+    assert not environment.blocking
+    assert not environment.blocks(environment.tasks(limit=1)[0])
+
+
+def test_settings_that_cannot_be():
+    with pytest.raises(ConfigurationError, match="native, textworld"):
+        load_environment("alfworld", engine="inform7")
+    with pytest.raises(ConfigurationError, match="max_steps"):
+        load_environment("alfworld", max_steps=0)
+    with pytest.raises(ConfigurationError, match="no split"):
+        load_environment("alfworld").tasks("test")
+    with pytest.raises(ConfigurationError, match="none of ALFWorld's"):
+        load_environment("alfworld").start({"id": "x", "instruction": "y"})
+
+
+def test_official_games_that_are_not_there(tmp_path, monkeypatch):
+    monkeypatch.setenv("ALFWORLD_DATA", str(tmp_path))
+    with pytest.raises(EnvironmentUnavailable, match="alfworld-download"):
+        load_environment("alfworld").tasks("valid_unseen")
+
+
+def write_game(folder, change=lambda grammar: grammar):
+    domain, grammar = installed_texts()
+    game = replace(generate("pick", seed=3, index=0), domain=domain, grammar=grammar)
+    folder.mkdir(parents=True)
+    content = to_tw_pddl(game, domain, change(grammar))
+    (folder / "game.tw-pddl").write_text(json.dumps(content))
+    (folder / "traj_data.json").write_text(json.dumps({"task_type": "pick_and_place_simple"}))
+    return game
+
+
+def old_syntax(grammar):
+    """The wording of files from before ALFWorld 0.4."""
+    grammar = grammar.replace("move {o} to {r}", "put {o} in/on {r}")
+    return grammar.replace(
+        "You move the {o.name} to the {r.name}.", "You put the {o.name} in/on the {r.name}."
+    )
+
+
+@needs_engine
+class TestGameFiles:
+    def test_official_games(self, tmp_path, monkeypatch):
+        name = "pick_and_place_simple-Mug-None-Shelf-1/trial_T1"
+        game = write_game(tmp_path / "one" / "json_2.1.1" / "valid_unseen" / name)
+        monkeypatch.setenv("ALFWORLD_DATA", str(tmp_path / "one"))
+        environment = ALFWorld()
+        (task,) = environment.tasks("valid_unseen")
+        assert (task["kind"], task["instruction"]) == ("pick", game.instruction)
+        opening = environment.start(task).observation
+        # The task goes with the data when they lie elsewhere, as on another machine.
+        shutil.move(tmp_path / "one", tmp_path / "two")
+        monkeypatch.setenv("ALFWORLD_DATA", str(tmp_path / "two"))
+        assert ALFWorld().start(json.loads(json.dumps(task))).observation == opening
+        shutil.rmtree(tmp_path / "two" / "json_2.1.1" / "valid_unseen" / name)
+        monkeypatch.setenv("ALFWORLD_DATA", str(tmp_path / "three"))
+        with pytest.raises(EnvironmentUnavailable, match="gone"):
+            ALFWorld().start(task)
+
+    def test_a_folder_of_games_or_of_one(self, tmp_path):
+        game = write_game(tmp_path / "games" / "one")
+        for path in (tmp_path / "games", tmp_path / "games" / "one"):
+            environment = ALFWorld(path=path)
+            (task,) = environment.tasks()
+            assert environment.splits[:2] == ("path", "generated-134")
+            assert environment.start(task).observation.endswith(game.instruction)
+        with pytest.raises(ConfigurationError, match="path="):
+            ALFWorld().start(task)
+
+    @pytest.mark.parametrize("engine", ENGINES)
+    @pytest.mark.parametrize(("change", "own"), [(str, "move"), (old_syntax, "put")])
+    @pytest.mark.parametrize("said", ["move {} to {}", "put {} in/on {}"])
+    def test_both_ways_to_put_work_in_both_kinds_of_games(self, tmp_path, engine, change, own, said):
+        game = write_game(tmp_path / "game", change)
+        environment = ALFWorld(engine=engine, path=tmp_path)
+        (task,) = environment.tasks()
+        forms = {"move": "move {object} to {receptacle}", "put": "put {object} in/on {receptacle}"}
+        assert forms.pop(own) in environment.forms(task)
+        assert not set(forms.values()) & set(environment.forms(task))
+        episode = environment.start(task)
+        assert forms.popitem()[1] not in episode.invalid("no")
+        for command in game.walkthrough[:-1]:
+            episode.step(environment.parse(command))
+        thing, _, place = game.walkthrough[-1].removeprefix("move ").partition(" to ")
+        last = episode.step(environment.parse(said.format(thing, place)))
+        assert last.terminated
+        assert last.observation.startswith(f"You {own} the {thing}")
+        environment.close()
+
+    async def test_a_game_that_the_native_engine_does_not_know_is_played_by_the_original(self, tmp_path):
+        game = write_game(tmp_path / "game", lambda grammar: grammar.replace("You open", "You pull open"))
+        write_game(tmp_path / "plain")
+        environment = ALFWorld(path=tmp_path)
+        task, plain = environment.tasks()
+        assert (environment.blocks(task), environment.blocks(plain)) == (True, False)
+        pool = EpisodePool(environment)
+        opening, _ = await pool.start(task)
+        assert opening.endswith(game.instruction)
+        action = environment.parse(game.walkthrough[0])
+        assert (await pool.step(task, [], action)).result.observation.startswith("You arrive at")
+        environment.close()

@@ -1,0 +1,267 @@
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from langgraph_reflexion.envs.alfworld.engine import Game
+from langgraph_reflexion.envs.alfworld.games import (
+    KINDS,
+    games_in,
+    installed_texts,
+    official_games,
+    to_tw_pddl,
+)
+from langgraph_reflexion.envs.alfworld.generate import generated_games, goal
+from langgraph_reflexion.envs.alfworld.native import NativeEngine
+from langgraph_reflexion.envs.alfworld.textworld import TextWorldEngine, unavailable
+from langgraph_reflexion.errors import ConfigurationError, EnvironmentUnavailable
+
+GAMES = generated_games("generated-134", seed=3)[:12]
+TYPES = {kind: name for name, kind in KINDS.items()}
+DOMAIN = "(define (domain alfred))"
+GRAMMAR = 'grammar :: """{ "task": [ { "rhs": "Your task is to: UNKNOWN GOAL." } ] }""";'
+SAMPLE = Path(os.environ.get("ALFWORLD_SAMPLE", "no sample"))
+
+no_reference = pytest.mark.skipif(unavailable() is not None, reason=str(unavailable()))
+
+
+def put(folder: Path, game: Game, **changes: Any) -> Path:
+    """Write a game the way that ALFWorld's files are laid out."""
+    folder.mkdir(parents=True)
+    (folder / "traj_data.json").write_text(json.dumps({"task_type": TYPES[game.kind]}))
+    content = to_tw_pddl(game, DOMAIN, GRAMMAR) | changes
+    (folder / "game.tw-pddl").write_text(json.dumps({k: v for k, v in content.items() if v != "absent"}))
+    return folder
+
+
+def state(folder: Path, game: Game, **described: Any) -> Path:
+    """Write an initial state without a goal, and ALFRED's description beside it."""
+    folder.mkdir(parents=True)
+    problem = game.problem[: game.problem.index("(:goal")] + ")\n"
+    (folder / "initial_state.pddl").write_text(problem)
+    params = {"object_target": "Mug", "parent_target": "Cabinet", "toggle_target": "", "mrecep_target": ""}
+    params = {**params, "object_sliced": False} | described.pop("pddl_params", {})
+    (folder / "traj_data.json").write_text(
+        json.dumps({"task_type": TYPES[game.kind], "pddl_params": params} | described)
+    )
+    return folder
+
+
+def test_a_written_game_reads_the_same(tmp_path: Path) -> None:
+    for index, game in enumerate(GAMES):
+        put(tmp_path / f"{index:02d}", game)
+    read = list(games_in(tmp_path))
+    assert len(read) == len(GAMES)
+    for index, (before, after) in enumerate(zip(GAMES, read, strict=True)):
+        assert after.id == f"{tmp_path.name}/{index:02d}"
+        assert (after.kind, after.instruction) == (before.kind, before.instruction)
+        assert (after.problem, after.walkthrough) == (before.problem, before.walkthrough)
+        assert after.domain == DOMAIN
+        assert after.grammar == GRAMMAR.replace("UNKNOWN GOAL", before.instruction[:-1])
+        assert to_tw_pddl(after, DOMAIN, after.grammar) == to_tw_pddl(before, DOMAIN, GRAMMAR)
+
+
+@pytest.mark.parametrize("character", list(';|<>[]#{}"\\\n'))
+def test_a_text_that_the_original_would_misread_is_not_exported(character: str) -> None:
+    game = Game("odd", "pick", f"put a mug{character} on the desk.", GAMES[0].problem)
+    with pytest.raises(ConfigurationError, match="odd"):
+        to_tw_pddl(game, DOMAIN, GRAMMAR)
+
+
+def test_without_the_wheel_there_are_no_texts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "alfworld", None)
+    with pytest.raises(EnvironmentUnavailable, match=r"pip install 'langgraph-reflexion\[alfworld\]'"):
+        installed_texts()
+
+
+@no_reference
+def test_the_wheel_is_read_without_importing_it() -> None:
+    before = set(sys.modules)
+    domain, grammar = installed_texts()
+    assert domain.count("(:action") > 10
+    assert grammar.count("UNKNOWN GOAL") == 1
+    assert not {name for name in set(sys.modules) - before if name.partition(".")[0] == "alfworld"}
+
+
+@no_reference
+def test_an_exported_game_is_won_on_the_reference_engine(tmp_path: Path) -> None:
+    game = min(GAMES, key=lambda game: len(game.problem))
+    (tmp_path / "game.tw-pddl").write_text(json.dumps(to_tw_pddl(game, *installed_texts())))
+    (read,) = games_in(tmp_path)
+    assert read.syntax == "move"
+    engine = TextWorldEngine(read)
+    assert engine.reset().endswith(f"Your task is to: {game.instruction}")
+    for command in read.walkthrough:
+        assert not engine.won
+        engine.step(command)
+    assert engine.won
+    engine.close()
+
+
+@pytest.mark.parametrize("above", ["json_2.1.1/", ""])
+def test_official_games_come_in_the_order_of_their_paths(tmp_path: Path, above: str) -> None:
+    for game in reversed(GAMES):
+        put(tmp_path / f"{above}valid_unseen/{TYPES[game.kind]}-X-None-Y-{game.id[17:20]}/trial_1", game)
+    found = list(official_games(tmp_path, "valid_unseen"))
+    assert len(found) == len(GAMES)
+    assert [game.id for game in found] == sorted(game.id for game in found)
+    assert found[0].id.startswith("valid_unseen/look_at_obj_in_light-X-None-Y-")
+    assert {game.problem: game.kind for game in found} == {game.problem: game.kind for game in GAMES}
+
+
+def test_what_alfworld_leaves_out_is_left_out(tmp_path: Path) -> None:
+    split = tmp_path / "movable" / "valid_seen"
+    game = GAMES[0]
+    put(split / "a_movable_thing" / "trial", game)
+    put(split / "pick_and_place_simple-AppleSliced-None-Desk-1" / "trial", game)
+    put(split / "unsolved" / "trial", game, solvable=False)
+    put(split / "unmarked" / "trial", game, solvable="absent")
+    other = put(split / "other" / "trial", game)
+    (other / "traj_data.json").write_text('{"task_type": "something_else"}')
+    (put(split / "no_description" / "trial", game) / "traj_data.json").unlink()
+    put(split / "kept" / "trial", game)
+    (only,) = official_games(tmp_path / "movable", "valid_seen")
+    assert only.id == "valid_seen/kept/trial"
+
+
+def test_only_what_is_asked_for_is_read(tmp_path: Path) -> None:
+    for index in range(3):
+        put(tmp_path / "train" / f"{TYPES[GAMES[0].kind]}-{index}" / "trial", GAMES[0])
+    last = tmp_path / "train" / f"{TYPES[GAMES[0].kind]}-2" / "trial" / "game.tw-pddl"
+    last.write_text('{"pddl_domain": "(def')
+    for games in (official_games(tmp_path, "train"), games_in(tmp_path)):
+        next(games)
+        next(games)
+        with pytest.raises(EnvironmentUnavailable, match=r"-2/trial/game\.tw-pddl cannot be used"):
+            next(games)
+
+
+def test_no_official_games(tmp_path: Path) -> None:
+    with pytest.raises(EnvironmentUnavailable, match="alfworld-download"):
+        official_games(tmp_path / "nowhere", "train")
+    (tmp_path / "json_2.1.1" / "train").mkdir(parents=True)
+    with pytest.raises(EnvironmentUnavailable, match=r"no game that can be played.*alfworld-download"):
+        official_games(tmp_path, "train")
+    with pytest.raises(ConfigurationError, match="valid_unseen"):
+        official_games(tmp_path, "test")
+
+
+def test_no_games_in_a_folder(tmp_path: Path) -> None:
+    with pytest.raises(ConfigurationError, match="not a folder"):
+        games_in(tmp_path / "nowhere")
+    with pytest.raises(ConfigurationError, match=r"no games in .*game\.tw-pddl"):
+        games_in(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("changes", "why"),
+    [
+        ({"grammar": "absent"}, "no 'grammar'"),
+        ({"pddl_problem": 7}, "no 'pddl_problem'"),
+        ({"grammar": "action look { }"}, "no task"),
+        ({"pddl_problem": GAMES[0].problem[:-200]}, "brackets"),
+        ({"pddl_problem": ""}, "brackets"),
+        ({"pddl_problem": "(define (:init))"}, "no goal"),
+        ({"pddl_problem": GAMES[0].problem.replace("agent1 - agent", "alice bob - agent")}, "several agents"),
+        ({"pddl_problem": GAMES[0].problem.replace("agent1 -", "alice - agent\nbob -")}, "several agents"),
+    ],
+)
+def test_a_broken_file_is_named(tmp_path: Path, changes: dict[str, Any], why: str) -> None:
+    put(tmp_path / "broken", GAMES[0], **changes)
+    with pytest.raises(EnvironmentUnavailable, match=rf"broken/game\.tw-pddl cannot be used: .*{why}"):
+        games_in(tmp_path)
+
+
+@pytest.mark.parametrize("content", [b"", b"[]", b"{", b"\xff\xfe"])
+def test_what_is_no_game_file_is_named(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "game.tw-pddl").write_bytes(content)
+    with pytest.raises(EnvironmentUnavailable, match=r"game\.tw-pddl cannot be used"):
+        games_in(tmp_path)
+
+
+def test_goals_tell_their_kind(tmp_path: Path) -> None:
+    for kind in TYPES:
+        game = next(game for game in GAMES if game.kind == kind)
+        folder = put(tmp_path / kind, game)
+        (folder / "traj_data.json").unlink()
+    assert {game.id.partition("/")[2]: game.kind for game in games_in(tmp_path)} == {k: k for k in TYPES}
+
+
+def test_sliced_and_movable_goals_are_left_out(tmp_path: Path) -> None:
+    problem = GAMES[0].problem
+    put(
+        tmp_path / "0",
+        GAMES[0],
+        pddl_problem=problem.replace("(objectType ?o", "(isSliced ?o) (objectType ?o"),
+    )
+    put(
+        tmp_path / "1",
+        GAMES[0],
+        pddl_problem=problem.replace("(objectType ?o", "(inReceptacleObject ?o ?o) (objectType ?o"),
+    )
+    put(tmp_path / "2", GAMES[0])
+    assert [game.id for game in games_in(tmp_path)] == [f"{tmp_path.name}/2"]
+
+
+def test_a_state_without_a_goal_gets_one(tmp_path: Path) -> None:
+    heat = next(game for game in GAMES if game.kind == "heat")
+    look = next(game for game in GAMES if game.kind == "look")
+    state(tmp_path / "0", heat)
+    state(tmp_path / "1", look, pddl_params={"object_target": "Pen", "toggle_target": "FloorLamp"})
+    first, second = games_in(tmp_path)
+    assert (first.kind, first.instruction) == ("heat", "put a hot mug in the cabinet.")
+    assert first.problem.count("(:goal") == 1
+    assert goal("heat", "Mug", "Cabinet") in first.problem
+    assert (first.domain, first.grammar) == (None, None)
+    assert (second.kind, second.instruction) == ("look", "look at a pen under the floorlamp.")
+    assert "FloorLampType" in second.problem
+
+
+def test_states_of_other_types_are_left_out(tmp_path: Path) -> None:
+    state(tmp_path / "0", GAMES[0], pddl_params={"object_sliced": True})
+    state(tmp_path / "1", GAMES[0], pddl_params={"mrecep_target": "Bowl"})
+    state(tmp_path / "2", GAMES[0], task_type="other")
+    with pytest.raises(ConfigurationError, match="no games in"):
+        games_in(tmp_path)
+
+
+def test_a_state_that_is_cut_off_is_named(tmp_path: Path) -> None:
+    folder = state(tmp_path / "0", GAMES[0])
+    text = (folder / "initial_state.pddl").read_text()
+    (folder / "initial_state.pddl").write_text(text[: len(text) // 2])
+    with pytest.raises(EnvironmentUnavailable, match=r"initial_state\.pddl cannot be used"):
+        games_in(tmp_path)
+
+
+def test_a_description_that_names_nothing_is_named(tmp_path: Path) -> None:
+    state(tmp_path / "0", GAMES[0], pddl_params={"object_target": ""})
+    with pytest.raises(EnvironmentUnavailable, match=r"traj_data\.json cannot be used"):
+        games_in(tmp_path)
+
+
+HEAT_A_POTATO = [
+    "go to countertop 1",
+    "go to countertop 2",
+    "take potato 1 from countertop 2",
+    "go to microwave 1",
+    "heat potato 1 with microwave 1",
+    "go to sinkbasin 1",
+    "move potato 1 to sinkbasin 1",
+]
+
+
+@pytest.mark.skipif(not SAMPLE.is_dir(), reason="ALFWORLD_SAMPLE is no folder that holds an official game")
+@pytest.mark.parametrize("engine_class", [NativeEngine, pytest.param(TextWorldEngine, marks=no_reference)])
+def test_an_official_state_can_be_played(engine_class: type[NativeEngine] | type[TextWorldEngine]) -> None:
+    game = next(game for game in games_in(SAMPLE) if "Potato-None-SinkBasin-14" in game.id)
+    assert (game.kind, game.instruction) == ("heat", "put a hot potato in the sinkbasin.")
+    engine = engine_class(game)
+    assert engine.reset().endswith("Your task is to: put a hot potato in the sinkbasin.")
+    for command in HEAT_A_POTATO:
+        assert not engine.won
+        assert engine.step(command) != "Nothing happens."
+    assert engine.won
+    engine.close()

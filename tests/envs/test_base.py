@@ -1,0 +1,262 @@
+import asyncio
+import json
+import threading
+
+import pytest
+
+from langgraph_reflexion.envs import load_environment
+from langgraph_reflexion.envs.base import Action, Episode, StepResult
+from langgraph_reflexion.envs.pool import EpisodePool
+from langgraph_reflexion.errors import ConfigurationError, EnvironmentFault
+from langgraph_reflexion.testing.conformance import CHECKS, Case, check_environment
+from tests.toys import Counter, CounterEpisode, Notebook, SlowCounter, add
+
+MOVES = ["add 2", "go up", "go down", "read[]", "plus 5"]
+
+
+def counter() -> Case:
+    return Case.of(Counter(), task=Counter().tasks("hard")[0], actions=MOVES, limit=20)
+
+
+@pytest.mark.parametrize("check", CHECKS.values(), ids=CHECKS)
+@pytest.mark.parametrize(
+    "case",
+    [
+        counter,
+        lambda: Case.of(SlowCounter(), actions=["add 2", "go down"], limit=20),
+        lambda: Case.of(Notebook(), actions=["write one", "write two, three", "show"]),
+    ],
+    ids=["replayed", "slow", "snapshots"],
+)
+def test_toy_environments_conform(check, case):
+    check(case())
+
+
+def test_check_environment_runs_them_all_and_fills_in_actions():
+    check_environment(Notebook())
+
+
+async def test_the_checks_run_where_a_loop_already_runs():
+    check_environment(Notebook())
+
+
+class Shared(Counter):
+    """Its episodes are not independent."""
+
+    def start(self, task):
+        if not self.started:
+            return super().start(task)
+        return self.started[0]
+
+
+class Forgetful(Notebook):
+    def restore(self, task, snapshot):
+        return self.start(task)
+
+
+class Blocking(SlowCounter):
+    blocking = False
+
+
+class Endless(Counter):
+    def __init__(self):
+        super().__init__(limit=10**6)
+
+
+class TwoAlike(Counter):
+    def tasks(self, split=None, limit=None):
+        return [*super().tasks(split, limit), *super().tasks(split, limit)]
+
+
+@pytest.mark.parametrize(
+    ("broken", "actions", "by"),
+    [
+        (Shared(), ["go up", "go up"], "same_actions_same_observations"),
+        (Shared(), ["add 1", "go down"], "replay_equals_live"),
+        (Forgetful(), ["write one", "write two"], "snapshots_restore"),
+        (Forgetful(), ["write one", "write two"], "replay_equals_live"),
+        (Blocking(), ["go up"], "event_loop_stays_free"),
+        (Endless(), ["read[]"], "limits_truncate"),
+        (TwoAlike(), ["go up"], "tasks_are_stable"),
+    ],
+)
+def test_the_checks_find_what_is_wrong(broken, actions, by):
+    case = Case.of(broken, actions=actions, limit=20)
+    with pytest.raises(AssertionError):
+        CHECKS[by](case)
+
+
+def test_actions_come_from_methods():
+    specs = CounterEpisode.actions()
+    assert list(specs) == ["add", "turn", "read", "break"]
+    assert specs["read"].forms == ("read[]",)
+    assert specs["read"].description == "Read the counter."
+    assert specs["break"].method == "fail"
+    assert specs["add"].render({"amount": 2}) == "add 2"
+
+
+def test_the_tool_schema_is_what_a_model_gets():
+    assert Counter().tools[0] == {
+        "type": "function",
+        "function": {
+            "name": "add",
+            "description": "Add to the counter.",
+            "parameters": {
+                "type": "object",
+                "properties": {
+                    "amount": {"type": "integer", "description": "how much to add"},
+                    "times": {"type": "integer", "description": "how often", "default": 1},
+                },
+                "required": ["amount"],
+            },
+        },
+    }
+
+
+def test_tools_act_on_the_episode():
+    episode = CounterEpisode(3, 20)
+    tools = {tool.name: tool for tool in episode.tools}
+    assert tools["add"].invoke({"amount": 2}) == "The counter stands at 2."
+    assert tools["read"].invoke({}) == "2"
+
+
+@pytest.mark.parametrize(
+    ("text", "args"),
+    [("add 2", {"amount": "2"}), ("  Add   2 ", {"amount": "2"}), ("plus 2", {"amount": "2"}), ("add", None)],
+)
+def test_text_is_read_as_an_action(text, args):
+    parsed = Counter().parse(text)
+    assert (parsed and parsed["args"]) == args
+
+
+def test_arguments_are_converted_and_checked():
+    episode = CounterEpisode(3, 20)
+    assert episode.step(add("2")).observation == "The counter stands at 2."
+    assert episode.step(add("two")).observation.startswith("Invalid action: add, amount: ")
+    answer = episode.step(Action(name="", args={}, text="count to 3")).observation
+    assert answer == (
+        "Invalid action: there is no action 'count to 3'. "
+        "Allowed actions: add {amount}; go {direction}; read[]; fail."
+    )
+    assert episode.count == 2
+
+
+def test_load_environment_by_path_and_its_errors():
+    assert isinstance(load_environment("tests.toys:Counter", limit=3), Counter)
+    for name, options, says in [
+        ("counter", {}, "package.module:Class"),
+        ("tests.toys:Missing", {}, "cannot load"),
+        ("tests.toys:Counter", {"speed": 3}, "does not take"),
+        ("builtins:dict", {}, "no Environment"),
+    ]:
+        with pytest.raises(ConfigurationError, match=says):
+            load_environment(name, **options)
+
+
+TASK = Counter().tasks("hard")[0]
+
+
+async def test_the_pool_hands_back_the_live_episode():
+    environment = Counter()
+    pool = EpisodePool(environment)
+    assert await pool.start(TASK) == (environment.started[0].observation, None)
+    await pool.step(TASK, [], add(2))
+    stepped = await pool.step(TASK, [add(2)], add(3))
+    assert stepped.result == StepResult("The counter stands at 5.", reward=0.0)
+    assert len(environment.started) == 1
+
+
+async def test_another_history_is_rebuilt_and_the_live_episode_left_alone():
+    environment = Counter()
+    pool = EpisodePool(environment)
+    await pool.start(TASK)
+    await pool.step(TASK, [], add(2))
+    forked = await pool.step(TASK, [add(7)], add(1))
+    assert forked.result.observation == "The counter stands at 8."
+    resumed = await pool.step(TASK, [add(2)], add(1))
+    assert resumed.result.observation == "The counter stands at 3."
+    assert len(environment.started) == 2
+
+
+async def test_two_runs_of_one_task_do_not_share_an_episode():
+    pool = EpisodePool(SlowCounter())
+    answers = await asyncio.gather(*(pool.step(TASK, [add(1)], add(n)) for n in (1, 1, 2)))
+    assert [a.result.observation[-2] for a in answers] == ["2", "2", "3"]
+
+
+async def test_snapshots_are_used_instead_of_replay():
+    environment = Notebook()
+    task = environment.tasks()[0]
+    write = [Action(name="write", args={"line": line}, text=f"write {line}") for line in "abc"]
+    pool = EpisodePool(environment)
+    _, snapshot = await pool.start(task)
+    for index in range(2):
+        result, snapshot = await pool.step(task, write[:index], write[index], snapshot)
+    again = await EpisodePool(environment).step(task, write[:2], write[2], json.loads(json.dumps(snapshot)))
+    assert again.result.observation == result.observation.replace("2 lines", "3 lines")
+    assert again.snapshot["lines"] == ["a", "b", "c"]
+
+
+async def test_the_oldest_is_closed_when_there_are_too_many_and_release_and_close_close():
+    environment = Counter()
+    pool = EpisodePool(environment, size=2)
+    for task in environment.tasks()[:3]:
+        await pool.start(task)
+    assert [episode.closed for episode in environment.started] == [1, 0, 0]
+    pool.release(environment.tasks()[1], [])
+    pool.release(environment.tasks()[1], [])
+    pool.close()
+    assert [episode.closed for episode in environment.started] == [1, 1, 1]
+
+
+BREAK = Action(name="break", args={}, text="fail")
+
+
+@pytest.mark.parametrize("kind", [Counter, SlowCounter])
+async def test_an_environment_that_fails_is_a_fault_and_its_episode_is_closed(kind):
+    environment = kind()
+    pool = EpisodePool(environment)
+    await pool.start(TASK)
+    with pytest.raises(EnvironmentFault, match=r"counter failed: OSError: .* fell off"):
+        await pool.step(TASK, [], BREAK)
+    with pytest.raises(EnvironmentFault):
+        await pool.step(TASK, [BREAK], add(1))
+    assert [episode.closed for episode in environment.started] == [1, 1]
+    assert (await pool.step(TASK, [], add(1))).result.observation == "The counter stands at 1."
+
+
+async def test_an_episode_that_nobody_waits_for_any_more_is_closed():
+    environment = SlowCounter()
+    pool = EpisodePool(environment)
+    starting = asyncio.create_task(pool.start(TASK))
+    await asyncio.sleep(0.05)
+    starting.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await starting
+    await asyncio.sleep(2 * SlowCounter.seconds)
+    assert [episode.closed for episode in environment.started] == [1]
+
+
+async def test_blocking_environments_run_in_a_thread_and_others_do_not():
+    threads = []
+
+    class Watched(Counter):
+        def start(self, task):
+            threads.append(threading.current_thread())
+            return super().start(task)
+
+        def blocks(self, task):
+            return task["id"] == TASK["id"]
+
+    pool = EpisodePool(Watched())
+    await pool.start(TASK)
+    await pool.start(Counter().tasks()[0])
+    assert [thread is threading.main_thread() for thread in threads] == [False, True]
+
+
+def test_an_episode_needs_no_environment():
+    class Door(Episode):
+        observation = "A door."
+
+    assert Door().snapshot() is None
+    assert Door.actions() == {}
