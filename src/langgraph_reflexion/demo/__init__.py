@@ -1,0 +1,68 @@
+"""The demo model: rules instead of a language model, so that everything runs without a key.
+
+It is no language model, and results with it say nothing about any. But it plays by a language model's rules: it
+sees the messages and nothing else, makes mistakes of its own accord, and learns between trials from nothing but
+the reflections in its prompt.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from langchain_core.callbacks import CallbackManagerForLLMRun
+from langchain_core.language_models import BaseChatModel, LanguageModelInput
+from langchain_core.messages import AIMessage, BaseMessage
+from langchain_core.messages.ai import UsageMetadata
+from langchain_core.outputs import ChatGeneration, ChatResult
+from langchain_core.runnables import Runnable
+
+from langgraph_reflexion.demo import household
+from langgraph_reflexion.demo.transcript import read_prompt
+
+CHARACTERS_PER_TOKEN = 4
+"""By which the demo model counts tokens, so that accounts and budgets have something to count."""
+
+
+class DemoChatModel(BaseChatModel):
+    """A rule-based chat model for the environments that ship. Deterministic: same messages and seed, same reply.
+
+    Attributes:
+        seed: Which sample is drawn where the rules leave a choice.
+    """
+
+    seed: int = 0
+
+    @property
+    def _llm_type(self) -> str:
+        return "langgraph-reflexion-demo"
+
+    def bind_tools(self, tools: Sequence[Any], **kwargs: Any) -> Runnable[LanguageModelInput, AIMessage]:
+        """Answer with tool calls instead of text."""
+        return self.bind(tools=tools, **kwargs)
+
+    def _generate(
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None = None,
+        run_manager: CallbackManagerForLLMRun | None = None,
+        **kwargs: Any,
+    ) -> ChatResult:
+        prompt = read_prompt(messages)
+        reply = household.answer(prompt, seed=kwargs.get("seed", self.seed), in_text=not kwargs.get("tools"))
+        read = sum(len(message.text) for message in messages) // CHARACTERS_PER_TOKEN
+        wrote = len(reply.text) // CHARACTERS_PER_TOKEN + 1
+        reply.usage_metadata = UsageMetadata(
+            input_tokens=read, output_tokens=wrote, total_tokens=read + wrote
+        )
+        return ChatResult(generations=[ChatGeneration(message=reply)])
+
+    async def _agenerate(
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None = None,
+        run_manager: Any = None,
+        **kwargs: Any,
+    ) -> ChatResult:
+        return self._generate(messages, stop, **kwargs)
+
+
+__all__ = ["DemoChatModel"]

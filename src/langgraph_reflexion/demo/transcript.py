@@ -1,0 +1,89 @@
+"""What a prompt says: the memory, the task and the steps so far, read back out of its messages.
+
+The demo model sees what a language model sees, the messages, and nothing else. This is how it reads them.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from langchain_core.messages import AIMessage, BaseMessage, SystemMessage
+
+Role = Literal["act", "reflect", "judge"]
+
+_STEP = re.compile(
+    r"^(?:Thought: (?P<thought>.*?)\n)?(?:Action: (?P<action>.*?)\n)?Observation: (?P<observation>.*?)"
+    r"(?=\n(?:Thought|Action|Observation|Status): |\n\n|\Z)",
+    re.MULTILINE | re.DOTALL,
+)
+_LESSON = re.compile(
+    r"^- Trial (?P<trial>\d+): (?P<text>.*?)(?=\n- Trial \d+: |\n\n|\Z)", re.MULTILINE | re.DOTALL
+)
+
+
+@dataclass(frozen=True)
+class Turn:
+    """A step as the prompt tells it."""
+
+    thought: str
+    action: str
+    observation: str
+
+
+@dataclass(frozen=True)
+class Prompt:
+    """A prompt, read.
+
+    Attributes:
+        role: Whether a step, a reflection or a verdict is asked for.
+        system: The instruction.
+        lessons: The reflections in the prompt, oldest first.
+        opening: What the actor sees first, task included.
+        turns: The steps so far; for a reflection or a verdict, the whole trial's.
+    """
+
+    role: Role
+    system: str
+    opening: str
+    lessons: tuple[str, ...] = ()
+    turns: tuple[Turn, ...] = field(default=())
+
+
+def read_prompt(messages: Sequence[BaseMessage]) -> Prompt:
+    """Read a prompt of this package's."""
+    system = "\n".join(message.text for message in messages if isinstance(message, SystemMessage))
+    said = [message for message in messages if not isinstance(message, SystemMessage)]
+    first = said[0].text if said else ""
+    lessons = tuple(match["text"].strip() for match in _LESSON.finditer(first))
+    if first.rstrip().endswith("Reflection:"):
+        return _whole_trial("reflect", system, first, lessons)
+    if "Verdict: yes" in system:
+        return _whole_trial("judge", system, first, lessons)
+    opening = first.rpartition("Here is the task again:")[2].strip()
+    return Prompt("act", system, opening, lessons, tuple(_turns(said[1:])))
+
+
+def _whole_trial(role: Role, system: str, text: str, lessons: tuple[str, ...]) -> Prompt:
+    trial = text.rpartition("The trial that has just failed:")[2].strip()
+    turns = [
+        Turn(m["thought"] or "", m["action"] or "", m["observation"].strip()) for m in _STEP.finditer(trial)
+    ]
+    begin = _STEP.search(trial)
+    return Prompt(role, system, trial[: begin.start()].strip() if begin else trial, lessons, tuple(turns))
+
+
+def _turns(messages: Sequence[BaseMessage]) -> list[Turn]:
+    turns = []
+    for said, answer in zip(messages[::2], messages[1::2], strict=False):
+        thought, action = _said(said)
+        turns.append(Turn(thought, action, answer.text.removeprefix("Observation: ").strip()))
+    return turns
+
+
+def _said(message: BaseMessage) -> tuple[str, str]:
+    if isinstance(message, AIMessage) and message.tool_calls:
+        call = message.tool_calls[0]
+        return message.text, " ".join([call["name"], *(str(value) for value in call["args"].values())])
+    thought, _, action = message.text.partition("Action: ")
+    return thought.removeprefix("Thought: ").strip(), action.strip()

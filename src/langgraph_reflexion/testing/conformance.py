@@ -1,0 +1,298 @@
+"""What every environment must do, as checks to run on your own.
+
+In a script, or in one test:
+
+    check_environment(MyEnvironment(), actions=["open door", "go north"], limit=50)
+
+With pytest, one test for each check:
+
+    @pytest.mark.parametrize("check", CHECKS.values(), ids=CHECKS)
+    def test_conformance(check):
+        check(Case.of(MyEnvironment(), actions=["open door", "go north"], limit=50))
+
+A check that fails raises `AssertionError` and says what was expected. Checks take real steps in real
+episodes.
+"""
+
+import json
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from langgraph_reflexion.envs.base import Action, ActionSpec, Environment, StepResult, Task
+from langgraph_reflexion.envs.pool import EpisodePool
+from langgraph_reflexion.errors import ConfigurationError
+from langgraph_reflexion.testing.case import (
+    Case,
+    filled,
+    first_snapshot,
+    largest_gap,
+    made_up,
+    parsed,
+    played,
+    pooled,
+    run,
+    specs,
+)
+
+__all__ = ["CHECKS", "Case", "check_environment"]
+
+LONGEST_GAP = 0.25
+"""For how many seconds the event loop may stand still while an environment works."""
+
+_NONSENSE = Action(name="no_such_action", args={}, text="frobnicate the foo")
+
+
+def check_environment(
+    environment: Environment,
+    *,
+    task: Task | None = None,
+    actions: Sequence[Action | str] | None = None,
+    limit: int | None = None,
+) -> None:
+    """Run all checks on an environment, and close it.
+
+    Args:
+        environment: What is checked.
+        task: In which task; its first one unless given.
+        actions: What is done there; see `Case.of`.
+        limit: After how many steps the environment truncates an episode, if it does. The first of the actions
+            is repeated to see it.
+
+    Raises:
+        AssertionError: a check failed; the message begins with its name.
+    """
+    case = Case.of(environment, task=task, actions=actions, limit=limit)
+    for name, check in CHECKS.items():
+        try:
+            check(case)
+        except AssertionError as error:
+            raise AssertionError(f"{name}: {error}") from error
+    environment.close()
+    environment.close()
+
+
+def tasks_are_stable(case: Case) -> None:
+    """Tasks are plain JSON with unique ids, always the same ones, and a limit gives the first of them."""
+    tasks = list(case.environment.tasks())
+    _require(bool(tasks), "the default split has no tasks")
+    _require(
+        json.loads(json.dumps(tasks)) == tasks, "tasks change when they are written as JSON and read back"
+    )
+    ids = [task["id"] for task in tasks]
+    _require(len(set(ids)) == len(ids), "two tasks have the same id")
+    _require(all(task["instruction"].strip() for task in tasks), "a task has no instruction")
+    _require(list(case.environment.tasks()) == tasks, "asked twice, tasks() gives different tasks")
+    for limit in {0, 1, len(tasks) // 2, len(tasks), len(tasks) + 1}:
+        _require(
+            list(case.environment.tasks(limit=limit)) == tasks[:limit], f"tasks(limit={limit}) is no prefix"
+        )
+    first = case.environment.splits[0]
+    _require(
+        list(case.environment.tasks(first, 1)) == tasks[:1], "the default split is not the first of `splits`"
+    )
+    try:
+        case.environment.tasks("no such split")
+    except ConfigurationError:
+        return
+    raise AssertionError("an unknown split must raise ConfigurationError")
+
+
+def tools_have_schemas(case: Case) -> None:
+    """Each action is a tool with a description and a self-contained JSON schema."""
+    tools = case.environment.tools
+    _require(json.loads(json.dumps(tools)) == tools, "the tool schemas are not plain JSON")
+    names = [tool["function"]["name"] for tool in tools]
+    _require(
+        names == [spec.name for spec in specs(case.environment)], "tools and actions have different names"
+    )
+    for tool in tools:
+        name, parameters = tool["function"]["name"], tool["function"]["parameters"]
+        _require(name.isidentifier() and len(name) <= 64, f"{name!r} cannot name a tool")
+        _require(
+            bool(tool["function"]["description"].strip()), f"{name} has no description: write a docstring"
+        )
+        _require(parameters["type"] == "object", f"the parameters of {name} are no object")
+        _require(
+            set(parameters["required"]) <= set(parameters["properties"]), f"{name} requires what it lacks"
+        )
+        for field, schema in parameters["properties"].items():
+            known = {"type", "anyOf", "allOf", "enum", "const", "$ref"} & set(schema)
+            _require(bool(known), f"the schema of {name}, {field} says nothing: {schema}")
+        for reference in _references(parameters):
+            _require(reference in parameters.get("$defs", {}), f"{name} refers to {reference}, not defined")
+
+
+def text_forms_parse_back(case: Case) -> None:
+    """An action that is written in any of its text forms is read back as the same action."""
+    environment = case.environment
+    for spec in specs(environment):
+        action = made_up(spec)
+        for form in spec.forms:
+            _reads_as(environment, spec, form, action["args"])
+        _require(
+            spec.render(action["args"]) == filled(spec.forms[0], action["args"]), f"{spec.name} is garbled"
+        )
+    for action in case.actions:
+        if known := environment.episode.actions().get(action["name"]):
+            _reads_as(environment, known, known.forms[0], action["args"])
+    values = {name: value for spec in specs(environment) for name, value in made_up(spec)["args"].items()}
+    forms = environment.forms(case.task)
+    for form, spec in zip(forms, specs(environment), strict=True):
+        parsed = environment.parse(filled(form, values))
+        _require(
+            parsed is not None and parsed["name"] == spec.name, f"forms() shows {form!r}, not understood"
+        )
+    _require(environment.parse(_NONSENSE["text"]) is None, "nonsense is taken for an action")
+
+
+def same_actions_same_observations(case: Case) -> None:
+    """Two episodes in which the same is done look the same; episodes with snapshots need not."""
+    if first_snapshot(case) is None:
+        first, second = played(case), played(case)
+        _require(first == second, _difference("the same actions gave something else", first[1], second[1]))
+
+
+def replay_equals_live(case: Case) -> None:
+    """A pool that holds nothing rebuilds an episode from its history, or from its snapshot."""
+
+    async def compare() -> None:
+        live, snapshots = await pooled(case)
+        for index in sorted({0, len(case.actions) // 2, len(case.actions) - 1}):
+            pool = EpisodePool(case.environment)
+            before = case.actions[:index]
+            again = await pool.step(case.task, before, case.actions[index], snapshots[index])
+            pool.close()
+            _require(
+                again.result == live[index],
+                _difference(f"rebuilt before step {index + 1}", live[index:][:1], [again.result]),
+            )
+
+    run(compare())
+
+
+def snapshots_restore(case: Case) -> None:
+    """Where episodes have snapshots, these are JSON, and what is restored from one goes on as before."""
+    if first_snapshot(case) is None:
+        return
+    middle = len(case.actions) // 2
+    episode = case.environment.start(case.task)
+    for action in case.actions[:middle]:
+        episode.step(action)
+    snapshot = episode.snapshot()
+    written = json.loads(json.dumps(snapshot))
+    _require(written == snapshot, "a snapshot changes when it is written as JSON and read back")
+    live = [episode.step(action) for action in case.actions[middle:]]
+    episode.close()
+    restored = case.environment.restore(case.task, written)
+    again = [restored.step(action) for action in case.actions[middle:]]
+    restored.close()
+    _require(live == again, _difference("restored from a snapshot", live, again))
+
+
+def invalid_actions_are_observations(case: Case) -> None:
+    """What is not allowed is answered with what is, and changes nothing."""
+    expected = played(case)[1]
+    invalid = [_NONSENSE, Action(name="", args={}, text="I am not sure.")]
+    for spec in specs(case.environment):
+        if any(field.is_required() for field in spec.schema.model_fields.values()):
+            invalid.append(Action(name=spec.name, args={}, text=spec.name))
+            invalid.append(Action(name=spec.name, args={"no_such_argument": [1]}, text=spec.name))
+    episode = case.environment.start(case.task)
+    for action in invalid:
+        result = episode.step(action)
+        _require(not (result.terminated or result.truncated), f"{action} ended the episode")
+        for form in case.environment.forms(case.task):
+            _require(form in result.observation, f"the answer to {action} does not name {form!r}")
+    results = [episode.step(action) for action in case.actions]
+    episode.close()
+    if first_snapshot(case) is None:
+        _require(results == expected, _difference("after invalid actions", expected, results))
+
+
+def limits_truncate(case: Case) -> None:
+    """At its limit an episode is truncated, unless it ended before; and what has ended stays so."""
+    if case.limit is None:
+        return
+    episode = case.environment.start(case.task)
+    result = StepResult("")
+    for index in range(case.limit):
+        _require(not result.truncated, f"truncated after {index} steps, not {case.limit}")
+        result = episode.step(case.actions[0])
+        if result.terminated:
+            break
+    _require(
+        result.truncated or result.terminated, f"neither truncated nor terminated after {case.limit} steps"
+    )
+    after = episode.step(case.actions[0])
+    same = (after.terminated, after.truncated) == (result.terminated, result.truncated)
+    _require(same, "an episode that had ended goes on")
+    episode.close()
+
+
+def closing_twice_is_fine(case: Case) -> None:
+    """An episode can be closed twice, before its first step and after its last."""
+    for actions in ([], case.actions):
+        episode = case.environment.start(case.task)
+        for action in actions:
+            episode.step(action)
+        episode.close()
+        episode.close()
+
+
+def event_loop_stays_free(case: Case) -> None:
+    """While an episode starts and steps are taken through the pool, other coroutines go on."""
+    gaps = []
+    # A busy machine makes gaps of its own: what counts is the best of three.
+    for _ in range(3):
+        gaps.append(run(largest_gap(case)))
+        if gaps[-1] < LONGEST_GAP:
+            return
+    raise AssertionError(f"the event loop stood still for {min(gaps):.2f} s: is `blocking` False by mistake?")
+
+
+CHECKS: dict[str, Callable[[Case], None]] = {
+    check.__name__: check
+    for check in (
+        tasks_are_stable,
+        tools_have_schemas,
+        text_forms_parse_back,
+        same_actions_same_observations,
+        replay_equals_live,
+        snapshots_restore,
+        invalid_actions_are_observations,
+        limits_truncate,
+        closing_twice_is_fine,
+        event_loop_stays_free,
+    )
+}
+"""All checks by name."""
+
+
+def _require(holds: bool, otherwise: str) -> None:
+    if not holds:
+        raise AssertionError(otherwise)
+
+
+def _reads_as(environment: Environment, spec: ActionSpec, form: str, args: dict[str, Any]) -> None:
+    # Arguments with a default need not be part of the text.
+    said = {name: value for name, value in args.items() if "{" + name + "}" in form}
+    text = filled(form, said)
+    action = parsed(environment, text)
+    _require(action["name"] == spec.name, f"{text!r} is read as {action['name']!r}, not as {spec.name!r}")
+    # Read from text, a number is still a string; the schema makes it one.
+    read = spec.schema.model_validate(action["args"])
+    _require(read == spec.schema.model_validate(said), f"{text!r} is read as {action['args']}, not as {said}")
+
+
+def _references(schema: Any) -> list[str]:
+    if isinstance(schema, dict):
+        own = [str(schema["$ref"]).rpartition("/")[2]] if "$ref" in schema else []
+        return own + [name for value in schema.values() for name in _references(value)]
+    return [name for value in schema for name in _references(value)] if isinstance(schema, list) else []
+
+
+def _difference(when: str, expected: Sequence[StepResult], found: Sequence[StepResult]) -> str:
+    for index, (one, other) in enumerate(zip(expected, found, strict=False)):
+        if one != other:
+            return f"{when}: at action {index + 1} there was {one}, then {other}"
+    return when

@@ -1,0 +1,65 @@
+"""A chat model that says what it is told to say."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from langchain_core.callbacks import CallbackManagerForLLMRun
+from langchain_core.language_models import BaseChatModel, LanguageModelInput
+from langchain_core.messages import AIMessage, BaseMessage
+from langchain_core.outputs import ChatGeneration, ChatResult
+from langchain_core.runnables import Runnable
+from pydantic import Field
+
+Reply = str | AIMessage | Exception
+
+
+class ScriptedChatModel(BaseChatModel):
+    """Answers from a list, in order, or from a function of the prompt; remembers every prompt.
+
+    Attributes:
+        replies: What to say: texts, messages (with tool calls, say), exceptions to raise, or a function
+            that is given the messages. A list that is used up raises `AssertionError`.
+        prompts: The messages of every call so far.
+        seeds: The seed of every call so far.
+    """
+
+    replies: Sequence[Reply] | Callable[[list[BaseMessage]], Reply]
+    seed: int | None = None
+    prompts: list[list[BaseMessage]] = Field(default_factory=list)
+    seeds: list[int | None] = Field(default_factory=list)
+
+    @property
+    def _llm_type(self) -> str:
+        return "scripted"
+
+    def bind_tools(self, tools: Sequence[Any], **kwargs: Any) -> Runnable[LanguageModelInput, AIMessage]:
+        """Tools make no difference to what is said."""
+        return self.bind(tools=tools, **kwargs)
+
+    def _generate(
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None = None,
+        run_manager: CallbackManagerForLLMRun | None = None,
+        **kwargs: Any,
+    ) -> ChatResult:
+        self.prompts.append(messages)
+        self.seeds.append(kwargs.get("seed", self.seed))
+        if callable(self.replies):
+            reply = self.replies(messages)
+        else:
+            assert len(self.prompts) <= len(self.replies), "the script has no reply left"
+            reply = self.replies[len(self.prompts) - 1]
+        if isinstance(reply, Exception):
+            raise reply
+        message = AIMessage(reply) if isinstance(reply, str) else reply
+        return ChatResult(generations=[ChatGeneration(message=message)])
+
+    async def _agenerate(
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None = None,
+        run_manager: Any = None,
+        **kwargs: Any,
+    ) -> ChatResult:
+        return self._generate(messages, stop, **kwargs)
