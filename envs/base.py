@@ -170,9 +170,7 @@ class Episode(ABC):
             first = error.errors()[0]
             where = ".".join(str(part) for part in first["loc"])
             return StepResult(self.invalid(f"{spec.name}, {where}: {first['msg']}"))
-        result = getattr(self, spec.method)(
-            **{field: getattr(args, field) for field in type(args).model_fields}
-        )
+        result = getattr(self, spec.method)(**{field: getattr(args, field) for field in type(args).model_fields})
         return StepResult(result) if isinstance(result, str) else result
 
     def invalid(self, why: str) -> str:
@@ -187,9 +185,7 @@ class Episode(ABC):
             def call(**args: Any) -> str:
                 return self.step(Action(name=spec.name, args=args, text=spec.render(args))).observation
 
-            return StructuredTool(
-                name=spec.name, description=spec.description, args_schema=spec.schema, func=call
-            )
+            return StructuredTool(name=spec.name, description=spec.description, args_schema=spec.schema, func=call)
 
         return [bind(spec) for spec in self.actions().values()]
 

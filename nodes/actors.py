@@ -115,9 +115,7 @@ class ToolActor(Actor):
 
     in_text = False
 
-    def __init__(
-        self, model: BaseChatModel, environment: Environment, prompts: Prompts, **settings: Any
-    ) -> None:
+    def __init__(self, model: BaseChatModel, environment: Environment, prompts: Prompts, **settings: Any) -> None:
         try:
             bound = model.bind_tools(environment.tools)
         except NotImplementedError as error:
@@ -154,19 +152,13 @@ class ToolActor(Actor):
 
     def _text(self, name: str, args: dict[str, Any]) -> str:
         spec = self.environment.episode.actions().get(name)
-        return (
-            spec.render(args)
-            if spec and set(args) >= set(spec.schema.model_fields)
-            else call_text(name, args)
-        )
+        return spec.render(args) if spec and set(args) >= set(spec.schema.model_fields) else call_text(name, args)
 
     def _shown(self, example: Example) -> Example:
         steps = []
         for step in example.steps:
             action = self.environment.parse(step.action)
-            steps.append(
-                step.with_action(call_text(action["name"], action["args"]) if action else step.action)
-            )
+            steps.append(step.with_action(call_text(action["name"], action["args"]) if action else step.action))
         return Example(example.kind, example.observation, tuple(steps))
 
 

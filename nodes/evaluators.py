@@ -89,9 +89,7 @@ class LLMEvaluator(Evaluator):
         messages = [
             SystemMessage(self.prompts.render("judge")),
             HumanMessage(
-                self.prompts.render(
-                    "trial", observation=state["episode"]["observation"], steps=state["trajectory"]
-                )
+                self.prompts.render("trial", observation=state["episode"]["observation"], steps=state["trajectory"])
             ),
         ]
         seed = derive_seed(self.seed, state["task"]["id"], state["trial"], "evaluate")

@@ -8,6 +8,7 @@ from langchain_core.language_models import BaseChatModel, LanguageModelInput
 from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.runnables import Runnable, RunnableBinding, RunnableConfig
 from langgraph.errors import GraphBubbleUp
+from pydantic import SecretStr
 
 from langgraph_reflexion.errors import ModelFault, ReflexionError
 from langgraph_reflexion.graph.state import Usage
@@ -17,7 +18,7 @@ ChatModel = Runnable[LanguageModelInput, AIMessage]
 
 NO_USAGE = Usage(llm_calls=0, input_tokens=0, output_tokens=0)
 
-PERMANENT = {400, 401, 403, 404, 405, 422}
+PERMANENT = {401, 403, 404}
 """HTTP statuses that asking again cannot change."""
 
 
@@ -60,7 +61,7 @@ async def ask(
     except (GraphBubbleUp, ReflexionError, asyncio.CancelledError):
         raise
     except Exception as error:
-        raise as_fault(error) from error
+        raise as_fault(error, _secrets(model)) from error
     if not (reply.text.strip() or reply.tool_calls or reply.invalid_tool_calls):
         raise ModelFault("the model answered with nothing")
     counted = reply.usage_metadata
@@ -80,18 +81,33 @@ def add_usage(one: Usage, other: Usage) -> Usage:
     )
 
 
-def as_fault(error: Exception) -> ModelFault:
-    """Say in one line what went wrong, and whether asking again may help."""
-    status = getattr(error, "status_code", None)
-    detail = " ".join(str(error).split())[:300]
+def as_fault(error: Exception, secrets: list[str]) -> ModelFault:
+    """Say in one line what went wrong, and whether asking again may help.
+
+    Args:
+        error: What the client raised.
+        secrets: What is taken out of its words: a server that refuses a key may quote it.
+    """
+    detail = " ".join(str(error).split())
+    for secret in filter(None, secrets):
+        detail = detail.replace(secret, "***")
     return ModelFault(
-        f"the model could not answer: {type(error).__name__}: {detail}",
-        permanent=status in PERMANENT,
+        f"the model could not answer: {type(error).__name__}: {detail[:300]}",
+        permanent=getattr(error, "status_code", None) in PERMANENT,
     )
 
 
+def _inner(model: ChatModel) -> Any:
+    while isinstance(model, RunnableBinding):
+        model = model.bound
+    return model
+
+
 def _takes_seed(model: ChatModel) -> bool:
-    inner: Any = model
-    while isinstance(inner, RunnableBinding):
-        inner = inner.bound
+    inner = _inner(model)
     return isinstance(inner, BaseChatModel) and "seed" in type(inner).model_fields
+
+
+def _secrets(model: ChatModel) -> list[str]:
+    values = vars(_inner(model)).values()
+    return [value.get_secret_value() for value in values if isinstance(value, SecretStr)]

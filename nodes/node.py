@@ -31,9 +31,7 @@ class Node(Runnable[ReflexionState, Update]):
         """Run from synchronous code."""
         return run_blocking(self.ainvoke(input, config))
 
-    async def ainvoke(
-        self, input: ReflexionState, config: RunnableConfig | None = None, **kwargs: Any
-    ) -> Update:
+    async def ainvoke(self, input: ReflexionState, config: RunnableConfig | None = None, **kwargs: Any) -> Update:
         """Run on the caller's event loop."""
         return await self.function(input, config or {})
 
@@ -49,9 +47,7 @@ class Router(Runnable[ReflexionState, str]):
         """Where to go from here."""
         return self.function(input)
 
-    async def ainvoke(
-        self, input: ReflexionState, config: RunnableConfig | None = None, **kwargs: Any
-    ) -> str:
+    async def ainvoke(self, input: ReflexionState, config: RunnableConfig | None = None, **kwargs: Any) -> str:
         """Where to go from here."""
         return self.function(input)
 

@@ -22,9 +22,7 @@ class Reflect:
         seed: The run's seed.
     """
 
-    def __init__(
-        self, model: ChatModel, prompts: Prompts, feedback: Feedback, memory_size: int, seed: int
-    ) -> None:
+    def __init__(self, model: ChatModel, prompts: Prompts, feedback: Feedback, memory_size: int, seed: int) -> None:
         self.model = model
         self.prompts = prompts
         self.feedback = feedback

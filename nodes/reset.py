@@ -51,9 +51,7 @@ class Reset:
             observation, snapshot = await self.pool.start(task)
         except Fault as fault:
             return update | {"episode": NO_EPISODE, "stop_reason": "fault", "fault": str(fault)}
-        return update | {
-            "episode": EpisodeState(**{**NO_EPISODE, "observation": observation, "snapshot": snapshot})
-        }
+        return update | {"episode": EpisodeState(**{**NO_EPISODE, "observation": observation, "snapshot": snapshot})}
 
 
 def checked(task: Task | None) -> Task:
@@ -62,11 +60,7 @@ def checked(task: Task | None) -> Task:
     Raises:
         ConfigurationError: there is none, or it is not a task.
     """
-    if (
-        isinstance(task, dict)
-        and isinstance(task.get("id"), str)
-        and isinstance(task.get("instruction"), str)
-    ):
+    if isinstance(task, dict) and isinstance(task.get("id"), str) and isinstance(task.get("instruction"), str):
         return task
     raise ConfigurationError(
         f"the graph's input is {{'task': task}}, with a task such as environment.tasks()[0]; got {task!r}"

@@ -67,9 +67,7 @@ class ALFWorld(Environment):
         Only as many games are read or made as tasks are asked for.
         """
         chosen = choose_split(self, split)
-        return [
-            self._task(chosen, index, game) for index, game in enumerate(islice(self._games(chosen), limit))
-        ]
+        return [self._task(chosen, index, game) for index, game in enumerate(islice(self._games(chosen), limit))]
 
     def start(self, task: Task) -> ALFWorldEpisode:
         """Start a fresh episode of a task; see `Environment.start`."""

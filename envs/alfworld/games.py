@@ -108,9 +108,7 @@ def to_tw_pddl(game: Game, domain: str, grammar: str) -> dict[str, Any]:
         ConfigurationError: the task's text has a character that the original engine gives another meaning.
     """
     if _PLACEHOLDER in grammar and (odd := sorted(set(re.findall(r'[;|<>\[\]#{}"\\\n]', game.instruction)))):
-        raise ConfigurationError(
-            f"the task of {game.id} cannot be exported with {' '.join(map(repr, odd))} in it"
-        )
+        raise ConfigurationError(f"the task of {game.id} cannot be exported with {' '.join(map(repr, odd))} in it")
     return {
         "pddl_domain": domain,
         "grammar": grammar.replace(_PLACEHOLDER, game.instruction.removesuffix(".")),
@@ -161,9 +159,7 @@ def _any(root: Path) -> Iterator[Game]:
                 continue
             game = _game(id_, "pick", content, folder / "game.tw-pddl")
             if kind := _kind_by_goal(game.problem):
-                yield Game(
-                    id_, kind, game.instruction, game.problem, game.domain, game.grammar, game.walkthrough
-                )
+                yield Game(id_, kind, game.instruction, game.problem, game.domain, game.grammar, game.walkthrough)
         elif {"initial_state.pddl", "traj_data.json"} <= present and (state := _state(id_, folder)):
             yield state
 
@@ -202,9 +198,7 @@ def _state(id_: str, folder: Path) -> Game | None:
     lamp = asked.get("toggle_target") or LAMP
     if asked.get("object_sliced") or asked.get("mrecep_target"):
         return None
-    if not all(
-        re.fullmatch("[A-Za-z]+", word) for word in (thing, lamp, "none" if kind == "look" else target)
-    ):
+    if not all(re.fullmatch("[A-Za-z]+", word) for word in (thing, lamp, "none" if kind == "look" else target)):
         raise _broken(folder / "traj_data.json", f"its 'pddl_params' name no thing or place: {asked}")
     problem = _read(folder / "initial_state.pddl")
     if not re.search(r"\(\s*:goal", problem, re.IGNORECASE) and problem.rstrip().endswith(")"):
@@ -273,6 +267,5 @@ def _read(path: Path) -> str:
 
 def _broken(path: Path, why: str) -> EnvironmentUnavailable:
     return EnvironmentUnavailable(
-        f"{path} cannot be used: {why}."
-        " Remove it, or fetch it again (the official games: `alfworld-download -f`)"
+        f"{path} cannot be used: {why}. Remove it, or fetch it again (the official games: `alfworld-download -f`)"
     )

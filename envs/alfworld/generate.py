@@ -139,9 +139,7 @@ def floor_plan(room: str, number: int, seed: int) -> Plan:
         share = min(max(size + random.uniform(-0.2, 0.2), 0.0), 0.999)
         classes += [cls] * (low + int(share * (high - low + 1)))
     cells = random.sample([(x, z) for x in range(-9, 10) for z in range(-9, 10)], len(classes) + 1)
-    places = [
-        _mangle(f"loc|{x}|{z}|{random.randrange(4)}|{random.choice((0, 30, 45, 60))}") for x, z in cells
-    ]
+    places = [_mangle(f"loc|{x}|{z}|{random.randrange(4)}|{random.choice((0, 30, 45, 60))}") for x, z in cells]
     receptacles = []
     for cls, (x, z), place in zip(classes, cells[1:], places[1:], strict=True):
         where = _point(x / 4, random.uniform(0.0, 2.2), z / 4)
@@ -300,9 +298,7 @@ def _problem(plan: Plan, items: list[Item], wanted: str) -> str:
         facts += [f"(objectType {item.id} {item.cls}Type)", f"(inReceptacle {item.id} {item.receptacle.id})"]
         facts += [f"(objectAtLocation {item.id} {item.receptacle.location})"]
         facts += [f"(pickupable {item.id})"] * (item.cls != LAMP)
-        facts += [
-            f"({name} {item.id})" for name, classes in data["properties"].items() if item.cls in classes
-        ]
+        facts += [f"({name} {item.id})" for name, classes in data["properties"].items() if item.cls in classes]
     here = {item.cls for item in items}
     for cls in sorted({r.cls for r in plan.receptacles}):
         facts += [f"(canContain {cls}Type {thing}Type)" for thing in data["holds"][cls] if thing in here]

@@ -33,11 +33,7 @@ class Goal:
                 or not self.false <= facts
                 or any(part.holds(facts) for part in self.parts)
             )
-        return (
-            self.true <= facts
-            and self.false.isdisjoint(facts)
-            and all(part.holds(facts) for part in self.parts)
-        )
+        return self.true <= facts and self.false.isdisjoint(facts) and all(part.holds(facts) for part in self.parts)
 
     def mentions(self) -> frozenset[Fact]:
         """The facts that the condition depends on."""
@@ -145,9 +141,7 @@ class Grounder:
             if kind != "object" and kind not in self._members:
                 return FALSE
         outer = {name: value for name, value in env.items() if name not in names}
-        guides = [
-            literal for literal in _conjuncts(body) if literal[0] in self._index and self._fixed(literal)
-        ]
+        guides = [literal for literal in _conjuncts(body) if literal[0] in self._index and self._fixed(literal)]
         return _combine([self._ground(body, found) for found in self._bindings(names, guides, outer)], True)
 
     def _fixed(self, literal: list[str]) -> bool:

@@ -108,9 +108,7 @@ class Problem:
                 facts.add(fact)
                 if not types.keys() >= set(fact[1:]):
                     undeclared = next(name for name in fact[1:] if name not in types)
-                    raise UnreadableError(
-                        f"{undeclared} is not declared, yet ({' '.join(fact)}) is said to hold"
-                    )
+                    raise UnreadableError(f"{undeclared} is not declared, yet ({' '.join(fact)}) is said to hold")
         if len(sections[":goal"]) != 1:
             raise UnreadableError("its goal is not one condition")
         return cls(types, frozenset(facts), sections[":goal"][0])

@@ -82,9 +82,7 @@ class World:
         self.containers = self.those("isreceptacleobject")
         """The objects that can hold others: bowls, pots, boxes."""
         self.treatable = {command: self.those(needs) for command, (needs, _) in TOOLS.items()}
-        self.tools = {
-            command: self._of_types("receptacletype", [kind]) for command, (_, kind) in TOOLS.items()
-        }
+        self.tools = {command: self._of_types("receptacletype", [kind]) for command, (_, kind) in TOOLS.items()}
         self.blades = self._of_types("objecttype", BLADES)
         self._kinds = {r: self._types_of("receptacletype", r, "rtype") for r in self.receptacles}
         self._can_contain = frozenset((fact[1], fact[2]) for fact in self.pairs("cancontain"))

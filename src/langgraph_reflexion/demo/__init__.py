@@ -50,9 +50,7 @@ class DemoChatModel(BaseChatModel):
         reply = household.answer(prompt, seed=kwargs.get("seed", self.seed), in_text=not kwargs.get("tools"))
         read = sum(len(message.text) for message in messages) // CHARACTERS_PER_TOKEN
         wrote = len(reply.text) // CHARACTERS_PER_TOKEN + 1
-        reply.usage_metadata = UsageMetadata(
-            input_tokens=read, output_tokens=wrote, total_tokens=read + wrote
-        )
+        reply.usage_metadata = UsageMetadata(input_tokens=read, output_tokens=wrote, total_tokens=read + wrote)
         return ChatResult(generations=[ChatGeneration(message=reply)])
 
     async def _agenerate(

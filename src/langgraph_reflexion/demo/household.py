@@ -118,9 +118,7 @@ def read_goal(prompt: Prompt) -> Goal:
     thing = next(iter(nouns), "")
     targets = [word for word in nouns[1:] if word in classes]
     target = nouns[-1] if kind == "look" and nouns else (targets[-1] if targets else "")
-    tool = re.search(
-        rf"\bto {kind} (?:something|it), (?:take it )?to the (\w+)", prompt.system, re.IGNORECASE
-    )
+    tool = re.search(rf"\bto {kind} (?:something|it), (?:take it )?to the (\w+)", prompt.system, re.IGNORECASE)
     return Goal(kind, thing, target, tool[1].lower() if tool else "", text)
 
 
@@ -307,9 +305,7 @@ def judge(prompt: Prompt, goal: Goal) -> str:
     done = [
         (thing, place)
         for thing, place in world.put_down.items()
-        if _class(thing) == goal.thing
-        and _class(place) == goal.target
-        and (not goal.tool or thing in world.treated)
+        if _class(thing) == goal.thing and _class(place) == goal.target and (not goal.tool or thing in world.treated)
     ]
     if goal.kind == "look":
         solved = world.lamp_lit and _class(world.held) == goal.thing and world.held in world.picked_up

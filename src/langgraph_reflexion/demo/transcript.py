@@ -17,9 +17,7 @@ _STEP = re.compile(
     r"(?=\n(?:Thought|Action|Observation|Status): |\n\n|\Z)",
     re.MULTILINE | re.DOTALL,
 )
-_LESSON = re.compile(
-    r"^- Trial (?P<trial>\d+): (?P<text>.*?)(?=\n- Trial \d+: |\n\n|\Z)", re.MULTILINE | re.DOTALL
-)
+_LESSON = re.compile(r"^- Trial (?P<trial>\d+): (?P<text>.*?)(?=\n- Trial \d+: |\n\n|\Z)", re.MULTILINE | re.DOTALL)
 
 
 @dataclass(frozen=True)
@@ -66,9 +64,7 @@ def read_prompt(messages: Sequence[BaseMessage]) -> Prompt:
 
 def _whole_trial(role: Role, system: str, text: str, lessons: tuple[str, ...]) -> Prompt:
     trial = text.rpartition("The trial that has just failed:")[2].strip()
-    turns = [
-        Turn(m["thought"] or "", m["action"] or "", m["observation"].strip()) for m in _STEP.finditer(trial)
-    ]
+    turns = [Turn(m["thought"] or "", m["action"] or "", m["observation"].strip()) for m in _STEP.finditer(trial)]
     begin = _STEP.search(trial)
     return Prompt(role, system, trial[: begin.start()].strip() if begin else trial, lessons, tuple(turns))
 

@@ -75,21 +75,15 @@ def tasks_are_stable(case: Case) -> None:
     """Tasks are plain JSON with unique ids, always the same ones, and a limit gives the first of them."""
     tasks = list(case.environment.tasks())
     _require(bool(tasks), "the default split has no tasks")
-    _require(
-        json.loads(json.dumps(tasks)) == tasks, "tasks change when they are written as JSON and read back"
-    )
+    _require(json.loads(json.dumps(tasks)) == tasks, "tasks change when they are written as JSON and read back")
     ids = [task["id"] for task in tasks]
     _require(len(set(ids)) == len(ids), "two tasks have the same id")
     _require(all(task["instruction"].strip() for task in tasks), "a task has no instruction")
     _require(list(case.environment.tasks()) == tasks, "asked twice, tasks() gives different tasks")
     for limit in {0, 1, len(tasks) // 2, len(tasks), len(tasks) + 1}:
-        _require(
-            list(case.environment.tasks(limit=limit)) == tasks[:limit], f"tasks(limit={limit}) is no prefix"
-        )
+        _require(list(case.environment.tasks(limit=limit)) == tasks[:limit], f"tasks(limit={limit}) is no prefix")
     first = case.environment.splits[0]
-    _require(
-        list(case.environment.tasks(first, 1)) == tasks[:1], "the default split is not the first of `splits`"
-    )
+    _require(list(case.environment.tasks(first, 1)) == tasks[:1], "the default split is not the first of `splits`")
     try:
         case.environment.tasks("no such split")
     except ConfigurationError:
@@ -102,19 +96,13 @@ def tools_have_schemas(case: Case) -> None:
     tools = case.environment.tools
     _require(json.loads(json.dumps(tools)) == tools, "the tool schemas are not plain JSON")
     names = [tool["function"]["name"] for tool in tools]
-    _require(
-        names == [spec.name for spec in specs(case.environment)], "tools and actions have different names"
-    )
+    _require(names == [spec.name for spec in specs(case.environment)], "tools and actions have different names")
     for tool in tools:
         name, parameters = tool["function"]["name"], tool["function"]["parameters"]
         _require(name.isidentifier() and len(name) <= 64, f"{name!r} cannot name a tool")
-        _require(
-            bool(tool["function"]["description"].strip()), f"{name} has no description: write a docstring"
-        )
+        _require(bool(tool["function"]["description"].strip()), f"{name} has no description: write a docstring")
         _require(parameters["type"] == "object", f"the parameters of {name} are no object")
-        _require(
-            set(parameters["required"]) <= set(parameters["properties"]), f"{name} requires what it lacks"
-        )
+        _require(set(parameters["required"]) <= set(parameters["properties"]), f"{name} requires what it lacks")
         for field, schema in parameters["properties"].items():
             known = {"type", "anyOf", "allOf", "enum", "const", "$ref"} & set(schema)
             _require(bool(known), f"the schema of {name}, {field} says nothing: {schema}")
@@ -129,9 +117,7 @@ def text_forms_parse_back(case: Case) -> None:
         action = made_up(spec)
         for form in spec.forms:
             _reads_as(environment, spec, form, action["args"])
-        _require(
-            spec.render(action["args"]) == filled(spec.forms[0], action["args"]), f"{spec.name} is garbled"
-        )
+        _require(spec.render(action["args"]) == filled(spec.forms[0], action["args"]), f"{spec.name} is garbled")
     for action in case.actions:
         if known := environment.episode.actions().get(action["name"]):
             _reads_as(environment, known, known.forms[0], action["args"])
@@ -139,9 +125,7 @@ def text_forms_parse_back(case: Case) -> None:
     forms = environment.forms(case.task)
     for form, spec in zip(forms, specs(environment), strict=True):
         parsed = environment.parse(filled(form, values))
-        _require(
-            parsed is not None and parsed["name"] == spec.name, f"forms() shows {form!r}, not understood"
-        )
+        _require(parsed is not None and parsed["name"] == spec.name, f"forms() shows {form!r}, not understood")
     _require(environment.parse(_NONSENSE["text"]) is None, "nonsense is taken for an action")
 
 
@@ -220,9 +204,7 @@ def limits_truncate(case: Case) -> None:
         result = episode.step(case.actions[0])
         if result.terminated:
             break
-    _require(
-        result.truncated or result.terminated, f"neither truncated nor terminated after {case.limit} steps"
-    )
+    _require(result.truncated or result.terminated, f"neither truncated nor terminated after {case.limit} steps")
     after = episode.step(case.actions[0])
     same = (after.terminated, after.truncated) == (result.terminated, result.truncated)
     _require(same, "an episode that had ended goes on")

@@ -1,14 +1,14 @@
 """A chat model that says what it is told to say."""
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Annotated, Any
 
 from langchain_core.callbacks import CallbackManagerForLLMRun
 from langchain_core.language_models import BaseChatModel, LanguageModelInput
 from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
 from langchain_core.runnables import Runnable
-from pydantic import Field
+from pydantic import Field, SkipValidation
 
 Reply = str | AIMessage | Exception
 
@@ -23,7 +23,7 @@ class ScriptedChatModel(BaseChatModel):
         seeds: The seed of every call so far.
     """
 
-    replies: Sequence[Reply] | Callable[[list[BaseMessage]], Reply]
+    replies: Annotated[Sequence[Reply] | Callable[[list[BaseMessage]], Reply], SkipValidation]
     seed: int | None = None
     prompts: list[list[BaseMessage]] = Field(default_factory=list)
     seeds: list[int | None] = Field(default_factory=list)

@@ -68,11 +68,7 @@ def test_the_command(capsys: pytest.CaptureFixture[str]):
 
 def test_the_installed_domain_and_grammar_are_known():
     case = next(case for case in CASES if not case.old)
-    assert (
-        dialect_of(case.file())
-        == dialect_of(case.game)
-        == Dialect(f"Your task is to: {case.game.instruction}.")
-    )
+    assert dialect_of(case.file()) == dialect_of(case.game) == Dialect(f"Your task is to: {case.game.instruction}.")
     old = next(case for case in CASES if case.old)
     assert dialect_of(old.file()) == old.world().dialect
     assert HELP.startswith("\nAvailable")

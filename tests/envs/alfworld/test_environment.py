@@ -154,9 +154,7 @@ def test_text_is_read_as_an_action(text, name, args):
     assert parsed["text"] == " ".join(text.split())
 
 
-@pytest.mark.parametrize(
-    "text", ["", "think: where is it?", "go cabinet 1", "take mug 1", "help", "look around"]
-)
+@pytest.mark.parametrize("text", ["", "think: where is it?", "go cabinet 1", "take mug 1", "help", "look around"])
 def test_other_text_is_no_action(text):
     assert ALFWorld().parse(text) is None
 
@@ -219,9 +217,7 @@ def write_game(folder, change=lambda grammar: grammar):
 def old_syntax(grammar):
     """The wording of files from before ALFWorld 0.4."""
     grammar = grammar.replace("move {o} to {r}", "put {o} in/on {r}")
-    return grammar.replace(
-        "You move the {o.name} to the {r.name}.", "You put the {o.name} in/on the {r.name}."
-    )
+    return grammar.replace("You move the {o.name} to the {r.name}.", "You put the {o.name} in/on the {r.name}.")
 
 
 @needs_engine

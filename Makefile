@@ -1,0 +1,44 @@
+# The virtual environment that everything here runs in, and the Python that makes it.
+VENV ?= .venv
+PYTHON ?= python3
+RUN = PATH="$(CURDIR)/$(VENV)/bin:$$PATH"
+# TextWorld, the reference engine, does not run on Python 3.13: its tests are skipped there.
+EXTRAS ?= alfworld,notebooks,studio
+
+.PHONY: help demo test lint format clean
+
+help:  ## Show the targets
+	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/:/'
+
+$(VENV)/demo: pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(RUN) pip install --quiet --editable . --config-settings editable_mode=strict
+	@touch $@
+
+# fast-downward-textworld is compiled on installation, and its build calls `python`: hence the PATH.
+$(VENV)/dev: pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(RUN) pip install --quiet --upgrade 'pip>=25.1'
+	$(RUN) pip install --quiet --editable '.[$(EXTRAS)]' --group dev --config-settings editable_mode=strict
+	@touch $@
+
+demo: $(VENV)/demo  ## Two strategies side by side on generated household tasks; needs no key
+	@rm -rf runs/demo-retry runs/demo-reflexion
+	$(RUN) langgraph-reflexion run alfworld --split generated-134 --trials 12 --strategy retry --out runs/demo-retry
+	$(RUN) langgraph-reflexion run alfworld --split generated-134 --trials 12 --strategy reflexion --out runs/demo-reflexion
+	$(RUN) langgraph-reflexion report runs/demo-retry runs/demo-reflexion
+
+test: $(VENV)/dev  ## Run the test suite
+	$(RUN) pytest --numprocesses 2 --dist loadfile
+
+lint: $(VENV)/dev  ## Check style and types
+	$(RUN) ruff check .
+	$(RUN) ruff format --check .
+	$(RUN) mypy -p langgraph_reflexion
+
+format: $(VENV)/dev  ## Put the code into shape
+	$(RUN) ruff check --fix .
+	$(RUN) ruff format .
+
+clean:  ## Remove what the targets above have made
+	rm -rf $(VENV) build runs .mypy_cache .pytest_cache .ruff_cache

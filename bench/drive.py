@@ -1,0 +1,109 @@
+"""Advances many tasks through their trials: how many at once, in which order, and when to stop.
+
+Rows are recorded as trials finish. What stops a run early leaves the rows that are complete.
+"""
+
+import asyncio
+from collections.abc import Coroutine, Iterable, Sequence
+from pathlib import Path
+from typing import Any, Protocol
+
+from langgraph_reflexion.bench.record import RunRecord, TrialRow
+from langgraph_reflexion.bench.task_run import Graph, TaskRun
+from langgraph_reflexion.envs.base import Task
+from langgraph_reflexion.errors import ModelFault
+
+
+class Observer(Protocol):
+    """What wants to see how a run goes."""
+
+    def on_start(self, folder: Path, tasks: int, trials: int) -> None:
+        """The run begins: where it is recorded, its tasks, and at most how many trials each of them has."""
+
+    def on_action(self) -> None:
+        """An action was taken."""
+
+    def on_trial(self, row: TrialRow, finished: bool) -> None:
+        """A trial was recorded; `finished` says whether that was its task's last."""
+
+
+class Drive:
+    """Advances tasks through a graph and records their trials.
+
+    Args:
+        graph: The Reflexion graph.
+        tasks: The tasks.
+        record: Where trials are recorded.
+        observer: Is told.
+        reflects: Whether the graph's strategy reflects.
+        concurrency: How many tasks are advanced at once.
+    """
+
+    def __init__(
+        self,
+        graph: Graph,
+        tasks: Sequence[Task],
+        record: RunRecord,
+        observer: Observer,
+        *,
+        reflects: bool,
+        concurrency: int,
+    ) -> None:
+        self.runs = [TaskRun(graph, task, reflects=reflects, on_action=observer.on_action) for task in tasks]
+        self.record = record
+        self.observer = observer
+        self._slots = asyncio.Semaphore(concurrency)
+
+    async def to_the_end(self) -> None:
+        """Run every task until it is finished."""
+        await self._all(self._finish(run) for run in self.runs)
+
+    async def in_step(self) -> None:
+        """Run all tasks one trial at a time, until a trial over all of them solves nothing new.
+
+        That is the stop rule of the paper's first version (section 3.1, "fails to improve performance between
+        two consecutive trials"). It acts on verdicts, as the loop itself does.
+        """
+        before = None
+        while unfinished := [run for run in self.runs if run.status == "running"]:
+            await self._all(self._advance(run) for run in unfinished)
+            solved = sum(run.status == "solved" for run in self.runs)
+            if solved == before:
+                return
+            before = solved
+
+    async def _finish(self, run: TaskRun) -> None:
+        # One slot from the first trial to the last, so that what began is finished before other tasks begin.
+        async with self._slots:
+            while run.status == "running":
+                await self._trial(run)
+
+    async def _advance(self, run: TaskRun) -> None:
+        async with self._slots:
+            await self._trial(run)
+
+    async def _trial(self, run: TaskRun) -> None:
+        finished = await run.advance()
+        if run.unanswered and not any(each.answered for each in self.runs):
+            raise ModelFault(
+                f"the run was stopped, as the model has not answered once: {finished.row['fault']}",
+                permanent=True,
+            )
+        self.record.append(*finished)
+        self.observer.on_trial(finished.row, run.status != "running")
+
+    async def _all(self, work: Iterable[Coroutine[Any, Any, None]]) -> None:
+        """Do it all; at the first error stop the rest, and raise it."""
+        tasks = [asyncio.ensure_future(each) for each in work]
+        try:
+            await asyncio.gather(*tasks)
+        except BaseException:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+            raise
+
+    async def close(self) -> None:
+        """Let go of every run of the graph, wherever it stands."""
+        for run in self.runs:
+            await run.close()

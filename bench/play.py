@@ -1,0 +1,86 @@
+"""A person plays an environment in the terminal, as an agent would."""
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+
+from langgraph_reflexion.envs.base import Action, Environment, Task
+from langgraph_reflexion.errors import ConfigurationError, EnvironmentFault, ReflexionError
+
+HELP = "Type an action, `help` for the actions, `quit` to leave."
+
+
+def choose_task(environment: Environment, split: str | None, wanted: str | None) -> Task:
+    """Find a task.
+
+    Args:
+        environment: Its tasks.
+        split: Of which split; the first one unless given.
+        wanted: The task's id, or its number counted from 1; the first task unless given.
+
+    Raises:
+        ConfigurationError: there is no such task.
+    """
+    tasks = environment.tasks(split)
+    for task in tasks:
+        if task["id"] == wanted:
+            return task
+    number = 1 if wanted is None else int(wanted) if wanted.isdecimal() else 0
+    if 1 <= number <= len(tasks):
+        return tasks[number - 1]
+    raise ConfigurationError(
+        f"{environment.name} has no task {wanted or 1!r} here: give an id, or a number from 1 to {len(tasks)}"
+    )
+
+
+def play(environment: Environment, task: Task, lines: Iterable[str]) -> Iterable[str]:
+    """Play one episode.
+
+    Args:
+        environment: Whose episode it is.
+        task: The task.
+        lines: What the person types.
+
+    Yields:
+        What the person is shown, the opening first.
+
+    Raises:
+        EnvironmentFault: the environment failed.
+    """
+    forms = "Actions: " + "; ".join(environment.forms(task)) + "."
+    with _faults(environment):
+        episode = environment.start(Task(**{**task, "prepared": environment.prepare(task)}))
+    try:
+        opening = episode.observation
+        if task["instruction"] not in opening:
+            opening = f"{opening}\n{task['instruction']}"
+        yield f"{opening}\n\n{forms}\n{HELP}"
+        actions = 0
+        for line in lines:
+            text = line.strip()
+            if text == "quit":
+                return
+            if text == "help":
+                yield f"{forms}\n{HELP}"
+            elif text:
+                actions += 1
+                action = environment.parse(text) or Action(name="", args={}, text=text)
+                with _faults(environment):
+                    result = episode.step(action)
+                yield result.observation
+                if result.terminated or result.truncated:
+                    won = result.reward is not None and result.reward >= 1.0
+                    how = "won" if won else "lost" if result.terminated else "reached the environment's limit"
+                    yield f"You {how} after {actions} action{'s' * (actions != 1)}."
+                    return
+    finally:
+        episode.close()
+
+
+@contextmanager
+def _faults(environment: Environment) -> Iterator[None]:
+    try:
+        yield
+    except ReflexionError:
+        raise
+    except Exception as error:
+        raise EnvironmentFault(f"{environment.name} failed: {type(error).__name__}: {error}") from error

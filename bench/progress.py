@@ -1,0 +1,64 @@
+"""How a sweep goes, live in the terminal."""
+
+from pathlib import Path
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from langgraph_reflexion.bench.record import TrialRow
+
+
+class LiveProgress:
+    """One line on standard error: tasks done, solved so far, the current trial, actions taken. An `Observer`.
+
+    Args:
+        console: Where to draw. Nothing is drawn where it is no terminal.
+        hidden: Draw nothing at all.
+
+    Attributes:
+        folder: Where the run is recorded; None before it began.
+        rows: How many trials were recorded so far.
+    """
+
+    def __init__(self, console: Console, *, hidden: bool) -> None:
+        self.folder: Path | None = None
+        self.rows = 0
+        self._solved = self._actions = self._trials = 0
+        self._trial = 1
+        self._progress = Progress(
+            TextColumn("tasks"),
+            BarColumn(bar_width=20),
+            MofNCompleteColumn(),
+            TextColumn("· {task.fields[state]} ·"),
+            TimeElapsedColumn(),
+            console=console,
+            transient=True,
+            disable=hidden or not console.is_terminal,
+        )
+
+    def __enter__(self) -> "LiveProgress":
+        self._progress.start()
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self._progress.stop()
+
+    def on_start(self, folder: Path, tasks: int, trials: int) -> None:
+        """Draw the empty bar."""
+        self.folder, self._trials = folder, trials
+        self._bar = self._progress.add_task("run", total=tasks, state=self._state())
+
+    def on_action(self) -> None:
+        """Count an action."""
+        self._actions += 1
+        self._progress.update(self._bar, state=self._state())
+
+    def on_trial(self, row: TrialRow, finished: bool) -> None:
+        """Count a trial, and its task where it is finished."""
+        self.rows += 1
+        self._solved += bool(row["verdict"]) and row["success"] is not False
+        self._trial = max(self._trial, row["trial"] + (not finished))
+        self._progress.update(self._bar, advance=int(finished), state=self._state())
+
+    def _state(self) -> str:
+        return f"solved {self._solved} · trial {self._trial} of {self._trials} · {self._actions} actions"

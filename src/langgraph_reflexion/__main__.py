@@ -1,0 +1,5 @@
+"""`python -m langgraph_reflexion`."""
+
+from langgraph_reflexion.cli import main
+
+main()

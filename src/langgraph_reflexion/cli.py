@@ -1,0 +1,232 @@
+"""The command line: run, report, play.
+
+Exit status: 0 the run finished, however much was solved; 1 some task ended as a fault or on a budget; 2 wrong
+use, or nothing could start. Whatever goes wrong is one line on standard error. Everything heavy is imported
+inside the commands, so that `--help` is quick.
+"""
+
+import json
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from langgraph_reflexion import __version__
+from langgraph_reflexion.errors import ConfigurationError, ModelFault, ReflexionError
+
+app = typer.Typer(
+    help="The Reflexion agent as a LangGraph state machine.",
+    add_completion=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+# Typer brings its own copy of click in newer versions, and uses the installed one in older ones.
+_UsageError: type[Exception] = next(c for c in typer.BadParameter.__mro__ if c.__name__ == "ClickException")
+
+Env = Annotated[str, typer.Argument(metavar="ENV", help="alfworld, or the path of your own: package.module:Class.")]
+Split = Annotated[str | None, typer.Option(help="Set of tasks.  [default: the environment's first]")]
+Seed = Annotated[int, typer.Option(help="Seeds the run, and the tasks where they are generated.")]
+Options = Annotated[
+    list[str],
+    typer.Option("--option", metavar="KEY=VALUE", help="Option of the environment; may be repeated."),
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+
+def main() -> None:
+    """The console script."""
+    # Where the user is, `package.module:Class` is found, after everything that is installed.
+    sys.path.append(os.getcwd())
+    try:
+        status = app(standalone_mode=False)
+    except _UsageError as error:
+        status = _fail(error.format_message())  # type: ignore[attr-defined]
+    except ModelFault as error:
+        status = _fail(f"{error} (is the server up? check --model, --base-url, and the key)")
+    except ReflexionError as error:
+        status = _fail(str(error))
+    except (typer.Abort, KeyboardInterrupt):
+        status = _fail("stopped", 130)
+    sys.exit(status)
+
+
+@app.callback(invoke_without_command=True)
+def _root(
+    context: typer.Context,
+    version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
+) -> None:
+    if version:
+        typer.echo(f"langgraph-reflexion {__version__}")
+        raise typer.Exit
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
+        raise typer.Exit(2)
+
+
+@app.command()
+def run(
+    env: Env,
+    split: Split = None,
+    limit: Annotated[int | None, typer.Option(min=1, help="At most so many tasks.  [default: all]")] = None,
+    trials: Annotated[
+        int | None, typer.Option(min=1, help="At most so many trials per task.  [default: the profile's]")
+    ] = None,
+    strategy: Annotated[
+        str,
+        typer.Option(help="What a retry sees: retry, last_attempt, reflexion or last_attempt_and_reflexion."),
+    ] = "reflexion",
+    model: Annotated[
+        str,
+        typer.Option(help="demo (needs no key, is no LLM), or PROVIDER:MODEL such as openai:gpt-4o-mini."),
+    ] = "demo",
+    reflection_model: Annotated[
+        str | None, typer.Option(help="Reflects, and judges for --evaluator llm.  [default: --model]")
+    ] = None,
+    base_url: Annotated[
+        str | None, typer.Option(help="An OpenAI-compatible server, with --model openai:NAME.")
+    ] = None,
+    seed: Seed = 0,
+    out: Annotated[Path | None, typer.Option(help="The run folder.  [default: runs/ENV-SPLIT-STRATEGY-N]")] = None,
+    concurrency: Annotated[int, typer.Option(min=1, help="So many tasks at once.")] = 8,
+    agent: Annotated[str, typer.Option(help="How the actor acts: react (text) or tools (tool calls).")] = "react",
+    evaluator: Annotated[
+        str, typer.Option(help="What passes the verdict: environment (an oracle) or llm.")
+    ] = "environment",
+    feedback: Annotated[
+        str, typer.Option(help="How much of the verdict is told: binary, scalar or words.")
+    ] = "binary",
+    profile: Annotated[str, typer.Option(help="Numbers and rules: paper, preprint or upstream.")] = "paper",
+    memory_size: Annotated[
+        int | None, typer.Option(min=1, help="So many reflections are kept.  [default: the profile's]")
+    ] = None,
+    option: Options = [],  # noqa: B006 - typer copies it
+    stop_without_improvement: Annotated[
+        bool | None,
+        typer.Option(
+            "--stop-without-improvement/--no-stop-without-improvement",
+            help="Advance all tasks together, until a trial solves nothing new.  [default: the profile's]",
+        ),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Run an agent on an environment's tasks, and record every trial."""
+    from rich.console import Console
+
+    from langgraph_reflexion.bench.progress import LiveProgress
+    from langgraph_reflexion.bench.sweep import SweepSettings, sweep
+    from langgraph_reflexion.bench.tables import print_reports
+
+    settings = SweepSettings(
+        environment=env,
+        options=_options(option),
+        split=split,
+        limit=limit,
+        trials=trials,
+        strategy=strategy,
+        agent=agent,
+        evaluator=evaluator,
+        feedback=feedback,
+        profile=profile,
+        model=model,
+        reflection_model=reflection_model,
+        base_url=base_url,
+        seed=seed,
+        memory_size=memory_size,
+        concurrency=concurrency,
+        stop_without_improvement=stop_without_improvement,
+    )
+    progress = LiveProgress(Console(stderr=True), hidden=as_json)
+    try:
+        with progress:
+            summary = sweep(settings, out, progress)
+    except KeyboardInterrupt:
+        raise typer.Exit(_fail(f"stopped; {_kept(progress.folder, progress.rows)}", 130)) from None
+    except ModelFault as error:
+        if not progress.rows:
+            raise
+        raise ModelFault(f"{error}; {_kept(progress.folder, progress.rows)}", permanent=True) from error
+    if as_json:
+        typer.echo(json.dumps(summary.as_json(), indent=2))
+    else:
+        print_reports(Console(), [summary.report])
+        counts = ", ".join(f"{count} {status}" for status, count in summary.statuses.items() if count)
+        typer.echo(f"{counts} in {summary.seconds:.1f} s. Recorded in {summary.report.folder}")
+    raise typer.Exit(0 if summary.clean else 1)
+
+
+@app.command()
+def report(
+    folders: Annotated[list[Path], typer.Argument(metavar="DIR...", help="Run folders.")],
+    as_json: AsJson = False,
+) -> None:
+    """Report runs: tasks solved by trial, failures by reason, cost; several side by side."""
+    from rich.console import Console
+
+    from langgraph_reflexion.bench.report import report_runs
+    from langgraph_reflexion.bench.tables import print_reports
+
+    reports = report_runs(folders)
+    if as_json:
+        typer.echo(json.dumps({"runs": [each.as_json() for each in reports]}, indent=2))
+    else:
+        print_reports(Console(), reports)
+
+
+@app.command()
+def play(
+    env: Env,
+    split: Split = None,
+    task: Annotated[
+        str | None, typer.Option(metavar="ID|N", help="The task's id, or its number from 1.  [default: 1]")
+    ] = None,
+    seed: Seed = 0,
+    option: Options = [],  # noqa: B006 - typer copies it
+) -> None:
+    """Play an environment yourself."""
+    from langgraph_reflexion.bench import play as playing
+    from langgraph_reflexion.bench.environment import make_environment
+
+    environment = make_environment(env, _options(option), seed)
+    try:
+        chosen = playing.choose_task(environment, split, task)
+        for shown in playing.play(environment, chosen, _typed()):
+            typer.echo(shown)
+    finally:
+        environment.close()
+
+
+def _typed() -> Iterator[str]:
+    """The lines of standard input; a prompt only where a person sits."""
+    prompt = "> " if sys.stdin.isatty() else ""
+    while True:
+        try:
+            yield input(prompt)
+        except EOFError:
+            return
+
+
+def _options(pairs: list[str]) -> dict[str, Any]:
+    """The environment's options. A value is read as JSON where it is some (`3`, `true`), else as text."""
+    options: dict[str, Any] = {}
+    for pair in pairs:
+        key, equals, value = pair.partition("=")
+        if not equals or not key.isidentifier():
+            raise ConfigurationError(f"--option {pair!r}: write it as KEY=VALUE")
+        try:
+            options[key] = json.loads(value)
+        except ValueError:
+            options[key] = value
+    return options
+
+
+def _kept(folder: Path | None, rows: int) -> str:
+    return f"the trials finished so far, {rows}, are kept in {folder}" if rows else "no trial had finished"
+
+
+def _fail(message: str, status: int = 2) -> int:
+    typer.echo(f"langgraph-reflexion: {' '.join(message.split())}", err=True)
+    return status

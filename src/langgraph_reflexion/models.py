@@ -1,0 +1,111 @@
+"""Chat models by name: the demo model, and everything that LangChain's `init_chat_model` knows."""
+
+import os
+import re
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from langgraph_reflexion.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from langchain_core.language_models import BaseChatModel
+
+DEMO = "demo"
+"""The name of the offline demo model, which is not an LLM."""
+
+TIMEOUT_SECONDS = 60.0
+"""How long one call may take; the client's own default is ten minutes."""
+
+_NO_KEY = "not-needed"
+
+
+def load_model(name: str, *, base_url: str | None = None) -> "BaseChatModel":
+    """Make a chat model.
+
+    Args:
+        name: `demo`, or a provider and its model as `init_chat_model` takes them (`openai:gpt-4o-mini`).
+        base_url: The address of a server that speaks the provider's protocol, for `openai:...` any
+            OpenAI-compatible one. With it a missing key is no error, as local servers want none.
+
+    Raises:
+        ConfigurationError: there is no such model, its key or its integration package is missing.
+    """
+    if name == DEMO:
+        from langgraph_reflexion.demo import DemoChatModel
+
+        return DemoChatModel()
+    provider, _, model = name.partition(":")
+    if not provider or (":" in name and not model):
+        raise ConfigurationError(f"no model {name!r}: {_EXPECTED}")
+    settings: dict[str, Any] = {"timeout": TIMEOUT_SECONDS}
+    if base_url is not None:
+        settings["base_url"] = _checked(base_url)
+        if provider == "openai":
+            # Servers that imitate OpenAI know the chat completions, seldom the newer Responses API.
+            settings["use_responses_api"] = False
+            if not os.environ.get("OPENAI_API_KEY"):
+                settings["api_key"] = _NO_KEY
+    return _init(name, provider, settings)
+
+
+def secrets_of(model: "BaseChatModel", base_url: str | None = None) -> list[str]:
+    """What must never be written down: the model's keys, and a password in its address.
+
+    Args:
+        model: The model.
+        base_url: The address that it was made with.
+    """
+    from pydantic import SecretStr
+
+    values = [getattr(model, field) for field in type(model).model_fields]
+    secrets = [value.get_secret_value() for value in values if isinstance(value, SecretStr)]
+    if base_url and (password := urlsplit(base_url).password):
+        secrets.append(password)
+    # A placeholder such as "none" is no secret, and taking it out would take the word out everywhere.
+    return [secret for secret in secrets if len(secret) >= 8 and secret != _NO_KEY]
+
+
+def public_url(base_url: str | None) -> str | None:
+    """An address without the user, password and query that it may hold."""
+    if base_url is None:
+        return None
+    parts = urlsplit(base_url)
+    return parts._replace(netloc=parts.netloc.rpartition("@")[2], query="", fragment="").geturl()
+
+
+_EXPECTED = "give a provider and its model, such as openai:gpt-4o-mini, or demo, which needs no key"
+
+
+def _init(name: str, provider: str, settings: dict[str, Any]) -> "BaseChatModel":
+    from langchain.chat_models import init_chat_model
+    from langchain_core.language_models import BaseChatModel
+
+    try:
+        model = init_chat_model(name, **settings)
+    except Exception as error:  # every provider's client has its own kinds
+        # What it says is looked at and never passed on, as some errors quote the key.
+        said = str(error)
+        if "infer model provider" in said:
+            raise ConfigurationError(f"unknown provider in the model {name!r}: {_EXPECTED}") from error
+        if isinstance(error, (ImportError, AttributeError)):
+            named = re.search(r"pip install (?:-U )?[\"']?([\w-]+)", said)
+            package = named[1] if named else f"langchain-{provider.replace('_', '-')}"
+            raise ConfigurationError(f"the model {name!r} needs a package: pip install {package}") from error
+        if keys := re.findall(r"\b[A-Z][A-Z0-9_]*_(?:API_)?(?:KEY|TOKEN)\b", said):
+            raise ConfigurationError(
+                f"no key for the model {name!r}: set {keys[0]}, or use --base-url for a local server, "
+                "or --model demo, which needs no key"
+            ) from error
+        raise ConfigurationError(f"the model {name!r} cannot be made: {type(error).__name__}") from error
+    if not isinstance(model, BaseChatModel):
+        raise ConfigurationError(f"no model {name!r}: {_EXPECTED}")
+    return model
+
+
+def _checked(base_url: str) -> str:
+    parts = urlsplit(base_url)
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise ConfigurationError(
+            f"the base URL {public_url(base_url)!r} is no address: write it as http://localhost:8000/v1"
+        )
+    return base_url

@@ -1,0 +1,192 @@
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from langgraph_reflexion.bench.curve import failures_by_trial, solved_by_trial, verdicts
+from langgraph_reflexion.bench.record import TrialRow
+from langgraph_reflexion.bench.report import report_runs
+from langgraph_reflexion.bench.tables import print_reports
+from langgraph_reflexion.errors import ConfigurationError
+
+SETTINGS = {
+    "environment": "alfworld",
+    "options": {"engine": "textworld"},
+    "split": "generated-134",
+    "strategy": "reflexion",
+    "model": "demo",
+    "reflection_model": None,
+    "profile": "paper",
+    "oracle": True,
+    "evaluator": "environment",
+    "seed": 0,
+    "trials": 3,
+}
+
+
+def row(task: str, trial: int, success: bool | None, verdict: bool | None = None, **changes: Any) -> TrialRow:
+    """A trial whose verdict is the truth, unless another is given."""
+    verdict = success if verdict is None else verdict
+    made: dict[str, Any] = {
+        "task_id": task,
+        "trial": trial,
+        "success": success,
+        "verdict": verdict,
+        "score": None if verdict is None else float(verdict),
+        "stop_reason": "terminated" if verdict else "hallucination",
+        "actions": 1,
+        "llm_calls": 2,
+        "input_tokens": 1000,
+        "output_tokens": 10,
+        "reflection": None,
+        "fault": "",
+        "seconds": 0.1,
+    }
+    return made | changes  # type: ignore[return-value]
+
+
+def folder(path: Path, rows: list[TrialRow], tasks: list[str], **settings: Any) -> Path:
+    path.mkdir(parents=True)
+    (path / "run.json").write_text(json.dumps({"settings": SETTINGS | settings, "tasks": tasks}))
+    (path / "trials.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path
+
+
+def test_a_solved_task_stays_solved() -> None:
+    rows = [row("a", 1, True), row("b", 1, False), row("b", 2, True), row("c", 1, False), row("c", 2, False)]
+    assert solved_by_trial(rows, 4) == [1, 2, 2, 2]
+
+
+def test_an_accepted_wrong_answer_is_not_solved_however_good_an_earlier_one_was() -> None:
+    rows = [row("a", 1, True, False), row("a", 2, False, True)]
+    assert solved_by_trial(rows, 3) == [1, 0, 0]
+
+
+def test_without_an_accepted_answer_the_best_scored_is_returned_the_latest_among_equals() -> None:
+    rows = [
+        row("a", 1, False, False, score=0.2),
+        row("a", 2, True, False, score=0.7),
+        row("a", 3, False, False, score=0.7),
+        row("a", 4, True, False, score=0.1),
+    ]
+    assert solved_by_trial(rows, 4) == [0, 1, 0, 0]
+
+
+def test_a_fault_is_the_last_resort_and_never_solved() -> None:
+    fault: dict[str, Any] = {"stop_reason": "fault", "fault": "gone"}
+    assert solved_by_trial([row("a", 1, True, False), row("a", 2, None, **fault)], 2) == [1, 1]
+    assert solved_by_trial([row("a", 1, None, **fault)], 1) == [0]
+
+
+def test_failures_are_counted_by_trial_and_reason_and_faults_are_none() -> None:
+    rows = [
+        row("a", 1, False),
+        row("a", 2, False, stop_reason="inefficient planning"),
+        row("b", 1, False),
+        row("b", 2, True),
+        row("c", 1, None, stop_reason="fault", fault="gone"),
+        row("d", 1, False, True),
+        row("e", 1, None, False),
+    ]
+    assert failures_by_trial(rows, 2) == [{"hallucination": 3, "terminated": 1}, {"inefficient planning": 1}]
+
+
+def test_verdicts_are_held_against_the_truth() -> None:
+    rows = [row("a", 1, True), row("b", 1, False, True), row("c", 1, True, False), row("d", 1, None)]
+    assert verdicts(rows) == {
+        "true_positive": 1,
+        "false_negative": 1,
+        "false_positive": 1,
+        "true_negative": 0,
+    }
+
+
+def test_the_report_of_a_finished_run(tmp_path: Path) -> None:
+    rows = [row("a", 1, True), row("b", 1, False), row("b", 2, False), row("b", 3, False)]
+    (report,) = report_runs([folder(tmp_path / "run", rows, ["a", "b"])])
+    assert report.as_json() == {
+        "dir": str(tmp_path / "run"),
+        "settings": SETTINGS,
+        "demo": True,
+        "tasks": 2,
+        "unfinished": 0,
+        "solved": [1, 1, 1],
+        "failures": [{"hallucination": 1}] * 3,
+        "verdicts": None,
+        "llm_calls": 8,
+        "input_tokens": 4000,
+        "output_tokens": 40,
+        "faults": 0,
+    }
+
+
+def test_the_curve_of_a_run_that_was_cut_short_ends_where_its_trials_end(tmp_path: Path) -> None:
+    rows = [row("a", 1, True), row("b", 1, False)]
+    (report,) = report_runs([folder(tmp_path / "run", rows, ["a", "b", "c"])])
+    assert (report.solved, report.unfinished) == ([1], 2)
+
+
+def test_a_run_in_which_all_is_solved_early_keeps_its_value_to_the_last_trial(tmp_path: Path) -> None:
+    (report,) = report_runs([folder(tmp_path / "run", [row("a", 1, True)], ["a"])])
+    assert report.solved == [1, 1, 1]
+
+
+@pytest.mark.parametrize("width", [80, 120])
+def test_several_runs_stand_side_by_side(tmp_path: Path, width: int) -> None:
+    rows = [row("a", 1, True), row("b", 1, False), row("b", 2, True)]
+    one = folder(tmp_path / "one", rows, ["a", "b"])
+    other = folder(
+        tmp_path / "two",
+        [row("a", 1, True, False), row("b", 1, False, True), row("a", 2, None, fault="gone")],
+        ["a", "b"],
+        strategy="retry",
+        model="openai:gpt-4o-mini",
+        oracle=False,
+        evaluator="llm",
+    )
+    console = Console(width=width, record=True, file=(tmp_path / "out").open("w"))
+    with console.file:
+        print_reports(console, report_runs([one, other]))
+    text = console.export_text()
+    assert all(len(line) <= width for line in text.splitlines() if str(tmp_path) not in line)
+    for said in (
+        "generated-134 engine=textworld, 2 tasks",
+        "demo model, not an LLM",
+        "openai:gpt-4o-mini",
+        "profile paper",
+        "oracle",
+        "verdicts by llm",
+    ):
+        assert said in text
+    assert "A reflexion" in text
+    assert "B retry" in text
+    assert "false positive" in text
+    lines = [line.split() for line in text.splitlines()]
+    assert [line for line in lines if line and line[0] == "2" and "100%" in line]
+
+
+def test_failures_of_many_tasks_and_trials_fit_into_a_terminal(tmp_path: Path) -> None:
+    tasks = [f"t{number}" for number in range(134)]
+    rows = [row(task, trial, False, stop_reason="inefficient planning") for task in tasks for trial in range(1, 13)]
+    runs = [folder(tmp_path / name, rows, tasks, trials=12) for name in ("one", "two")]
+    console = Console(width=80, record=True, file=(tmp_path / "out").open("w"))
+    with console.file:
+        print_reports(console, report_runs(runs))
+    assert " A inefficient planning " + " ".join(["134"] * 12) in console.export_text()
+
+
+@pytest.mark.parametrize("made", [None, "empty", "foreign", "torn"])
+def test_a_folder_without_a_run_is_named(tmp_path: Path, made: str | None) -> None:
+    path = tmp_path / "run"
+    if made:
+        path.mkdir()
+    if made == "foreign":
+        (path / "run.json").write_text('{"name": "something else"}')
+        (path / "trials.jsonl").write_text("")
+    if made == "torn":
+        (path / "run.json").write_text('{"settings": {')
+        (path / "trials.jsonl").write_text("")
+    with pytest.raises(ConfigurationError, match=str(path)):
+        report_runs([path])
