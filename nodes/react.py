@@ -8,9 +8,12 @@ from typing import Any
 from langgraph_reflexion.envs.base import Action
 from langgraph_reflexion.graph.state import Decision
 
-_OBSERVATION = re.compile(r"^[\s>*_#`-]*observation\b[\s\d*_`]*:", re.IGNORECASE | re.MULTILINE)
-_ACTION = re.compile(r"^[\s>*_#`-]*action\b[\s\d*_`]*:[ \t*_]*(?P<text>.*)$", re.IGNORECASE | re.MULTILINE)
-_THOUGHT = re.compile(r"^[\s>*_#`-]*(?:thought|think)\b[\s\d*_`]*:[ \t*_]*", re.IGNORECASE)
+_MARKS = r"[ \t>*_#`-]*"
+_COLON = r"(?![a-z])[ \t\d*_`]*:"
+_OBSERVATION = re.compile(rf"^{_MARKS}observation{_COLON}", re.IGNORECASE | re.MULTILINE)
+_ACTION = re.compile(rf"^{_MARKS}action{_COLON}[ \t*_]*(?P<text>.*)$", re.IGNORECASE | re.MULTILINE)
+_THOUGHT = re.compile(rf"^{_MARKS}(?:thought|think){_COLON}[ \t*_]*", re.IGNORECASE)
+_FENCE = re.compile(r"\s*```\w*\s*")
 _THINK = re.compile(r"^think\s*(?::\s*(?P<said>.*)|\[(?P<quoted>.*)\])$", re.IGNORECASE | re.DOTALL)
 
 
@@ -32,19 +35,20 @@ def read_reply(reply: str, parse: Callable[[str], Action | None]) -> Decision:
         reply = reply[: cut.start()]
     if marked := _ACTION.search(reply):
         thought = _plain(reply[: marked.start()])
-        written = marked["text"].strip() or _first_line(reply[marked.end() :])
+        written = _first_line(reply[marked.start("text") :])
         if thinking := _THINK.match(_bare(written)):
-            said = thinking["said"] or thinking["quoted"] or ""
-            return Decision(thought=_joined(thought, said), action=None)
+            return Decision(thought=_joined(thought, _said(thinking)), action=None)
         return Decision(thought=thought, action=_action(written, parse))
     before: list[str] = []
     for line in reply.splitlines():
         if not _THOUGHT.match(line) and (action := _allowed(line, parse)):
             return Decision(thought=_plain("\n".join(before)), action=action)
         before.append(line)
-    if _THOUGHT.match(reply.lstrip()) or _THINK.match(_bare(reply)):
+    if thinking := _THINK.match(_bare(reply)):
+        return Decision(thought=_joined(_said(thinking)), action=None)
+    if _THOUGHT.match(reply.lstrip()):
         return Decision(thought=_plain(reply), action=None)
-    return Decision(thought="", action=Action(name="", args={}, text=_first_line(reply)))
+    return Decision(thought="", action=_action(_first_line(reply), lambda _: None))
 
 
 def call_text(name: str, args: dict[str, Any]) -> str:
@@ -57,25 +61,34 @@ def _action(written: str, parse: Callable[[str], Action | None]) -> Action:
 
 
 def _allowed(written: str, parse: Callable[[str], Action | None]) -> Action | None:
-    for candidate in (written.strip(), _bare(written)):
+    for candidate in (_bare(written), written.strip()):
         if candidate and (action := parse(candidate)):
             return action
     return None
 
 
 def _bare(text: str) -> str:
-    """The text without the marks that chat models put around an action."""
-    return text.strip().removeprefix(">").strip(" \t\n`*_\"'")
+    """The text without the marks that chat models put around an action; marks within it stay."""
+    text = text.strip().removeprefix(">").strip()
+    while len(text) > 1 and text[0] == text[-1] and text[0] in "`*_\"'":
+        text = text[1:-1].strip()
+    # The mark that opened stood before "Action:".
+    plain = text.rstrip("`*")
+    return text if set(text[len(plain) :]) & set(plain) else plain.rstrip()
 
 
 def _plain(text: str) -> str:
     return " ".join(_THOUGHT.sub("", text.strip()).split())
 
 
+def _said(thinking: re.Match[str]) -> str:
+    return thinking["said"] or thinking["quoted"] or ""
+
+
 def _joined(*parts: str) -> str:
-    return " ".join(part.strip() for part in parts if part.strip())
+    return " ".join(" ".join(parts).split())
 
 
 def _first_line(text: str) -> str:
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
-    return lines[0][:500] if lines else ""
+    lines = (line.strip() for line in text.splitlines() if line.strip() and not _FENCE.fullmatch(line))
+    return next(lines, "")

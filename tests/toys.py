@@ -4,6 +4,8 @@ import time
 from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
+from langchain_core.messages import BaseMessage
+
 from langgraph_reflexion.envs.base import Action, Environment, Episode, StepResult, Task, action, choose_split
 
 
@@ -129,3 +131,88 @@ class Notebook(Environment):
 def add(amount: Any) -> Action:
     """An action of the counter's."""
     return Action(name="add", args={"amount": amount}, text=f"add {amount}")
+
+
+class ParrotEpisode(Episode):
+    """Repeats what is said, and rates it by a table that nobody is told."""
+
+    def __init__(self, rewards: dict[str, float | None]) -> None:
+        self.observation = "A parrot looks at you."
+        self.rewards = rewards
+
+    @action("say {words}")
+    def say(self, words: Annotated[str, "what to say"]) -> StepResult:
+        """Say something; "bye" ends the task."""
+        reward = self.rewards.get(words, 0.0)
+        return StepResult(f"The parrot says: {words}.", reward, terminated=words.startswith("bye"))
+
+
+class Parrot(Environment):
+    """An environment whose rewards are in the task's data, so that a test sets the truth."""
+
+    name = "parrot"
+    splits = ("all",)
+    episode = ParrotEpisode
+    blocking = False
+
+    def __init__(self, **rewards: float | None) -> None:
+        self.rewards = rewards
+        self.prepared = 0
+
+    def tasks(self, split: str | None = None, limit: int | None = None) -> Sequence[Task]:
+        choose_split(self, split)
+        return [Task(id="polly", instruction="Say the right word.", data={"rewards": self.rewards})][:limit]
+
+    def start(self, task: Task) -> ParrotEpisode:
+        return ParrotEpisode((task.get("data") or {})["rewards"])
+
+    def prepare(self, task: Task) -> dict[str, Any]:
+        self.prepared += 1
+        return {"cage": [1, 2], "by": "environment"}
+
+
+class Breaking(Counter):
+    """A counter that cannot be started the n-th time."""
+
+    def __init__(self, broken_start: int, says: str = "no counters left") -> None:
+        super().__init__()
+        self.broken_start, self.says = broken_start, says
+
+    def start(self, task: Task) -> CounterEpisode:
+        if len(self.started) + 1 == self.broken_start:
+            raise OSError(self.says)
+        return super().start(task)
+
+
+def count_to(goal: int) -> Task:
+    """A task of the counter's."""
+    return Task(id=f"c{goal}", instruction=f"Count to {goal}.", data={"goal": goal})
+
+
+def asks_for(messages: list[BaseMessage]) -> str:
+    """What a prompt asks the model for: `act`, `reflect` or `judge`."""
+    if messages[1].text.endswith("Reflection:"):
+        return "reflect"
+    return "judge" if "Verdict: yes" in messages[0].text else "act"
+
+
+def text_of(messages: list[BaseMessage]) -> str:
+    """A whole prompt as text."""
+    return "\n".join(message.text for message in messages)
+
+
+def counting_badly(messages: list[BaseMessage]) -> str:
+    """Plays the counter to 3 under `reflexion`: fails twice, for as long as the memory holds fewer than two lessons.
+
+    12 acts, 2 reflections.
+    """
+    lessons = messages[1].text.count("- Trial ")
+    if asks_for(messages) == "reflect":
+        return f"Lesson {lessons + 1}."
+    reads = ["Action: read[]"] * 4
+    trials = [
+        ["Action: add 1", *reads],
+        ["Thought: hm.", "Action: go up", *reads],
+        ["Thought: one\nAction: add 1", "Action: add 2"],
+    ]
+    return trials[min(lessons, 2)][len(messages) // 2 - 1]

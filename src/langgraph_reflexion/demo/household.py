@@ -21,13 +21,9 @@ from langchain_core.messages import AIMessage
 
 from langgraph_reflexion.demo.transcript import Prompt, Turn
 
-PRONE = 0.95
-"""How often a thing that is seen among others is thought to be in hand."""
-CROWD = 5
-"""From how many things on a place confusion sets in."""
-WAVERS = 0.02
-"""How often it checks its hands when nothing happens, instead of trying the same again."""
-STRAYS = 0.04
+CONFUSION = {4: 0.4, 5: 0.8}
+"""How often a thing is thought to be in hand when it is seen among so many: never among fewer, always among more."""
+STRAYS = 0.02
 """How often it looks elsewhere than habit says."""
 VAGUE = 0.6
 """How often a reflection holds nothing of use."""
@@ -128,8 +124,6 @@ def act(prompt: Prompt, goal: Goal, rng: Random) -> tuple[str, str, dict[str, st
     notes = read_notes(prompt.lessons, goal)
     last = prompt.turns[-1] if prompt.turns else None
     if last and last.observation == "Nothing happens.":
-        if world.held and rng.random() < WAVERS:
-            return "That should have worked. What do I hold?", "inventory", {}
         if last.action.startswith(("go to ", "go_to ")) and last.action[6:] in world.places:
             world.at = last.action[6:]
     if world.held and _class(world.held) == goal.thing:
@@ -142,8 +136,8 @@ def act(prompt: Prompt, goal: Goal, rng: Random) -> tuple[str, str, dict[str, st
         return f"There is {thing} at {place}. I go there.", "go_to", {"receptacle": place}
     if place in world.closed:
         return f"{place} is closed. I open it.", "open", {"receptacle": place}
-    crowded = len(world.contents.get(place, ())) >= CROWD
-    if crowded and not notes.take_first and rng.random() < PRONE:
+    crowd = len(world.contents.get(place, ()))
+    if not notes.take_first and rng.random() < CONFUSION.get(crowd, float(crowd > max(CONFUSION))):
         world.held = thing
         thought, name, args = _bring(world, goal)
         return f"I have {thing} now. {thought}", name, args
@@ -229,8 +223,6 @@ def _read_turn(world: World, turn: Turn) -> None:
         world.treated.add(treated[1])
     elif seen.startswith("You turn on the"):
         world.lamp_lit = True
-    elif seen.startswith("You are not carrying anything"):
-        world.held = ""
     for place in re.findall(rf"\b[Tt]he ({_NAME}) is closed", seen):
         world.closed.add(place)
     for place in re.findall(rf"\b[Tt]he ({_NAME}) is open", seen):
@@ -277,18 +269,19 @@ def reflect(prompt: Prompt, goal: Goal, rng: Random) -> str:
     taken = {thing: place for thing, place in world.picked_up.items() if _class(thing) == goal.thing}
     found = {**earlier.found, **dict(world.where(goal.thing)), **taken}
     parts = []
-    if world.held and world.held not in world.picked_up:
-        place = found.get(world.held, "its place")
+    mistaken = world.held if world.held not in world.picked_up else ""
+    if mistaken:
+        place = found.get(mistaken, "its place")
         parts.append(
             f"{last.action} could not work: I went on as if I held the thing, but I had only seen it. "
-            f"Next time I will take {world.held} from {place} before I do anything else with it."
+            f"Next time I will take {mistaken} from {place} before I do anything else with it."
         )
     elif found:
         parts.append("I found what I was looking for too late, and ran out of actions before I was done.")
     else:
         parts.append(f"I used up my actions on searching; {last.action} was as wrong a place as the others.")
     for thing, place in found.items():
-        if thing != world.held:
+        if thing != mistaken:
             parts.append(f"I know that {thing} was at {place}, so I will go there and take it at once.")
     empty = [place for place, things in world.contents.items() if goal.thing not in map(_class, things)]
     searched = [*(place for place in earlier.searched if place not in empty), *empty][-NOTED:]
