@@ -18,14 +18,16 @@ from langgraph.checkpoint.base import (
 )
 from langgraph.checkpoint.sqlite import SqliteSaver
 
+_REPLACE = """
+    UPDATE checkpoints SET checkpoint_id = ?, parent_checkpoint_id = ?, type = ?, checkpoint = ?, metadata = ?
+    WHERE thread_id = ? AND checkpoint_ns = ?
+"""
 _INSERT = """
-    INSERT OR REPLACE INTO checkpoints
-    (thread_id, checkpoint_ns, checkpoint_id, parent_checkpoint_id, type, checkpoint, metadata)
+    INSERT INTO checkpoints
+    (checkpoint_id, parent_checkpoint_id, type, checkpoint, metadata, thread_id, checkpoint_ns)
     VALUES (?, ?, ?, ?, ?, ?, ?)
 """
-_OLDER = "WHERE thread_id = ? AND checkpoint_ns = ? AND checkpoint_id < ?"
-_FORGET_CHECKPOINTS = f"DELETE FROM checkpoints {_OLDER}"
-_FORGET_WRITES = f"DELETE FROM writes {_OLDER}"
+_FORGET_WRITES = "DELETE FROM writes WHERE thread_id = ? AND checkpoint_ns = ? AND checkpoint_id < ?"
 
 
 class LatestSaver(SqliteSaver):
@@ -44,7 +46,8 @@ class LatestSaver(SqliteSaver):
         Args:
             path: Where it is.
         """
-        with closing(sqlite3.connect(path, check_same_thread=False)) as connection:
+        # Each statement is its own transaction: the one that counts replaces the checkpoint.
+        with closing(sqlite3.connect(path, check_same_thread=False, isolation_level=None)) as connection:
             connection.execute("PRAGMA synchronous=NORMAL")
             yield cls(connection)
 
@@ -55,15 +58,15 @@ class LatestSaver(SqliteSaver):
         metadata: CheckpointMetadata,
         new_versions: ChannelVersions,
     ) -> RunnableConfig:
-        """Save a checkpoint in the place of the thread's last one, in one transaction."""
+        """Save a checkpoint in the place of the thread's last one."""
         key = config["configurable"]
-        thread = (str(key["thread_id"]), key["checkpoint_ns"], checkpoint["id"])
-        described = json.dumps(get_checkpoint_metadata(config, metadata), ensure_ascii=False)
-        row = (*thread, key.get("checkpoint_id"), *self.serde.dumps_typed(checkpoint), described.encode())
+        thread = (str(key["thread_id"]), key["checkpoint_ns"])
+        described = json.dumps(get_checkpoint_metadata(config, metadata), ensure_ascii=False).encode()
+        row = (checkpoint["id"], key.get("checkpoint_id"), *self.serde.dumps_typed(checkpoint), described, *thread)
         with self.cursor() as cursor:
-            cursor.execute(_INSERT, row)
-            cursor.execute(_FORGET_CHECKPOINTS, thread)
-            cursor.execute(_FORGET_WRITES, thread)
+            if not cursor.execute(_REPLACE, row).rowcount:
+                cursor.execute(_INSERT, row)
+            cursor.execute(_FORGET_WRITES, (*thread, checkpoint["id"]))
         return RunnableConfig(
             configurable={
                 "thread_id": key["thread_id"],
