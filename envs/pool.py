@@ -7,6 +7,7 @@ forking and time travel are therefore all this one code path.
 """
 
 import asyncio
+import logging
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -17,6 +18,9 @@ from langgraph_reflexion.envs.base import Action, Environment, Episode, StepResu
 from langgraph_reflexion.errors import EnvironmentFault, ReflexionError
 
 _T = TypeVar("_T")
+
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(slots=True)
@@ -46,6 +50,8 @@ class EpisodePool:
         self.environment = environment
         self.size = size
         self._live: list[_Live] = []
+        # A graph may be run on several event loops at once, each in a thread of its own.
+        self._lock = threading.Lock()
 
     async def prepare(self, task: Task) -> dict[str, Any]:
         """What the environment makes once per task."""
@@ -93,10 +99,16 @@ class EpisodePool:
         self._keep(_Live(task, [*actions, action], episode))
         return stepped
 
-    def release(self, task: Task, actions: list[Action]) -> None:
-        """Close the live episode with this history, if there is one: its trial is over."""
+    async def release(self, task: Task, actions: list[Action]) -> None:
+        """Close the live episode with this history, if there is one: its trial is over.
+
+        A failure to close is logged, and costs the trial nothing.
+        """
         if live := self._take(task, actions):
-            live.episode.close()
+            try:
+                await self._run(task, live.episode.close)
+            except EnvironmentFault:
+                _log.warning("an episode of %s could not be closed", self.environment.name, exc_info=True)
 
     def close(self) -> None:
         """Close every live episode."""
@@ -113,15 +125,18 @@ class EpisodePool:
         return episode
 
     def _take(self, task: Task, actions: list[Action]) -> _Live | None:
-        for index, live in enumerate(self._live):
-            if live.task["id"] == task["id"] and live.actions == actions:
-                return self._live.pop(index)
+        with self._lock:
+            for index, live in enumerate(self._live):
+                if live.task["id"] == task["id"] and live.actions == actions:
+                    return self._live.pop(index)
         return None
 
     def _keep(self, live: _Live) -> None:
-        self._live.append(live)
-        while len(self._live) > self.size:
-            self._live.pop(0).episode.close()
+        with self._lock:
+            self._live.append(live)
+            surplus, self._live = self._live[: -self.size], self._live[-self.size :]
+        for each in surplus:
+            each.episode.close()
 
     async def _run(self, task: Task, call: Callable[[], _T], undo: Callable[[_T], None] | None = None) -> _T:
         try:

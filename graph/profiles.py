@@ -37,7 +37,7 @@ PROFILES = {
         Profile("paper"),
         # Section 3.1: two identical actions in a row with the same observation; "fails to improve performance
         # between two consecutive trials".
-        Profile("preprint", heuristic=Heuristic(max_cycles=1), stop_without_improvement=True),
+        Profile("preprint", heuristic=Heuristic(max_cycles=1, max_period=1), stop_without_improvement=True),
         # As coded: an action equal to the one before, whatever was observed; 49 steps, thoughts among them;
         # 10 trials in its script.
         Profile(

@@ -43,7 +43,7 @@ class Evaluate:
                 success = scored.score >= self.threshold
                 evaluation = Evaluation(success=success, score=scored.score, feedback=scored.feedback)
         actions = actions_of(state)
-        self.pool.release(state["task"], actions)
+        await self.pool.release(state["task"], actions)
         reward = state["episode"]["reward"]
         record = TrialRecord(
             trial=state["trial"],
@@ -53,7 +53,8 @@ class Evaluate:
             stop_reason="fault" if fault else state["stop_reason"] or "terminated",
             actions=len(actions),
             usage=usage,
-            fault=fault,
+            # What an environment has to say may be long, and a record is kept small.
+            fault=fault[:300],
         )
         return {
             "evaluation": evaluation,

@@ -6,7 +6,8 @@ from typing import Any
 
 from langchain_core.language_models import BaseChatModel, LanguageModelInput
 from langchain_core.messages import AIMessage, BaseMessage
-from langchain_core.runnables import Runnable, RunnableBinding, RunnableConfig
+from langchain_core.runnables import Runnable, RunnableConfig
+from langchain_core.runnables.base import RunnableBindingBase
 from langgraph.errors import GraphBubbleUp
 from pydantic import SecretStr
 
@@ -98,7 +99,7 @@ def as_fault(error: Exception, secrets: list[str]) -> ModelFault:
 
 
 def _inner(model: ChatModel) -> Any:
-    while isinstance(model, RunnableBinding):
+    while isinstance(model, RunnableBindingBase):
         model = model.bound
     return model
 

@@ -54,7 +54,18 @@ class Router(Runnable[ReflexionState, str]):
 
 def run_blocking(coroutine: Coroutine[Any, Any, T]) -> T:
     """Run a coroutine from synchronous code, whether or not this thread runs an event loop."""
-    return asyncio.run_coroutine_threadsafe(coroutine, _background_loop()).result()
+
+    async def contained() -> tuple[list[T], BaseException | None]:
+        # An exit that is raised in the loop would end its thread, and everybody who waits for it would wait for ever.
+        try:
+            return [await coroutine], None
+        except (SystemExit, KeyboardInterrupt) as leaving:
+            return [], leaving
+
+    result, leaving = asyncio.run_coroutine_threadsafe(contained(), _background_loop()).result()
+    if leaving:
+        raise leaving
+    return result[0]
 
 
 @cache

@@ -36,9 +36,11 @@ class Observe:
         step = Step(thought=decision["thought"], action=action, observation=result.observation)
         after = EpisodeState(
             observation=episode["observation"],
-            reward=result.reward,
-            terminated=result.terminated,
-            truncated=result.truncated,
+            # An engine's numbers may be numpy's, which no checkpointer takes. Where an action says nothing of how
+            # the task stands, it stands as before.
+            reward=episode["reward"] if result.reward is None else float(result.reward),
+            terminated=bool(result.terminated),
+            truncated=bool(result.truncated),
             snapshot=snapshot,
         )
         return {"trajectory": [step], "episode": after}

@@ -203,10 +203,28 @@ async def test_the_oldest_is_closed_when_there_are_too_many_and_release_and_clos
     for task in environment.tasks()[:3]:
         await pool.start(task)
     assert [episode.closed for episode in environment.started] == [1, 0, 0]
-    pool.release(environment.tasks()[1], [])
-    pool.release(environment.tasks()[1], [])
+    await pool.release(environment.tasks()[1], [])
+    await pool.release(environment.tasks()[1], [])
     pool.close()
     assert [episode.closed for episode in environment.started] == [1, 1, 1]
+
+
+class Sticky(Episode):
+    observation = "It does not close."
+
+    def close(self):
+        raise OSError("stuck")
+
+
+async def test_an_episode_that_cannot_be_closed_costs_its_trial_nothing(caplog):
+    class Stuck(Counter):
+        def start(self, task):
+            return Sticky()
+
+    pool = EpisodePool(environment := Stuck())
+    await pool.start(environment.tasks()[0])
+    await pool.release(environment.tasks()[0], [])
+    assert "could not be closed" in caplog.text
 
 
 BREAK = Action(name="break", args={}, text="fail")

@@ -122,10 +122,6 @@ def act(prompt: Prompt, goal: Goal, rng: Random) -> tuple[str, str, dict[str, st
     """The next thought and action: tool name and arguments."""
     world = read_world(prompt)
     notes = read_notes(prompt.lessons, goal)
-    last = prompt.turns[-1] if prompt.turns else None
-    if last and last.observation == "Nothing happens.":
-        if last.action.startswith(("go to ", "go_to ")) and last.action[6:] in world.places:
-            world.at = last.action[6:]
     if world.held and _class(world.held) == goal.thing:
         return _bring(world, goal)
     known = _reachable(world, goal, notes)
@@ -206,8 +202,10 @@ def read_world(prompt: Prompt) -> World:
 def _read_turn(world: World, turn: Turn) -> None:
     seen = turn.observation
     if seen == "Nothing happens.":
-        if turn.action.startswith(("go to ", "go_to ")):
-            world.contents.setdefault(turn.action[6:], [])
+        if turn.action.startswith(("go to ", "go_to ")) and turn.action[6:] in world.places:
+            # Places that share a spot cannot be gone to from each other; one stands there already.
+            world.at = turn.action[6:]
+            world.contents.setdefault(world.at, [])
     elif seen.startswith("You arrive at"):
         world.at = turn.action[6:]
     if claimed := re.search(rf"\bI have ({_NAME}) now\b", turn.thought):
