@@ -6,7 +6,11 @@ live: episodes are found again by their history (`envs.pool`).
 """
 
 import operator
+from collections.abc import Sequence
+from itertools import chain
 from typing import Annotated, Any, Literal, NotRequired, TypedDict
+
+from langgraph.channels import DeltaChannel
 
 from langgraph_reflexion.envs.base import Action, Task
 
@@ -100,6 +104,11 @@ class EpisodeState(TypedDict):
     """The episode as JSON, for environments that cannot replay their actions."""
 
 
+def extend(steps: list[Step], writes: Sequence[list[Step]]) -> list[Step]:
+    """The trajectory with what was written since; the same however the writes are batched."""
+    return [*steps, *chain.from_iterable(writes)]
+
+
 class ReflexionState(TypedDict, total=False):
     """The state of one task on its way through the trials.
 
@@ -116,7 +125,7 @@ class ReflexionState(TypedDict, total=False):
     """The current trial's episode."""
     decision: Decision
     """What the actor chose, about to be done."""
-    trajectory: Annotated[list[Step], operator.add]
+    trajectory: Annotated[list[Step], DeltaChannel(extend, list, snapshot_frequency=1000)]
     """The current trial's steps; after the end, the last trial's."""
     stop_reason: StopReason | None
     """Why the current trial was stopped; None while it goes on."""
