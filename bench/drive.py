@@ -143,7 +143,9 @@ class Drive:
         try:
             await asyncio.gather(*tasks)
         except BaseException:
-            for task in tasks:
-                task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
+            # A cancellation can get lost on its way through other people's code: it is repeated until it is heard.
+            while pending := [task for task in tasks if not task.done()]:
+                for task in pending:
+                    task.cancel()
+                await asyncio.wait(pending, timeout=1)
             raise

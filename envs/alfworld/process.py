@@ -32,6 +32,7 @@ class ChildProcess:
         self._timeout = timeout
         self._lock = threading.Lock()
         self._asked = 0
+        self._unread = b""
         self._gone = False
         self._tail: deque[bytes] = deque(maxlen=_TAIL_LINES)
         self._process = subprocess.Popen(
@@ -74,12 +75,15 @@ class ChildProcess:
         waiting = select.poll()
         waiting.register(stdout, select.POLLIN | select.POLLHUP)
         while True:
-            if not waiting.poll(self._timeout * 1000):
-                self._process.kill()
-                raise EnvironmentFault(f"{self._name} gave no answer for {self._timeout:g} s and was ended")
-            line = stdout.readline()
-            if not line:
-                raise EOFError
+            # Read past the file's own buffer: a line that waits there is one that poll knows nothing of.
+            while b"\n" not in self._unread:
+                if not waiting.poll(self._timeout * 1000):
+                    self._process.kill()
+                    raise EnvironmentFault(f"{self._name} gave no answer for {self._timeout:g} s and was ended")
+                if not (arrived := os.read(stdout.fileno(), 1 << 16)):
+                    raise EOFError
+                self._unread += arrived
+            line, _, self._unread = self._unread.partition(b"\n")
             reply: dict[str, Any] = json.loads(line)
             # An older answer stands here when its caller was interrupted while waiting for it.
             if reply.pop("id") == request["id"]:

@@ -245,7 +245,7 @@ for line in sys.stdin:
 class TestProcess:
     @pytest.fixture
     def child(self):
-        child = ChildProcess([sys.executable, "-c", ECHO], name="the echo", timeout=2)
+        child = ChildProcess([sys.executable, "-c", ECHO], name="the echo", timeout=10)
         yield child
         child.close()
 
@@ -259,7 +259,8 @@ class TestProcess:
             child.call({"text": "", "run": "sys.exit(3)"})
         assert not child.alive
 
-    def test_a_child_that_hangs_is_ended(self, child):
+    def test_a_child_that_hangs_is_ended(self):
+        child = ChildProcess([sys.executable, "-c", ECHO], name="the echo", timeout=2)
         with pytest.raises(EnvironmentFault, match="no answer for 2 s"):
             child.call({"text": "", "run": "import time; time.sleep(60)"})
         assert gone(child.pid)
