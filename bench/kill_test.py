@@ -1,6 +1,6 @@
 """Is anything lost when a sweep is killed? It is, with SIGKILL at random moments, and goes on each time.
 
-    python -m langgraph_reflexion.bench.kill_test [--kills 100] [--tasks 20] [--database URL] [--json]
+    python -m langgraph_reflexion.bench.kill_test [--kills 100] [--tasks 20] [--postgres] [--json]
 
 A sweep of ALFWorld tasks under `reflexion`, whose model is behind a loopback server that records every request, is
 run twice: in peace, and killed again and again, gone on with by `resume DIR` or the same `run ... --out DIR`.
@@ -24,11 +24,13 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 from langgraph_reflexion.bench.demo_server import Request, demo_server, read_requests
+from langgraph_reflexion.bench.postgres import postgres_server
 from langgraph_reflexion.bench.record import TRAJECTORIES, TRIALS, holds_run, read_run
 from langgraph_reflexion.nodes.model import derive_seed
 
@@ -286,10 +288,12 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0, help="draws the moments of the kills (0)")
     parser.add_argument("--checkpoints", default="latest", help="latest or history (latest)")
     parser.add_argument("--database", metavar="URL", help="Postgres instead of a file of the run folder")
+    parser.add_argument("--postgres", action="store_true", help="the same, on a server that is started for it")
     parser.add_argument("--json", action="store_true", help="print JSON")
     args = parser.parse_args()
-    more = ["--checkpoints", args.checkpoints, *(["--database", args.database] if args.database else [])]
-    with tempfile.TemporaryDirectory() as folder:
+    with ExitStack() as stack:
+        folder = stack.enter_context(tempfile.TemporaryDirectory())
+        database = stack.enter_context(postgres_server()) if args.postgres else args.database
         outcome = KillTest(
             Path(folder),
             tasks=args.tasks,
@@ -297,7 +301,7 @@ def main() -> None:
             concurrency=args.concurrency,
             seconds=args.milliseconds / 1000,
             seed=args.seed,
-            more=more,
+            more=["--checkpoints", args.checkpoints, *(["--database", database] if database else [])],
         ).run(args.kills)
     for name, value in asdict(outcome).items():
         if not args.json and name != "violations":

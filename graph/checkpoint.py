@@ -25,7 +25,7 @@ from langgraph_reflexion.errors import ConfigurationError
 
 _REPLACE = """
     UPDATE checkpoints SET checkpoint_id = ?, parent_checkpoint_id = ?, type = ?, checkpoint = ?, metadata = ?
-    WHERE thread_id = ? AND checkpoint_ns = ?
+    WHERE thread_id = ? AND checkpoint_ns = ? AND checkpoint_id = ?
 """
 _INSERT = """
     INSERT INTO checkpoints
@@ -115,7 +115,7 @@ class LatestSaver(SqliteSaver):
         described = json.dumps(get_checkpoint_metadata(config, metadata), ensure_ascii=False).encode()
         row = (checkpoint["id"], key.get("checkpoint_id"), *self.serde.dumps_typed(checkpoint), described, *thread)
         with self.cursor() as cursor:
-            if not cursor.execute(_REPLACE, row).rowcount:
+            if not cursor.execute(_REPLACE, (*row, key.get("checkpoint_id"))).rowcount:
                 cursor.execute(_INSERT, row)
             cursor.execute(_FORGET_WRITES, (*thread, checkpoint["id"]))
         return RunnableConfig(

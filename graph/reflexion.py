@@ -1,6 +1,5 @@
 """The Reflexion agent as a graph."""
 
-import operator
 from collections.abc import Callable, Collection
 from typing import Any, get_args
 
@@ -16,7 +15,7 @@ from langgraph_reflexion.graph.checkpoint import Checkpoints
 from langgraph_reflexion.graph.compiled import ReflexionGraph
 from langgraph_reflexion.graph.memory import Feedback, Strategy
 from langgraph_reflexion.graph.profiles import Profile, load_profile
-from langgraph_reflexion.graph.state import ReflexionState
+from langgraph_reflexion.graph.state import ReflexionState, with_step
 from langgraph_reflexion.nodes.act import Act
 from langgraph_reflexion.nodes.actors import ACTORS
 from langgraph_reflexion.nodes.evaluate import Evaluate
@@ -101,7 +100,7 @@ def create_reflexion(
     max_trials = _at_least_one("max_trials", max_trials, settings.max_trials)
     chosen = Strategy(_one_of("strategy", strategy, list(Strategy)))
     _one_of("feedback", feedback, get_args(Feedback))
-    prompts = prompts or load_prompts(environment.name)
+    prompts = prompts or load_prompts(environment.prompts or environment.name)
     reflection_model = reflection_model or model
     pool = EpisodePool(environment)
     judge = _evaluator(evaluator, reflection_model, prompts, seed)
@@ -111,7 +110,7 @@ def create_reflexion(
 
     graph = ReflexionGraph(state_schema)
     if _one_of("checkpoints", checkpoints, get_args(Checkpoints)) == "latest":
-        graph.channels["trajectory"] = BinaryOperatorAggregate(list, operator.add)
+        graph.channels["trajectory"] = BinaryOperatorAggregate(list, with_step)
     pauses = bool(approve_actions or approve_reflections)
     resetting = Reset(pool, judge, chosen, pauses=pauses, approve_reflections=approve_reflections)
     graph.add_node("reset", Node(resetting))

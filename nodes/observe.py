@@ -33,9 +33,10 @@ class Observe:
     async def __call__(self, state: ReflexionState, config: RunnableConfig) -> Update:
         """Write the finished step and how the episode stands."""
         decision, episode = state["decision"], state["episode"]
+        number = len(state["trajectory"]) + 1
         action = decision["action"]
         if action is None:
-            return {"trajectory": [Step(thought=decision["thought"], action=None, observation=HEARD)]}
+            return {"trajectory": [Step(number=number, thought=decision["thought"], action=None, observation=HEARD)]}
         approval = self._approval(state, action) if action["name"] in self.approve else Approval()
         action = approval.edited or action
         if approval.rejected:
@@ -47,8 +48,9 @@ class Observe:
         except Fault as fault:
             return {"stop_reason": "fault", "fault": str(fault)}
         observation = f"{REJECTED} {approval.reason}".strip() if approval.rejected else result.observation
-        step = Step(thought=decision["thought"], action=action, observation=observation)
+        step = Step(number=number, thought=decision["thought"], action=action, observation=observation)
         after = EpisodeState(
+            task=episode["task"],
             observation=episode["observation"],
             # An engine's numbers may be numpy's, which no checkpointer takes. Where an action says nothing of how
             # the task stands, it stands as before.

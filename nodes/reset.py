@@ -1,5 +1,7 @@
 """reset: begin a trial in a fresh episode, and before the first one, prepare the task."""
 
+from typing import Any
+
 from langchain_core.runnables import RunnableConfig
 from langgraph.types import Overwrite
 
@@ -12,8 +14,6 @@ from langgraph_reflexion.nodes.approval import ask_person, require_checkpointer
 from langgraph_reflexion.nodes.evaluators import Evaluator
 from langgraph_reflexion.nodes.model import NO_USAGE
 from langgraph_reflexion.nodes.node import Update
-
-NO_EPISODE = EpisodeState(observation="", reward=None, terminated=False, truncated=False, snapshot=None)
 
 
 class Reset:
@@ -47,7 +47,8 @@ class Reset:
         task = checked(state.get("task"))
         # An input is not prepared, and every task that has begun is: so a new input on a used thread is told
         # from the next trial of the task that was under way.
-        begins = "prepared" not in task or state.get("status") != "running"
+        under_way = state.get("status") == "running" and state["episode"]["task"] == task["id"]
+        begins = "prepared" not in task or not under_way
         if self.pauses:
             require_checkpointer(config)
         update: Update = {"stop_reason": None, "usage": NO_USAGE, "fault": "", "trajectory": Overwrite([])}
@@ -68,8 +69,19 @@ class Reset:
                 update["task"] = task = Task(**{**task, "prepared": prepared})
             observation, snapshot = await self.pool.start(task)
         except Fault as fault:
-            return update | {"episode": NO_EPISODE, "stop_reason": "fault", "fault": str(fault)}
-        return update | {"episode": EpisodeState(**{**NO_EPISODE, "observation": observation, "snapshot": snapshot})}
+            return update | {"episode": _opened(task, ""), "stop_reason": "fault", "fault": str(fault)}
+        return update | {"episode": _opened(task, observation, snapshot)}
+
+
+def _opened(task: Task, observation: str, snapshot: dict[str, Any] | None = None) -> EpisodeState:
+    return EpisodeState(
+        task=task["id"],
+        observation=observation,
+        reward=None,
+        terminated=False,
+        truncated=False,
+        snapshot=snapshot,
+    )
 
 
 def approved(state: ReflexionState) -> list[Reflection]:

@@ -74,7 +74,7 @@ def test_the_reader_sees_imports():
         ("errors", set()),
         ("envs.base", {"errors"}),
         ("graph.state", {"envs.base"}),
-        ("prompts", set()),
+        ("prompts", {"errors"}),
         ("graph.routing", {"graph.memory", "graph.state"}),
         ("envs.pool", {"envs.base", "errors"}),
     ],

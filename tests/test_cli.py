@@ -365,6 +365,7 @@ def test_a_killed_run_goes_on_by_either_command_and_on_another_machine(home: Pat
     server.seconds = 0.1
     process = start(home, *args, "run")
     wait_for_rows(home / "run", 4)
+    server.seconds = 60.0  # what is asked now is in flight until the end
     for command in ([*args, "run"], ["resume", "run"]):
         status, out, err = call(home, *command)
         assert (status, out) == (2, "")
@@ -424,7 +425,7 @@ def test_a_run_goes_on_only_under_its_own_settings(home: Path, server: ModelServ
     assert {path.name: path.read_bytes() for path in (home / "run").iterdir()} == before
 
 
-def test_a_run_that_is_interrupted_in_its_first_trial_keeps_what_it_has(home: Path, server: ModelServer) -> None:
+def test_a_run_that_is_interrupted_before_any_answer_leaves_nothing(home: Path, server: ModelServer) -> None:
     server.seconds = 0.3
     process = start(home, *run_args(server, "--option", "highest=1", "--out", "run"))
     deadline = time.monotonic() + 60

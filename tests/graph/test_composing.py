@@ -154,3 +154,17 @@ async def test_time_travel_reads_each_trajectory_as_it_was():
     final = await graph.ainvoke(None, forked)
     assert [step["action"]["text"] for step in final["trajectory"]] == ["add 3"]
     assert final["status"] == "solved"
+
+
+async def test_latest_saver_goes_on_where_a_stock_saver_left_off(tmp_path):
+    environment, config = Counter(), {"configurable": {"thread_id": "1"}}
+    with sqlite3.connect(tmp_path / "stock.db", check_same_thread=False) as connection:
+        model = ScriptedChatModel(replies=["Action: add 1"])
+        graph = create_reflexion(model, environment, checkpoints="latest").compile(
+            checkpointer=SqliteSaver(connection)
+        )
+        graph.invoke({"task": environment.tasks()[0]}, config, interrupt_after=["heuristic_check"])
+    with LatestSaver.open(tmp_path / "stock.db") as saver:
+        model = ScriptedChatModel(replies=["Action: add 2"])
+        graph = create_reflexion(model, environment, checkpoints="latest").compile(checkpointer=saver)
+        assert (await graph.ainvoke(None, config))["status"] == "solved"
