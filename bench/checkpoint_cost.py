@@ -1,11 +1,14 @@
 """What checkpoints cost: bytes in the store and CPU, per agent step, by the length of a trial.
 
-    python -m langgraph_reflexion.bench.checkpoint_cost [--steps 30 100 300 1000] [--json]
+    python -m langgraph_reflexion.bench.checkpoint_cost [--steps 30 100 300 1000] [--games 134] [--json]
 
 `latest` is `LatestSaver`, `history` a stock `AsyncSqliteSaver` under a graph whose trajectory is kept as its changes
 (LangGraph's `DeltaChannel`, marked beta), and `plain` the same saver under a graph that keeps the whole list in every
 checkpoint, as a graph usually does. A step of this trial is some 330 bytes of JSON. The CPU of one `ChatOpenAI` call
 stands beside them; compare the ratios of one run.
+
+With `--games`, so many generated household games are played under `reflexion` instead, by the demo model, without a
+checkpointer and with each kind.
 """
 
 import argparse
@@ -14,14 +17,17 @@ import json
 import os
 import statistics
 import tempfile
+import time
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 
+from langgraph_reflexion import Task, create_reflexion, load_environment
 from langgraph_reflexion.bench.graph_cost import cpu, model_calls, model_server, through_graph
+from langgraph_reflexion.demo import DemoChatModel
 from langgraph_reflexion.graph.checkpoint import Checkpoints, open_checkpointer
 
 KINDS: dict[str, Checkpoints] = {"latest": "latest", "history": "history", "plain": "latest"}
@@ -68,12 +74,41 @@ async def measure(lengths: list[int], port: int, folder: Path, repeats: int = 3)
     return {"call_ms": statistics.median(call_samples), "kinds": result}
 
 
+async def play(games: int, kind: str | None, folder: Path) -> dict[str, float]:
+    """CPU seconds and store bytes of so many tasks, eight at a time, up to 12 trials each."""
+    environment = load_environment("alfworld")
+    tasks = environment.tasks(limit=games)
+    path = folder / f"games-{kind}.db"
+    async with AsyncExitStack() as stack:
+        saver = await stack.enter_async_context(opened(kind, path)) if kind else None
+        builder = create_reflexion(DemoChatModel(), environment, checkpoints=KINDS.get(kind or "", "latest"))
+        graph = builder.compile(checkpointer=saver)
+        slots = asyncio.Semaphore(8)
+
+        async def one(task: Task) -> dict[str, Any]:
+            async with slots:
+                return await graph.ainvoke({"task": task}, {"configurable": {"thread_id": task["id"]}})
+
+        begin = time.process_time()
+        finals = await asyncio.gather(*(one(task) for task in tasks))
+        seconds = time.process_time() - begin
+    environment.close()
+    size = os.path.getsize(path) if kind else 0  # noqa: ASYNC240 - nothing else runs
+    return {"seconds": seconds, "bytes": size, "solved": sum(final["status"] == "solved" for final in finals)}
+
+
 def main() -> None:
     """Measure, and print a table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--steps", type=int, nargs="+", default=[30, 100, 300, 1000])
+    parser.add_argument("--games", type=int)
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
+    if options.games:
+        with tempfile.TemporaryDirectory() as folder:
+            played = {kind or "none": asyncio.run(play(options.games, kind, Path(folder))) for kind in (None, *KINDS)}
+        print(json.dumps(played, indent=None if options.json else 2))
+        return
     with model_server() as port, tempfile.TemporaryDirectory() as folder:
         result = asyncio.run(measure(options.steps, port, Path(folder)))
     if options.json:

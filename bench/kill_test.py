@@ -22,7 +22,6 @@ import random
 import sys
 import tempfile
 import time
-from collections import Counter
 from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field
@@ -32,11 +31,9 @@ from typing import Any
 from langgraph_reflexion.bench.demo_server import Request, demo_server, read_requests
 from langgraph_reflexion.bench.postgres import postgres_server
 from langgraph_reflexion.bench.record import TRAJECTORIES, TRIALS, holds_run, read_run
-from langgraph_reflexion.nodes.model import derive_seed
+from langgraph_reflexion.bench.requests import check_requests, tasks_by_seed
 
 PRELOADED = ["langgraph_reflexion.bench.sweep", "langgraph_reflexion.bench.tables", "langchain_openai", "langchain"]
-LONGEST_TRIAL = 100
-"""More model calls than a trial has."""
 AT_START_UP = 0.1
 """How often a process is killed before it has asked the model anything."""
 PATIENCE = 120.0
@@ -125,7 +122,7 @@ class KillTest:
             self.longest = 1.5 * (time.perf_counter() - before) / max(kills, 1)
             self.outcome.trials = len(self.reference)
             self.outcome.tasks = len(read_run(peace).info["tasks"])
-            self._calls = self._calls_by_seed(read_run(peace).info["tasks"])
+            self._calls = tasks_by_seed(read_run(peace).info["tasks"], self.trials)
             self._expect_requests([each for each in self._asked() if each.life == "peace"], "peace")
             while self.outcome.kills < kills and not self.outcome.violations:
                 self.outcome.sweeps += 1
@@ -210,46 +207,16 @@ class KillTest:
                 self._violation(f"{folder.name}: {name} differs")
 
     def _expect_requests(self, requests: list[Request], sweep: str) -> None:
-        """Nothing is asked that was not asked in peace; what is asked again stays within the kills."""
-        peace = {request[1:] for request in self._asked() if request.life == "peace"}
-        asked = {request[1:] for request in requests}
-        if asked != peace:
-            self._violation(f"{sweep}: {len(asked - peace)} new requests, {len(peace - asked)} missing ones")
-        seen: set[tuple[Any, ...]] = set()
-        for life in dict.fromkeys(request.life for request in requests):
-            own = [request for request in requests if request.life == life]
-            again = Counter(self._calls.get(each.seed, "nothing") for each in own if each[1:] in seen)
-            self._expect_once(own, f"{sweep}, {life}")
-            for task, times in again.items():
-                if times > 1:
-                    self._violation(f"{sweep}, {life}: {times} requests of {task} repeated after one kill")
-            if len(again) > self.concurrency:
-                self._violation(f"{sweep}, {life}: requests of {len(again)} tasks repeated after one kill")
-            self.outcome.repeated += again.total()
-            self.outcome.repeated_tasks = max(self.outcome.repeated_tasks, len(again))
-            seen |= {request[1:] for request in own}
+        peace = [request for request in self._asked() if request.life == "peace"]
+        check = check_requests(requests, peace, self._calls, self.concurrency)
+        self.outcome.violations += [f"{sweep}: {what}" for what in check.violations]
+        self.outcome.repeated += check.repeated
+        self.outcome.repeated_tasks = max(self.outcome.repeated_tasks, check.repeated_tasks)
         if sweep != "peace":
             self.outcome.requests += len(requests)
 
-    def _expect_once(self, requests: list[Request], where: str) -> None:
-        for request, times in Counter(requests).items():
-            if request.seed not in self._calls:
-                self._violation(f"{where}: the seed {request.seed} is no call's")
-            if times > 1:
-                self._violation(f"{where}: one process asked {times} times for {self._calls.get(request.seed)}")
-
     def _asked(self) -> Iterator[Request]:
         yield from read_requests(self.requests)
-
-    def _calls_by_seed(self, tasks: list[str]) -> dict[int | None, str]:
-        """The task that a seed belongs to, as every call has a seed of its own."""
-        calls = ["reflect", *(f"act {number}" for number in range(LONGEST_TRIAL))]
-        return {
-            derive_seed(0, task, trial, call): task
-            for task in tasks
-            for trial in range(1, self.trials + 1)
-            for call in calls
-        }
 
     def _violation(self, what: str) -> None:
         self.outcome.violations.append(what)

@@ -27,7 +27,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from pathlib import Path
 from typing import Annotated, Any, ClassVar, NotRequired, TypedDict, get_args, get_origin, get_type_hints
 
 from langchain_core.tools import BaseTool, StructuredTool
@@ -232,8 +231,6 @@ class Environment(ABC):
     blocking: bool = True
     """Whether starting an episode or taking an action can take longer than a few milliseconds; if so it is
     done in a thread, so that the event loop stays free."""
-    prompts: Path | None = None
-    """A folder of prompts of its own; without one, the prompts that ship under its name, or the general ones."""
 
     @abstractmethod
     def tasks(self, split: str | None = None, limit: int | None = None) -> Sequence[Task]:

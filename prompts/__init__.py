@@ -117,7 +117,7 @@ def load_prompts(domain: str | Path) -> Prompts:
     Raises:
         ConfigurationError: the folder of your own is none, or its examples are not what they should be.
     """
-    if isinstance(domain, Path) or os.sep in domain or (os.altsep or os.sep) in domain:
+    if isinstance(domain, Path) or any(separator in domain for separator in (os.sep, os.altsep) if separator):
         return Prompts(Path(domain).expanduser())
     folder = _HERE / domain
     return Prompts(folder if folder.is_dir() else None)

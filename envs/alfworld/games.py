@@ -199,11 +199,12 @@ def _state(id_: str, folder: Path) -> Game | None:
         return None
     if not isinstance(asked, dict):
         raise _broken(folder / "traj_data.json", "it has no 'pddl_params'")
-    thing, target = asked.get("object_target"), "None" if kind == "look" else asked.get("parent_target")
-    lamp = asked.get("toggle_target") or LAMP
+    place = "None" if kind == "look" else asked.get("parent_target")
+    named = (asked.get("object_target"), place, asked.get("toggle_target") or LAMP)
+    thing, target, lamp = (word if isinstance(word, str) else "" for word in named)
     if asked.get("object_sliced") or asked.get("mrecep_target"):
         return None
-    if not all(isinstance(word, str) and re.fullmatch("[A-Za-z]+", word) for word in (thing, target, lamp)):
+    if not all(re.fullmatch("[A-Za-z]+", word) for word in (thing, target, lamp)):
         raise _broken(folder / "traj_data.json", f"its 'pddl_params' name no thing or place: {asked}")
     problem = _read(folder / "initial_state.pddl")
     if not re.search(r"\(\s*:goal", problem, re.IGNORECASE) and problem.rstrip().endswith(")"):

@@ -84,13 +84,15 @@ def test_a_fault_at_any_call_is_tried_again(tmp_path: Path, strategy: str, in_st
     _, model = drive_all(tmp_path / "whole", think_first, **settings)
     for call in range(2, len(model.prompts) + 1):
         folder = tmp_path / str(call)
-        summary, _ = drive_all(folder, Interrupted(call, ConnectionError("gone")), **settings)
+        summary, first = drive_all(folder, Interrupted(call, ConnectionError("gone")), **settings)
         assert summary.statuses["fault"] == 1
         assert not summary.clean
         assert [row["fault"] != "" for row in rows(folder)].count(True) == 1
-        summary, _ = drive_all(folder, think_first, **settings)
+        summary, second = drive_all(folder, think_first, **settings)
         assert summary.clean
         assert timeless(folder) == timeless(tmp_path / "whole")
+        if first.prompts[call - 1][1].text.endswith("Reflection:"):  # nothing but the reflection is asked for again
+            assert len(first.prompts) + len(second.prompts) == len(model.prompts) + 1
 
 
 def test_a_fault_that_lasts_stays_one(tmp_path: Path) -> None:
@@ -215,7 +217,10 @@ def pairs(of: Sequence[dict[str, Any]]) -> list[tuple[str, int]]:
     return [(row["task_id"], row["trial"]) for row in of]
 
 
-def test_a_checkpoint_whose_last_writes_are_not_applied_is_not_taken_for_finished(tmp_path: Path) -> None:
+@pytest.mark.parametrize("forgotten", [1, 2])
+def test_a_checkpoint_whose_last_writes_are_not_applied_is_not_taken_for_finished(
+    tmp_path: Path, forgotten: int
+) -> None:
     """A process that dies between the two: to LangGraph such a run has no next node."""
     settings = SETTINGS | {"checkpoints": "history"}
     _, model = drive_all(tmp_path / "whole", think_first, **settings)
@@ -223,20 +228,21 @@ def test_a_checkpoint_whose_last_writes_are_not_applied_is_not_taken_for_finishe
         folder = tmp_path / str(call)
         with pytest.raises(ModelFault):
             drive_all(folder, Interrupted(call, RefusedError("no")), **settings)
-        forget_last_checkpoints(folder)
+        forget_last_checkpoints(folder, forgotten)
         _, rest = drive_all(folder, think_first, **settings)
         assert timeless(folder) == timeless(tmp_path / "whole")
         assert call - 1 + len(rest.prompts) == len(model.prompts)
-    forget_last_checkpoints(tmp_path / "whole")
+    forget_last_checkpoints(tmp_path / "whole", 1)
     before = timeless(tmp_path / "whole")
     _, rest = drive_all(tmp_path / "whole", think_first, **settings)
     assert (timeless(tmp_path / "whole"), rest.prompts) == (before, [])
 
 
-def forget_last_checkpoints(folder: Path) -> None:
+def forget_last_checkpoints(folder: Path, number: int) -> None:
     last = "SELECT thread_id || max(checkpoint_id) FROM checkpoints GROUP BY thread_id"
     with sqlite3.connect(folder / "checkpoints.db") as connection:
-        connection.execute(f"DELETE FROM checkpoints WHERE thread_id || checkpoint_id IN ({last})")
+        for _ in range(number):
+            connection.execute(f"DELETE FROM checkpoints WHERE thread_id || checkpoint_id IN ({last})")
     connection.close()
 
 
