@@ -1,6 +1,6 @@
 """reset: begin a trial in a fresh episode, and before the first one, prepare the task."""
 
-from typing import Any
+from typing import Any, cast
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.types import Overwrite
@@ -105,8 +105,10 @@ def checked(task: Task | None) -> Task:
     Raises:
         ConfigurationError: there is none, or it is not a task.
     """
-    if isinstance(task, dict) and isinstance(task.get("id"), str) and isinstance(task.get("instruction"), str):
-        return task
+    given: dict[str, Any] = {**task} if isinstance(task, dict) else {}
+    words = all(isinstance(given.get(key), str) for key in ("id", "instruction"))
+    if words and isinstance(given.get("kind", ""), str) and isinstance(given.get("data", {}), dict):
+        return cast(Task, given)
     raise ConfigurationError(
-        f"the graph's input is {{'task': task}}, with a task such as environment.tasks()[0]; got {task!r}"
+        f"the graph's input is {{'task': task}}, with a task such as environment.tasks()[0]; got {task!r:.200}"
     )

@@ -497,3 +497,30 @@ def test_without_a_command_the_help_is_shown(home: Path) -> None:
     status, out, _ = call(home)
     assert status == 2
     assert "report" in out
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("run", ":x"),
+        ("run", "..a:B"),
+        ("run", ENV, "--out", "x" * 300),
+        ("run", ENV, "--model", "openai:toy", "--base-url", "http://[::1"),
+        ("run", "alfworld", "--option", 'path="a\\u0000b"'),
+        ("play", "alfworld", "--task", "9" * 5000),
+    ],
+    ids=["no module", "relative", "long", "address", "nul", "digits"],
+)
+def test_odd_arguments_are_one_line_and_wrong_use(home: Path, arguments: tuple[str, ...]) -> None:
+    status, out, err = call(home, *arguments)
+    assert (status, out) == (2, "")
+    one_line(err)
+
+
+def test_output_that_a_terminal_cannot_write_is_written_as_it_can(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYTHONIOENCODING", "ascii")
+    status, out, _ = call(home, "run", "alfworld", "--limit", "1", "--trials", "1")
+    assert status == 0
+    assert "demo model, not an LLM" in out

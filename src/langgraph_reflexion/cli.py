@@ -5,6 +5,8 @@ use, or nothing could start. Whatever goes wrong is one line on standard error. 
 inside the commands, so that `--help` is quick.
 """
 
+import contextlib
+import io
 import json
 import os
 import sys
@@ -16,6 +18,9 @@ import typer
 
 from langgraph_reflexion import __version__
 from langgraph_reflexion.errors import ConfigurationError, ModelFault, ReflexionError
+
+DEBUG = "LANGGRAPH_REFLEXION_DEBUG"
+"""The environment variable that asks for the traceback of an error that nobody foresaw."""
 
 app = typer.Typer(
     help="The Reflexion agent as a LangGraph state machine.",
@@ -44,7 +49,11 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 def main() -> None:
     """The console script."""
     # Where the user is, `package.module:Class` is found, after everything that is installed.
-    sys.path.append(os.getcwd())
+    with contextlib.suppress(OSError):  # it may have been removed
+        sys.path.append(os.getcwd())
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")
     try:
         status = app(standalone_mode=False)
     except _UsageError as error:
@@ -55,6 +64,14 @@ def main() -> None:
         status = _fail(str(error))
     except (typer.Abort, KeyboardInterrupt):
         status = _fail("stopped", 130)
+    except BrokenPipeError:
+        # Whoever read the output has left; what is still to be written has nowhere to go.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        status = 0
+    except Exception as error:
+        if os.environ.get(DEBUG):
+            raise
+        status = _fail(f"{type(error).__name__}: {error} (for the traceback, set {DEBUG}=1)")
     sys.exit(status)
 
 

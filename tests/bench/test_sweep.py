@@ -44,6 +44,7 @@ def test_every_trajectory_is_whole(tmp_path: Path) -> None:
     assert first["observation"].startswith("I think of a number")
     assert first["steps"] == [
         {
+            "number": 1,
             "thought": "",
             "action": {"name": "say", "args": {"number": "1"}, "text": "say 1"},
             "observation": "Wrong.",

@@ -51,8 +51,8 @@ def test_resuming_an_environment_that_has_snapshots():
     replies = ["Action: write a", "Action: write b", "Action: write c", "Action: show"]
     task = Notebook().tasks()[0]
     saver, _ = killed(1 + 3 * 2, task, environment=Notebook(), replies=replies)
-    graph, _ = graph_and_model(saver, Notebook(), replies[2:])
-    final = graph.invoke(None, THREAD)
+    graph, _ = graph_and_model(saver, Notebook(), [*replies[2:], "Action: write d"])
+    final = graph.invoke(None, THREAD, interrupt_after=["observe"])
     first, _, third = [step["observation"] for step in final["trajectory"]][:3]
     assert third == first.replace("1 lines", "3 lines"), "the same notebook, not a new one"
 
