@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 from itertools import groupby
 
-from langgraph_reflexion.bench.record import TrialRow
+from langgraph_reflexion.bench.rows import TrialRow
 
 
 def solved_by_trial(rows: Sequence[TrialRow], trials: int) -> list[int]:

@@ -5,13 +5,15 @@ Rows are recorded as trials finish. What stops a run early leaves the rows that 
 
 import asyncio
 from collections.abc import Coroutine, Iterable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
-from langgraph_reflexion.bench.record import RunRecord, TrialRow
+from langgraph_reflexion.bench.record import RunRecord
+from langgraph_reflexion.bench.rows import TrialRow
 from langgraph_reflexion.bench.task_run import Graph, TaskRun
 from langgraph_reflexion.envs.base import Task
-from langgraph_reflexion.errors import ModelFault
+from langgraph_reflexion.errors import ConfigurationError, ModelFault
 
 
 class Observer(Protocol):
@@ -24,18 +26,20 @@ class Observer(Protocol):
         """An action was taken."""
 
     def on_trial(self, row: TrialRow, finished: bool) -> None:
-        """A trial was recorded; `finished` says whether that was its task's last."""
+        """A trial was recorded, now or by an earlier process; `finished` says whether that was its task's last."""
 
 
 class Drive:
     """Advances tasks through a graph and records their trials.
 
     Args:
-        graph: The Reflexion graph.
+        graph: The Reflexion graph, compiled with a checkpointer.
         tasks: The tasks.
         record: Where trials are recorded.
         observer: Is told.
+        run_id: Tells the run's checkpoints from those of others in the same database.
         reflects: Whether the graph's strategy reflects.
+        max_trials: At most so many trials per task, as the graph has it.
         concurrency: How many tasks are advanced at once.
     """
 
@@ -46,13 +50,51 @@ class Drive:
         record: RunRecord,
         observer: Observer,
         *,
+        run_id: str,
         reflects: bool,
+        max_trials: int,
         concurrency: int,
     ) -> None:
-        self.runs = [TaskRun(graph, task, reflects=reflects, on_action=observer.on_action) for task in tasks]
+        self.runs = [
+            TaskRun(
+                graph,
+                task,
+                f"{run_id}:{task['id']}",
+                reflects=reflects,
+                max_trials=max_trials,
+                on_action=observer.on_action,
+            )
+            for task in tasks
+        ]
         self.record = record
         self.observer = observer
         self._slots = asyncio.Semaphore(concurrency)
+
+    @property
+    def answered(self) -> bool:
+        """Whether a model has answered this process a single time."""
+        return any(run.answered for run in self.runs)
+
+    async def restore(self) -> None:
+        """Find out where every task stands, and record what a process that died had finished and not recorded.
+
+        Raises:
+            ConfigurationError: record and checkpoints do not belong together.
+        """
+        for run in self.runs:
+            task = run.task["id"]
+            finished = await run.restore(partial(self.record.evaluation, task))
+            if finished is not None:
+                self.record.restore(finished)
+            last = self.record.last_trial(task)
+            if last > run.completed + 1 or (last and not run.begun):
+                raise ConfigurationError(
+                    f"{self.record.folder} holds trial {last} of {task}, and its checkpoint does not: it cannot go on"
+                )
+            for trial in range(1, run.completed + 1):
+                self.record.expect(task, trial)
+                ended = run.status != "running" and trial == run.completed
+                self.observer.on_trial(self.record.trials[task, trial], ended)
 
     async def to_the_end(self) -> None:
         """Run every task until it is finished."""
@@ -62,12 +104,15 @@ class Drive:
         """Run all tasks one trial at a time, until a trial over all of them solves nothing new.
 
         That is the stop rule of the paper's first version (section 3.1, "fails to improve performance between
-        two consecutive trials"). It acts on verdicts, as the loop itself does.
+        two consecutive trials"). It acts on verdicts, as the loop itself does. A run that goes on passes by the
+        trials that it has, and comes to the same decisions.
         """
-        before = None
-        while unfinished := [run for run in self.runs if run.status == "running"]:
-            await self._all(self._advance(run) for run in unfinished)
-            solved = sum(run.status == "solved" for run in self.runs)
+        trial, before = 0, None
+        while any(run.status == "running" for run in self.runs):
+            trial += 1
+            behind = [run for run in self.runs if run.status == "running" and run.completed < trial]
+            await self._all(self._advance(run) for run in behind)
+            solved = sum(run.status == "solved" and run.completed <= trial for run in self.runs)
             if solved == before:
                 return
             before = solved
@@ -84,12 +129,12 @@ class Drive:
 
     async def _trial(self, run: TaskRun) -> None:
         finished = await run.advance()
-        if run.unanswered and not any(each.answered for each in self.runs):
+        if run.unanswered and not self.answered:
             raise ModelFault(
                 f"the run was stopped, as the model has not answered once: {finished.row['fault']}",
                 permanent=True,
             )
-        self.record.append(*finished)
+        self.record.append(finished)
         self.observer.on_trial(finished.row, run.status != "running")
 
     async def _all(self, work: Iterable[Coroutine[Any, Any, None]]) -> None:
@@ -104,8 +149,3 @@ class Drive:
                     task.cancel()
                 await asyncio.wait(pending, timeout=1)
             raise
-
-    async def close(self) -> None:
-        """Let go of every run of the graph, wherever it stands."""
-        for run in self.runs:
-            await run.close()

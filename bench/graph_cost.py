@@ -17,8 +17,8 @@ import os
 import statistics
 import tempfile
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -28,7 +28,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 
 from langgraph_reflexion import Environment, Episode, StepResult, Task, action, create_reflexion
-from langgraph_reflexion.graph.checkpoint import LatestSaver
+from langgraph_reflexion.graph.checkpoint import Checkpoints, LatestSaver
 
 OBSERVATION = "On the shelf you see a cup, a plate and a candle. " * 2
 THOUGHT = "There is nothing of use here, so I go on to the next place. " * 2
@@ -102,13 +102,16 @@ async def bare_loop(steps: int) -> None:
 
 
 @asynccontextmanager
-async def through_graph(saver: Any, steps: int) -> AsyncIterator[Callable[[], Awaitable[None]]]:
+async def through_graph(
+    saver: Any, steps: int, checkpoints: Checkpoints = "history"
+) -> AsyncIterator[Callable[[], Awaitable[None]]]:
     """One trial of so many steps through the graph."""
     environment = Gym()
     graph = create_reflexion(
         Instant(),  # type: ignore[arg-type]
         environment,
         max_trials=1,
+        checkpoints=checkpoints,
         heuristic=lambda trajectory: "end" if len(trajectory) >= steps else None,
     ).compile(checkpointer=saver)
     threads = iter(range(1_000_000))
@@ -148,6 +151,34 @@ def serve(port: Any) -> None:
     asyncio.run(main())
 
 
+@contextmanager
+def model_server() -> Iterator[int]:
+    """A model server in another process; its port."""
+    os.environ["LANGSMITH_TRACING"] = "false"
+    context = multiprocessing.get_context("spawn")
+    receive, send = context.Pipe(duplex=False)
+    server = context.Process(target=serve, args=(send,), daemon=True)
+    server.start()
+    try:
+        yield receive.recv()
+    finally:
+        server.kill()
+
+
+def model_calls(port: int, number: int) -> Callable[[], Awaitable[None]]:
+    """So many calls of a model client, one after the other: what a step is measured against."""
+    from langchain_openai import ChatOpenAI
+    from pydantic import SecretStr
+
+    client = ChatOpenAI(model="m", base_url=f"http://127.0.0.1:{port}/v1", api_key=SecretStr("none"))
+
+    async def calls() -> None:
+        for _ in range(number):
+            await client.ainvoke(CALL)
+
+    return calls
+
+
 async def cpu(run: Callable[[], Awaitable[Any]], steps: int) -> float:
     """CPU milliseconds per step."""
     gc.collect()
@@ -158,20 +189,11 @@ async def cpu(run: Callable[[], Awaitable[Any]], steps: int) -> float:
 
 async def measure(steps: int, repeats: int, port: int, folder: Path) -> dict[str, float]:
     """The median CPU time per step of every variant."""
-    from langchain_openai import ChatOpenAI
-    from pydantic import SecretStr
-
-    client = ChatOpenAI(model="m", base_url=f"http://127.0.0.1:{port}/v1", api_key=SecretStr("none"))
-
-    async def calls() -> None:
-        for _ in range(steps):
-            await client.ainvoke(CALL)
-
     async with AsyncExitStack() as stack:
         naive = await stack.enter_async_context(AsyncSqliteSaver.from_conn_string(str(folder / "naive.db")))
         latest = stack.enter_context(LatestSaver.open(folder / "latest.db"))
         variants: dict[str, Callable[[], Awaitable[Any]]] = {
-            "ChatOpenAI call": calls,
+            "ChatOpenAI call": model_calls(port, steps),
             "bare loop": lambda: bare_loop(steps),
         }
         savers = {
@@ -181,7 +203,8 @@ async def measure(steps: int, repeats: int, port: int, folder: Path) -> dict[str
             "SQLite, stock": naive,
         }
         for name, saver in savers.items():
-            variants[f"graph, {name}"] = await stack.enter_async_context(through_graph(saver, steps))
+            kept: Checkpoints = "latest" if saver is latest else "history"
+            variants[f"graph, {name}"] = await stack.enter_async_context(through_graph(saver, steps, kept))
         for run in variants.values():
             await run()
         samples: dict[str, list[float]] = {name: [] for name in variants}
@@ -198,16 +221,8 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=7)
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
-    os.environ["LANGSMITH_TRACING"] = "false"
-    context = multiprocessing.get_context("spawn")
-    receive, send = context.Pipe(duplex=False)
-    server = context.Process(target=serve, args=(send,), daemon=True)
-    server.start()
-    try:
-        with tempfile.TemporaryDirectory() as folder:
-            result = asyncio.run(measure(options.steps, options.repeats, receive.recv(), Path(folder)))
-    finally:
-        server.kill()
+    with model_server() as port, tempfile.TemporaryDirectory() as folder:
+        result = asyncio.run(measure(options.steps, options.repeats, port, Path(folder)))
     reference = result["ChatOpenAI call"]
     if options.json:
         print(json.dumps({name: {"ms": ms, "ratio": ms / reference} for name, ms in result.items()}))

@@ -5,7 +5,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from langgraph_reflexion.bench.record import TrialRow
+from langgraph_reflexion.bench.rows import TrialRow
 
 
 class LiveProgress:

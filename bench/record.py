@@ -3,110 +3,125 @@
     run.json            settings, tasks in their order, versions
     trials.jsonl        one row per finished trial
     trajectories.jsonl  the same trials, every step whole
+    checkpoints.db      how each task stands, unless another database has that
+    lock                held by the process that is at work here
 
 A trial's trajectory is written before its row, so that a row in `trials.jsonl` means that the trial is
-complete.
+complete. A row may be followed by a better one of the same trial: of a fault that was tried again, or with the
+reflection that a last trial got when more trials were granted. The last one counts.
 """
 
-import contextlib
+import hashlib
 import json
-import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypedDict, cast
+from typing import Any, cast
 
+from langgraph_reflexion.bench.rows import (
+    Finished,
+    Key,
+    RowFile,
+    TrajectoryRow,
+    TrialRow,
+    key_of,
+    row_order,
+    whole_lines,
+    write_whole,
+)
 from langgraph_reflexion.errors import ConfigurationError
-from langgraph_reflexion.graph.state import Evaluation, Step
+from langgraph_reflexion.graph.state import Evaluation
 
-RUN, TRIALS, TRAJECTORIES = "run.json", "trials.jsonl", "trajectories.jsonl"
-
-
-class TrialRow(TypedDict):
-    """A finished trial, as a row of `trials.jsonl`."""
-
-    task_id: str
-    trial: int
-    """Counted from 1."""
-    success: bool | None
-    """The truth; None where it is not known."""
-    verdict: bool | None
-    """What the evaluator said; None for a fault."""
-    score: float | None
-    stop_reason: str
-    actions: int
-    llm_calls: int
-    """The trial's, its verdict's and its reflection's, and so are the tokens."""
-    input_tokens: int
-    output_tokens: int
-    reflection: str | None
-    """The reflection that followed this trial."""
-    fault: str
-    """What went wrong outside the agent; empty when nothing did."""
-    seconds: float
-
-
-class TrajectoryRow(TypedDict):
-    """A finished trial, as a row of `trajectories.jsonl`."""
-
-    task_id: str
-    trial: int
-    observation: str
-    """What the actor saw first."""
-    steps: list[Step]
-    evaluation: Evaluation | None
+RUN, TRIALS, TRAJECTORIES, CHECKPOINTS = "run.json", "trials.jsonl", "trajectories.jsonl", "checkpoints.db"
 
 
 class RunRecord:
-    """Writes a run folder, one row at a time.
+    """Writes a run folder, one row at a time: a new one, or one that goes on.
 
     Args:
-        folder: The folder; it is made. It must not hold a run already.
-        info: What `run.json` says; `info["tasks"]` gives the order of the rows at the end.
+        folder: The folder; it is made. Whoever opens it must hold it (`bench.lock`).
+        info: What `run.json` says from now on; `info["tasks"]` gives the order of the rows at the end.
         secrets: What is blotted out wherever it turns up, such as a key that a server's error message quotes.
 
+    Attributes:
+        new: Whether the run was begun just now.
+        trials: The trials that are recorded.
+
     Raises:
-        ConfigurationError: the folder holds a run, or cannot be made.
+        ConfigurationError: the folder holds something else, or cannot be made.
     """
 
     def __init__(self, folder: Path, info: dict[str, Any], secrets: Sequence[str] = ()) -> None:
         self.folder = folder
-        self.rows = 0
+        self.trials: dict[Key, TrialRow] = {}
         self._secrets = secrets
-        self._tasks: list[str] = info["tasks"]
-        self._descriptors: list[int] = []
-        if any((folder / name).exists() for name in (RUN, TRIALS, TRAJECTORIES)):
-            raise ConfigurationError(f"{folder} already holds a run: choose another --out")
+        self._order = row_order(info["tasks"])
+        self._trajectories_seen: dict[Key, bytes] = {}
+        self._evaluations: dict[Key, Evaluation | None] = {}
+        self.new = not holds_run(folder)
+        if self.new and any((folder / name).exists() for name in (TRIALS, TRAJECTORIES)):
+            raise ConfigurationError(f"{folder} holds trials and no {RUN}: choose another --out")
         try:
             folder.mkdir(parents=True, exist_ok=True)
-            with (folder / RUN).open("x", encoding="utf-8") as file:
-                file.write(self.without_secrets(json.dumps(info, indent=2, ensure_ascii=False)) + "\n")
-            self._trials, self._trajectories = self._open(TRIALS), self._open(TRAJECTORIES)
+            text = (self.without_secrets(json.dumps(info, indent=2, ensure_ascii=False)) + "\n").encode()
+            if self.new or (folder / RUN).read_bytes() != text:
+                write_whole(folder / RUN, [text])
+            self._trials, self._trajectories = RowFile(folder / TRIALS), RowFile(folder / TRAJECTORIES)
         except OSError as error:
             raise ConfigurationError(f"cannot write the run to {folder}: {error.strerror}") from error
+        for _, row in self._trials.rows():
+            self.trials[key_of(row)] = row
+        for line, row in self._trajectories.rows():
+            self._saw(line, row)
 
-    def append(self, row: TrialRow, trajectory: TrajectoryRow) -> None:
+    def append(self, finished: Finished) -> None:
         """Add a finished trial: its trajectory first, as its row says that all of it is there."""
-        self._write(self._trajectories, trajectory)
-        self._write(self._trials, row)
-        self.rows += 1
+        row, trajectory = finished
+        earlier = self.trials.get(key_of(row))
+        if earlier and earlier["stop_reason"] != "fault":
+            # The same trial: only its reflection came later.
+            row = cast(TrialRow, {**row, "seconds": round(row["seconds"] + earlier["seconds"], 3)})
+        line = self._line(trajectory)
+        if self._trajectories_seen.get(key_of(row)) != _digest(line):
+            self._trajectories.append(line)
+            self._saw(line, trajectory)
+        self._trials.append(self._line(row))
+        self.trials[key_of(row)] = row
+
+    def restore(self, finished: Finished) -> None:
+        """Add a finished trial that a checkpoint holds, unless it is here: its process died before it wrote it."""
+        same = self.trials.get(key_of(finished.row))
+        written = json.loads(self._line(finished.row))
+        if same is None or {**same, "seconds": 0} != {**written, "seconds": 0}:
+            self.append(finished)
+
+    def expect(self, task: str, trial: int) -> None:
+        """Make sure that a trial which is finished is here.
+
+        Raises:
+            ConfigurationError: it is not, and no checkpoint holds it any more.
+        """
+        if (task, trial) not in self.trials or (task, trial) not in self._trajectories_seen:
+            raise ConfigurationError(f"{self.folder} lacks trial {trial} of {task}, which was recorded once")
+
+    def evaluation(self, task: str, trial: int) -> Evaluation | None:
+        """The recorded verdict on a trial."""
+        return self._evaluations.get((task, trial))
+
+    def last_trial(self, task: str) -> int:
+        """The task's last recorded trial; 0 if there is none."""
+        return max((trial for name, trial in self.trials if name == task), default=0)
 
     def close(self) -> None:
-        """Put the rows in task-then-trial order, whatever order they finished in.
+        """Put the rows in task-then-trial order, whatever order they finished in."""
+        self._trials.close(self._order)
+        self._trajectories.close(self._order)
 
-        A run without a row leaves nothing behind.
-        """
-        while self._descriptors:
-            os.close(self._descriptors.pop())
-        if self.rows:
-            order = row_order(self._tasks)
-            for name in (TRIALS, TRAJECTORIES):
-                _sort(self.folder / name, order)
-            return
-        for name in (TRIALS, TRAJECTORIES, RUN):
+    def discard(self) -> None:
+        """Remove the record of a run in which nothing has happened. Closed it must be."""
+        beside = [f"{CHECKPOINTS}{end}" for end in ("", "-wal", "-shm")]
+        for name in (TRIALS, TRAJECTORIES, RUN, *beside):
             (self.folder / name).unlink(missing_ok=True)
-        with contextlib.suppress(OSError):  # it held something else before
-            self.folder.rmdir()
 
     def without_secrets(self, text: str) -> str:
         """A text with every secret blotted out."""
@@ -115,16 +130,12 @@ class RunRecord:
                 text = text.replace(written, "[secret]")
         return text
 
-    def _open(self, name: str) -> int:
-        descriptor = os.open(self.folder / name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND, 0o644)
-        self._descriptors.append(descriptor)
-        return descriptor
+    def _saw(self, line: bytes, row: TrajectoryRow) -> None:
+        self._trajectories_seen[key_of(row)] = _digest(line)
+        self._evaluations[key_of(row)] = row["evaluation"]
 
-    def _write(self, descriptor: int, row: TrialRow | TrajectoryRow) -> None:
-        line = (self.without_secrets(json.dumps(row, ensure_ascii=False)) + "\n").encode("utf-8", "replace")
-        # One write, so that whoever reads at the same time finds at most its last line torn.
-        if os.write(descriptor, line) != len(line):
-            raise OSError(f"the disk of {self.folder} is full")
+    def _line(self, row: TrialRow | TrajectoryRow) -> bytes:
+        return (self.without_secrets(json.dumps(row, ensure_ascii=False)) + "\n").encode("utf-8", "replace")
 
 
 @dataclass(frozen=True)
@@ -141,6 +152,27 @@ class Run:
         return cast(dict[str, Any], self.info["settings"])
 
 
+def holds_run(folder: Path) -> bool:
+    """Whether a run was begun in this folder."""
+    return (folder / RUN).exists()
+
+
+def read_info(folder: Path) -> dict[str, Any]:
+    """What a folder's `run.json` says.
+
+    Raises:
+        ConfigurationError: there is no run in it that can go on.
+    """
+    try:
+        info = json.loads((folder / RUN).read_text(encoding="utf-8"))
+        info["settings"]["environment"], info["tasks"], info["run_id"]
+    except FileNotFoundError as error:
+        raise ConfigurationError(f"{folder} holds no run: there is no {RUN}") from error
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise ConfigurationError(f"{folder} holds no run that can go on: {error!r} in {RUN}") from error
+    return cast(dict[str, Any], info)
+
+
 def read_run(folder: Path) -> Run:
     """Read a run folder, finished or not.
 
@@ -149,27 +181,15 @@ def read_run(folder: Path) -> Run:
     """
     try:
         info = json.loads((folder / RUN).read_text(encoding="utf-8"))
-        lines = (folder / TRIALS).read_bytes().splitlines(keepends=True)
         order = row_order(info["tasks"])
-        rows = {(row["task_id"], row["trial"]): row for row in (json.loads(line) for line in whole(lines))}
-        trials = sorted(rows.values(), key=order)
+        rows = {key_of(row): row for row in map(json.loads, whole_lines(folder / TRIALS))}
+        trials = [rows[key] for key in sorted(rows, key=order)]
         info["settings"]["environment"]
     except FileNotFoundError as error:
         raise ConfigurationError(f"{folder} holds no run: there is no {Path(error.filename).name}") from error
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise ConfigurationError(f"{folder} holds no run that can be read: {error}") from error
     return Run(folder, info, cast(list[TrialRow], trials))
-
-
-def whole(lines: list[bytes]) -> list[bytes]:
-    """The lines without the last one, should the writer have been killed while it wrote it."""
-    return lines[:-1] if lines and not lines[-1].endswith(b"\n") else lines
-
-
-def row_order(tasks: Sequence[str]) -> Callable[[Any], tuple[int, int]]:
-    """A sort key for rows: the tasks as they stand in `run.json`, then the trial."""
-    position = {task: index for index, task in enumerate(tasks)}
-    return lambda row: (position[row["task_id"]], row["trial"])
 
 
 def free_folder(base: Path, stem: str) -> Path:
@@ -180,12 +200,5 @@ def free_folder(base: Path, stem: str) -> Path:
     return base / f"{stem}-{number}"
 
 
-def _sort(path: Path, order: Callable[[Any], tuple[int, int]]) -> None:
-    lines = whole(path.read_bytes().splitlines(keepends=True))
-    lines.sort(key=lambda line: order(json.loads(line)))
-    temporary = path.with_suffix(".tmp")
-    with temporary.open("wb") as file:
-        file.writelines(lines)
-        file.flush()
-        os.fsync(file.fileno())
-    temporary.replace(path)
+def _digest(line: bytes) -> bytes:
+    return hashlib.blake2b(line, digest_size=16).digest()

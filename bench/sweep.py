@@ -1,82 +1,29 @@
-"""A sweep: many tasks through one agent, into a run folder."""
+"""A sweep: many tasks through one agent, into a run folder, from the start or from wherever it stands."""
 
 import asyncio
-import platform
 import re
 from collections import Counter
-from dataclasses import asdict, dataclass, field, replace
-from datetime import UTC, datetime
-from importlib.metadata import version
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from time import perf_counter
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
-import langgraph_reflexion
+from langgraph.graph import StateGraph
+
 from langgraph_reflexion.bench.drive import Drive, Observer
 from langgraph_reflexion.bench.environment import make_environment
-from langgraph_reflexion.bench.record import RunRecord, free_folder, read_run
+from langgraph_reflexion.bench.lock import locked
+from langgraph_reflexion.bench.record import CHECKPOINTS, RunRecord, free_folder, holds_run, read_info, read_run
 from langgraph_reflexion.bench.report import RunReport, report_run
-from langgraph_reflexion.envs.base import Environment, choose_split
+from langgraph_reflexion.bench.rows import TrialRow
+from langgraph_reflexion.bench.settings import SweepSettings, continued, describe, settings_of
+from langgraph_reflexion.envs.base import Environment, Task
 from langgraph_reflexion.errors import ConfigurationError, ModelFault
+from langgraph_reflexion.graph.checkpoint import Checkpoints, open_checkpointer
 from langgraph_reflexion.graph.memory import Feedback, Strategy
-from langgraph_reflexion.graph.profiles import load_profile
 from langgraph_reflexion.graph.reflexion import create_reflexion
-from langgraph_reflexion.models import DEMO, load_model, public_url, secrets_of
-
-
-@dataclass(frozen=True)
-class SweepSettings:
-    """What is run. None stands for the environment's or the profile's own value.
-
-    Attributes:
-        environment: Its name, or the path of one's own (`package.module:Class`).
-        options: Its options.
-        split: Which of its sets of tasks.
-        limit: At most so many tasks.
-        trials: At most so many trials per task.
-        strategy: What a retry gets to see.
-        agent: How the actor acts: `react` or `tools`.
-        evaluator: What passes the verdict: `environment` or `llm`.
-        feedback: How much of the verdict is told.
-        profile: Numbers and rules.
-        model: The actor's model.
-        reflection_model: Reflects and judges; the actor's model unless given.
-        base_url: The model server's address.
-        seed: Of the run, and of what the environment generates.
-        memory_size: How many reflections are kept.
-        concurrency: How many tasks at once. The record does not depend on it.
-        stop_without_improvement: Whether all tasks advance together, until a trial solves nothing new.
-    """
-
-    environment: str
-    options: dict[str, Any] = field(default_factory=dict)
-    split: str | None = None
-    limit: int | None = None
-    trials: int | None = None
-    strategy: str = Strategy.REFLEXION.value
-    agent: str = "react"
-    evaluator: str = "environment"
-    feedback: str = "binary"
-    profile: str = "paper"
-    model: str = DEMO
-    reflection_model: str | None = None
-    base_url: str | None = None
-    seed: int = 0
-    memory_size: int | None = None
-    concurrency: int = 8
-    stop_without_improvement: bool | None = None
-
-    def resolved(self, environment: Environment) -> "SweepSettings":
-        """The settings with every value filled in."""
-        profile = load_profile(self.profile)
-        stop = self.stop_without_improvement
-        return replace(
-            self,
-            split=choose_split(environment, self.split),
-            trials=self.trials or profile.max_trials,
-            memory_size=self.memory_size or profile.memory_size,
-            stop_without_improvement=profile.stop_without_improvement if stop is None else stop,
-        )
+from langgraph_reflexion.models import database_secrets, load_model, secrets_of
 
 
 @dataclass(frozen=True)
@@ -87,7 +34,7 @@ class Summary:
         report: The same as `report` says of the run folder.
         statuses: How many tasks are `solved`, `failed`, ended on a `budget` or as a `fault`, or are
             `unfinished` because the sweep stopped as a whole.
-        seconds: Wall time.
+        seconds: Wall time of this process.
     """
 
     report: RunReport
@@ -113,12 +60,12 @@ class Unobserved:
     def on_action(self) -> None:
         """Nothing."""
 
-    def on_trial(self, row: Any, finished: bool) -> None:
+    def on_trial(self, row: TrialRow, finished: bool) -> None:
         """Nothing."""
 
 
 async def run_sweep(settings: SweepSettings, out: Path | None = None, observer: Observer | None = None) -> Summary:
-    """Run every task, and record every trial.
+    """Run every task, and record every trial. A folder that holds the run already is gone on with.
 
     Args:
         settings: What to run.
@@ -126,15 +73,61 @@ async def run_sweep(settings: SweepSettings, out: Path | None = None, observer: 
         observer: Is told how it goes.
 
     Raises:
-        ConfigurationError: a setting is wrong, or the folder holds a run already.
+        ConfigurationError: a setting is wrong, the folder holds a run with other settings, or another process
+            is at work on it.
         EnvironmentUnavailable: the environment cannot be used here.
         ModelFault: the model refused for good, or never answered. The rows so far are kept.
     """
     environment = make_environment(settings.environment, settings.options, settings.seed)
     try:
-        return await _run(settings.resolved(environment), environment, out, observer or Unobserved())
+        settings = settings.resolved(environment)
+        folder = out or _default_folder(settings, environment)
+        parts = _parts(settings, environment)
+        with locked(folder):
+            return await run_parts(settings, parts, folder, observer or Unobserved())
     finally:
         environment.close()
+
+
+async def resume_sweep(
+    folder: Path,
+    observer: Observer | None = None,
+    *,
+    trials: int | None = None,
+    limit: int | None = None,
+    concurrency: int | None = None,
+    database: str | None = None,
+) -> Summary:
+    """Go on with a run exactly where it stands, under the settings that its folder names.
+
+    Finished tasks stay as they are. Those that ended as a fault are tried again.
+
+    Args:
+        folder: The run folder.
+        observer: Is told how it goes.
+        trials: At most so many trials per task: as many as before, or more.
+        limit: At most so many tasks: as many as before, or more.
+        concurrency: How many tasks at once.
+        database: The address of the run's database, where it needs a password.
+
+    Raises:
+        ConfigurationError: there is no run in the folder, it cannot go on like this, or another process is at
+            work on it.
+        EnvironmentUnavailable: the environment cannot be used here.
+        ModelFault: the model refused for good, or never answered. The rows so far are kept.
+    """
+    if not holds_run(folder):
+        read_info(folder)  # says so
+    with locked(folder):
+        given: dict[str, Any] = {"trials": trials, "limit": limit, "concurrency": concurrency, "database": database}
+        settings = settings_of(read_info(folder))
+        settings = replace(settings, **{name: value for name, value in given.items() if value is not None})
+        environment = make_environment(settings.environment, settings.options, settings.seed)
+        try:
+            settings = settings.resolved(environment)
+            return await run_parts(settings, _parts(settings, environment), folder, observer or Unobserved())
+        finally:
+            environment.close()
 
 
 def sweep(settings: SweepSettings, out: Path | None = None, observer: Observer | None = None) -> Summary:
@@ -142,8 +135,22 @@ def sweep(settings: SweepSettings, out: Path | None = None, observer: Observer |
     return asyncio.run(run_sweep(settings, out, observer))
 
 
-async def _run(settings: SweepSettings, environment: Environment, out: Path | None, observer: Observer) -> Summary:
-    started = perf_counter()
+def resume(folder: Path, observer: Observer | None = None, **raised: Any) -> Summary:
+    """Go on with a run from synchronous code; see `resume_sweep`."""
+    return asyncio.run(resume_sweep(folder, observer, **raised))
+
+
+class Parts(NamedTuple):
+    """What a sweep is made of, which can go wrong before there is a folder."""
+
+    graph: StateGraph[Any, None, Any, Any]
+    """Not compiled."""
+    tasks: Sequence[Task]
+    secrets: list[str]
+    """What must not be written down."""
+
+
+def _parts(settings: SweepSettings, environment: Environment) -> Parts:
     model = load_model(settings.model, base_url=settings.base_url)
     other = settings.reflection_model
     reflection_model = load_model(other, base_url=settings.base_url) if other else model
@@ -159,51 +166,64 @@ async def _run(settings: SweepSettings, environment: Environment, out: Path | No
         feedback=cast(Feedback, settings.feedback),
         profile=settings.profile,
         seed=settings.seed,
-    ).compile()
+        checkpoints=cast(Checkpoints, settings.checkpoints),
+    )
     tasks = environment.tasks(settings.split, settings.limit)
     if not tasks:
         raise ConfigurationError(f"the split {settings.split!r} of {settings.environment} has no tasks")
-    folder = out or _default_folder(settings, environment)
     secrets = [*secrets_of(model, settings.base_url), *secrets_of(reflection_model)]
-    record = RunRecord(folder, describe(settings, [task["id"] for task in tasks]), secrets)
-    reflects = Strategy(settings.strategy).reflects
-    drive = Drive(graph, tasks, record, observer, reflects=reflects, concurrency=settings.concurrency)
-    observer.on_start(folder, len(tasks), settings.trials or 0)
+    return Parts(graph, tasks, [*secrets, *database_secrets(settings.database)])
+
+
+async def run_parts(settings: SweepSettings, parts: Parts, folder: Path, observer: Observer) -> Summary:
+    """Run a sweep that is put together, or go on with it. The folder must be held (`bench.lock`).
+
+    Args:
+        settings: What it is, resolved.
+        parts: What it is made of.
+        folder: The run folder.
+        observer: Is told how it goes.
+
+    Raises:
+        ConfigurationError: the folder holds something else, or a run with other settings.
+        ModelFault: the model refused for good, or never answered.
+    """
+    started = perf_counter()
+    ids = [task["id"] for task in parts.tasks]
+    goes_on = holds_run(folder)
+    info = continued(read_info(folder), settings, ids, folder) if goes_on else describe(settings, ids)
+    record = RunRecord(folder, info, parts.secrets)
+    answered = False
     try:
-        await (drive.in_step() if settings.stop_without_improvement else drive.to_the_end())
+        kind = cast(Checkpoints, settings.checkpoints)
+        async with open_checkpointer(kind, settings.database or folder / CHECKPOINTS) as saver:
+            drive = Drive(
+                parts.graph.compile(checkpointer=saver),
+                parts.tasks,
+                record,
+                observer,
+                run_id=info["run_id"],
+                reflects=Strategy(settings.strategy).reflects,
+                max_trials=cast(int, settings.trials),
+                concurrency=settings.concurrency,
+            )
+            observer.on_start(folder, len(parts.tasks), cast(int, settings.trials))
+            try:
+                if goes_on:
+                    await drive.restore()
+                await (drive.in_step() if settings.stop_without_improvement else drive.to_the_end())
+            finally:
+                answered = drive.answered
     except ModelFault as fault:
         # Servers quote the key that they refuse.
         raise ModelFault(record.without_secrets(str(fault)), permanent=fault.permanent) from None
     finally:
-        await drive.close()
         record.close()
+        if record.new and not record.trials and not answered:
+            record.discard()
     counts = Counter("unfinished" if run.status == "running" else run.status for run in drive.runs)
     statuses = {status: counts[status] for status in ("solved", "failed", "fault", "budget", "unfinished")}
     return Summary(report_run(read_run(folder)), statuses, perf_counter() - started)
-
-
-def describe(settings: SweepSettings, tasks: list[str]) -> dict[str, Any]:
-    """What `run.json` says of a run.
-
-    Args:
-        settings: The settings, resolved.
-        tasks: The ids of its tasks, in their order.
-    """
-    public = asdict(settings) | {
-        "base_url": public_url(settings.base_url),
-        "oracle": settings.evaluator == "environment",
-    }
-    info: dict[str, Any] = {"settings": public, "tasks": tasks}
-    if DEMO in (settings.model, settings.reflection_model):
-        info["note"] = "The demo model follows rules. It is not an LLM, and its numbers say nothing about one."
-    packages = ("langgraph", "langchain-core")
-    info["versions"] = {
-        "python": platform.python_version(),
-        "langgraph_reflexion": langgraph_reflexion.__version__,
-        **{package: version(package) for package in packages},
-    }
-    info["created"] = datetime.now(UTC).isoformat(timespec="seconds")
-    return info
 
 
 def _default_folder(settings: SweepSettings, environment: Environment) -> Path:

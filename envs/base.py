@@ -26,6 +26,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 from typing import Annotated, Any, ClassVar, NotRequired, TypedDict, get_args, get_origin, get_type_hints
 
 from langchain_core.tools import BaseTool, StructuredTool
@@ -98,7 +99,7 @@ class ActionSpec:
 def _pattern(form: str) -> re.Pattern[str]:
     parts = re.split(r"\{(\w+)\}", form)
     literal = [re.escape(part).replace(r"\ ", r"\s+") for part in parts[::2]]
-    named = [f"(?P<{name}>.+?)" for name in parts[1::2]]
+    named = [rf"(?P<{name}>\S(?:.*?\S)?)" for name in parts[1::2]]
     body = "".join(a + b for a, b in zip(literal, [*named, ""], strict=True))
     return re.compile(body, re.IGNORECASE | re.DOTALL)
 
@@ -220,9 +221,11 @@ class Environment(ABC):
     """A set of tasks, and how an episode of each is started."""
 
     name: ClassVar[str]
-    """The name that the command line knows it by; also the folder of its prompts."""
+    """The name that the command line knows it by; also the folder of its prompts, where they ship."""
     splits: tuple[str, ...]
     """The names of its sets of tasks, the default one first."""
+    prompts: Path | None = None
+    """A folder of prompts of its own; without one, those that ship under its name, or the general ones."""
     episode: ClassVar[type[Episode]]
     """The class of its episodes, whose actions are the environment's."""
     blocking: bool = True

@@ -8,6 +8,7 @@ forking and time travel are therefore all this one code path.
 
 import asyncio
 import logging
+import math
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -92,7 +93,7 @@ class EpisodePool:
         def advance() -> tuple[Episode, Stepped]:
             episode = live.episode if live else self._rebuild(task, actions, snapshot)
             with _closed_on_error(episode):
-                result = episode.step(action)
+                result = _checked(episode.step(action))
                 return episode, Stepped(result, episode.snapshot())
 
         episode, stepped = await self._run(task, advance, _close_first)
@@ -146,6 +147,14 @@ class EpisodePool:
         except Exception as error:
             detail = f"{type(error).__name__}: {error}"
             raise EnvironmentFault(f"{self.environment.name} failed: {detail}") from error
+
+
+def _checked(result: object) -> StepResult:
+    if not isinstance(result, StepResult):
+        raise TypeError(f"a step gives a StepResult, and this one gave {result!r}")
+    if result.reward is not None and not math.isfinite(result.reward):
+        raise ValueError(f"a reward is a finite number, and this one is {result.reward!r}")
+    return result
 
 
 @contextmanager

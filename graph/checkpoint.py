@@ -3,24 +3,29 @@
 import json
 import sqlite3
 from collections.abc import AsyncIterator, Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import asynccontextmanager, closing, contextmanager
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import (
     WRITES_IDX_MAP,
+    BaseCheckpointSaver,
     ChannelVersions,
     Checkpoint,
     CheckpointMetadata,
     CheckpointTuple,
     get_checkpoint_metadata,
 )
+from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.sqlite import SqliteSaver
+from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
+
+from langgraph_reflexion.errors import ConfigurationError
 
 _REPLACE = """
     UPDATE checkpoints SET checkpoint_id = ?, parent_checkpoint_id = ?, type = ?, checkpoint = ?, metadata = ?
-    WHERE thread_id = ? AND checkpoint_ns = ?
+    WHERE thread_id = ? AND checkpoint_ns = ? AND checkpoint_id = ?
 """
 _INSERT = """
     INSERT INTO checkpoints
@@ -28,6 +33,43 @@ _INSERT = """
     VALUES (?, ?, ?, ?, ?, ?, ?)
 """
 _FORGET_WRITES = "DELETE FROM writes WHERE thread_id = ? AND checkpoint_ns = ? AND checkpoint_id < ?"
+
+
+Checkpoints = Literal["history", "latest"]
+"""What a checkpointer keeps: every step, or what resuming needs."""
+
+
+@asynccontextmanager
+async def open_checkpointer(
+    kind: Checkpoints, where: Path | str | None = None
+) -> AsyncIterator[BaseCheckpointSaver[Any]]:
+    """Open a checkpointer; build the graph with the same `checkpoints=kind`.
+
+    Args:
+        kind: `latest` or `history`.
+        where: The file of a SQLite database, which is made; the address of a Postgres database
+            (`postgresql://...`, extra `postgres`); None for one in memory.
+
+    Raises:
+        ConfigurationError: the extra is missing, or the server cannot be reached.
+    """
+    if where is None:
+        yield InMemorySaver()
+    elif str(where).startswith(("postgresql://", "postgres://")):
+        try:
+            from langgraph_reflexion.graph.postgres import open_postgres
+        except ImportError as error:
+            hint = "pip install 'langgraph-reflexion[postgres]'"
+            raise ConfigurationError(f"checkpoints in Postgres need an extra: {hint}") from error
+        async with open_postgres(str(where), latest=kind == "latest") as postgres:
+            yield postgres
+    elif kind == "latest":
+        with LatestSaver.open(where) as saver:
+            yield saver
+    else:
+        async with AsyncSqliteSaver.from_conn_string(str(where)) as history:
+            await history.conn.execute("PRAGMA synchronous=NORMAL")
+            yield history
 
 
 class LatestSaver(SqliteSaver):
@@ -58,13 +100,22 @@ class LatestSaver(SqliteSaver):
         metadata: CheckpointMetadata,
         new_versions: ChannelVersions,
     ) -> RunnableConfig:
-        """Save a checkpoint in the place of the thread's last one."""
+        """Save a checkpoint in the place of the thread's last one.
+
+        Raises:
+            ConfigurationError: a channel of the graph needs the checkpoints before this one to be read again.
+        """
+        if deltas := metadata.get("counters_since_delta_snapshot"):
+            raise ConfigurationError(
+                f"LatestSaver keeps no history, which the channel {', '.join(deltas)} needs: "
+                "create_reflexion(..., checkpoints='latest')"
+            )
         key = config["configurable"]
         thread = (str(key["thread_id"]), key["checkpoint_ns"])
         described = json.dumps(get_checkpoint_metadata(config, metadata), ensure_ascii=False).encode()
         row = (checkpoint["id"], key.get("checkpoint_id"), *self.serde.dumps_typed(checkpoint), described, *thread)
         with self.cursor() as cursor:
-            if not cursor.execute(_REPLACE, row).rowcount:
+            if not cursor.execute(_REPLACE, (*row, key.get("checkpoint_id"))).rowcount:
                 cursor.execute(_INSERT, row)
             cursor.execute(_FORGET_WRITES, (*thread, checkpoint["id"]))
         return RunnableConfig(

@@ -1,18 +1,21 @@
 """The Reflexion agent as a graph."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any, get_args
 
 from langchain_core.language_models import BaseChatModel
-from langgraph.graph import END, START, StateGraph
+from langgraph.channels import BinaryOperatorAggregate
+from langgraph.graph import END, START
 
 from langgraph_reflexion.envs.base import Environment
 from langgraph_reflexion.envs.pool import EpisodePool
 from langgraph_reflexion.errors import ConfigurationError
 from langgraph_reflexion.graph import routing
+from langgraph_reflexion.graph.checkpoint import Checkpoints
+from langgraph_reflexion.graph.compiled import ReflexionGraph
 from langgraph_reflexion.graph.memory import Feedback, Strategy
 from langgraph_reflexion.graph.profiles import Profile, load_profile
-from langgraph_reflexion.graph.state import ReflexionState
+from langgraph_reflexion.graph.state import ReflexionState, with_step
 from langgraph_reflexion.nodes.act import Act
 from langgraph_reflexion.nodes.actors import ACTORS
 from langgraph_reflexion.nodes.evaluate import Evaluate
@@ -45,9 +48,12 @@ def create_reflexion(
     threshold: float = 1.0,
     profile: Profile | str = "paper",
     prompts: Prompts | None = None,
+    approve_actions: Collection[str] = (),
+    approve_reflections: bool = False,
+    checkpoints: Checkpoints = "history",
     seed: int = 0,
     state_schema: type[ReflexionState] = ReflexionState,
-) -> StateGraph[Any, None, Any, Any]:
+) -> ReflexionGraph:
     """Build the Reflexion agent (Shinn et al. 2023, Algorithm 1) around a model and an environment.
 
     Args:
@@ -66,6 +72,11 @@ def create_reflexion(
         threshold: From which score on a trial is a success.
         profile: `paper`, `preprint`, `upstream`, or one of your own.
         prompts: The prompts; the environment's own unless given.
+        approve_actions: The names of the actions before which the run pauses for a person (`nodes.approval` says
+            how to answer). Needs a checkpointer, as do pauses after reflections.
+        approve_reflections: Whether the run pauses after each reflection.
+        checkpoints: `history` keeps every step for time travel, and grows with the number of steps under any
+            checkpointer. `latest` is for checkpointers that keep only a thread's last checkpoint (`LatestSaver`).
         seed: Every model call gets a seed derived from this one, the task, the trial and the call.
         state_schema: A subclass of `ReflexionState` that carries more fields through the run.
 
@@ -89,7 +100,7 @@ def create_reflexion(
     max_trials = _at_least_one("max_trials", max_trials, settings.max_trials)
     chosen = Strategy(_one_of("strategy", strategy, list(Strategy)))
     _one_of("feedback", feedback, get_args(Feedback))
-    prompts = prompts or load_prompts(environment.name)
+    prompts = prompts or load_prompts(environment.prompts or environment.name)
     reflection_model = reflection_model or model
     pool = EpisodePool(environment)
     judge = _evaluator(evaluator, reflection_model, prompts, seed)
@@ -97,10 +108,14 @@ def create_reflexion(
         model, environment, prompts, feedback=feedback, examples=settings.examples
     )
 
-    graph = StateGraph(state_schema)
-    graph.add_node("reset", Node(Reset(pool, judge, chosen)))
+    graph = ReflexionGraph(state_schema)
+    if _one_of("checkpoints", checkpoints, get_args(Checkpoints)) == "latest":
+        graph.channels["trajectory"] = BinaryOperatorAggregate(list, with_step)
+    pauses = bool(approve_actions or approve_reflections)
+    resetting = Reset(pool, judge, chosen, pauses=pauses, approve_reflections=approve_reflections)
+    graph.add_node("reset", Node(resetting))
     graph.add_node("act", Node(Act(acting, seed)))
-    graph.add_node("observe", Node(Observe(pool)))
+    graph.add_node("observe", Node(Observe(pool, _known_actions(approve_actions, environment))))
     graph.add_node("heuristic_check", Node(HeuristicCheck(heuristic or settings.heuristic)))
     graph.add_node("evaluate", Node(Evaluate(judge, pool, threshold=threshold, max_trials=max_trials)))
     graph.add_node("reflect", Node(Reflect(reflection_model, prompts, feedback, memory_size, seed)))
@@ -125,6 +140,13 @@ def _evaluator(
     if _one_of("evaluator", evaluator, ["environment", "llm"]) == "llm":
         return LLMEvaluator(model, prompts, seed)
     return EnvironmentEvaluator()
+
+
+def _known_actions(names: Collection[str], environment: Environment) -> frozenset[str]:
+    known = environment.episode.actions()
+    for name in [names] if isinstance(names, str) else names:
+        _one_of("approve_actions", name, list(known))
+    return frozenset([names] if isinstance(names, str) else names)
 
 
 def _one_of(option: str, value: Any, allowed: Any) -> Any:

@@ -5,8 +5,11 @@ version. What does not change during a run (models, prompts, the environment) is
 live: episodes are found again by their history (`envs.pool`).
 """
 
-import operator
+from collections.abc import Sequence
+from itertools import chain
 from typing import Annotated, Any, Literal, NotRequired, TypedDict
+
+from langgraph.channels import DeltaChannel
 
 from langgraph_reflexion.envs.base import Action, Task
 
@@ -21,6 +24,8 @@ heuristic h as `hallucination` or `inefficient planning` (or for a reason of you
 class Step(TypedDict):
     """One step of a trajectory."""
 
+    number: int
+    """Counted from 1 within the trial. A step that is written again takes the place of the one of its number."""
     thought: str
     """What the actor thought before acting; may be empty."""
     action: Action | None
@@ -88,6 +93,8 @@ class TrialRecord(TypedDict):
 class EpisodeState(TypedDict):
     """What is known of the current trial's episode besides its trajectory."""
 
+    task: str
+    """The id of the task that it belongs to."""
     observation: str
     """What the actor saw first."""
     reward: float | None
@@ -98,6 +105,27 @@ class EpisodeState(TypedDict):
     """A limit of the environment ended the episode."""
     snapshot: dict[str, Any] | None
     """The episode as JSON, for environments that cannot replay their actions."""
+
+
+def with_steps(steps: list[Step], writes: Sequence[list[Step]]) -> list[Step]:
+    """The trajectory with what was written to it since; the same however the writes are batched.
+
+    So a person can give back a whole trajectory with one observation changed, and nothing doubles.
+    """
+    merged = {step["number"]: step for step in steps}
+    for step in chain.from_iterable(writes):
+        merged[step["number"]] = step
+    return list(merged.values())
+
+
+def with_step(steps: list[Step], write: list[Step]) -> list[Step]:
+    """The same for one write, for channels that are kept whole."""
+    return with_steps(steps, [write])
+
+
+def with_trials(trials: list[TrialRecord], write: list[TrialRecord]) -> list[TrialRecord]:
+    """The records with what was written to them: one for each trial, the latest."""
+    return list({record["trial"]: record for record in [*trials, *write]}.values())
 
 
 class ReflexionState(TypedDict, total=False):
@@ -116,7 +144,7 @@ class ReflexionState(TypedDict, total=False):
     """The current trial's episode."""
     decision: Decision
     """What the actor chose, about to be done."""
-    trajectory: Annotated[list[Step], operator.add]
+    trajectory: Annotated[list[Step], DeltaChannel(with_steps, list, snapshot_frequency=1000)]
     """The current trial's steps; after the end, the last trial's."""
     stop_reason: StopReason | None
     """Why the current trial was stopped; None while it goes on."""
@@ -128,7 +156,7 @@ class ReflexionState(TypedDict, total=False):
     """Episodic memory: the last few lessons, oldest first (section 3 of the paper, Ω of them)."""
     last_attempt: NotRequired[list[Step]]
     """The previous trial's steps, kept only by the strategies that show them to the actor."""
-    trials: Annotated[list[TrialRecord], operator.add]
+    trials: Annotated[list[TrialRecord], with_trials]
     """The finished trials."""
     fault: str
     """What went wrong outside the agent; empty when nothing did."""

@@ -51,6 +51,7 @@ class Actor(ABC):
         # A prompt is built anew for every step, and most of it has been built before.
         self._instruction = lru_cache(256)(self._render_instruction)
         self._opening = lru_cache(256)(self._render_opening)
+        self._text_step = lru_cache(1024)(_text_step)
 
     def messages(self, state: ReflexionState) -> list[BaseMessage]:
         """The prompt for the next step."""
@@ -107,7 +108,7 @@ class TextActor(Actor):
 
     def _step(self, index: int, step: Step) -> tuple[BaseMessage, ...]:
         action = step["action"]
-        return _text_step(step["thought"], action["text"] if action else None, step["observation"])
+        return self._text_step(step["thought"], action["text"] if action else None, step["observation"])
 
 
 class ToolActor(Actor):
@@ -128,10 +129,11 @@ class ToolActor(Actor):
         """Read the first tool call; text without one is read as text."""
         if reply.tool_calls:
             call = reply.tool_calls[0]
+            # A tool that there is not is no name to give back to a provider, which may refuse the whole history.
+            name = call["name"] if call["name"] in self.environment.episode.actions() else ""
             text = self._text(call["name"], call["args"])
-            return Decision(
-                thought=reply.text.strip(), action=Action(name=call["name"], args=call["args"], text=text)
-            )
+            action = Action(name=name, args=call["args"] if name else {}, text=text)
+            return Decision(thought=reply.text.strip(), action=action)
         if reply.invalid_tool_calls:
             broken = reply.invalid_tool_calls[0]
             text = f"{broken['name']}({broken['args']})"
@@ -162,7 +164,6 @@ class ToolActor(Actor):
         return Example(example.kind, example.observation, tuple(steps))
 
 
-@lru_cache(8192)
 def _text_step(thought: str, action: str | None, observation: str) -> tuple[BaseMessage, ...]:
     lines = [f"Thought: {thought}"] if thought or action is None else []
     if action is not None:

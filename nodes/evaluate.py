@@ -1,11 +1,14 @@
 """evaluate: the finished trial gets its verdict, and becomes a record."""
 
+import math
+
 from langchain_core.runnables import RunnableConfig
+from langgraph.errors import GraphBubbleUp
 
 from langgraph_reflexion.envs.pool import EpisodePool
-from langgraph_reflexion.errors import Fault, ModelFault
+from langgraph_reflexion.errors import Fault, ModelFault, ReflexionError
 from langgraph_reflexion.graph.state import Evaluation, ReflexionState, Status, TrialRecord
-from langgraph_reflexion.nodes.evaluators import Evaluator
+from langgraph_reflexion.nodes.evaluators import Evaluator, Scored
 from langgraph_reflexion.nodes.model import add_usage
 from langgraph_reflexion.nodes.node import Update
 from langgraph_reflexion.nodes.observe import actions_of
@@ -33,15 +36,15 @@ class Evaluate:
         evaluation: Evaluation | None = None
         if not fault:
             try:
-                scored = await self.evaluator.evaluate(state, config)
+                scored = await self._score(state, config)
             except Fault as error:
                 if isinstance(error, ModelFault) and error.permanent:
                     raise
                 fault = str(error)
             else:
                 usage = add_usage(usage, scored.usage)
-                success = scored.score >= self.threshold
-                evaluation = Evaluation(success=success, score=scored.score, feedback=scored.feedback)
+                score = float(scored.score)
+                evaluation = Evaluation(success=score >= self.threshold, score=score, feedback=scored.feedback)
         actions = actions_of(state)
         await self.pool.release(state["task"], actions)
         reward = state["episode"]["reward"]
@@ -63,6 +66,17 @@ class Evaluate:
             "status": self._status(evaluation, state["trial"]),
             "fault": fault,
         }
+
+    async def _score(self, state: ReflexionState, config: RunnableConfig) -> Scored:
+        try:
+            scored = await self.evaluator.evaluate(state, config)
+            if not math.isfinite(scored.score):
+                raise ValueError(f"a score is a finite number, and this one is {scored.score!r}")
+        except (GraphBubbleUp, ReflexionError):
+            raise
+        except Exception as error:
+            raise Fault(f"the evaluator failed: {type(error).__name__}: {error}") from error
+        return scored
 
     def _status(self, evaluation: Evaluation | None, trial: int) -> Status:
         if evaluation is None:

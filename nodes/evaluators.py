@@ -129,6 +129,8 @@ def scored(result: object) -> Scored:
     Raises:
         ConfigurationError: it is neither a bool, nor a number, nor a pair of a number and words.
     """
+    if hasattr(result, "item"):  # numpy's and others' numbers
+        result = result.item()
     match result:
         case Scored():
             return result

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from langchain_core.runnables import RunnableConfig
 
+from langgraph_reflexion.errors import ConfigurationError
 from langgraph_reflexion.graph.state import ReflexionState, Step, StopReason
 from langgraph_reflexion.nodes.node import Update
 
@@ -15,6 +16,9 @@ HeuristicFunction = Callable[[Sequence[Step]], StopReason | None]
 @dataclass(frozen=True)
 class Heuristic:
     """The heuristic h of section 4.1 (preprint: section 2.2): too many cycles alike, or too many actions.
+
+    A cycle may have any number of steps, as the preprint's "repetitive action cycles" may: doing A, B, A, B, ... is
+    being caught in a loop as much as A, A, ... is.
 
     Attributes:
         max_actions: ε. More actions than this are *inefficient planning*: with 30, the 31st is the last one, and may
@@ -68,4 +72,7 @@ class HeuristicCheck:
             return {"stop_reason": "terminated"}
         if episode["truncated"]:
             return {"stop_reason": "truncated"}
-        return {"stop_reason": self.heuristic(state["trajectory"])}
+        reason = self.heuristic(state["trajectory"])
+        if reason is not None and not (isinstance(reason, str) and reason):
+            raise ConfigurationError(f"a heuristic says why a trial should stop, in words, or None; got {reason!r}")
+        return {"stop_reason": reason}

@@ -1,15 +1,21 @@
 """observe: the chosen action is done, and what came of it joins the trajectory."""
 
+from collections.abc import Collection
+
 from langchain_core.runnables import RunnableConfig
 
 from langgraph_reflexion.envs.base import Action
 from langgraph_reflexion.envs.pool import EpisodePool
 from langgraph_reflexion.errors import Fault
 from langgraph_reflexion.graph.state import EpisodeState, ReflexionState, Step
+from langgraph_reflexion.nodes.approval import Approval, ask_person
 from langgraph_reflexion.nodes.node import Update
 
 HEARD = "OK."
 """What a thought alone is answered with."""
+
+REJECTED = "A person did not allow this action, and it was not done."
+"""What the actor observes of an action that was rejected; the person's reason follows."""
 
 
 class Observe:
@@ -17,24 +23,34 @@ class Observe:
 
     Args:
         pool: Where episodes live.
+        approve: The names of the actions that a person has to approve first.
     """
 
-    def __init__(self, pool: EpisodePool) -> None:
+    def __init__(self, pool: EpisodePool, approve: Collection[str] = ()) -> None:
         self.pool = pool
+        self.approve = approve
 
     async def __call__(self, state: ReflexionState, config: RunnableConfig) -> Update:
         """Write the finished step and how the episode stands."""
         decision, episode = state["decision"], state["episode"]
+        number = len(state["trajectory"]) + 1
         action = decision["action"]
         if action is None:
-            return {"trajectory": [Step(thought=decision["thought"], action=None, observation=HEARD)]}
+            return {"trajectory": [Step(number=number, thought=decision["thought"], action=None, observation=HEARD)]}
+        approval = self._approval(state, action) if action["name"] in self.approve else Approval()
+        action = approval.edited or action
+        if approval.rejected:
+            # Without a name it changes nothing in the environment, live or replayed.
+            action = Action(name="", args={}, text=action["text"])
         done = actions_of(state)
         try:
             result, snapshot = await self.pool.step(state["task"], done, action, episode["snapshot"])
         except Fault as fault:
             return {"stop_reason": "fault", "fault": str(fault)}
-        step = Step(thought=decision["thought"], action=action, observation=result.observation)
+        observation = f"{REJECTED} {approval.reason}".strip() if approval.rejected else result.observation
+        step = Step(number=number, thought=decision["thought"], action=action, observation=observation)
         after = EpisodeState(
+            task=episode["task"],
             observation=episode["observation"],
             # An engine's numbers may be numpy's, which no checkpointer takes. Where an action says nothing of how
             # the task stands, it stands as before.
@@ -44,6 +60,17 @@ class Observe:
             snapshot=snapshot,
         )
         return {"trajectory": [step], "episode": after}
+
+    def _approval(self, state: ReflexionState, action: Action) -> Approval:
+        request = {
+            "kind": "action",
+            "task": state["task"]["instruction"],
+            "trial": state["trial"],
+            "thought": state["decision"]["thought"],
+            "action": action["text"],
+        }
+        parse = self.pool.environment.parse
+        return ask_person(request, lambda edit: parse(edit) if isinstance(edit, str) else None)
 
 
 def actions_of(state: ReflexionState) -> list[Action]:

@@ -8,6 +8,9 @@ from typing import Any
 from langgraph_reflexion.envs.base import Action
 from langgraph_reflexion.graph.state import Decision
 
+LONGEST = 20_000
+"""How many characters of a reply are read: more is no thought and no action."""
+
 _MARKS = r"[ \t>*_#`-]*"
 _COLON = r"(?![a-z])[ \t\d*_`]*:"
 _OBSERVATION = re.compile(rf"^{_MARKS}observation{_COLON}", re.IGNORECASE | re.MULTILINE)
@@ -31,6 +34,7 @@ def read_reply(reply: str, parse: Callable[[str], Action | None]) -> Decision:
     Returns:
         The decision. Where no allowed action was found its action has no name, and its text is what stood there.
     """
+    reply = reply[:LONGEST]
     if cut := _OBSERVATION.search(reply):
         reply = reply[: cut.start()]
     if marked := _ACTION.search(reply):

@@ -1,5 +1,7 @@
 """reset: begin a trial in a fresh episode, and before the first one, prepare the task."""
 
+from typing import Any, cast
+
 from langchain_core.runnables import RunnableConfig
 from langgraph.types import Overwrite
 
@@ -7,12 +9,11 @@ from langgraph_reflexion.envs.base import Task
 from langgraph_reflexion.envs.pool import EpisodePool
 from langgraph_reflexion.errors import ConfigurationError, Fault
 from langgraph_reflexion.graph.memory import Strategy
-from langgraph_reflexion.graph.state import EpisodeState, ReflexionState
+from langgraph_reflexion.graph.state import EpisodeState, Reflection, ReflexionState
+from langgraph_reflexion.nodes.approval import ask_person, require_checkpointer
 from langgraph_reflexion.nodes.evaluators import Evaluator
 from langgraph_reflexion.nodes.model import NO_USAGE
 from langgraph_reflexion.nodes.node import Update
-
-NO_EPISODE = EpisodeState(observation="", reward=None, terminated=False, truncated=False, snapshot=None)
 
 
 class Reset:
@@ -22,25 +23,43 @@ class Reset:
         pool: Where episodes live.
         evaluator: Asked once per task to prepare, like the environment.
         strategy: Whether the previous trajectory is kept for the actor.
+        pauses: Whether the run pauses anywhere for a person.
+        approve_reflections: Whether it does so after each reflection.
     """
 
-    def __init__(self, pool: EpisodePool, evaluator: Evaluator, strategy: Strategy) -> None:
+    def __init__(
+        self,
+        pool: EpisodePool,
+        evaluator: Evaluator,
+        strategy: Strategy,
+        *,
+        pauses: bool = False,
+        approve_reflections: bool = False,
+    ) -> None:
         self.pool = pool
         self.evaluator = evaluator
         self.strategy = strategy
+        self.pauses = pauses
+        self.approve_reflections = approve_reflections
 
     async def __call__(self, state: ReflexionState, config: RunnableConfig) -> Update:
         """Write the new trial's opening state; where a task begins, the whole state."""
         task = checked(state.get("task"))
         # An input is not prepared, and every task that has begun is: so a new input on a used thread is told
         # from the next trial of the task that was under way.
-        begins = "prepared" not in task or state.get("status") != "running"
+        under_way = state.get("status") == "running" and state["episode"]["task"] == task["id"]
+        begins = "prepared" not in task or not under_way
+        if self.pauses:
+            require_checkpointer(config)
         update: Update = {"stop_reason": None, "usage": NO_USAGE, "fault": "", "trajectory": Overwrite([])}
         update["last_attempt"] = []
         if begins:
             update |= {"status": "running", "trial": 1, "evaluation": None}
             update |= {"reflections": [], "trials": Overwrite([])}
         else:
+            reflected = any(reflection["trial"] == state["trial"] for reflection in state["reflections"])
+            if self.approve_reflections and reflected:
+                update["reflections"] = approved(state)
             update["trial"] = state["trial"] + 1
             if self.strategy.shows_last_attempt:
                 update["last_attempt"] = state["trajectory"]
@@ -50,8 +69,34 @@ class Reset:
                 update["task"] = task = Task(**{**task, "prepared": prepared})
             observation, snapshot = await self.pool.start(task)
         except Fault as fault:
-            return update | {"episode": NO_EPISODE, "stop_reason": "fault", "fault": str(fault)}
-        return update | {"episode": EpisodeState(**{**NO_EPISODE, "observation": observation, "snapshot": snapshot})}
+            return update | {"episode": _opened(task, ""), "stop_reason": "fault", "fault": str(fault)}
+        return update | {"episode": _opened(task, observation, snapshot)}
+
+
+def _opened(task: Task, observation: str, snapshot: dict[str, Any] | None = None) -> EpisodeState:
+    return EpisodeState(
+        task=task["id"],
+        observation=observation,
+        reward=None,
+        terminated=False,
+        truncated=False,
+        snapshot=snapshot,
+    )
+
+
+def approved(state: ReflexionState) -> list[Reflection]:
+    """The memory after a person has seen its newest reflection: kept, edited, or dropped."""
+    *earlier, newest = state["reflections"]
+    request = {
+        "kind": "reflection",
+        "task": state["task"]["instruction"],
+        "trial": newest["trial"],
+        "reflection": newest["text"],
+    }
+    approval = ask_person(request, lambda edit: edit if isinstance(edit, str) and edit.strip() else None)
+    if approval.rejected:
+        return earlier
+    return [*earlier, Reflection(trial=newest["trial"], text=approval.edited or newest["text"])]
 
 
 def checked(task: Task | None) -> Task:
@@ -60,8 +105,10 @@ def checked(task: Task | None) -> Task:
     Raises:
         ConfigurationError: there is none, or it is not a task.
     """
-    if isinstance(task, dict) and isinstance(task.get("id"), str) and isinstance(task.get("instruction"), str):
-        return task
+    given: dict[str, Any] = {**task} if isinstance(task, dict) else {}
+    words = all(isinstance(given.get(key), str) for key in ("id", "instruction"))
+    if words and isinstance(given.get("kind", ""), str) and isinstance(given.get("data", {}), dict):
+        return cast(Task, given)
     raise ConfigurationError(
-        f"the graph's input is {{'task': task}}, with a task such as environment.tasks()[0]; got {task!r}"
+        f"the graph's input is {{'task': task}}, with a task such as environment.tasks()[0]; got {task!r:.200}"
     )

@@ -4,6 +4,7 @@ The templates in this folder give every prompt its structure; a domain's folder 
 the words on its world, and examples. A file in the domain's folder takes the place of the one of that name here.
 """
 
+import os
 import tomllib
 from dataclasses import dataclass, replace
 from functools import cache
@@ -11,6 +12,8 @@ from pathlib import Path
 from typing import Any, Self
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+from langgraph_reflexion.errors import ConfigurationError
 
 _HERE = Path(__file__).parent
 
@@ -33,7 +36,7 @@ class Example:
     """A few-shot trajectory that solves its task, as its environment really answers."""
 
     kind: str
-    """The kind of task that it shows; empty where a domain has only one."""
+    """The kind of task that it shows; empty where it fits every kind."""
     observation: str
     """What the actor sees first."""
     steps: tuple[ExampleStep, ...]
@@ -53,9 +56,14 @@ class Prompts:
 
     Args:
         folder: The domain's folder; without one, the general templates alone.
+
+    Raises:
+        ConfigurationError: there is no such folder, or its examples are not what they should be.
     """
 
     def __init__(self, folder: Path | None = None) -> None:
+        if folder is not None and not folder.is_dir():
+            raise ConfigurationError(f"{folder} is not a folder: give one that holds prompts")
         self.folder = folder
         folders = [folder, _HERE] if folder else [_HERE]
         self._templates = Environment(
@@ -67,12 +75,12 @@ class Prompts:
             autoescape=False,
         )
         self._examples = tuple(
-            Example(entry.get("kind", ""), entry["observation"], _steps(entry))
-            for entry in self._read("examples.toml")
+            Example(entry.text("kind", ""), entry.text("observation"), _steps(entry))
+            for entry in _entries(folder, "examples.toml")
         )
         self.reflections = tuple(
-            ReflectionExample(entry["observation"], _steps(entry), entry["reflection"])
-            for entry in self._read("reflections.toml")
+            ReflectionExample(entry.text("observation"), _steps(entry), entry.text("reflection"))
+            for entry in _entries(folder, "reflections.toml")
         )
 
     def render(self, name: str, **values: Any) -> str:
@@ -91,17 +99,11 @@ class Prompts:
         """The first few-shot trajectories for a kind of task.
 
         Args:
-            kind: The task's kind; None for any.
+            kind: The task's kind; None for any. Where no example fits it, any will do.
             count: How many at most.
         """
-        return [example for example in self._examples if kind is None or example.kind == kind][:count]
-
-    def _read(self, name: str) -> list[dict[str, Any]]:
-        path = self.folder / name if self.folder else None
-        if path is None or not path.exists():
-            return []
-        entries: list[dict[str, Any]] = tomllib.loads(path.read_text(encoding="utf-8"))["example"]
-        return entries
+        fitting = [example for example in self._examples if kind is None or example.kind in ("", kind)]
+        return (fitting or list(self._examples))[:count]
 
 
 @cache
@@ -109,12 +111,59 @@ def load_prompts(domain: str | Path) -> Prompts:
     """The prompts of a domain.
 
     Args:
-        domain: The name of an environment that ships, or a folder of your own. A name without a folder gets the
-            general templates.
+        domain: The name of an environment that ships, or a folder of your own, as a path or as a string with a
+            path separator in it. A name without a folder gets the general templates.
+
+    Raises:
+        ConfigurationError: the folder of your own is none, or its examples are not what they should be.
     """
-    folder = domain if isinstance(domain, Path) else _HERE / domain
+    if isinstance(domain, Path) or any(separator in domain for separator in (os.sep, os.altsep) if separator):
+        return Prompts(Path(domain).expanduser())
+    folder = _HERE / domain
     return Prompts(folder if folder.is_dir() else None)
 
 
-def _steps(entry: dict[str, Any]) -> tuple[ExampleStep, ...]:
-    return tuple(ExampleStep(step["thought"], step["action"], step["observation"]) for step in entry["step"])
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    """A table of a file of examples, read with errors that name the place."""
+
+    place: str
+    values: Any
+
+    def text(self, key: str, default: str | None = None) -> str:
+        value = self._value(key, default)
+        if not isinstance(value, str):
+            raise ConfigurationError(f"{self.place}: {key!r} is no text")
+        return value
+
+    def tables(self, key: str, what: str) -> list["_Entry"]:
+        values = self._value(key, None)
+        if not isinstance(values, list):
+            raise ConfigurationError(f"{self.place}: {key!r} is no list of tables")
+        return [_Entry(f"{self.place}, {what} {number}", value) for number, value in enumerate(values, 1)]
+
+    def _value(self, key: str, default: str | None) -> Any:
+        if not isinstance(self.values, dict):
+            raise ConfigurationError(f"{self.place} is no table")
+        value = self.values.get(key, default)
+        if value is None:
+            raise ConfigurationError(f"{self.place} has no {key!r}")
+        return value
+
+
+def _entries(folder: Path | None, name: str) -> list[_Entry]:
+    path = folder / name if folder else None
+    if path is None or not path.exists():
+        return []
+    try:
+        content = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise ConfigurationError(f"{path} cannot be read: {error}") from error
+    return _Entry(str(path), content).tables("example", "example")
+
+
+def _steps(entry: _Entry) -> tuple[ExampleStep, ...]:
+    return tuple(
+        ExampleStep(step.text("thought"), step.text("action"), step.text("observation"))
+        for step in entry.tables("step", "step")
+    )

@@ -74,7 +74,7 @@ def test_the_reader_sees_imports():
         ("errors", set()),
         ("envs.base", {"errors"}),
         ("graph.state", {"envs.base"}),
-        ("prompts", set()),
+        ("prompts", {"errors"}),
         ("graph.routing", {"graph.memory", "graph.state"}),
         ("envs.pool", {"envs.base", "errors"}),
     ],
@@ -190,8 +190,10 @@ def code_lines(path):
 
 
 def test_the_core_stays_small():
-    core = [MODULES[module] for module in (*below("graph"), *below("nodes"))]
-    assert sum(map(code_lines, core)) < 1100
+    # Checkpointers are beside the loop: one reads it without them.
+    beside = {"graph.checkpoint", "graph.postgres"}
+    core = [MODULES[module] for module in {*below("graph"), *below("nodes")} - beside]
+    assert sum(map(code_lines, core)) < 1000
 
 
 @pytest.mark.parametrize("module", [*below("graph"), *below("nodes"), *below("demo"), *below("prompts")])

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shutil
 import signal
 import socket
 import subprocess
@@ -77,6 +78,7 @@ class ModelServer(ThreadingHTTPServer):
         self.keys: list[str] = []
         self.refuse_keys = False
         self.drops: set[str] = set()
+        self.overloaded: set[str] = set()
         self.seconds = 0.0
         threading.Thread(target=self.serve_forever, daemon=True).start()
 
@@ -92,6 +94,8 @@ class Handler(BaseHTTPRequestHandler):
         if self.server.refuse_keys:
             said = f"Incorrect API key provided: {self.headers['Authorization'].split()[1]}"
             return self.answer(401, {"error": {"message": said, "code": "invalid_api_key"}})
+        if any(f"This is game {number}." in body["messages"][1]["content"] for number in self.server.overloaded):
+            return self.answer(400, {"error": {"message": "not now"}})
         message = {"role": "assistant", "content": self.reply(body["messages"][-1]["content"])}
         answer = {
             "id": "1",
@@ -181,6 +185,13 @@ def timeless(folder: Path) -> list[dict[str, Any]]:
     return [{**json.loads(line), "seconds": 0} for line in lines]
 
 
+def wait_for_rows(folder: Path, rows: int) -> None:
+    trials = folder / "trials.jsonl"
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline and not (trials.exists() and len(trials.read_bytes().splitlines()) >= rows):
+        time.sleep(0.02)
+
+
 def test_a_run_is_recorded_and_reported_without_the_key(home: Path, server: ModelServer) -> None:
     status, out, err = call(home, *run_args(server, "--trials", "2"), key=KEY)
     assert (status, err) == (0, "")
@@ -198,7 +209,7 @@ def test_a_run_is_recorded_and_reported_without_the_key(home: Path, server: Mode
     assert timeless(folder)[1]["reflection"] == "1 was wrong. Next time I will say 2."
     assert timeless(folder)[1]["input_tokens"] == 200
     assert set(server.keys) == {f"Bearer {KEY}"}
-    assert not [path for path in folder.iterdir() if KEY in path.read_text()]
+    assert not [path for path in folder.iterdir() if KEY.encode() in path.read_bytes()]
     settings = json.loads((folder / "run.json").read_text())["settings"]
     assert (settings["environment"], settings["split"], settings["trials"]) == (ENV, "numbers", 2)
 
@@ -297,6 +308,11 @@ def test_a_server_that_is_not_there_is_one_line(home: Path) -> None:
         (["report", "nowhere"], "nowhere holds no run"),
         (["report", "toys"], "toys holds no run"),
         (["play", ENV, "--task", "g9"], "no task 'g9'"),
+        (["run", ENV, "--checkpoints", "some"], "history, latest"),
+        (["resume"], "DIR"),
+        (["resume", "nowhere"], "nowhere holds no run: there is no run.json"),
+        (["resume", "toys"], "toys holds no run: there is no run.json"),
+        (["resume", "toys", "--strategy", "retry"], "--strategy"),
     ],
 )
 def test_wrong_use_is_one_line_that_says_what_to_do(
@@ -319,6 +335,7 @@ def test_wrong_use_is_one_line_that_says_what_to_do(
     assert (ended.value.code, out) == (2, "")
     assert says in one_line(err)
     assert not (home / "runs").exists()
+    assert sorted(path.name for path in home.glob("*/*") if path.is_file()) == ["__init__.py", "guessing.py"]
 
 
 def test_wrong_use_of_a_process_is_one_line(home: Path) -> None:
@@ -331,29 +348,107 @@ def test_wrong_use_of_a_process_is_one_line(home: Path) -> None:
         assert says in one_line(err)
 
 
-def test_a_folder_that_holds_a_run_is_refused(home: Path, server: ModelServer) -> None:
+def test_a_folder_that_holds_something_else_is_refused(home: Path, server: ModelServer) -> None:
     (home / "run").mkdir()
     (home / "run" / "run.json").write_text("{}")
     status, out, err = call(home, *run_args(server, "--out", "run"))
     assert (status, out) == (2, "")
-    assert "already holds a run" in one_line(err)
-    assert [path.read_text() for path in (home / "run").iterdir()] == ["{}"]
+    assert "run holds no run that can go on" in one_line(err)
+    assert (home / "run" / "run.json").read_text() == "{}"
     assert server.keys == []
+
+
+def test_a_killed_run_goes_on_by_either_command_and_on_another_machine(home: Path, server: ModelServer) -> None:
+    args = run_args(server, "--option", "highest=5", "--trials", "4", "--concurrency", "2", "--out")
+    assert call(home, *args, "whole")[0] == 0
+    asked = len(server.keys)
+    server.seconds = 0.1
+    process = start(home, *args, "run")
+    wait_for_rows(home / "run", 4)
+    server.seconds = 60.0  # what is asked now is in flight until the end
+    for command in ([*args, "run"], ["resume", "run"]):
+        status, out, err = call(home, *command)
+        assert (status, out) == (2, "")
+        assert "another process is at work on run" in one_line(err)
+    process.kill()
+    process.communicate()
+    shutil.copytree(home / "run", home / "elsewhere")
+    server.seconds = 0.0
+    for command in ([*args, "run"], ["resume", "elsewhere"]):
+        server.keys.clear()
+        status, out, err = call(home, *command)
+        assert (status, err) == (0, "")
+        assert "4 solved, 1 failed in " in out
+        assert timeless(home / command[-1]) == timeless(home / "whole")
+        assert 0 < len(server.keys) < asked - 4
+    # A finished run has nothing left to do.
+    server.keys.clear()
+    status, out, _ = call(home, "resume", "run", "--json")
+    assert (status, json.loads(out)["solved"], server.keys) == (0, [1, 2, 3, 4], [])
+    # More trials: the last failed one gets its reflection first.
+    status, out, _ = call(home, "resume", "run", "--trials", "5", "--concurrency", "1")
+    assert (status, len(server.keys)) == (0, 2)
+    assert "5 solved in " in out
+    reflections = [row["reflection"] for row in timeless(home / "run")]
+    assert reflections[-2:] == [
+        "4 was wrong. Next time I will say 5.",
+        None,
+    ]
+
+
+def test_a_fault_is_tried_again_and_its_row_replaced(home: Path, server: ModelServer) -> None:
+    assert call(home, *run_args(server, "--out", "whole"))[0] == 0
+    server.overloaded = {"2"}
+    status, out, _ = call(home, *run_args(server, "--out", "run"))
+    assert (status, [bool(row["fault"]) for row in timeless(home / "run")].count(True)) == (1, 1)
+    for command in (["resume", "run"], run_args(server, "--out", "run")):
+        if command[0] == "run":
+            server.overloaded = set()
+        status, out, _ = call(home, *command, "--json")
+        summary = json.loads(out or "{}")
+        assert (status, summary.get("faults")) == ((2, None) if command[0] == "resume" else (0, 0))
+    assert timeless(home / "run") == timeless(home / "whole")
+
+
+def test_a_run_goes_on_only_under_its_own_settings(home: Path, server: ModelServer) -> None:
+    args = run_args(server, "--out", "run", "--trials", "2")
+    assert call(home, *args)[0] == 0
+    before = {path.name: path.read_bytes() for path in (home / "run").iterdir()}
+    for more, says in (
+        (["--strategy", "retry", "--seed", "7"], "strategy was reflexion, is retry; seed was 0, is 7"),
+        (["--trials", "1"], "trials was 2, is 1, and can only be raised"),
+        (["--option", "highest=2"], 'options was {}, is {"highest": 2}'),
+    ):
+        status, out, err = call(home, *args, *more)
+        assert (status, out) == (2, "")
+        assert f"run holds a run with other settings: {says}" in one_line(err)
+    assert {path.name: path.read_bytes() for path in (home / "run").iterdir()} == before
+
+
+def test_a_run_that_is_interrupted_before_any_answer_leaves_nothing(home: Path, server: ModelServer) -> None:
+    server.seconds = 0.3
+    process = start(home, *run_args(server, "--option", "highest=1", "--out", "run"))
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline and not server.keys:
+        time.sleep(0.01)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=30)
+    assert process.returncode == 130
+    # No answer had come yet, so there is nothing to keep.
+    assert "nothing had begun" in one_line(err)
+    assert not (home / "run").exists()
 
 
 def test_an_interrupted_run_says_where_its_rows_are(home: Path, server: ModelServer) -> None:
     server.seconds = 0.2
     args = run_args(server, "--option", "highest=50", "--trials", "5", "--concurrency", "4", "--out", "run")
     process = start(home, *args)
-    trials = home / "run" / "trials.jsonl"
-    deadline = time.monotonic() + 60
-    while time.monotonic() < deadline and not (trials.exists() and len(trials.read_bytes().splitlines()) >= 5):
-        time.sleep(0.05)
+    wait_for_rows(home / "run", 5)
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=30)
     rows = timeless(home / "run")
     assert (process.returncode, out) == (130, "")
-    assert f"the trials finished so far, {len(rows)}, are kept in run" in one_line(err)
+    assert f"the trials finished so far, {len(rows)}, are kept in run: go on with" in one_line(err)
     order = [(int(row["task_id"][1:]), row["trial"]) for row in rows]
     assert order == sorted(order)
     assert call(home, "report", "run")[0] == 0
@@ -402,3 +497,30 @@ def test_without_a_command_the_help_is_shown(home: Path) -> None:
     status, out, _ = call(home)
     assert status == 2
     assert "report" in out
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("run", ":x"),
+        ("run", "..a:B"),
+        ("run", ENV, "--out", "x" * 300),
+        ("run", ENV, "--model", "openai:toy", "--base-url", "http://[::1"),
+        ("run", "alfworld", "--option", 'path="a\\u0000b"'),
+        ("play", "alfworld", "--task", "9" * 5000),
+    ],
+    ids=["no module", "relative", "long", "address", "nul", "digits"],
+)
+def test_odd_arguments_are_one_line_and_wrong_use(home: Path, arguments: tuple[str, ...]) -> None:
+    status, out, err = call(home, *arguments)
+    assert (status, out) == (2, "")
+    one_line(err)
+
+
+def test_output_that_a_terminal_cannot_write_is_written_as_it_can(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYTHONIOENCODING", "ascii")
+    status, out, _ = call(home, "run", "alfworld", "--limit", "1", "--trials", "1")
+    assert status == 0
+    assert "demo model, not an LLM" in out

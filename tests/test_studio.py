@@ -79,3 +79,27 @@ def test_a_task_runs_on_the_server(server: str) -> None:
     final = call(f"{server}/runs/wait", {"assistant_id": "alfworld", "input": {"task": task}})
     assert final["status"] == "solved"
     assert final["trials"][-1]["success"] is True
+
+
+def test_a_finished_run_is_forked_with_an_edited_action(server: str) -> None:
+    """Over the API, as Studio does it: take a checkpoint, change what it holds, and go on from there."""
+    from langgraph_reflexion import load_environment
+
+    task = load_environment("alfworld").tasks(limit=1)[0]
+    thread = f"{server}/threads/{call(f'{server}/threads', {})['thread_id']}"
+    call(f"{thread}/runs/wait", {"assistant_id": "alfworld", "input": {"task": task}})
+    history = call(f"{thread}/history", {"limit": 1000})
+    second = [state for state in history if state["next"] == ["observe"]][-2]
+    [first] = second["values"]["trajectory"]
+    look = {"thought": "", "action": {"name": "look", "args": {}, "text": "look"}}
+    body = {"checkpoint_id": second["checkpoint"]["checkpoint_id"], "values": {"decision": look}, "as_node": "act"}
+    forked = call(f"{thread}/state", body)
+    go_on = {"assistant_id": "alfworld", "input": None, "checkpoint": forked["checkpoint"]}
+    paused = call(f"{thread}/runs/wait", {**go_on, "interrupt_after": ["observe"]})
+    # The environment followed: it answers from where the first action had led.
+    place = first["action"]["args"]["receptacle"]
+    assert [step["observation"] for step in paused["trajectory"]] == [
+        first["observation"],
+        f"You are facing the {place}. Next to it, you see nothing.",
+    ]
+    assert call(f"{thread}/runs/wait", {"assistant_id": "alfworld", "input": None})["status"] == "solved"

@@ -224,9 +224,12 @@ def _take_apart(text: str) -> tuple[dict[str, dict[str, str]], dict[str, Any]]:
             current[part["key"]] = part["value"]
         elif part["rules"]:
             try:
-                rules.update(json.loads(re.sub(r"(?m)^\s*#.*$", "", part["rules"])))
+                found = json.loads(re.sub(r"(?m)^\s*#.*$", "", part["rules"]))
             except ValueError as error:
                 raise UnreadableError(f"its grammar has rules that are not JSON: {error}") from error
+            if not isinstance(found, dict) or not all(isinstance(rule, list) for rule in found.values()):
+                raise UnreadableError("its grammar has rules that are no lists under names")
+            rules.update(found)
     return actions, rules
 
 
@@ -280,5 +283,5 @@ def _reached(rules: dict[str, Any], starts: Iterable[str]) -> set[str]:
         for name in re.findall(r"#([^#]+)#", pending.pop()):
             if name not in found:
                 found.add(name)
-                pending += [rule.get("rhs", "") for rule in rules.get(name, ()) if isinstance(rule, dict)]
+                pending += [str(rule.get("rhs", "")) for rule in rules.get(name, ()) if isinstance(rule, dict)]
     return found

@@ -85,7 +85,11 @@ class ALFWorld(Environment):
 
     def forms(self, task: Task) -> list[str]:
         """How the allowed actions of a task are written: older games put things down in other words."""
-        return game_forms(PUT_FORMS[(task.get("data") or {}).get("syntax", "move")])
+        syntax = (task.get("data") or {}).get("syntax", "move")
+        if syntax not in [*PUT_FORMS]:
+            known = ", ".join(PUT_FORMS)
+            raise ConfigurationError(f"the task {task['id']!r} has no syntax {syntax!r}: choose one of {known}")
+        return game_forms(PUT_FORMS[syntax])
 
     def parse(self, text: str) -> Action | None:
         """Read an action written as text, however its words are capitalised and spaced."""
@@ -106,12 +110,12 @@ class ALFWorld(Environment):
             ConfigurationError: this is no task of ALFWorld's, or `path` was not given.
             EnvironmentUnavailable: its file is not there.
         """
-        data = task.get("data") or {}
-        if "seed" in data:
-            return _generated(data["split"], data["seed"], data["index"])
-        if "folder" not in data:
-            raise ConfigurationError(f"the task {task['id']!r} is none of ALFWorld's")
-        return _from_folder(self._root(data["split"]) / data["folder"])
+        match task.get("data"):
+            case {"split": str(split), "seed": int(seed), "index": int(index)}:
+                return _generated(split, seed, index)
+            case {"split": str(split), "folder": str(folder)}:
+                return _from_folder(self._root(split) / folder)
+        raise ConfigurationError(f"the task {task['id']!r} is none of ALFWorld's")
 
     def _engine(self, game: Game) -> Engine:
         if self.engine == "native":
@@ -153,7 +157,10 @@ def _official_root() -> Path:
 
 @lru_cache(256)
 def _generated(split: str, seed: int, index: int) -> Game:
-    return generated_games(split, seed)[index]
+    games = generated_games(split, seed)
+    if index not in range(len(games)):
+        raise ConfigurationError(f"{split} has {len(games)} games, and none with index {index}")
+    return games[index]
 
 
 @lru_cache(64)

@@ -9,7 +9,7 @@ import os
 import re
 from collections.abc import Iterator
 from importlib.util import find_spec
-from itertools import chain, pairwise
+from itertools import accumulate, chain, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +33,8 @@ KINDS: dict[str, Kind] = {
 _TASK = re.compile(r'"task"\s*:\s*\[\s*\{\s*"rhs"\s*:\s*("(?:[^"\\]|\\.)*")')
 _PLACEHOLDER = "UNKNOWN GOAL"
 _PREFIX = "Your task is to: "
+_DEEPEST = 64
+"""How deep the brackets of a problem may be nested; those of ALFWorld's own games are less than ten deep."""
 _DOWNLOAD = "fetch the games with `alfworld-download` and set ALFWORLD_DATA to the folder that they went to"
 
 
@@ -141,7 +143,7 @@ def _official(root: Path, split: str) -> Iterator[Game]:
         kind = _kind_by_name(name)
         # Only a few of these large files need reading: the folder's name says the same.
         if kind is None:
-            kind = KINDS.get(_json(folder / "traj_data.json").get("task_type", ""))
+            kind, _ = _described(folder / "traj_data.json")
         if kind is None:
             continue
         content = _json(folder / "game.tw-pddl")
@@ -168,6 +170,9 @@ def _game(id_: str, kind: Kind, content: dict[str, Any], path: Path) -> Game:
     for key in ("pddl_domain", "grammar", "pddl_problem"):
         if not isinstance(content.get(key), str):
             raise _broken(path, f"it has no {key!r}")
+    walkthrough = content.get("walkthrough") or []
+    if not isinstance(walkthrough, list) or not all(isinstance(command, str) for command in walkthrough):
+        raise _broken(path, "its 'walkthrough' is no list of commands")
     task = _TASK.search(content["grammar"])
     if task is None:
         raise _broken(path, "its grammar has no task")
@@ -182,23 +187,24 @@ def _game(id_: str, kind: Kind, content: dict[str, Any], path: Path) -> Game:
         problem=_checked(content["pddl_problem"], path),
         domain=content["pddl_domain"],
         grammar=content["grammar"],
-        walkthrough=tuple(content.get("walkthrough") or ()),
+        walkthrough=tuple(walkthrough),
     )
 
 
 def _state(id_: str, folder: Path) -> Game | None:
     """A game from an initial state and ALFRED's description of its task; None for types not among the six."""
-    described = _json(folder / "traj_data.json")
-    kind, asked = KINDS.get(described.get("task_type", "")), described.get("pddl_params")
+    kind, described = _described(folder / "traj_data.json")
+    asked = described.get("pddl_params")
     if kind is None:
         return None
     if not isinstance(asked, dict):
         raise _broken(folder / "traj_data.json", "it has no 'pddl_params'")
-    thing, target = asked.get("object_target", ""), asked.get("parent_target", "")
-    lamp = asked.get("toggle_target") or LAMP
+    place = "None" if kind == "look" else asked.get("parent_target")
+    named = (asked.get("object_target"), place, asked.get("toggle_target") or LAMP)
+    thing, target, lamp = (word if isinstance(word, str) else "" for word in named)
     if asked.get("object_sliced") or asked.get("mrecep_target"):
         return None
-    if not all(re.fullmatch("[A-Za-z]+", word) for word in (thing, lamp, "none" if kind == "look" else target)):
+    if not all(re.fullmatch("[A-Za-z]+", word) for word in (thing, target, lamp)):
         raise _broken(folder / "traj_data.json", f"its 'pddl_params' name no thing or place: {asked}")
     problem = _read(folder / "initial_state.pddl")
     if not re.search(r"\(\s*:goal", problem, re.IGNORECASE) and problem.rstrip().endswith(")"):
@@ -209,6 +215,15 @@ def _state(id_: str, folder: Path) -> Game | None:
         instruction=instruction(kind, thing, target, lamp),
         problem=_checked(problem, folder / "initial_state.pddl"),
     )
+
+
+def _described(path: Path) -> tuple[Kind | None, dict[str, Any]]:
+    """What kind of task a `traj_data.json` describes, None for types not among the six; and all that it says."""
+    described = _json(path)
+    task_type = described.get("task_type", "")
+    if not isinstance(task_type, str):
+        raise _broken(path, "its 'task_type' is no text")
+    return KINDS.get(task_type), described
 
 
 def _kind_by_name(name: str) -> Kind | None:
@@ -229,6 +244,8 @@ def _checked(problem: str, path: Path) -> str:
     code = re.sub(";.*", "", problem)
     if not code.strip() or code.count("(") != code.count(")"):
         raise _broken(path, "the brackets of its PDDL do not match")
+    if max(accumulate(1 if bracket == "(" else -1 for bracket in re.findall("[()]", code))) > _DEEPEST:
+        raise _broken(path, f"the brackets of its PDDL are nested more than {_DEEPEST} deep")
     if not re.search(r"\(\s*:goal", code, re.IGNORECASE):
         raise _broken(path, "its PDDL has no goal")
     if _agents(code) > 1:
@@ -251,7 +268,7 @@ def _agents(code: str) -> int:
 def _json(path: Path) -> dict[str, Any]:
     try:
         content = json.loads(_read(path))
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise _broken(path, f"it cannot be read as JSON ({error})") from error
     if not isinstance(content, dict):
         raise _broken(path, "it is JSON, but no object")

@@ -98,7 +98,7 @@ class World:
         """
         try:
             return World(Problem.parse(game.problem), dialect_of(game))
-        except UnreadableError as error:
+        except (UnreadableError, RecursionError) as error:
             raise EnvironmentUnavailable(f"the native engine cannot play {game.id}: {error}") from error
 
     def those(self, predicate: str) -> frozenset[str]:

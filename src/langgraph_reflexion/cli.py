@@ -1,14 +1,16 @@
-"""The command line: run, report, play.
+"""The command line: run, resume, report, play.
 
 Exit status: 0 the run finished, however much was solved; 1 some task ended as a fault or on a budget; 2 wrong
 use, or nothing could start. Whatever goes wrong is one line on standard error. Everything heavy is imported
 inside the commands, so that `--help` is quick.
 """
 
+import contextlib
+import io
 import json
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -16,6 +18,9 @@ import typer
 
 from langgraph_reflexion import __version__
 from langgraph_reflexion.errors import ConfigurationError, ModelFault, ReflexionError
+
+DEBUG = "LANGGRAPH_REFLEXION_DEBUG"
+"""The environment variable that asks for the traceback of an error that nobody foresaw."""
 
 app = typer.Typer(
     help="The Reflexion agent as a LangGraph state machine.",
@@ -34,13 +39,21 @@ Options = Annotated[
     list[str],
     typer.Option("--option", metavar="KEY=VALUE", help="Option of the environment; may be repeated."),
 ]
+Database = Annotated[
+    str | None,
+    typer.Option(metavar="URL", help="Postgres instead of the run folder: postgresql://user:password@host/name."),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
 def main() -> None:
     """The console script."""
     # Where the user is, `package.module:Class` is found, after everything that is installed.
-    sys.path.append(os.getcwd())
+    with contextlib.suppress(OSError):  # it may have been removed
+        sys.path.append(os.getcwd())
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")
     try:
         status = app(standalone_mode=False)
     except _UsageError as error:
@@ -51,6 +64,14 @@ def main() -> None:
         status = _fail(str(error))
     except (typer.Abort, KeyboardInterrupt):
         status = _fail("stopped", 130)
+    except BrokenPipeError:
+        # Whoever read the output has left; what is still to be written has nowhere to go.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        status = 0
+    except Exception as error:
+        if os.environ.get(DEBUG):
+            raise
+        status = _fail(f"{type(error).__name__}: {error} (for the traceback, set {DEBUG}=1)")
     sys.exit(status)
 
 
@@ -90,7 +111,12 @@ def run(
         str | None, typer.Option(help="An OpenAI-compatible server, with --model openai:NAME.")
     ] = None,
     seed: Seed = 0,
-    out: Annotated[Path | None, typer.Option(help="The run folder.  [default: runs/ENV-SPLIT-STRATEGY-N]")] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            help="The run folder; a run that it holds is gone on with.  [default: runs/ENV-SPLIT-STRATEGY-N]"
+        ),
+    ] = None,
     concurrency: Annotated[int, typer.Option(min=1, help="So many tasks at once.")] = 8,
     agent: Annotated[str, typer.Option(help="How the actor acts: react (text) or tools (tool calls).")] = "react",
     evaluator: Annotated[
@@ -111,14 +137,15 @@ def run(
             help="Advance all tasks together, until a trial solves nothing new.  [default: the profile's]",
         ),
     ] = None,
+    checkpoints: Annotated[
+        str, typer.Option(help="What is kept of the graph's states: latest, which resuming needs, or history.")
+    ] = "latest",
+    database: Database = None,
     as_json: AsJson = False,
 ) -> None:
     """Run an agent on an environment's tasks, and record every trial."""
-    from rich.console import Console
-
-    from langgraph_reflexion.bench.progress import LiveProgress
-    from langgraph_reflexion.bench.sweep import SweepSettings, sweep
-    from langgraph_reflexion.bench.tables import print_reports
+    from langgraph_reflexion.bench.settings import SweepSettings
+    from langgraph_reflexion.bench.sweep import sweep
 
     settings = SweepSettings(
         environment=env,
@@ -138,24 +165,26 @@ def run(
         memory_size=memory_size,
         concurrency=concurrency,
         stop_without_improvement=stop_without_improvement,
+        checkpoints=checkpoints,
+        database=database,
     )
-    progress = LiveProgress(Console(stderr=True), hidden=as_json)
-    try:
-        with progress:
-            summary = sweep(settings, out, progress)
-    except KeyboardInterrupt:
-        raise typer.Exit(_fail(f"stopped; {_kept(progress.folder, progress.rows)}", 130)) from None
-    except ModelFault as error:
-        if not progress.rows:
-            raise
-        raise ModelFault(f"{error}; {_kept(progress.folder, progress.rows)}", permanent=True) from error
-    if as_json:
-        typer.echo(json.dumps(summary.as_json(), indent=2))
-    else:
-        print_reports(Console(), [summary.report])
-        counts = ", ".join(f"{count} {status}" for status, count in summary.statuses.items() if count)
-        typer.echo(f"{counts} in {summary.seconds:.1f} s. Recorded in {summary.report.folder}")
-    raise typer.Exit(0 if summary.clean else 1)
+    raise typer.Exit(_sweep(lambda progress: sweep(settings, out, progress), as_json))
+
+
+@app.command()
+def resume(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="A run folder.")],
+    trials: Annotated[int | None, typer.Option(min=1, help="Grant every task more trials.")] = None,
+    limit: Annotated[int | None, typer.Option(min=1, help="Add tasks, up to so many.")] = None,
+    concurrency: Annotated[int | None, typer.Option(min=1, help="So many tasks at once.")] = None,
+    database: Database = None,
+    as_json: AsJson = False,
+) -> None:
+    """Go on with a run where it stands; what ended as a fault is tried again."""
+    from langgraph_reflexion.bench import sweep
+
+    raised: dict[str, Any] = {"trials": trials, "limit": limit, "concurrency": concurrency, "database": database}
+    raise typer.Exit(_sweep(lambda progress: sweep.resume(folder, progress, **raised), as_json))
 
 
 @app.command()
@@ -199,6 +228,32 @@ def play(
         environment.close()
 
 
+def _sweep(work: Callable[[Any], Any], as_json: bool) -> int:
+    """Run or go on, with a progress line; print how it went. Returns the exit status."""
+    from rich.console import Console
+
+    from langgraph_reflexion.bench.progress import LiveProgress
+    from langgraph_reflexion.bench.tables import print_reports
+
+    progress = LiveProgress(Console(stderr=True), hidden=as_json)
+    try:
+        with progress:
+            summary = work(progress)
+    except KeyboardInterrupt:
+        return _fail(f"stopped; {_kept(progress.folder, progress.rows)}", 130)
+    except ModelFault as error:
+        if not progress.rows:
+            raise
+        raise ModelFault(f"{error}; {_kept(progress.folder, progress.rows)}", permanent=True) from error
+    if as_json:
+        typer.echo(json.dumps(summary.as_json(), indent=2))
+    else:
+        print_reports(Console(), [summary.report])
+        counts = ", ".join(f"{count} {status}" for status, count in summary.statuses.items() if count)
+        typer.echo(f"{counts} in {summary.seconds:.1f} s. Recorded in {summary.report.folder}")
+    return 0 if summary.clean else 1
+
+
 def _typed() -> Iterator[str]:
     """The lines of standard input; a prompt only where a person sits."""
     prompt = "> " if sys.stdin.isatty() else ""
@@ -224,7 +279,9 @@ def _options(pairs: list[str]) -> dict[str, Any]:
 
 
 def _kept(folder: Path | None, rows: int) -> str:
-    return f"the trials finished so far, {rows}, are kept in {folder}" if rows else "no trial had finished"
+    if folder is None or not folder.exists():
+        return "nothing had begun"
+    return f"the trials finished so far, {rows}, are kept in {folder}: go on with langgraph-reflexion resume {folder}"
 
 
 def _fail(message: str, status: int = 2) -> int:

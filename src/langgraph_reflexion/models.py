@@ -3,7 +3,7 @@
 import os
 import re
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
+from urllib.parse import parse_qsl, unquote, urlsplit
 
 from langgraph_reflexion.errors import ConfigurationError
 
@@ -71,6 +71,25 @@ def public_url(base_url: str | None) -> str | None:
         return None
     parts = urlsplit(base_url)
     return parts._replace(netloc=parts.netloc.rpartition("@")[2], query="", fragment="").geturl()
+
+
+def public_database(url: str | None) -> str | None:
+    """The address of a database without its passwords; user and options stay, as nothing is reached without them."""
+    if url is None:
+        return None
+    address, _, query = url.partition("?")
+    shown = [option for option in query.split("&") if option and "password" not in option.partition("=")[0].lower()]
+    return "?".join([re.sub("//([^:/@]*):[^@]*@", r"//\1@", address), *filter(None, ["&".join(shown)])])
+
+
+def database_secrets(url: str | None) -> list[str]:
+    """The passwords in the address of a database, as they are written there and as they are meant."""
+    if url is None:
+        return []
+    parts = urlsplit(url)
+    given = [value for name, value in parse_qsl(parts.query) if "password" in name.lower()]
+    given += [parts.password] if parts.password else []
+    return list({secret: None for each in given for secret in (each, unquote(each))})
 
 
 _EXPECTED = "give a provider and its model, such as openai:gpt-4o-mini, or demo, which needs no key"

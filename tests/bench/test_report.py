@@ -6,8 +6,8 @@ import pytest
 from rich.console import Console
 
 from langgraph_reflexion.bench.curve import failures_by_trial, solved_by_trial, verdicts
-from langgraph_reflexion.bench.record import TrialRow
 from langgraph_reflexion.bench.report import report_runs
+from langgraph_reflexion.bench.rows import TrialRow
 from langgraph_reflexion.bench.tables import print_reports
 from langgraph_reflexion.errors import ConfigurationError
 

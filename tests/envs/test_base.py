@@ -1,11 +1,12 @@
 import asyncio
 import json
 import threading
+import time
 
 import pytest
 
 from langgraph_reflexion.envs import load_environment
-from langgraph_reflexion.envs.base import Action, Episode, StepResult
+from langgraph_reflexion.envs.base import Action, Episode, StepResult, action
 from langgraph_reflexion.envs.pool import EpisodePool
 from langgraph_reflexion.errors import ConfigurationError, EnvironmentFault
 from langgraph_reflexion.testing.conformance import CHECKS, Case, check_environment
@@ -278,3 +279,43 @@ def test_an_episode_needs_no_environment():
 
     assert Door().snapshot() is None
     assert Door.actions() == {}
+
+
+@pytest.mark.parametrize(
+    ("given", "problem"),
+    [
+        (None, "a step gives a StepResult"),
+        (StepResult("?", reward=float("nan")), "finite number"),
+        (StepResult("?", reward=float("inf")), "finite number"),
+    ],
+    ids=["none", "nan", "inf"],
+)
+async def test_what_is_no_result_is_a_fault(given, problem):
+    class Odd(Counter):
+        def start(self, task):
+            episode = super().start(task)
+            episode.step = lambda action: given
+            return episode
+
+    pool = EpisodePool(environment := Odd())
+    await pool.start(environment.tasks()[0])
+    with pytest.raises(EnvironmentFault, match=problem):
+        await pool.step(environment.tasks()[0], [], BREAK)
+
+
+def test_a_form_with_two_arguments_is_read_in_linear_time():
+    class Mover(Episode):
+        observation = ""
+
+        @action("move {thing} to {place}")
+        def move(self, thing: str, place: str) -> str:
+            """Move."""
+            return ""
+
+    class Movers(Counter):
+        episode = Mover
+
+    began = time.monotonic()
+    assert Movers().parse("move" + " " * 20_000 + "x") is None
+    assert time.monotonic() - began < 2
+    assert Movers().parse("move  a b  to  c ")["args"] == {"thing": "a b", "place": "c"}

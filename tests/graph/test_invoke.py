@@ -26,7 +26,8 @@ INPUT = {"task": count_to(3)}
 
 def compiled(checkpointer=None, environment=None):
     model = ScriptedChatModel(replies=counting_badly)
-    return create_reflexion(model, environment or Counter()).compile(checkpointer=checkpointer)
+    kept = "latest" if isinstance(checkpointer, LatestSaver) else "history"
+    return create_reflexion(model, environment or Counter(), checkpoints=kept).compile(checkpointer=checkpointer)
 
 
 @pytest.fixture(scope="module")

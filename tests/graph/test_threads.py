@@ -51,8 +51,8 @@ def test_resuming_an_environment_that_has_snapshots():
     replies = ["Action: write a", "Action: write b", "Action: write c", "Action: show"]
     task = Notebook().tasks()[0]
     saver, _ = killed(1 + 3 * 2, task, environment=Notebook(), replies=replies)
-    graph, _ = graph_and_model(saver, Notebook(), replies[2:])
-    final = graph.invoke(None, THREAD)
+    graph, _ = graph_and_model(saver, Notebook(), [*replies[2:], "Action: write d"])
+    final = graph.invoke(None, THREAD, interrupt_after=["observe"])
     first, _, third = [step["observation"] for step in final["trajectory"]][:3]
     assert third == first.replace("1 lines", "3 lines"), "the same notebook, not a new one"
 
@@ -225,3 +225,30 @@ def test_a_fork_into_a_solved_past_of_a_parrot_asks_no_model_for_what_is_done():
     fork = after_node(graph, "act")
     assert graph.invoke(None, fork.config)["status"] == "solved"
     assert [asks_for(prompt) for prompt in model.prompts] == ["act"]
+
+
+async def test_giving_back_a_whole_trajectory_with_one_observation_changed_doubles_nothing():
+    graph = create_reflexion(ScriptedChatModel(replies=counting_badly), Counter()).compile(
+        checkpointer=InMemorySaver()
+    )
+    config = {"configurable": {"thread_id": "edit"}}
+    await graph.ainvoke({"task": count_to(3)}, config, interrupt_before=["observe"])
+    await graph.ainvoke(None, config, interrupt_before=["observe"])
+    steps = (await graph.aget_state(config)).values["trajectory"]
+    edited = [*steps[:-1], {**steps[-1], "observation": "EDITED"}]
+    await graph.aupdate_state(config, {"trajectory": edited}, as_node="heuristic_check")
+    assert (await graph.aget_state(config)).values["trajectory"] == edited
+    final = await graph.ainvoke(None, config)
+    assert final["status"] == "solved"
+
+
+def test_a_prepared_task_of_another_thread_begins_anew():
+    graph = create_reflexion(ScriptedChatModel(replies=counting_badly), Counter()).compile(
+        checkpointer=InMemorySaver()
+    )
+    other = graph.invoke({"task": count_to(4)}, {"configurable": {"thread_id": "other"}})["task"]
+    config = {"configurable": {"thread_id": "first"}}
+    graph.invoke({"task": count_to(3)}, config, interrupt_before=["reflect"])
+    final = graph.invoke({"task": other}, config)
+    assert final["task"]["id"] == "c4"
+    assert [record["trial"] for record in final["trials"]] == list(range(1, final["trial"] + 1))

@@ -190,12 +190,29 @@ def test_a_function_is_given_the_instruction_and_the_trajectory():
     assert [step["observation"] for step in trajectory] == ["The parrot says: bye wrong."]
 
 
-def test_a_functions_own_error_is_its_own():
+def judged_by(evaluator):
+    environment = Parrot()
+    model = ScriptedChatModel(replies=lambda _: f"Action: say {BAD}")
+    graph = create_reflexion(model, environment, evaluator=evaluator, max_trials=1).compile()
+    return graph.invoke({"task": environment.tasks()[0]})
+
+
+def test_a_function_that_raises_gives_no_verdict_and_says_why():
     def broken(*_):
         raise KeyError("typo")
 
-    with pytest.raises(KeyError, match="typo"):
-        played([BAD], evaluator=broken)
+    final = judged_by(broken)
+    assert final["status"] == "fault"
+    assert final["fault"] == "the evaluator failed: KeyError: 'typo'"
+    assert final["trials"][0]["verdict"] is None
+
+
+@pytest.mark.parametrize("score", [float("nan"), float("inf")])
+def test_a_score_that_is_no_number_is_no_verdict(score):
+    final = judged_by(lambda *_: score)
+    assert final["status"] == "fault"
+    assert "finite" in final["fault"]
+    json.dumps(final, allow_nan=False)
 
 
 def test_an_evaluator_that_cannot_judge_is_a_fault():

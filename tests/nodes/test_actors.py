@@ -146,7 +146,7 @@ def test_of_two_calls_in_one_reply_the_first_is_done():
 @pytest.mark.parametrize(
     ("reply", "why"),
     [
-        (calls(call("jump", height=2)), "there is no action 'jump'"),
+        (calls(call("jump", height=2)), "there is no action 'jump(height=2)'"),
         (calls(call("add")), "add, amount"),
         (calls(call("add", amount="much")), "add, amount"),
         (calls(call("turn", direction="sideways")), "turn, direction"),
@@ -187,7 +187,12 @@ def test_a_model_without_tool_calls_is_told_apart_at_once():
 @pytest.mark.parametrize("actor", ACTORS)
 def test_a_thought_alone_costs_nothing_and_is_answered(actor):
     final, model = played(["Thought: first I think.", "Action: add 3"], actor)
-    assert final["trajectory"][0] == {"thought": "first I think.", "action": None, "observation": "OK."}
+    assert final["trajectory"][0] == {
+        "number": 1,
+        "thought": "first I think.",
+        "action": None,
+        "observation": "OK.",
+    }
     assert final["trials"][0]["actions"] == 1
     assert "first I think." in text_of(model.prompts[1])
     assert "OK." in text_of(model.prompts[1])

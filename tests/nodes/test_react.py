@@ -187,3 +187,10 @@ def test_reading_never_fails_and_never_invents(reply):
 def test_a_call_as_text():
     assert call_text("add", {"amount": 2, "why": "so"}) == 'add(amount=2, why="so")'
     assert call_text("look", {}) == "look()"
+
+
+def test_a_huge_reply_is_read_in_no_time():
+    began = time.monotonic()
+    for reply in ("*" * 1_000_000, "go\n" * 300_000, "Action: " + "`" * 1_000_000, "\n" * 1_000_000):
+        read_reply(reply, lambda text: None)
+    assert time.monotonic() - began < 1

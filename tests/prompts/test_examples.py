@@ -322,7 +322,7 @@ def test_a_domains_file_takes_the_place_of_the_general_one(tmp_path):
     assert judge.partition("\n\n")[2] == general_judge.partition("\n\n")[2]
     (example,) = domain.examples(None, 5)
     assert (example.kind, example.observation, example.steps[0].action) == ("", "Fog.", "look")
-    assert domain.examples("heat", 5) == []
+    assert domain.examples("heat", 5) == [example]
     assert domain.reflections == ()
 
 

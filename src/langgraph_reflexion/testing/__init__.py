@@ -1,5 +1,7 @@
 """Test doubles and checks that ship, so that users can test their own agents and environments with them."""
 
-from langgraph_reflexion.testing.models import ScriptedChatModel
+from langgraph_reflexion.testing.case import Case
+from langgraph_reflexion.testing.conformance import CHECKS, check_environment
+from langgraph_reflexion.testing.models import ScriptedChatModel, ScriptExhausted
 
-__all__ = ["ScriptedChatModel"]
+__all__ = ["CHECKS", "Case", "ScriptExhausted", "ScriptedChatModel", "check_environment"]

@@ -10,7 +10,13 @@ from langchain_core.outputs import ChatGeneration, ChatResult
 from langchain_core.runnables import Runnable
 from pydantic import Field, SkipValidation
 
+from langgraph_reflexion.errors import ReflexionError
+
 Reply = str | AIMessage | Exception
+
+
+class ScriptExhausted(ReflexionError):
+    """A scripted model was asked once more than its script says. No fault: the test is wrong, or the agent is."""
 
 
 class ScriptedChatModel(BaseChatModel):
@@ -18,7 +24,8 @@ class ScriptedChatModel(BaseChatModel):
 
     Attributes:
         replies: What to say: texts, messages (with tool calls, say), exceptions to raise, or a function
-            that is given the messages. A list that is used up raises `AssertionError`.
+            that is given the messages. A list that is used up raises `ScriptExhausted`, which nodes let
+            through: it ends the run, and never passes for a fault of the model's.
         prompts: The messages of every call so far.
         seeds: The seed of every call so far.
     """
@@ -47,8 +54,9 @@ class ScriptedChatModel(BaseChatModel):
         self.seeds.append(kwargs.get("seed", self.seed))
         if callable(self.replies):
             reply = self.replies(messages)
+        elif len(self.prompts) > len(self.replies):
+            raise ScriptExhausted(f"the script has no reply left: it has {len(self.replies)}, for as many calls")
         else:
-            assert len(self.prompts) <= len(self.replies), "the script has no reply left"
             reply = self.replies[len(self.prompts) - 1]
         if isinstance(reply, Exception):
             raise reply

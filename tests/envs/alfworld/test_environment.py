@@ -198,6 +198,33 @@ def test_settings_that_cannot_be():
         load_environment("alfworld").start({"id": "x", "instruction": "y"})
 
 
+@pytest.mark.parametrize(
+    "data",
+    [
+        {"seed": 0},
+        {"split": "generated-134", "seed": 0, "index": "first"},
+        {"split": "generated-134", "seed": 0, "index": 134},
+        {"split": "generated-134", "seed": 0, "index": -1},
+        {"split": "generated-135", "seed": 0, "index": 0},
+        {"split": "generated-134", "seed": [0], "index": 0},
+        {"split": "path", "folder": 5},
+        {"folder": "here"},
+    ],
+)
+def test_a_task_that_names_no_game(data):
+    with pytest.raises(ConfigurationError):
+        ALFWorld(path=".").start({"id": "x", "instruction": "y", "data": data})
+
+
+@pytest.mark.parametrize("syntax", ["foo", ["move"], None])
+def test_a_task_in_no_known_syntax(syntax):
+    environment = ALFWorld()
+    (task,) = environment.tasks(limit=1)
+    task["data"]["syntax"] = syntax
+    with pytest.raises(ConfigurationError, match=f"{task['id']}.*choose one of move, put"):
+        environment.forms(task)
+
+
 def test_official_games_that_are_not_there(tmp_path, monkeypatch):
     monkeypatch.setenv("ALFWORLD_DATA", str(tmp_path))
     with pytest.raises(EnvironmentUnavailable, match="alfworld-download"):

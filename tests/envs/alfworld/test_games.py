@@ -1,6 +1,7 @@
 import json
 import os
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from langgraph_reflexion.envs.alfworld.games import (
     to_tw_pddl,
 )
 from langgraph_reflexion.envs.alfworld.generate import generated_games, goal
-from langgraph_reflexion.envs.alfworld.native import NativeEngine
+from langgraph_reflexion.envs.alfworld.native import NativeEngine, World, supports
 from langgraph_reflexion.envs.alfworld.textworld import TextWorldEngine, unavailable
 from langgraph_reflexion.errors import ConfigurationError, EnvironmentUnavailable
 
@@ -48,6 +49,13 @@ def state(folder: Path, game: Game, **described: Any) -> Path:
         json.dumps({"task_type": TYPES[game.kind], "pddl_params": params} | described)
     )
     return folder
+
+
+def nested_goal(depth: int) -> str:
+    """A problem with the goal of another one inside so many conditions."""
+    start, mark, goal_ = GAMES[0].problem.partition("(:goal")
+    condition = goal_.rstrip().removesuffix(")").rstrip().removesuffix(")")
+    return f"{start}{mark} {'(and ' * depth}{condition}{')' * depth}))"
 
 
 def test_a_written_game_reads_the_same(tmp_path: Path) -> None:
@@ -165,6 +173,10 @@ def test_no_games_in_a_folder(tmp_path: Path) -> None:
         ({"pddl_problem": GAMES[0].problem[:-200]}, "brackets"),
         ({"pddl_problem": ""}, "brackets"),
         ({"pddl_problem": "(define (:init))"}, "no goal"),
+        ({"walkthrough": 5}, "'walkthrough' is no list of commands"),
+        ({"walkthrough": "look"}, "'walkthrough' is no list of commands"),
+        ({"walkthrough": ["look", 5]}, "'walkthrough' is no list of commands"),
+        ({"pddl_problem": nested_goal(900)}, "nested more than 64 deep"),
         ({"pddl_problem": GAMES[0].problem.replace("agent1 - agent", "alice bob - agent")}, "several agents"),
         ({"pddl_problem": GAMES[0].problem.replace("agent1 -", "alice - agent\nbob -")}, "several agents"),
     ],
@@ -175,11 +187,37 @@ def test_a_broken_file_is_named(tmp_path: Path, changes: dict[str, Any], why: st
         games_in(tmp_path)
 
 
-@pytest.mark.parametrize("content", [b"", b"[]", b"{", b"\xff\xfe"])
+@pytest.mark.parametrize("content", [b"", b"[]", b"{", b"\xff\xfe", b'{"a":' * 200_000, b"[" * 200_000])
 def test_what_is_no_game_file_is_named(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "game.tw-pddl").write_bytes(content)
     with pytest.raises(EnvironmentUnavailable, match=r"game\.tw-pddl cannot be used"):
         games_in(tmp_path)
+
+
+def test_a_goal_that_is_nested_a_little_is_played(tmp_path: Path) -> None:
+    put(tmp_path / "nested", GAMES[0], pddl_problem=nested_goal(40))
+    (game,) = games_in(tmp_path)
+    engine = NativeEngine(World.of(replace(game, domain=None, grammar=None)))
+    engine.reset()
+    for command in GAMES[0].walkthrough:
+        assert not engine.won
+        engine.step(command)
+    assert engine.won
+
+
+@pytest.mark.parametrize(
+    ("part", "text"),
+    [
+        ("problem", nested_goal(900)),
+        ("domain", "(" * 100_000 + ")" * 100_000),
+        ("grammar", 'grammar :: """' + '{"a":' * 100_000 + '""";'),
+        ("grammar", 'grammar :: """[1]""";'),
+        ("grammar", 'grammar :: """{"task": 5}""";'),
+    ],
+)
+def test_what_the_native_engine_cannot_make_out_is_said(part: str, text: str) -> None:
+    broken = replace(GAMES[0], **{part: text})
+    assert (supports(broken) or "").startswith(f"the native engine cannot play {GAMES[0].id}: ")
 
 
 def test_goals_tell_their_kind(tmp_path: Path) -> None:
@@ -236,10 +274,36 @@ def test_a_state_that_is_cut_off_is_named(tmp_path: Path) -> None:
         games_in(tmp_path)
 
 
-def test_a_description_that_names_nothing_is_named(tmp_path: Path) -> None:
-    state(tmp_path / "0", GAMES[0], pddl_params={"object_target": ""})
+@pytest.mark.parametrize(
+    "described",
+    [
+        {"pddl_params": {"object_target": ""}},
+        {"pddl_params": {"object_target": None}},
+        {"pddl_params": {"object_target": 5}},
+        {"pddl_params": {"parent_target": ["Cabinet"]}},
+        {"pddl_params": {"toggle_target": [1]}},
+        {"task_type": []},
+        {"task_type": {"a": "b"}},
+    ],
+)
+def test_a_description_that_names_nothing_is_named(tmp_path: Path, described: dict[str, Any]) -> None:
+    state(tmp_path / "0", GAMES[0], **described)
     with pytest.raises(EnvironmentUnavailable, match=r"traj_data\.json cannot be used"):
         games_in(tmp_path)
+
+
+def test_a_task_type_that_is_no_text_is_named(tmp_path: Path) -> None:
+    folder = put(tmp_path / "train" / "0", GAMES[0])
+    (folder / "traj_data.json").write_text('{"task_type": []}')
+    with pytest.raises(EnvironmentUnavailable, match=r"traj_data\.json cannot be used: its 'task_type'"):
+        official_games(tmp_path, "train")
+
+
+def test_where_to_put_it_is_of_no_account_where_it_is_looked_at(tmp_path: Path) -> None:
+    look = next(game for game in GAMES if game.kind == "look")
+    state(tmp_path / "0", look, pddl_params={"object_target": "Pen", "parent_target": None})
+    (game,) = games_in(tmp_path)
+    assert game.instruction == "look at a pen under the desklamp."
 
 
 HEAT_A_POTATO = [

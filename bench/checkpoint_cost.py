@@ -1,0 +1,126 @@
+"""What checkpoints cost: bytes in the store and CPU, per agent step, by the length of a trial.
+
+    python -m langgraph_reflexion.bench.checkpoint_cost [--steps 30 100 300 1000] [--games 134] [--json]
+
+`latest` is `LatestSaver`, `history` a stock `AsyncSqliteSaver` under a graph whose trajectory is kept as its changes
+(LangGraph's `DeltaChannel`, marked beta), and `plain` the same saver under a graph that keeps the whole list in every
+checkpoint, as a graph usually does. A step of this trial is some 330 bytes of JSON. The CPU of one `ChatOpenAI` call
+stands beside them; compare the ratios of one run.
+
+With `--games`, so many generated household games are played under `reflexion` instead, by the demo model, without a
+checkpointer and with each kind.
+"""
+
+import argparse
+import asyncio
+import json
+import os
+import statistics
+import tempfile
+import time
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
+
+from langgraph_reflexion import Task, create_reflexion, load_environment
+from langgraph_reflexion.bench.graph_cost import cpu, model_calls, model_server, through_graph
+from langgraph_reflexion.demo import DemoChatModel
+from langgraph_reflexion.graph.checkpoint import Checkpoints, open_checkpointer
+
+KINDS: dict[str, Checkpoints] = {"latest": "latest", "history": "history", "plain": "latest"}
+"""The ways to keep checkpoints, and how the graph keeps its trajectory under each."""
+
+
+@asynccontextmanager
+async def opened(kind: str, path: Path) -> AsyncIterator[Any]:
+    """The checkpointer of a kind."""
+    if kind == "plain":
+        async with AsyncSqliteSaver.from_conn_string(str(path)) as saver:
+            yield saver
+    else:
+        async with open_checkpointer(KINDS[kind], path) as saver:
+            yield saver
+
+
+async def one_trial(kind: str, steps: int, path: Path) -> float:
+    """CPU milliseconds per step of a trial, in a database of its own."""
+    async with opened(kind, path) as saver, through_graph(saver, steps, KINDS[kind]) as run:
+        return await cpu(run, steps)
+
+
+async def measure(lengths: list[int], port: int, folder: Path, repeats: int = 3) -> dict[str, Any]:
+    """The medians, by kind and length, and the CPU of a call."""
+    calls = model_calls(port, 30)
+    await calls()
+    result: dict[str, Any] = {kind: {} for kind in KINDS}
+    call_samples = []
+    for length in lengths:
+        samples: dict[str, list[tuple[float, float]]] = {kind: [] for kind in KINDS}
+        for repeat in range(repeats):
+            call_samples.append(await cpu(calls, 30))
+            for kind in KINDS:
+                path = folder / f"{kind}-{length}-{repeat}.db"
+                milliseconds = await one_trial(kind, length, path)
+                size = os.path.getsize(path)  # noqa: ASYNC240 - nothing else runs
+                samples[kind].append((milliseconds, size / length))
+        for kind, each in samples.items():
+            result[kind][length] = {
+                "ms": statistics.median(milliseconds for milliseconds, _ in each),
+                "bytes": statistics.median(size for _, size in each),
+            }
+    return {"call_ms": statistics.median(call_samples), "kinds": result}
+
+
+async def play(games: int, kind: str | None, folder: Path) -> dict[str, float]:
+    """CPU seconds and store bytes of so many tasks, eight at a time, up to 12 trials each."""
+    environment = load_environment("alfworld")
+    tasks = environment.tasks(limit=games)
+    path = folder / f"games-{kind}.db"
+    async with AsyncExitStack() as stack:
+        saver = await stack.enter_async_context(opened(kind, path)) if kind else None
+        builder = create_reflexion(DemoChatModel(), environment, checkpoints=KINDS.get(kind or "", "latest"))
+        graph = builder.compile(checkpointer=saver)
+        slots = asyncio.Semaphore(8)
+
+        async def one(task: Task) -> dict[str, Any]:
+            async with slots:
+                return await graph.ainvoke({"task": task}, {"configurable": {"thread_id": task["id"]}})
+
+        begin = time.process_time()
+        finals = await asyncio.gather(*(one(task) for task in tasks))
+        seconds = time.process_time() - begin
+    environment.close()
+    size = os.path.getsize(path) if kind else 0  # noqa: ASYNC240 - nothing else runs
+    return {"seconds": seconds, "bytes": size, "solved": sum(final["status"] == "solved" for final in finals)}
+
+
+def main() -> None:
+    """Measure, and print a table."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--steps", type=int, nargs="+", default=[30, 100, 300, 1000])
+    parser.add_argument("--games", type=int)
+    parser.add_argument("--json", action="store_true")
+    options = parser.parse_args()
+    if options.games:
+        with tempfile.TemporaryDirectory() as folder:
+            played = {kind or "none": asyncio.run(play(options.games, kind, Path(folder))) for kind in (None, *KINDS)}
+        print(json.dumps(played, indent=None if options.json else 2))
+        return
+    with model_server() as port, tempfile.TemporaryDirectory() as folder:
+        result = asyncio.run(measure(options.steps, port, Path(folder)))
+    if options.json:
+        print(json.dumps(result))
+        return
+    print(f"one ChatOpenAI call: {result['call_ms']:.2f} ms of CPU\n")
+    print(f"{'':10}{'steps':>7}{'bytes/step':>12}{'ms/step':>9}{'of a call':>11}")
+    for kind, lengths in result["kinds"].items():
+        for length, cost in lengths.items():
+            ratio = cost["ms"] / result["call_ms"]
+            print(f"{kind:10}{length:>7}{cost['bytes']:>12,.0f}{cost['ms']:>9.2f}{ratio:>11.2f}")
+
+
+if __name__ == "__main__":
+    main()

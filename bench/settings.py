@@ -1,0 +1,163 @@
+"""What a sweep is made of: its settings, what `run.json` says of them, and what may change when it goes on."""
+
+import json
+import platform
+import uuid
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field, fields, replace
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import langgraph_reflexion
+from langgraph_reflexion.envs.base import Environment, choose_split
+from langgraph_reflexion.errors import ConfigurationError
+from langgraph_reflexion.graph.memory import Strategy
+from langgraph_reflexion.graph.profiles import load_profile
+from langgraph_reflexion.models import DEMO, public_database, public_url
+
+RAISABLE = ("trials", "limit")
+"""What may be raised when a run goes on, and never lowered."""
+
+FREE = ("concurrency",)
+"""What may be anything when a run goes on, as the record does not depend on it."""
+
+
+@dataclass(frozen=True)
+class SweepSettings:
+    """What is run. None stands for the environment's or the profile's own value.
+
+    Attributes:
+        environment: Its name, or the path of one's own (`package.module:Class`).
+        options: Its options.
+        split: Which of its sets of tasks.
+        limit: At most so many tasks.
+        trials: At most so many trials per task.
+        strategy: What a retry gets to see.
+        agent: How the actor acts: `react` or `tools`.
+        evaluator: What passes the verdict: `environment` or `llm`.
+        feedback: How much of the verdict is told.
+        profile: Numbers and rules.
+        model: The actor's model.
+        reflection_model: Reflects and judges; the actor's model unless given.
+        base_url: The model server's address.
+        seed: Of the run, and of what the environment generates.
+        memory_size: How many reflections are kept.
+        concurrency: How many tasks at once. The record does not depend on it.
+        stop_without_improvement: Whether all tasks advance together, until a trial solves nothing new.
+        checkpoints: What is kept of the graph's states: the `latest`, which resuming needs, or the whole `history`.
+        database: Where they are kept: the address of a Postgres database; a file of the run folder unless given.
+    """
+
+    environment: str
+    options: dict[str, Any] = field(default_factory=dict)
+    split: str | None = None
+    limit: int | None = None
+    trials: int | None = None
+    strategy: str = Strategy.REFLEXION.value
+    agent: str = "react"
+    evaluator: str = "environment"
+    feedback: str = "binary"
+    profile: str = "paper"
+    model: str = DEMO
+    reflection_model: str | None = None
+    base_url: str | None = None
+    seed: int = 0
+    memory_size: int | None = None
+    concurrency: int = 8
+    stop_without_improvement: bool | None = None
+    checkpoints: str = "latest"
+    database: str | None = None
+
+    def resolved(self, environment: Environment) -> "SweepSettings":
+        """The settings with every value filled in."""
+        profile = load_profile(self.profile)
+        stop = self.stop_without_improvement
+        return replace(
+            self,
+            split=choose_split(environment, self.split),
+            trials=self.trials or profile.max_trials,
+            memory_size=self.memory_size or profile.memory_size,
+            stop_without_improvement=profile.stop_without_improvement if stop is None else stop,
+        )
+
+    def public(self) -> dict[str, Any]:
+        """The settings as they are written down: plain JSON without a password."""
+        public = asdict(self) | {
+            "base_url": public_url(self.base_url),
+            "database": public_database(self.database),
+            "oracle": self.evaluator == "environment",
+        }
+        return dict(json.loads(json.dumps(public)))
+
+
+def describe(settings: SweepSettings, tasks: Sequence[str]) -> dict[str, Any]:
+    """What `run.json` says of a run.
+
+    Args:
+        settings: The settings, resolved.
+        tasks: The ids of its tasks, in their order.
+    """
+    # The run's own id keeps its checkpoints apart from those of other runs in the same database.
+    info: dict[str, Any] = {"run_id": uuid.uuid4().hex[:12], "settings": settings.public(), "tasks": list(tasks)}
+    if DEMO in (settings.model, settings.reflection_model):
+        info["note"] = "The demo model follows rules. It is not an LLM, and its numbers say nothing about one."
+    packages = ("langgraph", "langchain-core")
+    info["versions"] = {
+        "python": platform.python_version(),
+        "langgraph_reflexion": langgraph_reflexion.__version__,
+        **{package: version(package) for package in packages},
+    }
+    info["created"] = datetime.now(UTC).isoformat(timespec="seconds")
+    return info
+
+
+def settings_of(info: dict[str, Any]) -> SweepSettings:
+    """The settings that a run was made with, as its `run.json` has them."""
+    known = {each.name for each in fields(SweepSettings)}
+    return SweepSettings(**{name: value for name, value in info["settings"].items() if name in known})
+
+
+def continued(info: dict[str, Any], settings: SweepSettings, tasks: Sequence[str], folder: Path) -> dict[str, Any]:
+    """What `run.json` says once the run goes on under these settings.
+
+    Args:
+        info: What it says now.
+        settings: The settings, resolved.
+        tasks: The ids of the tasks that they give.
+        folder: Named where the run is refused.
+
+    Raises:
+        ConfigurationError: something else differs than what may be raised. The message names all of it.
+    """
+    was, now = info["settings"], settings.public()
+    differing = [
+        f"{name} was {_shown(was.get(name))}, is {_shown(now[name])}"
+        for name in now
+        if name not in (*RAISABLE, *FREE) and was.get(name) != now[name]
+    ]
+    differing += [
+        f"{name} was {_shown(was[name])}, is {_shown(now[name])}, and can only be raised"
+        for name in RAISABLE
+        if _lower(now[name], was[name])
+    ]
+    if differing:
+        raise ConfigurationError(f"{folder} holds a run with other settings: {'; '.join(differing)}")
+    had = info["tasks"]
+    for number, task in enumerate(had):
+        if number >= len(tasks) or tasks[number] != task:
+            is_now = repr(tasks[number]) if number < len(tasks) else "none"
+            raise ConfigurationError(
+                f"{folder} holds a run with other tasks: task {number + 1} was {task!r}, is {is_now}"
+            )
+    return info | {"settings": now, "tasks": list(tasks)}
+
+
+def _lower(now: int | None, was: int | None) -> bool:
+    """Whether a limit is lower than another, None being no limit."""
+    return now is not None and (was is None or now < was)
+
+
+def _shown(value: Any) -> str:
+    return "unset" if value is None else value if isinstance(value, str) else json.dumps(value)

@@ -1,0 +1,42 @@
+"""The graph as it is run: without LangGraph's limit on supersteps."""
+
+from collections.abc import AsyncIterator, Iterator
+from typing import Any, cast
+
+from langchain_core.runnables import RunnableConfig
+from langgraph.graph import StateGraph
+from langgraph.graph.state import CompiledStateGraph
+
+NO_LIMIT = 1_000_000
+"""More supersteps than any run takes: trials and the heuristic bound the loop."""
+
+
+class CompiledReflexion(CompiledStateGraph[Any, None, Any, Any]):
+    """A compiled graph whose runs end by their own rules.
+
+    Called inside a tool, a pipe or a batch, a graph is handed a recursion limit of 25 that nobody chose, and as a
+    node it inherits its parent's: one trial takes more supersteps than that. So the limit does not apply here.
+    """
+
+    def stream(self, input: Any, config: RunnableConfig | None = None, **options: Any) -> Iterator[Any]:
+        """See `Pregel.stream`; `invoke` and `batch` come by here, too."""
+        return super().stream(input, _unlimited(config), **options)
+
+    def astream(self, input: Any, config: RunnableConfig | None = None, **options: Any) -> AsyncIterator[Any]:
+        """See `Pregel.astream`; `ainvoke` and `abatch` come by here, too."""
+        return super().astream(input, _unlimited(config), **options)
+
+
+class ReflexionGraph(StateGraph[Any, None, Any, Any]):
+    """The graph before it is compiled, so that checkpointer, store and name are the caller's."""
+
+    def compile(self, *args: Any, **options: Any) -> CompiledReflexion:
+        """See `StateGraph.compile`."""
+        compiled = super().compile(*args, **options)
+        # LangGraph names the class itself; ours adds methods and no state.
+        compiled.__class__ = CompiledReflexion
+        return cast(CompiledReflexion, compiled)
+
+
+def _unlimited(config: RunnableConfig | None) -> RunnableConfig:
+    return {**(config or {}), "recursion_limit": NO_LIMIT}

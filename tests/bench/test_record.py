@@ -1,0 +1,140 @@
+"""The run folder: rows that are added one at a time, by one process after another."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from langgraph_reflexion.bench.lock import locked
+from langgraph_reflexion.bench.record import RunRecord, free_folder, read_run
+from langgraph_reflexion.bench.rows import Finished, TrajectoryRow, TrialRow
+from langgraph_reflexion.errors import ConfigurationError
+from tests.bench.guessing import rows
+from tests.bench.test_sweep import TRIAL_KEYS
+
+INFO = {"settings": {"environment": "guessing"}, "tasks": ["b", "a"]}
+
+
+def trial(task: str, number: int, **changes: Any) -> TrialRow:
+    row: dict[str, Any] = dict.fromkeys(TRIAL_KEYS, 0) | {"task_id": task, "trial": number} | changes
+    return row  # type: ignore[return-value]
+
+
+def trajectory(task: str, number: int) -> TrajectoryRow:
+    return TrajectoryRow(task_id=task, trial=number, observation="", steps=[], evaluation=None)
+
+
+def test_rows_are_put_in_the_order_of_tasks_and_trials(tmp_path: Path) -> None:
+    record = RunRecord(tmp_path, INFO)
+    for task, number in (("a", 1), ("b", 2), ("b", 1)):
+        record.append(Finished(trial(task, number), trajectory(task, number)))
+    before = [(row["task_id"], row["trial"]) for row in read_run(tmp_path).trials]
+    record.close()
+    expected = [("b", 1), ("b", 2), ("a", 1)]
+    assert before == expected
+    for name in ("trials.jsonl", "trajectories.jsonl"):
+        assert [(row["task_id"], row["trial"]) for row in rows(tmp_path, name)] == expected
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["run.json", "trajectories.jsonl", "trials.jsonl"]
+
+
+def test_a_torn_last_line_is_left_out_and_cut_off_by_the_next_process(tmp_path: Path) -> None:
+    record = RunRecord(tmp_path, INFO)
+    record.append(Finished(trial("a", 1), trajectory("a", 1)))
+    for name in ("trials.jsonl", "trajectories.jsonl"):
+        with (tmp_path / name).open("a") as file:
+            file.write('{"task_id": "a", "tri')
+    assert [row["trial"] for row in read_run(tmp_path).trials] == [1]
+    again = RunRecord(tmp_path, INFO)
+    again.append(Finished(trial("a", 2), trajectory("a", 2)))
+    for name in ("trials.jsonl", "trajectories.jsonl"):
+        assert [row["trial"] for row in rows(tmp_path, name)] == [1, 2]
+    again.close()
+
+
+@pytest.mark.parametrize("line", ["{}", "nonsense", "[]", '{"task_id": "a"}'])
+def test_a_line_that_cannot_be_read_is_named(tmp_path: Path, line: str) -> None:
+    RunRecord(tmp_path, INFO).close()
+    (tmp_path / "trajectories.jsonl").write_text(line + "\n")
+    with pytest.raises(ConfigurationError, match=r"trajectories.jsonl, line 1, cannot be read"):
+        RunRecord(tmp_path, INFO)
+
+
+def test_a_later_row_of_the_same_trial_takes_the_place_of_the_earlier(tmp_path: Path) -> None:
+    record = RunRecord(tmp_path, INFO)
+    record.append(Finished(trial("a", 1, fault="gone"), trajectory("a", 1)))
+    record.append(Finished(trial("a", 1, fault=""), trajectory("a", 1)))
+    assert [row["fault"] for row in read_run(tmp_path).trials] == [""]
+    record.close()
+
+
+def test_a_folder_with_a_run_goes_on_and_finished_rows_stay_as_they_are(tmp_path: Path) -> None:
+    record = RunRecord(tmp_path, INFO)
+    record.append(Finished(trial("a", 1), trajectory("a", 1)))
+    record.close()
+    before = {path.name: (path.read_bytes(), path.stat().st_mtime_ns) for path in tmp_path.iterdir()}
+    again = RunRecord(tmp_path, INFO)
+    assert (record.new, again.new) == (True, False)
+    assert again.trials == {("a", 1): trial("a", 1)}
+    # What a checkpoint still holds is here already, times apart.
+    again.restore(Finished(trial("a", 1, seconds=3), trajectory("a", 1)))
+    again.close()
+    assert {path.name: (path.read_bytes(), path.stat().st_mtime_ns) for path in tmp_path.iterdir()} == before
+
+
+def test_the_reflection_that_came_later_adds_its_time_and_a_fault_that_was_tried_again_does_not(
+    tmp_path: Path,
+) -> None:
+    record = RunRecord(tmp_path, INFO)
+    for task, reason in (("a", "terminated"), ("b", "fault")):
+        record.append(Finished(trial(task, 1, seconds=2, stop_reason=reason), trajectory(task, 1)))
+        record.append(Finished(trial(task, 1, seconds=0.5, reflection="lesson"), trajectory(task, 1)))
+    record.close()
+    assert [(row["task_id"], row["seconds"]) for row in rows(tmp_path)] == [("b", 0.5), ("a", 2.5)]
+    assert len(rows(tmp_path, "trajectories.jsonl")) == 2
+
+
+def test_what_is_no_run_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "trials.jsonl").touch()
+    with pytest.raises(ConfigurationError, match=r"holds trials and no run.json"):
+        RunRecord(tmp_path, INFO)
+    (tmp_path / "notes.txt").write_text("mine")
+    for name in ("notes.txt", "notes.txt/run"):
+        with pytest.raises(ConfigurationError, match="cannot write"):
+            RunRecord(tmp_path / name, INFO)
+
+
+def test_one_process_at_a_time_holds_a_folder(tmp_path: Path) -> None:
+    folder = tmp_path / "runs" / "run"
+    with locked(folder):
+        with pytest.raises(ConfigurationError, match=r"another process is at work on .*run"), locked(folder):
+            raise AssertionError
+        (folder / "run.json").touch()
+    with locked(folder):
+        assert sorted(path.name for path in folder.iterdir()) == ["lock", "run.json"]
+    with pytest.raises(ConfigurationError, match="cannot write"), locked(folder / "run.json"):
+        raise AssertionError
+
+
+def test_a_folder_in_which_nothing_was_begun_is_left_as_it_was(tmp_path: Path) -> None:
+    with locked(tmp_path / "runs" / "run"):
+        pass
+    assert list(tmp_path.iterdir()) == []
+    (tmp_path / "notes.txt").write_text("mine")
+    with locked(tmp_path):
+        record = RunRecord(tmp_path, INFO)
+        record.close()
+        record.discard()
+    assert [path.name for path in tmp_path.iterdir()] == ["notes.txt"]
+
+
+def test_secrets_are_blotted_out(tmp_path: Path) -> None:
+    record = RunRecord(tmp_path, INFO, ['sk-very"secret'])
+    record.append(Finished(trial("a", 1, fault='401: sk-very"secret is no key'), trajectory("a", 1)))
+    record.close()
+    assert rows(tmp_path)[0]["fault"] == "401: [secret] is no key"
+
+
+def test_the_first_free_folder_is_taken(tmp_path: Path) -> None:
+    assert free_folder(tmp_path, "run") == tmp_path / "run-1"
+    (tmp_path / "run-1").mkdir()
+    assert free_folder(tmp_path, "run") == tmp_path / "run-2"

@@ -1,0 +1,61 @@
+"""What ships for testing: reached as the documentation says, and never mistaken for a fault."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from langgraph_reflexion import ReflexionError, create_reflexion, testing
+from langgraph_reflexion.testing import ScriptedChatModel, ScriptExhausted
+from tests.toys import Counter, Notebook, count_to
+
+CONTRIBUTING = (Path(__file__).parent.parent / "CONTRIBUTING.md").read_text(encoding="utf-8")
+
+
+def blocks(language):
+    return re.findall(rf"```{language}\n(.*?)```", CONTRIBUTING, re.DOTALL)
+
+
+def test_the_snippets_for_environments_run():
+    run = {"MyEnvironment": Notebook, "__file__": __file__, "__name__": "mine"}
+    snippets = blocks("python")
+    assert any("check_environment(MyEnvironment())" in snippet for snippet in snippets)
+    for snippet in snippets:
+        exec(snippet, run)
+
+
+def test_the_long_forms_are_commands_that_exist():
+    commands = [line for block in blocks("bash") for line in block.splitlines() if line.startswith("python -m")]
+    assert commands
+    for command in commands:
+        _, _, module, *options = command.split()
+        told = subprocess.run([sys.executable, "-m", module, "--help"], capture_output=True, text=True, check=True)
+        assert all(option in told.stdout for option in options if option.startswith("--"))
+
+
+def test_every_name_is_there_and_they_weigh_little():
+    assert [name for name in testing.__all__ if not hasattr(testing, name)] == []
+    script = """
+import sys
+from langgraph_reflexion.testing import CHECKS, check_environment
+heavy = ("pytest", "langgraph.graph", "langgraph_reflexion.graph", "langgraph_reflexion.nodes", "langchain_openai")
+print(*[name for name in heavy if name in sys.modules])
+"""
+    told = subprocess.run([sys.executable, "-W", "error", "-c", script], capture_output=True, text=True, check=True)
+    assert told.stdout.split() == []
+
+
+async def test_a_script_that_runs_dry_ends_the_run_and_is_no_fault():
+    graph = create_reflexion(ScriptedChatModel(replies=["Action: add 1"]), Counter()).compile()
+    with pytest.raises(ScriptExhausted, match="no reply left: it has 1,"):
+        await graph.ainvoke({"task": count_to(3)})
+    assert issubclass(ScriptExhausted, ReflexionError)
+
+
+def test_a_script_that_runs_dry_says_so_to_whoever_asks():
+    model = ScriptedChatModel(replies=["one"])
+    assert model.invoke("?").text == "one"
+    with pytest.raises(ScriptExhausted):
+        model.invoke("?")
