@@ -1,12 +1,14 @@
 """The kill test in short; `python -m langgraph_reflexion.bench.kill_test` is the long form."""
 
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
 from langgraph_reflexion.bench.demo_server import Request
 from langgraph_reflexion.bench.kill_test import KillTest
+from langgraph_reflexion.bench.postgres import binaries, postgres_server
 from langgraph_reflexion.bench.requests import check_requests, tasks_by_seed
 from langgraph_reflexion.nodes.model import derive_seed
 
@@ -18,6 +20,18 @@ def test_a_sweep_that_is_killed_ten_times_loses_and_repeats_nothing(tmp_path: Pa
     assert outcome.kills == 10
     assert outcome.tasks == 20
     assert outcome.kept_trials > 0
+
+
+@pytest.mark.skipif(binaries() is None, reason="needs Debian's package postgresql")
+@pytest.mark.skipif(
+    find_spec("psycopg") is None, reason="needs the extra: pip install 'langgraph-reflexion[postgres]'"
+)
+def test_the_same_with_checkpoints_in_postgres(tmp_path: Path) -> None:
+    with postgres_server() as database:
+        sweep = KillTest(tmp_path, tasks=20, trials=2, concurrency=4, seconds=0.005, more=["--database", database])
+        outcome = sweep.run(kills=3)
+    assert outcome.violations == []
+    assert outcome.kills == 3
 
 
 SEEDS = tasks_by_seed(["a", "b", "c"], 2)
