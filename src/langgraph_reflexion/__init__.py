@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         ModelFault,
         ReflexionError,
     )
+    from langgraph_reflexion.graph.checkpoint import LatestSaver, open_checkpointer
     from langgraph_reflexion.graph.memory import Strategy
     from langgraph_reflexion.graph.profiles import PROFILES, Profile
     from langgraph_reflexion.graph.reflexion import create_reflexion
@@ -46,6 +47,7 @@ _HOME = {
         "ModelFault",
         "ReflexionError",
     ],
+    "graph.checkpoint": ["LatestSaver", "open_checkpointer"],
     "graph.memory": ["Strategy"],
     "graph.profiles": ["PROFILES", "Profile"],
     "graph.reflexion": ["create_reflexion"],
@@ -68,6 +70,7 @@ __all__ = [
     "Evaluator",
     "Fault",
     "Heuristic",
+    "LatestSaver",
     "ModelFault",
     "Profile",
     "Prompts",
@@ -83,6 +86,7 @@ __all__ = [
     "create_reflexion",
     "load_environment",
     "load_prompts",
+    "open_checkpointer",
 ]
 
 
