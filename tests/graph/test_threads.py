@@ -252,3 +252,27 @@ def test_a_prepared_task_of_another_thread_begins_anew():
     final = graph.invoke({"task": other}, config)
     assert final["task"]["id"] == "c4"
     assert [record["trial"] for record in final["trials"]] == list(range(1, final["trial"] + 1))
+
+
+def test_fork_of_an_environment_with_snapshots_goes_on_with_what_the_snapshot_held():
+    environment = Notebook()
+    replies = ["Action: write a", "Action: write b", "Action: write c", "Action: show"]
+    model = ScriptedChatModel(replies=replies)
+    graph = create_reflexion(model, environment).compile(checkpointer=InMemorySaver())
+    graph.invoke({"task": environment.tasks()[0]}, THREAD, interrupt_after=["act"])
+    for _ in range(3):
+        graph.invoke(None, THREAD, interrupt_after=["act"])
+    [second] = [
+        state
+        for state in graph.get_state_history(THREAD)
+        if state.next == ("observe",) and len(state.values["trajectory"]) == 1
+    ]
+    other = {"thought": "", "action": {"name": "write", "args": {"line": "X"}, "text": "write X"}}
+    forked = graph.update_state(second.config, {"decision": other}, as_node="act")
+    final = graph.invoke(None, forked, interrupt_after=["observe"])
+    number = final["episode"]["snapshot"]["number"]
+    assert final["trajectory"][-1]["observation"] == f"Notebook {number} has 2 lines."
+    assert final["episode"]["snapshot"] == {"lines": ["a", "X"], "number": number}
+    # What the first run went on to write is not in it, and is still there.
+    kept = graph.get_state(second.config).values["episode"]["snapshot"]
+    assert kept == {"lines": ["a"], "number": number}
