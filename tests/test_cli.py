@@ -399,7 +399,8 @@ def test_a_killed_run_goes_on_by_either_command_and_on_another_machine(home: Pat
 def test_a_fault_is_tried_again_and_its_row_replaced(home: Path, server: ModelServer) -> None:
     assert call(home, *run_args(server, "--out", "whole"))[0] == 0
     server.overloaded = {"2"}
-    status, out, _ = call(home, *run_args(server, "--out", "run"))
+    # One after the other: were the one that is refused the first to be answered, nothing could start.
+    status, out, _ = call(home, *run_args(server, "--concurrency", "1", "--out", "run"))
     assert (status, [bool(row["fault"]) for row in timeless(home / "run")].count(True)) == (1, 1)
     for command in (["resume", "run"], run_args(server, "--out", "run")):
         if command[0] == "run":

@@ -91,7 +91,15 @@ def test_a_call_from_within_itself_is_refused_instead_of_waiting_for_ever():
     assert "would wait for itself" in graph.invoke(INPUT)["fault"]
 
 
-def test_interrupting_a_call_cancels_what_it_waits_for():
+@pytest.fixture
+def interruptible():
+    # What a shell starts in the background ignores the signal, and passes that on.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+def test_interrupting_a_call_cancels_what_it_waits_for(interruptible):
     ended = threading.Event()
 
     async def long():
