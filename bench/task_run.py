@@ -20,9 +20,6 @@ from langgraph_reflexion.graph.state import Evaluation, Status
 
 Graph = CompiledStateGraph[Any, None, Any, Any]
 
-NO_LIMIT = 1_000_000
-"""LangGraph's limit on supersteps. The trials and h bound the loop; this must never be what ends it."""
-
 
 class Reopening(NamedTuple):
     """How a task that had ended goes on: what is written, and the node that is to have written it."""
@@ -67,7 +64,7 @@ class TaskRun:
         self.answered = False
         self.unanswered = False
         self._graph = graph
-        self._config = RunnableConfig(configurable={"thread_id": thread}, recursion_limit=NO_LIMIT)
+        self._config = RunnableConfig(configurable={"thread_id": thread})
         self._reflects = reflects
         self._max_trials = max_trials
         self._on_action = on_action
