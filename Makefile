@@ -3,7 +3,7 @@ VENV ?= .venv
 PYTHON ?= python3
 RUN = PATH="$(CURDIR)/$(VENV)/bin:$$PATH"
 # TextWorld, the reference engine, does not run on Python 3.13: its tests are skipped there.
-EXTRAS ?= alfworld,notebooks,postgres,studio
+EXTRAS ?= alfworld,deepagents,notebooks,postgres,studio
 
 .PHONY: help demo test lint format clean
 

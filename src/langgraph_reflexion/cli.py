@@ -1,4 +1,4 @@
-"""The command line: run, resume, report, play.
+"""The command line: run, resume, report, play, sandbox.
 
 Exit status: 0 the run finished, however much was solved; 1 some task ended as a fault or on a budget; 2 wrong
 use, or nothing could start. Whatever goes wrong is one line on standard error. Everything heavy is imported
@@ -18,6 +18,7 @@ import typer
 
 from langgraph_reflexion import __version__
 from langgraph_reflexion.errors import ConfigurationError, ModelFault, ReflexionError
+from langgraph_reflexion.sandbox_command import sandbox
 
 DEBUG = "LANGGRAPH_REFLEXION_DEBUG"
 """The environment variable that asks for the traceback of an error that nobody foresaw."""
@@ -28,6 +29,8 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+
+app.add_typer(sandbox, name="sandbox")
 
 # Typer brings its own copy of click in newer versions, and uses the installed one in older ones.
 _UsageError: type[Exception] = next(c for c in typer.BadParameter.__mro__ if c.__name__ == "ClickException")

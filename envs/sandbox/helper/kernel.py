@@ -1,0 +1,94 @@
+"""The few system calls that Python has no function for."""
+
+import ctypes
+import os
+import struct
+
+_libc = ctypes.CDLL(None, use_errno=True)
+
+CLONE_NEWNS = 0x00020000
+CLONE_NEWIPC = 0x08000000
+CLONE_NEWUSER = 0x10000000
+CLONE_NEWPID = 0x20000000
+
+MS_RDONLY, MS_NOSUID, MS_NODEV, MS_REMOUNT, MS_BIND, MS_REC, MS_PRIVATE = 1, 2, 4, 32, 4096, 16384, 1 << 18
+
+_PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER, _PR_SET_NO_NEW_PRIVS = 1, 36, 38
+_PR_SET_SECCOMP, _SECCOMP_MODE_FILTER = 22, 2
+_PR_CAP_AMBIENT, _PR_CAP_AMBIENT_CLEAR_ALL = 47, 4
+
+
+def _checked(result: int, what: str) -> int:
+    if result < 0:
+        number = ctypes.get_errno()
+        raise OSError(number, f"{what}: {os.strerror(number)}")
+    return result
+
+
+def syscall(what: str, number: int, *arguments: object) -> int:
+    """A system call by its number.
+
+    Args:
+        what: Its name, for the error.
+        number: Its number on this machine.
+        *arguments: Integers, bytes or ctypes values.
+
+    Raises:
+        OSError: it failed.
+    """
+    converted = [ctypes.c_long(each) if isinstance(each, int) else each for each in arguments]
+    return _checked(_libc.syscall(ctypes.c_long(number), *converted), what)
+
+
+def _prctl(what: str, option: int, *arguments: int) -> int:
+    padded = [*arguments, 0, 0, 0, 0][:4]
+    return _checked(_libc.prctl(option, *(ctypes.c_ulong(each) for each in padded)), what)
+
+
+def unshare(flags: int) -> None:
+    """Leave the namespaces that the flags name. Raises OSError where that is not allowed."""
+    _checked(_libc.unshare(flags), "unshare")
+
+
+def setns(namespace: int, flags: int) -> None:
+    """Enter a namespace by its descriptor. Raises OSError."""
+    _checked(_libc.setns(namespace, flags), "setns")
+
+
+def mount(source: str, target: str, kind: str | None, flags: int, options: str = "") -> None:
+    """Mount a file system, or change a mount. Raises OSError."""
+    arguments = (source.encode(), target.encode(), kind.encode() if kind else None)
+    _checked(_libc.mount(*arguments, ctypes.c_ulong(flags), options.encode() or None), f"mount {target}")
+
+
+def adopt_orphans() -> None:
+    """Whatever is left of the tree below becomes a child of this process, so that it can be killed and reaped."""
+    _prctl("prctl(PR_SET_CHILD_SUBREAPER)", _PR_SET_CHILD_SUBREAPER, 1)
+
+
+def die_with_parent() -> None:
+    """Be killed when the parent ends. Has to be said again after a change of user."""
+    _prctl("prctl(PR_SET_PDEATHSIG)", _PR_SET_PDEATHSIG, 9)
+
+
+def no_new_privileges() -> None:
+    """No program that is started from here gains rights by it."""
+    _prctl("prctl(PR_SET_NO_NEW_PRIVS)", _PR_SET_NO_NEW_PRIVS, 1)
+
+
+def drop_capabilities() -> None:
+    """Give up every capability; for good, together with `no_new_privileges`."""
+    _prctl("prctl(PR_CAP_AMBIENT)", _PR_CAP_AMBIENT, _PR_CAP_AMBIENT_CLEAR_ALL)
+    header = ctypes.create_string_buffer(struct.pack("Ii", 0x20080522, 0))
+    _checked(_libc.capset(header, ctypes.create_string_buffer(24)), "capset")
+
+
+def load_filter(program: bytes) -> None:
+    """Apply a seccomp filter to this process and all that it starts. Raises OSError."""
+    code = ctypes.create_string_buffer(program, len(program))
+
+    class Program(ctypes.Structure):
+        _fields_ = [("length", ctypes.c_ushort), ("code", ctypes.c_void_p)]
+
+    given = Program(len(program) // 8, ctypes.addressof(code))
+    _prctl("prctl(PR_SET_SECCOMP)", _PR_SET_SECCOMP, _SECCOMP_MODE_FILTER, ctypes.addressof(given))

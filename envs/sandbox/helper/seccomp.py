@@ -1,0 +1,157 @@
+"""The system call filter, assembled as classic BPF.
+
+It takes away what no ordinary program needs and what gets around the other walls: new namespaces and mounts, kernel
+administration, looking into other processes, io_uring (which makes sockets behind the filter's back), and memory that
+belongs to no process (memfd, System V segments) and so would escape the memory limit.
+"""
+
+import errno
+import platform
+import struct
+from functools import lru_cache
+
+# Numbers above 423 are the same everywhere; below, (x86_64, aarch64), None where there is no such call.
+_OLD: dict[str, tuple[int | None, int | None]] = {
+    "acct": (163, 89),
+    "add_key": (248, 217),
+    "adjtimex": (159, 171),
+    "bpf": (321, 280),
+    "chroot": (161, 51),
+    "clock_adjtime": (305, 266),
+    "clock_settime": (227, 112),
+    "delete_module": (176, 106),
+    "fanotify_init": (300, 262),
+    "finit_module": (313, 273),
+    "init_module": (175, 105),
+    "io_setup": (206, 0),
+    "ioperm": (173, None),
+    "iopl": (172, None),
+    "kcmp": (312, 272),
+    "kexec_file_load": (320, 294),
+    "kexec_load": (246, 104),
+    "keyctl": (250, 219),
+    "lookup_dcookie": (212, 18),
+    "migrate_pages": (256, 238),
+    "mount": (165, 40),
+    "move_pages": (279, 239),
+    "name_to_handle_at": (303, 264),
+    "open_by_handle_at": (304, 265),
+    "perf_event_open": (298, 241),
+    "pivot_root": (155, 41),
+    "process_vm_readv": (310, 270),
+    "process_vm_writev": (311, 271),
+    "ptrace": (101, 117),
+    "quotactl": (179, 60),
+    "reboot": (169, 142),
+    "request_key": (249, 218),
+    "setdomainname": (171, 162),
+    "sethostname": (170, 161),
+    "setns": (308, 268),
+    "settimeofday": (164, 170),
+    "shmget": (29, 194),
+    "swapoff": (168, 225),
+    "swapon": (167, 224),
+    "syslog": (103, 116),
+    "umount2": (166, 39),
+    "unshare": (272, 97),
+    "userfaultfd": (323, 282),
+    "vhangup": (153, 58),
+}
+_NEW = {
+    "io_uring_setup": 425,
+    "io_uring_enter": 426,
+    "io_uring_register": 427,
+    "open_tree": 428,
+    "move_mount": 429,
+    "fsopen": 430,
+    "fsconfig": 431,
+    "fsmount": 432,
+    "fspick": 433,
+    "pidfd_getfd": 438,
+    "process_madvise": 440,
+    "mount_setattr": 442,
+    "quotactl_fd": 443,
+    "open_tree_attr": 467,
+}
+# "No such call" rather than "not allowed", so that libraries take the older way, which the filter can look into.
+_ABSENT = {"clone3": (435, 435), "memfd_create": (319, 279), "memfd_secret": (447, 447)}
+_LOOKED_INTO = {"clone": (56, 220), "fork": (57, None), "vfork": (58, None), "socket": (41, 198), "ioctl": (16, 29)}
+# Shared by all sandboxes of a user where there is no namespace for them.
+_HOST_IPC = {"msgget": (68, 186), "semget": (64, 190), "mq_open": (240, 180)}
+
+_NAMESPACES = 0x7E020000  # CLONE_NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID, NEWNET
+_THREAD = 0x00010000
+_TERMINAL_INPUT = (0x5412, 0x541C)  # TIOCSTI and TIOCLINUX type into the terminal
+_UNIX, _INET, _INET6, _NETLINK = 1, 2, 10, 16
+
+_ALLOW, _ERRNO, _KILL = 0x7FFF0000, 0x00050000, 0x80000000
+_LOAD, _EQUAL, _ANY_BIT, _AT_LEAST, _RETURN = 0x20, 0x15, 0x45, 0x35, 0x06
+_NUMBER, _ARCHITECTURE, _FIRST, _SECOND = 0, 4, 16, 24
+_ARCHITECTURES = {"x86_64": (0, 0xC000003E), "aarch64": (1, 0xC00000B7)}
+
+
+@lru_cache(maxsize=16)
+def assemble(*, network: bool = False, fork: bool = True, own_ipc: bool = True, own_network: bool = True) -> bytes:
+    """The filter's code, for the machine that this runs on.
+
+    Args:
+        network: The host's network is shared. Unix sockets are then refused, as the host's abstract ones could be
+            reached.
+        fork: New processes are allowed; threads always are.
+        own_ipc: The process has an IPC namespace of its own.
+        own_network: It has a network namespace of its own; without one, and without `network`, it gets no sockets.
+
+    Raises:
+        OSError: there is no filter for this kind of machine.
+    """
+    machine = platform.machine()
+    if machine not in _ARCHITECTURES:
+        raise OSError(errno.ENOSYS, f"no system call filter for {machine}, only for {', '.join(_ARCHITECTURES)}")
+    which, architecture = _ARCHITECTURES[machine]
+    code = [_jump(_LOAD, _ARCHITECTURE), _jump(_EQUAL, architecture, 1, 0), _jump(_RETURN, _KILL)]
+    code.append(_jump(_LOAD, _NUMBER))
+    if machine == "x86_64":
+        code += [_jump(_AT_LEAST, 0x40000000, 0, 1), _refuse(errno.ENOSYS)]  # the x32 calls
+
+    def refuse(numbers: tuple[int | None, int | None], error: int) -> None:
+        number = numbers[which]
+        if number is not None:
+            code.extend([_jump(_EQUAL, number, 0, 1), _refuse(error)])
+
+    def look_into(name: str, argument: int, tests: list[bytes]) -> None:
+        number = _LOOKED_INTO[name][which]
+        if number is not None:
+            body = [_jump(_LOAD, argument), *tests, _jump(_RETURN, _ALLOW)]
+            code.extend([_jump(_EQUAL, number, 0, len(body)), *body])
+
+    for numbers in _OLD.values():
+        refuse(numbers, errno.EPERM)
+    for number in _NEW.values():
+        refuse((number, number), errno.EPERM)
+    for numbers in _ABSENT.values():
+        refuse(numbers, errno.ENOSYS)
+    if not own_ipc:
+        for numbers in _HOST_IPC.values():
+            refuse(numbers, errno.EPERM)
+    if not fork:
+        refuse(_LOOKED_INTO["fork"], errno.EPERM)
+        refuse(_LOOKED_INTO["vfork"], errno.EPERM)
+    clone = [_jump(_ANY_BIT, _NAMESPACES, 0, 1), _refuse(errno.EPERM)]
+    if not fork:
+        clone += [_jump(_ANY_BIT, _THREAD, 1, 0), _refuse(errno.EPERM)]
+    look_into("clone", _FIRST, clone)
+    look_into(
+        "ioctl", _SECOND, [step for each in _TERMINAL_INPUT for step in (_jump(_EQUAL, each, 0, 1), _refuse(1))]
+    )
+    families = [_INET, _INET6, _NETLINK] if network else [_UNIX, _INET, _INET6, _NETLINK] if own_network else []
+    allowed = [step for each in families for step in (_jump(_EQUAL, each, 0, 1), _jump(_RETURN, _ALLOW))]
+    look_into("socket", _FIRST, [*allowed, _refuse(errno.EACCES)])
+    return b"".join([*code, _jump(_RETURN, _ALLOW)])
+
+
+def _jump(operation: int, value: int, if_so: int = 0, if_not: int = 0) -> bytes:
+    return struct.pack("=HBBI", operation, if_so, if_not, value)
+
+
+def _refuse(error: int) -> bytes:
+    return _jump(_RETURN, _ERRNO | error)

@@ -1,0 +1,160 @@
+"""Warm Python: an interpreter that waits inside a sandbox, and gives every program a fresh child of its own."""
+
+import os
+import socket
+import sys
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from types import TracebackType
+from typing import Self
+
+from langgraph_reflexion.envs.sandbox import launcher
+from langgraph_reflexion.envs.sandbox.contract import Bind, Limits, Policy, Result
+from langgraph_reflexion.envs.sandbox.exchange import carry_out
+from langgraph_reflexion.envs.sandbox.helper import program, wire
+from langgraph_reflexion.envs.sandbox.launcher import Helper
+from langgraph_reflexion.envs.sandbox.sandbox import Sandbox, to_bytes
+from langgraph_reflexion.errors import EnvironmentFault, EnvironmentUnavailable
+
+MAIN = "main.py"
+
+
+class WarmPython:
+    """Runs Python programs as `Sandbox.run(["python", "main.py"])` would, without starting an interpreter for each.
+
+    A program gets a child that was forked from an interpreter which has read no other program, with its own limits,
+    its own files, and no sight of the others. It can start threads, but no processes, and has no sockets. It is the
+    first process of its namespace: it cannot send itself a signal that it does not handle. May be used by many
+    threads at once.
+
+    Args:
+        sandbox: Where it runs: bubblewrap or Landlock.
+        modules: Loaded before any program; a program may import others.
+
+    Raises:
+        EnvironmentUnavailable: the sandbox's backend has no warm programs.
+    """
+
+    def __init__(self, sandbox: Sandbox, modules: Sequence[str] = program.PRELOADED) -> None:
+        if sandbox.backend not in ("bubblewrap", "landlock"):
+            raise EnvironmentUnavailable(
+                f"warm Python needs bubblewrap or Landlock, and the sandbox is {sandbox.backend}"
+            )
+        self._sandbox, self._modules = sandbox, tuple(modules)
+        self._lock = threading.Lock()
+        self._server: _Server | None = None
+
+    def run(
+        self,
+        source: str | bytes,
+        *,
+        arguments: Sequence[str] = (),
+        files: Mapping[str, str | bytes] | None = None,
+        stdin: str | bytes = b"",
+        env: Mapping[str, str] | None = None,
+        limits: Limits | None = None,
+    ) -> Result:
+        """Run one program, and wait until it has ended.
+
+        Args:
+            source: The program.
+            arguments: Its arguments.
+            files: What else its working directory holds.
+            stdin: What it reads.
+            env: Environment variables, beside those that every run has.
+            limits: What it may use.
+
+        Raises:
+            ConfigurationError: a name of a file is wrong.
+            EnvironmentFault: the interpreter did not start, or was lost.
+        """
+        limits = limits or Limits()
+        given = {MAIN: source, **(files or {})}
+        policy = Policy(fork=False, env=env or {})
+        request = self._sandbox.request([sys.executable], tuple(given), (), None, limits, policy)
+        request["argv"] = [MAIN, *arguments]
+        request["backend"] = f"warm-{self._sandbox.backend}"
+        blobs = [to_bytes(content) for content in given.values()]
+        server = self._running()
+        try:
+            done = carry_out(server.helper, request, blobs, limits, stdin=to_bytes(stdin))
+        except EnvironmentFault as error:
+            server.wait(1.0)
+            self._drop(server)
+            raise EnvironmentFault(f"{error} {server.last_words}".strip()) from error
+        return replace(done, backend=self._sandbox.backend)
+
+    def close(self) -> None:
+        """End the interpreter, and what still runs in it."""
+        with self._lock:
+            server, self._server = self._server, None
+        if server is not None:
+            server.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _running(self) -> "_Server":
+        with self._lock:
+            if self._server is None or not self._server.alive:
+                self._server = _Server(self._sandbox, self._modules)
+            return self._server
+
+    def _drop(self, server: "_Server") -> None:
+        """Start anew the next time, if it was the interpreter that failed."""
+        with self._lock:
+            if self._server is server and not server.alive:
+                self._server = None
+
+
+class _Server:
+    """One interpreter that waits, of one process."""
+
+    def __init__(self, sandbox: Sandbox, modules: Sequence[str]) -> None:
+        self._owner = os.getpid()
+        self.last_words = ""
+        self._thread: threading.Thread | None = None
+        if sandbox.backend == "landlock":
+            # It is the children that confine themselves.
+            self.helper = Helper.start(modules, site=True)
+            return
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self.helper = Helper(ours)
+        command = [sys.executable, *launcher.server_command("nurse", 3, modules, site=True)]
+        limits = Limits(wall=None, cpu=1e9, memory=1 << 50, processes=1 << 20, descriptors=4096)
+        policy = Policy(binds=(Bind(launcher.PACKAGE),))
+        request = sandbox.request(command, (), (), None, limits, policy)
+        request["role"] = "server"
+        self._thread = threading.Thread(target=self._keep, args=(request, limits, theirs), daemon=True)
+        self._thread.start()
+
+    @property
+    def alive(self) -> bool:
+        mine = self._owner == os.getpid()
+        return mine and (self._thread.is_alive() if self._thread is not None else not self.helper.lost)
+
+    def wait(self, seconds: float) -> None:
+        """If it is ending, let it end, so that its last words are there."""
+        if self._thread is not None:
+            self._thread.join(seconds)
+
+    def close(self) -> None:
+        self.helper.close()
+        if self._thread is not None and self._owner == os.getpid():
+            self._thread.join()
+
+    def _keep(self, request: wire.Request, limits: Limits, connection: socket.socket) -> None:
+        """Wait for the end of the sandbox that the interpreter is in. It ends when the connection is closed."""
+        try:
+            done = carry_out(launcher.shared(), request, (), limits, result=connection.fileno())
+            self.last_words = done.errors.strip()
+        except EnvironmentFault as error:
+            self.last_words = str(error)
+        finally:
+            connection.close()

@@ -1,0 +1,1 @@
+"""The sandbox in other people's frameworks: `adapters.langchain` and `adapters.deepagents`."""

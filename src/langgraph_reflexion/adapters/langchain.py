@@ -1,0 +1,52 @@
+"""LangChain's persistent shell, run in the sandbox.
+
+```python
+from langchain.agents.middleware import ShellToolMiddleware
+from langgraph_reflexion.adapters.langchain import SandboxExecutionPolicy
+
+middleware = ShellToolMiddleware(workspace_root="work", execution_policy=SandboxExecutionPolicy())
+```
+"""
+
+import subprocess
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from langchain.agents.middleware._execution import BaseExecutionPolicy
+
+from langgraph_reflexion.envs.sandbox import Bind, Limits, Policy, Sandbox
+
+
+@dataclass
+class SandboxExecutionPolicy(BaseExecutionPolicy):
+    """Runs the shell where it sees its workspace, interpreters and compilers, and nothing else.
+
+    LangChain reads the status of a command from the shell's own output, where the command can forge it. That is good
+    enough for a tool, and not for a verdict: for that, use `Sandbox.run`.
+    """
+
+    sandbox: Sandbox = field(default_factory=Sandbox)
+    """Where the shell runs. Landlock needs `allow_degraded`, as the shell works in a folder of the host."""
+    limits: Limits = field(default_factory=lambda: Limits(wall=None, cpu=3600, disk=1 << 30))
+    """What the shell may use as long as it lives."""
+    policy: Policy = field(default_factory=Policy)
+    """What it may see and do, beside its workspace."""
+
+    def spawn(self, *, workspace: Path, env: Mapping[str, str], command: Sequence[str]) -> "subprocess.Popen[str]":
+        """Start the shell in its workspace."""
+        bound = (*self.policy.binds, Bind(workspace, writable=True))
+        return self.sandbox.attach(
+            command,
+            cwd=Path(workspace).absolute(),
+            limits=self.limits,
+            policy=replace(self.policy, binds=bound, env={**self.policy.env, **env}),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            encoding="utf-8",
+            errors="replace",
+            bufsize=1,
+            start_new_session=True,
+        )

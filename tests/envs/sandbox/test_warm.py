@@ -1,0 +1,123 @@
+"""Programs in fresh children of a warm interpreter."""
+
+import sys
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from langgraph_reflexion import EnvironmentUnavailable
+from langgraph_reflexion.envs.sandbox import Limits, Sandbox, WarmPython
+
+
+@pytest.fixture
+def warm(sandbox: Sandbox) -> Iterator[WarmPython]:
+    with WarmPython(sandbox) as warm:
+        yield warm
+
+
+SAME = [
+    "import os, sys; print(__name__, os.path.basename(__file__), input(), sys.argv)",
+    "import sys; sys.exit(3)",
+    "import sys; sys.exit('words')",
+    "def f():\n    return 1 / 0\n\nf()",
+    "print('x'",
+    "import atexit, threading, time\natexit.register(print, 'end')\n"
+    "threading.Thread(target=lambda: (time.sleep(0.1), print('thread'))).start()\nprint('main')",
+    "import os; print(sorted(os.listdir('.')), open('data').read()); os._exit(5)",
+    "import helper; print(helper.VALUE)",
+    "import sys; sys.stdout.write('no newline'); sys.stderr.write('error')",
+    "from dataclasses import dataclass\n@dataclass\nclass A:\n    x: int = 1\nimport pickle\n"
+    "print(pickle.loads(pickle.dumps(A())))",
+    "import os; os.write(3, b'[1]')",
+]
+
+
+@pytest.mark.parametrize("source", SAME)
+def test_a_warm_program_ends_as_a_cold_one(warm: WarmPython, sandbox: Sandbox, source: str) -> None:
+    files = {"data": "x", "helper.py": "VALUE = 42"}
+    one = warm.run(source, files=files, stdin="line\n", arguments=["a"])
+    other = sandbox.run([sys.executable, "main.py", "a"], files={"main.py": source, **files}, stdin="line\n")
+    assert (one.status, one.exit_code, one.stdout, one.result) == (
+        *(other.status, other.exit_code, other.stdout, other.result),
+    )
+    # The places that a traceback names may be written differently.
+    assert [line for line in one.errors.splitlines() if "File" not in line] == [
+        line for line in other.errors.splitlines() if "File" not in line
+    ]
+
+
+def test_one_program_leaves_nothing_for_the_next(warm: WarmPython) -> None:
+    first = "import builtins, json, os, sys\nbuiltins.secret = json.secret = 1\nos.environ['SECRET'] = '1'\n"
+    first += (
+        "for place in ('.', '/tmp', '/dev/shm'):\n    try: open(place + '/left', 'w')\n    except OSError: pass\n"
+    )
+    assert warm.run(first).status == "ok"
+    second = (
+        "import builtins, json, os, sys\nfound = [hasattr(builtins, 'secret'), hasattr(json, 'secret')]\n"
+        "found.append('SECRET' in os.environ)\n"
+        "found += [os.path.exists(place + '/left') for place in ('.', '/tmp', '/dev/shm')]\nprint(any(found))"
+    )
+    assert warm.run(second).text == "False\n"
+
+
+def test_programs_neither_see_nor_disturb_each_other_or_the_interpreter(warm: WarmPython) -> None:
+    hostile = (
+        "import os, signal\n"
+        "for pid in [-1, *range(1, 300), os.getppid()]:\n"
+        "    if pid not in (os.getpid(), 0):\n"
+        "        try: os.kill(pid, 9); pid > 0 and os.write(3, b'KILLED %d ' % pid)\n        except OSError: pass\n"
+        "for number in range(4, 200):\n"
+        "    try: os.fstat(number); os.write(3, b'OPEN ')\n    except OSError: pass\n"
+        "try: print(sorted(n for n in os.listdir('/proc') if n.isdigit()))\nexcept OSError: print(['1'])\n"
+    )
+
+    def run(number: int) -> tuple[str, str]:
+        if number % 3:
+            done = warm.run(f"import time; time.sleep(0.2); print({number})")
+            return done.status, done.text
+        done = warm.run(hostile)
+        return done.status, done.text + done.result.decode()
+
+    with ThreadPoolExecutor(12) as pool:
+        results = list(pool.map(run, range(12)))
+    assert results == [("ok", f"{n}\n") if n % 3 else ("ok", "['1']\n") for n in range(12)]
+
+
+@pytest.mark.parametrize(
+    ("source", "status"),
+    [
+        ("while True: pass", "timeout"),
+        ("x = [bytearray(20 << 20) for _ in range(30)]", "memory"),
+        ("while True: print('x' * 1000)", "output"),
+        ("import os\nwhile True: os.write(3, b'x' * 1000)", "output"),
+        ("import os; os.fork()", "failed"),
+        ("import subprocess; subprocess.run(['true'])", "failed"),
+        ("import socket; socket.socket()", "failed"),
+        ("open('x', 'wb').truncate(1 << 40)", "failed"),
+    ],
+)
+def test_limits_hold(warm: WarmPython, source: str, status: str) -> None:
+    limits = Limits(wall=1, memory=200 << 20, output=1024, result=4096)
+    assert warm.run(source, limits=limits).status == status
+    assert warm.run("print(1)").text == "1\n"
+
+
+def test_a_crash_is_the_programs_own(warm: WarmPython) -> None:
+    done = warm.run("import ctypes; ctypes.string_at(0)")
+    assert (done.status, done.exit_code) == ("failed", 128 + 11)
+    assert warm.run("print(1)").text == "1\n"
+
+
+def test_the_interpreter_is_started_anew_after_it_was_closed(sandbox: Sandbox) -> None:
+    warm = WarmPython(sandbox, modules=["json"])
+    assert warm.run("import sys; print('json' in sys.modules)").text == "True\n"
+    warm.close()
+    assert warm.run("print(1)").text == "1\n"
+    warm.close()
+    warm.close()
+
+
+def test_other_backends_have_no_warm_programs() -> None:
+    with pytest.raises(EnvironmentUnavailable, match="warm Python needs"):
+        WarmPython(Sandbox("unsafe-bare-host"))

@@ -1,0 +1,107 @@
+"""The sandbox in LangChain's shell and behind deepagents' backend protocol."""
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+from langgraph_reflexion.envs.sandbox import Sandbox, probe
+
+pytestmark = pytest.mark.skipif(not probe("bubblewrap").works, reason=f"bubblewrap: {probe('bubblewrap').words}")
+
+
+@pytest.fixture
+def session(tmp_path):
+    from langchain.agents.middleware.shell_tool import ShellSession
+
+    from langgraph_reflexion.adapters.langchain import SandboxExecutionPolicy
+
+    session = ShellSession(tmp_path, SandboxExecutionPolicy(Sandbox("bubblewrap")), ("/bin/sh",), {"MORE": "1"})
+    session.start()
+    process = session._process
+    yield session
+    session.stop(5)
+    # LangChain leaves these open.
+    for stream in (process.stdout, process.stderr):
+        stream.close()
+
+
+def test_langchains_shell_keeps_its_state_and_its_workspace(session, tmp_path):
+    first = session.execute("x=42; echo $MORE > file; pwd", timeout=20)
+    assert (first.output.strip(), first.exit_code) == (str(tmp_path), 0)
+    assert session.execute("echo $x; exit_code=3; (exit $exit_code)", timeout=20).output.startswith("42")
+    assert (tmp_path / "file").read_text() == "1\n"
+
+
+def test_langchains_shell_sees_nothing_else(session, tmp_path):
+    (tmp_path.parent / "secret").write_text("secret")
+    assert session.execute(f"cat {tmp_path.parent}/secret", timeout=20).exit_code == 1
+    assert "No such file" in session.execute("ls /home/* /var 2>&1", timeout=20).output
+
+
+def test_langchains_shell_is_gone_when_it_is_stopped(session):
+    process = session._process
+    session.execute("sleep 95.25 &", timeout=20)
+    session.stop(5)
+    assert process.poll() is not None
+    listing = subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True).stdout
+    assert "sleep 95.25" not in listing.splitlines()
+
+
+@pytest.fixture
+def backend(tmp_path):
+    pytest.importorskip(
+        "deepagents", reason="deepagents is not installed: pip install 'langgraph-reflexion[deepagents]'"
+    )
+    from langgraph_reflexion.adapters.deepagents import DeepagentsSandbox
+
+    return DeepagentsSandbox(tmp_path / "work", Sandbox("bubblewrap"))
+
+
+def test_deepagents_files_and_commands(backend, tmp_path):
+    place = f"{tmp_path}/work"
+    answers = backend.upload_files([(f"{place}/a/b.txt", b"one\ntwo\n"), ("/usr/no", b"x")])
+    assert [answer.error for answer in answers] == [None, "permission_denied"]
+    done = backend.execute("cat a/b.txt; echo err >&2; exit 3")
+    assert (done.output, done.exit_code, done.truncated) == ("one\ntwo\nerr\n", 3, False)
+    assert (tmp_path / "work" / "a" / "b.txt").read_bytes() == b"one\ntwo\n"
+    got = backend.download_files([f"{place}/a/b.txt", f"{place}/a", f"{place}/no"])
+    assert [(each.content, each.error) for each in got] == [
+        (b"one\ntwo\n", None),
+        (None, "is_directory"),
+        (None, "file_not_found"),
+    ]
+    assert backend.id
+
+
+def test_deepagents_own_operations_work_through_it(backend, tmp_path):
+    place = f"{tmp_path}/work"
+    assert backend.write(f"{place}/x.py", "value = 1\n").error is None
+    assert backend.edit(f"{place}/x.py", "1", "2").error is None
+    assert "value = 2" in str(backend.read(f"{place}/x.py"))
+    assert "x.py" in str(backend.ls(place))
+    assert "x.py" in str(backend.grep("value", place))
+
+
+def test_a_link_laid_by_an_agent_leads_nowhere(backend, tmp_path):
+    (tmp_path / "outside").write_text("secret")
+    place = f"{tmp_path}/work"
+    backend.execute(f"ln -s {tmp_path}/outside link; ln -s {tmp_path} up")
+    assert backend.download_files([f"{place}/link"])[0].content is None
+    assert backend.upload_files([(f"{place}/up/planted", b"x")])[
+        0
+    ].error == "permission_denied" or not os.path.exists(tmp_path / "planted")
+    assert (tmp_path / "outside").read_text() == "secret"
+
+
+def test_without_deepagents_the_error_names_the_extra():
+    code = (
+        "import sys, json; sys.modules['deepagents'] = None\n"
+        "from langgraph_reflexion import EnvironmentUnavailable\n"
+        "try: import langgraph_reflexion.adapters.deepagents\n"
+        "except EnvironmentUnavailable as error: print(json.dumps(str(error)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert json.loads(done.stdout) == "deepagents is missing: pip install 'langgraph-reflexion[deepagents]'"
