@@ -96,6 +96,13 @@ def test_a_link_laid_by_an_agent_leads_nowhere(backend, tmp_path):
     assert (tmp_path / "outside").read_text() == "secret"
 
 
+def test_what_a_deep_agent_asks_for_in_vain_is_an_answer_to_it(backend):
+    assert "a NUL" in backend.execute("echo a\0b").output
+    assert backend.execute("echo x", timeout=0).output == "x\n"
+    assert backend.upload_files([("a\0b", b"x")])[0].error == "invalid_path"
+    assert backend.download_files(["a\0b"])[0].error == "invalid_path"
+
+
 def test_without_deepagents_the_error_names_the_extra():
     code = (
         "import sys, json; sys.modules['deepagents'] = None\n"

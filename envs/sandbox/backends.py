@@ -51,7 +51,7 @@ BACKENDS = {
             "bubblewrap",
             contains=_NAMESPACES,
             lets_through="nothing that was tried; folders bound writable have no quota",
-            fix="install it (apt install bubblewrap, version 0.8 or newer), and allow user namespaces "
+            fix="install bubblewrap (apt install bubblewrap, version 0.8 or newer), and allow user namespaces "
             "(sysctl user.max_user_namespaces=15000; on Ubuntu also kernel.apparmor_restrict_unprivileged_userns=0)",
             tool="bwrap",
             automatic=True,
@@ -123,6 +123,7 @@ def trial(name: str, image: str = IMAGE) -> wire.Request:
         network=False,
         fork=True,
         role="program",
+        inherit=False,
         tool=shutil.which(BACKENDS[name].tool) or "",
         image=image,
     )
@@ -158,7 +159,8 @@ def choose(name: str | None = None, image: str = IMAGE) -> Backend:
         if tried.works:
             return backend
         failed.append(f"{backend.name}: {tried.words}." + (f" To fix it, {backend.fix}." if backend.fix else ""))
-    raise EnvironmentUnavailable(f"no sandbox works here. {' '.join(failed)}")
+    what = f"the sandbox {name} does not work here" if name else "no sandbox works here"
+    raise EnvironmentUnavailable(f"{what}. {' '.join(failed)}")
 
 
 def _landlock_suffices() -> None:

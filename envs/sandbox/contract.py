@@ -5,14 +5,35 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
+from langgraph_reflexion.errors import ConfigurationError
+
 MB = 1 << 20
 
 Status = Literal["ok", "failed", "timeout", "cpu", "memory", "output", "files"]
 
 
+_LONGEST_SECONDS = 10**9
+_BOUNDS = {
+    "memory": (4 * MB, 1 << 60),
+    "processes": (1, 1 << 30),
+    "descriptors": (16, 1 << 30),
+    "disk": (4096, 1 << 60),
+    "files": (16, 1 << 40),
+    "output": (1, 1 << 40),
+    "result": (0, 1 << 40),
+}
+"""With less no program starts, or none is limited, as 0 is no limit for the kernel; it cannot count further."""
+
+
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What a run may use. What passes a limit is ended, or gets an error of its own, as the field says."""
+    """What a run may use. What passes a limit is ended, or gets an error of its own, as the field says.
+
+    Where the host itself allows less, it is that.
+
+    Raises:
+        ConfigurationError: a number is none, or one with which nothing could run.
+    """
 
     wall: float | None = 10.0
     """Seconds from when the sandbox stands; then it is ended (`timeout`). None: as long as it takes."""
@@ -35,6 +56,28 @@ class Limits:
     (`output`) when it has written 256 times as much."""
     result: int = MB
     """Bytes on the result descriptor, and as many times 64 of collected files; beyond, it is ended (`output`)."""
+
+    def __post_init__(self) -> None:
+        """Refuse what would only be found out by a run."""
+        for name in ("wall", "cpu"):
+            seconds = getattr(self, name)
+            if name == "wall" and seconds is None:
+                continue
+            number = isinstance(seconds, int | float) and not isinstance(seconds, bool)
+            if not number or not 0 < seconds <= _LONGEST_SECONDS:
+                most = f"more than 0 and at most {_LONGEST_SECONDS}" + (", or None" if name == "wall" else "")
+                raise ConfigurationError(f"Limits({name}={_said(seconds)}): give seconds, {most}")
+        for name, (least, most_) in _BOUNDS.items():
+            value = getattr(self, name)
+            if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most_:
+                raise ConfigurationError(
+                    f"Limits({name}={_said(value)}): give a whole number from {least} to {most_}"
+                )
+
+
+def _said(value: object) -> str:
+    # Python refuses to write out the largest numbers.
+    return "a huge number" if isinstance(value, int) and abs(value) > 1 << 70 else repr(value)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,15 +1,14 @@
 """Carries out one run through the helper: hands over what it needs, and reads as much as is allowed of what comes."""
 
 import contextlib
-import io
 import os
 import selectors
 import socket
-import tarfile
 import time
 from collections.abc import Sequence
 from typing import Any
 
+from langgraph_reflexion.envs.sandbox.archive import unpack
 from langgraph_reflexion.envs.sandbox.contract import Limits, Result, Status
 from langgraph_reflexion.envs.sandbox.helper import wire
 from langgraph_reflexion.envs.sandbox.helper.keep import START_SECONDS
@@ -169,7 +168,7 @@ def _read(
             raise EnvironmentFault("the sandbox did not end when it should have")
         for key, _ in selector.select(min(left, 3600)):
             if key.data == "control":
-                if (report := wire.receive(control)) is None:
+                if (report := _reported(control)) is None:
                     return None
                 selector.unregister(control)
                 latest = min(latest, time.monotonic() + _GRACE_SECONDS)
@@ -186,6 +185,18 @@ def _read(
                     with contextlib.suppress(OSError):
                         control.send(b"o")
     return report
+
+
+def _reported(control: socket.socket) -> wire.Report | None:
+    """The report; None where the other side has gone without one."""
+    try:
+        try:
+            return wire.receive(control)
+        except ConnectionResetError:
+            # It went without having read what it was told, which is said once and first: the report may be there.
+            return wire.receive(control)
+    except OSError:
+        return None
 
 
 def _result(report: wire.Report, captures: dict[str, Capture], request: wire.Request) -> Result:
@@ -209,25 +220,3 @@ def _result(report: wire.Report, captures: dict[str, Capture], request: wire.Req
         truncated=stdout.truncated or stderr.truncated,
         backend=request["backend"],
     )
-
-
-def unpack(archive: bytes, names: Sequence[str]) -> dict[str, bytes]:
-    """The regular files of an archive that nobody vouches for, by their names.
-
-    Args:
-        archive: A tar, whole or not.
-        names: The files and folders that were asked for; others are left out.
-    """
-    found: dict[str, bytes] = {}
-    asked = [os.path.normpath(name) for name in names]
-    try:
-        with tarfile.open(fileobj=io.BytesIO(archive), mode="r:") as reader:
-            for member in reader:
-                name = os.path.normpath(member.name)
-                wanted = any(name == each or name.startswith(f"{each}/") or each == "." for each in asked)
-                if member.isreg() and not member.issparse() and wanted and not name.startswith(("/", "..")):
-                    content = reader.extractfile(member)
-                    found[name] = content.read() if content else b""
-    except (tarfile.TarError, OSError, EOFError, ValueError):
-        return found
-    return found

@@ -1,6 +1,7 @@
 """The sandbox: run a command with files, limits and a policy, where it can do no harm."""
 
 import asyncio
+import contextlib
 import os
 import shutil
 import socket
@@ -9,18 +10,21 @@ import threading
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Any
 
+from langgraph_reflexion.envs.sandbox import checks
 from langgraph_reflexion.envs.sandbox.backends import BACKENDS, HOST, IMAGE, choose, limit_values
+from langgraph_reflexion.envs.sandbox.checks import to_bytes
 from langgraph_reflexion.envs.sandbox.contract import Limits, Policy, Result
 from langgraph_reflexion.envs.sandbox.exchange import carry_out
 from langgraph_reflexion.envs.sandbox.helper import wire
 from langgraph_reflexion.envs.sandbox.launcher import Helper, forget, launch, shared
-from langgraph_reflexion.envs.sandbox.visible import on_path, visible
+from langgraph_reflexion.envs.sandbox.visible import visible
 from langgraph_reflexion.errors import ConfigurationError, EnvironmentFault, EnvironmentUnavailable
 
-_RESERVED = ("/proc", "/dev", "/sys", "/etc", "/usr", "/bin", "/lib", "/tmp/sandbox-work", "/tmp/sandbox-home")
+_FEW = 200
+"""So many files bubblewrap itself can write."""
 
 
 class Sandbox:
@@ -106,12 +110,14 @@ class Sandbox:
                 os.close(waking)
 
         running = asyncio.get_running_loop().run_in_executor(None, work)
+        # Nobody may be left to ask how it ended, and that is no reason for a warning.
+        running.add_done_callback(lambda done: done.cancelled() or done.exception())
         try:
             return await asyncio.shield(running)
         except asyncio.CancelledError:
-            os.write(cancelling, b"x")
+            with contextlib.suppress(OSError):  # it may just have ended by itself
+                os.write(cancelling, b"x")
             await asyncio.wait([running])
-            running.exception()
             raise
         finally:
             os.close(cancelling)
@@ -160,31 +166,35 @@ class Sandbox:
         policy: Policy,
     ) -> wire.Request:
         """What the helper is asked to do. Raises as `run` does."""
-        if not argv:
-            raise ConfigurationError("a sandbox needs a command to run")
+        argv, names, collect = checks.command(argv), checks.file_names(files), checks.collected_names(collect)
+        env = checks.environment(policy.env)
         if collect and not policy.fork:
             raise ConfigurationError("files can be collected only from a run that may start processes")
-        for name in (*files, *collect):
-            if PurePosixPath(name).is_absolute() or ".." in PurePosixPath(name).parts or "\0" in name:
-                raise ConfigurationError(f"{name!r} is no name within the working directory")
-        shown = visible(self._path, network=policy.network)
+        shown = visible(None if self._path is None else checks.word(self._path, "path"), network=policy.network)
         container = self.backend in ("docker", "podman")
-        path = policy.env.get("PATH", shown.path)
-        if not container and not on_path(argv[0], path) and not self._bound(argv[0], policy, files):
-            raise EnvironmentUnavailable(f"{argv[0]}: no such program on the sandbox's PATH ({path})")
+        path = env.get("PATH", shown.path)
+        binds = self._binds(policy)
+        inside = checks.Inside(shown.paths, binds, everything=self.backend == HOST)
+        folder = None
+        if cwd is not None:
+            folder = checks.word(str(cwd), "cwd") if container else inside.folder(cwd)
+        if not container and not inside.program(argv[0], path, folder, names):
+            where = "inside" if "/" in argv[0] else f"on the sandbox's PATH ({path})"
+            raise EnvironmentUnavailable(f"{argv[0]}: no such program {where}")
         return wire.Request(
             backend=self.backend,
-            argv=list(argv),
-            env={**policy.env, "PATH": path},
+            argv=argv,
+            env={**env, "PATH": path},
             visible=list(shown.paths),
-            binds=self._binds(policy),
-            cwd=None if cwd is None else str(cwd),
-            files=[str(PurePosixPath(name)) for name in files],
-            collect=list(collect),
+            binds=binds,
+            cwd=folder,
+            files=names,
+            collect=collect,
             limits=limit_values(limits),
             network=policy.network,
             fork=policy.fork,
             role="program",
+            inherit=False,
             tool=self._tool,
             image=self._image,
         )
@@ -203,41 +213,38 @@ class Sandbox:
     ) -> Result:
         limits = limits or Limits()
         request = self.request(argv, tuple(files or ()), collect, cwd, limits, policy or Policy())
-        blobs = [to_bytes(content) for content in (files or {}).values()]
-        try:
-            return carry_out(
-                shared(), request, blobs, limits, stdin=to_bytes(stdin), inherit=inherit, cancelled=cancelled
+        request["inherit"] = inherit
+        if self.backend == "bubblewrap" and not request["fork"] and (len(request["files"]) > _FEW or (files and cwd)):
+            raise ConfigurationError(
+                f"a run that may not start processes is given at most {_FEW} files, in a folder of its own (no cwd): "
+                "a process has to write them"
             )
+        blobs = [to_bytes(content, name) for name, content in (files or {}).items()]
+        read = to_bytes(stdin, "stdin")
+        try:
+            return carry_out(shared(), request, blobs, limits, stdin=read, inherit=inherit, cancelled=cancelled)
         except EnvironmentFault:
             _forget_if_lost(shared())
             raise
 
-    def _bound(self, program: str, policy: Policy, files: Sequence[str]) -> bool:
-        """Whether a program is one of the run's own files, or in a folder that it binds."""
-        if "/" not in program:
-            return False
-        own = os.path.normpath(program) in map(os.path.normpath, files) or not os.path.isabs(program)
-        places = [str(bind.target or bind.source) for bind in policy.binds]
-        return own or any(program == place or program.startswith(f"{place}/") for place in places)
-
     def _binds(self, policy: Policy) -> list[tuple[str, str, bool]]:
-        binds = []
-        for bind in policy.binds:
-            source = os.path.abspath(bind.source)
-            target = os.path.abspath(bind.target or bind.source)
-            if not os.path.exists(source):
-                raise ConfigurationError(f"cannot bind {source}: it does not exist")
-            if target == "/" or any(target == each or target.startswith(f"{each}/") for each in _RESERVED):
-                raise ConfigurationError(f"cannot bind at {target}: the sandbox has that place for its own")
+        try:
+            binds = [
+                (os.path.abspath(bind.source), os.path.abspath(bind.target or bind.source), bind.writable)
+                for bind in policy.binds
+            ]
+        except OSError as error:
+            raise ConfigurationError(f"cannot bind by relative paths where there is no folder: {error}") from None
+        checks.binds(binds)
+        for source, target, writable in binds:
             if self.backend in ("landlock", HOST) and source != target:
                 raise ConfigurationError(f"{self.backend} shows {source} at its own path and nowhere else")
-            if self.backend == "landlock" and bind.writable and not self._allow_degraded:
+            if self.backend == "landlock" and writable and not self._allow_degraded:
                 raise EnvironmentUnavailable(
                     f"Landlock is too weak for commands that work in a folder of the host ({source}): it has no disk "
                     f"quota, and the host's process numbers. To fix it, {BACKENDS['bubblewrap'].fix}; or say that it "
                     "will do: allow_degraded=True, --allow-degraded"
                 )
-            binds.append((source, target, bind.writable))
         return binds
 
 
@@ -258,8 +265,3 @@ def _warn_once(message: str) -> None:
 def _forget_if_lost(helper: Helper) -> None:
     if helper.lost:
         forget()
-
-
-def to_bytes(content: str | bytes) -> bytes:
-    """Text as it is written to a file."""
-    return content.encode() if isinstance(content, str) else content

@@ -7,12 +7,10 @@ directory itself, or a folder that holds one, is never shown; where an installat
 
 import os
 import pwd
-import shutil
 import subprocess
 import sys
 from dataclasses import dataclass
 from functools import lru_cache
-from pathlib import Path
 
 SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32")
 _ETC = ("ld.so.cache", "alternatives", "localtime", "ssl/openssl.cnf")
@@ -105,7 +103,9 @@ class _Finder:
             if os.path.basename(folder) == "bin":
                 self.installation(folder)
             if not _within(real, self.shown):
-                self.show(real if _private(folder) else folder)
+                # Beside it may lie anything: a link may lead to a script among somebody's notes.
+                bare = os.path.basename(folder) != "bin" or _private(folder)
+                self.show(real if bare else folder)
         interpreter = _interpreter(real)
         if interpreter and not _within(os.path.realpath(interpreter), self.shown):
             self.installation(os.path.dirname(interpreter))
@@ -141,7 +141,7 @@ def _within(path: str, folders: dict[str, None]) -> bool:
 def _private(folder: str) -> bool:
     """Whether a folder is a place where people keep more than programs."""
     real = os.path.realpath(folder)
-    if {folder, real} & _NEVER or os.path.basename(real) in _NEVER_NAMED:
+    if {folder, real} & _NEVER or os.path.basename(real) in _NEVER_NAMED or os.path.dirname(real) == "/home":
         return True
     return any(home == real or home.startswith(f"{real}/") for home in _homes())
 
@@ -192,13 +192,3 @@ def _rust_toolchain(folder: str) -> str | None:
 
 def _listed(folder: str) -> list[str]:
     return sorted(os.listdir(folder)) if os.path.isdir(folder) else []
-
-
-def on_path(program: str, path: str) -> str | None:
-    """Where a program is found on a PATH; itself where it is a path that exists."""
-    return shutil.which(program, path=path)
-
-
-def interpreter() -> Path:
-    """The Python that runs this, as it is called inside."""
-    return Path(sys.executable)

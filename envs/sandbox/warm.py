@@ -10,11 +10,13 @@ from types import TracebackType
 from typing import Self
 
 from langgraph_reflexion.envs.sandbox import launcher
+from langgraph_reflexion.envs.sandbox.checks import Inside, to_bytes, words
 from langgraph_reflexion.envs.sandbox.contract import Bind, Limits, Policy, Result
 from langgraph_reflexion.envs.sandbox.exchange import carry_out
 from langgraph_reflexion.envs.sandbox.helper import program, wire
 from langgraph_reflexion.envs.sandbox.launcher import Helper
-from langgraph_reflexion.envs.sandbox.sandbox import Sandbox, to_bytes
+from langgraph_reflexion.envs.sandbox.sandbox import Sandbox
+from langgraph_reflexion.envs.sandbox.visible import visible
 from langgraph_reflexion.errors import EnvironmentFault, EnvironmentUnavailable
 
 MAIN = "main.py"
@@ -73,12 +75,13 @@ class WarmPython:
         given = {MAIN: source, **(files or {})}
         policy = Policy(fork=False, env=env or {})
         request = self._sandbox.request([sys.executable], tuple(given), (), None, limits, policy)
-        request["argv"] = [MAIN, *arguments]
+        request["argv"] = [MAIN, *words(arguments, "arguments")]
         request["backend"] = f"warm-{self._sandbox.backend}"
-        blobs = [to_bytes(content) for content in given.values()]
+        blobs = [to_bytes(content, name) for name, content in given.items()]
+        read = to_bytes(stdin, "stdin")
         server = self._running()
         try:
-            done = carry_out(server.helper, request, blobs, limits, stdin=to_bytes(stdin))
+            done = carry_out(server.helper, request, blobs, limits, stdin=read)
         except EnvironmentFault as error:
             server.wait(1.0)
             self._drop(server)
@@ -128,7 +131,9 @@ class _Server:
         self.helper = Helper(ours)
         command = [sys.executable, *launcher.server_command("nurse", 3, modules, site=True)]
         limits = Limits(wall=None, cpu=1e9, memory=1 << 50, processes=1 << 20, descriptors=4096)
-        policy = Policy(binds=(Bind(launcher.PACKAGE),))
+        # It may be installed where the sandbox looks anyway.
+        seen = Inside(visible().paths, (), everything=False).host(str(launcher.PACKAGE))
+        policy = Policy(binds=() if seen else (Bind(launcher.PACKAGE),))
         request = sandbox.request(command, (), (), None, limits, policy)
         request["role"] = "server"
         self._thread = threading.Thread(target=self._keep, args=(request, limits, theirs), daemon=True)

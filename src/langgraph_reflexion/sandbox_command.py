@@ -51,11 +51,11 @@ def execute(
         str | None, typer.Option(help="bubblewrap, landlock, docker or podman.  [default: the first that works]")
     ] = None,
     workspace: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="A folder to work in, whose files it may change.")
+        str | None, typer.Option(metavar="DIR", help="A folder to work in, whose files it may change.")
     ] = None,
     network: Annotated[bool, typer.Option("--network", help="Let it use the network.")] = False,
-    wall: Annotated[float, typer.Option(metavar="SECONDS", help="End it after so long.")] = 300.0,
-    memory: Annotated[int, typer.Option(metavar="MB", help="End it when it uses more.")] = 2048,
+    wall: Annotated[float, typer.Option(metavar="SECONDS", min=0.001, max=1e8, help="End it after so long.")] = 300.0,
+    memory: Annotated[int, typer.Option(metavar="MB", min=4, max=1 << 40, help="End it when it uses more.")] = 2048,
     allow_degraded: Annotated[
         bool, typer.Option("--allow-degraded", help="Let Landlock, which is weaker, work in a folder.")
     ] = False,
@@ -64,8 +64,14 @@ def execute(
     """Run a command inside. The exit status is the command's, or 124 where a limit ended it."""
     from langgraph_reflexion.envs.sandbox import Bind, Limits, Policy, Sandbox
     from langgraph_reflexion.envs.sandbox.backends import IMAGE
+    from langgraph_reflexion.errors import ConfigurationError
 
-    folder = None if workspace is None else workspace.absolute()
+    if workspace == "":
+        raise ConfigurationError("--workspace '': give a folder; this one is .")
+    try:
+        folder = None if workspace is None else Path(workspace).absolute()
+    except OSError as error:  # this process stands in a folder that has been removed
+        raise ConfigurationError(f"--workspace {workspace}: {error.strerror or error}") from None
     done = Sandbox(backend, image=image or IMAGE, allow_degraded=allow_degraded).run(
         command,
         cwd=folder,

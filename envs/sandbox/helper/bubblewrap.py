@@ -1,8 +1,11 @@
 """bubblewrap: namespaces of its own, a file system put together from read-only pieces, and no way up."""
 
 import fcntl
+import io
 import os
+import resource
 import shlex
+import tarfile
 
 from langgraph_reflexion.envs.sandbox.helper import identity, seccomp, staging
 from langgraph_reflexion.envs.sandbox.helper.plan import (
@@ -16,7 +19,10 @@ from langgraph_reflexion.envs.sandbox.helper.plan import (
     limit_values,
 )
 
-_FIRST = COLLECTED + 1
+_FILES = COLLECTED + 1
+"""The descriptor of an archive that is unpacked inside before the program begins. A shell knows it by one digit."""
+_FIRST = _FILES + 1
+_FEW = 32
 WORK, HOME = "/tmp/sandbox-work", "/tmp/sandbox-home"
 USER = 1000
 _SHARED_MEMORY = 64 << 20
@@ -36,14 +42,18 @@ class Bubblewrap(Plan):
         if self.user is not None:
             readable = [*request["visible"], *(source for source, _, writable in request["binds"] if not writable)]
             staging.stage(readable, [source for source, _, writable in request["binds"] if writable], self.user)
-            for stream in streams[3:]:
+            # With `inherit`, two of them are the caller's own.
+            for stream in streams[5:] if request["inherit"] else streams[3:]:
                 give(stream, self.user)
             identity.become(self.user)
         arguments, contents = self.arguments(_FIRST + 1)
         held = streams.numbered(starting)
         held |= {
-            _FIRST + index: memory(each) for index, each in enumerate(["\0".join(arguments).encode(), *contents])
+            _FIRST + index: memory(each)
+            for index, each in enumerate([b"\0".join(map(os.fsencode, arguments)), *contents])
         }
+        if self.unpacks:
+            held[_FILES] = memory(archive(request["files"], self.blobs))
         above = _FIRST + len(held)
         moved = {new: fcntl.fcntl(old, fcntl.F_DUPFD_CLOEXEC, above) for new, old in held.items()}
         try:
@@ -55,11 +65,26 @@ class Bubblewrap(Plan):
                 setsigdef=IGNORED,
             )
         finally:
-            for number in (*moved.values(), *(old for new, old in held.items() if new >= _FIRST)):
+            for number in (*moved.values(), *(old for new, old in held.items() if new > COLLECTED)):
                 os.close(number)
 
+    @property
+    def unpacks(self) -> bool:
+        """Whether the files are unpacked inside, by a process of their own.
+
+        bubblewrap itself writes files while the host is still within reach, and follows links: it may do so only in a
+        folder that nobody has written to before. It also takes no more than a few thousand words.
+        """
+        if self.request["cwd"] is not None:
+            return bool(self.request["files"])
+        return self.request["fork"] and len(self.request["files"]) > _FEW
+
     def arguments(self, first: int) -> tuple[list[str], list[bytes]]:
-        """The options, and the contents of the descriptors that they name, from number `first` on."""
+        """The options, and the contents of the descriptors that they name, from number `first` on.
+
+        Raises:
+            ValueError: a word has a NUL, which would make two of it.
+        """
         request = self.request
         server = request["role"] == "server"
         contents: list[bytes] = []
@@ -82,43 +107,75 @@ class Bubblewrap(Plan):
             words += ["--perms", "0644", "--file", content(text.encode()), f"/etc/{name}"]
         for source, target, writable in sorted(request["binds"], key=lambda bind: bind[1]):
             words += ["--bind" if writable else "--ro-bind", source, target]
-        folder = request["cwd"] or WORK
-        for name, blob in zip(request["files"], self.blobs, strict=True):
-            words += ["--perms", "0755", "--file", content(blob), os.path.join(folder, name)]
+        for name, blob in [] if self.unpacks else zip(request["files"], self.blobs, strict=True):
+            words += ["--perms", "0755", "--file", content(blob), os.path.join(WORK, name)]
         # Nothing may grow but the sized file systems.
-        words += ["--remount-ro", "/dev", "--remount-ro", "/", "--chdir", folder]
+        words += ["--remount-ro", "/dev", "--remount-ro", "/", "--chdir", request["cwd"] or WORK]
         home = {"HOME": HOME, "TMPDIR": "/tmp", "USER": "sandbox", "LANG": "C.UTF-8"}
         for name, value in {**home, **request["env"]}.items():
             words += ["--setenv", name, value]
         if not server:
             words += ["--seccomp", content(seccomp.assemble(network=request["network"], fork=request["fork"]))]
+        if any("\0" in word for word in words):
+            raise ValueError("a NUL in an option of bubblewrap")
         return words, contents
 
     def command(self) -> list[str]:
-        """The command inside: say that the sandbox stands, set the limits, run the program."""
-        return ["/bin/sh", "-c", script(self.request["collect"]), "sandbox", *self.limited()]
+        """The command inside: set the limits, say that the sandbox stands, run the program.
 
-    def limited(self) -> list[str]:
-        """The program, with the limits set inside: there they count for this sandbox alone."""
-        if self.request["role"] == "server":
-            return self.request["argv"]
-        values = limit_values(self.request["limits"])
-        return [
-            "/usr/bin/prlimit",
-            *(f"--{name}={value}:{value}" for name, value in values.items()),
-            "--",
-            *self.request["argv"],
-        ]
+        The limits are set inside, where they count for this sandbox alone, and before it is said to stand: what
+        cannot be limited does not run. The shell that collects files has to start another process afterwards,
+        however many the program has left: how many there may be is then set for the program alone.
+        """
+        request = self.request
+        said = ["/bin/sh", "-c", script(request["collect"], unpack=self.unpacks), "sandbox"]
+        if request["role"] == "server":
+            return [*said, *request["argv"]]
+        values = limit_values(request["limits"])
+        later = {"nproc": values.pop("nproc")} if request["collect"] else {}
+        return [*limited(values), *said, *(limited(later) if later else []), *request["argv"]]
 
 
-def script(collect: list[str]) -> str:
-    """A shell script that reports the start, runs its arguments, and hands back the files that are asked for."""
+def limited(values: dict[str, int]) -> list[str]:
+    """The beginning of a command that runs the rest of it with limits, as far as this process's own leave room."""
+    words = ["/usr/bin/prlimit"]
+    for name, value in values.items():
+        hard = resource.getrlimit(getattr(resource, f"RLIMIT_{name.upper()}"))[1]
+        value = value if hard == resource.RLIM_INFINITY else min(value, hard)
+        words.append(f"--{name}={value}:{value}")
+    return [*words, "--"]
+
+
+def script(collect: list[str], *, unpack: bool = False) -> str:
+    """A shell script that reports the start, runs its arguments, and hands back the files that are asked for.
+
+    Args:
+        collect: The files' names.
+        unpack: Whether there is an archive to unpack first.
+    """
     begin = f"printf + >&{STARTED}; exec {STARTED}>&-; "
+    if unpack:
+        away = f"{STARTED}>&- {COLLECTED}>&- {RESULT}>&-"
+        begin = f"PATH=/usr/bin:/bin tar -xpmf - <&{_FILES} {away} || exit 125; exec {_FILES}<&-; {begin}"
     if not collect:
         return f'{begin} exec "$@" {COLLECTED}>&-'
     names = " ".join(shlex.quote(f"./{name}") for name in collect)
-    pack = f"tar -cf - {names} 2>/dev/null >&{COLLECTED} {RESULT}>&-"
+    # A link to a file that is in the archive already would be nothing by itself.
+    pack = f"tar --hard-dereference -cf - {names} 2>/dev/null >&{COLLECTED} {RESULT}>&-"
     return f'{begin} "$@" {COLLECTED}>&-; status=$?; {pack}; exit $status'
+
+
+def archive(names: list[str], blobs: list[bytes]) -> bytes:
+    """A tar of files that can all be executed."""
+    made = io.BytesIO()
+    with tarfile.open(
+        fileobj=made, mode="w", format=tarfile.GNU_FORMAT, encoding="utf-8", errors="surrogateescape"
+    ) as writer:
+        for name, blob in zip(names, blobs, strict=True):
+            member = tarfile.TarInfo(name)
+            member.size, member.mode = len(blob), 0o755
+            writer.addfile(member, io.BytesIO(blob))
+    return made.getvalue()
 
 
 def _leads_into(link: str, folders: list[str]) -> bool:

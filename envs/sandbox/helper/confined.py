@@ -10,7 +10,7 @@ import tempfile
 from pathlib import Path
 from typing import NoReturn
 
-from langgraph_reflexion.envs.sandbox.helper import identity, kernel, landlock, seccomp, staging
+from langgraph_reflexion.envs.sandbox.helper import folders, identity, kernel, landlock, seccomp, staging
 from langgraph_reflexion.envs.sandbox.helper.bubblewrap import script
 from langgraph_reflexion.envs.sandbox.helper.plan import (
     COLLECTED,
@@ -25,7 +25,10 @@ from langgraph_reflexion.envs.sandbox.helper.plan import (
 )
 from langgraph_reflexion.envs.sandbox.helper.wire import Request
 
-PREFIX = "langgraph-reflexion-sandbox-"
+STANDS_IF_NO_MORE = b"?"
+"""Said in place of `+` before the program starts: the sandbox stands unless a fault follows on that descriptor."""
+_NO_PROGRAM = (errno.ENOENT, errno.ENOTDIR, errno.EACCES, errno.EISDIR, errno.ENOEXEC)
+"""What a shell, too, answers with a status of its own: the command is wrong, and not the sandbox."""
 
 
 class Confined(ForkedPlan):
@@ -36,16 +39,15 @@ class Confined(ForkedPlan):
         above = tempfile.gettempdir()
         if user is not None and not staging.reachable(above):
             above = "/tmp"
-        sweep(above)
-        # The number of the process that clears it away, so that what a killed one has left can be told.
-        self.folder = tempfile.mkdtemp(prefix=f"{PREFIX}{os.getpid()}-", dir=above)
+        folders.sweep(above)
+        self.folder, _ = folders.make(above)  # the lock is held by this process to its end
         self.work, self.home, self.temporary = (os.path.join(self.folder, name) for name in ("work", "home", "tmp"))
         for folder in (self.work, self.home, self.temporary):
             os.mkdir(folder)
 
     def settle(self) -> None:
         """Remove the folder."""
-        shutil.rmtree(self.folder, ignore_errors=True)
+        folders.remove(self.folder)
 
     def enter(self) -> NoReturn:
         """Confine this process and be replaced by the program."""
@@ -56,12 +58,14 @@ class Confined(ForkedPlan):
         argv = ["/bin/sh", "-c", script(request["collect"]), "sandbox", *request["argv"]]
         if not request["collect"]:
             argv = request["argv"]
-            os.write(STARTED, b"+")
+            os.write(STARTED, STANDS_IF_NO_MORE)
             os.set_inheritable(STARTED, False)
             os.set_inheritable(COLLECTED, False)
         try:
             os.execve(_found(argv[0], request["env"].get("PATH", "")), argv, self.environment())
         except OSError as error:
+            if error.errno not in _NO_PROGRAM or request["collect"]:
+                raise
             os.write(STDERR, f"{argv[0]}: {error.strerror}\n".encode())
             os._exit(127 if error.errno == errno.ENOENT else 126)
 
@@ -121,16 +125,8 @@ class Landlock(Confined):
         readable = [*request["visible"], *(source for source, _, writable in request["binds"] if not writable)]
         written = [source for source, _, writable in request["binds"] if writable]
         landlock.restrict(readable, [self.folder, *written], network=request["network"])
-        walls = seccomp.assemble(network=request["network"], fork=request["fork"], own_ipc=False, own_network=False)
-        kernel.load_filter(walls)
-
-
-def sweep(folder: str) -> None:
-    """Remove the folders of runs, in this one, whose process was killed before it could."""
-    for path in Path(folder).glob(f"{PREFIX}*"):
-        number = path.name.removeprefix(PREFIX).partition("-")[0]
-        if number.isdigit() and not os.path.exists(f"/proc/{number}"):
-            shutil.rmtree(path, ignore_errors=True)
+        shared = {"own_ipc": False, "own_network": False, "own_processes": False}
+        kernel.load_filter(seccomp.assemble(network=request["network"], fork=request["fork"], **shared))
 
 
 def _found(program: str, path: str) -> str:

@@ -6,13 +6,13 @@ mounted into the container.
 
 import os
 import shlex
-import shutil
 import subprocess
 import tempfile
 import uuid
 from pathlib import Path
 from typing import NoReturn
 
+from langgraph_reflexion.envs.sandbox.helper import folders
 from langgraph_reflexion.envs.sandbox.helper.plan import (
     COLLECTED,
     RESULT,
@@ -36,12 +36,12 @@ class Container(ForkedPlan):
     def __init__(self, request: Request, blobs: list[bytes], user: int | None) -> None:
         super().__init__(request, blobs, user)
         self.name = f"langgraph-reflexion-{uuid.uuid4().hex}"
-        self.folder = Path(tempfile.mkdtemp(prefix=f"langgraph-reflexion-sandbox-{os.getpid()}-"))
+        self.folder = Path(folders.make(tempfile.gettempdir())[0])
 
     def settle(self) -> None:
         """Remove the container, running or not, and the folder."""
         subprocess.run([self.request["tool"], "rm", "--force", self.name], capture_output=True, check=False)
-        shutil.rmtree(self.folder, ignore_errors=True)
+        folders.remove(str(self.folder))
 
     def enter(self) -> NoReturn:
         """Prepare the exchange and be replaced by a shell that runs the engine's client."""

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 
 from langgraph_reflexion.envs.sandbox.helper import identity, kernel, watch, wire
 from langgraph_reflexion.envs.sandbox.helper.bubblewrap import Bubblewrap
-from langgraph_reflexion.envs.sandbox.helper.confined import BareHost, Landlock
+from langgraph_reflexion.envs.sandbox.helper.confined import STANDS_IF_NO_MORE, BareHost, Landlock
 from langgraph_reflexion.envs.sandbox.helper.container import Container
 from langgraph_reflexion.envs.sandbox.helper.plan import Plan, Streams
 from langgraph_reflexion.envs.sandbox.helper.program import WarmLandlock
@@ -31,6 +31,8 @@ PLANS: dict[str, type[Plan]] = {
 START_SECONDS = 60.0
 """A sandbox that does not stand by then is a fault."""
 SAMPLE_SECONDS = 0.02
+_LONGEST_PAUSE = 0.1  # between two looks, however long one takes
+_LINGER_SECONDS = 5.0  # for an agent that does not take its report
 
 
 def keep(streams: Streams, agents: Sequence[int]) -> wire.Report:
@@ -44,14 +46,28 @@ def keep(streams: Streams, agents: Sequence[int]) -> wire.Report:
     kernel.adopt_orphans()
     control = socket.socket(fileno=streams.control)
     report: wire.Report
+    attached = True
     try:
         request, blobs = wire.load(streams.request)
+        attached = request["role"] == "attached"
         report = _Run(request, blobs, streams, agents).report()
     except Exception as error:
         report = {"fault": f"{type(error).__name__}: {error}"}
     with contextlib.suppress(OSError):
         wire.send(control, report)
+        if not attached:
+            _linger(control, streams)
     return report
+
+
+def _linger(control: socket.socket, streams: Streams) -> None:
+    """Wait until the agent has the report: what it still sends would, unread, take the report from it."""
+    for number in streams[2:]:
+        os.close(number)  # the agent waits for their ends
+    control.shutdown(socket.SHUT_WR)
+    control.settimeout(_LINGER_SECONDS)
+    while control.recv(64):
+        pass
 
 
 class _Run:
@@ -64,6 +80,7 @@ class _Run:
         self.status: int | None = None
         self.peak = 0
         self.cpu = 0.0
+        self.ledger = watch.Ledger()
 
     def report(self) -> wire.Report:
         try:
@@ -100,6 +117,9 @@ class _Run:
             )[0]
             if standing in ready:
                 said = os.read(standing, 4096)
+                if said.startswith(STANDS_IF_NO_MORE):
+                    # The start of the program closes it, if nothing else does.
+                    said = said.removeprefix(STANDS_IF_NO_MORE) or os.read(standing, 4096) or b"+"
             if not said:
                 if set(ready) & set(self.watched):
                     self.fault = "it was stopped before it stood"
@@ -130,8 +150,8 @@ class _Run:
             sampling = time.monotonic()
             self.killed = self._sample()
             self._reap()
-            # Looking must not cost more than a twentieth of the time.
-            pause = max(SAMPLE_SECONDS, 20 * (time.monotonic() - sampling))
+            # Looking costs a twentieth of the time, unless a program makes it slow to be seen less often.
+            pause = min(max(SAMPLE_SECONDS, 20 * (time.monotonic() - sampling)), _LONGEST_PAUSE)
 
     def _told(self, ready: list[int]) -> str:
         """Why the agent wants it ended: a byte says that there is too much output, else the agent has gone."""
@@ -146,12 +166,17 @@ class _Run:
         if self.request["role"] == "server":
             return None
         used = watch.use(os.getpid())
-        self.peak, self.cpu = max(self.peak, used.memory), used.cpu
-        if used.memory > self.limits["memory"] and watch.proportional(used.pids) > self.limits["memory"]:
+        buried = resource.getrusage(resource.RUSAGE_CHILDREN)
+        # What an ended child has used counts with its parent only where that has waited for it.
+        self.cpu = max(self.cpu, used.cpu + buried.ru_utime + buried.ru_stime, self.ledger.add(used.each))
+        self.peak = max(self.peak, used.memory)
+        most = self.limits["memory"]
+        # To ask for proportions takes long where page tables are large, and they grow meanwhile.
+        if used.unshared > most or (used.memory > most and watch.proportional(used.pids) > most):
             return "memory"
         if self.cpu > self.limits["cpu"]:
             return "cpu"
-        if used.pids and sum(watch.inodes(used.pids[-1], place) for place in self.plan.tmpfs) > self.limits["files"]:
+        if sum(watch.inodes(used.pids, place) for place in self.plan.tmpfs) > self.limits["files"]:
             return "files"
         return None
 

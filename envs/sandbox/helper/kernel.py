@@ -11,7 +11,7 @@ CLONE_NEWIPC = 0x08000000
 CLONE_NEWUSER = 0x10000000
 CLONE_NEWPID = 0x20000000
 
-MS_RDONLY, MS_NOSUID, MS_NODEV, MS_REMOUNT, MS_BIND, MS_REC, MS_PRIVATE = 1, 2, 4, 32, 4096, 16384, 1 << 18
+MS_NOSUID, MS_NODEV, MS_REC, MS_PRIVATE = 2, 4, 16384, 1 << 18
 
 _PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER, _PR_SET_NO_NEW_PRIVS = 1, 36, 38
 _PR_SET_SECCOMP, _SECCOMP_MODE_FILTER = 22, 2
@@ -81,6 +81,14 @@ def drop_capabilities() -> None:
     _prctl("prctl(PR_CAP_AMBIENT)", _PR_CAP_AMBIENT, _PR_CAP_AMBIENT_CLEAR_ALL)
     header = ctypes.create_string_buffer(struct.pack("Ii", 0x20080522, 0))
     _checked(_libc.capset(header, ctypes.create_string_buffer(24)), "capset")
+
+
+def shared_memory() -> int:
+    """Bytes of shared memory and of memory file systems on the whole machine."""
+    words = (ctypes.c_ulong * 64)()
+    _checked(_libc.sysinfo(words), "sysinfo")
+    # Behind the uptime, three loads and the total and free memory; the unit is the byte where words have 64 bits.
+    return words[6]
 
 
 def load_filter(program: bytes) -> None:

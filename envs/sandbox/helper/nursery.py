@@ -45,8 +45,14 @@ def nurse(connection: socket.socket) -> None:
                 return
             for descriptor in descriptors:
                 os.set_inheritable(descriptor, False)
+            try:
+                limits = json.loads(message)
+            except ValueError:  # one request that is too long is no reason to give up all others
+                for descriptor in descriptors:
+                    os.close(descriptor)
+                continue
             kernel.unshare(kernel.CLONE_NEWPID)
-            children.append(_Child(json.loads(message), Streams(*descriptors)))
+            children.append(_Child(limits, Streams(*descriptors)))
             kernel.setns(own, kernel.CLONE_NEWPID)
 
 

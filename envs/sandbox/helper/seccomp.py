@@ -2,7 +2,8 @@
 
 It takes away what no ordinary program needs and what gets around the other walls: new namespaces and mounts, kernel
 administration, looking into other processes, io_uring (which makes sockets behind the filter's back), and memory that
-belongs to no process (memfd, System V segments) and so would escape the memory limit.
+belongs to no process (memfd, System V segments) and so would escape the memory limit. Files that lend their owner's
+rights (setuid) cannot be made: in a folder bound writable, the owner is one of the host's.
 """
 
 import errno
@@ -34,6 +35,7 @@ _OLD: dict[str, tuple[int | None, int | None]] = {
     "migrate_pages": (256, 238),
     "mount": (165, 40),
     "move_pages": (279, 239),
+    "msgget": (68, 186),
     "name_to_handle_at": (303, 264),
     "open_by_handle_at": (304, 265),
     "perf_event_open": (298, 241),
@@ -44,6 +46,7 @@ _OLD: dict[str, tuple[int | None, int | None]] = {
     "quotactl": (179, 60),
     "reboot": (169, 142),
     "request_key": (249, 218),
+    "semget": (64, 190),
     "setdomainname": (171, 162),
     "sethostname": (170, 161),
     "setns": (308, 268),
@@ -71,35 +74,105 @@ _NEW = {
     "process_madvise": 440,
     "mount_setattr": 442,
     "quotactl_fd": 443,
+    "process_mrelease": 448,
     "open_tree_attr": 467,
 }
 # "No such call" rather than "not allowed", so that libraries take the older way, which the filter can look into.
-_ABSENT = {"clone3": (435, 435), "memfd_create": (319, 279), "memfd_secret": (447, 447)}
-_LOOKED_INTO = {"clone": (56, 220), "fork": (57, None), "vfork": (58, None), "socket": (41, 198), "ioctl": (16, 29)}
-# Shared by all sandboxes of a user where there is no namespace for them.
-_HOST_IPC = {"msgget": (68, 186), "semget": (64, 190), "mq_open": (240, 180)}
+_ABSENT = {
+    "clone3": (435, 435),
+    "memfd_create": (319, 279),
+    "memfd_secret": (447, 447),
+    "openat2": (437, 437),
+}
+_LOOKED_INTO: dict[str, tuple[int | None, int | None]] = {
+    "chmod": (90, None),
+    "clone": (56, 220),
+    "creat": (85, None),
+    "fchmod": (91, 52),
+    "fchmodat": (268, 53),
+    "fchmodat2": (452, 452),
+    "fork": (57, None),
+    "ioctl": (16, 29),
+    "ioprio_set": (251, 30),
+    "mknod": (133, None),
+    "mknodat": (259, 33),
+    "open": (2, None),
+    "openat": (257, 56),
+    "prlimit64": (302, 261),
+    "sched_setaffinity": (203, 122),
+    "sched_setattr": (314, 274),
+    "sched_setparam": (142, 118),
+    "sched_setscheduler": (144, 119),
+    "setpriority": (141, 140),
+    "socket": (41, 198),
+    "socketpair": (53, 199),
+    "vfork": (58, None),
+}
+# Where there is no namespace for them, all of a user's processes share these: queues and segments go by a number that
+# can be guessed. Of files, these are what Landlock does not look at and no program has to have.
+_HOST = {
+    "file_setattr": (469, 469),
+    "fremovexattr": (199, 16),
+    "fsetxattr": (190, 7),
+    "inotify_init": (253, None),
+    "inotify_init1": (294, 26),
+    "lremovexattr": (198, 15),
+    "lsetxattr": (189, 6),
+    "mq_open": (240, 180),
+    "mq_unlink": (241, 181),
+    "msgctl": (71, 187),
+    "msgrcv": (70, 188),
+    "msgsnd": (69, 189),
+    "removexattr": (197, 14),
+    "removexattrat": (466, 466),
+    "semctl": (66, 191),
+    "semop": (65, 193),
+    "semtimedop": (220, 192),
+    "setxattr": (188, 5),
+    "setxattrat": (463, 463),
+    "shmat": (30, 196),
+    "shmctl": (31, 195),
+}
+# The first argument of these is the process; of the others, the second, where the first says that it is one alone.
+_OF_A_PROCESS = ("prlimit64", "sched_setaffinity", "sched_setattr", "sched_setparam", "sched_setscheduler")
+_OF_MANY = {"setpriority": 0, "ioprio_set": 1}  # PRIO_PROCESS, IOPRIO_WHO_PROCESS
+# Which argument is the mode of a file; of the last two, the flags and the mode.
+_MODES = {"chmod": 1, "fchmod": 1, "fchmodat": 2, "fchmodat2": 2, "creat": 1, "mknod": 1, "mknodat": 2}
+_OPENS = {"open": (1, 2), "openat": (2, 3)}
 
 _NAMESPACES = 0x7E020000  # CLONE_NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID, NEWNET
 _THREAD = 0x00010000
 _TERMINAL_INPUT = (0x5412, 0x541C)  # TIOCSTI and TIOCLINUX type into the terminal
 _UNIX, _INET, _INET6, _NETLINK = 1, 2, 10, 16
+_STREAM, _SEQPACKET, _KIND = 1, 5, 0xF
+_SETUID_OR_SETGID = 0o6000
+_CREATES = 0o20000100  # O_CREAT and O_TMPFILE: without them, what stands in the place of the mode means nothing
 
 _ALLOW, _ERRNO, _KILL = 0x7FFF0000, 0x00050000, 0x80000000
-_LOAD, _EQUAL, _ANY_BIT, _AT_LEAST, _RETURN = 0x20, 0x15, 0x45, 0x35, 0x06
+_LOAD, _EQUAL, _ANY_BIT, _AT_LEAST, _MASK, _RETURN = 0x20, 0x15, 0x45, 0x35, 0x54, 0x06
 _NUMBER, _ARCHITECTURE, _FIRST, _SECOND = 0, 4, 16, 24
 _ARCHITECTURES = {"x86_64": (0, 0xC000003E), "aarch64": (1, 0xC00000B7)}
 
 
 @lru_cache(maxsize=16)
-def assemble(*, network: bool = False, fork: bool = True, own_ipc: bool = True, own_network: bool = True) -> bytes:
+def assemble(
+    *,
+    network: bool = False,
+    fork: bool = True,
+    own_ipc: bool = True,
+    own_network: bool = True,
+    own_processes: bool = True,
+) -> bytes:
     """The filter's code, for the machine that this runs on.
 
     Args:
         network: The host's network is shared. Unix sockets are then refused, as the host's abstract ones could be
             reached.
         fork: New processes are allowed; threads always are.
-        own_ipc: The process has an IPC namespace of its own.
+        own_ipc: The process has an IPC namespace of its own, and a mount namespace.
         own_network: It has a network namespace of its own; without one, and without `network`, it gets no sockets.
+        own_processes: It has a PID namespace of its own; without one, it may change limits and priority of no process
+            but itself, and names that by 0.
 
     Raises:
         OSError: there is no filter for this kind of machine.
@@ -124,6 +197,12 @@ def assemble(*, network: bool = False, fork: bool = True, own_ipc: bool = True, 
             body = [_jump(_LOAD, argument), *tests, _jump(_RETURN, _ALLOW)]
             code.extend([_jump(_EQUAL, number, 0, len(body)), *body])
 
+    # What is called often comes first.
+    for name, (flags, mode) in _OPENS.items():
+        creates = [_jump(_ANY_BIT, _CREATES, 1, 0), _jump(_RETURN, _ALLOW)]
+        look_into(name, _argument(flags), [*creates, _jump(_LOAD, _argument(mode)), *_no_bit(_SETUID_OR_SETGID)])
+    for name, mode in _MODES.items():
+        look_into(name, _argument(mode), _no_bit(_SETUID_OR_SETGID))
     for numbers in _OLD.values():
         refuse(numbers, errno.EPERM)
     for number in _NEW.values():
@@ -131,12 +210,17 @@ def assemble(*, network: bool = False, fork: bool = True, own_ipc: bool = True, 
     for numbers in _ABSENT.values():
         refuse(numbers, errno.ENOSYS)
     if not own_ipc:
-        for numbers in _HOST_IPC.values():
+        for numbers in _HOST.values():
             refuse(numbers, errno.EPERM)
+    if not own_processes:
+        for name in _OF_A_PROCESS:
+            look_into(name, _FIRST, _only(0))
+        for name, one in _OF_MANY.items():
+            look_into(name, _FIRST, [*_only(one), _jump(_LOAD, _SECOND), *_only(0)])
     if not fork:
         refuse(_LOOKED_INTO["fork"], errno.EPERM)
         refuse(_LOOKED_INTO["vfork"], errno.EPERM)
-    clone = [_jump(_ANY_BIT, _NAMESPACES, 0, 1), _refuse(errno.EPERM)]
+    clone = _no_bit(_NAMESPACES)
     if not fork:
         clone += [_jump(_ANY_BIT, _THREAD, 1, 0), _refuse(errno.EPERM)]
     look_into("clone", _FIRST, clone)
@@ -146,7 +230,25 @@ def assemble(*, network: bool = False, fork: bool = True, own_ipc: bool = True, 
     families = [_INET, _INET6, _NETLINK] if network else [_UNIX, _INET, _INET6, _NETLINK] if own_network else []
     allowed = [step for each in families for step in (_jump(_EQUAL, each, 0, 1), _jump(_RETURN, _ALLOW))]
     look_into("socket", _FIRST, [*allowed, _refuse(errno.EACCES)])
+    pairs = _only(_UNIX)
+    if _UNIX not in families:
+        # A pair of datagram sockets is no pair: either can send to any address.
+        pairs += [_jump(_LOAD, _SECOND), _jump(_MASK, _KIND), _jump(_EQUAL, _STREAM, 2, 0), *_only(_SEQPACKET)]
+    look_into("socketpair", _FIRST, pairs)
     return b"".join([*code, _jump(_RETURN, _ALLOW)])
+
+
+def _argument(index: int) -> int:
+    """Where the lower half of an argument stands. No call here takes more than an int's worth of it."""
+    return _FIRST + 8 * index
+
+
+def _only(value: int) -> list[bytes]:
+    return [_jump(_EQUAL, value, 1, 0), _refuse(errno.EPERM)]
+
+
+def _no_bit(bits: int) -> list[bytes]:
+    return [_jump(_ANY_BIT, bits, 0, 1), _refuse(errno.EPERM)]
 
 
 def _jump(operation: int, value: int, if_so: int = 0, if_not: int = 0) -> bytes:

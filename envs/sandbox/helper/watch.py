@@ -6,9 +6,24 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from langgraph_reflexion.envs.sandbox.helper import kernel
+
 _TICKS = os.sysconf("SC_CLK_TCK")
-_ANONYMOUS = re.compile(rb"^Rss(?:Anon|Shmem):\s+(\d+) kB", re.MULTILINE)
-_PROPORTIONAL = re.compile(rb"^Pss_(?:Anon|Shmem):\s+(\d+) kB", re.MULTILINE)
+_OWN = re.compile(rb"^(?:Rss(?:Anon|Shmem)|VmPTE|VmSwap):\s+(\d+) kB", re.MULTILINE)
+_NOT_SHARED = re.compile(rb"^(?:VmPTE|VmSwap):\s+(\d+) kB", re.MULTILINE)
+_PROPORTIONAL = re.compile(rb"^Pss_Anon:\s+(\d+) kB", re.MULTILINE)
+_PROPORTIONAL_SHARED = re.compile(rb"^Pss_Shmem:\s+(\d+) kB", re.MULTILINE)
+_SHARED_MAP = re.compile(rb"^([0-9a-f]+)-([0-9a-f]+) \S+ ([0-9a-f]+) (\S+ \d+) +/dev/zero \(deleted\)$", re.MULTILINE)
+_OVERLOOKED = 32 << 20
+"""So much shared memory on the whole machine is not worth looking for whose it is."""
+
+
+class Process(NamedTuple):
+    """One process: its number, the clock tick that it began at, and the CPU seconds that it alone has used."""
+
+    pid: int
+    began: int
+    cpu: float
 
 
 class Use(NamedTuple):
@@ -19,6 +34,24 @@ class Use(NamedTuple):
     cpu: float
     """Seconds, with those of children that have been waited for."""
     pids: list[int]
+    each: list[Process]
+    unshared: int
+    """Bytes of page tables and swap, of which nothing is shared."""
+
+
+class Ledger:
+    """The CPU time of all processes that were ever seen, also of those that ended and that nobody waited for."""
+
+    def __init__(self) -> None:
+        self._ended = 0.0
+        self._living: dict[tuple[int, int], float] = {}
+
+    def add(self, processes: list[Process]) -> float:
+        """Take down what was just seen. Returns the sum of seconds."""
+        living = {(each.pid, each.began): each.cpu for each in processes}
+        self._ended += sum(cpu for key, cpu in self._living.items() if key not in living)
+        self._living = living
+        return self._ended + sum(living.values())
 
 
 def use(root: int) -> Use:
@@ -28,17 +61,56 @@ def use(root: int) -> Use:
 
 def use_of(pids: list[int]) -> Use:
     """What these processes use together."""
-    memory, cpu = 0, 0.0
+    memory, unshared, cpu, each = 0, 0, 0.0, []
     for pid in pids:
-        memory += _kilobytes(pid, "status", _ANONYMOUS)
+        status = _read(pid, "status")
+        memory += sum(map(int, _OWN.findall(status)))
+        unshared += sum(map(int, _NOT_SHARED.findall(status)))
         fields = _read(pid, "stat").rpartition(b")")[2].split()
-        cpu += sum(map(int, fields[11:15])) / _TICKS
-    return Use(memory * 1024, cpu, pids)
+        if fields:
+            cpu += sum(map(int, fields[11:15])) / _TICKS
+            each.append(Process(pid, int(fields[19]), sum(map(int, fields[11:13])) / _TICKS))
+    return Use(memory * 1024 + unmapped(pids), cpu, pids, each, unshared * 1024)
 
 
 def proportional(pids: list[int]) -> int:
     """Bytes of memory, where what is shared is divided among those that share it. Slower than `use`."""
-    return 1024 * sum(_kilobytes(pid, "smaps_rollup", _PROPORTIONAL) for pid in pids)
+    own = sum(_kilobytes(pid, "status", _NOT_SHARED) + _kilobytes(pid, "smaps_rollup", _PROPORTIONAL) for pid in pids)
+    shared = 1024 * sum(_kilobytes(pid, "smaps_rollup", _PROPORTIONAL_SHARED) for pid in pids)
+    return 1024 * own + max(shared, unmapped(pids))
+
+
+def unmapped(pids: list[int]) -> int:
+    """Bytes of shared anonymous memory, whether or not it is in any process's tables just now.
+
+    A process can let go of it there (MADV_DONTNEED) and find it again later: nothing of it counts as resident then.
+    Root is told how much there is; another user only how much there is room for.
+    """
+    there = kernel.shared_memory()
+    if there <= _OVERLOOKED:
+        return 0
+    exact: dict[bytes, int] = {}
+    room: dict[bytes, dict[tuple[int, int], None]] = {}
+    for pid in pids:
+        for begin, end, offset, which in _SHARED_MAP.findall(_read(pid, "maps", 1 << 24)):
+            if which in exact:
+                continue
+            try:
+                exact[which] = 512 * os.stat(f"/proc/{pid}/map_files/{begin.decode()}-{end.decode()}").st_blocks
+            except OSError:
+                at = int(offset, 16)
+                room.setdefault(which, {})[at, at + int(end, 16) - int(begin, 16)] = None
+    guessed = sum(_covered(list(parts)) for which, parts in room.items() if which not in exact)
+    return sum(exact.values()) + min(guessed, there)
+
+
+def _covered(parts: list[tuple[int, int]]) -> int:
+    """The length of what ranges cover together."""
+    length, reached = 0, 0
+    for begin, end in sorted(parts):
+        length += max(0, end - max(begin, reached))
+        reached = max(reached, end)
+    return length
 
 
 def below(root: int) -> Iterator[int]:
@@ -59,22 +131,33 @@ def children(pid: int) -> list[int]:
     return found
 
 
-def inodes(pid: int, folder: str) -> int:
-    """How many files there are on the file system that a process sees at `folder`."""
-    try:
-        there = os.statvfs(f"/proc/{pid}/root{folder}")
-    except OSError:
-        return 0
-    return there.f_files - there.f_ffree
+def inodes(pids: list[int], folder: str) -> int:
+    """How many files there are on the file system that a tree of processes has to itself at `folder`.
+
+    Args:
+        pids: The tree, parents before children. The last that has not ended is asked: the first may still see the
+            host's files.
+        folder: A folder inside.
+    """
+    for pid in reversed(pids):
+        place = f"/proc/{pid}/root{folder}"
+        try:
+            there = os.statvfs(place)
+            if os.stat(place).st_dev == os.stat(folder).st_dev:
+                return 0
+        except OSError:
+            continue
+        return there.f_files - there.f_ffree
+    return 0
 
 
 def _kilobytes(pid: int, name: str, pattern: re.Pattern[bytes]) -> int:
     return sum(map(int, pattern.findall(_read(pid, name))))
 
 
-def _read(pid: int, name: str) -> bytes:
+def _read(pid: int, name: str, most: int = 1 << 16) -> bytes:
     try:
         with open(f"/proc/{pid}/{name}", "rb", buffering=0) as file:
-            return file.read(1 << 16)
+            return file.read(most)
     except OSError:
         return b""

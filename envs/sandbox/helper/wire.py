@@ -41,6 +41,8 @@ class Request(TypedDict):
     fork: bool
     role: str
     """`program`, `server` (of warm programs, itself trusted), or `attached` (no control connection is watched)."""
+    inherit: bool
+    """Its standard streams are the caller's own."""
     tool: str
     """The backend's executable on the host, where it has one."""
     image: str

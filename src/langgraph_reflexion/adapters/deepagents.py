@@ -13,8 +13,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from langgraph_reflexion.envs.sandbox import Bind, Limits, Policy, Result, Sandbox
+from langgraph_reflexion.envs.sandbox.checks import word
 from langgraph_reflexion.envs.sandbox.sandbox import with_wall
-from langgraph_reflexion.errors import EnvironmentUnavailable
+from langgraph_reflexion.errors import ConfigurationError, EnvironmentUnavailable
 
 try:
     from deepagents.backends.protocol import ExecuteResponse, FileDownloadResponse, FileUploadResponse
@@ -71,7 +72,10 @@ class DeepagentsSandbox(BaseSandbox):
         Raises:
             EnvironmentFault: the sandbox did not start.
         """
-        done = self._run(["/bin/sh", "-c", f"exec 2>&1\n{command}"], limits=with_wall(self._limits, timeout))
+        if wrong := _wrong(command):
+            return ExecuteResponse(output=wrong, exit_code=126, truncated=False)
+        limits = with_wall(self._limits, timeout or None)  # 0 is as much as none
+        done = self._run(["/bin/sh", "-c", f"exec 2>&1\n{command}"], limits=limits)
         output = done.text if done.status in ("ok", "failed") else f"{done.text}\n[ended: {done.status}]"
         return ExecuteResponse(output=output, exit_code=done.exit_code, truncated=done.truncated)
 
@@ -79,6 +83,9 @@ class DeepagentsSandbox(BaseSandbox):
         """Write files, by their paths inside."""
         answers = []
         for path, content in files:
+            if _wrong(path):
+                answers.append(FileUploadResponse(path=path, error="invalid_path"))
+                continue
             done = self._run(["/bin/sh", "-c", _WRITE, "sandbox", path], stdin=content)
             answers.append(FileUploadResponse(path=path, error=None if done.status == "ok" else "permission_denied"))
         return answers
@@ -87,6 +94,9 @@ class DeepagentsSandbox(BaseSandbox):
         """Read files, by their paths inside."""
         answers = []
         for path in paths:
+            if _wrong(path):
+                answers.append(FileDownloadResponse(path=path, error="invalid_path"))
+                continue
             limits = replace(self._limits, output=_LARGEST)
             done = self._run(["/bin/sh", "-c", _READ, "sandbox", path], limits=limits)
             if done.status == "ok" and not done.truncated:
@@ -99,3 +109,12 @@ class DeepagentsSandbox(BaseSandbox):
     def _run(self, argv: list[str], *, limits: Limits | None = None, stdin: bytes = b"") -> Result:
         given = limits or self._limits
         return self._sandbox.run(argv, cwd=self._workspace, limits=given, policy=self._policy, stdin=stdin)
+
+
+def _wrong(text: str) -> str:
+    """What is wrong with a word that a model has made: that is an answer to it, and no end of the agent."""
+    try:
+        word(text, "the command")
+    except ConfigurationError as error:
+        return str(error)
+    return ""

@@ -37,6 +37,24 @@ PROGRAMS: dict[str, tuple[list[str], dict[str, str]]] = {
             "print(36 + sum(int(each.communicate()[0]) for each in ran))"
         },
     ),
+    "an event loop, and memory that is shared": (
+        PYTHON,
+        {
+            "main.py": "import asyncio, mmap, os, socket\nasyncio.run(asyncio.sleep(.01))\n"
+            "a, b = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)\na.send(b'6')\n"
+            "held = mmap.mmap(-1, 4096)\n"
+            "if os.fork() == 0: held[0] = 7; os._exit(0)\nos.wait(); print(int(b.recv(1)) * held[0])"
+        },
+    ),
+    "its own priority, limits and modes": (
+        PYTHON,
+        {
+            "main.py": "import os, resource, shutil\nos.nice(1); os.setpriority(os.PRIO_PROCESS, 0, 2)\n"
+            "os.sched_setaffinity(0, os.sched_getaffinity(0)); resource.setrlimit(resource.RLIMIT_CORE, (0, 0))\n"
+            "open('x', 'w').close(); os.chmod('x', 0o1755); shutil.copy2('x', 'y'); os.makedirs('d/e', mode=0o750)\n"
+            "os.close(os.open('z', os.O_CREAT | os.O_RDWR, 0o700)); print(42)"
+        },
+    ),
     "200 MB of memory": (PYTHON, {"main.py": "x = bytearray(200 << 20); x[::4096] = b'x' * 51200; print(42)"}),
     "files in its folder": (
         PYTHON,

@@ -38,7 +38,7 @@ class Hostile:
     source: str
     limits: Limits = LIMITS
     lets_through: tuple[str, ...] = ()
-    """The backends that do not contain it, as root and as an ordinary user."""
+    """The backends that do not contain it, as `landlock` or, where only an ordinary user's is meant, `landlock, user`."""
     outside: str = ""
     """How it is judged from outside: `late`, `daemon`, `shm`, `sysv`, `written`, `files`; by what it says unless given."""
     bare: bool = False
@@ -81,11 +81,7 @@ HOSTILE = [
         lets_through=("landlock",),
         bare=True,
     ),
-    Hostile(
-        "the host's /etc/passwd",
-        "len(open('/etc/passwd').readlines()) > 3 and leak()",
-        bare=True,
-    ),
+    Hostile("the host's /etc/passwd", "len(open('/etc/passwd').readlines()) > 3 and leak()", bare=True),
     Hostile("a secret file", "reads(world['secret'])", bare=True),
     Hostile("a link to a secret file", "os.symlink(world['secret'], 'link'); reads('link')", bare=True),
     Hostile("a key in the agent's environment", "'SECRET_KEY' in os.environ and leak()"),
@@ -112,10 +108,7 @@ HOSTILE = [
     ),
     Hostile("writing outside its folder", "open(world['outside'], 'w').write('x')", outside="written", bare=True),
     Hostile("a signal to a process of the host", "os.kill(world['victim'], 0); leak()", bare=True),
-    Hostile(
-        "tracing a process of the host",
-        "libc.ptrace(0x4206, world['victim'], 0, 0) == 0 and leak()",
-    ),
+    Hostile("tracing a process of the host", "libc.ptrace(0x4206, world['victim'], 0, 0) == 0 and leak()"),
     Hostile(
         "a daemon that outlives it",
         "if os.fork() == 0:\n    os.setsid()\n    if os.fork() == 0:\n"
@@ -180,11 +173,7 @@ HOSTILE = [
         more=True,
     ),
     Hostile("io_uring", "libc.syscall(425, 8, ctypes.create_string_buffer(120)) >= 0 and leak()", more=True),
-    Hostile(
-        "sockets to the virtual machine's host",
-        "socket.socket(40, socket.SOCK_STREAM); leak()",
-        more=True,
-    ),
+    Hostile("sockets to the virtual machine's host", "socket.socket(40, socket.SOCK_STREAM); leak()", more=True),
     Hostile(
         "System V shared memory", "libc.shmget(world['key'], 1 << 20, 0o1666)", outside="sysv", bare=True, more=True
     ),
@@ -229,18 +218,125 @@ HOSTILE = [
         more=True,
     ),
     Hostile("a sparse file of a terabyte", "open('x', 'wb').truncate(1 << 40); leak()", more=True),
+    Hostile(
+        "limits of processes of the host",
+        "for pid in (world['victim'], world['agent']):\n    try: resource.prlimit(pid, resource.RLIMIT_CORE, (0, 0)); leak(pid)\n"
+        "    except OSError: pass",
+        bare=True,
+        more=True,
+    ),
+    Hostile(
+        "the priority of processes of the host",
+        "for change in (lambda: os.setpriority(os.PRIO_PROCESS, world['victim'], 1),\n"
+        "               lambda: os.sched_setaffinity(world['victim'], os.sched_getaffinity(0)),\n"
+        "               lambda: os.sched_setscheduler(world['victim'], os.SCHED_BATCH, os.sched_param(0))):\n"
+        "    try: change(); leak()\n    except OSError: pass",
+        bare=True,
+        more=True,
+    ),
+    Hostile(
+        "unix sockets of the host, out of a pair of datagram sockets",
+        "one, other = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)\n"
+        "for name in (world['datagram'], '\\0' + world['abstract'] + '-datagram'):\n"
+        "    try: one.sendto(b'x', name); leak(name)\n    except OSError: pass",
+        bare=True,
+        more=True,
+    ),
+    Hostile(
+        "a setuid file",
+        "def holds(): return any(os.lstat(name).st_mode & 0o6000 for name in os.listdir('.') if os.path.isfile(name))\n"
+        "open('x', 'w').close()\n"
+        "for change in (lambda: os.chmod('x', 0o4755), lambda: os.fchmod(os.open('x', os.O_RDONLY), 0o2755),\n"
+        "               lambda: os.close(os.open('y', os.O_CREAT | os.O_WRONLY, 0o6755)),\n"
+        "               lambda: os.mknod('z', 0o104755), lambda: os.chmod('x', 0o4755, dir_fd=os.open('.', os.O_RDONLY))):\n"
+        "    try: change()\n    except OSError: pass\n"
+        "libc.syscall(437, -100, b'v', (ctypes.c_uint64 * 3)(0o101, 0o6755, 0), 24); holds() and leak()",
+        bare=True,
+        more=True,
+    ),
+    Hostile(
+        "System V shared memory of the host, by its number",
+        "libc.shmat.restype = ctypes.c_void_p\nlibc.shmat(world['segment'], None, 0) != 2 ** 64 - 1 and leak()",
+        bare=True,
+        more=True,
+    ),
+    Hostile(
+        "System V semaphores and queues",
+        "for made, remove in ((libc.semget(0, 1, 0o600), lambda n: libc.semctl(n, 0, 0)), (libc.msgget(0, 0o600), lambda n: libc.msgctl(n, 0, None))):\n"
+        "    if made >= 0: remove(made); leak(made)",
+        bare=True,
+        more=True,
+    ),
+    Hostile(
+        "watching a folder of the host",
+        "number = libc.inotify_init()\nlibc.inotify_add_watch(number, world['folder'].encode(), 0xFFF) >= 0 and leak()",
+        bare=True,
+        more=True,
+    ),
+    Hostile(
+        "extended attributes of the user's files",
+        "for change in (lambda: os.setxattr(world['mine'], 'user.x', b'x'), lambda: os.removexattr(world['mine'], 'user.mine')):\n"
+        "    try: change(); leak()\n    except OSError: pass",
+        more=True,
+    ),
+    Hostile(
+        "mode, owner and times of the user's files",
+        "os.chmod(world['mine'], 0o640); os.chown(world['mine'], os.getuid(), os.getgid()); os.utime(world['mine'], (1, 1)); leak()",
+        lets_through=("landlock, user",),
+        bare=True,
+        more=True,
+    ),
+    Hostile(
+        "whether a file of the host is there, and its size",
+        "os.stat(world['mine']).st_size; leak()",
+        lets_through=("landlock",),
+        bare=True,
+        more=True,
+    ),
+    Hostile(
+        "1.5 GB in shared maps that it lets go of",
+        "held = []\nfor _ in range(30):\n    m = mmap.mmap(-1, 50 * MB)\n"
+        "    for n in range(50): m[n * MB:(n + 1) * MB] = b'x' * MB\n    m.madvise(mmap.MADV_DONTNEED); held.append(m)\nleak()",
+        more=True,
+    ),
+    Hostile(
+        "800 MB in page tables",
+        "libc.mmap.restype = ctypes.c_void_p\n"
+        "libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_long]\n"
+        "at = libc.mmap(None, 400 << 30, 1, 0x4022, -1, 0)\nlibc.madvise(ctypes.c_void_p(at), ctypes.c_size_t(400 << 30), 15)\n"
+        "for n in range(0, 400 << 30, 2 << 20): ctypes.c_byte.from_address(at + n).value\ntime.sleep(.3); leak()",
+        within(20),
+        more=True,
+    ),
+    Hostile(
+        "CPU time of children that nobody waits for",
+        "signal.signal(signal.SIGCHLD, signal.SIG_IGN)\nend = time.time() + 6\nwhile time.time() < end:\n    if os.fork() == 0:\n"
+        "        while time.process_time() < .2: pass\n        os._exit(0)\n    try: os.waitpid(-1, 0)\n    except ChildProcessError: pass\nleak()",
+        TREE_CPU,
+        more=True,
+    ),
+    Hostile(
+        "thousands of files, behind a zombie",
+        "os.fork() == 0 and os._exit(0)\ntime.sleep(.1)\nfor n in range(5000): open(f'n{n}', 'w').close()\nleak(); end = time.time() + 1\n"
+        "while time.time() < end: n += 1; open(f'n{n}', 'w').close()",
+        within(15),
+        outside="files",
+        lets_through=("landlock",),
+        bare=True,
+        more=True,
+    ),
 ]
 
 
-def contained(hostile: Hostile, backend: str) -> bool:
+def contained(hostile: Hostile, backend: str, user: str) -> bool:
     """What the table says."""
-    return backend not in hostile.lets_through
+    return not {backend, f"{backend}, {user}"} & set(hostile.lets_through)
 
 
 def table() -> str:
     """The table, as it stands in the documentation."""
     lines = ["| what it tries | " + " | ".join(f"{b}, {u}" for b, u in COLUMNS) + " |", "|---" * 5 + "|"]
     for each in HOSTILE:
-        cells = ["contained" if contained(each, backend) else "**gets through**" for backend, _ in COLUMNS]
+        cells = ["contained" if contained(each, *column) else "**gets through**" for column in COLUMNS]
         lines.append(f"| {each.name} | {' | '.join(cells)} |")
     return "\n".join(lines)

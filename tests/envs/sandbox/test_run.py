@@ -16,8 +16,9 @@ from pathlib import Path
 import pytest
 
 from langgraph_reflexion import ConfigurationError, EnvironmentFault, EnvironmentUnavailable
-from langgraph_reflexion.envs.sandbox import Bind, Limits, Policy, Sandbox, launcher
-from langgraph_reflexion.envs.sandbox.exchange import Capture, unpack
+from langgraph_reflexion.envs.sandbox import Bind, Limits, Policy, Sandbox, checks, launcher
+from langgraph_reflexion.envs.sandbox.archive import unpack
+from langgraph_reflexion.envs.sandbox.exchange import Capture
 
 PYTHON = [sys.executable, "main.py"]
 
@@ -234,9 +235,16 @@ def test_what_is_wrong_is_said_before_anything_runs(sandbox, argv, options, erro
         sandbox.run(argv, **options)
 
 
-def test_a_sandbox_that_does_not_start_is_a_fault(sandbox):
+@pytest.fixture
+def no_folder(monkeypatch):
+    """Where a run begins is gone by the time that it does."""
+    monkeypatch.setattr(checks.Inside, "folder", lambda self, cwd: str(cwd))
+    return Path("/no/such/folder")
+
+
+def test_a_sandbox_that_does_not_start_is_a_fault(sandbox, no_folder):
     with pytest.raises(EnvironmentFault, match="did not start"):
-        sandbox.run(["true"], cwd=Path("/no/such/folder"))
+        sandbox.run(["true"], cwd=no_folder)
 
 
 def test_a_helper_that_was_killed_is_a_fault_once(sandbox):
@@ -304,8 +312,8 @@ def test_an_attached_command_ends_when_it_is_killed(sandbox):
     assert not running("78.25")
 
 
-def test_an_attached_command_that_cannot_start_says_so(sandbox):
-    process = sandbox.attach(["true"], cwd=Path("/no/such/folder"), stderr=subprocess.PIPE)
+def test_an_attached_command_that_cannot_start_says_so(sandbox, no_folder):
+    process = sandbox.attach(["true"], cwd=no_folder, stderr=subprocess.PIPE)
     assert b"sandbox: " in process.communicate(timeout=30)[1]
     assert process.returncode == 125
 

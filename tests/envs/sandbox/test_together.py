@@ -60,7 +60,7 @@ def test_sixteen_at_once_with_a_fork_bomb_among_them(sandbox: Sandbox) -> None:
         results = list(pool.map(run, range(16)))
     assert results == [[n * n] if n != 5 else "timeout" for n in range(16)]
     assert until(lambda: not helpers().keys() - before), helpers()
-    assert folders() == kept
+    assert until(lambda: folders() <= kept)  # those of other tests' runs may go meanwhile
     assert Path("/proc/mounts").read_text() == mounts
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from langgraph_reflexion.envs.sandbox import Sandbox, WarmPython
-from langgraph_reflexion.envs.sandbox.visible import SYSTEM, visible
+from langgraph_reflexion.envs.sandbox.visible import SYSTEM, _private, visible
 
 
 @pytest.fixture(params=["temporary", "home"])
@@ -98,6 +98,23 @@ def test_a_path_that_is_no_place_for_programs_shows_nothing(path: str) -> None:
     assert theirs.paths == visible("/usr/bin").paths
     assert "/tmp" not in theirs.paths
     assert "/" not in theirs.paths
+
+
+def test_a_link_on_path_shows_the_file_behind_it_and_not_what_lies_beside(tmp_path: Path) -> None:
+    executable(tmp_path / "notes" / "tool.sh", "#!/bin/sh\necho tool\n")
+    (tmp_path / "notes" / "secret").write_text("secret")
+    (tmp_path / "path").mkdir()
+    (tmp_path / "path" / "tool").symlink_to(tmp_path / "notes" / "tool.sh")
+    shown = visible(str(tmp_path / "path")).paths
+    assert str(tmp_path / "notes" / "tool.sh") in shown
+    assert not {str(tmp_path), str(tmp_path / "notes"), str(tmp_path / "notes" / "secret")} & set(shown)
+    done = _made("bubblewrap", f"{tmp_path / 'path'}:/usr/bin").run(["tool"])
+    assert (done.text, done.errors) == ("tool\n", "")
+
+
+@pytest.mark.parametrize(("folder", "private"), [("/home/nobody-here", True), ("/home/nobody-here/bin", False)])
+def test_every_folder_in_home_is_somebodys_home(folder: str, private: bool) -> None:
+    assert _private(folder) is private
 
 
 def test_of_the_system_there_are_only_programs() -> None:

@@ -4,6 +4,7 @@ python world.py BACKEND
 """
 
 import contextlib
+import ctypes
 import json
 import os
 import socket
@@ -24,6 +25,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from probes import BEGIN, HOSTILE, Hostile
 
 warnings.simplefilter("ignore")
+libc = ctypes.CDLL(None)
 
 
 @contextlib.contextmanager
@@ -52,6 +54,13 @@ def world() -> Iterator[dict]:
         listening(socket.AF_UNIX, socket.SOCK_STREAM, f"{folder}/socket")
         os.chmod(f"{folder}/socket", 0o777)
         listening(socket.AF_UNIX, socket.SOCK_STREAM, f"\0{token}")
+        listening(socket.AF_UNIX, socket.SOCK_DGRAM, f"{folder}/datagram")
+        os.chmod(f"{folder}/datagram", 0o777)
+        listening(socket.AF_UNIX, socket.SOCK_DGRAM, f"\0{token}-datagram")
+        mine = Path(folder, "mine")
+        mine.write_text("mine")
+        segment = libc.shmget(0, 4096, 0o1600)
+        stack.callback(libc.shmctl, segment, 0, None)
 
         def echo() -> None:
             with contextlib.suppress(OSError):
@@ -75,6 +84,11 @@ def world() -> Iterator[dict]:
                 "victim": victim.pid,
                 "key": int(token[-7:], 16),
                 "name": os.uname().nodename,
+                "agent": os.getpid(),
+                "datagram": f"{folder}/datagram",
+                "folder": folder,
+                "mine": str(mine),
+                "segment": segment,
             }
             assert victim.poll() is None, "a hostile program has killed a process of the host"
         finally:
