@@ -266,6 +266,15 @@ class Environment(ABC):
         """Whether episodes of this task block; `blocking`, unless it depends on the task."""
         return self.blocking
 
+    def measures(self, task: Task, actions: Sequence[Action]) -> dict[str, float]:
+        """Measures of a finished trial besides its reward, by name; none unless the environment has some.
+
+        Args:
+            task: The task.
+            actions: What was done in the trial, in order.
+        """
+        return {}
+
     def forms(self, task: Task) -> list[str]:
         """How the allowed actions of a task are written, one form for each."""
         return [spec.forms[0] for spec in self.episode.actions().values()]

@@ -2,6 +2,15 @@
 
 from langgraph_reflexion.testing.case import Case
 from langgraph_reflexion.testing.conformance import CHECKS, check_environment
+from langgraph_reflexion.testing.mediawiki import FAULTS, MediaWikiServer
 from langgraph_reflexion.testing.models import ScriptedChatModel, ScriptExhausted
 
-__all__ = ["CHECKS", "Case", "ScriptExhausted", "ScriptedChatModel", "check_environment"]
+__all__ = [
+    "CHECKS",
+    "FAULTS",
+    "Case",
+    "MediaWikiServer",
+    "ScriptExhausted",
+    "ScriptedChatModel",
+    "check_environment",
+]
