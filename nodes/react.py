@@ -34,7 +34,8 @@ def read_reply(reply: str, parse: Callable[[str], Action | None]) -> Decision:
     Returns:
         The decision. Where no allowed action was found its action has no name, and its text is what stood there.
     """
-    reply = reply[:LONGEST]
+    # Whatever ends a line for a reader ends it for the patterns.
+    reply = "\n".join(reply[:LONGEST].splitlines())
     if cut := _OBSERVATION.search(reply):
         reply = reply[: cut.start()]
     if marked := _ACTION.search(reply):
