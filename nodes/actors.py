@@ -15,7 +15,7 @@ from langgraph_reflexion.graph.state import Decision, Reflection, ReflexionState
 from langgraph_reflexion.models.calls import Call
 from langgraph_reflexion.models.client import Client
 from langgraph_reflexion.nodes.asking import Asked, ask_about
-from langgraph_reflexion.nodes.react import call_text, read_reply
+from langgraph_reflexion.nodes.react import LONGEST, call_text, read_reply
 from langgraph_reflexion.prompts import Example, Prompts
 
 STOP = ["\nObservation:"]
@@ -168,17 +168,17 @@ class ToolActor(Actor):
 
     def decide(self, reply: AIMessage) -> Decision:
         """Read the first tool call; text without one is read as text."""
+        thought = reply.text.strip()[:LONGEST]
         if reply.tool_calls:
             call = reply.tool_calls[0]
             # A tool that there is not is no name to give back to a provider, which may refuse the whole history.
             name = call["name"] if call["name"] in self.environment.episode.actions() else ""
             text = self._text(call["name"], call["args"])
-            action = Action(name=name, args=call["args"] if name else {}, text=text)
-            return Decision(thought=reply.text.strip(), action=action)
+            return Decision(thought=thought, action=Action(name=name, args=call["args"] if name else {}, text=text))
         if reply.invalid_tool_calls:
             broken = reply.invalid_tool_calls[0]
-            text = f"{broken['name']}({broken['args']})"
-            return Decision(thought=reply.text.strip(), action=Action(name="", args={}, text=text))
+            text = f"{broken['name'] or ''}({broken['args'] or ''})"[:LONGEST]
+            return Decision(thought=thought, action=Action(name="", args={}, text=text))
         return read_reply(reply.text, self.environment.parse)
 
     def _step(self, index: int, step: Step) -> tuple[BaseMessage, ...]:

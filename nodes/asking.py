@@ -79,7 +79,8 @@ def shortened(steps: Sequence[Step], room: int | None) -> list[Step]:
     """
     shown = list(steps)
     too_many = 0 if room is None else _length(steps) - room
-    for index in sorted(range(len(shown)), key=lambda index: -len(shown[index]["observation"])):
+    # Of those of about the same length, the oldest first.
+    for index in sorted(range(len(shown)), key=lambda index: -len(shown[index]["observation"]).bit_length()):
         if too_many <= 0:
             break
         observation = shown[index]["observation"]

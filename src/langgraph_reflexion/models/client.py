@@ -13,6 +13,7 @@ from langgraph.errors import GraphBubbleUp
 from langgraph_reflexion.errors import ConfigurationError, ContextTooLong, ModelFault, ReflexionError, ToolsRefused
 from langgraph_reflexion.models.answers import Answers
 from langgraph_reflexion.models.calls import Answer, Call
+from langgraph_reflexion.models.load import without_own_retries
 from langgraph_reflexion.models.prices import Price, usage_of
 from langgraph_reflexion.models.retries import Retries
 from langgraph_reflexion.models.secrets import secrets_of
@@ -165,17 +166,3 @@ class Client:
             plain = self.model.model_copy(update={"temperature": None}) if key[0] else self.model
             self._made[key] = plain.bind_tools(tools) if tools else plain
         return self._made[key]
-
-
-def without_own_retries(model: BaseChatModel) -> BaseChatModel:
-    """The same model with a client that asks once, so that retries do not multiply."""
-    if not isinstance(model, BaseChatModel) or not getattr(model, "max_retries", 0):
-        return model
-    update: dict[str, Any] = {"max_retries": 0}
-    for attribute in ("root_client", "root_async_client"):
-        # OpenAI's clients are made together with the model, and hold the number themselves.
-        root: Any = getattr(model, attribute, None)
-        if hasattr(root, "with_options"):
-            update[attribute] = root.with_options(max_retries=0)
-            update[attribute.removeprefix("root_")] = update[attribute].chat.completions
-    return model.model_copy(update=update)

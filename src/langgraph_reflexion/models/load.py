@@ -48,9 +48,11 @@ def load_model(
         if provider == "openai":
             # Servers that imitate OpenAI know the chat completions, seldom the newer Responses API.
             settings["use_responses_api"] = False
+            # Otherwise a streamed answer to a custom address comes without an account of its tokens.
+            settings["stream_usage"] = True
             if not os.environ.get("OPENAI_API_KEY"):
                 settings["api_key"] = NO_KEY
-    return _init(name, provider, settings)
+    return without_own_retries(_init(name, provider, settings))
 
 
 _EXPECTED = "give a provider and its model, such as openai:gpt-4o-mini, or demo, which needs no key"
@@ -89,3 +91,22 @@ def _checked(base_url: str) -> str:
             f"the base URL {public_url(base_url)!r} is no address: write it as http://localhost:8000/v1"
         )
     return base_url
+
+
+def without_own_retries(model: "BaseChatModel") -> "BaseChatModel":
+    """The same model with a client that asks once, so that retries do not multiply.
+
+    Args:
+        model: The model; it stays as it is.
+    """
+    # None is the client's own default.
+    if getattr(model, "max_retries", 0) == 0:
+        return model
+    update: dict[str, Any] = {"max_retries": 0}
+    for attribute in ("root_client", "root_async_client"):
+        # OpenAI's clients are made together with the model, and hold the number themselves.
+        root: Any = getattr(model, attribute, None)
+        if hasattr(root, "with_options"):
+            update[attribute] = root.with_options(max_retries=0)
+            update[attribute.removeprefix("root_")] = update[attribute].chat.completions
+    return model.model_copy(update=update)

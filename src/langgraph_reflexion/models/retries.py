@@ -1,11 +1,12 @@
 """The one layer that tries again: model calls, and an environment's actions."""
 
 import logging
+import random
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import TypeVar
 
-from tenacity import AsyncRetrying, RetryCallState, retry_if_exception, stop_after_attempt, wait_exponential_jitter
+from tenacity import AsyncRetrying, RetryCallState, retry_if_exception, stop_after_attempt
 
 from langgraph_reflexion.errors import ConfigurationError, Fault
 
@@ -63,7 +64,8 @@ class Retries:
         asked = error.retry_after if isinstance(error, Fault) else None
         if asked is not None:
             return asked
-        return wait_exponential_jitter(self.first_wait, self.longest_wait, jitter=self.first_wait)(state)
+        doubled = self.first_wait * 2 ** (state.attempt_number - 1)
+        return float(min(doubled + random.uniform(0, self.first_wait), self.longest_wait))
 
 
 def _say(state: RetryCallState) -> None:

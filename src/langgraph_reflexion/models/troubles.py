@@ -87,11 +87,7 @@ def check_reply(reply: AIMessage) -> None:
     if refusal := reply.additional_kwargs.get("refusal"):
         raise ModelFault(f"the model refused: {' '.join(str(refusal).split())[:300]}")
     # OpenAI's protocol ends every answer with a reason; one without it is the first half of a stream.
-    if (
-        ended.get("model_provider") == "openai"
-        and "id" in ended
-        and not (ended.get("finish_reason") or ended.get("status"))
-    ):
+    if ended.get("model_provider") == "openai" and not (ended.get("finish_reason") or ended.get("status")):
         raise ModelFault("the model's answer was cut off on its way")
     if not (reply.text.strip() or reply.tool_calls or reply.invalid_tool_calls):
         if ended.get("finish_reason") == "content_filter":
@@ -121,7 +117,8 @@ def _retry_after(error: Any) -> float | None:
 
 
 def _is_overflow(error: Exception) -> bool:
-    return any(cls.__name__ == "ContextOverflowError" for cls in type(error).__mro__)
+    named = any(cls.__name__ == "ContextOverflowError" for cls in type(error).__mro__)
+    return named or getattr(error, "code", None) == "context_length_exceeded"
 
 
 def _word(option: str) -> re.Pattern[str]:
