@@ -31,11 +31,11 @@ def solved_by_trial(rows: Sequence[TrialRow], trials: int) -> list[int]:
 
 
 def failures_by_trial(rows: Sequence[TrialRow], trials: int) -> list[dict[str, int]]:
-    """Why the trials that did not solve their task ended, counted for each trial; faults are no failures."""
+    """Why the trials that did not solve their task ended, counted for each trial; a trial cut short is no failure."""
     counts: list[Counter[str]] = [Counter() for _ in range(trials)]
     for row in rows:
         truth = row["verdict"] if row["success"] is None else row["success"]
-        if not truth and row["stop_reason"] != "fault" and row["trial"] <= trials:
+        if not truth and row["stop_reason"] not in ("fault", "budget") and row["trial"] <= trials:
             counts[row["trial"] - 1][row["stop_reason"]] += 1
     return [dict(sorted(count.items())) for count in counts]
 

@@ -54,6 +54,7 @@ class RunRecord:
     def __init__(self, folder: Path, info: dict[str, Any], secrets: Sequence[str] = ()) -> None:
         self.folder = folder
         self.trials: dict[Key, TrialRow] = {}
+        self._info = info
         self._secrets = secrets
         self._order = row_order(info["tasks"])
         self._trajectories_seen: dict[Key, bytes] = {}
@@ -63,9 +64,7 @@ class RunRecord:
             raise ConfigurationError(f"{folder} holds trials and no {RUN}: choose another --out")
         try:
             folder.mkdir(parents=True, exist_ok=True)
-            text = (self.without_secrets(json.dumps(info, indent=2, ensure_ascii=False)) + "\n").encode()
-            if self.new or (folder / RUN).read_bytes() != text:
-                write_whole(folder / RUN, [text])
+            self._write_info(info)
             self._trials, self._trajectories = RowFile(folder / TRIALS), RowFile(folder / TRAJECTORIES)
         except OSError as error:
             raise ConfigurationError(f"cannot write the run to {folder}: {error.strerror}") from error
@@ -77,10 +76,6 @@ class RunRecord:
     def append(self, finished: Finished) -> None:
         """Add a finished trial: its trajectory first, as its row says that all of it is there."""
         row, trajectory = finished
-        earlier = self.trials.get(key_of(row))
-        if earlier and earlier["stop_reason"] != "fault":
-            # The same trial: only its reflection came later.
-            row = cast(TrialRow, {**row, "seconds": round(row["seconds"] + earlier["seconds"], 3)})
         line = self._line(trajectory)
         if self._trajectories_seen.get(key_of(row)) != _digest(line):
             self._trajectories.append(line)
@@ -91,8 +86,7 @@ class RunRecord:
     def restore(self, finished: Finished) -> None:
         """Add a finished trial that a checkpoint holds, unless it is here: its process died before it wrote it."""
         same = self.trials.get(key_of(finished.row))
-        written = json.loads(self._line(finished.row))
-        if same is None or {**same, "seconds": 0} != {**written, "seconds": 0}:
+        if same != json.loads(self._line(finished.row)):
             self.append(finished)
 
     def expect(self, task: str, trial: int) -> None:
@@ -112,8 +106,13 @@ class RunRecord:
         """The task's last recorded trial; 0 if there is none."""
         return max((trial for name, trial in self.trials if name == task), default=0)
 
-    def close(self) -> None:
-        """Put the rows in task-then-trial order, whatever order they finished in."""
+    def close(self, seconds: float) -> None:
+        """Put the rows in task-then-trial order, whatever order they finished in.
+
+        Args:
+            seconds: What the run's clock shows; kept for when the run goes on.
+        """
+        self._write_info({**self._info, "seconds": round(seconds, 3)})
         self._trials.close(self._order)
         self._trajectories.close(self._order)
 
@@ -129,6 +128,11 @@ class RunRecord:
             for written in (secret, json.dumps(secret, ensure_ascii=False)[1:-1]):
                 text = text.replace(written, "[secret]")
         return text
+
+    def _write_info(self, info: dict[str, Any]) -> None:
+        text = (self.without_secrets(json.dumps(info, indent=2, ensure_ascii=False)) + "\n").encode()
+        if not (self.folder / RUN).exists() or (self.folder / RUN).read_bytes() != text:
+            write_whole(self.folder / RUN, [text])
 
     def _saw(self, line: bytes, row: TrajectoryRow) -> None:
         self._trajectories_seen[key_of(row)] = _digest(line)

@@ -1,12 +1,13 @@
 """What a run folder says, as numbers: one run or several."""
 
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from langgraph_reflexion.bench.curve import failures_by_trial, solved_by_trial, verdicts
 from langgraph_reflexion.bench.record import Run, read_run
-from langgraph_reflexion.models import DEMO
+from langgraph_reflexion.models.load import DEMO
 
 
 @dataclass(frozen=True)
@@ -24,7 +25,10 @@ class RunReport:
         llm_calls: Model calls, reflections and verdicts included.
         input_tokens: Tokens sent.
         output_tokens: Tokens received.
+        cached_calls: Model calls that were answered out of the cache; in none of the numbers above.
+        cost: Money, at the prices of the settings.
         faults: Trials that met a fault.
+        notes: What was not as it was meant to be, and in how many trials.
     """
 
     folder: Path
@@ -37,7 +41,10 @@ class RunReport:
     llm_calls: int
     input_tokens: int
     output_tokens: int
+    cached_calls: int
+    cost: float
     faults: int
+    notes: dict[str, int]
 
     @property
     def demo(self) -> bool:
@@ -58,7 +65,10 @@ class RunReport:
             "llm_calls": self.llm_calls,
             "input_tokens": self.input_tokens,
             "output_tokens": self.output_tokens,
+            "cached_calls": self.cached_calls,
+            "cost": self.cost,
             "faults": self.faults,
+            "notes": self.notes,
         }
 
 
@@ -89,5 +99,8 @@ def report_run(run: Run) -> RunReport:
         llm_calls=sum(row["llm_calls"] for row in rows),
         input_tokens=sum(row["input_tokens"] for row in rows),
         output_tokens=sum(row["output_tokens"] for row in rows),
+        cached_calls=sum(row["cached_calls"] for row in rows),
+        cost=round(sum(row["cost"] for row in rows), 6),
         faults=sum(bool(row["fault"]) for row in rows),
+        notes=dict(Counter(note.rpartition(": ")[2] for row in rows for note in row["notes"])),
     )

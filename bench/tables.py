@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from langgraph_reflexion.bench.report import RunReport
-from langgraph_reflexion.models import DEMO
+from langgraph_reflexion.models.load import DEMO
 
 BAR = 24
 """The longest bar, in characters."""
@@ -27,6 +27,8 @@ def print_reports(console: Console, reports: Sequence[RunReport]) -> None:
     if judged:
         console.print(_verdicts(judged))
     console.print(_costs(labels, reports))
+    if any(report.notes for report in reports):
+        console.print(_notes(labels, reports))
 
 
 def _labels(reports: Sequence[RunReport]) -> list[str]:
@@ -113,12 +115,23 @@ def _verdicts(judged: dict[str, dict[str, int]]) -> Table:
 
 def _costs(labels: Sequence[str], reports: Sequence[RunReport]) -> Table:
     table = _table("Cost", labels)
-    rows: dict[str, Callable[[RunReport], int]] = {
+    rows: dict[str, Callable[[RunReport], float]] = {
         "model calls": lambda report: report.llm_calls,
+        "calls out of the cache": lambda report: report.cached_calls,
         "input tokens": lambda report: report.input_tokens,
         "output tokens": lambda report: report.output_tokens,
+        "cost": lambda report: report.cost,
         "faults": lambda report: report.faults,
     }
     for name, count in rows.items():
-        table.add_row(name, *(f"{count(report):,}" for report in reports))
+        counts = [count(report) for report in reports]
+        if any(counts) or name not in ("calls out of the cache", "cost"):
+            table.add_row(name, *(f"{each:,.4f}" if name == "cost" else f"{each:,}" for each in counts))
+    return table
+
+
+def _notes(labels: Sequence[str], reports: Sequence[RunReport]) -> Table:
+    table = _table("Trials with a note", labels)
+    for note in dict.fromkeys(note for report in reports for note in report.notes):
+        table.add_row(note, *(str(report.notes.get(note, 0)) for report in reports))
     return table

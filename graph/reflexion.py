@@ -1,9 +1,10 @@
 """The Reflexion agent as a graph."""
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from typing import Any, get_args
 
 from langchain_core.language_models import BaseChatModel
+from langgraph.cache.base import BaseCache
 from langgraph.channels import BinaryOperatorAggregate
 from langgraph.graph import END, START
 
@@ -11,11 +12,16 @@ from langgraph_reflexion.envs.base import Environment
 from langgraph_reflexion.envs.pool import EpisodePool
 from langgraph_reflexion.errors import ConfigurationError
 from langgraph_reflexion.graph import routing
+from langgraph_reflexion.graph.budget import Budgets
 from langgraph_reflexion.graph.checkpoint import Checkpoints
 from langgraph_reflexion.graph.compiled import ReflexionGraph
 from langgraph_reflexion.graph.memory import Feedback, Strategy
 from langgraph_reflexion.graph.profiles import Profile, load_profile
 from langgraph_reflexion.graph.state import ReflexionState, with_step
+from langgraph_reflexion.models.client import Client
+from langgraph_reflexion.models.load import load_model
+from langgraph_reflexion.models.prices import Price
+from langgraph_reflexion.models.retries import Retries
 from langgraph_reflexion.nodes.act import Act
 from langgraph_reflexion.nodes.actors import ACTORS
 from langgraph_reflexion.nodes.evaluate import Evaluate
@@ -34,13 +40,13 @@ from langgraph_reflexion.prompts import Prompts, load_prompts
 
 
 def create_reflexion(
-    model: BaseChatModel,
+    model: BaseChatModel | str,
     environment: Environment,
     *,
     actor: str = "react",
     strategy: Strategy | str = Strategy.REFLEXION,
     evaluator: Evaluator | str | Callable[..., Any] = "environment",
-    reflection_model: BaseChatModel | None = None,
+    reflection_model: BaseChatModel | str | None = None,
     heuristic: HeuristicFunction | None = None,
     memory_size: int | None = None,
     max_trials: int | None = None,
@@ -48,6 +54,10 @@ def create_reflexion(
     threshold: float = 1.0,
     profile: Profile | str = "paper",
     prompts: Prompts | None = None,
+    budgets: Budgets | None = None,
+    prices: Mapping[str, Price] | None = None,
+    retries: Retries | None = None,
+    cache: BaseCache[Any] | None = None,
     approve_actions: Collection[str] = (),
     approve_reflections: bool = False,
     checkpoints: Checkpoints = "history",
@@ -57,7 +67,7 @@ def create_reflexion(
     """Build the Reflexion agent (Shinn et al. 2023, Algorithm 1) around a model and an environment.
 
     Args:
-        model: The actor (M_a).
+        model: The actor (M_a): a chat model, or its name as `load_model` takes it ("openai:gpt-4o-mini", "demo").
         environment: Its tasks, and the actions that solve them.
         actor: `react` (ReAct as text, for any chat model) or `tools` (native tool calls).
         strategy: What a retry gets to see: `retry`, `last_attempt`, `reflexion` or `last_attempt_and_reflexion`.
@@ -72,6 +82,12 @@ def create_reflexion(
         threshold: From which score on a trial is a success.
         profile: `paper`, `preprint`, `upstream`, or one of your own.
         prompts: The prompts; the environment's own unless given.
+        budgets: What a trial, a task and the run may spend. Whoever has spent it stops with status `budget`; see
+            `reopen` for how it goes on.
+        prices: What tokens cost, by the model's name; a budget of money needs them.
+        retries: How often a model call, an action or a reset is tried again when it fails for a passing reason.
+        cache: Where model answers are kept (a LangGraph cache), so that the same run costs nothing the second time.
+            Two trials never share an answer.
         approve_actions: The names of the actions before which the run pauses for a person (`nodes.approval` says
             how to answer). Needs a checkpointer, as do pauses after reflections.
         approve_reflections: Whether the run pauses after each reflection.
@@ -101,24 +117,30 @@ def create_reflexion(
     chosen = Strategy(_one_of("strategy", strategy, list(Strategy)))
     _one_of("feedback", feedback, get_args(Feedback))
     prompts = prompts or load_prompts(environment.prompts or environment.name)
-    reflection_model = reflection_model or model
-    pool = EpisodePool(environment)
-    judge = _evaluator(evaluator, reflection_model, prompts, seed)
+    pool, budgets, retries = EpisodePool(environment), budgets or Budgets(), retries or Retries()
+
+    def client(model: BaseChatModel | str) -> Client:
+        made = load_model(model) if isinstance(model, str) else model
+        return Client(made, retries=retries, price=_price(made, prices or {}, budgets), cache=cache)
+
+    chooses = client(model)
+    reflects = chooses if reflection_model is None else client(reflection_model)
+    judge = _evaluator(evaluator, reflects, prompts, seed)
     acting = ACTORS[_one_of("actor", actor, list(ACTORS))](
-        model, environment, prompts, feedback=feedback, examples=settings.examples
+        chooses, environment, prompts, feedback=feedback, examples=settings.examples
     )
 
     graph = ReflexionGraph(state_schema)
     if _one_of("checkpoints", checkpoints, get_args(Checkpoints)) == "latest":
         graph.channels["trajectory"] = BinaryOperatorAggregate(list, with_step)
     pauses = bool(approve_actions or approve_reflections)
-    resetting = Reset(pool, judge, chosen, pauses=pauses, approve_reflections=approve_reflections)
+    resetting = Reset(pool, judge, chosen, retries, pauses=pauses, approve_reflections=approve_reflections)
     graph.add_node("reset", Node(resetting))
     graph.add_node("act", Node(Act(acting, seed)))
-    graph.add_node("observe", Node(Observe(pool, _known_actions(approve_actions, environment))))
-    graph.add_node("heuristic_check", Node(HeuristicCheck(heuristic or settings.heuristic)))
-    graph.add_node("evaluate", Node(Evaluate(judge, pool, threshold=threshold, max_trials=max_trials)))
-    graph.add_node("reflect", Node(Reflect(reflection_model, prompts, feedback, memory_size, seed)))
+    graph.add_node("observe", Node(Observe(pool, retries, _known_actions(approve_actions, environment))))
+    graph.add_node("heuristic_check", Node(HeuristicCheck(heuristic or settings.heuristic, budgets)))
+    graph.add_node("evaluate", Node(Evaluate(judge, pool, budgets, threshold=threshold, max_trials=max_trials)))
+    graph.add_node("reflect", Node(Reflect(reflects, prompts, feedback, memory_size, seed)))
 
     graph.add_edge(START, "reset")
     graph.add_conditional_edges("reset", Router(routing.after_reset), ["act", "evaluate"])
@@ -131,15 +153,25 @@ def create_reflexion(
 
 
 def _evaluator(
-    evaluator: Evaluator | str | Callable[..., Any], model: BaseChatModel, prompts: Prompts, seed: int
+    evaluator: Evaluator | str | Callable[..., Any], client: Client, prompts: Prompts, seed: int
 ) -> Evaluator:
     if isinstance(evaluator, Evaluator):
         return evaluator
     if callable(evaluator):
         return FunctionEvaluator(evaluator)
     if _one_of("evaluator", evaluator, ["environment", "llm"]) == "llm":
-        return LLMEvaluator(model, prompts, seed)
+        return LLMEvaluator(client, prompts, seed)
     return EnvironmentEvaluator()
+
+
+def _price(model: BaseChatModel, prices: Mapping[str, Price], budgets: Budgets) -> Price | None:
+    name = str(getattr(model, "model_name", None) or getattr(model, "model", None) or model._llm_type)
+    price = next((prices[known] for known in prices if known in (name, f"openai:{name}")), None)
+    if price is None and budgets.limit_cost:
+        raise ConfigurationError(
+            f"a budget of money needs the price of {name}: prices={{{name!r}: Price(input, output)}}"
+        )
+    return price
 
 
 def _known_actions(names: Collection[str], environment: Environment) -> frozenset[str]:

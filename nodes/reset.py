@@ -7,12 +7,12 @@ from langgraph.types import Overwrite
 
 from langgraph_reflexion.envs.base import Task
 from langgraph_reflexion.envs.pool import EpisodePool
-from langgraph_reflexion.errors import ConfigurationError, Fault
+from langgraph_reflexion.errors import ConfigurationError, Fault, ModelFault
 from langgraph_reflexion.graph.memory import Strategy
 from langgraph_reflexion.graph.state import EpisodeState, Reflection, ReflexionState
+from langgraph_reflexion.models.retries import Retries
 from langgraph_reflexion.nodes.approval import ask_person, require_checkpointer
 from langgraph_reflexion.nodes.evaluators import Evaluator
-from langgraph_reflexion.nodes.model import NO_USAGE
 from langgraph_reflexion.nodes.node import Update
 
 
@@ -23,6 +23,7 @@ class Reset:
         pool: Where episodes live.
         evaluator: Asked once per task to prepare, like the environment.
         strategy: Whether the previous trajectory is kept for the actor.
+        retries: How often a fresh episode is asked for.
         pauses: Whether the run pauses anywhere for a person.
         approve_reflections: Whether it does so after each reflection.
     """
@@ -32,6 +33,7 @@ class Reset:
         pool: EpisodePool,
         evaluator: Evaluator,
         strategy: Strategy,
+        retries: Retries,
         *,
         pauses: bool = False,
         approve_reflections: bool = False,
@@ -39,6 +41,7 @@ class Reset:
         self.pool = pool
         self.evaluator = evaluator
         self.strategy = strategy
+        self.retries = retries
         self.pauses = pauses
         self.approve_reflections = approve_reflections
 
@@ -51,10 +54,10 @@ class Reset:
         begins = "prepared" not in task or not under_way
         if self.pauses:
             require_checkpointer(config)
-        update: Update = {"stop_reason": None, "usage": NO_USAGE, "fault": "", "trajectory": Overwrite([])}
-        update["last_attempt"] = []
+        update: Update = {"stop_reason": None, "usage": {}, "fault": "", "trajectory": Overwrite([])}
+        update |= {"last_attempt": [], "room": None, "notes": []}
         if begins:
-            update |= {"status": "running", "trial": 1, "evaluation": None}
+            update |= {"status": "running", "trial": 1, "evaluation": None, "seconds": 0.0, "best": None}
             update |= {"reflections": [], "trials": Overwrite([])}
         else:
             reflected = any(reflection["trial"] == state["trial"] for reflection in state["reflections"])
@@ -65,17 +68,23 @@ class Reset:
                 update["last_attempt"] = state["trajectory"]
         try:
             if begins:
-                prepared = {**await self.pool.prepare(task), **await self.evaluator.prepare(task)}
+                given = task
+                prepared = await self.retries(lambda: self.pool.prepare(given))
+                prepared |= await self.retries(lambda: self.evaluator.prepare(given))
                 update["task"] = task = Task(**{**task, "prepared": prepared})
-            observation, snapshot = await self.pool.start(task)
+            opened = await self.retries(lambda: self.pool.start(task))
         except Fault as fault:
-            return update | {"episode": _opened(task, ""), "stop_reason": "fault", "fault": str(fault)}
-        return update | {"episode": _opened(task, observation, snapshot)}
+            if isinstance(fault, ModelFault) and fault.permanent:
+                raise
+            opened = "", None
+            update |= {"stop_reason": "fault", "fault": str(fault)}
+        return update | {"episode": _opened(task, 0.0 if begins else state["seconds"], *opened)}
 
 
-def _opened(task: Task, observation: str, snapshot: dict[str, Any] | None = None) -> EpisodeState:
+def _opened(task: Task, began: float, observation: str, snapshot: dict[str, Any] | None) -> EpisodeState:
     return EpisodeState(
         task=task["id"],
+        began=began,
         observation=observation,
         reward=None,
         terminated=False,

@@ -148,4 +148,4 @@ def _seconds(header: str | None) -> float | None:
 
 def _fault(cause: str, transient: bool, retry_after: float | None) -> EnvironmentFault:
     """The fault for a cause, whether it may pass by itself, and after how many seconds."""
-    return EnvironmentFault(cause)
+    return EnvironmentFault(cause, transient=transient, retry_after=retry_after)

@@ -43,6 +43,17 @@ Database = Annotated[
     str | None,
     typer.Option(metavar="URL", help="Postgres instead of the run folder: postgresql://user:password@host/name."),
 ]
+Budgets = Annotated[
+    list[str],
+    typer.Option(
+        "--budget",
+        metavar="SCOPE.WHAT=N",
+        help="Limit of a trial, task or run on actions, llm_calls, tokens, cost or seconds; may be repeated.",
+    ),
+]
+CacheFile = Annotated[
+    Path | None, typer.Option("--cache", help="A file that keeps model answers, for when the same run is run again.")
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
@@ -110,6 +121,17 @@ def run(
     base_url: Annotated[
         str | None, typer.Option(help="An OpenAI-compatible server, with --model openai:NAME.")
     ] = None,
+    temperature: Annotated[
+        float | None, typer.Option(min=0, help="How random the answers are.  [default: the server's]")
+    ] = None,
+    timeout: Annotated[float, typer.Option(min=0.01, help="Seconds that one model call may take.")] = 120.0,
+    retries: Annotated[int, typer.Option(min=1, help="So often a call or action is tried before it is a fault.")] = 5,
+    budget: Budgets = [],  # noqa: B006 - typer copies it
+    price: Annotated[
+        list[str],
+        typer.Option(metavar="MODEL=IN,OUT", help="What a million tokens cost, for --budget ...cost=N and reports."),
+    ] = [],  # noqa: B006 - typer copies it
+    cache: CacheFile = None,
     seed: Seed = 0,
     out: Annotated[
         Path | None,
@@ -144,6 +166,7 @@ def run(
     as_json: AsJson = False,
 ) -> None:
     """Run an agent on an environment's tasks, and record every trial."""
+    from langgraph_reflexion.bench.budgets import raised, read_budgets
     from langgraph_reflexion.bench.settings import SweepSettings
     from langgraph_reflexion.bench.sweep import sweep
 
@@ -161,6 +184,12 @@ def run(
         model=model,
         reflection_model=reflection_model,
         base_url=base_url,
+        temperature=temperature,
+        timeout=timeout,
+        retries=retries,
+        budgets=raised({}, read_budgets(budget)),
+        prices=dict(_pair("--price", each) for each in price),
+        cache=str(cache) if cache else None,
         seed=seed,
         memory_size=memory_size,
         concurrency=concurrency,
@@ -177,14 +206,28 @@ def resume(
     trials: Annotated[int | None, typer.Option(min=1, help="Grant every task more trials.")] = None,
     limit: Annotated[int | None, typer.Option(min=1, help="Add tasks, up to so many.")] = None,
     concurrency: Annotated[int | None, typer.Option(min=1, help="So many tasks at once.")] = None,
+    budget: Budgets = [],  # noqa: B006 - typer copies it
+    timeout: Annotated[float | None, typer.Option(min=0.01, help="Seconds that one model call may take.")] = None,
+    retries: Annotated[int | None, typer.Option(min=1, help="So often a call or action is tried.")] = None,
+    cache: CacheFile = None,
     database: Database = None,
     as_json: AsJson = False,
 ) -> None:
-    """Go on with a run where it stands; what ended as a fault is tried again."""
+    """Go on with a run where it stands; what ended as a fault or on a budget that was raised is gone on with."""
     from langgraph_reflexion.bench import sweep
+    from langgraph_reflexion.bench.budgets import read_budgets
 
-    raised: dict[str, Any] = {"trials": trials, "limit": limit, "concurrency": concurrency, "database": database}
-    raise typer.Exit(_sweep(lambda progress: sweep.resume(folder, progress, **raised), as_json))
+    given: dict[str, Any] = {
+        "trials": trials,
+        "limit": limit,
+        "concurrency": concurrency,
+        "budgets": read_budgets(budget),
+        "timeout": timeout,
+        "retries": retries,
+        "cache": str(cache) if cache else None,
+        "database": database,
+    }
+    raise typer.Exit(_sweep(lambda progress: sweep.resume(folder, progress, **given), as_json))
 
 
 @app.command()
@@ -268,14 +311,21 @@ def _options(pairs: list[str]) -> dict[str, Any]:
     """The environment's options. A value is read as JSON where it is some (`3`, `true`), else as text."""
     options: dict[str, Any] = {}
     for pair in pairs:
-        key, equals, value = pair.partition("=")
-        if not equals or not key.isidentifier():
+        key, value = _pair("--option", pair)
+        if not key.isidentifier():
             raise ConfigurationError(f"--option {pair!r}: write it as KEY=VALUE")
         try:
             options[key] = json.loads(value)
         except ValueError:
             options[key] = value
     return options
+
+
+def _pair(option: str, text: str) -> tuple[str, str]:
+    key, equals, value = text.rpartition("=") if option == "--price" else text.partition("=")
+    if not equals or not key:
+        raise ConfigurationError(f"{option} {text!r}: write it as KEY=VALUE")
+    return key, value
 
 
 def _kept(folder: Path | None, rows: int) -> str:

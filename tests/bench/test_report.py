@@ -40,6 +40,9 @@ def row(task: str, trial: int, success: bool | None, verdict: bool | None = None
         "llm_calls": 2,
         "input_tokens": 1000,
         "output_tokens": 10,
+        "cached_calls": 0,
+        "cost": 0.0,
+        "notes": [],
         "reflection": None,
         "fault": "",
         "seconds": 0.1,
@@ -118,7 +121,10 @@ def test_the_report_of_a_finished_run(tmp_path: Path) -> None:
         "llm_calls": 8,
         "input_tokens": 4000,
         "output_tokens": 40,
+        "cached_calls": 0,
+        "cost": 0.0,
         "faults": 0,
+        "notes": {},
     }
 
 

@@ -14,7 +14,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Self
 from urllib.parse import parse_qsl, urlsplit
 
-FAULTS = {
+MEDIAWIKI_FAULTS = {
     "403": "any number: this status, with a text that is no JSON; 429 and 503 with the header Retry-After",
     "hang": "nothing is said at all",
     "drip": "the answer comes in small pieces, and never ends",
@@ -41,7 +41,7 @@ class MediaWikiServer:
         pages: Title to text, in which paragraphs end with a line break and headings are `== so ==`.
         redirects: Title to title.
         disambiguations: Title to the titles that it may mean.
-        faults: What goes wrong with the requests that come, in order, as in `FAULTS`; None for nothing.
+        faults: What goes wrong with the requests that come, in order, as in `MEDIAWIKI_FAULTS`; None for nothing.
         retry_after: What the header says.
 
     Attributes:

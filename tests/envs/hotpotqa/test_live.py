@@ -21,7 +21,7 @@ from langgraph_reflexion.envs.hotpotqa.query_run import wikipedia_query_run
 from langgraph_reflexion.envs.hotpotqa.transport import Transport
 from langgraph_reflexion.envs.pool import EpisodePool
 from langgraph_reflexion.errors import EnvironmentFault
-from langgraph_reflexion.testing import CHECKS, FAULTS, Case, MediaWikiServer
+from langgraph_reflexion.testing import CHECKS, MEDIAWIKI_FAULTS, Case, MediaWikiServer
 
 ELM = (
     "The elm is a tree. It grows in rows. It has leaves. The leaves are small. They fall in autumn.\n"
@@ -127,7 +127,7 @@ CAUSES = {
 
 @pytest.mark.parametrize("fault", CAUSES)
 def test_trouble_is_a_fault_with_its_cause_and_one_request(environment, server, fault):
-    assert set(FAULTS) <= set(CAUSES)
+    assert set(MEDIAWIKI_FAULTS) <= set(CAUSES)
     episode = environment.start(environment.tasks()[0])
     server.faults = iter([fault])
     with pytest.raises(EnvironmentFault) as caught:

@@ -3,9 +3,10 @@
 import os
 import re
 from typing import TYPE_CHECKING, Any
-from urllib.parse import parse_qsl, unquote, urlsplit
+from urllib.parse import urlsplit
 
 from langgraph_reflexion.errors import ConfigurationError
+from langgraph_reflexion.models.secrets import NO_KEY, public_url
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
@@ -13,19 +14,21 @@ if TYPE_CHECKING:
 DEMO = "demo"
 """The name of the offline demo model, which is not an LLM."""
 
-TIMEOUT_SECONDS = 60.0
+TIMEOUT_SECONDS = 120.0
 """How long one call may take; the client's own default is ten minutes."""
 
-_NO_KEY = "not-needed"
 
-
-def load_model(name: str, *, base_url: str | None = None) -> "BaseChatModel":
+def load_model(
+    name: str, *, base_url: str | None = None, timeout: float | None = None, temperature: float | None = None
+) -> "BaseChatModel":
     """Make a chat model.
 
     Args:
         name: `demo`, or a provider and its model as `init_chat_model` takes them (`openai:gpt-4o-mini`).
         base_url: The address of a server that speaks the provider's protocol, for `openai:...` any
             OpenAI-compatible one. With it a missing key is no error, as local servers want none.
+        timeout: How many seconds one call may take; `TIMEOUT_SECONDS` unless given.
+        temperature: How random the answers are; the server's own choice unless given.
 
     Raises:
         ConfigurationError: there is no such model, its key or its integration package is missing.
@@ -37,59 +40,19 @@ def load_model(name: str, *, base_url: str | None = None) -> "BaseChatModel":
     provider, _, model = name.partition(":")
     if not provider or (":" in name and not model):
         raise ConfigurationError(f"no model {name!r}: {_EXPECTED}")
-    settings: dict[str, Any] = {"timeout": TIMEOUT_SECONDS}
+    settings: dict[str, Any] = {"timeout": timeout or TIMEOUT_SECONDS}
+    if temperature is not None:
+        settings["temperature"] = temperature
     if base_url is not None:
         settings["base_url"] = _checked(base_url)
         if provider == "openai":
             # Servers that imitate OpenAI know the chat completions, seldom the newer Responses API.
             settings["use_responses_api"] = False
+            # Otherwise a streamed answer to a custom address comes without an account of its tokens.
+            settings["stream_usage"] = True
             if not os.environ.get("OPENAI_API_KEY"):
-                settings["api_key"] = _NO_KEY
-    return _init(name, provider, settings)
-
-
-def secrets_of(model: "BaseChatModel", base_url: str | None = None) -> list[str]:
-    """What must never be written down: the model's keys, and a password in its address.
-
-    Args:
-        model: The model.
-        base_url: The address that it was made with.
-    """
-    from pydantic import SecretStr
-
-    values = [getattr(model, field) for field in type(model).model_fields]
-    secrets = [value.get_secret_value() for value in values if isinstance(value, SecretStr)]
-    if base_url and (password := urlsplit(base_url).password):
-        secrets.append(password)
-    # A placeholder such as "none" is no secret, and taking it out would take the word out everywhere.
-    return [secret for secret in secrets if len(secret) >= 8 and secret != _NO_KEY]
-
-
-def public_url(base_url: str | None) -> str | None:
-    """An address without the user, password and query that it may hold."""
-    if base_url is None:
-        return None
-    parts = urlsplit(base_url)
-    return parts._replace(netloc=parts.netloc.rpartition("@")[2], query="", fragment="").geturl()
-
-
-def public_database(url: str | None) -> str | None:
-    """The address of a database without its passwords; user and options stay, as nothing is reached without them."""
-    if url is None:
-        return None
-    address, _, query = url.partition("?")
-    shown = [option for option in query.split("&") if option and "password" not in option.partition("=")[0].lower()]
-    return "?".join([re.sub("//([^:/@]*):[^@]*@", r"//\1@", address), *filter(None, ["&".join(shown)])])
-
-
-def database_secrets(url: str | None) -> list[str]:
-    """The passwords in the address of a database, as they are written there and as they are meant."""
-    if url is None:
-        return []
-    parts = urlsplit(url)
-    given = [value for name, value in parse_qsl(parts.query) if "password" in name.lower()]
-    given += [parts.password] if parts.password else []
-    return list({secret: None for each in given for secret in (each, unquote(each))})
+                settings["api_key"] = NO_KEY
+    return without_own_retries(_init(name, provider, settings))
 
 
 _EXPECTED = "give a provider and its model, such as openai:gpt-4o-mini, or demo, which needs no key"
@@ -128,3 +91,22 @@ def _checked(base_url: str) -> str:
             f"the base URL {public_url(base_url)!r} is no address: write it as http://localhost:8000/v1"
         )
     return base_url
+
+
+def without_own_retries(model: "BaseChatModel") -> "BaseChatModel":
+    """The same model with a client that asks once, so that retries do not multiply.
+
+    Args:
+        model: The model; it stays as it is.
+    """
+    # None is the client's own default.
+    if getattr(model, "max_retries", 0) == 0:
+        return model
+    update: dict[str, Any] = {"max_retries": 0}
+    for attribute in ("root_client", "root_async_client"):
+        # OpenAI's clients are made together with the model, and hold the number themselves.
+        root: Any = getattr(model, attribute, None)
+        if hasattr(root, "with_options"):
+            update[attribute] = root.with_options(max_retries=0)
+            update[attribute.removeprefix("root_")] = update[attribute].chat.completions
+    return model.model_copy(update=update)
