@@ -4,7 +4,7 @@ Rows are recorded as trials finish. What stops a run early leaves the rows that 
 """
 
 import asyncio
-from collections.abc import Coroutine, Iterable, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
@@ -12,7 +12,7 @@ from typing import Any, Protocol
 from langgraph_reflexion.bench.record import RunRecord
 from langgraph_reflexion.bench.rows import TrialRow
 from langgraph_reflexion.bench.task_run import Graph, TaskRun
-from langgraph_reflexion.envs.base import Task
+from langgraph_reflexion.envs.base import Action, Task
 from langgraph_reflexion.errors import ConfigurationError
 from langgraph_reflexion.graph.budget import Budgets
 
@@ -42,6 +42,7 @@ class Drive:
         reflects: Whether the graph's strategy reflects.
         max_trials: At most so many trials per task, as the graph has it.
         budgets: The graph's.
+        measures: The environment's measures of a finished trial.
         concurrency: How many tasks are advanced at once.
     """
 
@@ -56,6 +57,7 @@ class Drive:
         reflects: bool,
         max_trials: int,
         budgets: Budgets,
+        measures: Callable[[Task, Sequence[Action]], dict[str, float]],
         concurrency: int,
     ) -> None:
         self.runs = [
@@ -66,6 +68,7 @@ class Drive:
                 reflects=reflects,
                 max_trials=max_trials,
                 budgets=budgets,
+                measures=measures,
                 on_action=observer.on_action,
             )
             for task in tasks

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from langgraph_reflexion.bench.curve import failures_by_trial, solved_by_trial, verdicts
+from langgraph_reflexion.bench.curve import failures_by_trial, measures_by_trial, solved_by_trial, verdicts
 from langgraph_reflexion.bench.record import Run, read_run
 from langgraph_reflexion.models.load import DEMO
 
@@ -20,6 +20,7 @@ class RunReport:
         tasks: How many tasks it has.
         unfinished: How many of them are neither solved nor out of trials, nor ended as a fault.
         solved: Tasks solved, cumulative by trial, in truth (see `bench.curve`).
+        measures: What the environment measures of the answers (F1, say), as means by trial, where it measures any.
         failures: Why trials failed, counted by reason, for each trial.
         verdicts: How often the verdict was right; None for an oracle, which always is.
         llm_calls: Model calls, reflections and verdicts included.
@@ -36,6 +37,7 @@ class RunReport:
     tasks: int
     unfinished: int
     solved: list[int]
+    measures: dict[str, list[float]]
     failures: list[dict[str, int]]
     verdicts: dict[str, int] | None
     llm_calls: int
@@ -60,6 +62,7 @@ class RunReport:
             "tasks": self.tasks,
             "unfinished": self.unfinished,
             "solved": self.solved,
+            "measures": self.measures,
             "failures": self.failures,
             "verdicts": self.verdicts,
             "llm_calls": self.llm_calls,
@@ -94,6 +97,7 @@ def report_run(run: Run) -> RunReport:
         tasks=tasks,
         unfinished=tasks - finished,
         solved=solved_by_trial(rows, trials),
+        measures=measures_by_trial(rows, trials, tasks),
         failures=failures_by_trial(rows, trials),
         verdicts=None if run.settings["oracle"] else verdicts(rows),
         llm_calls=sum(row["llm_calls"] for row in rows),

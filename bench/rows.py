@@ -31,6 +31,8 @@ class TrialRow(TypedDict):
     cost: float
     usage: dict[str, Usage]
     """The same by node."""
+    measures: dict[str, float]
+    """What the environment measures besides the truth, such as F1."""
     reflection: str | None
     """The reflection that followed this trial."""
     notes: list[str]

@@ -37,8 +37,9 @@ class SweepSettings:
         limit: At most so many tasks.
         trials: At most so many trials per task.
         strategy: What a retry gets to see.
-        agent: How the actor acts: `react` or `tools`.
-        evaluator: What passes the verdict: `environment` or `llm`.
+        agent: How the actor acts: `react`, `tools`, or one of the environment's variants.
+        evaluator: What passes the verdict: `environment`, `llm` or `self-consistency`.
+        samples: How often `self-consistency` asks again.
         feedback: How much of the verdict is told.
         profile: Numbers and rules.
         model: The actor's model.
@@ -66,6 +67,7 @@ class SweepSettings:
     strategy: str = Strategy.REFLEXION.value
     agent: str = "react"
     evaluator: str = "environment"
+    samples: int = 5
     feedback: str = "binary"
     profile: str = "paper"
     model: str = DEMO
@@ -86,7 +88,7 @@ class SweepSettings:
 
     def resolved(self, environment: Environment) -> "SweepSettings":
         """The settings with every value filled in."""
-        profile = load_profile(self.profile)
+        profile = load_profile(self.profile).of(environment.name, self.agent, self.strategy)
         stop = self.stop_without_improvement
         return replace(
             self,

@@ -3,7 +3,7 @@
 import asyncio
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from time import perf_counter
@@ -20,7 +20,7 @@ from langgraph_reflexion.bench.record import CHECKPOINTS, RunRecord, free_folder
 from langgraph_reflexion.bench.report import RunReport, report_run
 from langgraph_reflexion.bench.rows import TrialRow
 from langgraph_reflexion.bench.settings import SweepSettings, continued, describe, settings_of
-from langgraph_reflexion.envs.base import Environment, Task
+from langgraph_reflexion.envs.base import Action, Environment, Task
 from langgraph_reflexion.errors import ConfigurationError, ModelFault
 from langgraph_reflexion.graph.budget import Budgets
 from langgraph_reflexion.graph.checkpoint import Checkpoints, open_checkpointer
@@ -168,6 +168,8 @@ class Parts(NamedTuple):
     """The graph's."""
     secrets: list[str]
     """What must not be written down."""
+    measures: Callable[[Task, Sequence[Action]], dict[str, float]] = lambda task, actions: {}
+    """The environment's measures of a finished trial."""
 
 
 def _parts(settings: SweepSettings, environment: Environment) -> Parts:
@@ -185,6 +187,7 @@ def _parts(settings: SweepSettings, environment: Environment) -> Parts:
         actor=settings.agent,
         strategy=settings.strategy,
         evaluator=settings.evaluator,
+        samples=settings.samples,
         reflection_model=reflection_model,
         memory_size=settings.memory_size,
         max_trials=settings.trials,
@@ -201,7 +204,7 @@ def _parts(settings: SweepSettings, environment: Environment) -> Parts:
     if not tasks:
         raise ConfigurationError(f"the split {settings.split!r} of {settings.environment} has no tasks")
     secrets = [*secrets_of(model, settings.base_url), *secrets_of(reflection_model)]
-    return Parts(graph, tasks, budgets, [*secrets, *database_secrets(settings.database)])
+    return Parts(graph, tasks, budgets, [*secrets, *database_secrets(settings.database)], environment.measures)
 
 
 async def run_parts(settings: SweepSettings, parts: Parts, folder: Path, observer: Observer) -> Summary:
@@ -235,6 +238,7 @@ async def run_parts(settings: SweepSettings, parts: Parts, folder: Path, observe
                 reflects=Strategy(settings.strategy).reflects,
                 max_trials=cast(int, settings.trials),
                 budgets=parts.budgets,
+                measures=parts.measures,
                 concurrency=settings.concurrency,
             )
             parts.budgets.begin(info.get("seconds", 0.0))

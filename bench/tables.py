@@ -21,6 +21,8 @@ def print_reports(console: Console, reports: Sequence[RunReport]) -> None:
     for label, report in zip(labels, reports, strict=True):
         _print_setting(console, label, report)
     console.print(_curves(labels, reports, console.width))
+    if any(report.measures for report in reports):
+        console.print(_measures(labels, reports))
     if any(any(report.failures) for report in reports):
         console.print(_failures(labels, reports))
     judged = {label: report.verdicts for label, report in zip(labels, reports, strict=True) if report.verdicts}
@@ -46,6 +48,7 @@ def _print_setting(console: Console, label: str, report: RunReport) -> None:
     parts = [
         f"{settings['environment']} {settings['split']}{options}, {report.tasks} task{'s' * (report.tasks != 1)}",
         _model(settings["model"]),
+        f"agent {settings.get('agent', 'react')}",
         f"profile {settings['profile']}",
         "oracle" if settings["oracle"] else f"verdicts by {settings['evaluator']}, no oracle",
         f"seed {settings['seed']}",
@@ -93,6 +96,14 @@ def _share(solved: int, tasks: int, bar: int) -> Text:
     filled = round(bar * solved / tasks)
     cell = Text("━" * filled, "green").append("·" * (bar - filled), "dim")
     return cell.append(f" {solved:>3} {solved / tasks:>5.0%}", "default")
+
+
+def _measures(labels: Sequence[str], reports: Sequence[RunReport]) -> Table:
+    table = _table("Means over all tasks, first and last trial", labels, "measure")
+    for name in dict.fromkeys(name for report in reports for name in report.measures):
+        means = [report.measures.get(name) for report in reports]
+        table.add_row(name.replace("_", " "), *(f"{each[0]:.3f} → {each[-1]:.3f}" if each else "" for each in means))
+    return table
 
 
 def _failures(labels: Sequence[str], reports: Sequence[RunReport]) -> Table:

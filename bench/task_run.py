@@ -5,7 +5,7 @@ recorded; the next `reset` clears the trajectory. What is recorded is always rea
 that dies at any moment leaves either a trial that goes on, or a finished one that the next process can record.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import aclosing
 from typing import Any, cast
 
@@ -13,11 +13,12 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.graph.state import CompiledStateGraph
 
 from langgraph_reflexion.bench.rows import Finished, TrajectoryRow, TrialRow
-from langgraph_reflexion.envs.base import Task
+from langgraph_reflexion.envs.base import Action, Task
 from langgraph_reflexion.graph.budget import Budgets
 from langgraph_reflexion.graph.reopening import Reopening, reopen
 from langgraph_reflexion.graph.state import Evaluation, ReflexionState, Status
 from langgraph_reflexion.models.prices import add_usage
+from langgraph_reflexion.nodes.observe import actions_of
 
 Graph = CompiledStateGraph[Any, None, Any, Any]
 
@@ -32,6 +33,7 @@ class TaskRun:
         reflects: Whether a failed trial is reflected on before it counts as finished.
         max_trials: After how many trials the task has failed.
         budgets: The graph's.
+        measures: Measures of a trial besides its reward, of what was done in it.
         on_action: Called after every action.
 
     Attributes:
@@ -50,6 +52,7 @@ class TaskRun:
         reflects: bool,
         max_trials: int,
         budgets: Budgets,
+        measures: Callable[[Task, Sequence[Action]], dict[str, float]],
         on_action: Callable[[], None],
     ) -> None:
         self.task = task
@@ -62,6 +65,7 @@ class TaskRun:
         self._reflects = reflects
         self._max_trials = max_trials
         self._budgets = budgets
+        self._measures = measures
         self._on_action = on_action
         self._input: dict[str, Any] | None = {"task": task}
         self._stopped: dict[str, Any] | None = None
@@ -168,6 +172,7 @@ class TaskRun:
             actions=record["actions"],
             **usage,
             usage=values["usage"],
+            measures=self._measures(self.task, actions_of(cast(ReflexionState, values))),
             reflection=lesson["text"] if lesson and lesson["trial"] == record["trial"] else None,
             notes=values["notes"],
             fault=values["fault"],

@@ -228,6 +228,8 @@ class Environment(ABC):
     """A folder of prompts of its own; without one, those that ship under its name, or the general ones."""
     episode: ClassVar[type[Episode]]
     """The class of its episodes, whose actions are the environment's."""
+    variants: tuple[str, ...] = ()
+    """The names of other ways in which its tasks can be played; see `variant`."""
     blocking: bool = True
     """Whether starting an episode or taking an action can take longer than a few milliseconds; if so it is
     done in a thread, so that the event loop stays free."""
@@ -265,6 +267,21 @@ class Environment(ABC):
     def blocks(self, task: Task) -> bool:
         """Whether episodes of this task block; `blocking`, unless it depends on the task."""
         return self.blocking
+
+    def variant(self, name: str) -> "Environment":
+        """The same tasks, played another way: with other actions, another opening, prompts of its own.
+
+        Args:
+            name: One of `variants`. An agent of that name plays it, in text.
+
+        Raises:
+            ConfigurationError: there is none of that name.
+        """
+        raise ConfigurationError(f"{self.name} has no variant {name!r}")
+
+    def same(self, one: Action, other: Action) -> bool:
+        """Whether two actions come to the same, such as two ways to write one answer; their texts do not count."""
+        return (one["name"], one["args"]) == (other["name"], other["args"])
 
     def measures(self, task: Task, actions: Sequence[Action]) -> dict[str, float]:
         """Measures of a finished trial besides its reward, by name; none unless the environment has some.

@@ -1,6 +1,7 @@
 """The Reflexion agent as a graph."""
 
 from collections.abc import Callable, Collection, Mapping
+from functools import partial
 from typing import Any, get_args
 
 from langchain_core.language_models import BaseChatModel
@@ -23,7 +24,7 @@ from langgraph_reflexion.models.load import load_model
 from langgraph_reflexion.models.prices import Price
 from langgraph_reflexion.models.retries import Retries
 from langgraph_reflexion.nodes.act import Act
-from langgraph_reflexion.nodes.actors import ACTORS
+from langgraph_reflexion.nodes.actors import ACTORS, Actor, TextActor
 from langgraph_reflexion.nodes.evaluate import Evaluate
 from langgraph_reflexion.nodes.evaluators import (
     EnvironmentEvaluator,
@@ -36,6 +37,8 @@ from langgraph_reflexion.nodes.node import Node, Router
 from langgraph_reflexion.nodes.observe import Observe
 from langgraph_reflexion.nodes.reflect import Reflect
 from langgraph_reflexion.nodes.reset import Reset
+from langgraph_reflexion.nodes.self_consistency import SelfConsistencyEvaluator
+from langgraph_reflexion.nodes.two_calls import TwoCallActor
 from langgraph_reflexion.prompts import Prompts, load_prompts
 
 
@@ -46,6 +49,7 @@ def create_reflexion(
     actor: str = "react",
     strategy: Strategy | str = Strategy.REFLEXION,
     evaluator: Evaluator | str | Callable[..., Any] = "environment",
+    samples: int = 5,
     reflection_model: BaseChatModel | str | None = None,
     heuristic: HeuristicFunction | None = None,
     memory_size: int | None = None,
@@ -69,11 +73,13 @@ def create_reflexion(
     Args:
         model: The actor (M_a): a chat model, or its name as `load_model` takes it ("openai:gpt-4o-mini", "demo").
         environment: Its tasks, and the actions that solve them.
-        actor: `react` (ReAct as text, for any chat model) or `tools` (native tool calls).
+        actor: `react` (ReAct as text, for any chat model), `tools` (native tool calls), or one of the environment's
+            variants, such as HotPotQA's `cot` and `cot-gt`.
         strategy: What a retry gets to see: `retry`, `last_attempt`, `reflexion` or `last_attempt_and_reflexion`.
         evaluator: What passes the verdict (M_e): `environment` (its own signal: an oracle), `llm` (the reflection
-            model reads the trajectory), an `Evaluator`, or a function of `(instruction, trajectory)` that returns a
-            bool, a score or `(score, feedback)`.
+            model reads the trajectory), `self-consistency` (the actor is asked again), an `Evaluator`, or a function
+            of `(instruction, trajectory)` that returns a bool, a score or `(score, feedback)`.
+        samples: How often `self-consistency` asks again; odd.
         reflection_model: Writes the reflections (M_sr) and judges; the actor's model unless given.
         heuristic: When to stop a trial (h); the profile's unless given.
         memory_size: How many reflections are kept (Ω); the profile's unless given.
@@ -111,10 +117,12 @@ def create_reflexion(
         print(final["status"], final["reflections"])
         ```
     """
-    settings = load_profile(profile)
+    chosen = Strategy(_one_of("strategy", strategy, list(Strategy)))
+    settings = load_profile(profile).of(environment.name, actor, chosen)
+    if _one_of("actor", actor, [*ACTORS, *environment.variants]) in environment.variants:
+        environment = environment.variant(actor)
     memory_size = _at_least_one("memory_size", memory_size, settings.memory_size)
     max_trials = _at_least_one("max_trials", max_trials, settings.max_trials)
-    chosen = Strategy(_one_of("strategy", strategy, list(Strategy)))
     _one_of("feedback", feedback, get_args(Feedback))
     prompts = prompts or load_prompts(environment.prompts or environment.name)
     pool, budgets, retries = EpisodePool(environment), budgets or Budgets(), retries or Retries()
@@ -125,9 +133,17 @@ def create_reflexion(
 
     chooses = client(model)
     reflects = chooses if reflection_model is None else client(reflection_model)
-    judge = _evaluator(evaluator, reflects, prompts, seed)
-    acting = ACTORS[_one_of("actor", actor, list(ACTORS))](
-        chooses, environment, prompts, feedback=feedback, examples=settings.examples
+    acts: Callable[..., Actor] = ACTORS.get(actor, TextActor)
+    if settings.two_calls and acts is TextActor:
+        acts = partial(TwoCallActor, numbered=settings.numbered, truncation=settings.truncation)
+    acting = acts(chooses, environment, prompts, feedback=feedback, examples=settings.examples)
+    judge = _evaluator(
+        evaluator,
+        {
+            "environment": EnvironmentEvaluator,
+            "llm": lambda: LLMEvaluator(reflects, prompts, seed),
+            "self-consistency": lambda: SelfConsistencyEvaluator(acting, seed, samples),
+        },
     )
 
     graph = ReflexionGraph(state_schema)
@@ -140,7 +156,9 @@ def create_reflexion(
     graph.add_node("observe", Node(Observe(pool, retries, _known_actions(approve_actions, environment))))
     graph.add_node("heuristic_check", Node(HeuristicCheck(heuristic or settings.heuristic, budgets)))
     graph.add_node("evaluate", Node(Evaluate(judge, pool, budgets, threshold=threshold, max_trials=max_trials)))
-    graph.add_node("reflect", Node(Reflect(reflects, prompts, feedback, memory_size, seed)))
+    reflecting = Reflect(reflects, prompts, feedback, memory_size, seed)
+    reflecting.truncation, reflecting.with_memory = settings.truncation, settings.reflects_on_memory
+    graph.add_node("reflect", Node(reflecting))
 
     graph.add_edge(START, "reset")
     graph.add_conditional_edges("reset", Router(routing.after_reset), ["act", "evaluate"])
@@ -153,15 +171,13 @@ def create_reflexion(
 
 
 def _evaluator(
-    evaluator: Evaluator | str | Callable[..., Any], client: Client, prompts: Prompts, seed: int
+    evaluator: Evaluator | str | Callable[..., Any], named: Mapping[str, Callable[[], Evaluator]]
 ) -> Evaluator:
     if isinstance(evaluator, Evaluator):
         return evaluator
     if callable(evaluator):
         return FunctionEvaluator(evaluator)
-    if _one_of("evaluator", evaluator, ["environment", "llm"]) == "llm":
-        return LLMEvaluator(client, prompts, seed)
-    return EnvironmentEvaluator()
+    return named[_one_of("evaluator", evaluator, list(named))]()
 
 
 def _price(model: BaseChatModel, prices: Mapping[str, Price], budgets: Budgets) -> Price | None:

@@ -45,6 +45,10 @@ class Actor(ABC):
 
     in_text = True
     """Whether actions are written as text; otherwise they are tool calls."""
+    instruction, opening = "act", "task"
+    """The templates of the prompt's two parts."""
+    numbered = False
+    """Whether steps are told with their numbers."""
 
     def __init__(
         self,
@@ -71,17 +75,27 @@ class Actor(ABC):
         Raises:
             ModelFault: it gave none.
         """
+        asked = await self._ask(state, config, call, **self._options())
+        return Choice(self.decide(asked.reply), asked)
+
+    async def _ask(
+        self, state: ReflexionState, config: RunnableConfig, call: Call, cue: str = "", **options: Any
+    ) -> Asked:
         earlier = len(state.get("last_attempt", []))
 
         def render(steps: list[Step]) -> list[BaseMessage]:
-            return self.messages(cast(ReflexionState, {**state, **_split(steps, earlier)}))
+            return self.messages(cast(ReflexionState, {**state, **_split(steps, earlier)}), cue)
 
         steps = [*state.get("last_attempt", []), *state["trajectory"]]
-        asked = await ask_about(self.client, render, steps, state["room"], config, call, **self._options())
-        return Choice(self.decide(asked.reply), asked)
+        return await ask_about(self.client, render, steps, state["room"], config, call, **options)
 
-    def messages(self, state: ReflexionState) -> list[BaseMessage]:
-        """The prompt for the next step."""
+    def messages(self, state: ReflexionState, cue: str = "") -> list[BaseMessage]:
+        """The prompt for the next step.
+
+        Args:
+            state: What is told.
+            cue: What the model is to go on from, for actors that begin its reply.
+        """
         task = state["task"]
         last_attempt = state.get("last_attempt")
         messages: list[BaseMessage] = [
@@ -99,14 +113,15 @@ class Actor(ABC):
 
     def _render_instruction(self, kind: str | None, forms: tuple[str, ...]) -> SystemMessage:
         examples = [self._shown(example) for example in self.prompts.examples(kind, self.examples)]
-        return SystemMessage(self.prompts.render("act", in_text=self.in_text, forms=forms, examples=examples))
+        values = {"in_text": self.in_text, "forms": forms, "examples": examples, "numbered": self.numbered}
+        return SystemMessage(self.prompts.render(self.instruction, **values))
 
     def _render_opening(
         self, observation: str, reflections: tuple[tuple[int, str], ...], last_attempt: str, status: str
     ) -> HumanMessage:
         return HumanMessage(
             self.prompts.render(
-                "task",
+                self.opening,
                 observation=observation,
                 reflections=[Reflection(trial=trial, text=text) for trial, text in reflections],
                 last_attempt=json.loads(last_attempt),

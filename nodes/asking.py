@@ -14,6 +14,10 @@ from langgraph_reflexion.models.prices import NO_USAGE, add_usage
 
 STUB = 200
 """How many characters are left of an observation that was shortened."""
+CHARACTERS_PER_TOKEN = 4
+"""By which tokens are estimated where a rule counts them: every model has its own."""
+LEFT_OUT = "[left out, to save room]"
+"""What stands in the place of an observation that was left out."""
 SMALLER = 0.7
 """What is left of the observations' characters when a prompt was too long."""
 
@@ -88,6 +92,22 @@ def shortened(steps: Sequence[Step], room: int | None) -> list[Step]:
         if len(short) < len(observation):
             shown[index] = {**shown[index], "observation": short}
             too_many -= len(observation) - len(short)
+    return shown
+
+
+def without_longest(steps: Sequence[Step], tokens: int | None) -> list[Step]:
+    """The steps without their longest observations, so many of them that the transcript has at most so many tokens.
+
+    Args:
+        steps: The steps, oldest first.
+        tokens: How many tokens; None for any number.
+    """
+    shown = list(steps)
+    written = [sum(map(len, (s["thought"], s["action"]["text"] if s["action"] else ""))) for s in shown]
+    for index in sorted(range(len(shown)), key=lambda index: -len(shown[index]["observation"])):
+        if tokens is None or sum(written) + _length(shown) <= tokens * CHARACTERS_PER_TOKEN:
+            break
+        shown[index] = {**shown[index], "observation": LEFT_OUT}
     return shown
 
 

@@ -8,7 +8,7 @@ from langgraph_reflexion.graph.memory import Feedback, remember, status_line
 from langgraph_reflexion.graph.state import Reflection, ReflexionState, Step
 from langgraph_reflexion.models.calls import Call
 from langgraph_reflexion.models.client import Client
-from langgraph_reflexion.nodes.asking import ask_about, charged, noted
+from langgraph_reflexion.nodes.asking import ask_about, charged, noted, without_longest
 from langgraph_reflexion.nodes.node import Update
 from langgraph_reflexion.prompts import Prompts
 
@@ -22,7 +22,14 @@ class Reflect:
         feedback: How much of the verdict the model is told.
         memory_size: Ω, how many reflections are kept.
         seed: The run's seed.
+
+    Attributes:
+        truncation: How many tokens the trajectory may have before its longest observations are left out.
+        with_memory: Whether the model is shown its earlier reflections.
     """
+
+    truncation: int | None = None
+    with_memory = True
 
     def __init__(self, client: Client, prompts: Prompts, feedback: Feedback, memory_size: int, seed: int) -> None:
         self.client = client
@@ -38,9 +45,9 @@ class Reflect:
             failed = self.prompts.render(
                 "failed_trial",
                 observation=state["episode"]["observation"],
-                steps=steps,
+                steps=without_longest(steps, self.truncation),
                 status=status_line(state["evaluation"], self.feedback),
-                reflections=state["reflections"],
+                reflections=state["reflections"] if self.with_memory else [],
             )
             instruction = self.prompts.render("reflect", examples=self.prompts.reflections)
             return [SystemMessage(instruction), HumanMessage(failed)]

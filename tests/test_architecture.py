@@ -193,7 +193,7 @@ def test_the_core_stays_small():
     # Checkpointers are beside the loop: one reads it without them.
     beside = {"graph.checkpoint", "graph.postgres"}
     core = [MODULES[module] for module in {*below("graph"), *below("nodes")} - beside]
-    assert sum(map(code_lines, core)) < 1250
+    assert sum(map(code_lines, core)) < 1360
 
 
 @pytest.mark.parametrize("module", [*below("graph"), *below("nodes"), *below("demo"), *below("prompts")])

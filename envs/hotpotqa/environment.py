@@ -10,14 +10,15 @@ from pathlib import Path
 from typing import Any
 
 from langgraph_reflexion.envs.base import Action, Environment, Task, choose_split
+from langgraph_reflexion.envs.hotpotqa.answering import Answering
 from langgraph_reflexion.envs.hotpotqa.asking import own_world
 from langgraph_reflexion.envs.hotpotqa.corpus import Corpus
 from langgraph_reflexion.envs.hotpotqa.episode import HotPotQAEpisode
-from langgraph_reflexion.envs.hotpotqa.grading import answered, exact_match, overlap
+from langgraph_reflexion.envs.hotpotqa.grading import answered, exact_match, normalize, overlap
 from langgraph_reflexion.envs.hotpotqa.mediawiki import MediaWiki, api_address
 from langgraph_reflexion.envs.hotpotqa.pages import Page, Pages
 from langgraph_reflexion.envs.hotpotqa.query_run import QueryRunPages
-from langgraph_reflexion.envs.hotpotqa.questions import Question, read_pages, read_questions
+from langgraph_reflexion.envs.hotpotqa.questions import Question, read_pages, read_questions, task_data
 from langgraph_reflexion.envs.hotpotqa.transport import Transport
 from langgraph_reflexion.errors import ConfigurationError, EnvironmentUnavailable
 
@@ -50,6 +51,7 @@ class HotPotQA(Environment):
     name = "hotpotqa"
     splits: tuple[str, ...] = ("own",)
     episode = HotPotQAEpisode
+    variants = ("cot", "cot-gt")
 
     def __init__(
         self,
@@ -91,7 +93,7 @@ class HotPotQA(Environment):
 
     def start(self, task: Task) -> HotPotQAEpisode:
         """Start a fresh episode of a task; see `Environment.start`."""
-        data = _data(task)
+        data = task_data(task)
         return HotPotQAEpisode(data["question"], data["answer"], self.pages(task))
 
     def restore(self, task: Task, snapshot: dict[str, Any]) -> HotPotQAEpisode:
@@ -127,7 +129,7 @@ class HotPotQA(Environment):
         """
         corpus = self._corpus_of(task)
         told = []
-        for title in _data(task)["supporting"]:
+        for title in task_data(task)["supporting"]:
             page = corpus.page(title)
             if page is None:
                 raise EnvironmentUnavailable(
@@ -139,13 +141,29 @@ class HotPotQA(Environment):
             raise EnvironmentUnavailable(f"it is not known which pages answer {task['id']}: no supporting facts")
         return "\n\n".join(told)
 
+    def variant(self, name: str) -> Answering:
+        """The same questions without tools; see `Environment.variant`.
+
+        Args:
+            name: `cot` for answers from memory, `cot-gt` for answers from the paragraphs that hold them.
+        """
+        if name not in self.variants:
+            raise ConfigurationError(f"HotPotQA has no variant {name!r}: choose one of {', '.join(self.variants)}")
+        return Answering(self, name, self.context if name == "cot-gt" else None)
+
+    def same(self, one: Action, other: Action) -> bool:
+        """Whether two actions come to the same; two answers do, where the official grading sees no difference."""
+        if one["name"] == other["name"] == "finish":
+            return normalize(str(one["args"].get("answer"))) == normalize(str(other["args"].get("answer")))
+        return super().same(one, other)
+
     def measures(self, task: Task, actions: Sequence[Action]) -> dict[str, float]:
         """Exact match and F1, the latter with its precision and recall, of the answer that was handed in.
 
         All are 0 where none was.
         """
         said = (str(a["args"].get("answer", "")) for a in actions if a["name"] == "finish")
-        answer, gold = next(filter(answered, said), None), _data(task)["answer"]
+        answer, gold = next(filter(answered, said), None), task_data(task)["answer"]
         return {"exact_match": float(exact_match(answer, gold)), **overlap(answer, gold)._asdict()}
 
     def parse(self, text: str) -> Action | None:
@@ -189,7 +207,7 @@ class HotPotQA(Environment):
         return self.path
 
     def _corpus_of(self, task: Task) -> Corpus:
-        data = _data(task)
+        data = task_data(task)
         return self._corpus(data["split"], data.get("seed", 0))
 
     def _corpus(self, name: str, seed: int) -> Corpus:
@@ -212,10 +230,3 @@ class HotPotQA(Environment):
 def _paragraphs(path: Path) -> Iterator[Page]:
     for question in read_questions(path):
         yield from question.pages
-
-
-def _data(task: Task) -> dict[str, Any]:
-    match data := task.get("data") or {}:
-        case {"split": "own" | "path", "question": str(), "answer": str(), "supporting": [*_]}:
-            return data
-    raise ConfigurationError(f"the task {task['id']!r} is none of HotPotQA's")

@@ -15,7 +15,7 @@ HANDED_IN = "Your answer is handed in, and the trial is over."
 EMPTY = "The page is open, but there is no text on it."
 NO_MORE = "No more results."
 NO_PAGE = "No page is open to look in: search for one first."
-_OVER = "The episode is over: no further action is possible."
+OVER = "The episode is over: no further action is possible."
 
 
 class HotPotQAEpisode(Episode):
@@ -41,7 +41,7 @@ class HotPotQAEpisode(Episode):
 
     def step(self, action: Action) -> StepResult:
         """Take one action; see `Episode.step`."""
-        result = super().step(action) if self._answer is None else StepResult(_OVER)
+        result = super().step(action) if self._answer is None else StepResult(OVER)
         reward = None if self._gold is None else float(exact_match(self._answer, self._gold))
         return StepResult(result.observation, reward, terminated=self._answer is not None)
 

@@ -11,6 +11,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
+from langgraph_reflexion.envs.base import Task
 from langgraph_reflexion.envs.hotpotqa.pages import Page
 from langgraph_reflexion.errors import ConfigurationError, EnvironmentUnavailable
 
@@ -30,6 +31,18 @@ class Question:
     """The titles of the pages that answer it, each once, in order."""
     pages: tuple[Page, ...] = ()
     """The pages that came with it: those, and others that do not answer it."""
+
+
+def task_data(task: Task) -> dict[str, Any]:
+    """What a task says of its question.
+
+    Raises:
+        ConfigurationError: this is no task of HotPotQA's.
+    """
+    match data := task.get("data") or {}:
+        case {"split": "own" | "path", "question": str(), "answer": str(), "supporting": [*_]}:
+            return data
+    raise ConfigurationError(f"the task {task['id']!r} is none of HotPotQA's")
 
 
 def read_questions(path: Path) -> Iterator[Question]:

@@ -32,7 +32,9 @@ app = typer.Typer(
 # Typer brings its own copy of click in newer versions, and uses the installed one in older ones.
 _UsageError: type[Exception] = next(c for c in typer.BadParameter.__mro__ if c.__name__ == "ClickException")
 
-Env = Annotated[str, typer.Argument(metavar="ENV", help="alfworld, or the path of your own: package.module:Class.")]
+Env = Annotated[
+    str, typer.Argument(metavar="ENV", help="alfworld, hotpotqa, or the path of your own: package.module:Class.")
+]
 Split = Annotated[str | None, typer.Option(help="Set of tasks.  [default: the environment's first]")]
 Seed = Annotated[int, typer.Option(help="Seeds the run, and the tasks where they are generated.")]
 Options = Annotated[
@@ -140,10 +142,13 @@ def run(
         ),
     ] = None,
     concurrency: Annotated[int, typer.Option(min=1, help="So many tasks at once.")] = 8,
-    agent: Annotated[str, typer.Option(help="How the actor acts: react (text) or tools (tool calls).")] = "react",
+    agent: Annotated[
+        str, typer.Option(help="react (text) or tools (tool calls); for hotpotqa also cot or cot-gt, without tools.")
+    ] = "react",
     evaluator: Annotated[
-        str, typer.Option(help="What passes the verdict: environment (an oracle) or llm.")
+        str, typer.Option(help="What passes the verdict: environment (an oracle), llm or self-consistency.")
     ] = "environment",
+    samples: Annotated[int, typer.Option(min=1, help="So often self-consistency asks again, an odd number.")] = 5,
     feedback: Annotated[
         str, typer.Option(help="How much of the verdict is told: binary, scalar or words.")
     ] = "binary",
@@ -179,6 +184,7 @@ def run(
         strategy=strategy,
         agent=agent,
         evaluator=evaluator,
+        samples=samples,
         feedback=feedback,
         profile=profile,
         model=model,
