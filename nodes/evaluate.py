@@ -29,7 +29,7 @@ class Evaluate:
     """
 
     def __init__(
-        self, evaluator: Evaluator, pool: EpisodePool, budgets: Budgets, *, threshold: float, max_trials: int
+        self, evaluator: Evaluator, pool: EpisodePool, budgets: Budgets, threshold: float, max_trials: int
     ) -> None:
         self.evaluator = evaluator
         self.pool = pool

@@ -1,5 +1,6 @@
 """reset: begin a trial in a fresh episode, and before the first one, prepare the task."""
 
+from collections.abc import Callable
 from typing import Any, cast
 
 from langchain_core.runnables import RunnableConfig
@@ -24,6 +25,7 @@ class Reset:
         evaluator: Asked once per task to prepare, like the environment.
         strategy: Whether the previous trajectory is kept for the actor.
         retries: How often a fresh episode is asked for.
+        read_task: Finds the task in the input.
         pauses: Whether the run pauses anywhere for a person.
         approve_reflections: Whether it does so after each reflection.
     """
@@ -35,6 +37,7 @@ class Reset:
         strategy: Strategy,
         retries: Retries,
         *,
+        read_task: Callable[[ReflexionState], Task],
         pauses: bool = False,
         approve_reflections: bool = False,
     ) -> None:
@@ -42,12 +45,13 @@ class Reset:
         self.evaluator = evaluator
         self.strategy = strategy
         self.retries = retries
+        self.read_task = read_task
         self.pauses = pauses
         self.approve_reflections = approve_reflections
 
     async def __call__(self, state: ReflexionState, config: RunnableConfig) -> Update:
         """Write the new trial's opening state; where a task begins, the whole state."""
-        task = checked(state.get("task"))
+        task = self.read_task(state)
         # An input is not prepared, and every task that has begun is: so a new input on a used thread is told
         # from the next trial of the task that was under way.
         under_way = state.get("status") == "running" and state["episode"]["task"] == task["id"]
@@ -108,12 +112,13 @@ def approved(state: ReflexionState) -> list[Reflection]:
     return [*earlier, Reflection(trial=newest["trial"], text=approval.edited or newest["text"])]
 
 
-def checked(task: Task | None) -> Task:
+def task_of(state: ReflexionState) -> Task:
     """The task of the input.
 
     Raises:
         ConfigurationError: there is none, or it is not a task.
     """
+    task = state.get("task")
     given: dict[str, Any] = {**task} if isinstance(task, dict) else {}
     words = all(isinstance(given.get(key), str) for key in ("id", "instruction"))
     if words and isinstance(given.get("kind", ""), str) and isinstance(given.get("data", {}), dict):

@@ -12,7 +12,6 @@ from langgraph_reflexion.models import Retries
 from langgraph_reflexion.testing import ScriptedChatModel
 from tests.toys import Breaking, Counter, asks_for, count_to, counting_badly
 
-
 DOWN = ConnectionError("connection refused")
 ONCE = {"retries": Retries(attempts=1)}
 
