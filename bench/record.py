@@ -31,6 +31,7 @@ from langgraph_reflexion.bench.rows import (
 )
 from langgraph_reflexion.errors import ConfigurationError
 from langgraph_reflexion.graph.state import Evaluation
+from langgraph_reflexion.models.secrets import blotted
 
 RUN, TRIALS, TRAJECTORIES, CHECKPOINTS = "run.json", "trials.jsonl", "trajectories.jsonl", "checkpoints.db"
 
@@ -124,10 +125,7 @@ class RunRecord:
 
     def without_secrets(self, text: str) -> str:
         """A text with every secret blotted out."""
-        for secret in self._secrets:
-            for written in (secret, json.dumps(secret, ensure_ascii=False)[1:-1]):
-                text = text.replace(written, "[secret]")
-        return text
+        return blotted(text, self._secrets, "[secret]")
 
     def _write_info(self, info: dict[str, Any]) -> None:
         text = (self.without_secrets(json.dumps(info, indent=2, ensure_ascii=False)) + "\n").encode()

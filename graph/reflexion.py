@@ -142,7 +142,7 @@ def create_reflexion(
         return Client(made, retries=retries, price=_price(made, prices or {}, budgets), cache=cache)
 
     chooses = client(model)
-    reflects = chooses if reflection_model is None else client(reflection_model)
+    reflects = chooses if reflection_model is None or reflection_model is model else client(reflection_model)
     judge = _evaluator("environment" if evaluator is None else evaluator, reflects, prompts, seed, agent)
     stops = heuristic or settings.heuristic
     asks_first = _known_actions(approve_actions, environment)
@@ -223,7 +223,8 @@ def _evaluator(
 
 
 def _price(model: BaseChatModel, prices: Mapping[str, Price], budgets: Budgets) -> Price | None:
-    name = str(getattr(model, "model_name", None) or getattr(model, "model", None) or model._llm_type)
+    names = [getattr(model, attribute, None) for attribute in ("model_name", "model", "_llm_type")]
+    name = next((str(name) for name in names if name), type(model).__name__)
     price = next((prices[known] for known in prices if known in (name, f"openai:{name}")), None)
     if price is None and budgets.limit_cost:
         raise ConfigurationError(

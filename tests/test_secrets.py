@@ -100,6 +100,7 @@ def test_the_key_is_written_nowhere(tmp_path: Path, server: Telltale) -> None:
 
 
 def test_the_password_of_an_address_is_written_nowhere(tmp_path: Path, server: Telltale) -> None:
+    # In the process's arguments it stands, as the user typed it there. A key comes by the environment.
     home = make_home(tmp_path)
     server.secret = PASSWORD
     args = run_args(server, "--trials", "2", "--concurrency", "1", "--retries", "2", "--cache", "kept.db")

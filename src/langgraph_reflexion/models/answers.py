@@ -76,7 +76,7 @@ def open_cache(path: Path) -> BaseCache[Any]:
 
 def _identity(model: BaseChatModel) -> Any:
     """What tells a model from others whose answers differ."""
-    if not model.is_lc_serializable():
+    if not (hasattr(model, "is_lc_serializable") and model.is_lc_serializable()):
         return [type(model).__qualname__, getattr(model, "model_name", getattr(model, "model", ""))]
     made = cast(dict[str, Any], dumpd(model))
     settings = {name: value for name, value in made.get("kwargs", {}).items() if name not in _OF_NO_MATTER}

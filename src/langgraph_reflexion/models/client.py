@@ -6,7 +6,7 @@ from typing import Any
 
 from langchain_core.language_models import BaseChatModel, LanguageModelInput
 from langchain_core.messages import AIMessage, BaseMessage
-from langchain_core.runnables import Runnable, RunnableConfig
+from langchain_core.runnables import Runnable, RunnableBinding, RunnableConfig
 from langgraph.cache.base import BaseCache
 from langgraph.errors import GraphBubbleUp
 
@@ -53,6 +53,8 @@ class Client:
         self._answers = Answers(cache, model) if cache is not None else None
         self._secrets = secrets_of(model)
         self._fields = getattr(type(model), "model_fields", {})
+        # Ollama's client takes a seed as a setting of the model, and none with a call.
+        self._has_seed = type(model).__module__.startswith("langchain_ollama")
         self._made: dict[tuple[bool, int | None], ChatModel] = {}
 
     def check_tools(self, tools: Sequence[dict[str, Any]]) -> None:
@@ -144,9 +146,11 @@ class Client:
                 self.refused.add("tools")
                 raise ToolsRefused("the model's server knows no tool calls")
             try:
-                reply = await self._model(without, tools).ainvoke(
-                    messages, config, **{name: sent[name] for name in ("seed", "stop") if name in sent}
-                )
+                passed = {name: sent[name] for name in ("seed", "stop") if name in sent}
+                model = self._model(without, tools)
+                if self._has_seed and "seed" in passed:
+                    model = _seeded(model, passed.pop("seed"))
+                reply = await model.ainvoke(messages, config, **passed)
             except (GraphBubbleUp, ReflexionError, asyncio.CancelledError):
                 raise
             except Exception as error:
@@ -166,3 +170,10 @@ class Client:
             plain = self.model.model_copy(update={"temperature": None}) if key[0] else self.model
             self._made[key] = plain.bind_tools(tools) if tools else plain
         return self._made[key]
+
+
+def _seeded(model: Any, seed: int) -> ChatModel:
+    """A model, plain or with tools bound, with this seed among its settings."""
+    update = {"bound": _seeded(model.bound, seed)} if isinstance(model, RunnableBinding) else {"seed": seed}
+    seeded: ChatModel = model.model_copy(update=update)
+    return seeded
