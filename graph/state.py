@@ -191,6 +191,8 @@ class Attempt(TypedDict):
     """What it added to the conversation."""
     ended: str
     """`terminated` where it came to its end, `truncated` by a limit of its own; empty where it was stopped."""
+    result: Any
+    """What came out of it."""
 
 
 class AgentState(ReflexionState, total=False):
@@ -202,8 +204,6 @@ class AgentState(ReflexionState, total=False):
     messages: Annotated[list[AnyMessage], add_messages]
     """The conversation around the task. The answer is added to it when the task is finished."""
     attempt: Attempt | None
-    """What the agent did in the current trial, until it is a trajectory."""
+    """What the agent did in the current trial."""
     result: Any
-    """What came out of the current trial; at the end, of the best one."""
-    best_result: Any
     """What came out of the best trial so far."""

@@ -11,7 +11,7 @@ from langchain_core.runnables import RunnableConfig
 
 from langgraph_reflexion.errors import ConfigurationError, Fault
 from langgraph_reflexion.graph.state import ReflexionState
-from langgraph_reflexion.nodes.evaluators import Evaluator, Scored
+from langgraph_reflexion.nodes.evaluators import Evaluator, Scored, result_in
 
 TOLD = 2000
 """How many characters of a failed command's output are told: its last ones, where the summary stands."""
@@ -40,7 +40,7 @@ class CommandEvaluator(Evaluator):
         Raises:
             Fault: it could not be started.
         """
-        result = state.get("result")
+        result = result_in(state)
         text = result if isinstance(result, str) else json.dumps(result, default=str)
         try:
             process = await asyncio.create_subprocess_shell(

@@ -121,7 +121,9 @@ class FunctionEvaluator(Evaluator):
 
     async def evaluate(self, state: ReflexionState, config: RunnableConfig) -> Scored:
         """Call the function, and make a score of what it returns."""
-        args = (state["task"]["instruction"], cast(dict[str, Any], state).get(self.of))
+        args: tuple[str, Any] = (state["task"]["instruction"], state["trajectory"])
+        if self.of == "result":
+            args = (args[0], result_in(state))
         if args[1] is None or args[1] == "":
             return Scored(0.0, "Nothing was returned.")
         if inspect.iscoroutinefunction(self.function):
@@ -131,6 +133,11 @@ class FunctionEvaluator(Evaluator):
             if inspect.isawaitable(result):
                 result = await result
         return scored(result)
+
+
+def result_in(state: ReflexionState) -> Any:
+    """What a wrapped agent returned in the current trial; None where it returned nothing."""
+    return (cast(dict[str, Any], state).get("attempt") or {}).get("result")
 
 
 def scored(result: object) -> Scored:

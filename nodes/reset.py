@@ -62,7 +62,7 @@ class Reset:
         update |= {"last_attempt": [], "room": None, "notes": []}
         if begins:
             update |= {"status": "running", "trial": 1, "evaluation": None, "seconds": 0.0, "best": None}
-            update |= {"reflections": [], "trials": Overwrite([])}
+            update |= {"reflections": [], "trials": Overwrite([]), "task": task}
         else:
             reflected = any(reflection["trial"] == state["trial"] for reflection in state["reflections"])
             if self.approve_reflections and reflected:

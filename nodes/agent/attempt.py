@@ -6,7 +6,7 @@ from contextlib import aclosing, closing
 from dataclasses import replace
 from typing import Any, cast
 
-from langchain_core.messages import AnyMessage
+from langchain_core.messages import AIMessage, AnyMessage
 from langchain_core.runnables import Runnable, RunnableConfig, RunnableLambda
 from langchain_core.runnables.config import merge_configs
 from langgraph.checkpoint.base import BaseCheckpointSaver
@@ -14,12 +14,12 @@ from langgraph.errors import GraphBubbleUp, GraphRecursionError, ParentCommand
 from langgraph.pregel import Pregel
 from langgraph.types import Command
 
-from langgraph_reflexion.errors import ModelFault, ReflexionError
+from langgraph_reflexion.errors import Fault, ModelFault, ReflexionError
 from langgraph_reflexion.graph.budget import Budgets
 from langgraph_reflexion.graph.memory import Feedback, status_line
 from langgraph_reflexion.graph.state import AgentState, Attempt
 from langgraph_reflexion.models.meter import Meter
-from langgraph_reflexion.models.troubles import as_fault
+from langgraph_reflexion.models.troubles import as_fault, by_a_client
 from langgraph_reflexion.nodes.agent.transcript import messages_in, result_of, steps_of
 from langgraph_reflexion.nodes.agent.wrapped import WrappedAgent
 from langgraph_reflexion.nodes.approval import CHECKPOINTER
@@ -90,14 +90,7 @@ class _Trial:
 
     def __init__(self, act: Try, state: AgentState, config: RunnableConfig) -> None:
         self.act, self.state = act, state
-        lessons = ""
-        if state["reflections"] or state.get("last_attempt"):
-            lessons = act.prompts.render(
-                "lessons",
-                reflections=state["reflections"],
-                last_attempt=state.get("last_attempt", []),
-                status=status_line(state["evaluation"], act.feedback),
-            ).strip()
+        lessons = lessons_for(state, act.prompts, act.feedback)
         self.given = act.agent.messages(state, lessons)
         self.input = act.agent.input(self.given, state["task"]["instruction"], lessons)
         self.meter = act.meter()
@@ -111,6 +104,7 @@ class _Trial:
             if lent.get(CHECKPOINTER) is None:
                 lent.pop(CHECKPOINTER, None)
             self.config["configurable"] = {"thread_id": f"{state['task']['id']}:{state['trial']}"} | lent
+        self.began = time.perf_counter()
         self.output: Any = None
         self.ended = "terminated"
 
@@ -136,8 +130,17 @@ class _Trial:
     def over(self, output: Any) -> bool:
         """Whether the agent is to be stopped here."""
         self.output = output
-        steps = steps_of(messages_in(output, self.given))
-        seen = {**self.state, "trajectory": steps, "usage": charged(self.state, "act", self.meter.usage)}
+        messages = messages_in(output, self.given)
+        answered = bool(messages) and isinstance(messages[-1], AIMessage) and not messages[-1].tool_calls
+        if answered or not isinstance(self.act.agent.runnable, Pregel):
+            return False
+        steps = steps_of(messages)
+        seen = {
+            **self.state,
+            "trajectory": steps,
+            "usage": charged(self.state, "act", self.meter.usage),
+            "seconds": self.state["seconds"] + time.perf_counter() - self.began,
+        }
         if self.act.heuristic(steps) or self.act.budgets.used_up(seen):  # type: ignore[arg-type]
             self.ended = ""
         return not self.ended
@@ -145,25 +148,53 @@ class _Trial:
     def update(self, error: Exception | None = None) -> Update:
         """What the state is told."""
         if isinstance(error, ParentCommand) and error.args[0].graph is not None:
-            # A hand-off is meant for whoever is around this graph.
-            raise ParentCommand(replace(error.args[0], graph=Command.PARENT)) from None
+            raise ParentCommand(self._handed_on(error.args[0])) from None
         if isinstance(error, GraphRecursionError):
             self.ended = "truncated"
-        elif isinstance(error, GraphBubbleUp | ReflexionError):
+        elif isinstance(error, GraphBubbleUp) or (isinstance(error, ReflexionError) and not isinstance(error, Fault)):
             raise error
         update: Update = {"usage": charged(self.state, "act", self.meter.usage)}
         if error is not None and self.ended != "truncated":
-            fault = as_fault(error, [])
             said = f"the agent failed: {type(error).__name__}: {' '.join(str(error).split())[:300]}"
-            if fault.permanent:
+            # The agent's tools meet errors of the same kinds, which say nothing of its model.
+            if getattr(error, "permanent", False) or (by_a_client(error) and as_fault(error, []).permanent):
                 raise ModelFault(said, permanent=True) from error
-            return update | {"stop_reason": "fault", "fault": said, "result": None}
+            return update | {"stop_reason": "fault", "fault": said, "attempt": None}
         messages = messages_in(self.output, self.given)
-        result = result_of(self.output, messages)
         return update | {
-            "attempt": Attempt(messages=cast(list[AnyMessage], messages), ended=self.ended),
-            "result": result,
+            "attempt": Attempt(
+                messages=cast(list[AnyMessage], messages),
+                ended=self.ended,
+                result=result_of(self.output, messages),
+            )
         }
+
+    def _handed_on(self, command: Command[Any]) -> Command[Any]:
+        """A hand-off, for whoever is around this graph. They hear what was said, and not what was only noted."""
+        update = command.update
+        if isinstance(update, dict) and "messages" in update:
+            said = {message.id for message in self.state.get("messages", [])}
+            noted = {message.id for message in self.given} - said
+            update = {**update, "messages": [each for each in update["messages"] if each.id not in noted]}
+        return replace(command, graph=Command.PARENT, update=update)
+
+
+def lessons_for(state: AgentState, prompts: Prompts, feedback: Feedback) -> str:
+    """What an agent is told of its earlier trials; nothing before the second one.
+
+    Args:
+        state: How the task stands.
+        prompts: Put the lessons into words.
+        feedback: How much of the last verdict is told.
+    """
+    if not (state["reflections"] or state.get("last_attempt")):
+        return ""
+    return prompts.render(
+        "lessons",
+        reflections=state["reflections"],
+        last_attempt=state.get("last_attempt", []),
+        status=status_line(state["evaluation"], feedback),
+    )
 
 
 class AgentNode(RunnableLambda[Any, Any]):

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
+from pydantic_core import to_jsonable_python
 
 from langgraph_reflexion.envs.base import Action
 from langgraph_reflexion.graph.state import Step
@@ -45,7 +46,9 @@ def steps_of(messages: Sequence[BaseMessage]) -> list[Step]:
 
 
 def result_of(output: Any, messages: Sequence[BaseMessage]) -> Any:
-    """What came out of an agent: the last AI message's text, or the output as it is where there are no messages.
+    """What came out of an agent: its structured response, its last AI message's text, or the output as it is.
+
+    A structured response stands for the text, as plain data.
 
     Args:
         output: What the agent returned.
@@ -53,6 +56,8 @@ def result_of(output: Any, messages: Sequence[BaseMessage]) -> Any:
     """
     if isinstance(output, BaseMessage):
         return output.text
+    if isinstance(output, dict) and output.get("structured_response") is not None:
+        return to_jsonable_python(output["structured_response"])
     if isinstance(output, dict) and "messages" in output:
         return next((message.text for message in reversed(messages) if isinstance(message, AIMessage)), "")
     return output

@@ -70,15 +70,17 @@ def task_from(state: ReflexionState) -> Task:
         ConfigurationError: there is none of them.
     """
     known = cast(AgentState, state)
+    humans = [message for message in known.get("messages", []) if isinstance(message, HumanMessage)]
+    last = humans[-1].id if humans else None
     task: Any = known.get("task")
     if isinstance(task, str):
-        return Task(id=_name(task), instruction=task)
+        return Task(id=_name(task), instruction=task, data={"after": last})
     if task and "prepared" not in task:
-        return task_of(state)
-    humans = [message for message in known.get("messages", []) if isinstance(message, HumanMessage)]
-    if humans and (not task or task.get("data", {}).get("message", humans[-1].id) != humans[-1].id):
+        given = task_of(state)
+        return Task(**{**given, "data": {"after": last, **given.get("data", {})}})
+    if humans and (not task or task["data"]["after"] != last):
         text = humans[-1].text
-        return Task(id=_name(text), instruction=text, data={"message": humans[-1].id})
+        return Task(id=_name(text), instruction=text, data={"after": last, "message": last})
     if not task:
         raise ConfigurationError(
             'the graph\'s input is {"task": "what is to be done"} or {"messages": [...]} with a human message in it'

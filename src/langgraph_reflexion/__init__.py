@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from langgraph_reflexion.graph.reflexion import create_reflexion
     from langgraph_reflexion.graph.reopening import reopen
     from langgraph_reflexion.graph.state import AgentState, Evaluation, Reflection, ReflexionState, Step
+    from langgraph_reflexion.middleware import ReflexionMiddleware
     from langgraph_reflexion.models.answers import open_cache
     from langgraph_reflexion.models.load import load_model
     from langgraph_reflexion.models.prices import Price
@@ -64,6 +65,7 @@ _HOME = {
     "graph.reflexion": ["create_reflexion"],
     "graph.reopening": ["reopen"],
     "graph.state": ["AgentState", "Evaluation", "Reflection", "ReflexionState", "Step"],
+    "middleware": ["ReflexionMiddleware"],
     "models.answers": ["open_cache"],
     "models.load": ["load_model"],
     "models.prices": ["Price"],
@@ -100,6 +102,7 @@ __all__ = [
     "Prompts",
     "Reflection",
     "ReflexionError",
+    "ReflexionMiddleware",
     "ReflexionState",
     "Retries",
     "Scored",

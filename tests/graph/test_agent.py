@@ -2,18 +2,22 @@
 
 import asyncio
 import json
+import time
 from typing import Annotated, Any, TypedDict
 
 import pytest
 from langchain.agents import create_agent
+from langchain.agents.structured_output import ToolStrategy
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
 from langchain_core.runnables import RunnableLambda
 from langchain_core.tools import tool
+from langchain_openai import ChatOpenAI
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.graph import END, START, StateGraph
 from langgraph.graph.message import add_messages
 from langgraph.types import Command, interrupt
+from pydantic import BaseModel
 
 from langgraph_reflexion import (
     Budget,
@@ -21,14 +25,17 @@ from langgraph_reflexion import (
     CommandEvaluator,
     ConfigurationError,
     Evaluation,
+    Evaluator,
+    Fault,
     ModelFault,
     Price,
+    Scored,
     WrappedAgent,
     create_reflexion,
     reopen,
 )
 from langgraph_reflexion.graph.checkpoint import LatestSaver
-from langgraph_reflexion.testing import ScriptedChatModel
+from langgraph_reflexion.testing import ModelServer, ScriptedChatModel
 
 THREAD: dict[str, Any] = {"configurable": {"thread_id": "1"}}
 TASK = {"task": "Guess the number."}
@@ -254,15 +261,102 @@ def test_an_agent_that_raises_is_a_fault_that_can_be_tried_again() -> None:
     assert graph.invoke(None, THREAD)["status"] == "solved"
 
 
-def test_a_wrong_key_inside_an_agent_stops_the_run() -> None:
-    class RefusedError(Exception):
-        status_code = 401
+def test_a_wrong_key_inside_an_agent_stops_the_run_and_a_missing_page_does_not() -> None:
+    with ModelServer(faults=["wrong-key"]) as server:
+        model = ChatOpenAI(model="any", base_url=server.url, api_key="k" * 20, max_retries=0)  # type: ignore[arg-type]
+        with pytest.raises(ModelFault, match=r"the agent failed: OpenAIAuthenticationError") as raised:
+            wrapped(create_agent(model, [look_up])).compile().invoke(TASK)
+    assert raised.value.permanent
 
-    def answering(messages: list[Any]) -> str:
-        raise RefusedError("who are you?")
+    class MissingError(Exception):
+        status_code = 404
 
-    with pytest.raises(ModelFault, match=r"the agent failed: RefusedError: who are you"):
-        wrapped(RunnableLambda(answering)).compile().invoke(TASK)
+    def browsing(messages: list[Any]) -> str:
+        raise MissingError("no such page")
+
+    assert wrapped(RunnableLambda(browsing)).compile().invoke(TASK)["status"] == "fault"
+
+
+def test_after_a_fault_of_the_verifier_the_same_result_is_verified_again() -> None:
+    answers, seen, broken = iter(["one", "two"]), [], [True]
+
+    def verify(task: str, result: str) -> bool:
+        if result == "two" and broken.pop():
+            raise OSError("no room")
+        seen.append(result)
+        return result == "two"
+
+    agent = RunnableLambda(lambda messages: next(answers))
+    graph = create_reflexion(
+        ScriptedChatModel(replies=lambda prompt: "Say two."), actor=agent, evaluator=verify
+    ).compile(checkpointer=InMemorySaver())
+    stopped = graph.invoke(TASK, THREAD)
+    assert (stopped["status"], stopped["result"]) == ("fault", "one")
+    broken.append(False)
+    graph.update_state(THREAD, *reopen(stopped))
+    final = graph.invoke(None, THREAD)
+    assert (final["status"], final["result"], seen) == ("solved", "two", ["one", "two"])
+
+
+def test_a_verifier_that_cannot_be_prepared_is_a_fault() -> None:
+    class Unready(Evaluator):
+        async def prepare(self, task: Any) -> dict[str, Any]:
+            raise Fault("no docker", transient=False)
+
+        async def evaluate(self, state: Any, config: Any) -> Scored:
+            return Scored(1.0)
+
+    for given in (TASK, {"messages": [HumanMessage("hi")]}):
+        assert wrapped(guesser()[0], Unready()).compile().invoke(given)["fault"] == "no docker"
+
+
+def test_a_structured_response_is_the_result() -> None:
+    class Answer(BaseModel):
+        number: int
+
+    call = {"name": "Answer", "args": {"number": 3}, "id": "a", "type": "tool_call"}
+    model = ScriptedChatModel(replies=lambda messages: AIMessage("", tool_calls=[call]))
+    agent = create_agent(model, [look_up], response_format=ToolStrategy(Answer))
+    final = wrapped(agent, lambda task, result: result["number"] == 3).compile().invoke(TASK)
+    assert (final["status"], final["result"]) == ("solved", {"number": 3})
+
+
+def test_what_an_agent_without_messages_returned_is_judged_and_reflected_on() -> None:
+    judge = ScriptedChatModel(replies=["Verdict: no", "Say more.", "Verdict: yes"])
+    agent = RunnableLambda(lambda messages: "forty-two")
+    final = create_reflexion(judge, actor=agent, evaluator="llm").compile().invoke(TASK)
+    assert final["status"] == "solved"
+    assert all("forty-two" in prompt[1].text for prompt in judge.prompts)
+
+
+def test_text_first_and_a_message_later_on_the_same_thread() -> None:
+    agent = RunnableLambda(lambda messages: f"re: {messages[-1].text}")
+    graph = wrapped(agent, lambda task, result: True).compile(checkpointer=InMemorySaver())
+    for given in ({"task": "A"}, {"messages": [HumanMessage("B")]}, {"messages": [HumanMessage("C")]}, {"task": "D"}):
+        text = given["task"] if "task" in given else given["messages"][0].text
+        assert graph.invoke(given, THREAD)["result"] == f"re: {text}"
+
+
+@pytest.mark.parametrize("scope", ["trial", "task", "run"])
+def test_seconds_are_looked_at_inside_an_agent(scope: str) -> None:
+    def think(state: Talk) -> dict[str, Any]:
+        time.sleep(0.05)
+        call = {"name": "l", "args": {"k": len(state["messages"])}, "id": "x", "type": "tool_call"}
+        return {"messages": [AIMessage("", tool_calls=[call])]}
+
+    builder = StateGraph(Talk)
+    builder.add_node("think", think)
+    builder.add_edge(START, "think")
+    builder.add_edge("think", "think")
+    final = wrapped(builder.compile(), budgets=Budgets(**{scope: Budget(seconds=0.2)})).compile().invoke(TASK)
+    assert final["status"] == "budget"
+    assert final["trials"][0]["actions"] <= 6
+
+
+def test_the_call_that_answers_is_judged_although_it_used_up_the_budget() -> None:
+    model = ScriptedChatModel(replies=["It is 3."])
+    final = wrapped(create_agent(model, [look_up]), budgets=Budgets(trial=Budget(llm_calls=1))).compile().invoke(TASK)
+    assert final["status"] == "solved"
 
 
 class Talk(TypedDict):

@@ -35,6 +35,7 @@ _SAID = {
         re.IGNORECASE,
     )
 }
+_CLIENTS = {"openai", "anthropic", "groq", "mistralai", "ollama", "cohere", "google", "openrouter", "botocore"}
 _OWN_MISTAKES = (AttributeError, ImportError, NameError, NotImplementedError)
 
 
@@ -57,6 +58,12 @@ def as_fault(error: Exception, secrets: Sequence[str]) -> ModelFault:
         transient=transient,
         retry_after=_retry_after(error),
     )
+
+
+def by_a_client(error: Exception) -> bool:
+    """Whether an error is a model client's, and not that of anything else that speaks HTTP."""
+    roots = {cls.__module__.partition(".")[0] for cls in type(error).__mro__}
+    return any(root in _CLIENTS or root.startswith("langchain_") for root in roots)
 
 
 def refused_option(error: Exception, sent: Sequence[str]) -> str | None:
