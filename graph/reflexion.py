@@ -163,7 +163,9 @@ def create_reflexion(
         judge,
         chosen,
         retries,
+        budgets,
         read_task=task_from if agent else task_of,
+        clears=("attempt", "result") if agent else (),
         pauses=bool(approve_actions or approve_reflections),
         approve_reflections=approve_reflections,
     )
@@ -226,7 +228,7 @@ def _price(model: BaseChatModel, prices: Mapping[str, Price], budgets: Budgets) 
     names = [getattr(model, attribute, None) for attribute in ("model_name", "model", "_llm_type")]
     name = next((str(name) for name in names if name), type(model).__name__)
     price = next((prices[known] for known in prices if known in (name, f"openai:{name}")), None)
-    if price is None and budgets.limit_cost:
+    if price is None and budgets.limits_cost:
         raise ConfigurationError(
             f"a budget of money needs the price of {name}: prices={{{name!r}: Price(input, output)}}"
         )

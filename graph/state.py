@@ -156,8 +156,8 @@ class ReflexionState(TypedDict, total=False):
     """The current trial, counted from 1."""
     episode: EpisodeState
     """The current trial's episode."""
-    decision: Decision
-    """What the actor chose, about to be done."""
+    decision: Decision | None
+    """What the actor chose, about to be done; None where it could not choose."""
     trajectory: Annotated[list[Step], DeltaChannel(with_steps, list, snapshot_frequency=1000)]
     """The current trial's steps; after the end, the last trial's."""
     stop_reason: StopReason | None

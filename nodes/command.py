@@ -53,13 +53,16 @@ class CommandEvaluator(Evaluator):
             )
         except OSError as error:
             raise Fault(f"the verifier {self.command!r} could not be started: {error}", transient=False) from error
+        talking = asyncio.ensure_future(process.communicate(text.encode("utf-8", "replace")))
         try:
-            output, _ = await asyncio.wait_for(process.communicate(text.encode()), self.timeout)
+            await asyncio.wait_for(process.wait(), self.timeout)
         except TimeoutError:
             return Scored(0.0, f"{self.command}: not done after {self.timeout:g} seconds")
         finally:
+            # What it left running would hold its output open, and outlive it.
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(process.pid, signal.SIGKILL)
+            output, _ = await talking
         said = output.decode(errors="replace").strip()[-TOLD:]
         ended = "" if process.returncode == 0 else f"{self.command}: exit status {process.returncode}\n"
         return Scored(float(process.returncode == 0), f"{ended}{said}".strip())

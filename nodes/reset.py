@@ -1,6 +1,6 @@
 """reset: begin a trial in a fresh episode, and before the first one, prepare the task."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any, cast
 
 from langchain_core.runnables import RunnableConfig
@@ -9,6 +9,7 @@ from langgraph.types import Overwrite
 from langgraph_reflexion.envs.base import Task
 from langgraph_reflexion.envs.pool import EpisodePool
 from langgraph_reflexion.errors import ConfigurationError, Fault, ModelFault
+from langgraph_reflexion.graph.budget import Budgets
 from langgraph_reflexion.graph.memory import Strategy
 from langgraph_reflexion.graph.state import EpisodeState, Reflection, ReflexionState
 from langgraph_reflexion.models.retries import Retries
@@ -25,7 +26,9 @@ class Reset:
         evaluator: Asked once per task to prepare, like the environment.
         strategy: Whether the previous trajectory is kept for the actor.
         retries: How often a fresh episode is asked for.
+        budgets: Keep the account of what the task spends.
         read_task: Finds the task in the input.
+        clears: More fields of the state that a new task begins without.
         pauses: Whether the run pauses anywhere for a person.
         approve_reflections: Whether it does so after each reflection.
     """
@@ -36,8 +39,10 @@ class Reset:
         evaluator: Evaluator,
         strategy: Strategy,
         retries: Retries,
+        budgets: Budgets,
         *,
         read_task: Callable[[ReflexionState], Task],
+        clears: Collection[str] = (),
         pauses: bool = False,
         approve_reflections: bool = False,
     ) -> None:
@@ -45,7 +50,9 @@ class Reset:
         self.evaluator = evaluator
         self.strategy = strategy
         self.retries = retries
+        self.budgets = budgets
         self.read_task = read_task
+        self.clears = clears
         self.pauses = pauses
         self.approve_reflections = approve_reflections
 
@@ -62,7 +69,8 @@ class Reset:
         update |= {"last_attempt": [], "room": None, "notes": []}
         if begins:
             update |= {"status": "running", "trial": 1, "evaluation": None, "seconds": 0.0, "best": None}
-            update |= {"reflections": [], "trials": Overwrite([]), "task": task}
+            update |= {"reflections": [], "trials": Overwrite([]), "task": task} | dict.fromkeys(self.clears)
+            self.budgets.begin(task["id"], config)
         else:
             reflected = any(reflection["trial"] == state["trial"] for reflection in state["reflections"])
             if self.approve_reflections and reflected:

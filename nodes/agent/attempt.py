@@ -6,7 +6,7 @@ from contextlib import aclosing, closing
 from dataclasses import replace
 from typing import Any, cast
 
-from langchain_core.messages import AIMessage, AnyMessage
+from langchain_core.messages import AIMessage, AnyMessage, BaseMessage
 from langchain_core.runnables import Runnable, RunnableConfig, RunnableLambda
 from langchain_core.runnables.config import merge_configs
 from langgraph.checkpoint.base import BaseCheckpointSaver
@@ -14,12 +14,12 @@ from langgraph.errors import GraphBubbleUp, GraphRecursionError, ParentCommand
 from langgraph.pregel import Pregel
 from langgraph.types import Command
 
-from langgraph_reflexion.errors import Fault, ModelFault, ReflexionError
+from langgraph_reflexion.errors import ConfigurationError, Fault, ModelFault, ReflexionError
 from langgraph_reflexion.graph.budget import Budgets
 from langgraph_reflexion.graph.memory import Feedback, status_line
 from langgraph_reflexion.graph.state import AgentState, Attempt
 from langgraph_reflexion.models.meter import Meter
-from langgraph_reflexion.models.troubles import as_fault, by_a_client
+from langgraph_reflexion.models.troubles import as_fault, by_a_client, in_a_line
 from langgraph_reflexion.nodes.agent.transcript import messages_in, result_of, steps_of
 from langgraph_reflexion.nodes.agent.wrapped import WrappedAgent
 from langgraph_reflexion.nodes.approval import CHECKPOINTER
@@ -105,6 +105,8 @@ class _Trial:
                 lent.pop(CHECKPOINTER, None)
             self.config["configurable"] = {"thread_id": f"{state['task']['id']}:{state['trial']}"} | lent
         self.began = time.perf_counter()
+        self.messages: dict[str, BaseMessage] = {}
+        self.last = False
         self.output: Any = None
         self.ended = "terminated"
 
@@ -130,20 +132,27 @@ class _Trial:
     def over(self, output: Any) -> bool:
         """Whether the agent is to be stopped here."""
         self.output = output
-        messages = messages_in(output, self.given)
-        answered = bool(messages) and isinstance(messages[-1], AIMessage) and not messages[-1].tool_calls
-        if answered or not isinstance(self.act.agent.runnable, Pregel):
-            return False
+        # Agents may shorten their history: what was there once is part of the trial.
+        for message in messages_in(output, self.given):
+            self.messages[message.id or f"{len(self.messages)}"] = message
+        messages = list(self.messages.values())
+        if self.last or not isinstance(self.act.agent.runnable, Pregel):
+            self.ended = "" if self.last else self.ended
+            return self.last
         steps = steps_of(messages)
         seen = {
             **self.state,
             "trajectory": steps,
-            "usage": charged(self.state, "act", self.meter.usage),
+            "usage": charged(self.state, "act", self.meter.account(messages)),
             "seconds": self.state["seconds"] + time.perf_counter() - self.began,
         }
-        if self.act.heuristic(steps) or self.act.budgets.used_up(seen):  # type: ignore[arg-type]
-            self.ended = ""
-        return not self.ended
+        used_up = self.act.budgets.used_up(cast(AgentState, seen), self.config)
+        if not (used_up or (steps and self.act.heuristic(steps))):
+            return False
+        # An agent that has just answered is most often at its end; if it is not, it is stopped at its next step.
+        self.last = bool(messages) and isinstance(messages[-1], AIMessage) and not messages[-1].tool_calls
+        self.ended = self.ended if self.last else ""
+        return not self.last
 
     def update(self, error: Exception | None = None) -> Update:
         """What the state is told."""
@@ -153,14 +162,17 @@ class _Trial:
             self.ended = "truncated"
         elif isinstance(error, GraphBubbleUp) or (isinstance(error, ReflexionError) and not isinstance(error, Fault)):
             raise error
-        update: Update = {"usage": charged(self.state, "act", self.meter.usage)}
+        messages = list(self.messages.values())
+        update: Update = {"usage": charged(self.state, "act", self.meter.account(messages))}
+        if self.act.budgets.limits_cost and self.meter.unpriced:
+            missing = ", ".join(sorted(self.meter.unpriced))
+            raise ConfigurationError(f"a budget of money needs prices={{NAME: Price(input, output)}} of {missing}")
         if error is not None and self.ended != "truncated":
-            said = f"the agent failed: {type(error).__name__}: {' '.join(str(error).split())[:300]}"
+            said = f"the agent failed: {in_a_line(error)}"
             # The agent's tools meet errors of the same kinds, which say nothing of its model.
             if getattr(error, "permanent", False) or (by_a_client(error) and as_fault(error, []).permanent):
                 raise ModelFault(said, permanent=True) from error
             return update | {"stop_reason": "fault", "fault": said, "attempt": None}
-        messages = messages_in(self.output, self.given)
         return update | {
             "attempt": Attempt(
                 messages=cast(list[AnyMessage], messages),

@@ -72,7 +72,7 @@ def outcome_of(state: AgentState, update: Mapping[str, Any]) -> dict[str, Any]:
         state: The state before the last verdict.
         update: What the verdict wrote.
     """
-    verdict = update["evaluation"]
+    verdict = update.get("evaluation")
     return {
         "status": update["status"],
         "trials": state["trial"],

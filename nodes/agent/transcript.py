@@ -1,5 +1,6 @@
 """An agent's messages as a trajectory: its calls are the actions, what its tools said are the observations."""
 
+import json
 from collections.abc import Sequence
 from typing import Any
 
@@ -8,6 +9,7 @@ from pydantic_core import to_jsonable_python
 
 from langgraph_reflexion.envs.base import Action
 from langgraph_reflexion.graph.state import Step
+from langgraph_reflexion.models.calls import storable
 from langgraph_reflexion.nodes.react import LONGEST, call_text
 
 ANSWERED = "That was the answer."
@@ -20,47 +22,52 @@ def steps_of(messages: Sequence[BaseMessage]) -> list[Step]:
     Args:
         messages: What the agent added to the conversation, in order.
     """
-    results = {message.tool_call_id: message for message in messages if isinstance(message, ToolMessage)}
     steps: list[Step] = []
+    # Some servers give every call the same id: a result belongs to the last call of its id that has none.
+    waiting: dict[str, Step] = {}
 
-    def add(thought: str, action: Action | None, observation: str) -> None:
-        steps.append(Step(number=len(steps) + 1, thought=thought, action=action, observation=observation[:LONGEST]))
+    def add(thought: str, action: Action | None, observation: str) -> Step:
+        steps.append(
+            Step(number=len(steps) + 1, thought=thought, action=action, observation=storable(observation)[:LONGEST])
+        )
+        return steps[-1]
 
     for message in messages:
+        text = storable(message.text.strip())[:LONGEST]
         if isinstance(message, ToolMessage):
-            continue
-        text = message.text.strip()[:LONGEST]
-        if not isinstance(message, AIMessage):
+            if step := waiting.pop(message.tool_call_id, None):
+                step["observation"] = text
+        elif not isinstance(message, AIMessage):
             add("", None, text)
         elif not message.tool_calls:
             add(text, None, ANSWERED)
-        for call in message.tool_calls if isinstance(message, AIMessage) else []:
-            action = Action(
-                name=call["name"], args=call["args"], text=call_text(call["name"], call["args"])[:LONGEST]
-            )
-            result = results.get(call["id"] or "")
-            add(text, action, result.text if result else "(no result)")
-            # What was said before several calls was said once.
-            text = ""
+        else:
+            for call in message.tool_calls:
+                written = storable(call_text(call["name"], call["args"]))[:LONGEST]
+                action = Action(name=call["name"], args=call["args"], text=written)
+                waiting[call["id"] or ""] = add(text, action, "(no result)")
+                # What was said before several calls was said once.
+                text = ""
     return steps
 
 
 def result_of(output: Any, messages: Sequence[BaseMessage]) -> Any:
-    """What came out of an agent: its structured response, its last AI message's text, or the output as it is.
+    """What came out of an agent: its structured response, its last message's text, or the output as it is.
 
-    A structured response stands for the text, as plain data.
+    What is no plain data, and could be in no checkpoint, is made some.
 
     Args:
         output: What the agent returned.
         messages: What it added to the conversation.
     """
-    if isinstance(output, BaseMessage):
-        return output.text
-    if isinstance(output, dict) and output.get("structured_response") is not None:
-        return to_jsonable_python(output["structured_response"])
-    if isinstance(output, dict) and "messages" in output:
-        return next((message.text for message in reversed(messages) if isinstance(message, AIMessage)), "")
-    return output
+    structured = output.get("structured_response") if isinstance(output, dict) else None
+    if structured is not None:
+        return _plain(structured)
+    if isinstance(output, BaseMessage) or _talk(output) is not None:
+        # The answer of a tool that returns directly is the last message, too.
+        said = [message for message in messages if isinstance(message, AIMessage | ToolMessage)]
+        return storable(said[-1].text) if said else ""
+    return storable(output) if isinstance(output, str) else _plain(output)
 
 
 def messages_in(output: Any, given: Sequence[BaseMessage]) -> list[BaseMessage]:
@@ -68,5 +75,27 @@ def messages_in(output: Any, given: Sequence[BaseMessage]) -> list[BaseMessage]:
     if isinstance(output, BaseMessage):
         return [output]
     known = {message.id for message in given}
-    found = output.get("messages") if isinstance(output, dict) else None
-    return [message for message in found or [] if isinstance(message, BaseMessage) and message.id not in known]
+    return [
+        message
+        for message in _talk(output) or []
+        if isinstance(message, BaseMessage) and (message.id is None or message.id not in known)
+    ]
+
+
+def _talk(output: Any) -> list[Any] | None:
+    """The messages of an output, if it has any to have."""
+    found = output.get("messages") if isinstance(output, dict) else output
+    if isinstance(found, list) and (isinstance(output, dict) or any(isinstance(each, BaseMessage) for each in found)):
+        return found
+    return None
+
+
+def _plain(value: Any) -> Any:
+    try:
+        json.dumps(value)
+    except (TypeError, ValueError, RecursionError):
+        try:
+            return to_jsonable_python(value, fallback=str)
+        except ValueError:
+            return str(value)[:LONGEST]
+    return value

@@ -89,4 +89,4 @@ def task_from(state: ReflexionState) -> Task:
 
 
 def _name(text: str) -> str:
-    return hashlib.blake2b(text.encode(), digest_size=6).hexdigest()
+    return hashlib.blake2b(text.encode("utf-8", "replace"), digest_size=6).hexdigest()

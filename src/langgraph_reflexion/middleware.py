@@ -118,7 +118,7 @@ class ReflexionMiddleware(AgentMiddleware[ReflexionAgentState, Any, Any]):
             judge = LLMEvaluator(unknown, self.prompts, seed)
             self._asking.append(judge)
         pool = EpisodePool(Alone())
-        self._reset = Reset(pool, judge, Strategy.REFLEXION, self._retries, read_task=task_from)
+        self._reset = Reset(pool, judge, Strategy.REFLEXION, self._retries, Budgets(), read_task=task_from)
         self._evaluate = Evaluate(judge, pool, Budgets(), threshold, max_trials)
         if model is not None:
             self._meet(load_model(model) if isinstance(model, str) else model)

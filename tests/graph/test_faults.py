@@ -63,7 +63,7 @@ def test_in_the_first_act_of_a_trial():
     assert trial["fault"] == final["fault"]
     assert (trial["verdict"], trial["success"], trial["score"]) == (None, None, None)
     assert trial["actions"] == 0
-    assert final["evaluation"] is None
+    assert final["evaluation"]["success"] is False, "of the trial before"
 
 
 def test_in_a_later_act_earlier_trials_are_kept():

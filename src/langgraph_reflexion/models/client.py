@@ -11,10 +11,11 @@ from langgraph.cache.base import BaseCache
 from langgraph.errors import GraphBubbleUp
 
 from langgraph_reflexion.errors import ConfigurationError, ContextTooLong, ModelFault, ReflexionError, ToolsRefused
+from langgraph_reflexion.graph.state import Usage
 from langgraph_reflexion.models.answers import Answers
 from langgraph_reflexion.models.calls import Answer, Call
 from langgraph_reflexion.models.load import without_own_retries
-from langgraph_reflexion.models.prices import Price, usage_of
+from langgraph_reflexion.models.prices import Price, add_usage, usage_of
 from langgraph_reflexion.models.retries import Retries
 from langgraph_reflexion.models.secrets import secrets_of
 from langgraph_reflexion.models.troubles import OPTIONS, as_fault, check_reply, refused_option
@@ -96,17 +97,14 @@ class Client:
         """
         if self._answers and (kept := await self._answers.find(messages, call, tools)):
             return Answer(kept, usage_of(kept, self.price, cached=True), [])
-        empty = 0
+        paid: list[Usage] = []
 
         async def attempt() -> AIMessage:
-            nonlocal empty
-            reply = await self._request(messages, config, call.seed(empty), stop, tools)
+            # What is no answer is paid for all the same.
+            reply = await self._request(messages, config, call.seed(len(paid)), stop, tools)
+            paid.append(usage_of(reply, self.price))
             self.answered = True
-            try:
-                check_reply(reply)
-            except ModelFault:
-                empty += 1
-                raise
+            check_reply(reply)
             return reply
 
         try:
@@ -121,7 +119,7 @@ class Client:
         if self._answers:
             await self._answers.keep(messages, call, tools, reply)
         notes = [f"the server refuses {option}, which is left out" for option in OPTIONS if option in self.refused]
-        return Answer(reply, usage_of(reply, self.price), notes)
+        return Answer(reply, add_usage(*paid), notes)
 
     async def _request(
         self,

@@ -34,6 +34,12 @@ def secrets_of(model: "BaseChatModel", base_url: str | None = None) -> list[str]
     return [secret for secret in dict.fromkeys(secrets) if len(secret) >= 8 and secret != NO_KEY]
 
 
+def secrets_around() -> list[str]:
+    """The values of the environment variables that look like keys: what an agent's own errors may quote."""
+    named = re.compile(r"(KEY|TOKEN|SECRET|PASSWORD)$", re.IGNORECASE)
+    return [value for name, value in os.environ.items() if named.search(name) and len(value) >= 8 and value != NO_KEY]
+
+
 def blotted(text: str, secrets: Iterable[str], blot: str) -> str:
     """A text without secrets, however they are spelt in it.
 

@@ -10,7 +10,7 @@ from typing import Any
 from langchain_core.messages import AIMessage
 
 from langgraph_reflexion.errors import ContextTooLong, ModelFault
-from langgraph_reflexion.models.secrets import blotted
+from langgraph_reflexion.models.secrets import blotted, secrets_around
 
 TRANSIENT = {408, 409, 425, 429}
 """HTTP statuses below 500 that may be another one in a moment."""
@@ -35,7 +35,7 @@ _SAID = {
         re.IGNORECASE,
     )
 }
-_CLIENTS = {"openai", "anthropic", "groq", "mistralai", "ollama", "cohere", "google", "openrouter", "botocore"}
+_CLIENTS = {"openai", "anthropic", "groq", "mistralai", "ollama", "cohere", "openrouter"}
 _OWN_MISTAKES = (AttributeError, ImportError, NameError, NotImplementedError)
 
 
@@ -58,6 +58,12 @@ def as_fault(error: Exception, secrets: Sequence[str]) -> ModelFault:
         transient=transient,
         retry_after=_retry_after(error),
     )
+
+
+def in_a_line(error: BaseException) -> str:
+    """What an error says, in one line, and without what looks like a key."""
+    detail = blotted(" ".join(str(error).split()), secrets_around(), "***")
+    return f"{type(error).__name__}: {detail[:300]}"
 
 
 def by_a_client(error: Exception) -> bool:
@@ -121,7 +127,8 @@ def _status(error: Any) -> int | None:
 
 def _retry_after(error: Any) -> float | None:
     for source in _sources(error):
-        headers = getattr(source, "headers", None) or {}
+        headers = getattr(source, "headers", None)
+        headers = headers if isinstance(headers, Mapping) else {}
         if isinstance(source, Mapping):
             headers = source.get("ResponseMetadata", {}).get("HTTPHeaders", {})
         for name, unit in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
@@ -129,7 +136,7 @@ def _retry_after(error: Any) -> float | None:
             try:
                 return max(0.0, float(said) * unit)
             except ValueError:
-                with contextlib.suppress(ValueError, TypeError):
+                with contextlib.suppress(ValueError, TypeError, OverflowError):
                     return max(0.0, (parsedate_to_datetime(said) - datetime.now(UTC)).total_seconds())
     return None
 
