@@ -5,7 +5,6 @@ Rows are recorded as trials finish. What stops a run early leaves the rows that 
 
 import asyncio
 from collections.abc import Callable, Coroutine, Iterable, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -101,7 +100,7 @@ class Drive:
                 )
         for run in self.runs:
             task = run.task["id"]
-            run.reopen(partial(self.record.evaluation, task))
+            run.reopen()
             for trial in range(1, run.completed + 1):
                 self.record.expect(task, trial)
                 ended = run.status != "running" and trial == run.completed

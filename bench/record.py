@@ -30,7 +30,7 @@ from langgraph_reflexion.bench.rows import (
     write_whole,
 )
 from langgraph_reflexion.errors import ConfigurationError
-from langgraph_reflexion.graph.state import Evaluation
+from langgraph_reflexion.models.secrets import blotted
 
 RUN, TRIALS, TRAJECTORIES, CHECKPOINTS = "run.json", "trials.jsonl", "trajectories.jsonl", "checkpoints.db"
 
@@ -58,7 +58,6 @@ class RunRecord:
         self._secrets = secrets
         self._order = row_order(info["tasks"])
         self._trajectories_seen: dict[Key, bytes] = {}
-        self._evaluations: dict[Key, Evaluation | None] = {}
         self.new = not holds_run(folder)
         if self.new and any((folder / name).exists() for name in (TRIALS, TRAJECTORIES)):
             raise ConfigurationError(f"{folder} holds trials and no {RUN}: choose another --out")
@@ -98,10 +97,6 @@ class RunRecord:
         if (task, trial) not in self.trials or (task, trial) not in self._trajectories_seen:
             raise ConfigurationError(f"{self.folder} lacks trial {trial} of {task}, which was recorded once")
 
-    def evaluation(self, task: str, trial: int) -> Evaluation | None:
-        """The recorded verdict on a trial."""
-        return self._evaluations.get((task, trial))
-
     def last_trial(self, task: str) -> int:
         """The task's last recorded trial; 0 if there is none."""
         return max((trial for name, trial in self.trials if name == task), default=0)
@@ -124,10 +119,7 @@ class RunRecord:
 
     def without_secrets(self, text: str) -> str:
         """A text with every secret blotted out."""
-        for secret in self._secrets:
-            for written in (secret, json.dumps(secret, ensure_ascii=False)[1:-1]):
-                text = text.replace(written, "[secret]")
-        return text
+        return blotted(text, self._secrets, "[secret]")
 
     def _write_info(self, info: dict[str, Any]) -> None:
         text = (self.without_secrets(json.dumps(info, indent=2, ensure_ascii=False)) + "\n").encode()
@@ -136,7 +128,6 @@ class RunRecord:
 
     def _saw(self, line: bytes, row: TrajectoryRow) -> None:
         self._trajectories_seen[key_of(row)] = _digest(line)
-        self._evaluations[key_of(row)] = row["evaluation"]
 
     def _line(self, row: TrialRow | TrajectoryRow) -> bytes:
         return (self.without_secrets(json.dumps(row, ensure_ascii=False)) + "\n").encode("utf-8", "replace")

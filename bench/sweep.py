@@ -241,7 +241,7 @@ async def run_parts(settings: SweepSettings, parts: Parts, folder: Path, observe
                 measures=parts.measures,
                 concurrency=settings.concurrency,
             )
-            parts.budgets.begin(info.get("seconds", 0.0))
+            parts.budgets.start_clock(info.get("seconds", 0.0))
             observer.on_start(folder, len(parts.tasks), cast(int, settings.trials))
             try:
                 if goes_on:

@@ -16,7 +16,7 @@ from langgraph_reflexion.bench.rows import Finished, TrajectoryRow, TrialRow
 from langgraph_reflexion.envs.base import Action, Task
 from langgraph_reflexion.graph.budget import Budgets
 from langgraph_reflexion.graph.reopening import Reopening, reopen
-from langgraph_reflexion.graph.state import Evaluation, ReflexionState, Status
+from langgraph_reflexion.graph.state import ReflexionState, Status
 from langgraph_reflexion.models.prices import add_usage
 from langgraph_reflexion.nodes.observe import actions_of
 
@@ -86,24 +86,20 @@ class TaskRun:
             return None
         self.begun = True
         self._input = None
-        self._budgets.note(cast(ReflexionState, values))
+        self._budgets.note(cast(ReflexionState, values), self._config)
         self._stopped = values if self._read(values) else None
         return self._finished(values) if self._stopped else None
 
-    def reopen(self, evaluation: Callable[[int], Evaluation | None]) -> None:
-        """Let a task that had ended go on, where there is reason to. All tasks are restored before that.
-
-        Args:
-            evaluation: Gives the recorded verdict on an earlier trial.
-        """
+    def reopen(self) -> None:
+        """Let a task that had ended go on, where there is reason to. All tasks are restored before that."""
         values = cast(ReflexionState, self._stopped)
         if (
             not values
             or (self.status == "failed" and values["trial"] >= self._max_trials)
-            or (self.status == "budget" and self._budgets.used_up(values))
+            or (self.status == "budget" and self._budgets.used_up(values, self._config))
         ):
             return
-        self._reopening = reopen(values, evaluation(values["trial"] - 1))
+        self._reopening = reopen(values)
         if self._reopening is not None:
             # What is done again is no longer done: a trial that was cut short, or the reflection on it.
             cut_short = values["trials"][-1]["stop_reason"] in ("budget", "fault")
@@ -183,6 +179,6 @@ class TaskRun:
             trial=record["trial"],
             observation=values["episode"]["observation"],
             steps=values["trajectory"],
-            evaluation=values["evaluation"],
+            evaluation=values["evaluation"] if record["verdict"] is not None else None,
         )
         return Finished(row, trajectory)

@@ -1,9 +1,12 @@
 """Budgets: what a trial, a task and a whole run may spend."""
 
+import threading
 import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 from typing import NamedTuple
+
+from langchain_core.runnables import RunnableConfig
 
 from langgraph_reflexion.errors import ConfigurationError
 from langgraph_reflexion.graph.state import ReflexionState, Usage
@@ -56,16 +59,16 @@ class Spent(NamedTuple):
         """The sum of both."""
         return Spent._make(a + b for a, b in zip(self, other, strict=True))
 
-    def minus(self, other: "Spent") -> "Spent":
-        """What is left of this without the other."""
-        return Spent._make(a - b for a, b in zip(self, other, strict=True))
+    def since(self, before: "Spent") -> "Spent":
+        """What came on top of what was spent before; nothing where the task has gone back to an earlier state."""
+        return Spent._make(max(type(a)(0), a - b) for a, b in zip(self, before, strict=True))
 
 
 class Budgets:
     """The budgets of a graph, and what its run has spent so far.
 
-    A task's own account is in its state. The run's is here: it knows each task by its id, as it was last seen, so
-    that resuming or forking a task counts nothing twice.
+    A task's own account is in its state. The run's is here, and grows by what each task has spent since it was last
+    seen: resuming a task counts nothing twice, and doing it again counts again.
 
     Args:
         trial: Of each trial.
@@ -75,16 +78,18 @@ class Budgets:
 
     def __init__(self, *, trial: Budget | None = None, task: Budget | None = None, run: Budget | None = None) -> None:
         self.trial, self.task, self.run = (budget or Budget() for budget in (trial, task, run))
-        self._tasks: dict[str, Spent] = {}
+        self._seen: dict[tuple[str, str], Spent] = {}
         self._total = Spent()
-        self.begin()
+        # Several threads may run the same graph.
+        self._lock = threading.Lock()
+        self.start_clock()
 
     @property
-    def limit_cost(self) -> bool:
+    def limits_cost(self) -> bool:
         """Whether money is limited anywhere, so that prices are needed."""
         return any(budget.cost is not None for budget in (self.trial, self.task, self.run))
 
-    def begin(self, seconds: float = 0.0) -> None:
+    def start_clock(self, seconds: float = 0.0) -> None:
         """Start the run's clock.
 
         Args:
@@ -97,20 +102,41 @@ class Budgets:
         """What the run's clock shows."""
         return time.monotonic() - self._began
 
-    def note(self, state: ReflexionState) -> None:
-        """Bring a task's account up to date."""
-        spent = _task(state)
-        self._total = self._total.minus(self._tasks.get(state["task"]["id"], Spent())).plus(spent)
-        self._tasks[state["task"]["id"]] = spent
+    def begin(self, task: str, config: RunnableConfig) -> None:
+        """A task begins: what it spends from now on comes on top.
 
-    def used_up(self, state: ReflexionState) -> str | None:
-        """Which budget is used up, such as `task budget of 100 tokens used up`; None while none is."""
-        self.note(state)
-        for scope, budget, spent in (
-            ("trial", self.trial, _trial(state)),
-            ("task", self.task, _task(state)),
-        ):
-            if limit := budget.used_up(spent):
+        Args:
+            task: Its id.
+            config: Names its thread.
+        """
+        with self._lock:
+            self._seen.pop(_key(task, config), None)
+
+    def note(self, state: ReflexionState, config: RunnableConfig) -> None:
+        """Bring the run's account up to date.
+
+        Args:
+            state: Of one of its tasks.
+            config: Names the task's thread.
+        """
+        spent = _task(state)
+        key = _key(state["task"]["id"], config)
+        with self._lock:
+            self._total = self._total.plus(spent.since(self._seen.get(key, Spent())))
+            self._seen[key] = spent
+
+    def used_up(self, state: ReflexionState, config: RunnableConfig, *, trial: bool = True) -> str | None:
+        """Note what was spent, and say which budget is used up, such as `task budget of 100 tokens used up`.
+
+        Args:
+            state: Of one of the run's tasks.
+            config: Names the task's thread.
+            trial: Whether the trial's own budget matters; not once it has ended.
+        """
+        self.note(state, config)
+        spent = [("trial", self.trial, _trial(state))] if trial else []
+        for scope, budget, done in [*spent, ("task", self.task, _task(state))]:
+            if limit := budget.used_up(done):
                 return f"{scope} budget of {limit} used up"
         return self.run_used_up()
 
@@ -118,6 +144,10 @@ class Budgets:
         """The same for the run's budget alone."""
         limit = self.run.used_up(self._total._replace(seconds=self.seconds))
         return f"run budget of {limit} used up" if limit else None
+
+
+def _key(task: str, config: RunnableConfig) -> tuple[str, str]:
+    return str(config.get("configurable", {}).get("thread_id", "")), task
 
 
 def _trial(state: ReflexionState) -> Spent:

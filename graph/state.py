@@ -9,7 +9,9 @@ from collections.abc import Sequence
 from itertools import chain
 from typing import Annotated, Any, Literal, NotRequired, TypedDict
 
+from langchain_core.messages import AnyMessage
 from langgraph.channels import DeltaChannel
+from langgraph.graph.message import add_messages
 
 from langgraph_reflexion.envs.base import Action, Task
 
@@ -154,8 +156,8 @@ class ReflexionState(TypedDict, total=False):
     """The current trial, counted from 1."""
     episode: EpisodeState
     """The current trial's episode."""
-    decision: Decision
-    """What the actor chose, about to be done."""
+    decision: Decision | None
+    """What the actor chose, about to be done; None where it could not choose."""
     trajectory: Annotated[list[Step], DeltaChannel(with_steps, list, snapshot_frequency=1000)]
     """The current trial's steps; after the end, the last trial's."""
     stop_reason: StopReason | None
@@ -180,3 +182,28 @@ class ReflexionState(TypedDict, total=False):
     """The best trial so far: the one that the verdict accepts, or else the best score's, the latest among equals."""
     fault: str
     """What went wrong outside the agent; empty when nothing did."""
+
+
+class Attempt(TypedDict):
+    """What a wrapped agent did in a trial, before it is a trajectory."""
+
+    messages: list[AnyMessage]
+    """What it added to the conversation."""
+    ended: str
+    """`terminated` where it came to its end, `truncated` by a limit of its own; empty where it was stopped."""
+    result: Any
+    """What came out of it."""
+
+
+class AgentState(ReflexionState, total=False):
+    """The state of a graph whose actor is a whole agent.
+
+    To begin, give `{"task": "what is to be done"}`, or `{"messages": [...]}`, the last human message being the task.
+    """
+
+    messages: Annotated[list[AnyMessage], add_messages]
+    """The conversation around the task. The answer is added to it when the task is finished."""
+    attempt: Attempt | None
+    """What the agent did in the current trial."""
+    result: Any
+    """What came out of the best trial so far."""

@@ -32,7 +32,7 @@ class Act:
         except ModelFault as fault:
             if fault.permanent:
                 raise
-            return {"stop_reason": "fault", "fault": str(fault)}
+            return {"decision": None, "stop_reason": "fault", "fault": str(fault)}
         if decision["action"] is None and trajectory and trajectory[-1]["action"] is None:
             # One thought alone is free; a second in a row is an action that is missing, or the trial would not end.
             decision = Decision(thought=decision["thought"], action=Action(name="", args={}, text=""))

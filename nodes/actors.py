@@ -65,9 +65,9 @@ class Actor(ABC):
         self.feedback = feedback
         self.examples = examples
         # A prompt is built anew for every step, and most of it has been built before.
-        self._instruction = lru_cache(256)(self._render_instruction)
-        self._opening = lru_cache(256)(self._render_opening)
-        self._text_step = lru_cache(1024)(_text_step)
+        self._instruction = lru_cache(64)(self._render_instruction)
+        self._opening = lru_cache(64)(self._render_opening)
+        self._text_step = lru_cache(512)(_text_step)
 
     async def choose(self, state: ReflexionState, config: RunnableConfig, call: Call) -> Choice:
         """Ask the model for the next step.

@@ -11,6 +11,7 @@ from langgraph_reflexion.envs.pool import EpisodePool
 from langgraph_reflexion.errors import Fault, ModelFault, ReflexionError
 from langgraph_reflexion.graph.budget import Budgets
 from langgraph_reflexion.graph.state import Evaluation, ReflexionState, Status, TrialRecord
+from langgraph_reflexion.models.troubles import in_a_line
 from langgraph_reflexion.nodes.asking import charged, noted
 from langgraph_reflexion.nodes.evaluators import Evaluator, Scored
 from langgraph_reflexion.nodes.node import Update
@@ -29,7 +30,7 @@ class Evaluate:
     """
 
     def __init__(
-        self, evaluator: Evaluator, pool: EpisodePool, budgets: Budgets, *, threshold: float, max_trials: int
+        self, evaluator: Evaluator, pool: EpisodePool, budgets: Budgets, threshold: float, max_trials: int
     ) -> None:
         self.evaluator = evaluator
         self.pool = pool
@@ -70,12 +71,11 @@ class Evaluate:
             # What an environment has to say may be long, and a record is kept small.
             fault=fault[:300],
         )
-        used_up = self.budgets.used_up(cast(ReflexionState, {**state, "usage": usage}))
+        used_up = self.budgets.used_up(cast(ReflexionState, {**state, "usage": usage}), config, trial=cut_short)
         status = self._status(state, fault, evaluation, used_up)
         if status == "budget" and not cut_short:
             record["notes"] = notes = [*notes, str(used_up)]
-        return {
-            "evaluation": evaluation,
+        update: Update = {
             "trials": [record],
             "best": _best([*state["trials"], record]),
             "usage": usage,
@@ -83,6 +83,8 @@ class Evaluate:
             "status": status,
             "fault": fault,
         }
+        # A trial that was cut short leaves the verdict on the one before, which the actor may be told.
+        return update | ({"evaluation": evaluation} if evaluation else {})
 
     async def _score(self, state: ReflexionState, config: RunnableConfig) -> Scored:
         try:
@@ -92,7 +94,7 @@ class Evaluate:
         except (GraphBubbleUp, ReflexionError):
             raise
         except Exception as error:
-            raise Fault(f"the evaluator failed: {type(error).__name__}: {error}", transient=False) from error
+            raise Fault(f"the evaluator failed: {in_a_line(error)}", transient=False) from error
         return scored
 
     def _status(

@@ -5,7 +5,7 @@ import inspect
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple, cast
 
 from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 from langchain_core.runnables import RunnableConfig
@@ -105,19 +105,27 @@ class LLMEvaluator(Evaluator):
 
 
 class FunctionEvaluator(Evaluator):
-    """A function of the task's text and the trial's steps.
+    """A function of the task's text and the trial's steps, or what a wrapped agent returned.
 
     Args:
-        function: Takes `(instruction, trajectory)`; returns a bool, a score, or `(score, feedback)`, plain or
-            as an awaitable. A plain function runs in a thread.
+        function: Takes the task's text and one thing more; returns a bool, a score, `(score, feedback)` or an
+            `Evaluation`, plain or as an awaitable. A plain function runs in a thread.
+        of: What more it takes: the `trajectory` or the `result`.
     """
 
-    def __init__(self, function: Callable[[str, list[Step]], Any]) -> None:
+    def __init__(
+        self, function: Callable[[str, Any], Any], of: Literal["trajectory", "result"] = "trajectory"
+    ) -> None:
         self.function = function
+        self.of = of
 
     async def evaluate(self, state: ReflexionState, config: RunnableConfig) -> Scored:
         """Call the function, and make a score of what it returns."""
-        args = (state["task"]["instruction"], state["trajectory"])
+        args: tuple[str, Any] = (state["task"]["instruction"], state["trajectory"])
+        if self.of == "result":
+            args = (args[0], result_in(state))
+        if args[1] is None or args[1] == "":
+            return Scored(0.0, "Nothing was returned.")
         if inspect.iscoroutinefunction(self.function):
             result = await self.function(*args)
         else:
@@ -125,6 +133,11 @@ class FunctionEvaluator(Evaluator):
             if inspect.isawaitable(result):
                 result = await result
         return scored(result)
+
+
+def result_in(state: ReflexionState) -> Any:
+    """What a wrapped agent returned in the current trial; None where it returned nothing."""
+    return (cast(dict[str, Any], state).get("attempt") or {}).get("result")
 
 
 def scored(result: object) -> Scored:

@@ -78,6 +78,6 @@ class HeuristicCheck:
         reason = self.heuristic(state["trajectory"])
         if reason is not None and not (isinstance(reason, str) and reason):
             raise ConfigurationError(f"a heuristic says why a trial should stop, in words, or None; got {reason!r}")
-        if reason is None and (used_up := self.budgets.used_up(state)):
+        if reason is None and (used_up := self.budgets.used_up(state, config)):
             return {"stop_reason": "budget", "notes": [*state["notes"], used_up]}
         return {"stop_reason": reason}

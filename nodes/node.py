@@ -36,9 +36,13 @@ class Node(Runnable[ReflexionState, Update]):
     async def ainvoke(self, input: ReflexionState, config: RunnableConfig | None = None, **kwargs: Any) -> Update:
         """Run on the caller's event loop, and add the time that it takes to the task's."""
         began = time.perf_counter()
-        update = await self.function(input, config or {})
-        before = update.get("seconds", input.get("seconds", 0.0))
-        return update | {"seconds": before + time.perf_counter() - began}
+        return timed(await self.function(input, config or {}), input, began)
+
+
+def timed(update: Update, state: ReflexionState, began: float) -> Update:
+    """A node's update with the time since it began added to the task's."""
+    before = update.get("seconds", state.get("seconds", 0.0))
+    return update | {"seconds": before + time.perf_counter() - began}
 
 
 class Router(Runnable[ReflexionState, str]):

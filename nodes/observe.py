@@ -1,13 +1,15 @@
 """observe: the chosen action is done, and what came of it joins the trajectory."""
 
 from collections.abc import Collection
+from typing import cast
 
 from langchain_core.runnables import RunnableConfig
 
 from langgraph_reflexion.envs.base import Action
 from langgraph_reflexion.envs.pool import EpisodePool
 from langgraph_reflexion.errors import Fault
-from langgraph_reflexion.graph.state import EpisodeState, ReflexionState, Step
+from langgraph_reflexion.graph.state import Decision, EpisodeState, ReflexionState, Step
+from langgraph_reflexion.models.calls import storable
 from langgraph_reflexion.models.retries import Retries
 from langgraph_reflexion.nodes.approval import Approval, ask_person
 from langgraph_reflexion.nodes.node import Update
@@ -35,7 +37,7 @@ class Observe:
 
     async def __call__(self, state: ReflexionState, config: RunnableConfig) -> Update:
         """Write the finished step and how the episode stands."""
-        decision, episode = state["decision"], state["episode"]
+        decision, episode = cast(Decision, state["decision"]), state["episode"]
         number = len(state["trajectory"]) + 1
         action = decision["action"]
         if action is None:
@@ -52,7 +54,7 @@ class Observe:
             )
         except Fault as fault:
             return {"stop_reason": "fault", "fault": str(fault)}
-        observation = f"{REJECTED} {approval.reason}".strip() if approval.rejected else result.observation
+        observation = f"{REJECTED} {approval.reason}".strip() if approval.rejected else storable(result.observation)
         step = Step(number=number, thought=decision["thought"], action=action, observation=observation)
         after = EpisodeState(
             task=episode["task"],
@@ -72,7 +74,7 @@ class Observe:
             "kind": "action",
             "task": state["task"]["instruction"],
             "trial": state["trial"],
-            "thought": state["decision"]["thought"],
+            "thought": cast(Decision, state["decision"])["thought"],
             "action": action["text"],
         }
         parse = self.pool.environment.parse

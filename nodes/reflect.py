@@ -6,7 +6,7 @@ from langchain_core.runnables import RunnableConfig
 from langgraph_reflexion.errors import ModelFault
 from langgraph_reflexion.graph.memory import Feedback, remember, status_line
 from langgraph_reflexion.graph.state import Reflection, ReflexionState, Step
-from langgraph_reflexion.models.calls import Call
+from langgraph_reflexion.models.calls import Call, storable
 from langgraph_reflexion.models.client import Client
 from langgraph_reflexion.nodes.asking import ask_about, charged, noted, without_longest
 from langgraph_reflexion.nodes.node import Update
@@ -59,7 +59,7 @@ class Reflect:
             if fault.permanent:
                 raise
             return {"status": "fault", "fault": str(fault)}
-        reflection = Reflection(trial=state["trial"], text=asked.reply.text.strip())
+        reflection = Reflection(trial=state["trial"], text=storable(asked.reply.text.strip()))
         account = {"usage": charged(state, "reflect", asked.usage), "notes": noted(state, asked.notes)}
         return {
             "reflections": remember(state["reflections"], reflection, self.memory_size),

@@ -1,5 +1,6 @@
 """reset: begin a trial in a fresh episode, and before the first one, prepare the task."""
 
+from collections.abc import Callable, Collection
 from typing import Any, cast
 
 from langchain_core.runnables import RunnableConfig
@@ -8,6 +9,7 @@ from langgraph.types import Overwrite
 from langgraph_reflexion.envs.base import Task
 from langgraph_reflexion.envs.pool import EpisodePool
 from langgraph_reflexion.errors import ConfigurationError, Fault, ModelFault
+from langgraph_reflexion.graph.budget import Budgets
 from langgraph_reflexion.graph.memory import Strategy
 from langgraph_reflexion.graph.state import EpisodeState, Reflection, ReflexionState
 from langgraph_reflexion.models.retries import Retries
@@ -24,6 +26,9 @@ class Reset:
         evaluator: Asked once per task to prepare, like the environment.
         strategy: Whether the previous trajectory is kept for the actor.
         retries: How often a fresh episode is asked for.
+        budgets: Keep the account of what the task spends.
+        read_task: Finds the task in the input.
+        clears: More fields of the state that a new task begins without.
         pauses: Whether the run pauses anywhere for a person.
         approve_reflections: Whether it does so after each reflection.
     """
@@ -34,7 +39,10 @@ class Reset:
         evaluator: Evaluator,
         strategy: Strategy,
         retries: Retries,
+        budgets: Budgets,
         *,
+        read_task: Callable[[ReflexionState], Task],
+        clears: Collection[str] = (),
         pauses: bool = False,
         approve_reflections: bool = False,
     ) -> None:
@@ -42,12 +50,15 @@ class Reset:
         self.evaluator = evaluator
         self.strategy = strategy
         self.retries = retries
+        self.budgets = budgets
+        self.read_task = read_task
+        self.clears = clears
         self.pauses = pauses
         self.approve_reflections = approve_reflections
 
     async def __call__(self, state: ReflexionState, config: RunnableConfig) -> Update:
         """Write the new trial's opening state; where a task begins, the whole state."""
-        task = checked(state.get("task"))
+        task = self.read_task(state)
         # An input is not prepared, and every task that has begun is: so a new input on a used thread is told
         # from the next trial of the task that was under way.
         under_way = state.get("status") == "running" and state["episode"]["task"] == task["id"]
@@ -58,7 +69,8 @@ class Reset:
         update |= {"last_attempt": [], "room": None, "notes": []}
         if begins:
             update |= {"status": "running", "trial": 1, "evaluation": None, "seconds": 0.0, "best": None}
-            update |= {"reflections": [], "trials": Overwrite([])}
+            update |= {"reflections": [], "trials": Overwrite([]), "task": task} | dict.fromkeys(self.clears)
+            self.budgets.begin(task["id"], config)
         else:
             reflected = any(reflection["trial"] == state["trial"] for reflection in state["reflections"])
             if self.approve_reflections and reflected:
@@ -108,12 +120,13 @@ def approved(state: ReflexionState) -> list[Reflection]:
     return [*earlier, Reflection(trial=newest["trial"], text=approval.edited or newest["text"])]
 
 
-def checked(task: Task | None) -> Task:
+def task_of(state: ReflexionState) -> Task:
     """The task of the input.
 
     Raises:
         ConfigurationError: there is none, or it is not a task.
     """
+    task = state.get("task")
     given: dict[str, Any] = {**task} if isinstance(task, dict) else {}
     words = all(isinstance(given.get(key), str) for key in ("id", "instruction"))
     if words and isinstance(given.get("kind", ""), str) and isinstance(given.get("data", {}), dict):

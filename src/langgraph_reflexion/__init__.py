@@ -32,11 +32,14 @@ if TYPE_CHECKING:
     from langgraph_reflexion.graph.profiles import PROFILES, Profile
     from langgraph_reflexion.graph.reflexion import create_reflexion
     from langgraph_reflexion.graph.reopening import reopen
-    from langgraph_reflexion.graph.state import Evaluation, Reflection, ReflexionState, Step
+    from langgraph_reflexion.graph.state import AgentState, Evaluation, Reflection, ReflexionState, Step
+    from langgraph_reflexion.middleware import ReflexionMiddleware
     from langgraph_reflexion.models.answers import open_cache
     from langgraph_reflexion.models.load import load_model
     from langgraph_reflexion.models.prices import Price
     from langgraph_reflexion.models.retries import Retries
+    from langgraph_reflexion.nodes.agent.wrapped import WrappedAgent
+    from langgraph_reflexion.nodes.command import CommandEvaluator
     from langgraph_reflexion.nodes.evaluators import Evaluator, Scored
     from langgraph_reflexion.nodes.heuristic_check import Heuristic
     from langgraph_reflexion.prompts import Prompts, load_prompts
@@ -61,11 +64,14 @@ _HOME = {
     "graph.profiles": ["PROFILES", "Profile"],
     "graph.reflexion": ["create_reflexion"],
     "graph.reopening": ["reopen"],
-    "graph.state": ["Evaluation", "Reflection", "ReflexionState", "Step"],
+    "graph.state": ["AgentState", "Evaluation", "Reflection", "ReflexionState", "Step"],
+    "middleware": ["ReflexionMiddleware"],
     "models.answers": ["open_cache"],
     "models.load": ["load_model"],
     "models.prices": ["Price"],
     "models.retries": ["Retries"],
+    "nodes.agent.wrapped": ["WrappedAgent"],
+    "nodes.command": ["CommandEvaluator"],
     "nodes.evaluators": ["Evaluator", "Scored"],
     "nodes.heuristic_check": ["Heuristic"],
     "prompts": ["Prompts", "load_prompts"],
@@ -75,8 +81,10 @@ _MODULE_OF = {name: f"langgraph_reflexion.{module}" for module, names in _HOME.i
 __all__ = [
     "PROFILES",
     "Action",
+    "AgentState",
     "Budget",
     "Budgets",
+    "CommandEvaluator",
     "ConfigurationError",
     "ContextTooLong",
     "Environment",
@@ -94,6 +102,7 @@ __all__ = [
     "Prompts",
     "Reflection",
     "ReflexionError",
+    "ReflexionMiddleware",
     "ReflexionState",
     "Retries",
     "Scored",
@@ -101,6 +110,7 @@ __all__ = [
     "StepResult",
     "Strategy",
     "Task",
+    "WrappedAgent",
     "action",
     "create_reflexion",
     "load_environment",

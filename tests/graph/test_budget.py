@@ -138,17 +138,26 @@ def test_a_runs_seconds_are_the_wall_clocks_and_pass_between_tasks():
     assert graph(budgets).invoke(INPUT)["status"] == "budget"
 
 
-def test_the_runs_budget_is_for_all_tasks_together_and_counts_none_twice():
+@pytest.mark.parametrize("again", ["another task", "the same on another thread", "the same on the same thread"])
+def test_the_runs_budget_is_for_all_that_is_done(again):
     budgets = Budgets(run=Budget(actions=20))
     together = graph(budgets, InMemorySaver())
     first = together.invoke(INPUT, THREAD)
     assert first["status"] == "solved"  # 12 actions
-    for _ in range(3):  # the same task again is the same account
-        assert together.invoke(INPUT, THREAD)["status"] == "solved"
-    other = {"task": {**count_to(3), "id": "another"}}
-    stopped = together.invoke(other, {"configurable": {"thread_id": "2"}})
+    task = {"task": {**count_to(3), "id": "another"}} if again == "another task" else INPUT
+    stopped = together.invoke(task, THREAD if again.endswith("same thread") else {"configurable": {"thread_id": "2"}})
     assert stopped["status"] == "budget"
     assert sum(record["actions"] for record in stopped["trials"]) == 8
+
+
+def test_a_fork_pays_for_what_it_does_anew():
+    budgets = Budgets(run=Budget(actions=20))
+    together = graph(budgets, InMemorySaver())
+    together.invoke(INPUT, THREAD)
+    second = next(s for s in together.get_state_history(THREAD) if s.next == ("reset",) and s.values["trial"] == 1)
+    # 7 actions each; where the first of them began is not seen.
+    assert together.invoke(None, second.config)["status"] == "solved"
+    assert together.invoke(None, second.config)["status"] == "budget"
 
 
 @pytest.mark.parametrize(

@@ -76,7 +76,6 @@ def test_a_records_size_is_bounded():
         ({"evaluator": "reward"}, r"evaluator='reward': choose one of environment, llm"),
         ({"feedback": "wordy"}, r"feedback='wordy': choose one of binary, scalar, words"),
         ({"strategy": None}, "strategy=None"),
-        ({"evaluator": None}, "evaluator=None"),
         ({"feedback": True}, "feedback=True"),
     ],
     ids=str,

@@ -63,7 +63,8 @@ def test_what_passes_is_tried_again(fault):
     with server([None, fault]) as asked:
         final = run(asked)
         assert (final["status"], len(asked.requests)) == ("solved", 3)
-    assert final["trials"][0]["usage"]["act"]["llm_calls"] == 2
+    # An answer of nothing is paid for, too.
+    assert final["trials"][0]["usage"]["act"]["llm_calls"] == 2 + (fault in ("empty-text", "refusal"))
     assert final["trials"][0]["fault"] == ""
 
 

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import logging
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, cast
@@ -13,6 +14,8 @@ from langgraph.cache.base import BaseCache
 
 from langgraph_reflexion.errors import ConfigurationError
 from langgraph_reflexion.models.calls import Call
+
+_log = logging.getLogger(__name__)
 
 NAMESPACE = ("langgraph-reflexion", "answers")
 """Under which the answers are, in a cache that may hold other things, too."""
@@ -40,14 +43,21 @@ class Answers:
     ) -> AIMessage | None:
         """The answer that was given to this call; None where there is none."""
         key = self._key(messages, call, tools)
-        found = (await self._cache.aget([key])).get(key)
+        try:
+            found = (await self._cache.aget([key])).get(key)
+        except Exception:
+            _log.warning("the cache of model answers cannot be read", exc_info=True)
+            return None
         return cast(AIMessage, messages_from_dict([found])[0]) if found else None
 
     async def keep(
         self, messages: Sequence[BaseMessage], call: Call, tools: Sequence[dict[str, Any]], reply: AIMessage
     ) -> None:
-        """Keep an answer."""
-        await self._cache.aset({self._key(messages, call, tools): (message_to_dict(reply), None)})
+        """Keep an answer. One that cannot be kept is only asked for again another time."""
+        try:
+            await self._cache.aset({self._key(messages, call, tools): (message_to_dict(reply), None)})
+        except Exception:
+            _log.warning("an answer of the model's could not be kept", exc_info=True)
 
     def _key(
         self, messages: Sequence[BaseMessage], call: Call, tools: Sequence[dict[str, Any]]
@@ -76,7 +86,7 @@ def open_cache(path: Path) -> BaseCache[Any]:
 
 def _identity(model: BaseChatModel) -> Any:
     """What tells a model from others whose answers differ."""
-    if not model.is_lc_serializable():
+    if not (hasattr(model, "is_lc_serializable") and model.is_lc_serializable()):
         return [type(model).__qualname__, getattr(model, "model_name", getattr(model, "model", ""))]
     made = cast(dict[str, Any], dumpd(model))
     settings = {name: value for name, value in made.get("kwargs", {}).items() if name not in _OF_NO_MATTER}

@@ -27,7 +27,7 @@ class Call(NamedTuple):
         """
         name = f"{self.name} again {again}" if again else self.name
         text = f"{self.run_seed}\n{self.task}\n{self.trial}\n{name}"
-        return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=4).digest(), "big") >> 1
+        return int.from_bytes(hashlib.blake2b(text.encode("utf-8", "replace"), digest_size=4).digest(), "big") >> 1
 
 
 class Answer(NamedTuple):
@@ -37,3 +37,8 @@ class Answer(NamedTuple):
     usage: Usage
     notes: list[str]
     """What was not as it was meant to be, for the record."""
+
+
+def storable(text: str) -> str:
+    """A text without half surrogate pairs, which servers may send, and neither a checkpoint nor HTTP takes."""
+    return text.encode("utf-8", "replace").decode()

@@ -6,15 +6,16 @@ from typing import Any
 
 from langchain_core.language_models import BaseChatModel, LanguageModelInput
 from langchain_core.messages import AIMessage, BaseMessage
-from langchain_core.runnables import Runnable, RunnableConfig
+from langchain_core.runnables import Runnable, RunnableBinding, RunnableConfig
 from langgraph.cache.base import BaseCache
 from langgraph.errors import GraphBubbleUp
 
 from langgraph_reflexion.errors import ConfigurationError, ContextTooLong, ModelFault, ReflexionError, ToolsRefused
+from langgraph_reflexion.graph.state import Usage
 from langgraph_reflexion.models.answers import Answers
 from langgraph_reflexion.models.calls import Answer, Call
 from langgraph_reflexion.models.load import without_own_retries
-from langgraph_reflexion.models.prices import Price, usage_of
+from langgraph_reflexion.models.prices import Price, add_usage, usage_of
 from langgraph_reflexion.models.retries import Retries
 from langgraph_reflexion.models.secrets import secrets_of
 from langgraph_reflexion.models.troubles import OPTIONS, as_fault, check_reply, refused_option
@@ -53,6 +54,8 @@ class Client:
         self._answers = Answers(cache, model) if cache is not None else None
         self._secrets = secrets_of(model)
         self._fields = getattr(type(model), "model_fields", {})
+        # Ollama's client takes a seed as a setting of the model, and none with a call.
+        self._has_seed = type(model).__module__.startswith("langchain_ollama")
         self._made: dict[tuple[bool, int | None], ChatModel] = {}
 
     def check_tools(self, tools: Sequence[dict[str, Any]]) -> None:
@@ -94,17 +97,14 @@ class Client:
         """
         if self._answers and (kept := await self._answers.find(messages, call, tools)):
             return Answer(kept, usage_of(kept, self.price, cached=True), [])
-        empty = 0
+        paid: list[Usage] = []
 
         async def attempt() -> AIMessage:
-            nonlocal empty
-            reply = await self._request(messages, config, call.seed(empty), stop, tools)
+            # What is no answer is paid for all the same.
+            reply = await self._request(messages, config, call.seed(len(paid)), stop, tools)
+            paid.append(usage_of(reply, self.price))
             self.answered = True
-            try:
-                check_reply(reply)
-            except ModelFault:
-                empty += 1
-                raise
+            check_reply(reply)
             return reply
 
         try:
@@ -119,7 +119,7 @@ class Client:
         if self._answers:
             await self._answers.keep(messages, call, tools, reply)
         notes = [f"the server refuses {option}, which is left out" for option in OPTIONS if option in self.refused]
-        return Answer(reply, usage_of(reply, self.price), notes)
+        return Answer(reply, add_usage(*paid), notes)
 
     async def _request(
         self,
@@ -144,9 +144,11 @@ class Client:
                 self.refused.add("tools")
                 raise ToolsRefused("the model's server knows no tool calls")
             try:
-                reply = await self._model(without, tools).ainvoke(
-                    messages, config, **{name: sent[name] for name in ("seed", "stop") if name in sent}
-                )
+                passed = {name: sent[name] for name in ("seed", "stop") if name in sent}
+                model = self._model(without, tools)
+                if self._has_seed and "seed" in passed:
+                    model = _seeded(model, passed.pop("seed"))
+                reply = await model.ainvoke(messages, config, **passed)
             except (GraphBubbleUp, ReflexionError, asyncio.CancelledError):
                 raise
             except Exception as error:
@@ -166,3 +168,10 @@ class Client:
             plain = self.model.model_copy(update={"temperature": None}) if key[0] else self.model
             self._made[key] = plain.bind_tools(tools) if tools else plain
         return self._made[key]
+
+
+def _seeded(model: Any, seed: int) -> ChatModel:
+    """A model, plain or with tools bound, with this seed among its settings."""
+    update = {"bound": _seeded(model.bound, seed)} if isinstance(model, RunnableBinding) else {"seed": seed}
+    seeded: ChatModel = model.model_copy(update=update)
+    return seeded

@@ -1,7 +1,9 @@
 """Chat models by name: the demo model, and everything that LangChain's `init_chat_model` knows."""
 
+import math
 import os
 import re
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -40,7 +42,8 @@ def load_model(
     provider, _, model = name.partition(":")
     if not provider or (":" in name and not model):
         raise ConfigurationError(f"no model {name!r}: {_EXPECTED}")
-    settings: dict[str, Any] = {"timeout": timeout or TIMEOUT_SECONDS}
+    # What a client has made of its number of retries when it was made, some keep.
+    settings: dict[str, Any] = {"max_retries": 0, **_timeout(provider, timeout or TIMEOUT_SECONDS)}
     if temperature is not None:
         settings["temperature"] = temperature
     if base_url is not None:
@@ -52,15 +55,32 @@ def load_model(
             settings["stream_usage"] = True
             if not os.environ.get("OPENAI_API_KEY"):
                 settings["api_key"] = NO_KEY
-    return without_own_retries(_init(name, provider, settings))
+    made = without_own_retries(_init(name, provider, settings))
+    if provider == "openrouter":
+        # Its SDK has retries of its own unless it is told otherwise, and the integration does not tell it.
+        made.client.sdk_configuration.retry_config = None  # type: ignore[attr-defined]
+    return made
 
 
 _EXPECTED = "give a provider and its model, such as openai:gpt-4o-mini, or demo, which needs no key"
 
 
+def _timeout(provider: str, seconds: float) -> dict[str, Any]:
+    """How a provider's client is told how long a call may take."""
+    match provider:
+        case "ollama":
+            return {"client_kwargs": {"timeout": seconds}}
+        case "openrouter":
+            return {"timeout": math.ceil(seconds * 1000)}
+        case "mistralai" | "bedrock_converse":
+            return {"timeout": math.ceil(seconds)}
+    return {"timeout": seconds}
+
+
 def _init(name: str, provider: str, settings: dict[str, Any]) -> "BaseChatModel":
     from langchain.chat_models import init_chat_model
     from langchain_core.language_models import BaseChatModel
+    from pydantic import SecretStr
 
     try:
         model = init_chat_model(name, **settings)
@@ -74,14 +94,23 @@ def _init(name: str, provider: str, settings: dict[str, Any]) -> "BaseChatModel"
             package = named[1] if named else f"langchain-{provider.replace('_', '-')}"
             raise ConfigurationError(f"the model {name!r} needs a package: pip install {package}") from error
         if keys := re.findall(r"\b[A-Z][A-Z0-9_]*_(?:API_)?(?:KEY|TOKEN)\b", said):
-            raise ConfigurationError(
-                f"no key for the model {name!r}: set {keys[0]}, or use --base-url for a local server, "
-                "or --model demo, which needs no key"
-            ) from error
+            raise _no_key(name, keys[0]) from error
         raise ConfigurationError(f"the model {name!r} cannot be made: {type(error).__name__}") from error
     if not isinstance(model, BaseChatModel):
         raise ConfigurationError(f"no model {name!r}: {_EXPECTED}")
+    for field in ("anthropic_api_key", "mistral_api_key"):
+        # These clients are made without a key, and the first call fails in odd words.
+        key = getattr(model, field, NO_KEY)
+        if not (key.get_secret_value() if isinstance(key, SecretStr) else key):
+            raise _no_key(name, field.upper())
     return model
+
+
+def _no_key(name: str, variable: str) -> ConfigurationError:
+    return ConfigurationError(
+        f"no key for the model {name!r}: set {variable}, or use --base-url for a local server, "
+        "or --model demo, which needs no key"
+    )
 
 
 def _checked(base_url: str) -> str:
@@ -103,10 +132,17 @@ def without_own_retries(model: "BaseChatModel") -> "BaseChatModel":
     if getattr(model, "max_retries", 0) == 0:
         return model
     update: dict[str, Any] = {"max_retries": 0}
-    for attribute in ("root_client", "root_async_client"):
-        # OpenAI's clients are made together with the model, and hold the number themselves.
-        root: Any = getattr(model, attribute, None)
-        if hasattr(root, "with_options"):
-            update[attribute] = root.with_options(max_retries=0)
-            update[attribute.removeprefix("root_")] = update[attribute].chat.completions
-    return model.model_copy(update=update)
+    for attribute in ("client", "async_client"):
+        # The clients of OpenAI and Groq are made together with the model, and hold the number themselves.
+        made: Any = getattr(getattr(model, attribute, None), "_client", None)
+        if hasattr(made, "with_options"):
+            root = made.with_options(max_retries=0)
+            update[attribute] = root.chat.completions
+            if hasattr(model, f"root_{attribute}"):
+                update[f"root_{attribute}"] = root
+    copied = model.model_copy(update=update)
+    for attribute in list(copied.__dict__):
+        # Anthropic's clients are made at the first call, and kept.
+        if isinstance(getattr(type(model), attribute, None), cached_property):
+            del copied.__dict__[attribute]
+    return copied

@@ -1,5 +1,6 @@
 """What model calls cost: tokens, and money at prices that the user gives."""
 
+import math
 from dataclasses import dataclass
 
 from langchain_core.messages import AIMessage
@@ -26,8 +27,8 @@ class Price:
     cached_input: float | None = None
 
     def __post_init__(self) -> None:
-        if min(self.input, self.output, self.cached_input or 0) < 0:
-            raise ConfigurationError(f"{self}: no price is negative")
+        if not all(0 <= part < math.inf for part in (self.input, self.output, self.cached_input or 0)):
+            raise ConfigurationError(f"the price {str(self)!r}: no price is negative or without end")
 
     @classmethod
     def parse(cls, text: str) -> "Price":
@@ -38,6 +39,8 @@ class Price:
         """
         try:
             return cls(*map(float, text.split(",")))
+        except ConfigurationError:
+            raise
         except (TypeError, ValueError) as error:
             raise ConfigurationError(
                 f"the price {text!r}: write it as INPUT,OUTPUT or INPUT,OUTPUT,CACHED_INPUT, per million tokens"

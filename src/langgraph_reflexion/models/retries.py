@@ -1,5 +1,6 @@
 """The one layer that tries again: model calls, and an environment's actions."""
 
+import asyncio
 import logging
 import random
 from collections.abc import Awaitable, Callable
@@ -42,33 +43,39 @@ class Retries:
         Raises:
             Fault: the last attempt's.
         """
+        # Nearly all first attempts succeed, and tenacity costs as much as a tenth of the step that it stands around.
+        try:
+            return await attempt()
+        except Fault as fault:
+            if self.attempts == 1 or not self._worth_it(fault):
+                raise
+            first = fault
+        await asyncio.sleep(self._wait_after(1, first))
+        retrying = AsyncRetrying(
+            stop=stop_after_attempt(self.attempts - 1),
+            wait=lambda state: self._wait_after(state.attempt_number + 1, _error(state)),
+            retry=retry_if_exception(self._worth_it),
+            reraise=True,
+        )
 
         # tenacity awaits what it knows to be a coroutine function, and a lambda is none.
         async def awaited() -> T:
             return await attempt()
 
-        retrying = AsyncRetrying(
-            stop=stop_after_attempt(self.attempts),
-            wait=self._wait,
-            retry=retry_if_exception(self._worth_it),
-            before_sleep=_say,
-            reraise=True,
-        )
         return await retrying(awaited)
 
     def _worth_it(self, error: BaseException) -> bool:
         return isinstance(error, Fault) and error.transient and (error.retry_after or 0) <= self.longest_wait
 
-    def _wait(self, state: RetryCallState) -> float:
-        error = state.outcome.exception() if state.outcome else None
+    def _wait_after(self, attempts: int, error: BaseException | None) -> float:
+        """How many seconds to wait after so many attempts."""
         asked = error.retry_after if isinstance(error, Fault) else None
-        if asked is not None:
-            return asked
-        doubled = self.first_wait * 2 ** (state.attempt_number - 1)
-        return float(min(doubled + random.uniform(0, self.first_wait), self.longest_wait))
+        if asked is None:
+            doubled = self.first_wait * 2 ** (attempts - 1)
+            asked = min(doubled + random.uniform(0, self.first_wait), self.longest_wait)
+        _log.info("attempt %d: %s; the next one in %.1f s", attempts, error, asked)
+        return asked
 
 
-def _say(state: RetryCallState) -> None:
-    error = state.outcome.exception() if state.outcome else None
-    wait = state.next_action.sleep if state.next_action else 0.0
-    _log.info("attempt %d: %s; the next one in %.1f s", state.attempt_number, error, wait)
+def _error(state: RetryCallState) -> BaseException | None:
+    return state.outcome.exception() if state.outcome else None

@@ -1,8 +1,11 @@
 """What must never be written down: keys, passwords, and the addresses that hold them."""
 
+import json
+import os
 import re
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
-from urllib.parse import parse_qsl, unquote, urlsplit
+from urllib.parse import parse_qsl, quote, unquote, urlsplit
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
@@ -12,20 +15,61 @@ NO_KEY = "not-needed"
 
 
 def secrets_of(model: "BaseChatModel", base_url: str | None = None) -> list[str]:
-    """What must never be written down: the model's keys, and a password in its address.
+    """What must never be written down: the model's keys, and the passwords in its addresses.
 
     Args:
         model: The model.
-        base_url: The address that it was made with.
+        base_url: The address that it was made with, where the model does not say.
     """
     from pydantic import SecretStr
 
-    values = [getattr(model, field) for field in type(model).model_fields]
+    values = [*(getattr(model, field, None) for field in getattr(type(model), "model_fields", ())), base_url]
     secrets = [value.get_secret_value() for value in values if isinstance(value, SecretStr)]
-    if base_url and (password := urlsplit(base_url).password):
-        secrets.append(password)
+    for address in (value for value in values if isinstance(value, str) and "@" in value and "://" in value):
+        secrets += _passwords(address)
+    if type(model).__module__.startswith("langchain_ollama"):
+        # Its client reads the key of the hosted service for itself.
+        secrets.append(os.environ.get("OLLAMA_API_KEY", ""))
     # A placeholder such as "none" is no secret, and taking it out would take the word out everywhere.
-    return [secret for secret in secrets if len(secret) >= 8 and secret != NO_KEY]
+    return [secret for secret in dict.fromkeys(secrets) if len(secret) >= 8 and secret != NO_KEY]
+
+
+def secrets_around() -> list[str]:
+    """The values of the environment variables that look like keys: what an agent's own errors may quote."""
+    named = re.compile(r"(KEY|TOKEN|SECRET|PASSWORD)$", re.IGNORECASE)
+    return [value for name, value in os.environ.items() if named.search(name) and len(value) >= 8 and value != NO_KEY]
+
+
+def blotted(text: str, secrets: Iterable[str], blot: str) -> str:
+    """A text without secrets, however they are spelt in it.
+
+    Args:
+        text: The text.
+        secrets: What is taken out.
+        blot: What is put in its place.
+    """
+    for secret in secrets:
+        for spelt in _spellings(secret):
+            text = text.replace(spelt, blot)
+    return text
+
+
+def _spellings(secret: str) -> list[str]:
+    """A secret as it is, and as JSON, addresses and `repr` have it; the longest first."""
+    # What was copied with a blank around it comes back without.
+    bare = secret.strip()
+    spelt = {secret, bare, repr(bare)[1:-1], quote(bare), quote(bare, safe="")}
+    spelt |= {json.dumps(bare, ensure_ascii=ascii)[1:-1] for ascii in (True, False)}
+    return sorted(spelt - {""}, key=len, reverse=True)
+
+
+def _passwords(address: str) -> list[str]:
+    """The password in an address, as it is written there and as it is meant."""
+    try:
+        password = urlsplit(address).password or ""
+    except ValueError:
+        return []
+    return list(dict.fromkeys([password, unquote(password)]))
 
 
 def public_url(base_url: str | None) -> str | None:

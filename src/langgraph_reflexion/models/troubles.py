@@ -2,7 +2,7 @@
 
 import contextlib
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any
@@ -10,6 +10,7 @@ from typing import Any
 from langchain_core.messages import AIMessage
 
 from langgraph_reflexion.errors import ContextTooLong, ModelFault
+from langgraph_reflexion.models.secrets import blotted, secrets_around
 
 TRANSIENT = {408, 409, 425, 429}
 """HTTP statuses below 500 that may be another one in a moment."""
@@ -34,6 +35,7 @@ _SAID = {
         re.IGNORECASE,
     )
 }
+_CLIENTS = {"openai", "anthropic", "groq", "mistralai", "ollama", "cohere", "openrouter"}
 _OWN_MISTAKES = (AttributeError, ImportError, NameError, NotImplementedError)
 
 
@@ -44,9 +46,7 @@ def as_fault(error: Exception, secrets: Sequence[str]) -> ModelFault:
         error: What the client raised.
         secrets: What is taken out of its words: a server that refuses a key may quote it.
     """
-    detail = " ".join(str(error).split())
-    for secret in secrets:
-        detail = detail.replace(secret, "***")
+    detail = blotted(" ".join(str(error).split()), secrets, "***")
     status = _status(error)
     if status in (None, 400, 413, 422, 500) and (_is_overflow(error) or _TOO_LONG.search(detail)):
         return ContextTooLong(f"the prompt is too long for the model's context: {detail[:300]}")
@@ -58,6 +58,18 @@ def as_fault(error: Exception, secrets: Sequence[str]) -> ModelFault:
         transient=transient,
         retry_after=_retry_after(error),
     )
+
+
+def in_a_line(error: BaseException) -> str:
+    """What an error says, in one line, and without what looks like a key."""
+    detail = blotted(" ".join(str(error).split()), secrets_around(), "***")
+    return f"{type(error).__name__}: {detail[:300]}"
+
+
+def by_a_client(error: Exception) -> bool:
+    """Whether an error is a model client's, and not that of anything else that speaks HTTP."""
+    roots = {cls.__module__.partition(".")[0] for cls in type(error).__mro__}
+    return any(root in _CLIENTS or root.startswith("langchain_") for root in roots)
 
 
 def refused_option(error: Exception, sent: Sequence[str]) -> str | None:
@@ -95,24 +107,37 @@ def check_reply(reply: AIMessage) -> None:
         raise ModelFault("the model answered with nothing")
 
 
+def _sources(error: Any) -> Iterator[Any]:
+    """Where clients say what the server said: in the error, its response, or the error that it was made of."""
+    for each in (error, error.__cause__):
+        yield each
+        yield getattr(each, "response", None)
+
+
 def _status(error: Any) -> int | None:
-    for source in (error, getattr(error, "response", None)):
-        for name in ("status_code", "status", "code"):
-            value = getattr(source, name, None)
+    for source in _sources(error):
+        values = [getattr(source, name, None) for name in ("status_code", "status", "code")]
+        if isinstance(source, Mapping):  # botocore
+            values = [source.get("ResponseMetadata", {}).get("HTTPStatusCode")]
+        for value in values:
             if isinstance(value, int) and 400 <= value < 600:
                 return value
     return None
 
 
 def _retry_after(error: Any) -> float | None:
-    headers = getattr(getattr(error, "response", None), "headers", None) or {}
-    for name, unit in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
-        said = str(headers.get(name, ""))
-        try:
-            return max(0.0, float(said) * unit)
-        except ValueError:
-            with contextlib.suppress(ValueError, TypeError):
-                return max(0.0, (parsedate_to_datetime(said) - datetime.now(UTC)).total_seconds())
+    for source in _sources(error):
+        headers = getattr(source, "headers", None)
+        headers = headers if isinstance(headers, Mapping) else {}
+        if isinstance(source, Mapping):
+            headers = source.get("ResponseMetadata", {}).get("HTTPHeaders", {})
+        for name, unit in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
+            said = str(headers.get(name, ""))
+            try:
+                return max(0.0, float(said) * unit)
+            except ValueError:
+                with contextlib.suppress(ValueError, TypeError, OverflowError):
+                    return max(0.0, (parsedate_to_datetime(said) - datetime.now(UTC)).total_seconds())
     return None
 
 
