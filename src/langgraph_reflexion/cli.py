@@ -1,4 +1,4 @@
-"""The command line: run, resume, report, play.
+"""The command line: run, resume, report, play, replay.
 
 Exit status: 0 the run finished, however much was solved; 1 some task ended as a fault or on a budget; 2 wrong
 use, or nothing could start. Whatever goes wrong is one line on standard error. Everything heavy is imported
@@ -275,6 +275,17 @@ def play(
             typer.echo(shown)
     finally:
         environment.close()
+
+
+@app.command()
+def replay(
+    path: Annotated[Path, typer.Argument(metavar="PATH", help="A log, or its folder.")], as_json: AsJson = False
+) -> None:
+    """Run the graph over a recorded log: right, wrong and halted by trial, logged beside replayed."""
+    from langgraph_reflexion.bench.upstream.replay import replay
+    from langgraph_reflexion.bench.upstream.tables import show_replay
+
+    show_replay(replay(path), as_json=as_json)
 
 
 def _sweep(work: Callable[[Any], Any], as_json: bool) -> int:

@@ -7,6 +7,9 @@ from langchain_core.messages import AIMessage
 
 from langgraph_reflexion.graph.state import Usage
 
+TASK, TRIAL, NAME = "reflexion_task", "reflexion_trial", "reflexion_call"
+"""What a call's place is called in the metadata of its run."""
+
 
 class Call(NamedTuple):
     """Which model call of a run this is."""
@@ -28,6 +31,11 @@ class Call(NamedTuple):
         name = f"{self.name} again {again}" if again else self.name
         text = f"{self.run_seed}\n{self.task}\n{self.trial}\n{name}"
         return int.from_bytes(hashlib.blake2b(text.encode("utf-8", "replace"), digest_size=4).digest(), "big") >> 1
+
+    @property
+    def metadata(self) -> dict[str, str | int]:
+        """The call's place for traces and callbacks, the keys of which are `TASK`, `TRIAL` and `NAME`."""
+        return {TASK: self.task, TRIAL: self.trial, NAME: self.name}
 
 
 class Answer(NamedTuple):

@@ -97,6 +97,7 @@ class Client:
         """
         if self._answers and (kept := await self._answers.find(messages, call, tools)):
             return Answer(kept, usage_of(kept, self.price, cached=True), [])
+        config = {**config, "metadata": {**config.get("metadata", {}), **call.metadata}}
         paid: list[Usage] = []
 
         async def attempt() -> AIMessage:

@@ -10,6 +10,7 @@ from langgraph_reflexion.testing.models import ScriptedChatModel, ScriptExhauste
 
 if TYPE_CHECKING:
     from langgraph_reflexion.testing.model_server import MODEL_FAULTS, ModelRequest, ModelServer
+    from langgraph_reflexion.testing.recorded import MissingReply, RecordedChatModel, RecordedReply, Recorder
 
 __all__ = [
     "CHECKS",
@@ -17,16 +18,25 @@ __all__ = [
     "MODEL_FAULTS",
     "Case",
     "MediaWikiServer",
+    "MissingReply",
     "ModelRequest",
     "ModelServer",
+    "RecordedChatModel",
+    "RecordedReply",
+    "Recorder",
     "ScriptExhausted",
     "ScriptedChatModel",
     "check_environment",
 ]
 
 
+_RECORDED = ("MissingReply", "RecordedChatModel", "RecordedReply", "Recorder")
+
+
 def __getattr__(name: str) -> Any:
-    # Loaded when it is asked for: `python -m` runs this module, and one that is loaded would be run twice.
+    # Loaded when it is asked for: `python -m` runs the server's module, and one that is loaded would be run twice;
+    # recordings know the calls of the nodes, which weigh more than the rest.
     if name in __all__:
-        return getattr(import_module("langgraph_reflexion.testing.model_server"), name)
+        module = "recorded" if name in _RECORDED else "model_server"
+        return getattr(import_module(f"langgraph_reflexion.testing.{module}"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
