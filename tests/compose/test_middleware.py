@@ -8,6 +8,7 @@ from langchain.agents import create_agent
 from langchain.agents.middleware import HumanInTheLoopMiddleware
 from langchain.agents.structured_output import ToolStrategy
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
+from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.types import Command
@@ -133,6 +134,18 @@ def test_a_structured_response_is_the_result(score: float) -> None:
     assert final["structured_response"] == Guess(number=2), "solved at once, or the best of three"
     told = [message.response_metadata["reflexion"] for message in final["messages"] if message.response_metadata]
     assert [(each["trials"], each["best"]) for each in told] == [(2, 2) if score == 1 else (3, 2)]
+
+
+def test_the_answer_of_a_tool_that_returns_directly_is_the_result() -> None:
+    @tool(return_direct=True)
+    def look_up(number: int) -> str:
+        """Look a number up."""
+        return f"It is {number}."
+
+    guessing = Guessing(tool=look_up)
+    final = guessing.agent(middleware=[around(guessing)]).invoke({"messages": TALK})
+    assert [message.text for message in final["messages"][3:]] == ["", "It is 3."]
+    assert final["messages"][-2].response_metadata["reflexion"] == SOLVED
 
 
 def test_each_human_message_is_a_new_task() -> None:

@@ -75,7 +75,6 @@ def test_an_agent_that_loops_ends_its_trials_and_not_the_larger_graph() -> None:
     guessing.guesses.replies = lambda messages: call("look_up", number=1)
     way = ways.subgraph(guessing)
     [_, answer] = way.graph.invoke(way.input)["messages"]
-    assert answer.text == "There is no answer."
     outcome = answer.response_metadata["reflexion"]
     assert (outcome["status"], outcome["trials"]) == ("failed", 12)
 

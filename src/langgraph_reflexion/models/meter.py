@@ -17,8 +17,8 @@ class Meter(BaseCallbackHandler):
     """Counts the model calls that are made under it, as a LangChain callback.
 
     Args:
-        prices: What tokens cost, by the model's name. A provider in front of it is not looked at. Of several names that
-            a model's begins with, the longest is meant.
+        prices: What tokens cost, by the model's name. A provider in front of it is not looked at; of several names
+            that a model's begins with, the longest is meant.
 
     Attributes:
         usage: The account so far.
