@@ -107,6 +107,7 @@ async def _advance(
         reflects=log.strategy.reflects,
         max_trials=most,
         budgets=budgets,
+        measures=lambda task, actions: {},
         on_action=lambda: None,
     )
     ended: list[tuple[int, str]] = []
