@@ -183,6 +183,7 @@ VALUES = {
         "last_attempt": steps(),
         "status": "Status: FAILED",
     },
+    "lessons": {"reflections": NOTES, "last_attempt": steps(), "status": "Status: FAILED"},
     "task_attempt_first": {
         "observation": "A room.",
         "reflections": NOTES,
