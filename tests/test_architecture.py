@@ -190,7 +190,7 @@ def code_lines(path):
 
 
 def test_the_core_stays_small():
-    # Checkpointers, what wraps whole agents, and alternatives to a part are beside the loop: one reads it without them.
+    # Checkpointers, what wraps whole agents, and alternatives are beside the loop: one reads it without them.
     beside = {"graph.checkpoint", "graph.postgres", *below("nodes.agent")}
     beside |= {"nodes.command", "nodes.self_consistency", "nodes.two_calls"}
     core = [MODULES[module] for module in {*below("graph"), *below("nodes")} - beside]
