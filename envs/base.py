@@ -30,7 +30,7 @@ from pathlib import Path
 from typing import Annotated, Any, ClassVar, NotRequired, TypedDict, get_args, get_origin, get_type_hints
 
 from langchain_core.tools import BaseTool, StructuredTool
-from pydantic import BaseModel, Field, ValidationError, create_model
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 
 from langgraph_reflexion.errors import ConfigurationError
 
@@ -123,6 +123,10 @@ def action(*forms: str, name: str | None = None) -> Callable[[Callable[..., Any]
     return mark
 
 
+# Models call with numbers where words are meant: a year, a length.
+_LENIENT = ConfigDict(coerce_numbers_to_str=True)
+
+
 def _spec(method_name: str, method: Callable[..., Any]) -> ActionSpec:
     name, forms = method.__reflexion_action__  # type: ignore[attr-defined]
     hints = get_type_hints(method, include_extras=True)
@@ -136,7 +140,7 @@ def _spec(method_name: str, method: Callable[..., Any]) -> ActionSpec:
         inner = ", ".join("{" + field + "}" for field in fields)
         forms = (f"{name}[{inner}]",)
     description = inspect.cleandoc(method.__doc__ or "").split("\n\n")[0].replace("\n", " ")
-    return ActionSpec(name, forms, method_name, create_model(name, **fields), description)
+    return ActionSpec(name, forms, method_name, create_model(name, __config__=_LENIENT, **fields), description)
 
 
 class Episode(ABC):

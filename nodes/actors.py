@@ -5,14 +5,14 @@ from abc import ABC, abstractmethod
 from functools import lru_cache
 from typing import Any, NamedTuple, cast
 
-from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolCall, ToolMessage
 from langchain_core.runnables import RunnableConfig
 
 from langgraph_reflexion.envs.base import Action, Environment
 from langgraph_reflexion.errors import ToolsRefused
 from langgraph_reflexion.graph.memory import Feedback, status_line
 from langgraph_reflexion.graph.state import Decision, Reflection, ReflexionState, Step
-from langgraph_reflexion.models.calls import Call
+from langgraph_reflexion.models.calls import Call, storable
 from langgraph_reflexion.models.client import Client
 from langgraph_reflexion.nodes.asking import Asked, ask_about
 from langgraph_reflexion.nodes.react import LONGEST, call_text, read_reply
@@ -185,7 +185,7 @@ class ToolActor(Actor):
         """Read the first tool call; text without one is read as text."""
         thought = reply.text.strip()[:LONGEST]
         if reply.tool_calls:
-            call = reply.tool_calls[0]
+            call = _plain_call(reply.tool_calls[0])
             # A tool that there is not is no name to give back to a provider, which may refuse the whole history.
             name = call["name"] if call["name"] in self.environment.episode.actions() else ""
             text = self._text(call["name"], call["args"])
@@ -225,6 +225,11 @@ def _text_step(thought: str, action: str | None, observation: str) -> tuple[Base
     if action is not None:
         lines.append(f"Action: {action}")
     return AIMessage("\n".join(lines)), HumanMessage(f"Observation: {observation}")
+
+
+def _plain_call(call: ToolCall) -> ToolCall:
+    args = {name: storable(value) if isinstance(value, str) else value for name, value in call["args"].items()}
+    return {**call, "args": args}
 
 
 def _split(steps: list[Step], earlier: int) -> dict[str, list[Step]]:

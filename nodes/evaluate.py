@@ -113,7 +113,8 @@ class Evaluate:
 
 def _best(records: Sequence[TrialRecord]) -> int | None:
     scored = [
-        (bool(record["verdict"]), record["score"], record["trial"])
+        # Among equals, one that came to its end is more of an answer than one that was stopped.
+        (bool(record["verdict"]), record["score"], record["stop_reason"] == "terminated", record["trial"])
         for record in records
         if record["verdict"] is not None
     ]

@@ -99,7 +99,7 @@ class LLMEvaluator(Evaluator):
         call = Call(self.seed, state["task"]["id"], state["trial"], "evaluate")
         asked = await ask_about(self.client, render, state["trajectory"], state["room"], config, call)
         text = asked.reply.text.strip()
-        said = re.findall(r"^\W*verdict\W+(yes|no)\b", text, re.IGNORECASE | re.MULTILINE)
+        said = re.findall(r"^[^\w\n]*verdict\W+(yes|no)\b", text, re.IGNORECASE | re.MULTILINE)
         solved = bool(said) and said[-1].lower() == "yes"
         return Scored(float(solved), text, asked.usage, asked.notes)
 

@@ -45,7 +45,13 @@ class SelfConsistencyEvaluator(Evaluator):
         asked = cast(ReflexionState, {**state, "trajectory": before})
         which = (state["task"]["id"], state["trial"])
         calls = [Call(self.seed, *which, f"evaluate {number}") for number in range(1, self.samples + 1)]
-        choices = await asyncio.gather(*(self.actor.choose(asked, config, call) for call in calls))
+        asking = [self.actor.choose(asked, config, call) for call in calls]
+        settled = await asyncio.gather(*asking, return_exceptions=True)
+        # None is left behind on its way, where nobody would pay for it.
+        for each in settled:
+            if isinstance(each, BaseException):
+                raise each
+        choices = [choice for choice in settled if not isinstance(choice, BaseException)]
         said = [choice.decision["action"] for choice in choices]
         agreed = sum(action is not None and self.actor.environment.same(action, answer) for action in said)
         return Scored(

@@ -20,8 +20,10 @@ from langgraph_reflexion.graph.memory import Strategy
 Outcome = Literal["right", "wrong", "halted"]
 """How an attempt ended: halted is without an answer."""
 
-_TRIAL = re.compile(r"^BEGIN TRIAL (\d+)[ \t]*$", re.MULTILINE)
-_SUMMARY = re.compile(r"^Trial summary: Correct: (\d+), Incorrect: (\d+)(?:, Halted: (\d+))?", re.MULTILINE)
+_TRIAL = re.compile(r"^BEGIN TRIAL (\d{1,4})[ \t]*$", re.MULTILINE)
+_SUMMARY = re.compile(
+    r"^Trial summary: Correct: (\d{1,6}), Incorrect: (\d{1,6})(?:, Halted: (\d{1,6}))?", re.MULTILINE
+)
 _SECTION = re.compile(r"^-+ BEGIN (CORRECT|INCORRECT|HALTED) AGENTS -*[ \t]*$", re.MULTILINE)
 _KEY = re.compile(r"^Correct answer:(.*)$", re.MULTILINE)
 _RULE = re.compile(r"^#{20,}[ \t]*$", re.MULTILINE)

@@ -81,9 +81,9 @@ class Corpus:
         except OSError as error:
             raise EnvironmentUnavailable(f"{source} cannot be read: {error.strerror}") from error
         kept = folder / f"corpus-{_VERSION}-{name}.db"
-        if not kept.exists():
+        if not _whole(kept):
             _build(kept, pages)
-        return cls(sqlite3.connect(f"{kept.resolve().as_uri()}?immutable=1", uri=True, check_same_thread=False))
+        return cls(_opened(kept))
 
     def find(self, entity: str) -> Page | Missing:
         """The page of that title, or the titles that come near; see `Pages.find`."""
@@ -128,6 +128,22 @@ def cache_folder() -> Path:
     """Where corpora are kept."""
     root = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
     return Path(root).expanduser() / "langgraph-reflexion"
+
+
+def _opened(kept: Path) -> sqlite3.Connection:
+    return sqlite3.connect(f"{kept.resolve().as_uri()}?immutable=1", uri=True, check_same_thread=False)
+
+
+def _whole(kept: Path) -> bool:
+    """Whether there is a corpus, and not what a failing disk has left of one."""
+    if not kept.exists():
+        return False
+    with closing(_opened(kept)) as connection:
+        try:
+            connection.execute("SELECT count(*) FROM pages").fetchone()
+        except sqlite3.Error:
+            return False
+    return True
 
 
 def _build(kept: Path, pages: Callable[[], Iterable[Page]]) -> None:

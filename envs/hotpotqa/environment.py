@@ -127,7 +127,12 @@ class HotPotQA(Environment):
             ConfigurationError: this is no task of HotPotQA's.
             EnvironmentUnavailable: they did not come with the questions (in `fullwiki`, not all do).
         """
-        corpus = self._corpus_of(task)
+        try:
+            corpus = self._corpus_of(task)
+        except ConfigurationError as error:
+            raise EnvironmentUnavailable(
+                "the paragraphs that answer the questions did not come with them: cot-gt needs the distractor file"
+            ) from error
         told = []
         for title in task_data(task)["supporting"]:
             page = corpus.page(title)
@@ -162,14 +167,20 @@ class HotPotQA(Environment):
 
         All are 0 where none was.
         """
-        said = (str(a["args"].get("answer", "")) for a in actions if a["name"] == "finish")
+        said = (str(a["args"].get("answer") or "") for a in actions if a["name"] == "finish")
         answer, gold = next(filter(answered, said), None), task_data(task)["answer"]
         return {"exact_match": float(exact_match(answer, gold)), **overlap(answer, gold)._asdict()}
 
     def parse(self, text: str) -> Action | None:
         """Read an action written as text, with blanks round the brackets or a full stop at the end, as models do."""
         return super().parse(
-            re.sub(r"^(\w+)\s*\[\s*(.*?)\s*\]$", r"\1[\2]", text.strip().rstrip(". "), flags=re.DOTALL)
+            # The blanks are taken off afterwards: a pattern for them takes for ever on a long run of them.
+            re.sub(
+                r"^(\w+)\s*\[(.*)\]$",
+                lambda found: f"{found[1]}[{found[2].strip()}]",
+                text.strip().rstrip(". "),
+                flags=re.DOTALL,
+            )
         )
 
     def close(self) -> None:

@@ -17,6 +17,8 @@ from langgraph_reflexion.envs.hotpotqa.pages import SHOWN, Missing, Page, fold
 from langgraph_reflexion.envs.hotpotqa.transport import Transport
 from langgraph_reflexion.errors import ConfigurationError, EnvironmentFault, EnvironmentUnavailable
 
+_LONGEST_TITLE = 255
+"""How many bytes a title may have."""
 _LONGEST_QUERY = 300
 _NO_TITLE = re.compile(r"[\[\]{}|<>#\x00-\x1f\x7f]")
 
@@ -32,8 +34,10 @@ class MediaWiki:
     replays = False
 
     def __init__(self, transport: Transport, page_chars: int = 20_000) -> None:
-        if page_chars < 1:
-            raise ConfigurationError(f"page_chars is {page_chars}, but at least one character must be read")
+        if not isinstance(page_chars, int) or page_chars < 1:
+            raise ConfigurationError(
+                f"page_chars is {page_chars!r}, but it is how many characters are read: 1 or more"
+            )
         self.transport = transport
         self.page_chars = page_chars
         package = _private_copy()
@@ -47,7 +51,8 @@ class MediaWiki:
     def find(self, entity: str) -> Page | Missing:
         """The page of that title, or the titles that come near; see `Pages.find`."""
         try:
-            if not _NO_TITLE.search(entity):
+            # No title is longer, and servers refuse longer addresses.
+            if not _NO_TITLE.search(entity) and len(entity.encode("utf-8", "replace")) <= _LONGEST_TITLE:
                 try:
                     page = self.client.page(entity, auto_suggest=False)
                     return Page.from_text(_text(page.title), _text(page.content)[: self.page_chars])

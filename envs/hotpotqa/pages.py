@@ -9,7 +9,6 @@ from typing import Protocol, Self
 SHOWN = 5
 """How many sentences of a page a search shows, and how many similar titles where there is no page."""
 
-_HEADING = re.compile(r"\s*(=+).*\1\s*")
 _CLOSING, _OPENING = "\"'\u201d\u2019)]", "\"'\u201c\u2018(["
 # The full stops of Chinese, Japanese and Hindi, after which there need not be a blank.
 _END = re.compile(rf"[.!?][{re.escape(_CLOSING)}]*(\s+)|[\u3002\uff01\uff1f\u0964]()")
@@ -30,7 +29,7 @@ class Page:
     @classmethod
     def from_text(cls, title: str, text: str) -> Self:
         """A page of running text, a paragraph to a line; headings and lines of a word or two are left out."""
-        paragraphs = [line.strip() for line in text.splitlines() if not _HEADING.fullmatch(line)]
+        paragraphs = [line.strip() for line in text.splitlines() if not _heading(line.strip())]
         # Written without blanks, as Chinese is, a whole paragraph is one word.
         told = " ".join(line for line in paragraphs if len(line.split()) > 2 or len(line) > 40)
         return cls(title, tuple(split_sentences(told or " ".join(filter(None, paragraphs)))))
@@ -79,6 +78,10 @@ def fold(title: str) -> str:
     return " ".join("".join(c for c in plain if not unicodedata.combining(c)).split())
 
 
+def _heading(line: str) -> bool:
+    return len(line) > 1 and line.startswith("=") and line.endswith("=")
+
+
 def split_sentences(text: str) -> Iterator[str]:
     """The sentences of a paragraph; joined, they are the paragraph.
 
@@ -87,7 +90,12 @@ def split_sentences(text: str) -> Iterator[str]:
     begin = 0
     for match in _END.finditer(text):
         blank, after = match.start(match.lastindex or 0), match.end()
-        if match[1] is not None and _goes_on(text[begin : match.start()], text[match.start()], text[after:]):
+        if match[1] is not None and _goes_on(
+            # A look at the words around is enough, and a whole book before or behind takes its time.
+            text[max(begin, match.start() - 60) : match.start()],
+            text[match.start()],
+            text[after : after + 60],
+        ):
             continue
         if after < len(text):
             yield text[begin:blank]

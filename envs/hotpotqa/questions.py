@@ -115,7 +115,7 @@ def _by_line(path: Path) -> Iterator[tuple[str, Any]]:
             if line.strip():
                 try:
                     yield f"{path}, line {number}", json.loads(line)
-                except ValueError as error:
+                except (ValueError, RecursionError) as error:
                     raise ConfigurationError(f"{path}, line {number}: no JSON: {error}") from error
 
 
@@ -133,12 +133,17 @@ def _question(entry: Any, place: str) -> Question:
         facts = _zipped(facts, "title", "sent_id", place)
     if isinstance(context, dict):
         context = _zipped(context, "title", "sentences", place)
+    for key, pairs in (("supporting_facts", facts), ("context", context)):
+        if not isinstance(pairs, list):
+            raise ConfigurationError(f"{place}, {key}: a list is expected, and this is {type(pairs).__name__}")
     titles = [_pair(fact, f"{place}, supporting_facts")[0] for fact in facts]
     pages = [_pair(paragraph, f"{place}, context") for paragraph in context]
     if not all(isinstance(sentences, list) and _texts(sentences) for _, sentences in pages):
         raise ConfigurationError(f"{place}, context: a paragraph is a title and a list of sentences")
     return Question(
-        id=str(entry.get("_id") or entry.get("id") or place.rpartition(" ")[2]),
+        id=str(
+            next((entry[key] for key in ("_id", "id") if entry.get(key) not in (None, "")), place.rpartition(" ")[2])
+        ),
         text=entry["question"].strip(),
         answer=entry["answer"].strip(),
         type=str(entry.get("type") or ""),

@@ -75,7 +75,7 @@ def task_from(state: ReflexionState) -> Task:
     task: Any = known.get("task")
     if isinstance(task, str):
         return Task(id=_name(task), instruction=task, data={"after": last})
-    if task and "prepared" not in task:
+    if task and (not isinstance(task, dict) or "prepared" not in task):
         given = task_of(state)
         return Task(**{**given, "data": {"after": last, **given.get("data", {})}})
     if humans and (not task or task["data"]["after"] != last):

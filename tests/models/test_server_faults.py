@@ -28,7 +28,7 @@ def adding(messages):
 def run(server, **options):
     options = {"retries": QUICK, "max_trials": 1, "strategy": "retry"} | options
     settings = {"temperature": 0.5} | options.pop("settings", {})
-    model = ChatOpenAI(model="any", base_url=server.url, api_key=KEY, timeout=0.5, **settings)
+    model = ChatOpenAI(model="any", base_url=server.url, api_key=KEY, timeout=1.5, **settings)
     final = create_reflexion(model, Counter(), **options).compile().invoke({"task": count_to(3)})
     assert KEY not in json.dumps(final)
     return final
@@ -124,7 +124,7 @@ def test_no_server_at_all_stops_the_run():
     with server() as gone:
         pass
     gone_url = "http://127.0.0.1:9/v1"
-    model = ChatOpenAI(model="any", base_url=gone_url, api_key=KEY, timeout=0.5)
+    model = ChatOpenAI(model="any", base_url=gone_url, api_key=KEY, timeout=1.5)
     with pytest.raises(ModelFault, match=r"not answered once: .*Connection error"):
         create_reflexion(model, Counter(), retries=QUICK).compile().invoke({"task": count_to(3)})
     assert gone.requests == []
@@ -238,7 +238,7 @@ def test_what_does_not_fit_however_short_is_a_fault_by_that_name():
 def test_in_a_stream_as_well():
     for fault, requests in (("truncated-stream", 3), ("reset", 3), ("empty-choices", 3), ("500", 3), (None, 2)):
         with server([None, fault]) as asked:
-            model = ChatOpenAI(model="any", base_url=asked.url, api_key=KEY, timeout=0.5)
+            model = ChatOpenAI(model="any", base_url=asked.url, api_key=KEY, timeout=1.5)
             graph = create_reflexion(model, Counter(), retries=QUICK, max_trials=1).compile()
             states = list(graph.stream({"task": count_to(3)}, stream_mode=["messages", "values"]))
             assert asked.requests[0].body["stream"] is True

@@ -107,7 +107,7 @@ def test_errors_have_the_status_and_the_code_of_openais(fault, streamed):
 def test_answers_that_do_not_arrive(fault, streamed):
     kind = NOT_ARRIVING[fault][streamed]
     with ModelServer(always(), faults=[fault]) as server:
-        model = client(server, timeout=0.3)
+        model = client(server, timeout=1.0)
         if kind:
             with pytest.raises(kind):
                 asked(model, streamed)

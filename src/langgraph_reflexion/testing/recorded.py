@@ -183,12 +183,16 @@ def read_recording(path: Path) -> list[RecordedReply]:
 def _checked(row: Any) -> RecordedReply:
     match row:
         case {"task": str(), "trial": int(), "call": str(), "reply": str()}:
+            try:
+                _message(cast(RecordedReply, row))
+            except (KeyError, TypeError, ValueError) as error:
+                raise ConfigurationError(f"`tool_calls` or `usage` are not as they should be: {error!r}") from error
             return cast(RecordedReply, row)
     raise ConfigurationError(f"a recording's row has `task`, `trial`, `call` and `reply`, and not {row!r:.100}")
 
 
 def _message(row: RecordedReply) -> AIMessage:
-    calls = [{"name": call["name"], "args": call["args"], "id": call["id"]} for call in row.get("tool_calls", [])]
+    calls = [{"name": call["name"], "args": call["args"], "id": call["id"]} for call in row.get("tool_calls") or []]
     usage = None
     if used := row.get("usage"):
         read, wrote = used["input_tokens"], used["output_tokens"]

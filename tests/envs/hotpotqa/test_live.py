@@ -45,14 +45,14 @@ def server():
 
 @pytest.fixture(params=["wikipedia", "langchain"])
 def environment(request, server):
-    environment = HotPotQA(pages=request.param, api=server.api, timeout=0.3)
+    environment = HotPotQA(pages=request.param, api=server.api, timeout=1.5)
     yield environment
     environment.close()
 
 
 @pytest.fixture
 def live(server):
-    environment = HotPotQA(pages="wikipedia", api=server.api, timeout=0.3)
+    environment = HotPotQA(pages="wikipedia", api=server.api, timeout=1.5)
     yield environment
     environment.close()
 
@@ -115,8 +115,8 @@ CAUSES = {
     "429": "said 429 (too many requests); Retry-After 30 s",
     "500": "said 500 (internal server error)",
     "503": "said 503 (service unavailable); Retry-After 30 s",
-    "hang": "timed out after 0.3 s",
-    "drip": "timed out after 0.3 s",
+    "hang": "timed out after 1.5 s",
+    "drip": "timed out after 1.5 s",
     "cut": "answered with garbage: ",
     "garbage": "answered with garbage, which is no JSON: b'<!DOCTYPE",
     "odd": "answered with garbage: KeyError: 'query'",

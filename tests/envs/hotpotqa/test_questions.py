@@ -118,3 +118,12 @@ def test_a_page_of_running_text_leaves_headings_out():
         "Elm", "The elm is a tree.\nIt grows well here.\n\n\n== Use ==\nBoats\nElms make good boats."
     )
     assert page.text == "The elm is a tree. It grows well here. Elms make good boats."
+
+
+@pytest.mark.parametrize("key", ["supporting_facts", "context"])
+@pytest.mark.parametrize("value", [5, True, "text"])
+def test_what_should_be_a_list_and_is_none_is_named(tmp_path, key, value):
+    path = tmp_path / "questions.json"
+    path.write_text(json.dumps([{"_id": 0, "question": "Who?", "answer": "Nobody", key: value}]))
+    with pytest.raises(ConfigurationError, match=key):
+        list(read_questions(path))

@@ -54,7 +54,7 @@ def test_a_trial_without_an_answer_is_known_to_have_failed():
     [
         (repeat("403"), "said 403 (forbidden); it blocks this client"),
         (repeat("429"), "said 429 (too many requests); Retry-After 30 s"),
-        (repeat("hang"), "timed out after 0.2 s"),
+        (repeat("hang"), "timed out after 1.5 s"),
         (repeat("garbage"), "answered with garbage"),
         (repeat("error"), "answered with an error"),
     ],
@@ -62,7 +62,7 @@ def test_a_trial_without_an_answer_is_known_to_have_failed():
 )
 def test_the_record_of_a_run_tells_a_fault_from_not_found(faults, cause):
     with MediaWikiServer({"Elm": "The elm is a tree."}) as server:
-        environment = HotPotQA(pages="wikipedia", api=server.api, timeout=0.2)
+        environment = HotPotQA(pages="wikipedia", api=server.api, timeout=1.5)
         task = environment.tasks()[0]
         missed, _ = play(environment, task, "search[Oak]", "finish[no]")
         server.faults = faults
