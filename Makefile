@@ -5,10 +5,12 @@ RUN = PATH="$(CURDIR)/$(VENV)/bin:$$PATH"
 # TextWorld, the reference engine, does not run on Python 3.13: its tests are skipped there.
 EXTRAS ?= alfworld,deepagents,notebooks,postgres,studio
 
-.PHONY: help demo test lint format clean
+OLDEST = .venv-oldest
+
+.PHONY: help demo test test-oldest lint format clean
 
 help:  ## Show the targets
-	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/:/'
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/:/'
 
 $(VENV)/demo: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -31,6 +33,17 @@ demo: $(VENV)/demo  ## Two strategies side by side on generated household tasks;
 test: $(VENV)/dev  ## Run the test suite
 	$(RUN) pytest --numprocesses 2 --dist loadfile
 
+$(OLDEST)/dev: pyproject.toml tests/oldest.txt
+	$(PYTHON) -m venv $(OLDEST)
+	$(OLDEST)/bin/pip install --quiet --upgrade 'pip>=25.1'
+	$(OLDEST)/bin/pip install --quiet --editable . --group test --constraint tests/oldest.txt \
+		--config-settings editable_mode=strict
+	@touch $@
+
+test-oldest: $(OLDEST)/dev  ## Run the core tests on the oldest supported versions
+	PATH="$(CURDIR)/$(OLDEST)/bin:$$PATH" pytest --numprocesses 2 --dist loadfile \
+		tests/graph tests/nodes tests/models tests/test_oldest.py
+
 lint: $(VENV)/dev  ## Check style and types
 	$(RUN) ruff check .
 	$(RUN) ruff format --check .
@@ -41,4 +54,4 @@ format: $(VENV)/dev  ## Put the code into shape
 	$(RUN) ruff format .
 
 clean:  ## Remove what the targets above have made
-	rm -rf $(VENV) build runs .mypy_cache .pytest_cache .ruff_cache
+	rm -rf $(VENV) $(OLDEST) build runs .mypy_cache .pytest_cache .ruff_cache

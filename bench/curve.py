@@ -21,21 +21,48 @@ def solved_by_trial(rows: Sequence[TrialRow], trials: int) -> list[int]:
     Returns:
         One count for each trial from 1 to `trials`.
     """
-    solved = [0] * trials
+    return [sum(bool(row["success"]) for row in returned) for returned in returned_by_trial(rows, trials)]
+
+
+def measures_by_trial(rows: Sequence[TrialRow], trials: int, tasks: int) -> dict[str, list[float]]:
+    """The environment's measures of the answers that the loop would return, as means over all tasks.
+
+    As in the official evaluation of question answering, a task without an answer counts as 0.
+
+    Args:
+        rows: The rows of a run, in task-then-trial order.
+        trials: How many trials the curve has.
+        tasks: How many tasks there are.
+
+    Returns:
+        By name, one mean for each trial from 1 to `trials`, as for `solved_by_trial`.
+    """
+    # Runs that were recorded before there were measures have none.
+    names = dict.fromkeys(name for row in rows for name in row.get("measures", {}))
+    by_trial = returned_by_trial(rows, trials)
+    return {
+        name: [round(sum(row["measures"].get(name, 0.0) for row in returned) / tasks, 4) for returned in by_trial]
+        for name in names
+    }
+
+
+def returned_by_trial(rows: Sequence[TrialRow], trials: int) -> list[list[TrialRow]]:
+    """For each trial the rows of the answers that the loop would return after it, one for each task that has any."""
+    returned: list[list[TrialRow]] = [[] for _ in range(trials)]
     for _, group in groupby(rows, key=lambda row: row["task_id"]):
         task = list(group)
         for trial in range(1, trials + 1):
-            done = [row for row in task if row["trial"] <= trial]
-            solved[trial - 1] += bool(done and _returned(done)["success"])
-    return solved
+            if done := [row for row in task if row["trial"] <= trial]:
+                returned[trial - 1].append(_returned(done))
+    return returned
 
 
 def failures_by_trial(rows: Sequence[TrialRow], trials: int) -> list[dict[str, int]]:
-    """Why the trials that did not solve their task ended, counted for each trial; faults are no failures."""
+    """Why the trials that did not solve their task ended, counted for each trial; a trial cut short is no failure."""
     counts: list[Counter[str]] = [Counter() for _ in range(trials)]
     for row in rows:
         truth = row["verdict"] if row["success"] is None else row["success"]
-        if not truth and row["stop_reason"] != "fault" and row["trial"] <= trials:
+        if not truth and row["stop_reason"] not in ("fault", "budget") and row["trial"] <= trials:
             counts[row["trial"] - 1][row["stop_reason"]] += 1
     return [dict(sorted(count.items())) for count in counts]
 

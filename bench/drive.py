@@ -4,16 +4,16 @@ Rows are recorded as trials finish. What stops a run early leaves the rows that 
 """
 
 import asyncio
-from collections.abc import Coroutine, Iterable, Sequence
-from functools import partial
+from collections.abc import Callable, Coroutine, Iterable, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
 from langgraph_reflexion.bench.record import RunRecord
 from langgraph_reflexion.bench.rows import TrialRow
 from langgraph_reflexion.bench.task_run import Graph, TaskRun
-from langgraph_reflexion.envs.base import Task
-from langgraph_reflexion.errors import ConfigurationError, ModelFault
+from langgraph_reflexion.envs.base import Action, Task
+from langgraph_reflexion.errors import ConfigurationError
+from langgraph_reflexion.graph.budget import Budgets
 
 
 class Observer(Protocol):
@@ -40,6 +40,8 @@ class Drive:
         run_id: Tells the run's checkpoints from those of others in the same database.
         reflects: Whether the graph's strategy reflects.
         max_trials: At most so many trials per task, as the graph has it.
+        budgets: The graph's.
+        measures: The environment's measures of a finished trial.
         concurrency: How many tasks are advanced at once.
     """
 
@@ -53,6 +55,8 @@ class Drive:
         run_id: str,
         reflects: bool,
         max_trials: int,
+        budgets: Budgets,
+        measures: Callable[[Task, Sequence[Action]], dict[str, float]],
         concurrency: int,
     ) -> None:
         self.runs = [
@@ -62,12 +66,15 @@ class Drive:
                 f"{run_id}:{task['id']}",
                 reflects=reflects,
                 max_trials=max_trials,
+                budgets=budgets,
+                measures=measures,
                 on_action=observer.on_action,
             )
             for task in tasks
         ]
         self.record = record
         self.observer = observer
+        self.budgets = budgets
         self._slots = asyncio.Semaphore(concurrency)
 
     @property
@@ -83,7 +90,7 @@ class Drive:
         """
         for run in self.runs:
             task = run.task["id"]
-            finished = await run.restore(partial(self.record.evaluation, task))
+            finished = await run.restore()
             if finished is not None:
                 self.record.restore(finished)
             last = self.record.last_trial(task)
@@ -91,6 +98,9 @@ class Drive:
                 raise ConfigurationError(
                     f"{self.record.folder} holds trial {last} of {task}, and its checkpoint does not: it cannot go on"
                 )
+        for run in self.runs:
+            task = run.task["id"]
+            run.reopen()
             for trial in range(1, run.completed + 1):
                 self.record.expect(task, trial)
                 ended = run.status != "running" and trial == run.completed
@@ -112,6 +122,8 @@ class Drive:
             trial += 1
             behind = [run for run in self.runs if run.status == "running" and run.completed < trial]
             await self._all(self._advance(run) for run in behind)
+            if self.budgets.run_used_up():
+                return
             solved = sum(run.status == "solved" and run.completed <= trial for run in self.runs)
             if solved == before:
                 return
@@ -120,20 +132,16 @@ class Drive:
     async def _finish(self, run: TaskRun) -> None:
         # One slot from the first trial to the last, so that what began is finished before other tasks begin.
         async with self._slots:
-            while run.status == "running":
+            while run.status == "running" and not self.budgets.run_used_up():
                 await self._trial(run)
 
     async def _advance(self, run: TaskRun) -> None:
         async with self._slots:
-            await self._trial(run)
+            if not self.budgets.run_used_up():
+                await self._trial(run)
 
     async def _trial(self, run: TaskRun) -> None:
         finished = await run.advance()
-        if run.unanswered and not self.answered:
-            raise ModelFault(
-                f"the run was stopped, as the model has not answered once: {finished.row['fault']}",
-                permanent=True,
-            )
         self.record.append(finished)
         self.observer.on_trial(finished.row, run.status != "running")
 

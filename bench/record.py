@@ -30,7 +30,7 @@ from langgraph_reflexion.bench.rows import (
     write_whole,
 )
 from langgraph_reflexion.errors import ConfigurationError
-from langgraph_reflexion.graph.state import Evaluation
+from langgraph_reflexion.models.secrets import blotted
 
 RUN, TRIALS, TRAJECTORIES, CHECKPOINTS = "run.json", "trials.jsonl", "trajectories.jsonl", "checkpoints.db"
 
@@ -54,18 +54,16 @@ class RunRecord:
     def __init__(self, folder: Path, info: dict[str, Any], secrets: Sequence[str] = ()) -> None:
         self.folder = folder
         self.trials: dict[Key, TrialRow] = {}
+        self._info = info
         self._secrets = secrets
         self._order = row_order(info["tasks"])
         self._trajectories_seen: dict[Key, bytes] = {}
-        self._evaluations: dict[Key, Evaluation | None] = {}
         self.new = not holds_run(folder)
         if self.new and any((folder / name).exists() for name in (TRIALS, TRAJECTORIES)):
             raise ConfigurationError(f"{folder} holds trials and no {RUN}: choose another --out")
         try:
             folder.mkdir(parents=True, exist_ok=True)
-            text = (self.without_secrets(json.dumps(info, indent=2, ensure_ascii=False)) + "\n").encode()
-            if self.new or (folder / RUN).read_bytes() != text:
-                write_whole(folder / RUN, [text])
+            self._write_info(info)
             self._trials, self._trajectories = RowFile(folder / TRIALS), RowFile(folder / TRAJECTORIES)
         except OSError as error:
             raise ConfigurationError(f"cannot write the run to {folder}: {error.strerror}") from error
@@ -77,10 +75,6 @@ class RunRecord:
     def append(self, finished: Finished) -> None:
         """Add a finished trial: its trajectory first, as its row says that all of it is there."""
         row, trajectory = finished
-        earlier = self.trials.get(key_of(row))
-        if earlier and earlier["stop_reason"] != "fault":
-            # The same trial: only its reflection came later.
-            row = cast(TrialRow, {**row, "seconds": round(row["seconds"] + earlier["seconds"], 3)})
         line = self._line(trajectory)
         if self._trajectories_seen.get(key_of(row)) != _digest(line):
             self._trajectories.append(line)
@@ -91,8 +85,7 @@ class RunRecord:
     def restore(self, finished: Finished) -> None:
         """Add a finished trial that a checkpoint holds, unless it is here: its process died before it wrote it."""
         same = self.trials.get(key_of(finished.row))
-        written = json.loads(self._line(finished.row))
-        if same is None or {**same, "seconds": 0} != {**written, "seconds": 0}:
+        if same != json.loads(self._line(finished.row)):
             self.append(finished)
 
     def expect(self, task: str, trial: int) -> None:
@@ -104,16 +97,17 @@ class RunRecord:
         if (task, trial) not in self.trials or (task, trial) not in self._trajectories_seen:
             raise ConfigurationError(f"{self.folder} lacks trial {trial} of {task}, which was recorded once")
 
-    def evaluation(self, task: str, trial: int) -> Evaluation | None:
-        """The recorded verdict on a trial."""
-        return self._evaluations.get((task, trial))
-
     def last_trial(self, task: str) -> int:
         """The task's last recorded trial; 0 if there is none."""
         return max((trial for name, trial in self.trials if name == task), default=0)
 
-    def close(self) -> None:
-        """Put the rows in task-then-trial order, whatever order they finished in."""
+    def close(self, seconds: float) -> None:
+        """Put the rows in task-then-trial order, whatever order they finished in.
+
+        Args:
+            seconds: What the run's clock shows; kept for when the run goes on.
+        """
+        self._write_info({**self._info, "seconds": round(seconds, 3)})
         self._trials.close(self._order)
         self._trajectories.close(self._order)
 
@@ -125,14 +119,15 @@ class RunRecord:
 
     def without_secrets(self, text: str) -> str:
         """A text with every secret blotted out."""
-        for secret in self._secrets:
-            for written in (secret, json.dumps(secret, ensure_ascii=False)[1:-1]):
-                text = text.replace(written, "[secret]")
-        return text
+        return blotted(text, self._secrets, "[secret]")
+
+    def _write_info(self, info: dict[str, Any]) -> None:
+        text = (self.without_secrets(json.dumps(info, indent=2, ensure_ascii=False)) + "\n").encode()
+        if not (self.folder / RUN).exists() or (self.folder / RUN).read_bytes() != text:
+            write_whole(self.folder / RUN, [text])
 
     def _saw(self, line: bytes, row: TrajectoryRow) -> None:
         self._trajectories_seen[key_of(row)] = _digest(line)
-        self._evaluations[key_of(row)] = row["evaluation"]
 
     def _line(self, row: TrialRow | TrajectoryRow) -> bytes:
         return (self.without_secrets(json.dumps(row, ensure_ascii=False)) + "\n").encode("utf-8", "replace")

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from langgraph_reflexion.bench.demo_server import Request
-from langgraph_reflexion.nodes.model import derive_seed
+from langgraph_reflexion.models.calls import Call
 
 LONGEST_TRIAL = 100
 """More model calls than a trial has."""
@@ -26,7 +26,7 @@ def tasks_by_seed(tasks: Sequence[str], trials: int) -> dict[int | None, str]:
     """The task that a seed belongs to, as every call of a run has a seed of its own; the run's own seed is 0."""
     calls = ["reflect", *(f"act {number}" for number in range(LONGEST_TRIAL))]
     return {
-        derive_seed(0, task, trial, call): task for task in tasks for trial in range(1, trials + 1) for call in calls
+        Call(0, task, trial, call).seed(): task for task in tasks for trial in range(1, trials + 1) for call in calls
     }
 
 

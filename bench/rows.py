@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypedDict
 
 from langgraph_reflexion.errors import ConfigurationError
-from langgraph_reflexion.graph.state import Evaluation, Step
+from langgraph_reflexion.graph.state import Evaluation, Step, Usage
 
 
 class TrialRow(TypedDict):
@@ -19,20 +19,28 @@ class TrialRow(TypedDict):
     success: bool | None
     """The truth; None where it is not known."""
     verdict: bool | None
-    """What the evaluator said; None for a fault."""
+    """What the evaluator said; None for a fault, and on a budget."""
     score: float | None
     stop_reason: str
     actions: int
     llm_calls: int
     """The trial's, its verdict's and its reflection's, and so are the tokens."""
+    cached_calls: int
     input_tokens: int
     output_tokens: int
+    cost: float
+    usage: dict[str, Usage]
+    """The same by node."""
+    measures: dict[str, float]
+    """What the environment measures besides the truth, such as F1."""
     reflection: str | None
     """The reflection that followed this trial."""
+    notes: list[str]
+    """What was not as it was meant to be."""
     fault: str
     """What went wrong outside the agent; empty when nothing did."""
     seconds: float
-    """Wall time. Of a trial that was interrupted, what the process that finished it spent on it."""
+    """Wall time spent in the trial's nodes, by whatever process."""
 
 
 class TrajectoryRow(TypedDict):

@@ -15,12 +15,14 @@ from langgraph_reflexion.envs.base import Environment, choose_split
 from langgraph_reflexion.errors import ConfigurationError
 from langgraph_reflexion.graph.memory import Strategy
 from langgraph_reflexion.graph.profiles import load_profile
-from langgraph_reflexion.models import DEMO, public_database, public_url
+from langgraph_reflexion.models.load import DEMO, TIMEOUT_SECONDS
+from langgraph_reflexion.models.retries import Retries
+from langgraph_reflexion.models.secrets import public_database, public_url
 
-RAISABLE = ("trials", "limit")
+RAISABLE = ("trials", "limit", "budgets")
 """What may be raised when a run goes on, and never lowered."""
 
-FREE = ("concurrency",)
+FREE = ("concurrency", "retries", "timeout", "cache")
 """What may be anything when a run goes on, as the record does not depend on it."""
 
 
@@ -35,13 +37,20 @@ class SweepSettings:
         limit: At most so many tasks.
         trials: At most so many trials per task.
         strategy: What a retry gets to see.
-        agent: How the actor acts: `react` or `tools`.
-        evaluator: What passes the verdict: `environment` or `llm`.
+        agent: How the actor acts: `react`, `tools`, or one of the environment's variants.
+        evaluator: What passes the verdict: `environment`, `llm` or `self-consistency`.
+        samples: How often `self-consistency` asks again.
         feedback: How much of the verdict is told.
         profile: Numbers and rules.
         model: The actor's model.
         reflection_model: Reflects and judges; the actor's model unless given.
         base_url: The model server's address.
+        temperature: How random the models' answers are; the server's own choice unless given.
+        timeout: How many seconds one model call may take.
+        retries: How often a model call, an action or a reset is tried before it is a fault.
+        budgets: What may be spent: scope (`trial`, `task`, `run`), what (see `graph.budget.Budget`), how much.
+        prices: What a million tokens cost: the model, then `INPUT,OUTPUT[,CACHED_INPUT]`.
+        cache: The file where model answers are kept; none unless given.
         seed: Of the run, and of what the environment generates.
         memory_size: How many reflections are kept.
         concurrency: How many tasks at once. The record does not depend on it.
@@ -58,11 +67,18 @@ class SweepSettings:
     strategy: str = Strategy.REFLEXION.value
     agent: str = "react"
     evaluator: str = "environment"
+    samples: int = 5
     feedback: str = "binary"
     profile: str = "paper"
     model: str = DEMO
     reflection_model: str | None = None
     base_url: str | None = None
+    temperature: float | None = None
+    timeout: float = TIMEOUT_SECONDS
+    retries: int = Retries.attempts
+    budgets: dict[str, dict[str, float]] = field(default_factory=dict)
+    prices: dict[str, str] = field(default_factory=dict)
+    cache: str | None = None
     seed: int = 0
     memory_size: int | None = None
     concurrency: int = 8
@@ -72,7 +88,7 @@ class SweepSettings:
 
     def resolved(self, environment: Environment) -> "SweepSettings":
         """The settings with every value filled in."""
-        profile = load_profile(self.profile)
+        profile = load_profile(self.profile).of(environment.name, self.agent, self.strategy)
         stop = self.stop_without_improvement
         return replace(
             self,
@@ -137,10 +153,11 @@ def continued(info: dict[str, Any], settings: SweepSettings, tasks: Sequence[str
         for name in now
         if name not in (*RAISABLE, *FREE) and was.get(name) != now[name]
     ]
+    limits, had_limits = _limits(now), _limits(was)
     differing += [
-        f"{name} was {_shown(was[name])}, is {_shown(now[name])}, and can only be raised"
-        for name in RAISABLE
-        if _lower(now[name], was[name])
+        f"{name} was {_shown(had_limits.get(name))}, is {_shown(limit)}, and can only be raised"
+        for name, limit in limits.items()
+        if _lower(limit, had_limits.get(name))
     ]
     if differing:
         raise ConfigurationError(f"{folder} holds a run with other settings: {'; '.join(differing)}")
@@ -154,7 +171,14 @@ def continued(info: dict[str, Any], settings: SweepSettings, tasks: Sequence[str
     return info | {"settings": now, "tasks": list(tasks)}
 
 
-def _lower(now: int | None, was: int | None) -> bool:
+def _limits(settings: dict[str, Any]) -> dict[str, float | None]:
+    """What may be raised, each limit under a name of its own."""
+    limits = {"trials": settings["trials"], "limit": settings["limit"]}
+    scopes = settings.get("budgets", {}).items()
+    return limits | {f"budget {scope}.{what}": limit for scope, whats in scopes for what, limit in whats.items()}
+
+
+def _lower(now: float | None, was: float | None) -> bool:
     """Whether a limit is lower than another, None being no limit."""
     return now is not None and (was is None or now < was)
 

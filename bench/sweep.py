@@ -3,14 +3,16 @@
 import asyncio
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from time import perf_counter
 from typing import Any, NamedTuple, cast
 
+from langchain_core.language_models import BaseChatModel
 from langgraph.graph import StateGraph
 
+from langgraph_reflexion.bench.budgets import make_budgets, raised
 from langgraph_reflexion.bench.drive import Drive, Observer
 from langgraph_reflexion.bench.environment import make_environment
 from langgraph_reflexion.bench.lock import locked
@@ -18,12 +20,17 @@ from langgraph_reflexion.bench.record import CHECKPOINTS, RunRecord, free_folder
 from langgraph_reflexion.bench.report import RunReport, report_run
 from langgraph_reflexion.bench.rows import TrialRow
 from langgraph_reflexion.bench.settings import SweepSettings, continued, describe, settings_of
-from langgraph_reflexion.envs.base import Environment, Task
+from langgraph_reflexion.envs.base import Action, Environment, Task
 from langgraph_reflexion.errors import ConfigurationError, ModelFault
+from langgraph_reflexion.graph.budget import Budgets
 from langgraph_reflexion.graph.checkpoint import Checkpoints, open_checkpointer
 from langgraph_reflexion.graph.memory import Feedback, Strategy
 from langgraph_reflexion.graph.reflexion import create_reflexion
-from langgraph_reflexion.models import database_secrets, load_model, secrets_of
+from langgraph_reflexion.models.answers import open_cache
+from langgraph_reflexion.models.load import load_model
+from langgraph_reflexion.models.prices import Price
+from langgraph_reflexion.models.retries import Retries
+from langgraph_reflexion.models.secrets import database_secrets, secrets_of
 
 
 @dataclass(frozen=True)
@@ -97,10 +104,15 @@ async def resume_sweep(
     limit: int | None = None,
     concurrency: int | None = None,
     database: str | None = None,
+    budgets: dict[str, dict[str, float | None]] | None = None,
+    retries: int | None = None,
+    timeout: float | None = None,  # noqa: ASYNC109 - of one model call
+    cache: str | None = None,
 ) -> Summary:
     """Go on with a run exactly where it stands, under the settings that its folder names.
 
-    Finished tasks stay as they are. Those that ended as a fault are tried again.
+    Finished tasks stay as they are. Those that ended as a fault are tried again, and those that ended on a budget go
+    on where it is no longer used up.
 
     Args:
         folder: The run folder.
@@ -109,6 +121,10 @@ async def resume_sweep(
         limit: At most so many tasks: as many as before, or more.
         concurrency: How many tasks at once.
         database: The address of the run's database, where it needs a password.
+        budgets: Limits that are raised, as in `SweepSettings`; None lifts one.
+        retries: How often something is tried before it is a fault.
+        timeout: How many seconds one model call may take.
+        cache: The file where model answers are kept.
 
     Raises:
         ConfigurationError: there is no run in the folder, it cannot go on like this, or another process is at
@@ -120,8 +136,10 @@ async def resume_sweep(
         read_info(folder)  # says so
     with locked(folder):
         given: dict[str, Any] = {"trials": trials, "limit": limit, "concurrency": concurrency, "database": database}
+        given |= {"retries": retries, "timeout": timeout, "cache": cache}
         settings = settings_of(read_info(folder))
         settings = replace(settings, **{name: value for name, value in given.items() if value is not None})
+        settings = replace(settings, budgets=raised(settings.budgets, budgets or {}))
         environment = make_environment(settings.environment, settings.options, settings.seed)
         try:
             settings = settings.resolved(environment)
@@ -146,25 +164,39 @@ class Parts(NamedTuple):
     graph: StateGraph[Any, None, Any, Any]
     """Not compiled."""
     tasks: Sequence[Task]
+    budgets: Budgets
+    """The graph's."""
     secrets: list[str]
     """What must not be written down."""
+    measures: Callable[[Task, Sequence[Action]], dict[str, float]] = lambda task, actions: {}
+    """The environment's measures of a finished trial."""
 
 
 def _parts(settings: SweepSettings, environment: Environment) -> Parts:
-    model = load_model(settings.model, base_url=settings.base_url)
-    other = settings.reflection_model
-    reflection_model = load_model(other, base_url=settings.base_url) if other else model
+    def load(name: str) -> BaseChatModel:
+        return load_model(
+            name, base_url=settings.base_url, timeout=settings.timeout, temperature=settings.temperature
+        )
+
+    model = load(settings.model)
+    reflection_model = load(settings.reflection_model) if settings.reflection_model else model
+    budgets = make_budgets(settings.budgets)
     graph = create_reflexion(
         model,
         environment,
         actor=settings.agent,
         strategy=settings.strategy,
         evaluator=settings.evaluator,
+        samples=settings.samples,
         reflection_model=reflection_model,
         memory_size=settings.memory_size,
         max_trials=settings.trials,
         feedback=cast(Feedback, settings.feedback),
         profile=settings.profile,
+        budgets=budgets,
+        prices={name: Price.parse(price) for name, price in settings.prices.items()},
+        retries=Retries(settings.retries),
+        cache=open_cache(Path(settings.cache)) if settings.cache else None,
         seed=settings.seed,
         checkpoints=cast(Checkpoints, settings.checkpoints),
     )
@@ -172,7 +204,7 @@ def _parts(settings: SweepSettings, environment: Environment) -> Parts:
     if not tasks:
         raise ConfigurationError(f"the split {settings.split!r} of {settings.environment} has no tasks")
     secrets = [*secrets_of(model, settings.base_url), *secrets_of(reflection_model)]
-    return Parts(graph, tasks, [*secrets, *database_secrets(settings.database)])
+    return Parts(graph, tasks, budgets, [*secrets, *database_secrets(settings.database)], environment.measures)
 
 
 async def run_parts(settings: SweepSettings, parts: Parts, folder: Path, observer: Observer) -> Summary:
@@ -205,8 +237,11 @@ async def run_parts(settings: SweepSettings, parts: Parts, folder: Path, observe
                 run_id=info["run_id"],
                 reflects=Strategy(settings.strategy).reflects,
                 max_trials=cast(int, settings.trials),
+                budgets=parts.budgets,
+                measures=parts.measures,
                 concurrency=settings.concurrency,
             )
+            parts.budgets.start_clock(info.get("seconds", 0.0))
             observer.on_start(folder, len(parts.tasks), cast(int, settings.trials))
             try:
                 if goes_on:
@@ -218,10 +253,11 @@ async def run_parts(settings: SweepSettings, parts: Parts, folder: Path, observe
         # Servers quote the key that they refuse.
         raise ModelFault(record.without_secrets(str(fault)), permanent=fault.permanent) from None
     finally:
-        record.close()
+        record.close(parts.budgets.seconds)
         if record.new and not record.trials and not answered:
             record.discard()
-    counts = Counter("unfinished" if run.status == "running" else run.status for run in drive.runs)
+    waiting = "budget" if parts.budgets.run_used_up() else "unfinished"
+    counts = Counter(waiting if run.status == "running" else run.status for run in drive.runs)
     statuses = {status: counts[status] for status in ("solved", "failed", "fault", "budget", "unfinished")}
     return Summary(report_run(read_run(folder)), statuses, perf_counter() - started)
 

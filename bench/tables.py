@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from langgraph_reflexion.bench.report import RunReport
-from langgraph_reflexion.models import DEMO
+from langgraph_reflexion.models.load import DEMO
 
 BAR = 24
 """The longest bar, in characters."""
@@ -21,12 +21,16 @@ def print_reports(console: Console, reports: Sequence[RunReport]) -> None:
     for label, report in zip(labels, reports, strict=True):
         _print_setting(console, label, report)
     console.print(_curves(labels, reports, console.width))
+    if any(report.measures for report in reports):
+        console.print(_measures(labels, reports))
     if any(any(report.failures) for report in reports):
         console.print(_failures(labels, reports))
     judged = {label: report.verdicts for label, report in zip(labels, reports, strict=True) if report.verdicts}
     if judged:
         console.print(_verdicts(judged))
     console.print(_costs(labels, reports))
+    if any(report.notes for report in reports):
+        console.print(_notes(labels, reports))
 
 
 def _labels(reports: Sequence[RunReport]) -> list[str]:
@@ -44,6 +48,7 @@ def _print_setting(console: Console, label: str, report: RunReport) -> None:
     parts = [
         f"{settings['environment']} {settings['split']}{options}, {report.tasks} task{'s' * (report.tasks != 1)}",
         _model(settings["model"]),
+        f"agent {settings.get('agent', 'react')}",
         f"profile {settings['profile']}",
         "oracle" if settings["oracle"] else f"verdicts by {settings['evaluator']}, no oracle",
         f"seed {settings['seed']}",
@@ -93,6 +98,14 @@ def _share(solved: int, tasks: int, bar: int) -> Text:
     return cell.append(f" {solved:>3} {solved / tasks:>5.0%}", "default")
 
 
+def _measures(labels: Sequence[str], reports: Sequence[RunReport]) -> Table:
+    table = _table("Means over all tasks, first and last trial", labels, "measure")
+    for name in dict.fromkeys(name for report in reports for name in report.measures):
+        means = [report.measures.get(name) for report in reports]
+        table.add_row(name.replace("_", " "), *(f"{each[0]:.3f} → {each[-1]:.3f}" if each else "" for each in means))
+    return table
+
+
 def _failures(labels: Sequence[str], reports: Sequence[RunReport]) -> Table:
     trials = max(len(report.failures) for report in reports)
     # Twelve trials of hundreds of tasks must fit into a terminal of 80 columns.
@@ -113,12 +126,23 @@ def _verdicts(judged: dict[str, dict[str, int]]) -> Table:
 
 def _costs(labels: Sequence[str], reports: Sequence[RunReport]) -> Table:
     table = _table("Cost", labels)
-    rows: dict[str, Callable[[RunReport], int]] = {
+    rows: dict[str, Callable[[RunReport], float]] = {
         "model calls": lambda report: report.llm_calls,
+        "calls out of the cache": lambda report: report.cached_calls,
         "input tokens": lambda report: report.input_tokens,
         "output tokens": lambda report: report.output_tokens,
+        "cost": lambda report: report.cost,
         "faults": lambda report: report.faults,
     }
     for name, count in rows.items():
-        table.add_row(name, *(f"{count(report):,}" for report in reports))
+        counts = [count(report) for report in reports]
+        if any(counts) or name not in ("calls out of the cache", "cost"):
+            table.add_row(name, *(f"{each:,.4f}" if name == "cost" else f"{each:,}" for each in counts))
+    return table
+
+
+def _notes(labels: Sequence[str], reports: Sequence[RunReport]) -> Table:
+    table = _table("Trials with a note", labels)
+    for note in dict.fromkeys(note for report in reports for note in report.notes):
+        table.add_row(note, *(str(report.notes.get(note, 0)) for report in reports))
     return table

@@ -5,27 +5,22 @@ recorded; the next `reset` clears the trajectory. What is recorded is always rea
 that dies at any moment leaves either a trial that goes on, or a finished one that the next process can record.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import aclosing
-from time import perf_counter
-from typing import Any, NamedTuple
+from typing import Any, cast
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.graph.state import CompiledStateGraph
-from langgraph.types import Overwrite
 
 from langgraph_reflexion.bench.rows import Finished, TrajectoryRow, TrialRow
-from langgraph_reflexion.envs.base import Task
-from langgraph_reflexion.graph.state import Evaluation, Status
+from langgraph_reflexion.envs.base import Action, Task
+from langgraph_reflexion.graph.budget import Budgets
+from langgraph_reflexion.graph.reopening import Reopening, reopen
+from langgraph_reflexion.graph.state import ReflexionState, Status
+from langgraph_reflexion.models.prices import add_usage
+from langgraph_reflexion.nodes.observe import actions_of
 
 Graph = CompiledStateGraph[Any, None, Any, Any]
-
-
-class Reopening(NamedTuple):
-    """How a task that had ended goes on: what is written, and the node that is to have written it."""
-
-    values: dict[str, Any]
-    as_node: str
 
 
 class TaskRun:
@@ -37,6 +32,8 @@ class TaskRun:
         thread: The thread that its checkpoints are under.
         reflects: Whether a failed trial is reflected on before it counts as finished.
         max_trials: After how many trials the task has failed.
+        budgets: The graph's.
+        measures: Measures of a trial besides its reward, of what was done in it.
         on_action: Called after every action.
 
     Attributes:
@@ -44,7 +41,6 @@ class TaskRun:
         begun: Whether its first trial had begun before this process did.
         completed: How many of its trials are finished, with the reflection that follows them.
         answered: Whether a model has answered this process any call of this task.
-        unanswered: Whether the task ended because a model did not answer.
     """
 
     def __init__(
@@ -55,6 +51,8 @@ class TaskRun:
         *,
         reflects: bool,
         max_trials: int,
+        budgets: Budgets,
+        measures: Callable[[Task, Sequence[Action]], dict[str, float]],
         on_action: Callable[[], None],
     ) -> None:
         self.task = task
@@ -62,27 +60,25 @@ class TaskRun:
         self.begun = False
         self.completed = 0
         self.answered = False
-        self.unanswered = False
         self._graph = graph
         self._config = RunnableConfig(configurable={"thread_id": thread})
         self._reflects = reflects
         self._max_trials = max_trials
+        self._budgets = budgets
+        self._measures = measures
         self._on_action = on_action
         self._input: dict[str, Any] | None = {"task": task}
-        self._calls = 0
+        self._stopped: dict[str, Any] | None = None
         self._reopening: Reopening | None = None
 
-    async def restore(self, evaluation: Callable[[int], Evaluation | None]) -> Finished | None:
+    async def restore(self) -> Finished | None:
         """Find out where the task stands.
 
         Whether it is finished is what its state says, and nothing else: to LangGraph, a run whose process died
         between two writes can look as if no node were left.
 
-        Args:
-            evaluation: Gives the recorded verdict on an earlier trial.
-
         Returns:
-            The finished trial that the checkpoint holds, which may have been recorded or not. `seconds` is 0.
+            The finished trial that the checkpoint holds, which may have been recorded or not.
         """
         values = await self._values()
         # Before the first reset has written it, there is nothing to go on from.
@@ -90,19 +86,28 @@ class TaskRun:
             return None
         self.begun = True
         self._input = None
-        self._calls = values["usage"]["llm_calls"]
-        ended = self._read(values)
-        self._reopening = self._reopened(values, evaluation)
+        self._budgets.note(cast(ReflexionState, values), self._config)
+        self._stopped = values if self._read(values) else None
+        return self._finished(values) if self._stopped else None
+
+    def reopen(self) -> None:
+        """Let a task that had ended go on, where there is reason to. All tasks are restored before that."""
+        values = cast(ReflexionState, self._stopped)
+        if (
+            not values
+            or (self.status == "failed" and values["trial"] >= self._max_trials)
+            or (self.status == "budget" and self._budgets.used_up(values, self._config))
+        ):
+            return
+        self._reopening = reopen(values)
         if self._reopening is not None:
-            # What is done again is no longer done: a fault's trial, or the reflection on a last trial.
-            done = values["status"] == "failed" and not self._reflects
-            self.completed = len(values["trials"]) - (not done)
+            # What is done again is no longer done: a trial that was cut short, or the reflection on it.
+            cut_short = values["trials"][-1]["stop_reason"] in ("budget", "fault")
+            self.completed = len(values["trials"]) - (cut_short or self._reflects)
             self.status = "running"
-        return self._finished(values, 0.0) if ended else None
 
     async def advance(self) -> Finished:
         """Run the next trial to its end, or the one in flight, with the reflection that follows it."""
-        started = perf_counter()
         if self._reopening is not None:
             await self._graph.aupdate_state(self._config, *self._reopening)
             self._reopening = None
@@ -113,7 +118,7 @@ class TaskRun:
             await self._pass()
             values = await self._values()
             if self._read(values) and (self.completed > before or self.status != "running"):
-                return self._finished(values, perf_counter() - started)
+                return self._finished(values)
         raise RuntimeError(f"the graph stood still in trial {values['trial']} of {self.task['id']}")
 
     async def _pass(self) -> None:
@@ -133,11 +138,7 @@ class TaskRun:
                         self._watch(node, written)
 
     def _watch(self, node: str, written: dict[str, Any]) -> None:
-        if written.get("fault") and node in ("act", "reflect"):
-            self.unanswered = True
-        if usage := written.get("usage"):
-            self.answered = self.answered or usage["llm_calls"] > self._calls
-            self._calls = usage["llm_calls"]
+        self.answered = self.answered or bool(written.get("usage"))
         if node == "observe" and "trajectory" in written and written["trajectory"][-1]["action"] is not None:
             self._on_action()
 
@@ -154,22 +155,8 @@ class TaskRun:
         self.completed = len(trials) - (evaluated and not ended)
         return ended
 
-    def _reopened(self, values: dict[str, Any], evaluation: Callable[[int], Evaluation | None]) -> Reopening | None:
-        trials, status = values["trials"], values["status"]
-        if status == "failed" and values["trial"] < self._max_trials:
-            return Reopening({"status": "running"}, "evaluate")
-        if status != "fault":
-            return None
-        if trials[-1]["stop_reason"] != "fault":
-            return Reopening({"status": "running", "fault": ""}, "evaluate")
-        # The trial begins anew. Where the actor is shown its last attempt, that is what `reset` must find again.
-        last = trials[-1]["trial"] - 1
-        again = {"status": "running", "fault": "", "stop_reason": None, "trial": last}
-        again |= {"trials": Overwrite(trials[:-1]), "trajectory": Overwrite(values.get("last_attempt", []))}
-        return Reopening(again | {"evaluation": evaluation(last)}, "reflect")
-
-    def _finished(self, values: dict[str, Any], seconds: float) -> Finished:
-        record, usage = values["trials"][-1], values["usage"]
+    def _finished(self, values: dict[str, Any]) -> Finished:
+        record, usage = values["trials"][-1], add_usage(*values["usage"].values())
         lesson = values["reflections"][-1] if values["reflections"] else None
         row = TrialRow(
             task_id=self.task["id"],
@@ -179,18 +166,19 @@ class TaskRun:
             score=record["score"],
             stop_reason=record["stop_reason"],
             actions=record["actions"],
-            llm_calls=usage["llm_calls"],
-            input_tokens=usage["input_tokens"],
-            output_tokens=usage["output_tokens"],
+            **usage,
+            usage=values["usage"],
+            measures=self._measures(self.task, actions_of(cast(ReflexionState, values))),
             reflection=lesson["text"] if lesson and lesson["trial"] == record["trial"] else None,
+            notes=values["notes"],
             fault=values["fault"],
-            seconds=round(seconds, 3),
+            seconds=round(values["seconds"] - values["episode"]["began"], 3),
         )
         trajectory = TrajectoryRow(
             task_id=self.task["id"],
             trial=record["trial"],
             observation=values["episode"]["observation"],
             steps=values["trajectory"],
-            evaluation=values["evaluation"],
+            evaluation=values["evaluation"] if record["verdict"] is not None else None,
         )
         return Finished(row, trajectory)

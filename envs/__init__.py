@@ -10,6 +10,7 @@ from langgraph_reflexion.errors import ConfigurationError, ReflexionError
 
 ENVIRONMENTS = {
     "alfworld": "langgraph_reflexion.envs.alfworld.environment:ALFWorld",
+    "hotpotqa": "langgraph_reflexion.envs.hotpotqa.environment:HotPotQA",
 }
 """The environments that ship: name to `module:Class`, imported when asked for."""
 

@@ -30,7 +30,7 @@ from pathlib import Path
 from typing import Annotated, Any, ClassVar, NotRequired, TypedDict, get_args, get_origin, get_type_hints
 
 from langchain_core.tools import BaseTool, StructuredTool
-from pydantic import BaseModel, Field, ValidationError, create_model
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 
 from langgraph_reflexion.errors import ConfigurationError
 
@@ -123,6 +123,10 @@ def action(*forms: str, name: str | None = None) -> Callable[[Callable[..., Any]
     return mark
 
 
+# Models call with numbers where words are meant: a year, a length.
+_LENIENT = ConfigDict(coerce_numbers_to_str=True)
+
+
 def _spec(method_name: str, method: Callable[..., Any]) -> ActionSpec:
     name, forms = method.__reflexion_action__  # type: ignore[attr-defined]
     hints = get_type_hints(method, include_extras=True)
@@ -136,7 +140,7 @@ def _spec(method_name: str, method: Callable[..., Any]) -> ActionSpec:
         inner = ", ".join("{" + field + "}" for field in fields)
         forms = (f"{name}[{inner}]",)
     description = inspect.cleandoc(method.__doc__ or "").split("\n\n")[0].replace("\n", " ")
-    return ActionSpec(name, forms, method_name, create_model(name, **fields), description)
+    return ActionSpec(name, forms, method_name, create_model(name, __config__=_LENIENT, **fields), description)
 
 
 class Episode(ABC):
@@ -228,6 +232,8 @@ class Environment(ABC):
     """A folder of prompts of its own; without one, those that ship under its name, or the general ones."""
     episode: ClassVar[type[Episode]]
     """The class of its episodes, whose actions are the environment's."""
+    variants: tuple[str, ...] = ()
+    """The names of other ways in which its tasks can be played; see `variant`."""
     blocking: bool = True
     """Whether starting an episode or taking an action can take longer than a few milliseconds; if so it is
     done in a thread, so that the event loop stays free."""
@@ -265,6 +271,30 @@ class Environment(ABC):
     def blocks(self, task: Task) -> bool:
         """Whether episodes of this task block; `blocking`, unless it depends on the task."""
         return self.blocking
+
+    def variant(self, name: str) -> "Environment":
+        """The same tasks, played another way: with other actions, another opening, prompts of its own.
+
+        Args:
+            name: One of `variants`. An agent of that name plays it, in text.
+
+        Raises:
+            ConfigurationError: there is none of that name.
+        """
+        raise ConfigurationError(f"{self.name} has no variant {name!r}")
+
+    def same(self, one: Action, other: Action) -> bool:
+        """Whether two actions come to the same, such as two ways to write one answer; their texts do not count."""
+        return (one["name"], one["args"]) == (other["name"], other["args"])
+
+    def measures(self, task: Task, actions: Sequence[Action]) -> dict[str, float]:
+        """Measures of a finished trial besides its reward, by name; none unless the environment has some.
+
+        Args:
+            task: The task.
+            actions: What was done in the trial, in order.
+        """
+        return {}
 
     def forms(self, task: Task) -> list[str]:
         """How the allowed actions of a task are written, one form for each."""

@@ -146,7 +146,9 @@ class EpisodePool:
             raise
         except Exception as error:
             detail = f"{type(error).__name__}: {error}"
-            raise EnvironmentFault(f"{self.environment.name} failed: {detail}") from error
+            # What the world outside does may pass; an error in the environment's own code does not.
+            outside = isinstance(error, OSError)
+            raise EnvironmentFault(f"{self.environment.name} failed: {detail}", transient=outside) from error
 
 
 def _checked(result: object) -> StepResult:

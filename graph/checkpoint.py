@@ -135,9 +135,11 @@ class LatestSaver(SqliteSaver):
     ) -> None:
         """Save interrupts, their answers and errors.
 
-        What a node wrote is not saved by itself: one node runs at a time, and the next checkpoint has it.
+        What a node wrote is not saved by itself: one node runs at a time, and the next checkpoint has it. Only in a
+        wrapped agent several may run at once.
         """
-        if special := [write for write in writes if write[0] in WRITES_IDX_MAP]:
+        inside = config["configurable"].get("checkpoint_ns")
+        if special := [write for write in writes if inside or write[0] in WRITES_IDX_MAP]:
             super().put_writes(config, special, task_id, task_path)
 
     async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:

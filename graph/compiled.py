@@ -7,8 +7,12 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.graph import StateGraph
 from langgraph.graph.state import CompiledStateGraph
 
+from langgraph_reflexion.nodes.agent.deliver import AGENT_NAME
+
 NO_LIMIT = 1_000_000
 """More supersteps than any run takes: trials and the heuristic bound the loop."""
+UNNAMED = "LangGraph"
+"""What LangGraph calls a graph that was given no name."""
 
 
 class CompiledReflexion(CompiledStateGraph[Any, None, Any, Any]):
@@ -20,11 +24,17 @@ class CompiledReflexion(CompiledStateGraph[Any, None, Any, Any]):
 
     def stream(self, input: Any, config: RunnableConfig | None = None, **options: Any) -> Iterator[Any]:
         """See `Pregel.stream`; `invoke` and `batch` come by here, too."""
-        return super().stream(input, _unlimited(config), **options)
+        return super().stream(input, self._as_called(config), **options)
 
     def astream(self, input: Any, config: RunnableConfig | None = None, **options: Any) -> AsyncIterator[Any]:
         """See `Pregel.astream`; `ainvoke` and `abatch` come by here, too."""
-        return super().astream(input, _unlimited(config), **options)
+        return super().astream(input, self._as_called(config), **options)
+
+    def _as_called(self, config: RunnableConfig | None) -> RunnableConfig:
+        called: RunnableConfig = {**(config or {}), "recursion_limit": NO_LIMIT}
+        if self.name != UNNAMED:
+            called["metadata"] = {**called.get("metadata", {}), AGENT_NAME: self.name}
+        return called
 
 
 class ReflexionGraph(StateGraph[Any, None, Any, Any]):
@@ -36,7 +46,3 @@ class ReflexionGraph(StateGraph[Any, None, Any, Any]):
         # LangGraph names the class itself; ours adds methods and no state.
         compiled.__class__ = CompiledReflexion
         return cast(CompiledReflexion, compiled)
-
-
-def _unlimited(config: RunnableConfig | None) -> RunnableConfig:
-    return {**(config or {}), "recursion_limit": NO_LIMIT}

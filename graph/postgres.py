@@ -38,8 +38,9 @@ class LatestPostgresSaver(AsyncPostgresSaver):
         task_id: str,
         task_path: str = "",
     ) -> None:
-        """Save interrupts, their answers and errors; the next checkpoint has the rest."""
-        if special := [write for write in writes if write[0] in WRITES_IDX_MAP]:
+        """Save interrupts, their answers and errors; the next checkpoint has the rest, but for a wrapped agent's."""
+        inside = config["configurable"].get("checkpoint_ns")
+        if special := [write for write in writes if inside or write[0] in WRITES_IDX_MAP]:
             await super().aput_writes(config, special, task_id, task_path)
 
 

@@ -3,10 +3,16 @@
 A profile changes numbers, rules and layouts, never wording. Every report names the one that it ran under.
 """
 
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 from langgraph_reflexion.errors import ConfigurationError
+from langgraph_reflexion.graph.memory import Strategy
 from langgraph_reflexion.nodes.heuristic_check import Heuristic
+
+ALL = 1_000_000
+"""A memory size that no run reaches."""
 
 
 @dataclass(frozen=True)
@@ -17,27 +23,67 @@ class Profile:
         name: What it is called.
         heuristic: The rule by which a trial is stopped.
         memory_size: Ω, how many reflections are kept.
+        memory_beside_attempt: The same where the last attempt is shown as well; `memory_size` unless given.
         max_trials: How many trials a task gets.
         examples: How many few-shot trajectories the actor sees.
         stop_without_improvement: Whether a sweep ends when a trial over all tasks solves nothing new.
+        two_calls: Whether an actor that writes text is asked for thought and action one after the other, in the
+            layout of the original HotPotQA code (`nodes.two_calls`).
+        numbered: Whether the steps are numbered in that layout.
+        truncation: How many tokens the trajectory of a finished trial may have in a prompt before its longest
+            observations are left out.
+        reflects_on_memory: Whether the self-reflection is shown the earlier reflections.
+        overrides: What differs for an environment (`hotpotqa`), or for an agent in it (`hotpotqa/cot`).
     """
 
     name: str
     heuristic: Heuristic = field(default_factory=Heuristic)
     memory_size: int = 3
+    memory_beside_attempt: int | None = None
     max_trials: int = 12
     examples: int = 2
     stop_without_improvement: bool = False
+    two_calls: bool = False
+    numbered: bool = False
+    truncation: int | None = None
+    reflects_on_memory: bool = True
+    overrides: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
+    def of(self, environment: str, agent: str, strategy: str) -> "Profile":
+        """The settings that hold for an agent in an environment, under a strategy."""
+        changes = {**self.overrides.get(environment, {}), **self.overrides.get(f"{environment}/{agent}", {})}
+        settings = replace(self, **changes)
+        beside = settings.memory_beside_attempt
+        if beside is not None and strategy == Strategy.LAST_ATTEMPT_AND_REFLEXION:
+            settings = replace(settings, memory_size=beside)
+        return settings
+
+
+# Section 4.2: two examples for ReAct, six for chain of thought.
+_PAPER: dict[str, dict[str, Any]] = {"hotpotqa/cot": {"examples": 6}, "hotpotqa/cot-gt": {"examples": 6}}
+
+# Its notebooks: six steps and no other rule, 5 trials; every reflection is kept, but only the newest one beside the
+# last attempt, and self-reflection does not see the earlier ones.
+_NOTEBOOKS: dict[str, Any] = {
+    "heuristic": Heuristic(max_actions=5, max_cycles=ALL),
+    "max_trials": 5,
+    "examples": 6,
+    "memory_size": ALL,
+    "memory_beside_attempt": 1,
+    "reflects_on_memory": False,
+    "two_calls": True,
+    "numbered": True,
+    "truncation": 1600,
+}
 
 PROFILES = {
     profile.name: profile
     for profile in (
         # Section 4.1: more than 3 cycles alike, or more than 30 actions; the last 3 reflections; 12 trials.
-        Profile("paper"),
+        Profile("paper", overrides=_PAPER),
         # Section 3.1: two identical actions in a row with the same observation; "fails to improve performance
         # between two consecutive trials".
-        Profile("preprint", heuristic=Heuristic(max_cycles=1, max_period=1), stop_without_improvement=True),
+        Profile("preprint", Heuristic(max_cycles=1, max_period=1), stop_without_improvement=True, overrides=_PAPER),
         # As coded: an action equal to the one before, whatever was observed; 49 steps, thoughts among them;
         # 10 trials in its script.
         Profile(
@@ -46,6 +92,11 @@ PROFILES = {
                 max_actions=48, max_cycles=1, max_period=1, compare_observations=False, count_thoughts=True
             ),
             max_trials=10,
+            overrides={
+                "hotpotqa": _NOTEBOOKS,
+                "hotpotqa/cot": {"numbered": False},
+                "hotpotqa/cot-gt": {"numbered": False, "examples": 3},
+            },
         ),
     )
 }

@@ -1,23 +1,36 @@
 """The Reflexion agent as a graph."""
 
-from collections.abc import Callable, Collection
-from typing import Any, get_args
+from collections.abc import Callable, Collection, Mapping
+from functools import partial
+from typing import Any, Literal, get_args
 
 from langchain_core.language_models import BaseChatModel
+from langchain_core.runnables import Runnable
+from langgraph.cache.base import BaseCache
 from langgraph.channels import BinaryOperatorAggregate
 from langgraph.graph import END, START
 
+from langgraph_reflexion.envs.alone import Alone
 from langgraph_reflexion.envs.base import Environment
 from langgraph_reflexion.envs.pool import EpisodePool
 from langgraph_reflexion.errors import ConfigurationError
 from langgraph_reflexion.graph import routing
+from langgraph_reflexion.graph.budget import Budgets
 from langgraph_reflexion.graph.checkpoint import Checkpoints
 from langgraph_reflexion.graph.compiled import ReflexionGraph
 from langgraph_reflexion.graph.memory import Feedback, Strategy
 from langgraph_reflexion.graph.profiles import Profile, load_profile
-from langgraph_reflexion.graph.state import ReflexionState, with_step
+from langgraph_reflexion.graph.state import AgentState, ReflexionState, with_step
+from langgraph_reflexion.models.client import Client
+from langgraph_reflexion.models.load import load_model
+from langgraph_reflexion.models.meter import Meter
+from langgraph_reflexion.models.prices import Price
+from langgraph_reflexion.models.retries import Retries
 from langgraph_reflexion.nodes.act import Act
-from langgraph_reflexion.nodes.actors import ACTORS
+from langgraph_reflexion.nodes.actors import ACTORS, Actor, TextActor
+from langgraph_reflexion.nodes.agent.attempt import AgentNode, Try
+from langgraph_reflexion.nodes.agent.deliver import Deliver, Gather
+from langgraph_reflexion.nodes.agent.wrapped import WrappedAgent, task_from
 from langgraph_reflexion.nodes.evaluate import Evaluate
 from langgraph_reflexion.nodes.evaluators import (
     EnvironmentEvaluator,
@@ -29,60 +42,84 @@ from langgraph_reflexion.nodes.heuristic_check import HeuristicCheck, HeuristicF
 from langgraph_reflexion.nodes.node import Node, Router
 from langgraph_reflexion.nodes.observe import Observe
 from langgraph_reflexion.nodes.reflect import Reflect
-from langgraph_reflexion.nodes.reset import Reset
+from langgraph_reflexion.nodes.reset import Reset, task_of
+from langgraph_reflexion.nodes.self_consistency import SelfConsistencyEvaluator
+from langgraph_reflexion.nodes.two_calls import TwoCallActor
 from langgraph_reflexion.prompts import Prompts, load_prompts
 
 
 def create_reflexion(
-    model: BaseChatModel,
-    environment: Environment,
+    model: BaseChatModel | str,
+    environment: Environment | None = None,
     *,
-    actor: str = "react",
+    actor: str | Runnable[Any, Any] | WrappedAgent = "react",
     strategy: Strategy | str = Strategy.REFLEXION,
-    evaluator: Evaluator | str | Callable[..., Any] = "environment",
-    reflection_model: BaseChatModel | None = None,
+    evaluator: Evaluator | str | Callable[..., Any] | None = None,
+    samples: int = 5,
+    reflection_model: BaseChatModel | str | None = None,
     heuristic: HeuristicFunction | None = None,
     memory_size: int | None = None,
     max_trials: int | None = None,
-    feedback: Feedback = "binary",
+    feedback: Feedback | None = None,
     threshold: float = 1.0,
     profile: Profile | str = "paper",
     prompts: Prompts | None = None,
+    budgets: Budgets | None = None,
+    prices: Mapping[str, Price] | None = None,
+    retries: Retries | None = None,
+    cache: BaseCache[Any] | None = None,
     approve_actions: Collection[str] = (),
     approve_reflections: bool = False,
     checkpoints: Checkpoints = "history",
     seed: int = 0,
-    state_schema: type[ReflexionState] = ReflexionState,
+    state_schema: type[ReflexionState] | None = None,
 ) -> ReflexionGraph:
-    """Build the Reflexion agent (Shinn et al. 2023, Algorithm 1) around a model and an environment.
+    """Build the Reflexion agent (Shinn et al. 2023, Algorithm 1) around a model and an environment, or an agent.
+
+    With an environment, its actions are the steps of a trial. With an agent as `actor` instead, one call of it is one
+    trial, and its messages are the trajectory.
 
     Args:
-        model: The actor (M_a).
+        model: The actor (M_a): a chat model, or its name as `load_model` takes it ("openai:gpt-4o-mini", "demo").
+            Beside an agent it reflects, and judges.
         environment: Its tasks, and the actions that solve them.
-        actor: `react` (ReAct as text, for any chat model) or `tools` (native tool calls).
+        actor: `react` (ReAct as text, for any chat model), `tools` (native tool calls), or one of the environment's
+            variants, such as HotPotQA's `cot` and `cot-gt`; without an environment, any compiled graph or runnable,
+            as it is or in a `WrappedAgent`.
         strategy: What a retry gets to see: `retry`, `last_attempt`, `reflexion` or `last_attempt_and_reflexion`.
-        evaluator: What passes the verdict (M_e): `environment` (its own signal: an oracle), `llm` (the reflection
-            model reads the trajectory), an `Evaluator`, or a function of `(instruction, trajectory)` that returns a
-            bool, a score or `(score, feedback)`.
+        evaluator: What passes the verdict (M_e): `environment` (its own signal: an oracle; the default with one),
+            `llm` (the reflection model reads the trajectory), `self-consistency` (the actor is asked again), an
+            `Evaluator` such as `CommandEvaluator("pytest -q")`, or a function of `(instruction, trajectory)` that
+            returns a bool, a score, `(score, feedback)` or an `Evaluation`. For an agent it is a function of
+            `(task, result)`: the text of its last message, or its output as it is where it has no messages.
+        samples: How often `self-consistency` asks again; odd.
         reflection_model: Writes the reflections (M_sr) and judges; the actor's model unless given.
         heuristic: When to stop a trial (h); the profile's unless given.
         memory_size: How many reflections are kept (Ω); the profile's unless given.
         max_trials: After how many trials a task has failed; the profile's unless given.
-        feedback: How much of a failed verdict is told: `binary`, `scalar` or `words`.
+        feedback: How much of a failed verdict is told: `binary` (the default with an environment), `scalar` or
+            `words` (the default with an agent).
         threshold: From which score on a trial is a success.
         profile: `paper`, `preprint`, `upstream`, or one of your own.
         prompts: The prompts; the environment's own unless given.
+        budgets: What a trial, a task and the run may spend. Whoever has spent it stops with status `budget`; see
+            `reopen` for how it goes on.
+        prices: What tokens cost, by the model's name; a budget of money needs them.
+        retries: How often a model call, an action or a reset is tried again when it fails for a passing reason.
+        cache: Where model answers are kept (a LangGraph cache), so that the same run costs nothing the second time.
+            Two trials never share an answer.
         approve_actions: The names of the actions before which the run pauses for a person (`nodes.approval` says
             how to answer). Needs a checkpointer, as do pauses after reflections.
         approve_reflections: Whether the run pauses after each reflection.
         checkpoints: `history` keeps every step for time travel, and grows with the number of steps under any
             checkpointer. `latest` is for checkpointers that keep only a thread's last checkpoint (`LatestSaver`).
         seed: Every model call gets a seed derived from this one, the task, the trial and the call.
-        state_schema: A subclass of `ReflexionState` that carries more fields through the run.
+        state_schema: A subclass of `ReflexionState` (for an agent, of `AgentState`) that carries more fields through
+            the run.
 
     Returns:
         The graph, not compiled, so that checkpointer, store and name are the caller's. Its input is
-        `{"task": task}`, its output the final state.
+        `{"task": task}`, for an agent also `{"messages": [...]}`; its output is the final state.
 
     Raises:
         ConfigurationError: a setting is wrong.
@@ -95,30 +132,70 @@ def create_reflexion(
         print(final["status"], final["reflections"])
         ```
     """
-    settings = load_profile(profile)
+    chosen = Strategy(_one_of("strategy", strategy, list(Strategy)))
+    agent = _agent(actor, environment, evaluator)
+    environment = environment or Alone()
+    way = "agent" if agent else _one_of("actor", actor, [*ACTORS, *environment.variants])
+    settings = load_profile(profile).of(environment.name, way, chosen)
+    if way in environment.variants:
+        environment = environment.variant(way)
     memory_size = _at_least_one("memory_size", memory_size, settings.memory_size)
     max_trials = _at_least_one("max_trials", max_trials, settings.max_trials)
-    chosen = Strategy(_one_of("strategy", strategy, list(Strategy)))
+    feedback = feedback or ("words" if agent else "binary")
     _one_of("feedback", feedback, get_args(Feedback))
     prompts = prompts or load_prompts(environment.prompts or environment.name)
-    reflection_model = reflection_model or model
-    pool = EpisodePool(environment)
-    judge = _evaluator(evaluator, reflection_model, prompts, seed)
-    acting = ACTORS[_one_of("actor", actor, list(ACTORS))](
-        model, environment, prompts, feedback=feedback, examples=settings.examples
+    pool, budgets, retries = EpisodePool(environment), budgets or Budgets(), retries or Retries()
+
+    def client(model: BaseChatModel | str) -> Client:
+        made = load_model(model) if isinstance(model, str) else model
+        return Client(made, retries=retries, price=_price(made, prices or {}, budgets), cache=cache)
+
+    chooses = client(model)
+    reflects = chooses if reflection_model is None or reflection_model is model else client(reflection_model)
+    stops = heuristic or settings.heuristic
+    named: dict[str, Callable[[], Evaluator]] = {
+        "environment": EnvironmentEvaluator,
+        "llm": lambda: LLMEvaluator(reflects, prompts, seed),
+    }
+    asks_first = _known_actions(approve_actions, environment)
+    nodes: dict[str, Any]
+    if agent:
+        judge = _evaluator(evaluator, named, "result")
+        trying = Try(agent, prompts, feedback, stops, budgets, lambda: Meter(prices or {}))
+        judging: Evaluate = Deliver(judge, pool, budgets, threshold, max_trials)
+        nodes = {"act": AgentNode(trying), "observe": Node(Gather())}
+    else:
+        acts: Callable[..., Actor] = ACTORS.get(way, TextActor)
+        if settings.two_calls and acts is TextActor:
+            acts = partial(TwoCallActor, numbered=settings.numbered, truncation=settings.truncation)
+        acting = acts(chooses, environment, prompts, feedback=feedback, examples=settings.examples)
+        named["self-consistency"] = lambda: SelfConsistencyEvaluator(acting, seed, samples)
+        judge = _evaluator(evaluator, named, "trajectory")
+        judging = Evaluate(judge, pool, budgets, threshold, max_trials)
+        nodes = {"act": Node(Act(acting, seed)), "observe": Node(Observe(pool, retries, asks_first))}
+    reflecting = Reflect(reflects, prompts, feedback, memory_size, seed)
+    reflecting.truncation, reflecting.with_memory = settings.truncation, settings.reflects_on_memory
+    reset = Reset(
+        pool,
+        judge,
+        chosen,
+        retries,
+        budgets,
+        read_task=task_from if agent else task_of,
+        clears=("attempt", "result") if agent else (),
+        pauses=bool(approve_actions or approve_reflections),
+        approve_reflections=approve_reflections,
     )
 
-    graph = ReflexionGraph(state_schema)
+    graph = ReflexionGraph(state_schema or (AgentState if agent else ReflexionState))
     if _one_of("checkpoints", checkpoints, get_args(Checkpoints)) == "latest":
         graph.channels["trajectory"] = BinaryOperatorAggregate(list, with_step)
-    pauses = bool(approve_actions or approve_reflections)
-    resetting = Reset(pool, judge, chosen, pauses=pauses, approve_reflections=approve_reflections)
-    graph.add_node("reset", Node(resetting))
-    graph.add_node("act", Node(Act(acting, seed)))
-    graph.add_node("observe", Node(Observe(pool, _known_actions(approve_actions, environment))))
-    graph.add_node("heuristic_check", Node(HeuristicCheck(heuristic or settings.heuristic)))
-    graph.add_node("evaluate", Node(Evaluate(judge, pool, threshold=threshold, max_trials=max_trials)))
-    graph.add_node("reflect", Node(Reflect(reflection_model, prompts, feedback, memory_size, seed)))
+    graph.add_node("reset", Node(reset))
+    graph.add_node("act", nodes["act"])
+    graph.add_node("observe", nodes["observe"])
+    graph.add_node("heuristic_check", Node(HeuristicCheck(stops, budgets)))
+    graph.add_node("evaluate", Node(judging))
+    graph.add_node("reflect", Node(reflecting))
 
     graph.add_edge(START, "reset")
     graph.add_conditional_edges("reset", Router(routing.after_reset), ["act", "evaluate"])
@@ -130,16 +207,45 @@ def create_reflexion(
     return graph
 
 
+def _agent(
+    actor: str | Runnable[Any, Any] | WrappedAgent,
+    environment: Environment | None,
+    evaluator: Evaluator | str | Callable[..., Any] | None,
+) -> WrappedAgent | None:
+    if isinstance(actor, Runnable):
+        actor = WrappedAgent(actor)
+    if isinstance(actor, WrappedAgent) == (environment is not None):
+        raise ConfigurationError(
+            "give either an environment, whose actions are the steps, or an agent as actor, whose calls are trials"
+        )
+    if environment is None and evaluator in (None, "environment"):
+        raise ConfigurationError(
+            "an agent needs a verifier: evaluator='llm', CommandEvaluator('...'), or a function of (task, result)"
+        )
+    return actor if isinstance(actor, WrappedAgent) else None
+
+
 def _evaluator(
-    evaluator: Evaluator | str | Callable[..., Any], model: BaseChatModel, prompts: Prompts, seed: int
+    evaluator: Evaluator | str | Callable[..., Any] | None,
+    named: Mapping[str, Callable[[], Evaluator]],
+    of: Literal["trajectory", "result"],
 ) -> Evaluator:
     if isinstance(evaluator, Evaluator):
         return evaluator
     if callable(evaluator):
-        return FunctionEvaluator(evaluator)
-    if _one_of("evaluator", evaluator, ["environment", "llm"]) == "llm":
-        return LLMEvaluator(model, prompts, seed)
-    return EnvironmentEvaluator()
+        return FunctionEvaluator(evaluator, of)
+    return named[_one_of("evaluator", evaluator or "environment", list(named))]()
+
+
+def _price(model: BaseChatModel, prices: Mapping[str, Price], budgets: Budgets) -> Price | None:
+    names = [getattr(model, attribute, None) for attribute in ("model_name", "model", "_llm_type")]
+    name = next((str(name) for name in names if name), type(model).__name__)
+    price = next((prices[known] for known in prices if known in (name, f"openai:{name}")), None)
+    if price is None and budgets.limits_cost:
+        raise ConfigurationError(
+            f"a budget of money needs the price of {name}: prices={{{name!r}: Price(input, output)}}"
+        )
+    return price
 
 
 def _known_actions(names: Collection[str], environment: Environment) -> frozenset[str]:

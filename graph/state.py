@@ -9,7 +9,9 @@ from collections.abc import Sequence
 from itertools import chain
 from typing import Annotated, Any, Literal, NotRequired, TypedDict
 
+from langchain_core.messages import AnyMessage
 from langgraph.channels import DeltaChannel
+from langgraph.graph.message import add_messages
 
 from langgraph_reflexion.envs.base import Action, Task
 
@@ -18,7 +20,8 @@ Status = Literal["running", "solved", "failed", "budget", "fault"]
 
 StopReason = str
 """Why a trial ended: `terminated` by the environment, `truncated` by a limit of the environment, stopped by the
-heuristic h as `hallucination` or `inefficient planning` (or for a reason of your own heuristic), or a `fault`."""
+heuristic h as `hallucination` or `inefficient planning` (or for a reason of your own heuristic), because a `budget`
+was used up, or by a `fault`."""
 
 
 class Step(TypedDict):
@@ -62,11 +65,16 @@ class Reflection(TypedDict):
 
 
 class Usage(TypedDict):
-    """What the current trial has cost so far, its evaluation and reflection included."""
+    """What model calls have cost."""
 
     llm_calls: int
+    """Calls that the model answered."""
+    cached_calls: int
+    """Calls that were answered out of a cache, and are not charged."""
     input_tokens: int
     output_tokens: int
+    cost: float
+    """Money, at the prices that were given."""
 
 
 class TrialRecord(TypedDict):
@@ -77,15 +85,19 @@ class TrialRecord(TypedDict):
     success: bool | None
     """The truth, as the environment has it; None where it is not known (yet). Recorded, never acted on."""
     verdict: bool | None
-    """What the evaluator said; None for a fault."""
+    """What the evaluator said; None where it was not asked: after a fault, and on a budget."""
     score: float | None
     """The evaluator's score."""
     stop_reason: StopReason
     """Why the trial ended."""
     actions: int
     """How many actions were taken; thoughts alone do not count."""
-    usage: Usage
-    """Model calls and tokens up to the verdict."""
+    usage: dict[str, Usage]
+    """What its model calls have cost, by the node that made them."""
+    seconds: float
+    """Wall time spent in its nodes, up to the verdict."""
+    notes: list[str]
+    """What was not as it was meant to be: a prompt that was shortened, an option that the server refuses."""
     fault: str
     """What went wrong outside the agent; empty unless `stop_reason` is "fault"."""
 
@@ -95,6 +107,8 @@ class EpisodeState(TypedDict):
 
     task: str
     """The id of the task that it belongs to."""
+    began: float
+    """The task's `seconds` when it began."""
     observation: str
     """What the actor saw first."""
     reward: float | None
@@ -142,14 +156,20 @@ class ReflexionState(TypedDict, total=False):
     """The current trial, counted from 1."""
     episode: EpisodeState
     """The current trial's episode."""
-    decision: Decision
-    """What the actor chose, about to be done."""
+    decision: Decision | None
+    """What the actor chose, about to be done; None where it could not choose."""
     trajectory: Annotated[list[Step], DeltaChannel(with_steps, list, snapshot_frequency=1000)]
     """The current trial's steps; after the end, the last trial's."""
     stop_reason: StopReason | None
     """Why the current trial was stopped; None while it goes on."""
-    usage: Usage
-    """What the current trial has cost so far."""
+    usage: dict[str, Usage]
+    """What the current trial's model calls have cost so far, by the node that made them."""
+    seconds: float
+    """Wall time that the task has spent in nodes."""
+    room: int | None
+    """How many characters of observations fit into the current trial's prompts; None while all of them do."""
+    notes: list[str]
+    """What was not as it was meant to be in the current trial."""
     evaluation: Evaluation | None
     """The verdict on the last finished trial."""
     reflections: list[Reflection]
@@ -158,5 +178,32 @@ class ReflexionState(TypedDict, total=False):
     """The previous trial's steps, kept only by the strategies that show them to the actor."""
     trials: Annotated[list[TrialRecord], with_trials]
     """The finished trials."""
+    best: int | None
+    """The best trial so far: the one that the verdict accepts, or else the best score's, the latest among equals."""
     fault: str
     """What went wrong outside the agent; empty when nothing did."""
+
+
+class Attempt(TypedDict):
+    """What a wrapped agent did in a trial, before it is a trajectory."""
+
+    messages: list[AnyMessage]
+    """What it added to the conversation."""
+    ended: str
+    """`terminated` where it came to its end, `truncated` by a limit of its own; empty where it was stopped."""
+    result: Any
+    """What came out of it."""
+
+
+class AgentState(ReflexionState, total=False):
+    """The state of a graph whose actor is a whole agent.
+
+    To begin, give `{"task": "what is to be done"}`, or `{"messages": [...]}`, the last human message being the task.
+    """
+
+    messages: Annotated[list[AnyMessage], add_messages]
+    """The conversation around the task. The answer is added to it when the task is finished."""
+    attempt: Attempt | None
+    """What the agent did in the current trial."""
+    result: Any
+    """What came out of the best trial so far."""

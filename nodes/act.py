@@ -5,8 +5,9 @@ from langchain_core.runnables import RunnableConfig
 from langgraph_reflexion.envs.base import Action
 from langgraph_reflexion.errors import ModelFault
 from langgraph_reflexion.graph.state import Decision, ReflexionState
+from langgraph_reflexion.models.calls import Call
 from langgraph_reflexion.nodes.actors import Actor
-from langgraph_reflexion.nodes.model import add_usage, ask, derive_seed
+from langgraph_reflexion.nodes.asking import charged, noted
 from langgraph_reflexion.nodes.node import Update
 
 
@@ -25,15 +26,17 @@ class Act:
     async def __call__(self, state: ReflexionState, config: RunnableConfig) -> Update:
         """Write the decision; nothing has been done yet."""
         trajectory = state["trajectory"]
-        seed = derive_seed(self.seed, state["task"]["id"], state["trial"], f"act {len(trajectory)}")
+        call = Call(self.seed, state["task"]["id"], state["trial"], f"act {len(trajectory)}")
         try:
-            reply, usage = await ask(self.actor.model, self.actor.messages(state), config, seed=seed)
+            decision, asked = await self.actor.choose(state, config, call)
         except ModelFault as fault:
             if fault.permanent:
                 raise
-            return {"stop_reason": "fault", "fault": str(fault)}
-        decision = self.actor.decide(reply)
+            return {"decision": None, "stop_reason": "fault", "fault": str(fault)}
         if decision["action"] is None and trajectory and trajectory[-1]["action"] is None:
             # One thought alone is free; a second in a row is an action that is missing, or the trial would not end.
             decision = Decision(thought=decision["thought"], action=Action(name="", args={}, text=""))
-        return {"decision": decision, "usage": add_usage(state["usage"], usage)}
+        update: Update = {"decision": decision, "usage": charged(state, "act", asked.usage)}
+        if asked.notes or asked.room != state["room"]:
+            update |= {"notes": noted(state, asked.notes), "room": asked.room}
+        return update

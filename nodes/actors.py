@@ -3,18 +3,30 @@
 import json
 from abc import ABC, abstractmethod
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple, cast
 
-from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolCall, ToolMessage
+from langchain_core.runnables import RunnableConfig
 
 from langgraph_reflexion.envs.base import Action, Environment
-from langgraph_reflexion.errors import ConfigurationError
+from langgraph_reflexion.errors import ToolsRefused
 from langgraph_reflexion.graph.memory import Feedback, status_line
 from langgraph_reflexion.graph.state import Decision, Reflection, ReflexionState, Step
-from langgraph_reflexion.nodes.model import ChatModel
-from langgraph_reflexion.nodes.react import call_text, read_reply
+from langgraph_reflexion.models.calls import Call, storable
+from langgraph_reflexion.models.client import Client
+from langgraph_reflexion.nodes.asking import Asked, ask_about
+from langgraph_reflexion.nodes.react import LONGEST, call_text, read_reply
 from langgraph_reflexion.prompts import Example, Prompts
+
+STOP = ["\nObservation:"]
+"""Where a reply in text is to end: what the environment answers is not the model's to say."""
+
+
+class Choice(NamedTuple):
+    """The next step, and what the state is to remember of the call that chose it."""
+
+    decision: Decision
+    asked: Asked
 
 
 class Actor(ABC):
@@ -24,7 +36,7 @@ class Actor(ABC):
     call's messages begin with the previous call's, so that a provider's prefix cache hits.
 
     Args:
-        model: Chooses.
+        client: The model that chooses.
         environment: What can be done.
         prompts: The domain's templates and examples.
         feedback: How much of the last attempt's verdict is told, where the strategy shows that attempt.
@@ -33,28 +45,57 @@ class Actor(ABC):
 
     in_text = True
     """Whether actions are written as text; otherwise they are tool calls."""
+    instruction, opening = "act", "task"
+    """The templates of the prompt's two parts."""
+    numbered = False
+    """Whether steps are told with their numbers."""
 
     def __init__(
         self,
-        model: ChatModel,
+        client: Client,
         environment: Environment,
         prompts: Prompts,
         *,
         feedback: Feedback,
         examples: int,
     ) -> None:
-        self.model = model
+        self.client = client
         self.environment = environment
         self.prompts = prompts
         self.feedback = feedback
         self.examples = examples
         # A prompt is built anew for every step, and most of it has been built before.
-        self._instruction = lru_cache(256)(self._render_instruction)
-        self._opening = lru_cache(256)(self._render_opening)
-        self._text_step = lru_cache(1024)(_text_step)
+        self._instruction = lru_cache(64)(self._render_instruction)
+        self._opening = lru_cache(64)(self._render_opening)
+        self._text_step = lru_cache(512)(_text_step)
 
-    def messages(self, state: ReflexionState) -> list[BaseMessage]:
-        """The prompt for the next step."""
+    async def choose(self, state: ReflexionState, config: RunnableConfig, call: Call) -> Choice:
+        """Ask the model for the next step.
+
+        Raises:
+            ModelFault: it gave none.
+        """
+        asked = await self._ask(state, config, call, **self._options())
+        return Choice(self.decide(asked.reply), asked)
+
+    async def _ask(
+        self, state: ReflexionState, config: RunnableConfig, call: Call, cue: str = "", **options: Any
+    ) -> Asked:
+        earlier = len(state.get("last_attempt", []))
+
+        def render(steps: list[Step]) -> list[BaseMessage]:
+            return self.messages(cast(ReflexionState, {**state, **_split(steps, earlier)}), cue)
+
+        steps = [*state.get("last_attempt", []), *state["trajectory"]]
+        return await ask_about(self.client, render, steps, state["room"], config, call, **options)
+
+    def messages(self, state: ReflexionState, cue: str = "") -> list[BaseMessage]:
+        """The prompt for the next step.
+
+        Args:
+            state: What is told.
+            cue: What the model is to go on from, for actors that begin its reply.
+        """
         task = state["task"]
         last_attempt = state.get("last_attempt")
         messages: list[BaseMessage] = [
@@ -72,14 +113,15 @@ class Actor(ABC):
 
     def _render_instruction(self, kind: str | None, forms: tuple[str, ...]) -> SystemMessage:
         examples = [self._shown(example) for example in self.prompts.examples(kind, self.examples)]
-        return SystemMessage(self.prompts.render("act", in_text=self.in_text, forms=forms, examples=examples))
+        values = {"in_text": self.in_text, "forms": forms, "examples": examples, "numbered": self.numbered}
+        return SystemMessage(self.prompts.render(self.instruction, **values))
 
     def _render_opening(
         self, observation: str, reflections: tuple[tuple[int, str], ...], last_attempt: str, status: str
     ) -> HumanMessage:
         return HumanMessage(
             self.prompts.render(
-                "task",
+                self.opening,
                 observation=observation,
                 reflections=[Reflection(trial=trial, text=text) for trial, text in reflections],
                 last_attempt=json.loads(last_attempt),
@@ -90,6 +132,10 @@ class Actor(ABC):
     @abstractmethod
     def decide(self, reply: AIMessage) -> Decision:
         """Read the model's reply. What cannot be read is an action without a name."""
+
+    @abstractmethod
+    def _options(self) -> dict[str, Any]:
+        """What else is asked with."""
 
     @abstractmethod
     def _step(self, index: int, step: Step) -> tuple[BaseMessage, ...]:
@@ -106,6 +152,9 @@ class TextActor(Actor):
         """Read thought and action from the text."""
         return read_reply(reply.text, self.environment.parse)
 
+    def _options(self) -> dict[str, Any]:
+        return {"stop": STOP}
+
     def _step(self, index: int, step: Step) -> tuple[BaseMessage, ...]:
         action = step["action"]
         return self._text_step(step["thought"], action["text"] if action else None, step["observation"])
@@ -116,28 +165,35 @@ class ToolActor(Actor):
 
     in_text = False
 
-    def __init__(self, model: BaseChatModel, environment: Environment, prompts: Prompts, **settings: Any) -> None:
+    def __init__(self, client: Client, environment: Environment, prompts: Prompts, **settings: Any) -> None:
+        super().__init__(client, environment, prompts, **settings)
+        self.tools = environment.tools
+        self.in_words = TextActor(client, environment, prompts, **settings)
+        client.check_tools(self.tools)
+
+    async def choose(self, state: ReflexionState, config: RunnableConfig, call: Call) -> Choice:
+        """Ask the model for the next step; in text where its server knows no tool calls."""
         try:
-            bound = model.bind_tools(environment.tools)
-        except NotImplementedError as error:
-            raise ConfigurationError(
-                f"{type(model).__name__} has no tool calls: use actor='react', which needs none"
-            ) from error
-        super().__init__(bound, environment, prompts, **settings)
+            return await super().choose(state, config, call)
+        except ToolsRefused:
+            return await self.in_words.choose(state, config, call)
+
+    def _options(self) -> dict[str, Any]:
+        return {"tools": self.tools}
 
     def decide(self, reply: AIMessage) -> Decision:
         """Read the first tool call; text without one is read as text."""
+        thought = reply.text.strip()[:LONGEST]
         if reply.tool_calls:
-            call = reply.tool_calls[0]
+            call = _plain_call(reply.tool_calls[0])
             # A tool that there is not is no name to give back to a provider, which may refuse the whole history.
             name = call["name"] if call["name"] in self.environment.episode.actions() else ""
             text = self._text(call["name"], call["args"])
-            action = Action(name=name, args=call["args"] if name else {}, text=text)
-            return Decision(thought=reply.text.strip(), action=action)
+            return Decision(thought=thought, action=Action(name=name, args=call["args"] if name else {}, text=text))
         if reply.invalid_tool_calls:
             broken = reply.invalid_tool_calls[0]
-            text = f"{broken['name']}({broken['args']})"
-            return Decision(thought=reply.text.strip(), action=Action(name="", args={}, text=text))
+            text = f"{broken['name'] or ''}({broken['args'] or ''})"[:LONGEST]
+            return Decision(thought=thought, action=Action(name="", args={}, text=text))
         return read_reply(reply.text, self.environment.parse)
 
     def _step(self, index: int, step: Step) -> tuple[BaseMessage, ...]:
@@ -169,6 +225,15 @@ def _text_step(thought: str, action: str | None, observation: str) -> tuple[Base
     if action is not None:
         lines.append(f"Action: {action}")
     return AIMessage("\n".join(lines)), HumanMessage(f"Observation: {observation}")
+
+
+def _plain_call(call: ToolCall) -> ToolCall:
+    args = {name: storable(value) if isinstance(value, str) else value for name, value in call["args"].items()}
+    return {**call, "args": args}
+
+
+def _split(steps: list[Step], earlier: int) -> dict[str, list[Step]]:
+    return {"last_attempt": steps[:earlier], "trajectory": steps[earlier:]}
 
 
 ACTORS: dict[str, type[Actor]] = {"react": TextActor, "tools": ToolActor}

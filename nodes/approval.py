@@ -13,6 +13,9 @@ from langgraph.types import interrupt
 
 from langgraph_reflexion.errors import ConfigurationError
 
+CHECKPOINTER = "__pregel_checkpointer"
+"""Under which LangGraph hands the checkpointer of a run to its nodes."""
+
 
 @dataclass(frozen=True)
 class Approval:
@@ -35,7 +38,7 @@ def require_checkpointer(config: RunnableConfig) -> None:
     Raises:
         ConfigurationError: the graph was compiled without a checkpointer.
     """
-    if not config.get("configurable", {}).get("__pregel_checkpointer"):
+    if not config.get("configurable", {}).get(CHECKPOINTER):
         raise ConfigurationError(
             "pauses for approval need a checkpointer to resume from: create_reflexion(...).compile(checkpointer=...)"
         )

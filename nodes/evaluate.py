@@ -1,15 +1,19 @@
 """evaluate: the finished trial gets its verdict, and becomes a record."""
 
 import math
+from collections.abc import Sequence
+from typing import cast
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.errors import GraphBubbleUp
 
 from langgraph_reflexion.envs.pool import EpisodePool
 from langgraph_reflexion.errors import Fault, ModelFault, ReflexionError
+from langgraph_reflexion.graph.budget import Budgets
 from langgraph_reflexion.graph.state import Evaluation, ReflexionState, Status, TrialRecord
+from langgraph_reflexion.models.troubles import in_a_line
+from langgraph_reflexion.nodes.asking import charged, noted
 from langgraph_reflexion.nodes.evaluators import Evaluator, Scored
-from langgraph_reflexion.nodes.model import add_usage
 from langgraph_reflexion.nodes.node import Update
 from langgraph_reflexion.nodes.observe import actions_of
 
@@ -20,21 +24,26 @@ class Evaluate:
     Args:
         evaluator: Gives the score.
         pool: Where the trial's episode is closed.
+        budgets: What may be spent.
         threshold: From which score on a trial, and the truth, is a success.
         max_trials: After how many trials the task has failed.
     """
 
-    def __init__(self, evaluator: Evaluator, pool: EpisodePool, *, threshold: float, max_trials: int) -> None:
+    def __init__(
+        self, evaluator: Evaluator, pool: EpisodePool, budgets: Budgets, threshold: float, max_trials: int
+    ) -> None:
         self.evaluator = evaluator
         self.pool = pool
+        self.budgets = budgets
         self.threshold = threshold
         self.max_trials = max_trials
 
     async def __call__(self, state: ReflexionState, config: RunnableConfig) -> Update:
-        """Write the verdict, the trial's record and the task's status. A fault gets no verdict."""
-        usage, fault = state["usage"], state["fault"]
+        """Write the verdict, the trial's record and the task's status. A trial that was cut short gets no verdict."""
+        fault, cut_short = state["fault"], state["stop_reason"] in ("budget", "fault")
+        usage, notes = state["usage"], state["notes"]
         evaluation: Evaluation | None = None
-        if not fault:
+        if not cut_short:
             try:
                 scored = await self._score(state, config)
             except Fault as error:
@@ -42,7 +51,8 @@ class Evaluate:
                     raise
                 fault = str(error)
             else:
-                usage = add_usage(usage, scored.usage)
+                usage = charged(state, "evaluate", scored.usage)
+                notes = noted(state, scored.notes)
                 score = float(scored.score)
                 evaluation = Evaluation(success=score >= self.threshold, score=score, feedback=scored.feedback)
         actions = actions_of(state)
@@ -56,16 +66,25 @@ class Evaluate:
             stop_reason="fault" if fault else state["stop_reason"] or "terminated",
             actions=len(actions),
             usage=usage,
+            seconds=round(state["seconds"] - state["episode"]["began"], 3),
+            notes=notes,
             # What an environment has to say may be long, and a record is kept small.
             fault=fault[:300],
         )
-        return {
-            "evaluation": evaluation,
+        used_up = self.budgets.used_up(cast(ReflexionState, {**state, "usage": usage}), config, trial=cut_short)
+        status = self._status(state, fault, evaluation, used_up)
+        if status == "budget" and not cut_short:
+            record["notes"] = notes = [*notes, str(used_up)]
+        update: Update = {
             "trials": [record],
+            "best": _best([*state["trials"], record]),
             "usage": usage,
-            "status": self._status(evaluation, state["trial"]),
+            "notes": notes,
+            "status": status,
             "fault": fault,
         }
+        # A trial that was cut short leaves the verdict on the one before, which the actor may be told.
+        return update | ({"evaluation": evaluation} if evaluation else {})
 
     async def _score(self, state: ReflexionState, config: RunnableConfig) -> Scored:
         try:
@@ -75,12 +94,28 @@ class Evaluate:
         except (GraphBubbleUp, ReflexionError):
             raise
         except Exception as error:
-            raise Fault(f"the evaluator failed: {type(error).__name__}: {error}") from error
+            raise Fault(f"the evaluator failed: {in_a_line(error)}", transient=False) from error
         return scored
 
-    def _status(self, evaluation: Evaluation | None, trial: int) -> Status:
-        if evaluation is None:
+    def _status(
+        self, state: ReflexionState, fault: str, evaluation: Evaluation | None, used_up: str | None
+    ) -> Status:
+        if fault:
             return "fault"
+        if evaluation is None:
+            return "budget"
         if evaluation["success"]:
             return "solved"
-        return "failed" if trial >= self.max_trials else "running"
+        if state["trial"] >= self.max_trials:
+            return "failed"
+        return "budget" if used_up else "running"
+
+
+def _best(records: Sequence[TrialRecord]) -> int | None:
+    scored = [
+        # Among equals, one that came to its end is more of an answer than one that was stopped.
+        (bool(record["verdict"]), record["score"], record["stop_reason"] == "terminated", record["trial"])
+        for record in records
+        if record["verdict"] is not None
+    ]
+    return max(scored)[-1] if scored else None

@@ -4,16 +4,19 @@ import asyncio
 import inspect
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable
-from typing import Any, ClassVar, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar, Literal, NamedTuple, cast
 
-from langchain_core.messages import HumanMessage, SystemMessage
+from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 from langchain_core.runnables import RunnableConfig
 
 from langgraph_reflexion.envs.base import Task
 from langgraph_reflexion.errors import ConfigurationError
 from langgraph_reflexion.graph.state import ReflexionState, Step, Usage
-from langgraph_reflexion.nodes.model import NO_USAGE, ChatModel, ask, derive_seed
+from langgraph_reflexion.models.calls import Call
+from langgraph_reflexion.models.client import Client
+from langgraph_reflexion.models.prices import NO_USAGE
+from langgraph_reflexion.nodes.asking import ask_about
 from langgraph_reflexion.prompts import Prompts
 
 
@@ -26,6 +29,8 @@ class Scored(NamedTuple):
     """Why, in words."""
     usage: Usage = NO_USAGE
     """What the judgement cost."""
+    notes: Sequence[str] = ()
+    """What was not as it was meant to be, for the record."""
 
 
 class Evaluator(ABC):
@@ -74,46 +79,53 @@ class LLMEvaluator(Evaluator):
     """A model reads the trajectory and says whether the task was solved, without the truth (the paper's GPT variant).
 
     Args:
-        model: The judge.
+        client: The model that judges.
         prompts: The domain's templates.
         seed: The run's seed.
     """
 
-    def __init__(self, model: ChatModel, prompts: Prompts, seed: int) -> None:
-        self.model = model
+    def __init__(self, client: Client, prompts: Prompts, seed: int) -> None:
+        self.client = client
         self.prompts = prompts
         self.seed = seed
 
     async def evaluate(self, state: ReflexionState, config: RunnableConfig) -> Scored:
         """Ask the judge; anything but a clear yes is a no."""
-        messages = [
-            SystemMessage(self.prompts.render("judge")),
-            HumanMessage(
-                self.prompts.render("trial", observation=state["episode"]["observation"], steps=state["trajectory"])
-            ),
-        ]
-        seed = derive_seed(self.seed, state["task"]["id"], state["trial"], "evaluate")
-        reply, usage = await ask(self.model, messages, config, seed=seed)
-        text = reply.text.strip()
-        said = re.findall(r"^\W*verdict\W+(yes|no)\b", text, re.IGNORECASE | re.MULTILINE)
+
+        def render(steps: list[Step]) -> list[BaseMessage]:
+            trial = self.prompts.render("trial", observation=state["episode"]["observation"], steps=steps)
+            return [SystemMessage(self.prompts.render("judge")), HumanMessage(trial)]
+
+        call = Call(self.seed, state["task"]["id"], state["trial"], "evaluate")
+        asked = await ask_about(self.client, render, state["trajectory"], state["room"], config, call)
+        text = asked.reply.text.strip()
+        said = re.findall(r"^[^\w\n]*verdict\W+(yes|no)\b", text, re.IGNORECASE | re.MULTILINE)
         solved = bool(said) and said[-1].lower() == "yes"
-        return Scored(float(solved), text, usage)
+        return Scored(float(solved), text, asked.usage, asked.notes)
 
 
 class FunctionEvaluator(Evaluator):
-    """A function of the task's text and the trial's steps.
+    """A function of the task's text and the trial's steps, or what a wrapped agent returned.
 
     Args:
-        function: Takes `(instruction, trajectory)`; returns a bool, a score, or `(score, feedback)`, plain or
-            as an awaitable. A plain function runs in a thread.
+        function: Takes the task's text and one thing more; returns a bool, a score, `(score, feedback)` or an
+            `Evaluation`, plain or as an awaitable. A plain function runs in a thread.
+        of: What more it takes: the `trajectory` or the `result`.
     """
 
-    def __init__(self, function: Callable[[str, list[Step]], Any]) -> None:
+    def __init__(
+        self, function: Callable[[str, Any], Any], of: Literal["trajectory", "result"] = "trajectory"
+    ) -> None:
         self.function = function
+        self.of = of
 
     async def evaluate(self, state: ReflexionState, config: RunnableConfig) -> Scored:
         """Call the function, and make a score of what it returns."""
-        args = (state["task"]["instruction"], state["trajectory"])
+        args: tuple[str, Any] = (state["task"]["instruction"], state["trajectory"])
+        if self.of == "result":
+            args = (args[0], result_in(state))
+        if args[1] is None or args[1] == "":
+            return Scored(0.0, "Nothing was returned.")
         if inspect.iscoroutinefunction(self.function):
             result = await self.function(*args)
         else:
@@ -121,6 +133,11 @@ class FunctionEvaluator(Evaluator):
             if inspect.isawaitable(result):
                 result = await result
         return scored(result)
+
+
+def result_in(state: ReflexionState) -> Any:
+    """What a wrapped agent returned in the current trial; None where it returned nothing."""
+    return (cast(dict[str, Any], state).get("attempt") or {}).get("result")
 
 
 def scored(result: object) -> Scored:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from langchain_core.runnables import RunnableConfig
 
 from langgraph_reflexion.errors import ConfigurationError
+from langgraph_reflexion.graph.budget import Budgets
 from langgraph_reflexion.graph.state import ReflexionState, Step, StopReason
 from langgraph_reflexion.nodes.node import Update
 
@@ -56,14 +57,16 @@ class Heuristic:
 
 
 class HeuristicCheck:
-    """Decide whether the trial goes on. The environment's own end beats h.
+    """Decide whether the trial goes on. The environment's own end beats h, and h the budgets.
 
     Args:
         heuristic: The paper's, or any function of the trajectory.
+        budgets: What may be spent.
     """
 
-    def __init__(self, heuristic: HeuristicFunction) -> None:
+    def __init__(self, heuristic: HeuristicFunction, budgets: Budgets) -> None:
         self.heuristic = heuristic
+        self.budgets = budgets
 
     async def __call__(self, state: ReflexionState, config: RunnableConfig) -> Update:
         """Write why the trial stops, or None."""
@@ -75,4 +78,6 @@ class HeuristicCheck:
         reason = self.heuristic(state["trajectory"])
         if reason is not None and not (isinstance(reason, str) and reason):
             raise ConfigurationError(f"a heuristic says why a trial should stop, in words, or None; got {reason!r}")
+        if reason is None and (used_up := self.budgets.used_up(state, config)):
+            return {"stop_reason": "budget", "notes": [*state["notes"], used_up]}
         return {"stop_reason": reason}

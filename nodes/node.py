@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import os
 import threading
+import time
 from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any, TypeVar
 
@@ -33,8 +34,15 @@ class Node(Runnable[ReflexionState, Update]):
         return run_blocking(self.ainvoke(input, config))
 
     async def ainvoke(self, input: ReflexionState, config: RunnableConfig | None = None, **kwargs: Any) -> Update:
-        """Run on the caller's event loop."""
-        return await self.function(input, config or {})
+        """Run on the caller's event loop, and add the time that it takes to the task's."""
+        began = time.perf_counter()
+        return timed(await self.function(input, config or {}), input, began)
+
+
+def timed(update: Update, state: ReflexionState, began: float) -> Update:
+    """A node's update with the time since it began added to the task's."""
+    before = update.get("seconds", state.get("seconds", 0.0))
+    return update | {"seconds": before + time.perf_counter() - began}
 
 
 class Router(Runnable[ReflexionState, str]):

@@ -1,13 +1,16 @@
 """observe: the chosen action is done, and what came of it joins the trajectory."""
 
 from collections.abc import Collection
+from typing import cast
 
 from langchain_core.runnables import RunnableConfig
 
 from langgraph_reflexion.envs.base import Action
 from langgraph_reflexion.envs.pool import EpisodePool
 from langgraph_reflexion.errors import Fault
-from langgraph_reflexion.graph.state import EpisodeState, ReflexionState, Step
+from langgraph_reflexion.graph.state import Decision, EpisodeState, ReflexionState, Step
+from langgraph_reflexion.models.calls import storable
+from langgraph_reflexion.models.retries import Retries
 from langgraph_reflexion.nodes.approval import Approval, ask_person
 from langgraph_reflexion.nodes.node import Update
 
@@ -23,16 +26,18 @@ class Observe:
 
     Args:
         pool: Where episodes live.
+        retries: How often an action is tried. Every attempt begins with the same history, rebuilt.
         approve: The names of the actions that a person has to approve first.
     """
 
-    def __init__(self, pool: EpisodePool, approve: Collection[str] = ()) -> None:
+    def __init__(self, pool: EpisodePool, retries: Retries, approve: Collection[str] = ()) -> None:
         self.pool = pool
+        self.retries = retries
         self.approve = approve
 
     async def __call__(self, state: ReflexionState, config: RunnableConfig) -> Update:
         """Write the finished step and how the episode stands."""
-        decision, episode = state["decision"], state["episode"]
+        decision, episode = cast(Decision, state["decision"]), state["episode"]
         number = len(state["trajectory"]) + 1
         action = decision["action"]
         if action is None:
@@ -44,13 +49,16 @@ class Observe:
             action = Action(name="", args={}, text=action["text"])
         done = actions_of(state)
         try:
-            result, snapshot = await self.pool.step(state["task"], done, action, episode["snapshot"])
+            result, snapshot = await self.retries(
+                lambda: self.pool.step(state["task"], done, action, episode["snapshot"])
+            )
         except Fault as fault:
             return {"stop_reason": "fault", "fault": str(fault)}
-        observation = f"{REJECTED} {approval.reason}".strip() if approval.rejected else result.observation
+        observation = f"{REJECTED} {approval.reason}".strip() if approval.rejected else storable(result.observation)
         step = Step(number=number, thought=decision["thought"], action=action, observation=observation)
         after = EpisodeState(
             task=episode["task"],
+            began=episode["began"],
             observation=episode["observation"],
             # An engine's numbers may be numpy's, which no checkpointer takes. Where an action says nothing of how
             # the task stands, it stands as before.
@@ -66,7 +74,7 @@ class Observe:
             "kind": "action",
             "task": state["task"]["instruction"],
             "trial": state["trial"],
-            "thought": state["decision"]["thought"],
+            "thought": cast(Decision, state["decision"])["thought"],
             "action": action["text"],
         }
         parse = self.pool.environment.parse

@@ -34,7 +34,7 @@ def read_reply(reply: str, parse: Callable[[str], Action | None]) -> Decision:
     Returns:
         The decision. Where no allowed action was found its action has no name, and its text is what stood there.
     """
-    reply = reply[:LONGEST]
+    reply = _readable(reply)
     if cut := _OBSERVATION.search(reply):
         reply = reply[: cut.start()]
     if marked := _ACTION.search(reply):
@@ -53,6 +53,16 @@ def read_reply(reply: str, parse: Callable[[str], Action | None]) -> Decision:
     if _THOUGHT.match(reply.lstrip()):
         return Decision(thought=_plain(reply), action=None)
     return Decision(thought="", action=_action(_first_line(reply), lambda _: None))
+
+
+def _readable(reply: str) -> str:
+    """The reply without what some servers leave of a model's reasoning, in plain lines, and not too long."""
+    reply = reply.rpartition("</think>")[2]
+    if len(reply) > LONGEST:
+        # Half an action would be another one.
+        reply = reply[:LONGEST].rpartition("\n")[0]
+    # Whatever ends a line for a reader ends it for the patterns; half a surrogate pair survives no checkpoint.
+    return "\n".join(reply.splitlines()).encode("utf-8", "replace").decode()
 
 
 def call_text(name: str, args: dict[str, Any]) -> str:

@@ -1,12 +1,14 @@
 """reflect: a failed trial is turned into a lesson."""
 
-from langchain_core.messages import HumanMessage, SystemMessage
+from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 from langchain_core.runnables import RunnableConfig
 
 from langgraph_reflexion.errors import ModelFault
 from langgraph_reflexion.graph.memory import Feedback, remember, status_line
-from langgraph_reflexion.graph.state import Reflection, ReflexionState
-from langgraph_reflexion.nodes.model import ChatModel, add_usage, ask, derive_seed
+from langgraph_reflexion.graph.state import Reflection, ReflexionState, Step
+from langgraph_reflexion.models.calls import Call, storable
+from langgraph_reflexion.models.client import Client
+from langgraph_reflexion.nodes.asking import ask_about, charged, noted, without_longest
 from langgraph_reflexion.nodes.node import Update
 from langgraph_reflexion.prompts import Prompts
 
@@ -15,15 +17,22 @@ class Reflect:
     """Verbal reinforcement (M_sr, section 3 of the paper): task, trajectory, verdict and memory become a reflection.
 
     Args:
-        model: Writes the reflection.
+        client: The model that writes the reflection.
         prompts: The domain's templates and its two examples.
         feedback: How much of the verdict the model is told.
         memory_size: Ω, how many reflections are kept.
         seed: The run's seed.
+
+    Attributes:
+        truncation: How many tokens the trajectory may have before its longest observations are left out.
+        with_memory: Whether the model is shown its earlier reflections.
     """
 
-    def __init__(self, model: ChatModel, prompts: Prompts, feedback: Feedback, memory_size: int, seed: int) -> None:
-        self.model = model
+    truncation: int | None = None
+    with_memory = True
+
+    def __init__(self, client: Client, prompts: Prompts, feedback: Feedback, memory_size: int, seed: int) -> None:
+        self.client = client
         self.prompts = prompts
         self.feedback = feedback
         self.memory_size = memory_size
@@ -31,27 +40,30 @@ class Reflect:
 
     async def __call__(self, state: ReflexionState, config: RunnableConfig) -> Update:
         """Write the memory, the new reflection at its end."""
-        messages = [
-            SystemMessage(self.prompts.render("reflect", examples=self.prompts.reflections)),
-            HumanMessage(
-                self.prompts.render(
-                    "failed_trial",
-                    observation=state["episode"]["observation"],
-                    steps=state["trajectory"],
-                    status=status_line(state["evaluation"], self.feedback),
-                    reflections=state["reflections"],
-                )
-            ),
-        ]
-        seed = derive_seed(self.seed, state["task"]["id"], state["trial"], "reflect")
+
+        def render(steps: list[Step]) -> list[BaseMessage]:
+            failed = self.prompts.render(
+                "failed_trial",
+                observation=state["episode"]["observation"],
+                steps=without_longest(steps, self.truncation),
+                status=status_line(state["evaluation"], self.feedback),
+                reflections=state["reflections"] if self.with_memory else [],
+            )
+            instruction = self.prompts.render("reflect", examples=self.prompts.reflections)
+            return [SystemMessage(instruction), HumanMessage(failed)]
+
+        call = Call(self.seed, state["task"]["id"], state["trial"], "reflect")
         try:
-            reply, usage = await ask(self.model, messages, config, seed=seed)
+            asked = await ask_about(self.client, render, state["trajectory"], state["room"], config, call)
         except ModelFault as fault:
             if fault.permanent:
                 raise
             return {"status": "fault", "fault": str(fault)}
-        reflection = Reflection(trial=state["trial"], text=reply.text.strip())
+        reflection = Reflection(trial=state["trial"], text=storable(asked.reply.text.strip()))
+        account = {"usage": charged(state, "reflect", asked.usage), "notes": noted(state, asked.notes)}
         return {
             "reflections": remember(state["reflections"], reflection, self.memory_size),
-            "usage": add_usage(state["usage"], usage),
+            # What the reflection has cost belongs to its trial, whose record is already there.
+            "trials": [{**state["trials"][-1], **account}],
+            **account,
         }

@@ -19,17 +19,27 @@ if TYPE_CHECKING:
     from langgraph_reflexion.envs.base import Action, Environment, Episode, StepResult, Task, action
     from langgraph_reflexion.errors import (
         ConfigurationError,
+        ContextTooLong,
         EnvironmentFault,
         EnvironmentUnavailable,
         Fault,
         ModelFault,
         ReflexionError,
     )
+    from langgraph_reflexion.graph.budget import Budget, Budgets
     from langgraph_reflexion.graph.checkpoint import LatestSaver, open_checkpointer
     from langgraph_reflexion.graph.memory import Strategy
     from langgraph_reflexion.graph.profiles import PROFILES, Profile
     from langgraph_reflexion.graph.reflexion import create_reflexion
-    from langgraph_reflexion.graph.state import Evaluation, Reflection, ReflexionState, Step
+    from langgraph_reflexion.graph.reopening import reopen
+    from langgraph_reflexion.graph.state import AgentState, Evaluation, Reflection, ReflexionState, Step
+    from langgraph_reflexion.middleware import ReflexionMiddleware
+    from langgraph_reflexion.models.answers import open_cache
+    from langgraph_reflexion.models.load import load_model
+    from langgraph_reflexion.models.prices import Price
+    from langgraph_reflexion.models.retries import Retries
+    from langgraph_reflexion.nodes.agent.wrapped import WrappedAgent
+    from langgraph_reflexion.nodes.command import CommandEvaluator
     from langgraph_reflexion.nodes.evaluators import Evaluator, Scored
     from langgraph_reflexion.nodes.heuristic_check import Heuristic
     from langgraph_reflexion.prompts import Prompts, load_prompts
@@ -41,17 +51,27 @@ _HOME = {
     "envs.base": ["Action", "Environment", "Episode", "StepResult", "Task", "action"],
     "errors": [
         "ConfigurationError",
+        "ContextTooLong",
         "EnvironmentFault",
         "EnvironmentUnavailable",
         "Fault",
         "ModelFault",
         "ReflexionError",
     ],
+    "graph.budget": ["Budget", "Budgets"],
     "graph.checkpoint": ["LatestSaver", "open_checkpointer"],
     "graph.memory": ["Strategy"],
     "graph.profiles": ["PROFILES", "Profile"],
     "graph.reflexion": ["create_reflexion"],
-    "graph.state": ["Evaluation", "Reflection", "ReflexionState", "Step"],
+    "graph.reopening": ["reopen"],
+    "graph.state": ["AgentState", "Evaluation", "Reflection", "ReflexionState", "Step"],
+    "middleware": ["ReflexionMiddleware"],
+    "models.answers": ["open_cache"],
+    "models.load": ["load_model"],
+    "models.prices": ["Price"],
+    "models.retries": ["Retries"],
+    "nodes.agent.wrapped": ["WrappedAgent"],
+    "nodes.command": ["CommandEvaluator"],
     "nodes.evaluators": ["Evaluator", "Scored"],
     "nodes.heuristic_check": ["Heuristic"],
     "prompts": ["Prompts", "load_prompts"],
@@ -61,7 +81,12 @@ _MODULE_OF = {name: f"langgraph_reflexion.{module}" for module, names in _HOME.i
 __all__ = [
     "PROFILES",
     "Action",
+    "AgentState",
+    "Budget",
+    "Budgets",
+    "CommandEvaluator",
     "ConfigurationError",
+    "ContextTooLong",
     "Environment",
     "EnvironmentFault",
     "EnvironmentUnavailable",
@@ -72,21 +97,28 @@ __all__ = [
     "Heuristic",
     "LatestSaver",
     "ModelFault",
+    "Price",
     "Profile",
     "Prompts",
     "Reflection",
     "ReflexionError",
+    "ReflexionMiddleware",
     "ReflexionState",
+    "Retries",
     "Scored",
     "Step",
     "StepResult",
     "Strategy",
     "Task",
+    "WrappedAgent",
     "action",
     "create_reflexion",
     "load_environment",
+    "load_model",
     "load_prompts",
+    "open_cache",
     "open_checkpointer",
+    "reopen",
 ]
 
 

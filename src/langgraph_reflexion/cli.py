@@ -1,4 +1,4 @@
-"""The command line: run, resume, report, play, sandbox.
+"""The command line: run, resume, report, play, replay, sandbox.
 
 Exit status: 0 the run finished, however much was solved; 1 some task ended as a fault or on a budget; 2 wrong
 use, or nothing could start. Whatever goes wrong is one line on standard error. Everything heavy is imported
@@ -35,7 +35,9 @@ app.add_typer(sandbox, name="sandbox")
 # Typer brings its own copy of click in newer versions, and uses the installed one in older ones.
 _UsageError: type[Exception] = next(c for c in typer.BadParameter.__mro__ if c.__name__ == "ClickException")
 
-Env = Annotated[str, typer.Argument(metavar="ENV", help="alfworld, or the path of your own: package.module:Class.")]
+Env = Annotated[
+    str, typer.Argument(metavar="ENV", help="alfworld, hotpotqa, or the path of your own: package.module:Class.")
+]
 Split = Annotated[str | None, typer.Option(help="Set of tasks.  [default: the environment's first]")]
 Seed = Annotated[int, typer.Option(help="Seeds the run, and the tasks where they are generated.")]
 Options = Annotated[
@@ -45,6 +47,17 @@ Options = Annotated[
 Database = Annotated[
     str | None,
     typer.Option(metavar="URL", help="Postgres instead of the run folder: postgresql://user:password@host/name."),
+]
+Budgets = Annotated[
+    list[str],
+    typer.Option(
+        "--budget",
+        metavar="SCOPE.WHAT=N",
+        help="Limit of a trial, task or run on actions, llm_calls, tokens, cost or seconds; may be repeated.",
+    ),
+]
+CacheFile = Annotated[
+    Path | None, typer.Option("--cache", help="A file that keeps model answers, for when the same run is run again.")
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
@@ -113,6 +126,17 @@ def run(
     base_url: Annotated[
         str | None, typer.Option(help="An OpenAI-compatible server, with --model openai:NAME.")
     ] = None,
+    temperature: Annotated[
+        float | None, typer.Option(min=0, help="How random the answers are.  [default: the server's]")
+    ] = None,
+    timeout: Annotated[float, typer.Option(min=0.01, help="Seconds that one model call may take.")] = 120.0,
+    retries: Annotated[int, typer.Option(min=1, help="So often a call or action is tried before it is a fault.")] = 5,
+    budget: Budgets = [],  # noqa: B006 - typer copies it
+    price: Annotated[
+        list[str],
+        typer.Option(metavar="MODEL=IN,OUT", help="What a million tokens cost, for --budget ...cost=N and reports."),
+    ] = [],  # noqa: B006 - typer copies it
+    cache: CacheFile = None,
     seed: Seed = 0,
     out: Annotated[
         Path | None,
@@ -121,10 +145,13 @@ def run(
         ),
     ] = None,
     concurrency: Annotated[int, typer.Option(min=1, help="So many tasks at once.")] = 8,
-    agent: Annotated[str, typer.Option(help="How the actor acts: react (text) or tools (tool calls).")] = "react",
+    agent: Annotated[
+        str, typer.Option(help="react (text) or tools (tool calls); for hotpotqa also cot or cot-gt, without tools.")
+    ] = "react",
     evaluator: Annotated[
-        str, typer.Option(help="What passes the verdict: environment (an oracle) or llm.")
+        str, typer.Option(help="What passes the verdict: environment (an oracle), llm or self-consistency.")
     ] = "environment",
+    samples: Annotated[int, typer.Option(min=1, help="So often self-consistency asks again, an odd number.")] = 5,
     feedback: Annotated[
         str, typer.Option(help="How much of the verdict is told: binary, scalar or words.")
     ] = "binary",
@@ -147,6 +174,7 @@ def run(
     as_json: AsJson = False,
 ) -> None:
     """Run an agent on an environment's tasks, and record every trial."""
+    from langgraph_reflexion.bench.budgets import raised, read_budgets
     from langgraph_reflexion.bench.settings import SweepSettings
     from langgraph_reflexion.bench.sweep import sweep
 
@@ -159,11 +187,18 @@ def run(
         strategy=strategy,
         agent=agent,
         evaluator=evaluator,
+        samples=samples,
         feedback=feedback,
         profile=profile,
         model=model,
         reflection_model=reflection_model,
         base_url=base_url,
+        temperature=temperature,
+        timeout=timeout,
+        retries=retries,
+        budgets=raised({}, read_budgets(budget)),
+        prices=dict(_pair("--price", each) for each in price),
+        cache=str(cache) if cache else None,
         seed=seed,
         memory_size=memory_size,
         concurrency=concurrency,
@@ -180,14 +215,28 @@ def resume(
     trials: Annotated[int | None, typer.Option(min=1, help="Grant every task more trials.")] = None,
     limit: Annotated[int | None, typer.Option(min=1, help="Add tasks, up to so many.")] = None,
     concurrency: Annotated[int | None, typer.Option(min=1, help="So many tasks at once.")] = None,
+    budget: Budgets = [],  # noqa: B006 - typer copies it
+    timeout: Annotated[float | None, typer.Option(min=0.01, help="Seconds that one model call may take.")] = None,
+    retries: Annotated[int | None, typer.Option(min=1, help="So often a call or action is tried.")] = None,
+    cache: CacheFile = None,
     database: Database = None,
     as_json: AsJson = False,
 ) -> None:
-    """Go on with a run where it stands; what ended as a fault is tried again."""
+    """Go on with a run where it stands; what ended as a fault or on a budget that was raised is gone on with."""
     from langgraph_reflexion.bench import sweep
+    from langgraph_reflexion.bench.budgets import read_budgets
 
-    raised: dict[str, Any] = {"trials": trials, "limit": limit, "concurrency": concurrency, "database": database}
-    raise typer.Exit(_sweep(lambda progress: sweep.resume(folder, progress, **raised), as_json))
+    given: dict[str, Any] = {
+        "trials": trials,
+        "limit": limit,
+        "concurrency": concurrency,
+        "budgets": read_budgets(budget),
+        "timeout": timeout,
+        "retries": retries,
+        "cache": str(cache) if cache else None,
+        "database": database,
+    }
+    raise typer.Exit(_sweep(lambda progress: sweep.resume(folder, progress, **given), as_json))
 
 
 @app.command()
@@ -231,6 +280,17 @@ def play(
         environment.close()
 
 
+@app.command()
+def replay(
+    path: Annotated[Path, typer.Argument(metavar="PATH", help="A log, or its folder.")], as_json: AsJson = False
+) -> None:
+    """Run the graph over a recorded log: right, wrong and halted by trial, logged beside replayed."""
+    from langgraph_reflexion.bench.upstream.replay import replay
+    from langgraph_reflexion.bench.upstream.tables import show_replay
+
+    show_replay(replay(path), as_json=as_json)
+
+
 def _sweep(work: Callable[[Any], Any], as_json: bool) -> int:
     """Run or go on, with a progress line; print how it went. Returns the exit status."""
     from rich.console import Console
@@ -271,14 +331,21 @@ def _options(pairs: list[str]) -> dict[str, Any]:
     """The environment's options. A value is read as JSON where it is some (`3`, `true`), else as text."""
     options: dict[str, Any] = {}
     for pair in pairs:
-        key, equals, value = pair.partition("=")
-        if not equals or not key.isidentifier():
+        key, value = _pair("--option", pair)
+        if not key.isidentifier():
             raise ConfigurationError(f"--option {pair!r}: write it as KEY=VALUE")
         try:
             options[key] = json.loads(value)
         except ValueError:
             options[key] = value
     return options
+
+
+def _pair(option: str, text: str) -> tuple[str, str]:
+    key, equals, value = text.rpartition("=") if option == "--price" else text.partition("=")
+    if not equals or not key:
+        raise ConfigurationError(f"{option} {text!r}: write it as KEY=VALUE")
+    return key, value
 
 
 def _kept(folder: Path | None, rows: int) -> str:

@@ -5,10 +5,12 @@
      ├── EnvironmentUnavailable   an extra, a toolchain or data is missing
      └── Fault                    trouble outside the agent: never counted as a wrong answer
           ├── ModelFault
+          │    ├── ContextTooLong
+          │    └── ToolsRefused
           └── EnvironmentFault
 
-A failed trial is data, not an error: it is recorded, and the loop goes on. A `Fault` that a node meets ends
-its task with status `fault`, with what was gathered so far kept in the state.
+A failed trial is data, not an error: it is recorded, and the loop goes on. A transient `Fault` that a node meets is
+tried again; one that stays ends its task with status `fault`, with what was gathered so far kept in the state.
 """
 
 
@@ -25,19 +27,55 @@ class EnvironmentUnavailable(ReflexionError):
 
 
 class Fault(ReflexionError):
-    """Something outside the agent failed: neither a success nor a failure of the trial."""
+    """Something outside the agent failed: neither a success nor a failure of the trial.
+
+    Args:
+        message: What failed, in one line.
+        transient: Whether the same may succeed in a moment, so that it is tried again.
+        retry_after: How many seconds the other side asks to wait before that; None where it does not say.
+    """
+
+    def __init__(self, message: str, *, transient: bool = True, retry_after: float | None = None) -> None:
+        super().__init__(message)
+        self.transient = transient
+        self.retry_after = retry_after
 
 
 class ModelFault(Fault):
     """The chat model could not be reached, or did not answer.
 
-    Attributes:
-        permanent: asking again cannot help (a wrong key, an unknown model), so that a run should stop.
+    Args:
+        message: What failed, in one line.
+        permanent: Whether asking again cannot help, then or later (a wrong key, an unknown model, a server that was
+            never there): such a fault stops the run.
+        transient: As for any fault; never where it is permanent.
+        retry_after: As for any fault.
     """
 
-    def __init__(self, message: str, *, permanent: bool = False) -> None:
-        super().__init__(message)
+    def __init__(
+        self,
+        message: str,
+        *,
+        permanent: bool = False,
+        transient: bool = True,
+        retry_after: float | None = None,
+    ) -> None:
+        super().__init__(message, transient=transient and not permanent, retry_after=retry_after)
         self.permanent = permanent
+
+
+class ContextTooLong(ModelFault):
+    """The prompt does not fit the model's context, however much of the trajectory is left out."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message, transient=False)
+
+
+class ToolsRefused(ModelFault):
+    """The model's server knows no tool calls."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message, transient=False)
 
 
 class EnvironmentFault(Fault):

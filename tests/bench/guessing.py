@@ -9,10 +9,12 @@ from typing import Annotated, Any
 from langchain_core.messages import AIMessage, BaseMessage
 
 from langgraph_reflexion import Environment, Episode, StepResult, Task, action, create_reflexion
+from langgraph_reflexion.bench.budgets import make_budgets
 from langgraph_reflexion.bench.lock import locked
 from langgraph_reflexion.bench.rows import TrialRow
 from langgraph_reflexion.bench.settings import SweepSettings
 from langgraph_reflexion.bench.sweep import Parts, Summary, Unobserved, run_parts
+from langgraph_reflexion.models import Retries
 from langgraph_reflexion.testing import ScriptedChatModel
 
 
@@ -105,15 +107,18 @@ def drive_all(
         stop_without_improvement=in_step,
         **more,
     ).resolved(environment)
+    budgets = make_budgets(settings.budgets)
     graph = create_reflexion(
         model,
         environment,
+        budgets=budgets,
+        retries=Retries(attempts=1),
         strategy=strategy,
         max_trials=trials,
         checkpoints=settings.checkpoints,  # type: ignore[arg-type]
         feedback=settings.feedback,  # type: ignore[arg-type]
     )
-    parts = Parts(graph, environment.tasks(), [])
+    parts = Parts(graph, environment.tasks(), budgets, [])
     with locked(folder):
         return asyncio.run(run_parts(settings, parts, folder, observer or Unobserved())), model
 

@@ -10,7 +10,7 @@ from langgraph_reflexion.bench.demo_server import Request
 from langgraph_reflexion.bench.kill_test import KillTest
 from langgraph_reflexion.bench.postgres import binaries, postgres_server
 from langgraph_reflexion.bench.requests import check_requests, tasks_by_seed
-from langgraph_reflexion.nodes.model import derive_seed
+from langgraph_reflexion.models.calls import Call
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="nothing is forked there")
@@ -39,7 +39,7 @@ SEEDS = tasks_by_seed(["a", "b", "c"], 2)
 
 def asked(life: str, calls: str) -> list[Request]:
     """Requests of one process: `a1` is the task a's first call."""
-    return [Request(life, derive_seed(0, call[0], 1, f"act {call[1]}"), call) for call in calls.split()]
+    return [Request(life, Call(0, call[0], 1, f"act {call[1]}").seed(), call) for call in calls.split()]
 
 
 @pytest.mark.parametrize(

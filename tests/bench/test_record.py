@@ -29,7 +29,7 @@ def test_rows_are_put_in_the_order_of_tasks_and_trials(tmp_path: Path) -> None:
     for task, number in (("a", 1), ("b", 2), ("b", 1)):
         record.append(Finished(trial(task, number), trajectory(task, number)))
     before = [(row["task_id"], row["trial"]) for row in read_run(tmp_path).trials]
-    record.close()
+    record.close(1.0)
     expected = [("b", 1), ("b", 2), ("a", 1)]
     assert before == expected
     for name in ("trials.jsonl", "trajectories.jsonl"):
@@ -48,12 +48,12 @@ def test_a_torn_last_line_is_left_out_and_cut_off_by_the_next_process(tmp_path: 
     again.append(Finished(trial("a", 2), trajectory("a", 2)))
     for name in ("trials.jsonl", "trajectories.jsonl"):
         assert [row["trial"] for row in rows(tmp_path, name)] == [1, 2]
-    again.close()
+    again.close(1.0)
 
 
 @pytest.mark.parametrize("line", ["{}", "nonsense", "[]", '{"task_id": "a"}'])
 def test_a_line_that_cannot_be_read_is_named(tmp_path: Path, line: str) -> None:
-    RunRecord(tmp_path, INFO).close()
+    RunRecord(tmp_path, INFO).close(1.0)
     (tmp_path / "trajectories.jsonl").write_text(line + "\n")
     with pytest.raises(ConfigurationError, match=r"trajectories.jsonl, line 1, cannot be read"):
         RunRecord(tmp_path, INFO)
@@ -64,33 +64,21 @@ def test_a_later_row_of_the_same_trial_takes_the_place_of_the_earlier(tmp_path: 
     record.append(Finished(trial("a", 1, fault="gone"), trajectory("a", 1)))
     record.append(Finished(trial("a", 1, fault=""), trajectory("a", 1)))
     assert [row["fault"] for row in read_run(tmp_path).trials] == [""]
-    record.close()
+    record.close(1.0)
 
 
 def test_a_folder_with_a_run_goes_on_and_finished_rows_stay_as_they_are(tmp_path: Path) -> None:
     record = RunRecord(tmp_path, INFO)
     record.append(Finished(trial("a", 1), trajectory("a", 1)))
-    record.close()
+    record.close(1.0)
     before = {path.name: (path.read_bytes(), path.stat().st_mtime_ns) for path in tmp_path.iterdir()}
-    again = RunRecord(tmp_path, INFO)
+    again = RunRecord(tmp_path, read_run(tmp_path).info)
     assert (record.new, again.new) == (True, False)
     assert again.trials == {("a", 1): trial("a", 1)}
-    # What a checkpoint still holds is here already, times apart.
-    again.restore(Finished(trial("a", 1, seconds=3), trajectory("a", 1)))
-    again.close()
+    # What a checkpoint still holds is here already.
+    again.restore(Finished(trial("a", 1), trajectory("a", 1)))
+    again.close(1.0)
     assert {path.name: (path.read_bytes(), path.stat().st_mtime_ns) for path in tmp_path.iterdir()} == before
-
-
-def test_the_reflection_that_came_later_adds_its_time_and_a_fault_that_was_tried_again_does_not(
-    tmp_path: Path,
-) -> None:
-    record = RunRecord(tmp_path, INFO)
-    for task, reason in (("a", "terminated"), ("b", "fault")):
-        record.append(Finished(trial(task, 1, seconds=2, stop_reason=reason), trajectory(task, 1)))
-        record.append(Finished(trial(task, 1, seconds=0.5, reflection="lesson"), trajectory(task, 1)))
-    record.close()
-    assert [(row["task_id"], row["seconds"]) for row in rows(tmp_path)] == [("b", 0.5), ("a", 2.5)]
-    assert len(rows(tmp_path, "trajectories.jsonl")) == 2
 
 
 def test_what_is_no_run_is_refused(tmp_path: Path) -> None:
@@ -122,7 +110,7 @@ def test_a_folder_in_which_nothing_was_begun_is_left_as_it_was(tmp_path: Path) -
     (tmp_path / "notes.txt").write_text("mine")
     with locked(tmp_path):
         record = RunRecord(tmp_path, INFO)
-        record.close()
+        record.close(1.0)
         record.discard()
     assert [path.name for path in tmp_path.iterdir()] == ["notes.txt"]
 
@@ -130,7 +118,7 @@ def test_a_folder_in_which_nothing_was_begun_is_left_as_it_was(tmp_path: Path) -
 def test_secrets_are_blotted_out(tmp_path: Path) -> None:
     record = RunRecord(tmp_path, INFO, ['sk-very"secret'])
     record.append(Finished(trial("a", 1, fault='401: sk-very"secret is no key'), trajectory("a", 1)))
-    record.close()
+    record.close(1.0)
     assert rows(tmp_path)[0]["fault"] == "401: [secret] is no key"
 
 

@@ -1,11 +1,13 @@
+import io
 import json
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 from rich.console import Console
 
-from langgraph_reflexion.bench.curve import failures_by_trial, solved_by_trial, verdicts
+from langgraph_reflexion.bench.curve import failures_by_trial, measures_by_trial, solved_by_trial, verdicts
 from langgraph_reflexion.bench.report import report_runs
 from langgraph_reflexion.bench.rows import TrialRow
 from langgraph_reflexion.bench.tables import print_reports
@@ -40,6 +42,9 @@ def row(task: str, trial: int, success: bool | None, verdict: bool | None = None
         "llm_calls": 2,
         "input_tokens": 1000,
         "output_tokens": 10,
+        "cached_calls": 0,
+        "cost": 0.0,
+        "notes": [],
         "reflection": None,
         "fault": "",
         "seconds": 0.1,
@@ -52,6 +57,25 @@ def folder(path: Path, rows: list[TrialRow], tasks: list[str], **settings: Any) 
     (path / "run.json").write_text(json.dumps({"settings": SETTINGS | settings, "tasks": tasks}))
     (path / "trials.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     return path
+
+
+def test_measures_are_means_over_all_tasks_of_the_answers_that_would_be_returned() -> None:
+    rows = [
+        row("a", 1, False, measures={"f1": 0.5}),
+        row("a", 2, True, measures={"f1": 1.0}),
+        row("b", 1, False, True, measures={"f1": 0.25}),
+    ]
+    # The third task has no trial yet, and counts as 0.
+    assert measures_by_trial(rows, 2, 3) == {"f1": [0.25, 0.4167]}
+    assert measures_by_trial([row("a", 1, True)], 1, 1) == {}, "recorded before there were any"
+
+
+def test_measures_are_printed_first_and_last(tmp_path: Path) -> None:
+    rows = [row("a", 1, False, measures={"f1": 0.5}), row("a", 2, True, measures={"f1": 1.0})]
+    told = folder(tmp_path / "run", rows, ["a"])
+    console = Console(width=100, record=True, file=io.StringIO())
+    print_reports(console, report_runs([told]))
+    assert re.search(r"f1\s+0\.500 → 1\.000", console.export_text())
 
 
 def test_a_solved_task_stays_solved() -> None:
@@ -113,12 +137,16 @@ def test_the_report_of_a_finished_run(tmp_path: Path) -> None:
         "tasks": 2,
         "unfinished": 0,
         "solved": [1, 1, 1],
+        "measures": {},
         "failures": [{"hallucination": 1}] * 3,
         "verdicts": None,
         "llm_calls": 8,
         "input_tokens": 4000,
         "output_tokens": 40,
+        "cached_calls": 0,
+        "cost": 0.0,
         "faults": 0,
+        "notes": {},
     }
 
 

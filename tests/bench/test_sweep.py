@@ -15,7 +15,8 @@ from tests.bench.guessing import Guessing, Watch, count_up, drive_all, rows, tim
 
 TRIAL_KEYS = [
     *("task_id", "trial", "success", "verdict", "score", "stop_reason", "actions"),
-    *("llm_calls", "input_tokens", "output_tokens", "reflection", "fault", "seconds"),
+    *("llm_calls", "cached_calls", "input_tokens", "output_tokens", "cost", "usage"),
+    *("measures", "reflection", "notes", "fault", "seconds"),
 ]
 GUESSING = "tests.bench.guessing:Guessing"
 

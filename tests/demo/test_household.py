@@ -2,36 +2,18 @@
 
 import asyncio
 import re
-from collections.abc import Callable
 from functools import cache
-from typing import Any
 
 import pytest
-from langchain_core.messages import AIMessage, HumanMessage
+from langchain_core.messages import AIMessage
 
 from langgraph_reflexion import create_reflexion, load_environment
 from langgraph_reflexion.demo import DemoChatModel
 from langgraph_reflexion.envs.alfworld.generate import rooms
-from tests.toys import asks_for, text_of
+from tests.demo.between import Between, lessons_of, with_lessons
+from tests.toys import Timeless, asks_for, text_of
 
 GAMES, TRIALS = 42, 5
-
-
-class Between(DemoChatModel):
-    """The demo model behind something that changes what it reads, and what it says.
-
-    Attributes:
-        hears: Makes of the messages what the model gets to see.
-        says: Makes of its reply what comes back.
-    """
-
-    hears: Callable[[list[Any]], list[Any]]
-    says: Callable[[AIMessage], AIMessage] = lambda reply: reply
-
-    def _generate(self, messages, stop=None, run_manager=None, **kwargs):
-        result = super()._generate(self.hears(messages), stop, run_manager, **kwargs)
-        result.generations[0].message = self.says(result.generations[0].message)
-        return result
 
 
 def play(model=None, games=GAMES, seed=0, strategy="reflexion", **options):
@@ -61,17 +43,6 @@ def played(strategy, seed=0):
 @cache
 def _played(strategy, seed):
     return play(strategy=strategy, seed=seed)
-
-
-def lessons_of(messages):
-    """The block of lessons at the head of a prompt, if there is one."""
-    found = re.match(r"What you wrote down after.*?\n\n", messages[1].text, re.DOTALL)
-    return found[0] if found else ""
-
-
-def with_lessons(messages, lessons):
-    rest = messages[1].text.removeprefix(lessons_of(messages))
-    return [messages[0], HumanMessage(lessons + rest), *messages[2:]]
 
 
 @pytest.mark.parametrize("seed", [0, 7])
@@ -203,11 +174,13 @@ def test_acting_by_tool_calls_gives_the_same_curve():
 
 def test_the_same_seed_gives_the_same_run_and_another_seed_another():
     expected = played("reflexion")[:12]
-    assert play(games=12) == expected
+    assert play(games=12) == [Timeless(final) for final in expected]
     model = DemoChatModel()
     environment = load_environment("alfworld")
     other = create_reflexion(model, environment, seed=1, max_trials=TRIALS).compile()
-    assert [other.invoke({"task": task}) for task in environment.tasks(limit=12)] != expected
+    assert [other.invoke({"task": task}) for task in environment.tasks(limit=12)] != [
+        Timeless(final) for final in expected
+    ]
 
 
 def test_as_a_judge_it_mostly_agrees_with_the_truth():
@@ -218,7 +191,7 @@ def test_as_a_judge_it_mostly_agrees_with_the_truth():
 
 
 def test_it_counts_tokens():
-    usage = played("reflexion")[0]["trials"][0]["usage"]
+    usage = played("reflexion")[0]["trials"][0]["usage"]["act"]
     assert usage["input_tokens"] > usage["output_tokens"] > usage["llm_calls"] > 0
 
 

@@ -7,8 +7,13 @@ from langchain_core.messages import AIMessage
 from langgraph.checkpoint.memory import InMemorySaver
 
 from langgraph_reflexion import EnvironmentUnavailable, ModelFault, create_reflexion
+from langgraph_reflexion.graph.reopening import reopen
+from langgraph_reflexion.models import Retries
 from langgraph_reflexion.testing import ScriptedChatModel
 from tests.toys import Breaking, Counter, asks_for, count_to, counting_badly
+
+DOWN = ConnectionError("connection refused")
+ONCE = {"retries": Retries(attempts=1)}
 
 
 class Refused(Exception):
@@ -31,7 +36,7 @@ def failing_at(call, error):
 
 def run(model, environment=None, **options):
     """The nodes as they ran, and the final state."""
-    graph = create_reflexion(model, environment or Counter(), **options).compile()
+    graph = create_reflexion(model, environment or Counter(), **ONCE | options).compile()
     nodes, final = [], {}
     for mode, chunk in graph.stream({"task": count_to(3)}, stream_mode=["updates", "values"]):
         if mode == "updates":
@@ -48,20 +53,17 @@ def test_the_calls_that_the_tests_below_count_on():
     assert [asks_for(prompt) for prompt in model.prompts].index("reflect") == 5
 
 
-DOWN = ConnectionError("connection refused")
-
-
-def test_in_the_first_act():
-    nodes, final = run(failing_at(1, DOWN))
-    assert nodes == ["reset", "act", "evaluate"]
+def test_in_the_first_act_of_a_trial():
+    nodes, final = run(failing_at(7, DOWN))
+    assert nodes[-3:] == ["reset", "act", "evaluate"]
     assert final["status"] == "fault"
     assert final["fault"] == "the model could not answer: ConnectionError: connection refused"
-    [trial] = final["trials"]
+    trial = final["trials"][1]
     assert trial["stop_reason"] == "fault"
     assert trial["fault"] == final["fault"]
     assert (trial["verdict"], trial["success"], trial["score"]) == (None, None, None)
     assert trial["actions"] == 0
-    assert final["evaluation"] is None
+    assert final["evaluation"]["success"] is False, "of the trial before"
 
 
 def test_in_a_later_act_earlier_trials_are_kept():
@@ -71,7 +73,7 @@ def test_in_a_later_act_earlier_trials_are_kept():
     assert [trial["stop_reason"] for trial in final["trials"]] == ["hallucination", "fault"]
     assert [lesson["text"] for lesson in final["reflections"]] == ["Lesson 1."]
     assert final["trials"][1]["actions"] == 1
-    assert final["trials"][1]["usage"]["llm_calls"] == 2
+    assert final["trials"][1]["usage"]["act"]["llm_calls"] == 2
 
 
 def test_in_reflect_the_trial_stays_failed():
@@ -85,21 +87,21 @@ def test_in_reflect_the_trial_stays_failed():
 
 
 def test_after_a_fault_in_reflect_the_reflection_can_be_tried_again():
-    graph = create_reflexion(failing_at(6, DOWN), Counter()).compile(checkpointer=InMemorySaver())
+    graph = create_reflexion(failing_at(6, DOWN), Counter(), **ONCE).compile(checkpointer=InMemorySaver())
     config = {"configurable": {"thread_id": "1"}}
     assert graph.invoke({"task": count_to(3)}, config)["status"] == "fault"
-    again = graph.update_state(config, {"status": "running", "fault": ""}, as_node="evaluate")
+    again = graph.update_state(config, *reopen(graph.get_state(config).values))
     final = graph.invoke(None, again)
     assert final["status"] == "solved"
     assert [lesson["trial"] for lesson in final["reflections"]] == [1, 2]
 
 
 def test_in_the_judge():
-    judge = ScriptedChatModel(replies=[DOWN])
+    judge = ScriptedChatModel(replies=["Verdict: no", "Lesson 1.", DOWN])
     nodes, final = run(failing_at(0, None), reflection_model=judge, evaluator="llm")
     assert nodes[-1] == "evaluate"
     assert final["status"] == "fault"
-    [trial] = final["trials"]
+    trial = final["trials"][1]
     assert (trial["verdict"], trial["success"], trial["stop_reason"]) == (None, None, "fault")
     assert trial["actions"] == 5
 
@@ -136,7 +138,7 @@ def test_in_prepare():
 
 def test_a_fault_after_which_the_thread_is_used_again_begins_anew():
     environment = Breaking(2)
-    graph = create_reflexion(ScriptedChatModel(replies=counting_badly), environment)
+    graph = create_reflexion(ScriptedChatModel(replies=counting_badly), environment, **ONCE)
     compiled = graph.compile(checkpointer=InMemorySaver())
     config = {"configurable": {"thread_id": "1"}}
     assert compiled.invoke({"task": count_to(3)}, config)["status"] == "fault"
@@ -163,7 +165,7 @@ def test_a_permanent_fault_of_the_judge_is_raised():
     "error", [Refused(400), Refused(429), Refused(500), TimeoutError(), ValueError("odd")], ids=repr
 )
 def test_what_may_pass_is_a_fault_of_the_task(error):
-    _, final = run(failing_at(1, error))
+    _, final = run(failing_at(2, error))
     assert final["status"] == "fault"
 
 
@@ -187,7 +189,7 @@ def test_a_missing_environment_is_raised():
 def test_a_faults_record_stays_small(where):
     long = "very long " * 1000
     if where == "model":
-        _, final = run(failing_at(1, ConnectionError(long)))
+        _, final = run(failing_at(2, ConnectionError(long)))
     else:
         _, final = run(ScriptedChatModel(replies=[]), Breaking(1, says=long))
     assert len(json.dumps(final["trials"][0])) <= 1024
@@ -195,7 +197,7 @@ def test_a_faults_record_stays_small(where):
 
 
 def test_a_fault_with_a_checkpointer_keeps_no_exception_in_the_state():
-    graph = create_reflexion(failing_at(1, DOWN), Counter()).compile(checkpointer=InMemorySaver())
+    graph = create_reflexion(failing_at(2, DOWN), Counter(), **ONCE).compile(checkpointer=InMemorySaver())
     config = {"configurable": {"thread_id": "1"}}
     graph.invoke({"task": count_to(3)}, config)
     json.dumps(graph.get_state(config).values)

@@ -8,7 +8,7 @@ from langchain_core.language_models import FakeMessagesListChatModel
 from langchain_core.messages import AIMessage
 
 from langgraph_reflexion import ConfigurationError, Evaluator, ReflexionState, Scored, create_reflexion
-from langgraph_reflexion.nodes.model import derive_seed
+from langgraph_reflexion.models.calls import Call
 from langgraph_reflexion.testing import ScriptedChatModel
 from tests.toys import Counter, Parrot, count_to, counting_badly, text_of
 
@@ -36,12 +36,12 @@ def test_a_rerun_is_the_same_run_and_another_seed_is_another():
 def test_the_judge_and_bound_tools_are_seeded_too():
     model = ScriptedChatModel(replies=["Action: add 3", "Verdict: yes"])
     create_reflexion(model, Counter(), actor="tools", evaluator="llm").compile().invoke({"task": count_to(3)})
-    assert model.seeds == [derive_seed(0, "c3", 1, "act 0"), derive_seed(0, "c3", 1, "evaluate")]
+    assert model.seeds == [Call(0, "c3", 1, "act 0").seed(), Call(0, "c3", 1, "evaluate").seed()]
 
 
 def test_seeds_do_not_run_into_each_other():
-    assert derive_seed(1, "1", 11, "act 1") != derive_seed(1, "11", 1, "act 1")
-    assert derive_seed(0, "t", 1, "act 1") == derive_seed(0, "t", 1, "act 1")
+    assert Call(1, "1", 11, "act 1").seed() != Call(1, "11", 1, "act 1").seed()
+    assert Call(0, "t", 1, "act 1").seed() == Call(0, "t", 1, "act 1").seed()
 
 
 def test_a_model_that_takes_no_seed_gets_none():

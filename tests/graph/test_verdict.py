@@ -120,7 +120,9 @@ def test_the_judge_sees_the_whole_trial_and_is_accounted_for():
     told = text_of(model.prompts[-1])
     for line in ("A parrot looks at you.", "Thought: hm", "Action: say hello", "The parrot says: bye wrong."):
         assert line in told
-    assert final["trials"][0]["usage"] == {"llm_calls": 3, "input_tokens": 5, "output_tokens": 1}
+    usage = final["trials"][0]["usage"]
+    assert (usage["act"]["llm_calls"], usage["act"]["input_tokens"]) == (2, 0)
+    assert [usage["evaluate"][key] for key in ("llm_calls", "input_tokens", "output_tokens")] == [1, 5, 1]
 
 
 def test_the_reflection_model_judges_and_reflects_and_does_not_act():

@@ -184,6 +184,29 @@ def test_reading_never_fails_and_never_invents(reply):
     assert all(word in reply for word in decision["thought"].split())
 
 
+@pytest.mark.parametrize(
+    ("reply", "name"),
+    [
+        ("<think>\ngo up\nAction: add 9\n</think>\nAction: go down", "turn"),
+        ("no opening tag, add 9\nadd 9\n</think>\n\ngo down", "turn"),
+        ("hm\rObservation: x\rgo up", ""),
+    ],
+)
+def test_reasoning_and_invented_observations_are_not_acted_on(reply, name):
+    action = read(reply)["action"]
+    assert (action["name"], action["args"]) == (name, {"direction": "down"} if name else {})
+
+
+def test_what_is_cut_is_cut_between_lines():
+    assert read("x " * 9_999 + "\nadd 12345")["action"]["name"] == ""
+    assert read("x\n" + " " * 19_900 + "add 12345" + "7" * 200)["action"]["name"] == ""
+
+
+def test_half_a_surrogate_pair_is_replaced():
+    decision = read("Thought: \ud83d hm\nAction: go up")
+    assert decision["thought"] == "? hm"
+
+
 def test_a_call_as_text():
     assert call_text("add", {"amount": 2, "why": "so"}) == 'add(amount=2, why="so")'
     assert call_text("look", {}) == "look()"

@@ -81,7 +81,8 @@ class Confined(ForkedPlan):
             for root, _, names in os.walk(self.folder):
                 for each in (root, *(os.path.join(root, name) for name in names)):
                     os.chown(each, self.user, self.user)
-            for stream in range(1, RESULT + 1):
+            # Streams that are the caller's own stay the caller's.
+            for stream in (RESULT,) if request["inherit"] else range(1, RESULT + 1):
                 give(stream, self.user)
         os.chdir(folder)
         renumber({number: number for number in range(COLLECTED + 1)})

@@ -14,8 +14,9 @@ from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.messages.ai import UsageMetadata
 from langchain_core.outputs import ChatGeneration, ChatResult
 from langchain_core.runnables import Runnable
+from langchain_core.utils.function_calling import convert_to_openai_tool
 
-from langgraph_reflexion.demo import household
+from langgraph_reflexion.demo import household, questions
 from langgraph_reflexion.demo.transcript import read_prompt
 
 CHARACTERS_PER_TOKEN = 4
@@ -46,8 +47,10 @@ class DemoChatModel(BaseChatModel):
         run_manager: CallbackManagerForLLMRun | None = None,
         **kwargs: Any,
     ) -> ChatResult:
-        prompt = read_prompt(messages)
-        reply = household.answer(prompt, seed=kwargs.get("seed", self.seed), in_text=not kwargs.get("tools"))
+        tools = [convert_to_openai_tool(tool)["function"]["name"] for tool in kwargs.get("tools", ())]
+        prompt = read_prompt(messages, tools)
+        plays = questions.answer if questions.recognises(prompt) else household.answer
+        reply = plays(prompt, seed=kwargs.get("seed", self.seed), in_text=not tools)
         read = sum(len(message.text) for message in messages) // CHARACTERS_PER_TOKEN
         wrote = len(reply.text) // CHARACTERS_PER_TOKEN + 1
         reply.usage_metadata = UsageMetadata(input_tokens=read, output_tokens=wrote, total_tokens=read + wrote)

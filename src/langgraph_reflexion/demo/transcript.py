@@ -13,10 +13,11 @@ from langchain_core.messages import AIMessage, BaseMessage, SystemMessage
 Role = Literal["act", "reflect", "judge"]
 
 _STEP = re.compile(
-    r"^(?:Thought: (?P<thought>.*?)\n)?(?:Action: (?P<action>.*?)\n)?Observation: (?P<observation>.*?)"
-    r"(?=\n(?:Thought|Action|Observation|Status): |\n\n|\Z)",
+    r"^(?:Thought(?: \d+)?: (?P<thought>.*?)\n)?(?:Action(?: \d+)?: (?P<action>.*?)\n)?"
+    r"Observation(?: \d+)?: (?P<observation>.*?)(?=\n(?:Thought|Action|Observation|Status)(?: \d+)?:|\n\n|\Z)",
     re.MULTILINE | re.DOTALL,
 )
+_CUE = re.compile(r"\n(?:Thought(?: \d+)?: [^\n]*\n)?(?P<cue>Thought|Action)(?: \d+)?:\Z")
 _LESSON = re.compile(r"^- Trial (?P<trial>\d+): (?P<text>.*?)(?=\n- Trial \d+: |\n\n|\Z)", re.MULTILINE | re.DOTALL)
 
 
@@ -39,6 +40,8 @@ class Prompt:
         lessons: The reflections in the prompt, oldest first.
         opening: What the actor sees first, task included.
         turns: The steps so far; for a reflection or a verdict, the whole trial's.
+        allowed: The names of the actions that it speaks of.
+        cue: `Thought` or `Action`, where that alone is asked for; else empty.
     """
 
     role: Role
@@ -46,10 +49,17 @@ class Prompt:
     opening: str
     lessons: tuple[str, ...] = ()
     turns: tuple[Turn, ...] = field(default=())
+    allowed: frozenset[str] = frozenset()
+    cue: str = ""
 
 
-def read_prompt(messages: Sequence[BaseMessage]) -> Prompt:
-    """Read a prompt of this package's."""
+def read_prompt(messages: Sequence[BaseMessage], tools: Sequence[str] = ()) -> Prompt:
+    """Read a prompt of this package's.
+
+    Args:
+        messages: The prompt.
+        tools: The names of the tools that are bound.
+    """
     system = "\n".join(message.text for message in messages if isinstance(message, SystemMessage))
     said = [message for message in messages if not isinstance(message, SystemMessage)]
     first = said[0].text if said else ""
@@ -59,14 +69,24 @@ def read_prompt(messages: Sequence[BaseMessage]) -> Prompt:
     if "Verdict: yes" in system:
         return _whole_trial("judge", system, first, lessons)
     opening = first.rpartition("Here is the task again:")[2].strip()
-    return Prompt("act", system, opening, lessons, tuple(_turns(said[1:])))
+    allowed = frozenset([*tools, *re.findall(r"^- (\w+)", system, re.MULTILINE)])
+    if cue := _CUE.search(opening):
+        steps, opening = _steps(opening[: cue.start()])
+        return Prompt("act", system, opening, lessons, steps, allowed, cue["cue"])
+    return Prompt("act", system, opening, lessons, tuple(_turns(said[1:])), allowed)
 
 
 def _whole_trial(role: Role, system: str, text: str, lessons: tuple[str, ...]) -> Prompt:
     trial = text.rpartition("The trial that has just failed:")[2].strip()
-    turns = [Turn(m["thought"] or "", m["action"] or "", m["observation"].strip()) for m in _STEP.finditer(trial)]
-    begin = _STEP.search(trial)
-    return Prompt(role, system, trial[: begin.start()].strip() if begin else trial, lessons, tuple(turns))
+    turns, opening = _steps(trial)
+    return Prompt(role, system, opening, lessons, turns)
+
+
+def _steps(text: str) -> tuple[tuple[Turn, ...], str]:
+    """The steps of a transcript, and what stands before them."""
+    turns = [Turn(m["thought"] or "", m["action"] or "", m["observation"].strip()) for m in _STEP.finditer(text)]
+    begin = _STEP.search(text)
+    return tuple(turns), text[: begin.start()].strip() if begin else text
 
 
 def _turns(messages: Sequence[BaseMessage]) -> list[Turn]:

@@ -8,6 +8,7 @@ from langchain_core.language_models import BaseChatModel, LanguageModelInput
 from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
 from langchain_core.runnables import Runnable
+from langchain_core.utils.function_calling import convert_to_openai_tool
 from pydantic import Field, SkipValidation
 
 from langgraph_reflexion.errors import ReflexionError
@@ -41,7 +42,7 @@ class ScriptedChatModel(BaseChatModel):
 
     def bind_tools(self, tools: Sequence[Any], **kwargs: Any) -> Runnable[LanguageModelInput, AIMessage]:
         """Tools make no difference to what is said."""
-        return self.bind(tools=tools, **kwargs)
+        return self.bind(tools=[convert_to_openai_tool(each) for each in tools], **kwargs)
 
     def _generate(
         self,

@@ -1,0 +1,1 @@
+"""The original repository's logs: what they say, and runs of the graph over it."""

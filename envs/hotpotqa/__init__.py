@@ -1,0 +1,1 @@
+"""HotPotQA: questions whose answers take two pages, with tools to search them."""

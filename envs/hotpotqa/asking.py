@@ -1,0 +1,184 @@
+"""Questions over an invented country, each with the two pages that answer it."""
+
+from collections.abc import Callable, Iterator
+from functools import lru_cache
+from itertools import combinations, cycle
+from random import Random
+from typing import Any, NamedTuple
+
+from langgraph_reflexion.envs.hotpotqa.country import Country, Thing, words
+from langgraph_reflexion.envs.hotpotqa.drawing import draw_country
+from langgraph_reflexion.envs.hotpotqa.pages import Page
+from langgraph_reflexion.envs.hotpotqa.questions import Question
+from langgraph_reflexion.envs.hotpotqa.telling import placed, tell
+
+OWN = 48
+"""How many questions there are over a country: two bridge questions to a comparison."""
+
+
+class World(NamedTuple):
+    """A country's pages, and the questions over them."""
+
+    pages: tuple[Page, ...]
+    questions: tuple[Question, ...]
+
+
+class _Asked(NamedTuple):
+    """What one question of a kind could be."""
+
+    values: dict[str, Any]
+    answer: str
+    pages: tuple[Thing, Thing]
+
+
+@lru_cache(8)
+def own_world(seed: int) -> World:
+    """The project's own questions and pages.
+
+    Args:
+        seed: Another seed gives another country, with other names.
+    """
+    country = draw_country(seed)
+    return World(tuple(tell(country, seed)), tuple(_questions(country, seed)))
+
+
+def _questions(country: Country, seed: int) -> Iterator[Question]:
+    random = Random(f"hotpotqa questions {seed}")
+    shuffled = {kind: sorted(make(country), key=lambda _: random.random()) for kind, make in _KINDS.items()}
+    left = {kind: [each for each in all_ if not _tells(kind, each)] for kind, all_ in shuffled.items()}
+    bridge, comparison = cycle(words()["bridge"]), cycle(words()["comparison"])
+    # Of the questions to which yes or no is the answer, every other one has either.
+    wanted, unwanted = "yes", "no"
+    for index in range(OWN):
+        type_ = "comparison" if index % 3 == 1 else "bridge"
+        kind = next(comparison if type_ == "comparison" else bridge)
+        asked = next((each for each in left[kind] if each.answer != unwanted), left[kind][0])
+        left[kind].remove(asked)
+        if asked.answer == wanted:
+            wanted, unwanted = unwanted, wanted
+        yield Question(
+            id=f"own/s{seed}/{index:03d}-{kind}",
+            text=words()[type_][kind].format_map(asked.values),
+            answer=asked.answer,
+            type=type_,
+            supporting=tuple(thing.title for thing in asked.pages),
+        )
+
+
+def _tells(kind: str, asked: _Asked) -> bool:
+    """Whether a bridge question gives its answer away: works are named after towns."""
+    return kind in words()["bridge"] and asked.answer in str(asked.values)
+
+
+def _birthplace(country: Country) -> Iterator[_Asked]:
+    for work in country.works:
+        yield _Asked(_named(work), work.maker.town.name, (work, work.maker))
+
+
+def _birthplace_river(country: Country) -> Iterator[_Asked]:
+    for person in country.people:
+        values = {"calling": person.calling, "person": person.name}
+        yield _Asked(values, person.town.river.name, (person, person.town))
+
+
+def _river_length(country: Country) -> Iterator[_Asked]:
+    for town in country.towns:
+        yield _Asked({"town": placed(town)}, str(town.river.length), (town, town.river))
+
+
+def _namesake_birth(country: Country) -> Iterator[_Asked]:
+    for prize in country.prizes:
+        yield _Asked({"prize": prize.name}, str(prize.namesake.born), (prize, prize.namesake))
+
+
+def _maker_prize(country: Country) -> Iterator[_Asked]:
+    for work in country.works:
+        if work.maker.prize:
+            yield _Asked(_named(work), work.maker.prize[0].name, (work, work.maker))
+
+
+def _maker_teacher(country: Country) -> Iterator[_Asked]:
+    for work in country.works:
+        if work.maker.teacher:
+            yield _Asked(_named(work), work.maker.teacher.name, (work, work.maker))
+
+
+def _setting_river(country: Country) -> Iterator[_Asked]:
+    for work in country.works:
+        yield _Asked(_named(work), work.place.river.name, (work, work.place))
+
+
+def _capital(country: Country) -> Iterator[_Asked]:
+    for town in country.towns:
+        capital = town.province.capital
+        # For one of two towns of a name, the question would have to tell the province.
+        if capital is not None and capital is not town and town.name == town.title:
+            yield _Asked({"town": town.name}, capital.name, (town, town.province))
+
+
+def _older(country: Country) -> Iterator[_Asked]:
+    for one, other in combinations(country.people, 2):
+        if one.name != other.name:
+            values = {"calling": one.calling, "person": one.name}
+            others = {"other_calling": other.calling, "other": other.name}
+            yield _Asked(values | others, min(one, other, key=lambda p: p.born).name, (one, other))
+
+
+def _longer(country: Country) -> Iterator[_Asked]:
+    for one, other in combinations(country.rivers, 2):
+        answer = max(one, other, key=lambda river: river.length).name
+        yield _Asked({"river": one.name, "other": other.name}, answer, (one, other))
+
+
+def _same_town(country: Country) -> Iterator[_Asked]:
+    for one, other in combinations(country.people, 2):
+        if one.name != other.name and (one.town is other.town or one.town.name != other.town.name):
+            values = {"calling": one.calling, "person": one.name}
+            others = {"other_calling": other.calling, "other": other.name}
+            yield _Asked(values | others, _yes(one.town is other.town), (one, other))
+
+
+def _same_river(country: Country) -> Iterator[_Asked]:
+    for one, other in combinations(country.towns, 2):
+        values = {"town": placed(one), "other": placed(other)}
+        yield _Asked(values, _yes(one.river is other.river), (one, other))
+
+
+def _first_work(country: Country) -> Iterator[_Asked]:
+    for one, other in combinations(country.works, 2):
+        if one.name != other.name and one.year != other.year:
+            values = _named(one) | {"other_form": other.form, "other": other.name}
+            yield _Asked(values, min(one, other, key=lambda work: work.year).name, (one, other))
+
+
+def _same_maker(country: Country) -> Iterator[_Asked]:
+    for one, other in combinations(country.works, 2):
+        if one.name != other.name:
+            values = _named(one) | {"other_form": other.form, "other": other.name}
+            yield _Asked(values, _yes(one.maker is other.maker), (one, other))
+
+
+def _named(work: Any) -> dict[str, Any]:
+    return {"calling": work.maker.calling, "form": work.form, "work": work.name}
+
+
+def _yes(holds: bool) -> str:
+    return "yes" if holds else "no"
+
+
+_KINDS: dict[str, Callable[[Country], Iterator[_Asked]]] = {
+    "birthplace": _birthplace,
+    "birthplace_river": _birthplace_river,
+    "river_length": _river_length,
+    "namesake_birth": _namesake_birth,
+    "maker_prize": _maker_prize,
+    "maker_teacher": _maker_teacher,
+    "setting_river": _setting_river,
+    "capital": _capital,
+    "older": _older,
+    "longer": _longer,
+    "same_town": _same_town,
+    "same_river": _same_river,
+    "first_work": _first_work,
+    "same_maker": _same_maker,
+}

@@ -1,0 +1,103 @@
+"""What there is in an invented country: provinces, rivers, towns, people, works and prizes."""
+
+import tomllib
+from dataclasses import dataclass, field
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+
+@cache
+def words() -> dict[str, Any]:
+    """The contents of `world.toml`."""
+    return tomllib.loads(files(__package__).joinpath("world.toml").read_text(encoding="utf-8"))
+
+
+@dataclass(eq=False)
+class Thing:
+    """Whatever has a page."""
+
+    name: str
+    """What others call it."""
+    title: str
+    """What its page is called."""
+
+
+@dataclass(eq=False)
+class Province(Thing):
+    """A province."""
+
+    direction: str
+    founded: int
+    capital: "Town | None" = None
+
+
+@dataclass(eq=False)
+class River(Thing):
+    """A river."""
+
+    province: Province
+    length: int
+    hill: str
+
+
+@dataclass(eq=False)
+class Town(Thing):
+    """A town."""
+
+    province: Province
+    river: River
+    founded: int
+    trade: str
+
+
+@dataclass(eq=False)
+class Person(Thing):
+    """A person."""
+
+    family: str
+    full: str
+    calling: str
+    born: int
+    died: int
+    town: Town
+    teacher: "Person | None" = None
+    prize: "tuple[Prize, int] | None" = None
+    works: "list[Work]" = field(default_factory=list)
+
+
+@dataclass(eq=False)
+class Work(Thing):
+    """A novel, an opera, a ballet or a play."""
+
+    form: str
+    maker: Person
+    year: int
+    place: Town
+
+
+@dataclass(eq=False)
+class Prize(Thing):
+    """A prize."""
+
+    field: str
+    namesake: Person
+    founded: int
+    town: Town
+
+
+@dataclass(eq=False)
+class Country:
+    """Everything that there is."""
+
+    provinces: list[Province]
+    rivers: list[River]
+    towns: list[Town]
+    people: list[Person]
+    works: list[Work]
+    prizes: list[Prize]
+
+    @property
+    def things(self) -> list[Thing]:
+        """All that have pages."""
+        return [*self.provinces, *self.rivers, *self.towns, *self.people, *self.works, *self.prizes]

@@ -1,0 +1,178 @@
+"""A chat model as the nodes call it: seeded, tried again, accounted for, and without what its server refuses."""
+
+import asyncio
+from collections.abc import Sequence
+from typing import Any
+
+from langchain_core.language_models import BaseChatModel, LanguageModelInput
+from langchain_core.messages import AIMessage, BaseMessage
+from langchain_core.runnables import Runnable, RunnableBinding, RunnableConfig
+from langgraph.cache.base import BaseCache
+from langgraph.errors import GraphBubbleUp
+
+from langgraph_reflexion.errors import ConfigurationError, ContextTooLong, ModelFault, ReflexionError, ToolsRefused
+from langgraph_reflexion.graph.state import Usage
+from langgraph_reflexion.models.answers import Answers
+from langgraph_reflexion.models.calls import Answer, Call
+from langgraph_reflexion.models.load import without_own_retries
+from langgraph_reflexion.models.prices import Price, add_usage, usage_of
+from langgraph_reflexion.models.retries import Retries
+from langgraph_reflexion.models.secrets import secrets_of
+from langgraph_reflexion.models.troubles import OPTIONS, as_fault, check_reply, refused_option
+
+ChatModel = Runnable[LanguageModelInput, AIMessage]
+"""A LangChain chat model, plain or with tools bound."""
+
+
+class Client:
+    """One chat model, and all that is known of its server.
+
+    Args:
+        model: The model. Its own retries are switched off where it has any: there is one layer that tries again.
+        retries: How often it is asked again.
+        price: What its tokens cost.
+        cache: Where answers are kept, and found again by another run of the same calls. Never between trials.
+
+    Attributes:
+        answered: Whether the server has answered this process at all.
+        refused: The options that the server refuses; they are left out.
+    """
+
+    def __init__(
+        self,
+        model: BaseChatModel,
+        *,
+        retries: Retries | None = None,
+        price: Price | None = None,
+        cache: BaseCache[Any] | None = None,
+    ) -> None:
+        self.model: Any = without_own_retries(model)
+        self.answered = False
+        self.refused: set[str] = set()
+        self.price = price
+        self._retries = retries or Retries()
+        self._answers = Answers(cache, model) if cache is not None else None
+        self._secrets = secrets_of(model)
+        self._fields = getattr(type(model), "model_fields", {})
+        # Ollama's client takes a seed as a setting of the model, and none with a call.
+        self._has_seed = type(model).__module__.startswith("langchain_ollama")
+        self._made: dict[tuple[bool, int | None], ChatModel] = {}
+
+    def check_tools(self, tools: Sequence[dict[str, Any]]) -> None:
+        """Make sure that the model's class knows tool calls.
+
+        Raises:
+            ConfigurationError: it does not.
+        """
+        try:
+            self.model.bind_tools(tools)
+        except NotImplementedError as error:
+            raise ConfigurationError(
+                f"{type(self.model).__name__} has no tool calls: use actor='react', which needs none"
+            ) from error
+
+    async def ask(
+        self,
+        messages: list[BaseMessage],
+        config: RunnableConfig,
+        call: Call,
+        *,
+        stop: list[str] | None = None,
+        tools: Sequence[dict[str, Any]] = (),
+    ) -> Answer:
+        """Call the model, until it answers or is not worth asking again.
+
+        Args:
+            messages: The prompt.
+            config: The node's config, so that traces and token streams stay connected.
+            call: Which call this is. Its seed is passed on where the model takes one.
+            stop: Where the answer is to be cut. Servers may ignore it: readers cut for themselves.
+            tools: What the model may call.
+
+        Raises:
+            ContextTooLong: the prompt does not fit.
+            ToolsRefused: the server knows no tool calls.
+            ModelFault: the model could not be reached, refused, or answered with nothing; permanent where asking
+                again cannot help, or where it has never answered.
+        """
+        if self._answers and (kept := await self._answers.find(messages, call, tools)):
+            return Answer(kept, usage_of(kept, self.price, cached=True), [])
+        config = {**config, "metadata": {**config.get("metadata", {}), **call.metadata}}
+        paid: list[Usage] = []
+
+        async def attempt() -> AIMessage:
+            # What is no answer is paid for all the same.
+            reply = await self._request(messages, config, call.seed(len(paid)), stop, tools)
+            paid.append(usage_of(reply, self.price))
+            self.answered = True
+            check_reply(reply)
+            return reply
+
+        try:
+            reply = await self._retries(attempt)
+        except (ContextTooLong, ToolsRefused):
+            self.answered = True
+            raise
+        except ModelFault as fault:
+            if not (self.answered or fault.permanent):
+                raise ModelFault(f"the model has not answered once: {fault}", permanent=True) from fault
+            raise
+        if self._answers:
+            await self._answers.keep(messages, call, tools, reply)
+        notes = [f"the server refuses {option}, which is left out" for option in OPTIONS if option in self.refused]
+        return Answer(reply, add_usage(*paid), notes)
+
+    async def _request(
+        self,
+        messages: list[BaseMessage],
+        config: RunnableConfig,
+        seed: int,
+        stop: list[str] | None,
+        tools: Sequence[dict[str, Any]],
+    ) -> AIMessage:
+        """One request, and another one without each option that the server refuses."""
+        options: dict[str, Any] = {"seed": seed} if "seed" in self._fields else {}
+        if stop:
+            options["stop"] = stop
+        if tools:
+            options["tools"] = tools
+        if getattr(self.model, "temperature", None) is not None:
+            options["temperature"] = None
+        without = set(self.refused)
+        while True:
+            sent = {name: value for name, value in options.items() if name not in without}
+            if tools and "tools" in without:
+                self.refused.add("tools")
+                raise ToolsRefused("the model's server knows no tool calls")
+            try:
+                passed = {name: sent[name] for name in ("seed", "stop") if name in sent}
+                model = self._model(without, tools)
+                if self._has_seed and "seed" in passed:
+                    model = _seeded(model, passed.pop("seed"))
+                reply = await model.ainvoke(messages, config, **passed)
+            except (GraphBubbleUp, ReflexionError, asyncio.CancelledError):
+                raise
+            except Exception as error:
+                refused = refused_option(error, list(sent))
+                if refused is None:
+                    raise as_fault(error, self._secrets) from error
+                without.add(refused)
+            else:
+                # Only now is it known that this was what the server did not like.
+                self.refused |= without
+                return reply
+
+    def _model(self, without: set[str], tools: Sequence[dict[str, Any]]) -> ChatModel:
+        """The model with or without temperature and tools; made once of each kind."""
+        key = "temperature" in without, id(tools) if tools else None
+        if key not in self._made:
+            plain = self.model.model_copy(update={"temperature": None}) if key[0] else self.model
+            self._made[key] = plain.bind_tools(tools) if tools else plain
+        return self._made[key]
+
+
+def _seeded(model: Any, seed: int) -> ChatModel:
+    """A model, plain or with tools bound, with this seed among its settings."""
+    update = {"bound": _seeded(model.bound, seed)} if isinstance(model, RunnableBinding) else {"seed": seed}
+    seeded: ChatModel = model.model_copy(update=update)
+    return seeded

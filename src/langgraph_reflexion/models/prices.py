@@ -1,0 +1,84 @@
+"""What model calls cost: tokens, and money at prices that the user gives."""
+
+import math
+from dataclasses import dataclass
+
+from langchain_core.messages import AIMessage
+
+from langgraph_reflexion.errors import ConfigurationError
+from langgraph_reflexion.graph.state import Usage
+
+NO_USAGE = Usage(llm_calls=0, cached_calls=0, input_tokens=0, output_tokens=0, cost=0.0)
+
+
+@dataclass(frozen=True)
+class Price:
+    """What a million tokens cost, in whatever currency the budget is meant in.
+
+    Attributes:
+        input: A million tokens of prompt.
+        output: A million tokens of reply.
+        cached_input: A million tokens of prompt that the provider found in its own prefix cache; as `input` unless
+            given.
+    """
+
+    input: float
+    output: float
+    cached_input: float | None = None
+
+    def __post_init__(self) -> None:
+        if not all(0 <= part < math.inf for part in (self.input, self.output, self.cached_input or 0)):
+            raise ConfigurationError(f"the price {str(self)!r}: no price is negative or without end")
+
+    @classmethod
+    def parse(cls, text: str) -> "Price":
+        """Read a price such as `0.15,0.60` or `0.15,0.60,0.075`.
+
+        Raises:
+            ConfigurationError: it is none.
+        """
+        try:
+            return cls(*map(float, text.split(",")))
+        except ConfigurationError:
+            raise
+        except (TypeError, ValueError) as error:
+            raise ConfigurationError(
+                f"the price {text!r}: write it as INPUT,OUTPUT or INPUT,OUTPUT,CACHED_INPUT, per million tokens"
+            ) from error
+
+    def __str__(self) -> str:
+        parts = [self.input, self.output] + ([] if self.cached_input is None else [self.cached_input])
+        return ",".join(f"{part:g}" for part in parts)
+
+
+def usage_of(reply: AIMessage, price: Price | None, *, cached: bool = False) -> Usage:
+    """What a reply cost.
+
+    Args:
+        reply: The reply.
+        price: Of the model's tokens; without one, the cost is 0.
+        cached: Whether it came out of a cache: then it is recorded, and not charged.
+    """
+    counted = reply.usage_metadata
+    # LangChain's own cache says so in this way, and gives the tokens of the call that was answered once.
+    if cached or (counted and counted.get("total_cost") == 0):
+        return {**NO_USAGE, "cached_calls": 1}
+    read = counted["input_tokens"] if counted else 0
+    wrote = counted["output_tokens"] if counted else 0
+    cost = 0.0
+    if price and counted:
+        again = counted.get("input_token_details", {}).get("cache_read", 0)
+        reread = price.input if price.cached_input is None else price.cached_input
+        cost = ((read - again) * price.input + again * reread + wrote * price.output) / 1e6
+    return Usage(llm_calls=1, cached_calls=0, input_tokens=read, output_tokens=wrote, cost=cost)
+
+
+def add_usage(*usages: Usage) -> Usage:
+    """The sum of accounts."""
+    return Usage(
+        llm_calls=sum(usage["llm_calls"] for usage in usages),
+        cached_calls=sum(usage["cached_calls"] for usage in usages),
+        input_tokens=sum(usage["input_tokens"] for usage in usages),
+        output_tokens=sum(usage["output_tokens"] for usage in usages),
+        cost=sum((usage["cost"] for usage in usages), 0.0),
+    )

@@ -1,0 +1,175 @@
+"""HTTP as a model server speaks it: answers whole and in streams, and the ways in which an answer does not arrive."""
+
+import contextlib
+import json
+import socket
+import struct
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler
+from socketserver import ThreadingTCPServer
+from threading import Thread
+from typing import Any, Literal, NamedTuple
+
+from langgraph_reflexion.testing.model_faults import ErrorAnswer
+
+CLOSING = 1.0
+"""For how many seconds the server waits for answers that are under way when it is closed."""
+
+
+class Call(NamedTuple):
+    """An HTTP request."""
+
+    method: str
+    path: str
+    headers: dict[str, str]
+    """The names in lower case."""
+    content: bytes
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What is sent back.
+
+    Attributes:
+        body: JSON, or the events of a stream.
+        status: The HTTP status.
+        headers: More headers.
+        ending: What becomes of it: it is sent `whole`, or half of it, after which the connection is closed or the
+            stream ends in good order (`half`), or the connection is reset (`reset`), or nothing is sent (`never`).
+    """
+
+    body: bytes | list[bytes]
+    status: int = 200
+    headers: dict[str, str] = field(default_factory=dict)
+    ending: Literal["whole", "half", "reset", "never"] = "whole"
+
+
+class Listener(ThreadingTCPServer):
+    """Listens on loopback, each connection in a thread of its own.
+
+    Args:
+        port: Where; 0 takes a free one.
+        answer: Answers a request, or raises `ErrorAnswer`.
+    """
+
+    daemon_threads = True
+    allow_reuse_address = True
+    request_queue_size = 128
+
+    def __init__(self, port: int, answer: Callable[[Call], Answer]) -> None:
+        super().__init__(("127.0.0.1", port), _Handler)
+        self.answer = answer
+        self._connections: set[Any] = set()
+        self._accepting = Thread(target=self.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
+        self._accepting.start()
+
+    def close(self) -> None:
+        """Stop, and end all connections, also those on which a client waits."""
+        self.shutdown()
+        self._accepting.join()
+        self.server_close()
+        for connection in list(self._connections):
+            with contextlib.suppress(OSError):
+                connection.shutdown(socket.SHUT_RDWR)
+        deadline = time.monotonic() + CLOSING
+        while self._connections and time.monotonic() < deadline:
+            time.sleep(0.005)
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        """Take a connection."""
+        self._connections.add(request)
+        super().process_request(request, client_address)
+
+    def close_request(self, request: Any) -> None:
+        """A connection is done with."""
+        super().close_request(request)
+        self._connections.discard(request)
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Clients that have left are no error."""
+        if not isinstance(sys.exception(), OSError):
+            super().handle_error(request, client_address)
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: Listener
+    protocol_version = "HTTP/1.1"
+    # Small answers on connections that are kept would wait for the client's acknowledgement.
+    disable_nagle_algorithm = True
+
+    def do_GET(self) -> None:
+        """Answer a request without a body."""
+        self._answer()
+
+    def do_POST(self) -> None:
+        """Answer a request with a body."""
+        self._answer()
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """Say nothing."""
+
+    def _answer(self) -> None:
+        try:
+            answer = self.server.answer(self._call())
+        except ErrorAnswer as error:
+            answer = _in_error(error)
+        except Exception as error:
+            # The model failed, or the function that chooses the faults.
+            answer = _in_error(ErrorAnswer(500, f"{type(error).__name__}: {error}", kind="server_error"))
+        if answer.ending == "never":
+            # Returns when the client leaves, and when the server is closed.
+            self.rfile.read(1)
+            self.close_connection = True
+        elif isinstance(answer.body, bytes):
+            self._send_body(answer, answer.body)
+        else:
+            self._send_events(answer, answer.body)
+        if answer.ending == "reset":
+            self._reset()
+
+    def _call(self) -> Call:
+        headers = {name.lower(): value for name, value in self.headers.items()}
+        length = headers.get("content-length", "0")
+        if not length.isdecimal() or "transfer-encoding" in headers:
+            self.close_connection = True
+            raise ErrorAnswer(411, "Send the request with its Content-Length, and in one piece.")
+        return Call(self.command, self.path, headers, self.rfile.read(int(length)))
+
+    def _send_body(self, answer: Answer, body: bytes) -> None:
+        if answer.ending != "whole":
+            self.close_connection = True
+        sent = body if answer.ending == "whole" else body[: len(body) // 2]
+        self.wfile.write(self._head(answer, "application/json", f"Content-Length: {len(body)}") + sent)
+
+    def _send_events(self, answer: Answer, events: list[bytes]) -> None:
+        sent = events if answer.ending == "whole" else events[: len(events) // 2]
+        self.wfile.write(self._head(answer, "text/event-stream", "Transfer-Encoding: chunked"))
+        for event in sent:
+            self.wfile.write(b"%x\r\n%b\r\n" % (len(event), event))
+        if answer.ending != "reset":
+            self.wfile.write(b"0\r\n\r\n")
+
+    def _head(self, answer: Answer, kind: str, extent: str) -> bytes:
+        lines = [
+            f"HTTP/1.1 {answer.status} {HTTPStatus(answer.status).phrase}",
+            f"Content-Type: {kind}",
+            extent,
+            *(f"{name}: {value}" for name, value in answer.headers.items()),
+            *(["Connection: close"] if self.close_connection else []),
+        ]
+        return "\r\n".join([*lines, "\r\n"]).encode()
+
+    def _reset(self) -> None:
+        self.close_connection = True
+        # A socket that is closed without lingering is reset. The standard library would take its leave first.
+        linger = struct.pack("hh" if sys.platform == "win32" else "ii", 1, 0)
+        self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
+        socket.close(self.connection.detach())
+
+
+def _in_error(error: ErrorAnswer) -> Answer:
+    return Answer(json.dumps(error.body).encode(), error.status, error.headers)

@@ -1,0 +1,200 @@
+r"""Recorded model output: written down once from any chat model, and answered from ever after.
+
+A recording is a file of JSON Lines, one row per call:
+
+    {"task": "own/s0/000-older", "trial": 1, "call": "act 0", "reply": "Thought: ...\nAction: search[...]"}
+
+`task` is the task's id, `trial` is counted from 1, and `call` says which call of the trial it is: `act 0` chooses the
+first step, `reflect` writes the reflection, `evaluate` is the judge. A row may also hold the reply's `tool_calls`
+(`name`, `args`, `id`) and its `usage` (`input_tokens`, `output_tokens`). Where a call has several rows, the last one
+counts, as a run that goes on writes the calls of a trial that was cut short once more.
+"""
+
+import json
+import threading
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any, NotRequired, TypedDict, cast
+from uuid import UUID
+
+from langchain_core.callbacks import BaseCallbackHandler, CallbackManagerForLLMRun
+from langchain_core.language_models import BaseChatModel, LanguageModelInput
+from langchain_core.messages import AIMessage, BaseMessage, UsageMetadata
+from langchain_core.outputs import ChatGeneration, ChatResult, LLMResult
+from langchain_core.runnables import Runnable
+from pydantic import PrivateAttr, SkipValidation
+
+from langgraph_reflexion.errors import ConfigurationError, ReflexionError
+from langgraph_reflexion.models.calls import NAME, TASK, TRIAL
+
+
+class MissingReply(ReflexionError):
+    """A recording has no reply to a call. No fault: it is of another run, or the agent has changed since."""
+
+
+class RecordedReply(TypedDict):
+    """One row of a recording."""
+
+    task: str
+    """The task's id."""
+    trial: int
+    """Counted from 1."""
+    call: str
+    """Which call of the trial: "act 3", "reflect"."""
+    reply: str
+    """What the model said."""
+    tool_calls: NotRequired[list[dict[str, Any]]]
+    """The tools that it called: `name`, `args` and `id`."""
+    usage: NotRequired[dict[str, int]]
+    """`input_tokens` and `output_tokens`."""
+
+
+class RecordedChatModel(BaseChatModel):
+    """Answers from a recording, by task, trial and call, and looks at no prompt.
+
+    The same call gets the same reply, however often and in whatever order calls come: so a run may advance many tasks
+    at once, and go on after it was stopped. A call without a reply raises `MissingReply`, which nodes let through: it
+    ends the run, and never passes for a fault of the model's. It answers the nodes of the graph, and whoever gives a
+    call's place in the metadata (`models.calls`).
+
+    Attributes:
+        recording: The rows, or the file that holds them.
+    """
+
+    recording: Annotated[Sequence[Mapping[str, Any]] | Path | str, SkipValidation]
+    # Two trials may ask in the same words, and LangChain's own cache would give them one answer.
+    cache: Any = False
+    _replies: dict[tuple[str, int, str], AIMessage] = PrivateAttr(default_factory=dict)
+
+    def __init__(self, recording: Sequence[Mapping[str, Any]] | Path | str, **settings: Any) -> None:
+        """Read the recording.
+
+        Args:
+            recording: The rows, or the file that holds them.
+            **settings: Of any chat model.
+
+        Raises:
+            ConfigurationError: it is none, or the file cannot be read.
+        """
+        super().__init__(**{**settings, "recording": recording})
+        if isinstance(recording, Path | str):
+            rows = read_recording(Path(recording))
+        else:
+            rows = [_checked(row) for row in recording]
+        self._replies = {(row["task"], row["trial"], row["call"]): _message(row) for row in rows}
+
+    @property
+    def _llm_type(self) -> str:
+        return "recorded"
+
+    def bind_tools(self, tools: Sequence[Any], **kwargs: Any) -> Runnable[LanguageModelInput, AIMessage]:
+        """Tools make no difference to what is said."""
+        return self.bind(tools=tools, **kwargs)
+
+    def _generate(
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None = None,
+        run_manager: CallbackManagerForLLMRun | None = None,
+        **kwargs: Any,
+    ) -> ChatResult:
+        return self._answer(run_manager.metadata if run_manager else {})
+
+    async def _agenerate(
+        self, messages: list[BaseMessage], stop: list[str] | None = None, run_manager: Any = None, **kwargs: Any
+    ) -> ChatResult:
+        return self._answer(run_manager.metadata if run_manager else {})
+
+    def _answer(self, metadata: Mapping[str, Any]) -> ChatResult:
+        if TASK not in metadata:
+            raise MissingReply("a recording answers the calls of the graph's nodes, and this call is none of them")
+        call = metadata[TASK], metadata[TRIAL], metadata[NAME]
+        if call not in self._replies:
+            raise MissingReply(f"the recording has no reply to the call {call[2]!r} of trial {call[1]} of {call[0]}")
+        return ChatResult(generations=[ChatGeneration(message=self._replies[call].model_copy())])
+
+
+class Recorder(BaseCallbackHandler):
+    """A LangChain callback that writes a recording of what models reply to the graph's nodes.
+
+    It goes with a run, `graph.invoke({"task": task}, {"callbacks": [Recorder(path)]})`, or with a model,
+    `ChatOpenAI(..., callbacks=[Recorder(path)])`. Replies that came out of a cache are no replies of a model's.
+
+    Args:
+        path: The file; rows are added at its end.
+    """
+
+    # Rows in the order of the replies, and no run that passes for recorded while its disk is full.
+    run_inline = True
+    raise_error = True
+
+    def __init__(self, path: Path | str) -> None:
+        self.path = Path(path)
+        self._asked: dict[UUID, dict[str, Any]] = {}
+        self._writing = threading.Lock()
+
+    def on_chat_model_start(
+        self, serialized: dict[str, Any], messages: list[list[BaseMessage]], *, run_id: UUID, **kwargs: Any
+    ) -> None:
+        """Remember which call this is."""
+        metadata = kwargs.get("metadata") or {}
+        if TASK in metadata:
+            self._asked[run_id] = {"task": metadata[TASK], "trial": metadata[TRIAL], "call": metadata[NAME]}
+
+    def on_llm_end(self, response: LLMResult, *, run_id: UUID, **kwargs: Any) -> None:
+        """Write the reply down."""
+        row, generation = self._asked.pop(run_id, None), response.generations[0][0]
+        if row is None or not isinstance(generation, ChatGeneration):
+            return
+        message = generation.message
+        row["reply"] = message.text
+        if isinstance(message, AIMessage) and message.tool_calls:
+            row["tool_calls"] = [{key: call[key] for key in ("name", "args", "id")} for call in message.tool_calls]
+        if isinstance(message, AIMessage) and (usage := message.usage_metadata):
+            row["usage"] = {key: usage[key] for key in ("input_tokens", "output_tokens")}
+        with self._writing, self.path.open("a", encoding="utf-8", errors="backslashreplace") as file:
+            file.write(json.dumps(row, ensure_ascii=False) + "\n")
+
+    def on_llm_error(self, error: BaseException, *, run_id: UUID, **kwargs: Any) -> None:
+        """Forget the call: what was not answered is not written down."""
+        self._asked.pop(run_id, None)
+
+
+def read_recording(path: Path) -> list[RecordedReply]:
+    """Read a recording.
+
+    Raises:
+        ConfigurationError: it cannot be read, or a row is none.
+    """
+    try:
+        lines = path.read_text(encoding="utf-8").split("\n")
+    except (OSError, UnicodeError) as error:
+        raise ConfigurationError(f"the recording {path} cannot be read: {error}") from error
+    rows = []
+    for number, line in enumerate(lines, 1):
+        if line.strip():
+            try:
+                rows.append(_checked(json.loads(line)))
+            except ValueError as error:
+                raise ConfigurationError(f"{path}, line {number}: {error}") from error
+    return rows
+
+
+def _checked(row: Any) -> RecordedReply:
+    match row:
+        case {"task": str(), "trial": int(), "call": str(), "reply": str()}:
+            try:
+                _message(cast(RecordedReply, row))
+            except (KeyError, TypeError, ValueError) as error:
+                raise ConfigurationError(f"`tool_calls` or `usage` are not as they should be: {error!r}") from error
+            return cast(RecordedReply, row)
+    raise ConfigurationError(f"a recording's row has `task`, `trial`, `call` and `reply`, and not {row!r:.100}")
+
+
+def _message(row: RecordedReply) -> AIMessage:
+    calls = [{"name": call["name"], "args": call["args"], "id": call["id"]} for call in row.get("tool_calls") or []]
+    usage = None
+    if used := row.get("usage"):
+        read, wrote = used["input_tokens"], used["output_tokens"]
+        usage = UsageMetadata(input_tokens=read, output_tokens=wrote, total_tokens=read + wrote)
+    return AIMessage(row["reply"], tool_calls=calls, usage_metadata=usage)

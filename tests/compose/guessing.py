@@ -1,0 +1,95 @@
+"""The agent that is composed in these tests, its verifier, and a caller: all that is said is made of what was heard.
+
+The agent guesses a number: one more than the last reflection says that it was not, and 1 without a reflection. So it
+needs three trials for a 3, and gets nowhere when a reflection does not reach it.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from langchain.agents import create_agent
+from langchain_core.messages import AIMessage, BaseMessage
+from langchain_core.tools import BaseTool, tool
+
+from langgraph_reflexion import create_reflexion
+from langgraph_reflexion.testing import ScriptedChatModel
+
+TASK = "Guess the number."
+LESSON = "What you wrote down after earlier trials"
+THREAD: dict[str, Any] = {"configurable": {"thread_id": "1"}}
+SOLVED = {"status": "solved", "trials": 3, "best": 3, "score": 1.0, "fault": ""}
+
+Told = Callable[[str], None]
+
+
+@tool
+def look_up(number: int) -> str:
+    """Look a number up."""
+    return f"{number} is a number."
+
+
+def call(name: str, **args: Any) -> AIMessage:
+    """A message that calls one tool."""
+    return AIMessage("", tool_calls=[{"name": name, "args": args, "id": f"call-{name}", "type": "tool_call"}])
+
+
+class Guessing:
+    """The models and the verifier.
+
+    Args:
+        tell: Is told of each call by the name of who is called, before it is answered.
+        tool: What stands in for the agent's tool.
+    """
+
+    def __init__(self, tell: Told = lambda name: None, tool: BaseTool = look_up) -> None:
+        self.tell = tell
+        self.tool = tool
+        self.guesses = ScriptedChatModel(replies=self._guess)
+        self.reflects = ScriptedChatModel(replies=self._reflect)
+
+    def agent(self, **options: Any) -> Any:
+        """The agent by itself."""
+        return create_agent(self.guesses, [self.tool], **options)
+
+    def graph(self, agent: Any = None, **options: Any) -> Any:
+        """The agent in a Reflexion graph."""
+        return create_reflexion(
+            self.reflects, actor=agent or self.agent(), evaluator=options.pop("evaluator", self.is_three), **options
+        )
+
+    def is_three(self, task: str, result: str) -> bool:
+        """The verifier."""
+        self.tell("verify")
+        assert TASK in task
+        return result == "It is 3."
+
+    def _guess(self, messages: list[BaseMessage]) -> AIMessage:
+        self.tell("guess")
+        text = "\n".join(message.text for message in messages)
+        number = int(text.rpartition("It was not ")[2][:1]) + 1 if LESSON in text else 1
+        return AIMessage(f"It is {number}.") if messages[-1].type == "tool" else call("look_up", number=number)
+
+    def _reflect(self, messages: list[BaseMessage]) -> str:
+        self.tell("reflect")
+        return f"It was not {messages[-1].text.rpartition('It is ')[2][:1]}."
+
+    def caller(self, name: str, **args: Any) -> ScriptedChatModel:
+        """A model that calls a tool of this name for the task, and passes on what it hears then."""
+
+        def reply(messages: list[BaseMessage]) -> AIMessage:
+            self.tell("caller")
+            if messages[-1].type == "human":
+                return call(name, **args)
+            heard = next(message.text for message in reversed(messages) if "It is" in message.text)
+            return AIMessage(f"I heard: {heard}")
+
+        return ScriptedChatModel(replies=reply)
+
+    def expect_lessons(self) -> None:
+        """What the reflections said reached the agent, each trial began anew, and nobody was asked too often."""
+        begun = [prompt for prompt in self.guesses.prompts if prompt[-1].type == "human"]
+        told = [" ".join(message.text for message in prompt if LESSON in message.text) for prompt in begun]
+        assert [text.count("It was not") for text in told] == [0, 1, 2]
+        assert "- Trial 1: It was not 1.\n- Trial 2: It was not 2." in told[2]
+        assert len(self.guesses.prompts) == 6
+        assert len(self.reflects.prompts) == 2

@@ -1,0 +1,37 @@
+"""What the demo model reads, changed on the way."""
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+from langchain_core.messages import AIMessage, HumanMessage
+
+from langgraph_reflexion.demo import DemoChatModel
+
+
+class Between(DemoChatModel):
+    """The demo model behind something that changes what it reads, and what it says.
+
+    Attributes:
+        hears: Makes of the messages what the model gets to see.
+        says: Makes of its reply what comes back.
+    """
+
+    hears: Callable[[list[Any]], list[Any]]
+    says: Callable[[AIMessage], AIMessage] = lambda reply: reply
+
+    def _generate(self, messages, stop=None, run_manager=None, **kwargs):
+        result = super()._generate(self.hears(messages), stop, run_manager, **kwargs)
+        result.generations[0].message = self.says(result.generations[0].message)
+        return result
+
+
+def lessons_of(messages):
+    """The block of lessons at the head of a prompt, if there is one."""
+    found = re.match(r"What you wrote down after.*?\n\n", messages[1].text, re.DOTALL)
+    return found[0] if found else ""
+
+
+def with_lessons(messages, lessons):
+    rest = messages[1].text.removeprefix(lessons_of(messages))
+    return [messages[0], HumanMessage(lessons + rest), *messages[2:]]
