@@ -166,7 +166,7 @@ def test_names_in_tool_calls_are_tidied_too():
     args = {name: f" The {value.upper()}. " for name, value in first["args"].items()}
     tidy, untidy = environment.start(task), environment.start(task)
     assert untidy.step(Action(name=first["name"], args=args, text="")) == tidy.step(first)
-    bad = untidy.step(Action(name="go_to", args={"receptacle": 3}, text=""))
+    bad = untidy.step(Action(name="go_to", args={"receptacle": ["desk 1"]}, text=""))
     assert bad.observation.startswith("Invalid action: go_to, receptacle")
     assert bad.reward == 0.0
 
