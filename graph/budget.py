@@ -112,8 +112,8 @@ class Budgets:
         with self._lock:
             self._seen.pop(_key(task, config), None)
 
-    def note(self, state: ReflexionState, config: RunnableConfig) -> None:
-        """Bring the run's account up to date.
+    def note(self, state: ReflexionState, config: RunnableConfig) -> Spent:
+        """Bring the run's account up to date, and say what the task has spent.
 
         Args:
             state: Of one of its tasks.
@@ -124,6 +124,7 @@ class Budgets:
         with self._lock:
             self._total = self._total.plus(spent.since(self._seen.get(key, Spent())))
             self._seen[key] = spent
+        return spent
 
     def used_up(self, state: ReflexionState, config: RunnableConfig, *, trial: bool = True) -> str | None:
         """Note what was spent, and say which budget is used up, such as `task budget of 100 tokens used up`.
@@ -133,9 +134,8 @@ class Budgets:
             config: Names the task's thread.
             trial: Whether the trial's own budget matters; not once it has ended.
         """
-        self.note(state, config)
-        spent = [("trial", self.trial, _trial(state))] if trial else []
-        for scope, budget, done in [*spent, ("task", self.task, _task(state))]:
+        accounts = [("trial", self.trial, _trial(state))] if trial else []
+        for scope, budget, done in [*accounts, ("task", self.task, self.note(state, config))]:
             if limit := budget.used_up(done):
                 return f"{scope} budget of {limit} used up"
         return self.run_used_up()

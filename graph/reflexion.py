@@ -173,8 +173,15 @@ def create_reflexion(
         judge = _evaluator(evaluator, named, "trajectory")
         judging = Evaluate(judge, pool, budgets, threshold, max_trials)
         nodes = {"act": Node(Act(acting, seed)), "observe": Node(Observe(pool, retries, asks_first))}
-    reflecting = Reflect(reflects, prompts, feedback, memory_size, seed)
-    reflecting.truncation, reflecting.with_memory = settings.truncation, settings.reflects_on_memory
+    reflecting = Reflect(
+        reflects,
+        prompts,
+        feedback,
+        memory_size,
+        seed,
+        truncation=settings.truncation,
+        with_memory=settings.reflects_on_memory,
+    )
     reset = Reset(
         pool,
         judge,
@@ -240,7 +247,7 @@ def _evaluator(
 def _price(model: BaseChatModel, prices: Mapping[str, Price], budgets: Budgets) -> Price | None:
     names = [getattr(model, attribute, None) for attribute in ("model_name", "model", "_llm_type")]
     name = next((str(name) for name in names if name), type(model).__name__)
-    price = next((prices[known] for known in prices if known in (name, f"openai:{name}")), None)
+    price = next((prices[known] for known in prices if name in (known, known.partition(":")[2])), None)
     if price is None and budgets.limits_cost:
         raise ConfigurationError(
             f"a budget of money needs the price of {name}: prices={{{name!r}: Price(input, output)}}"

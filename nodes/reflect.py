@@ -22,21 +22,28 @@ class Reflect:
         feedback: How much of the verdict the model is told.
         memory_size: Ω, how many reflections are kept.
         seed: The run's seed.
-
-    Attributes:
         truncation: How many tokens the trajectory may have before its longest observations are left out.
         with_memory: Whether the model is shown its earlier reflections.
     """
 
-    truncation: int | None = None
-    with_memory = True
-
-    def __init__(self, client: Client, prompts: Prompts, feedback: Feedback, memory_size: int, seed: int) -> None:
+    def __init__(
+        self,
+        client: Client,
+        prompts: Prompts,
+        feedback: Feedback,
+        memory_size: int,
+        seed: int,
+        *,
+        truncation: int | None = None,
+        with_memory: bool = True,
+    ) -> None:
         self.client = client
         self.prompts = prompts
         self.feedback = feedback
         self.memory_size = memory_size
         self.seed = seed
+        self.truncation = truncation
+        self.with_memory = with_memory
 
     async def __call__(self, state: ReflexionState, config: RunnableConfig) -> Update:
         """Write the memory, the new reflection at its end."""

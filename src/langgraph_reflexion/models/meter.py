@@ -28,7 +28,8 @@ class Meter(BaseCallbackHandler):
     def __init__(self, prices: Mapping[str, Price]) -> None:
         self.usage = NO_USAGE
         self.unpriced: set[str] = set()
-        self._prices = {name.rpartition(":")[2]: price for name, price in prices.items()}
+        # A name may hold a colon of its own (`qwen3:8b`).
+        self._prices = {**prices, **{name.partition(":")[2]: price for name, price in prices.items() if ":" in name}}
         self._lock = threading.Lock()
 
     def on_llm_end(self, response: LLMResult, *, run_id: UUID, **kwargs: Any) -> None:
