@@ -11,7 +11,7 @@ from typing import Any, Protocol
 from langgraph_reflexion.bench.record import RunRecord
 from langgraph_reflexion.bench.rows import TrialRow
 from langgraph_reflexion.bench.task_run import Graph, TaskRun
-from langgraph_reflexion.envs.base import Action, Task
+from langgraph_reflexion.envs.base import FinishedTrial, Review, Task
 from langgraph_reflexion.errors import ConfigurationError
 from langgraph_reflexion.graph.budget import Budgets
 
@@ -41,7 +41,7 @@ class Drive:
         reflects: Whether the graph's strategy reflects.
         max_trials: At most so many trials per task, as the graph has it.
         budgets: The graph's.
-        measures: The environment's measures of a finished trial.
+        review: Finds out about a finished trial outside the graph; the environment's own.
         concurrency: How many tasks are advanced at once.
     """
 
@@ -56,7 +56,7 @@ class Drive:
         reflects: bool,
         max_trials: int,
         budgets: Budgets,
-        measures: Callable[[Task, Sequence[Action]], dict[str, float]],
+        review: Callable[[Task, FinishedTrial], Review],
         concurrency: int,
     ) -> None:
         self.runs = [
@@ -67,7 +67,7 @@ class Drive:
                 reflects=reflects,
                 max_trials=max_trials,
                 budgets=budgets,
-                measures=measures,
+                review=review,
                 on_action=observer.on_action,
             )
             for task in tasks

@@ -73,8 +73,12 @@ class RunRecord:
             self._saw(line, row)
 
     def append(self, finished: Finished) -> None:
-        """Add a finished trial: its trajectory first, as its row says that all of it is there."""
-        row, trajectory = finished
+        """Add a finished trial: its files and its trajectory first, as its row says that all of it is there."""
+        row, trajectory, files = finished
+        for name, text in files.items():
+            path = self.folder / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            write_whole(path, [self.without_secrets(text).encode("utf-8", "replace")])
         line = self._line(trajectory)
         if self._trajectories_seen.get(key_of(row)) != _digest(line):
             self._trajectories.append(line)

@@ -59,6 +59,8 @@ class Finished(NamedTuple):
 
     row: TrialRow
     trajectory: TrajectoryRow
+    files: dict[str, str] = {}
+    """Files that belong to it: the path below the run folder, and the text."""
 
 
 Key = tuple[str, int]
@@ -132,7 +134,7 @@ class RowFile:
 
 def write_whole(path: Path, lines: Iterable[bytes]) -> None:
     """Write a file so that, whenever this process is killed, either the old or the new one is there."""
-    temporary = path.with_suffix(".tmp")
+    temporary = path.with_name(f"{path.name}.tmp")
     with temporary.open("wb") as file:
         file.writelines(lines)
         file.flush()

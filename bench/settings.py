@@ -13,7 +13,6 @@ from typing import Any
 import langgraph_reflexion
 from langgraph_reflexion.envs.base import Environment, choose_split
 from langgraph_reflexion.errors import ConfigurationError
-from langgraph_reflexion.graph.memory import Strategy
 from langgraph_reflexion.graph.profiles import load_profile
 from langgraph_reflexion.models.load import DEMO, TIMEOUT_SECONDS
 from langgraph_reflexion.models.retries import Retries
@@ -64,11 +63,11 @@ class SweepSettings:
     split: str | None = None
     limit: int | None = None
     trials: int | None = None
-    strategy: str = Strategy.REFLEXION.value
-    agent: str = "react"
-    evaluator: str = "environment"
+    strategy: str | None = None
+    agent: str | None = None
+    evaluator: str | None = None
     samples: int = 5
-    feedback: str = "binary"
+    feedback: str | None = None
     profile: str = "paper"
     model: str = DEMO
     reflection_model: str | None = None
@@ -93,6 +92,10 @@ class SweepSettings:
         return replace(
             self,
             split=choose_split(environment, self.split),
+            agent=profile.agent,
+            strategy=profile.strategy,
+            evaluator=self.evaluator or profile.evaluator,
+            feedback=self.feedback or profile.feedback,
             trials=self.trials or profile.max_trials,
             memory_size=self.memory_size or profile.memory_size,
             stop_without_improvement=profile.stop_without_improvement if stop is None else stop,

@@ -20,7 +20,7 @@ from langgraph_reflexion.bench.record import CHECKPOINTS, RunRecord, free_folder
 from langgraph_reflexion.bench.report import RunReport, report_run
 from langgraph_reflexion.bench.rows import TrialRow
 from langgraph_reflexion.bench.settings import SweepSettings, continued, describe, settings_of
-from langgraph_reflexion.envs.base import Action, Environment, Task
+from langgraph_reflexion.envs.base import Environment, FinishedTrial, Review, Task
 from langgraph_reflexion.errors import ConfigurationError, ModelFault
 from langgraph_reflexion.graph.budget import Budgets
 from langgraph_reflexion.graph.checkpoint import Checkpoints, open_checkpointer
@@ -168,8 +168,8 @@ class Parts(NamedTuple):
     """The graph's."""
     secrets: list[str]
     """What must not be written down."""
-    measures: Callable[[Task, Sequence[Action]], dict[str, float]] = lambda task, actions: {}
-    """The environment's measures of a finished trial."""
+    review: Callable[[Task, FinishedTrial], Review] = lambda task, trial: Review()
+    """Finds out about a finished trial outside the graph."""
 
 
 def _parts(settings: SweepSettings, environment: Environment) -> Parts:
@@ -204,7 +204,7 @@ def _parts(settings: SweepSettings, environment: Environment) -> Parts:
     if not tasks:
         raise ConfigurationError(f"the split {settings.split!r} of {settings.environment} has no tasks")
     secrets = [*secrets_of(model, settings.base_url), *secrets_of(reflection_model)]
-    return Parts(graph, tasks, budgets, [*secrets, *database_secrets(settings.database)], environment.measures)
+    return Parts(graph, tasks, budgets, [*secrets, *database_secrets(settings.database)], environment.review)
 
 
 async def run_parts(settings: SweepSettings, parts: Parts, folder: Path, observer: Observer) -> Summary:
@@ -235,10 +235,10 @@ async def run_parts(settings: SweepSettings, parts: Parts, folder: Path, observe
                 record,
                 observer,
                 run_id=info["run_id"],
-                reflects=Strategy(settings.strategy).reflects,
+                reflects=Strategy(cast(str, settings.strategy)).reflects,
                 max_trials=cast(int, settings.trials),
                 budgets=parts.budgets,
-                measures=parts.measures,
+                review=parts.review,
                 concurrency=settings.concurrency,
             )
             parts.budgets.start_clock(info.get("seconds", 0.0))

@@ -5,7 +5,8 @@ recorded; the next `reset` clears the trajectory. What is recorded is always rea
 that dies at any moment leaves either a trial that goes on, or a finished one that the next process can record.
 """
 
-from collections.abc import Callable, Sequence
+import asyncio
+from collections.abc import Callable
 from contextlib import aclosing
 from typing import Any, cast
 
@@ -13,7 +14,7 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.graph.state import CompiledStateGraph
 
 from langgraph_reflexion.bench.rows import Finished, TrajectoryRow, TrialRow
-from langgraph_reflexion.envs.base import Action, Task
+from langgraph_reflexion.envs.base import FinishedTrial, Review, Task
 from langgraph_reflexion.graph.budget import Budgets
 from langgraph_reflexion.graph.reopening import Reopening, reopen
 from langgraph_reflexion.graph.state import ReflexionState, Status
@@ -33,7 +34,7 @@ class TaskRun:
         reflects: Whether a failed trial is reflected on before it counts as finished.
         max_trials: After how many trials the task has failed.
         budgets: The graph's.
-        measures: Measures of a trial besides its reward, of what was done in it.
+        review: Finds out about a trial outside the graph; the environment's own.
         on_action: Called after every action.
 
     Attributes:
@@ -52,7 +53,7 @@ class TaskRun:
         reflects: bool,
         max_trials: int,
         budgets: Budgets,
-        measures: Callable[[Task, Sequence[Action]], dict[str, float]],
+        review: Callable[[Task, FinishedTrial], Review],
         on_action: Callable[[], None],
     ) -> None:
         self.task = task
@@ -65,7 +66,7 @@ class TaskRun:
         self._reflects = reflects
         self._max_trials = max_trials
         self._budgets = budgets
-        self._measures = measures
+        self._review = review
         self._on_action = on_action
         self._input: dict[str, Any] | None = {"task": task}
         self._stopped: dict[str, Any] | None = None
@@ -88,7 +89,7 @@ class TaskRun:
         self._input = None
         self._budgets.note(cast(ReflexionState, values), self._config)
         self._stopped = values if self._read(values) else None
-        return self._finished(values) if self._stopped else None
+        return await self._finished(values) if self._stopped else None
 
     def reopen(self) -> None:
         """Let a task that had ended go on, where there is reason to. All tasks are restored before that."""
@@ -118,7 +119,7 @@ class TaskRun:
             await self._pass()
             values = await self._values()
             if self._read(values) and (self.completed > before or self.status != "running"):
-                return self._finished(values)
+                return await self._finished(values)
         raise RuntimeError(f"the graph stood still in trial {values['trial']} of {self.task['id']}")
 
     async def _pass(self) -> None:
@@ -155,30 +156,44 @@ class TaskRun:
         self.completed = len(trials) - (evaluated and not ended)
         return ended
 
-    def _finished(self, values: dict[str, Any]) -> Finished:
+    async def _finished(self, values: dict[str, Any]) -> Finished:
         record, usage = values["trials"][-1], add_usage(*values["usage"].values())
         lesson = values["reflections"][-1] if values["reflections"] else None
+        reflection = lesson["text"] if lesson and lesson["trial"] == record["trial"] else None
+        evaluation = values["evaluation"] if record["verdict"] is not None else None
+        steps, episode = values["trajectory"], values["episode"]
+        trial = FinishedTrial(
+            number=record["trial"],
+            actions=actions_of(cast(ReflexionState, values)),
+            snapshot=episode["snapshot"],
+            verdict=record["verdict"],
+            stop_reason=record["stop_reason"],
+            feedback=evaluation["feedback"] if evaluation else "",
+            observation=steps[-1]["observation"] if steps else episode["observation"],
+            reflection=reflection,
+        )
+        review = await asyncio.to_thread(self._review, values["task"], trial)
         row = TrialRow(
             task_id=self.task["id"],
             trial=record["trial"],
-            success=record["success"],
+            success=record["success"] if review.success is None else review.success,
             verdict=record["verdict"],
             score=record["score"],
             stop_reason=record["stop_reason"],
             actions=record["actions"],
             **usage,
             usage=values["usage"],
-            measures=self._measures(self.task, actions_of(cast(ReflexionState, values))),
-            reflection=lesson["text"] if lesson and lesson["trial"] == record["trial"] else None,
+            measures=review.measures,
+            reflection=reflection,
             notes=values["notes"],
             fault=values["fault"],
-            seconds=round(values["seconds"] - values["episode"]["began"], 3),
+            seconds=round(values["seconds"] - episode["began"], 3),
         )
         trajectory = TrajectoryRow(
             task_id=self.task["id"],
             trial=record["trial"],
-            observation=values["episode"]["observation"],
-            steps=values["trajectory"],
-            evaluation=values["evaluation"] if record["verdict"] is not None else None,
+            observation=episode["observation"],
+            steps=steps,
+            evaluation=evaluation,
         )
-        return Finished(row, trajectory)
+        return Finished(row, trajectory, review.files)

@@ -17,21 +17,23 @@ docstring its description, and the text forms say how the action is written in a
             self.count += amount
             return StepResult(f"The counter stands at {self.count}.", reward=float(self.count == 3))
 
-This module imports nothing else of the package but its errors.
+This module imports nothing else of the package but `envs.actions` and its errors.
 """
 
-import inspect
-import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, NotRequired, TypedDict, get_args, get_origin, get_type_hints
+from typing import Any, ClassVar, NotRequired, TypedDict
 
 from langchain_core.tools import BaseTool, StructuredTool
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
+from pydantic import ValidationError
 
+from langgraph_reflexion.envs.actions import ActionSpec as ActionSpec
+from langgraph_reflexion.envs.actions import action as action
+from langgraph_reflexion.envs.actions import invalid_action as invalid_action
+from langgraph_reflexion.envs.actions import spec_of
 from langgraph_reflexion.errors import ConfigurationError
 
 
@@ -75,72 +77,36 @@ class StepResult:
     """A limit of the environment ended the episode."""
 
 
+class FinishedTrial(TypedDict):
+    """A trial that is over, as `Environment.review` is told of it."""
+
+    number: int
+    """Counted from 1."""
+    actions: list[Action]
+    """What was done, in order."""
+    snapshot: dict[str, Any] | None
+    """The episode's last snapshot, where it makes any."""
+    verdict: bool | None
+    """What the evaluator said; None for a fault, and on a budget."""
+    stop_reason: str
+    feedback: str
+    """The verdict in words."""
+    observation: str
+    """What the environment said last."""
+    reflection: str | None
+    """The reflection that followed it."""
+
+
 @dataclass(frozen=True, slots=True)
-class ActionSpec:
-    """How one action is called: as a tool, and as text."""
+class Review:
+    """What is found out of a finished trial outside the graph."""
 
-    name: str
-    forms: tuple[str, ...]
-    method: str
-    schema: type[BaseModel]
-    description: str
-
-    @property
-    def patterns(self) -> tuple[re.Pattern[str], ...]:
-        """One compiled pattern for each text form."""
-        return tuple(_pattern(form) for form in self.forms)
-
-    def render(self, args: dict[str, Any]) -> str:
-        """The action in its first text form."""
-        return re.sub(r"\{(\w+)\}", lambda match: str(args.get(match[1], match[0])), self.forms[0])
-
-
-@cache
-def _pattern(form: str) -> re.Pattern[str]:
-    parts = re.split(r"\{(\w+)\}", form)
-    literal = [re.escape(part).replace(r"\ ", r"\s+") for part in parts[::2]]
-    named = [rf"(?P<{name}>\S(?:.*?\S)?)" for name in parts[1::2]]
-    body = "".join(a + b for a, b in zip(literal, [*named, ""], strict=True))
-    return re.compile(body, re.IGNORECASE | re.DOTALL)
-
-
-def action(*forms: str, name: str | None = None) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Mark a method of an episode as an action.
-
-    Args:
-        *forms: How the action is written as text, arguments in braces; the first form is the one that is
-        shown,
-            all of them are understood. Without any: `name[argument, ...]`.
-        name: The tool's name, where it is not the method's.
-
-    The method returns a `StepResult`, or a string where nothing but the observation is to be said.
-    """
-
-    def mark(method: Callable[..., Any]) -> Callable[..., Any]:
-        method.__reflexion_action__ = (name or method.__name__, forms)  # type: ignore[attr-defined]
-        return method
-
-    return mark
-
-
-# Models call with numbers where words are meant: a year, a length.
-_LENIENT = ConfigDict(coerce_numbers_to_str=True)
-
-
-def _spec(method_name: str, method: Callable[..., Any]) -> ActionSpec:
-    name, forms = method.__reflexion_action__  # type: ignore[attr-defined]
-    hints = get_type_hints(method, include_extras=True)
-    fields: dict[str, Any] = {}
-    for parameter in list(inspect.signature(method).parameters.values())[1:]:
-        hint = hints[parameter.name]
-        described = get_args(hint)[1] if get_origin(hint) is Annotated else None
-        default = ... if parameter.default is parameter.empty else parameter.default
-        fields[parameter.name] = (hint, Field(default, description=described))
-    if not forms:
-        inner = ", ".join("{" + field + "}" for field in fields)
-        forms = (f"{name}[{inner}]",)
-    description = inspect.cleandoc(method.__doc__ or "").split("\n\n")[0].replace("\n", " ")
-    return ActionSpec(name, forms, method_name, create_model(name, __config__=_LENIENT, **fields), description)
+    success: bool | None = None
+    """The truth, where the reward does not tell it (hidden tests, say)."""
+    measures: dict[str, float] = field(default_factory=dict)
+    """Measures of the trial besides the truth, by name."""
+    files: dict[str, str] = field(default_factory=dict)
+    """Files that belong to the trial: the path below the run folder, and the text."""
 
 
 class Episode(ABC):
@@ -194,6 +160,15 @@ class Episode(ABC):
 
         return [bind(spec) for spec in self.actions().values()]
 
+    def settle(self) -> StepResult | None:
+        """How the task stands when the trial was stopped before it ended (a loop, too many actions).
+
+        Returns:
+            None where the reward after the last action says it. Otherwise its reward is the trial's, and its
+            observation joins the trajectory, for the self-reflection and for the next trial to see.
+        """
+        return None
+
     def snapshot(self) -> dict[str, Any] | None:
         """The episode as JSON, where its actions cannot or should not be repeated; None where they can."""
         return None
@@ -207,18 +182,8 @@ def _actions(cls: type[Episode]) -> dict[str, ActionSpec]:
     marked: dict[str, Callable[..., Any]] = {}
     for base in reversed(cls.__mro__):
         marked.update({n: m for n, m in vars(base).items() if hasattr(m, "__reflexion_action__")})
-    specs = [_spec(name, method) for name, method in marked.items()]
+    specs = [spec_of(name, method) for name, method in marked.items()]
     return {spec.name: spec for spec in specs}
-
-
-def invalid_action(why: str, forms: Sequence[str]) -> str:
-    """The observation for an action that is not allowed, naming what is.
-
-    Args:
-        why: What was wrong, in a few words.
-        forms: How the allowed actions are written.
-    """
-    return f"Invalid action: {why}. Allowed actions: {'; '.join(forms)}."
 
 
 class Environment(ABC):
@@ -287,14 +252,19 @@ class Environment(ABC):
         """Whether two actions come to the same, such as two ways to write one answer; their texts do not count."""
         return (one["name"], one["args"]) == (other["name"], other["args"])
 
-    def measures(self, task: Task, actions: Sequence[Action]) -> dict[str, float]:
-        """Measures of a finished trial besides its reward, by name; none unless the environment has some.
+    def review(self, task: Task, trial: FinishedTrial) -> Review:
+        """Find out about a finished trial, outside the graph, what is recorded and no model is told.
+
+        A run's driver asks when it writes the trial's row, in a thread. A trial may be reviewed more than once.
 
         Args:
             task: The task.
-            actions: What was done in the trial, in order.
+            trial: What was done in the trial, and what came of it.
+
+        Raises:
+            EnvironmentFault: nothing can be found out now. The trial is not recorded, and the run stops.
         """
-        return {}
+        return Review()
 
     def forms(self, task: Task) -> list[str]:
         """How the allowed actions of a task are written, one form for each."""
@@ -303,43 +273,18 @@ class Environment(ABC):
     @property
     def tools(self) -> list[dict[str, Any]]:
         """The actions as tool schemas, to bind to a chat model."""
-        return [
-            {
-                "type": "function",
-                "function": {
-                    "name": spec.name,
-                    "description": spec.description,
-                    "parameters": _parameters(spec.schema),
-                },
-            }
-            for spec in self.episode.actions().values()
-        ]
+        return [{"type": "function", "function": spec.function} for spec in self.episode.actions().values()]
 
     def parse(self, text: str) -> Action | None:
         """Read an action written as text; None where it is none of the allowed ones."""
-        line = text.strip()
+        written = text.strip()
         for spec in self.episode.actions().values():
-            for pattern in spec.patterns:
-                if match := pattern.fullmatch(line):
-                    args = {name: value.strip() for name, value in match.groupdict().items()}
-                    return Action(name=spec.name, args=args, text=line)
+            if (args := spec.read(written)) is not None:
+                return Action(name=spec.name, args=args, text=written)
         return None
 
     def close(self) -> None:  # noqa: B027 - most environments hold nothing
         """Let go of what the environment holds. Closing twice is fine."""
-
-
-def _parameters(schema: type[BaseModel]) -> dict[str, Any]:
-    raw = schema.model_json_schema()
-    for field in raw.get("properties", {}).values():
-        field.pop("title", None)
-    parameters = {
-        "type": "object",
-        "properties": raw.get("properties", {}),
-        "required": raw.get("required", []),
-    }
-    # Arguments that are models or enumerations refer to their definitions.
-    return parameters | ({"$defs": raw["$defs"]} if "$defs" in raw else {})
 
 
 def choose_split(environment: Environment, split: str | None) -> str:

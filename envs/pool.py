@@ -100,6 +100,24 @@ class EpisodePool:
         self._keep(_Live(task, [*actions, action], episode))
         return stepped
 
+    async def settle(
+        self, task: Task, actions: list[Action], snapshot: dict[str, Any] | None = None
+    ) -> StepResult | None:
+        """How the task stands in the episode with this history, whose trial was stopped; see `Episode.settle`."""
+        if self.environment.episode.settle is Episode.settle:
+            return None
+        live = self._take(task, actions)
+
+        def settled() -> tuple[Episode, StepResult | None]:
+            episode = live.episode if live else self._rebuild(task, actions, snapshot)
+            with _closed_on_error(episode):
+                result = episode.settle()
+                return episode, None if result is None else _checked(result)
+
+        episode, result = await self._run(task, settled, _close_first)
+        self._keep(_Live(task, actions, episode))
+        return result
+
     async def release(self, task: Task, actions: list[Action]) -> None:
         """Close the live episode with this history, if there is one: its trial is over.
 

@@ -15,12 +15,23 @@ ALL = 1_000_000
 """A memory size that no run reaches."""
 
 
+USUAL: Mapping[str, Mapping[str, Any]] = {
+    # A failing command's output is what there is to learn from.
+    "workspace": {"feedback": "words"},
+}
+"""What differs for an environment in every profile."""
+
+
 @dataclass(frozen=True)
 class Profile:
     """A named, frozen set of settings.
 
     Attributes:
         name: What it is called.
+        agent: How the actor acts, unless that is said.
+        strategy: What a retry gets to see, unless that is said.
+        evaluator: What passes the verdict, unless that is said.
+        feedback: How much of it is told, unless that is said.
         heuristic: The rule by which a trial is stopped.
         memory_size: Ω, how many reflections are kept.
         memory_beside_attempt: The same where the last attempt is shown as well; `memory_size` unless given.
@@ -37,6 +48,10 @@ class Profile:
     """
 
     name: str
+    agent: str = "react"
+    strategy: str = Strategy.REFLEXION.value
+    evaluator: str = "environment"
+    feedback: str = "binary"
     heuristic: Heuristic = field(default_factory=Heuristic)
     memory_size: int = 3
     memory_beside_attempt: int | None = None
@@ -47,20 +62,32 @@ class Profile:
     numbered: bool = False
     truncation: int | None = None
     reflects_on_memory: bool = True
-    overrides: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    overrides: Mapping[str, Mapping[str, Any]] = field(default_factory=lambda: USUAL)
 
-    def of(self, environment: str, agent: str, strategy: str) -> "Profile":
-        """The settings that hold for an agent in an environment, under a strategy."""
-        changes = {**self.overrides.get(environment, {}), **self.overrides.get(f"{environment}/{agent}", {})}
-        settings = replace(self, **changes)
+    def of(self, environment: str, agent: str | None = None, strategy: str | None = None) -> "Profile":
+        """The settings that hold in an environment.
+
+        Args:
+            environment: Its name.
+            agent: How the actor acts; what the settings say unless given.
+            strategy: What a retry gets to see; what the settings say unless given.
+        """
+        settings = replace(self, **self.overrides.get(environment, {}))
+        agent = agent or settings.agent
+        settings = replace(settings, agent=agent, **self.overrides.get(f"{environment}/{agent}", {}))
+        settings = replace(settings, strategy=strategy or settings.strategy)
         beside = settings.memory_beside_attempt
-        if beside is not None and strategy == Strategy.LAST_ATTEMPT_AND_REFLEXION:
+        if beside is not None and settings.strategy == Strategy.LAST_ATTEMPT_AND_REFLEXION:
             settings = replace(settings, memory_size=beside)
         return settings
 
 
 # Section 4.2: two examples for ReAct, six for chain of thought.
-_PAPER: dict[str, dict[str, Any]] = {"hotpotqa/cot": {"examples": 6}, "hotpotqa/cot-gt": {"examples": 6}}
+_PAPER: dict[str, Mapping[str, Any]] = {
+    **USUAL,
+    "hotpotqa/cot": {"examples": 6},
+    "hotpotqa/cot-gt": {"examples": 6},
+}
 
 # Its notebooks: six steps and no other rule, 5 trials; every reflection is kept, but only the newest one beside the
 # last attempt, and self-reflection does not see the earlier ones.
@@ -83,7 +110,12 @@ PROFILES = {
         Profile("paper", overrides=_PAPER),
         # Section 3.1: two identical actions in a row with the same observation; "fails to improve performance
         # between two consecutive trials".
-        Profile("preprint", Heuristic(max_cycles=1, max_period=1), stop_without_improvement=True, overrides=_PAPER),
+        Profile(
+            "preprint",
+            heuristic=Heuristic(max_cycles=1, max_period=1),
+            stop_without_improvement=True,
+            overrides=_PAPER,
+        ),
         # As coded: an action equal to the one before, whatever was observed; 49 steps, thoughts among them;
         # 10 trials in its script.
         Profile(
@@ -93,6 +125,7 @@ PROFILES = {
             ),
             max_trials=10,
             overrides={
+                **USUAL,
                 "hotpotqa": _NOTEBOOKS,
                 "hotpotqa/cot": {"numbered": False},
                 "hotpotqa/cot-gt": {"numbered": False, "examples": 3},

@@ -52,8 +52,8 @@ def create_reflexion(
     model: BaseChatModel | str,
     environment: Environment | None = None,
     *,
-    actor: str | Runnable[Any, Any] | WrappedAgent = "react",
-    strategy: Strategy | str = Strategy.REFLEXION,
+    actor: str | Runnable[Any, Any] | WrappedAgent | None = None,
+    strategy: Strategy | str | None = None,
     evaluator: Evaluator | str | Callable[..., Any] | None = None,
     samples: int = 5,
     reflection_model: BaseChatModel | str | None = None,
@@ -86,7 +86,9 @@ def create_reflexion(
         actor: `react` (ReAct as text, for any chat model), `tools` (native tool calls), or one of the environment's
             variants, such as HotPotQA's `cot` and `cot-gt`; without an environment, any compiled graph or runnable,
             as it is or in a `WrappedAgent`.
-        strategy: What a retry gets to see: `retry`, `last_attempt`, `reflexion` or `last_attempt_and_reflexion`.
+            Unless given, the profile's, which is mostly `react`.
+        strategy: What a retry gets to see: `retry`, `last_attempt`, `reflexion` or `last_attempt_and_reflexion`; the
+            profile's unless given, which is mostly `reflexion`.
         evaluator: What passes the verdict (M_e): `environment` (its own signal: an oracle; the default with one),
             `llm` (the reflection model reads the trajectory), `self-consistency` (the actor is asked again), an
             `Evaluator` such as `CommandEvaluator("pytest -q")`, or a function of `(instruction, trajectory)` that
@@ -97,8 +99,8 @@ def create_reflexion(
         heuristic: When to stop a trial (h); the profile's unless given.
         memory_size: How many reflections are kept (Ω); the profile's unless given.
         max_trials: After how many trials a task has failed; the profile's unless given.
-        feedback: How much of a failed verdict is told: `binary` (the default with an environment), `scalar` or
-            `words` (the default with an agent).
+        feedback: How much of a failed verdict is told: `binary`, `scalar` or `words` (the default with an agent); the
+            profile's unless given.
         threshold: From which score on a trial is a success.
         profile: `paper`, `preprint`, `upstream`, or one of your own.
         prompts: The prompts; the environment's own unless given.
@@ -132,17 +134,18 @@ def create_reflexion(
         print(final["status"], final["reflections"])
         ```
     """
-    chosen = Strategy(_one_of("strategy", strategy, list(Strategy)))
     agent = _agent(actor, environment, evaluator)
     environment = environment or Alone()
-    way = "agent" if agent else _one_of("actor", actor, [*ACTORS, *environment.variants])
-    settings = load_profile(profile).of(environment.name, way, chosen)
+    named_actor = actor if isinstance(actor, str) else None
+    settings = load_profile(profile).of(environment.name, "agent" if agent else named_actor, strategy)
+    chosen = Strategy(_one_of("strategy", settings.strategy, list(Strategy)))
+    way = settings.agent if agent else _one_of("actor", settings.agent, [*ACTORS, *environment.variants])
     if way in environment.variants:
         environment = environment.variant(way)
     memory_size = _at_least_one("memory_size", memory_size, settings.memory_size)
     max_trials = _at_least_one("max_trials", max_trials, settings.max_trials)
-    feedback = feedback or ("words" if agent else "binary")
-    _one_of("feedback", feedback, get_args(Feedback))
+    feedback = _one_of("feedback", feedback or ("words" if agent else settings.feedback), get_args(Feedback))
+    evaluator = evaluator or settings.evaluator
     prompts = prompts or load_prompts(environment.prompts or environment.name)
     pool, budgets, retries = EpisodePool(environment), budgets or Budgets(), retries or Retries()
 
@@ -215,7 +218,7 @@ def create_reflexion(
 
 
 def _agent(
-    actor: str | Runnable[Any, Any] | WrappedAgent,
+    actor: str | Runnable[Any, Any] | WrappedAgent | None,
     environment: Environment | None,
     evaluator: Evaluator | str | Callable[..., Any] | None,
 ) -> WrappedAgent | None:
@@ -233,7 +236,7 @@ def _agent(
 
 
 def _evaluator(
-    evaluator: Evaluator | str | Callable[..., Any] | None,
+    evaluator: Evaluator | str | Callable[..., Any],
     named: Mapping[str, Callable[[], Evaluator]],
     of: Literal["trajectory", "result"],
 ) -> Evaluator:
@@ -241,7 +244,7 @@ def _evaluator(
         return evaluator
     if callable(evaluator):
         return FunctionEvaluator(evaluator, of)
-    return named[_one_of("evaluator", evaluator or "environment", list(named))]()
+    return named[_one_of("evaluator", evaluator, list(named))]()
 
 
 def _price(model: BaseChatModel, prices: Mapping[str, Price], budgets: Budgets) -> Price | None:

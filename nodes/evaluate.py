@@ -10,10 +10,11 @@ from langgraph.errors import GraphBubbleUp
 from langgraph_reflexion.envs.pool import EpisodePool
 from langgraph_reflexion.errors import Fault, ModelFault, ReflexionError
 from langgraph_reflexion.graph.budget import Budgets
-from langgraph_reflexion.graph.state import Evaluation, ReflexionState, Status, TrialRecord
+from langgraph_reflexion.graph.state import Evaluation, ReflexionState, Status, Step, TrialRecord
+from langgraph_reflexion.models.calls import storable
 from langgraph_reflexion.models.troubles import in_a_line
 from langgraph_reflexion.nodes.asking import charged, noted
-from langgraph_reflexion.nodes.evaluators import Evaluator, Scored
+from langgraph_reflexion.nodes.evaluators import STOPPED, Evaluator, Scored
 from langgraph_reflexion.nodes.node import Update
 from langgraph_reflexion.nodes.observe import actions_of
 
@@ -43,8 +44,12 @@ class Evaluate:
         fault, cut_short = state["fault"], state["stop_reason"] in ("budget", "fault")
         usage, notes = state["usage"], state["notes"]
         evaluation: Evaluation | None = None
+        settled: Update = {}
         if not cut_short:
             try:
+                settled = await self._settle(state)
+                steps = [*state["trajectory"], *settled.get("trajectory", [])]
+                state = cast(ReflexionState, {**state, **settled, "trajectory": steps})
                 scored = await self._score(state, config)
             except Fault as error:
                 if isinstance(error, ModelFault) and error.permanent:
@@ -84,7 +89,20 @@ class Evaluate:
             "fault": fault,
         }
         # A trial that was cut short leaves the verdict on the one before, which the actor may be told.
-        return update | ({"evaluation": evaluation} if evaluation else {})
+        return update | settled | ({"evaluation": evaluation} if evaluation else {})
+
+    async def _settle(self, state: ReflexionState) -> Update:
+        """What the environment has to say of a trial that was stopped; nothing of one that ended."""
+        episode, trajectory = state["episode"], state["trajectory"]
+        if episode["terminated"] or episode["truncated"]:
+            return {}
+        result = await self.pool.settle(state["task"], actions_of(state), episode["snapshot"])
+        if result is None:
+            return {}
+        why = STOPPED.get(state["stop_reason"] or "", "The trial was stopped.")
+        step = Step(number=len(trajectory) + 1, thought=why, action=None, observation=storable(result.observation))
+        reward = episode["reward"] if result.reward is None else float(result.reward)
+        return {"trajectory": [step], "episode": {**episode, "reward": reward}}
 
     async def _score(self, state: ReflexionState, config: RunnableConfig) -> Scored:
         try:

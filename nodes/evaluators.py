@@ -33,6 +33,17 @@ class Scored(NamedTuple):
     """What was not as it was meant to be, for the record."""
 
 
+class Prepared(NamedTuple):
+    """What an evaluator makes once per task."""
+
+    data: dict[str, Any]
+    """What it has made, as JSON."""
+    usage: Usage = NO_USAGE
+    """What making it cost."""
+    notes: Sequence[str] = ()
+    """What was not as it was meant to be, for the record."""
+
+
 class Evaluator(ABC):
     """Gives a finished trial its score (M_e); the graph makes a verdict of it by the threshold.
 
@@ -42,9 +53,13 @@ class Evaluator(ABC):
 
     oracle: ClassVar[bool] = False
 
-    async def prepare(self, task: Task) -> dict[str, Any]:
-        """Make what is made once per task, as JSON; it is kept in the state as `task["prepared"]`."""
-        return {}
+    async def prepare(self, task: Task, config: RunnableConfig) -> Prepared:
+        """Make what is made once per task, such as tests; it is kept in the state as `task["prepared"]`.
+
+        Raises:
+            Fault: it cannot be made. The trial is recorded as a fault.
+        """
+        return Prepared({})
 
     @abstractmethod
     async def evaluate(self, state: ReflexionState, config: RunnableConfig) -> Scored:

@@ -16,6 +16,7 @@ _COLON = r"(?![a-z])[ \t\d*_`]*:"
 _OBSERVATION = re.compile(rf"^{_MARKS}observation{_COLON}", re.IGNORECASE | re.MULTILINE)
 _ACTION = re.compile(rf"^{_MARKS}action{_COLON}[ \t*_]*(?P<text>.*)$", re.IGNORECASE | re.MULTILINE)
 _THOUGHT = re.compile(rf"^{_MARKS}(?:thought|think){_COLON}[ \t*_]*", re.IGNORECASE)
+_BLOCK = re.compile(r"```\w*[ \t]*\n(?P<inner>.*?)\n?```", re.DOTALL)
 _FENCE = re.compile(r"\s*```\w*\s*")
 _THINK = re.compile(r"^think\s*(?::\s*(?P<said>.*)|\[(?P<quoted>.*)\])$", re.IGNORECASE | re.DOTALL)
 
@@ -24,8 +25,9 @@ def read_reply(reply: str, parse: Callable[[str], Action | None]) -> Decision:
     """Read thought and action from a reply.
 
     The reply is cut where it runs on into an observation of its own. The action is what follows the first
-    `Action:`, whatever prose stands around it; without that mark, the first line that is an action as it stands.
-    A reply that is marked as a thought and holds no action is a thought alone.
+    `Action:`, all of it where an action of several lines stands there, and otherwise its first line, whatever prose
+    stands around it; without that mark, the first line that is an action as it stands, or the whole reply. A reply
+    that is marked as a thought and holds no action is a thought alone.
 
     Args:
         reply: What the model wrote.
@@ -34,12 +36,21 @@ def read_reply(reply: str, parse: Callable[[str], Action | None]) -> Decision:
     Returns:
         The decision. Where no allowed action was found its action has no name, and its text is what stood there.
     """
+    reply = reply.rpartition("</think>")[2]  # some servers leave the model's reasoning in
+    whole = len(reply) <= LONGEST
     reply = _readable(reply)
-    if cut := _OBSERVATION.search(reply):
-        reply = reply[: cut.start()]
+    for cut in _OBSERVATION.finditer(reply):
+        # What stands in a block of code is the model's own.
+        if reply[: cut.start()].count("```") % 2 == 0:
+            reply = reply[: cut.start()]
+            break
     if marked := _ACTION.search(reply):
         thought = _plain(reply[: marked.start()])
-        written = _first_line(reply[marked.start("text") :])
+        rest = reply[marked.start("text") :]
+        written = _first_line(rest)
+        # Half an action of several lines would be another one.
+        if whole and (action := _of_several_lines(rest, parse)):
+            return Decision(thought=thought, action=action)
         if thinking := _THINK.match(_bare(written)):
             return Decision(thought=_joined(thought, _said(thinking)), action=None)
         return Decision(thought=thought, action=_action(written, parse))
@@ -48,6 +59,8 @@ def read_reply(reply: str, parse: Callable[[str], Action | None]) -> Decision:
         if not _THOUGHT.match(line) and (action := _allowed(line, parse)):
             return Decision(thought=_plain("\n".join(before)), action=action)
         before.append(line)
+    if whole and (action := _of_several_lines(reply, parse)):
+        return Decision(thought="", action=action)
     if thinking := _THINK.match(_bare(reply)):
         return Decision(thought=_joined(_said(thinking)), action=None)
     if _THOUGHT.match(reply.lstrip()):
@@ -56,8 +69,7 @@ def read_reply(reply: str, parse: Callable[[str], Action | None]) -> Decision:
 
 
 def _readable(reply: str) -> str:
-    """The reply without what some servers leave of a model's reasoning, in plain lines, and not too long."""
-    reply = reply.rpartition("</think>")[2]
+    """The reply in plain lines, and not too long."""
     if len(reply) > LONGEST:
         # Half an action would be another one.
         reply = reply[:LONGEST].rpartition("\n")[0]
@@ -79,6 +91,14 @@ def _allowed(written: str, parse: Callable[[str], Action | None]) -> Action | No
         if candidate and (action := parse(candidate)):
             return action
     return None
+
+
+def _of_several_lines(text: str, parse: Callable[[str], Action | None]) -> Action | None:
+    """The action that a text of several lines is as a whole, in a block of code or not."""
+    text = text.strip()
+    block = _BLOCK.fullmatch(text)
+    candidates = (block["inner"] if block else "", text)
+    return next((action for each in candidates if "\n" in each.strip() and (action := parse(each))), None)
 
 
 def _bare(text: str) -> str:

@@ -14,6 +14,7 @@ from langgraph_reflexion.graph.memory import Strategy
 from langgraph_reflexion.graph.state import EpisodeState, Reflection, ReflexionState
 from langgraph_reflexion.models.retries import Retries
 from langgraph_reflexion.nodes.approval import ask_person, require_checkpointer
+from langgraph_reflexion.nodes.asking import charged
 from langgraph_reflexion.nodes.evaluators import Evaluator
 from langgraph_reflexion.nodes.node import Update
 
@@ -82,8 +83,12 @@ class Reset:
             if begins:
                 given = task
                 prepared = await self.retries(lambda: self.pool.prepare(given))
-                prepared |= await self.retries(lambda: self.evaluator.prepare(given))
-                update["task"] = task = Task(**{**task, "prepared": prepared})
+                made = await self.evaluator.prepare(given, config)
+                update["task"] = task = Task(**{**task, "prepared": prepared | made.data})
+                update |= {
+                    "usage": charged(cast(ReflexionState, {"usage": {}}), "reset", made.usage),
+                    "notes": list(made.notes),
+                }
             opened = await self.retries(lambda: self.pool.start(task))
         except Fault as fault:
             if isinstance(fault, ModelFault) and fault.permanent:

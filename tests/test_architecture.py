@@ -72,7 +72,8 @@ def test_the_reader_sees_imports():
     ("module", "allowed"),
     [
         ("errors", set()),
-        ("envs.base", {"errors"}),
+        ("envs.actions", set()),
+        ("envs.base", {"envs.actions", "errors"}),
         ("graph.state", {"envs.base"}),
         ("prompts", {"errors"}),
         ("graph.routing", {"graph.memory", "graph.state"}),
@@ -194,7 +195,7 @@ def test_the_core_stays_small():
     beside = {"graph.checkpoint", "graph.postgres", *below("nodes.agent")}
     beside |= {"nodes.command", "nodes.self_consistency", "nodes.two_calls"}
     core = [MODULES[module] for module in {*below("graph"), *below("nodes")} - beside]
-    assert sum(map(code_lines, core)) < 1400
+    assert sum(map(code_lines, core)) < 1500
 
 
 @pytest.mark.parametrize("module", [*below("graph"), *below("nodes"), *below("demo"), *below("prompts")])

@@ -59,7 +59,7 @@ def test_a_run_is_recorded_and_reported_without_the_key(home: Path, server: Gues
 def test_json_is_all_that_is_printed_and_the_record_does_not_depend_on_the_concurrency(
     home: Path, server: GuessingServer
 ) -> None:
-    args = run_args(server, "--option", "highest=5", "--limit", "4", "--seed", "7", "--json")
+    args = run_args(server, "--highest", "5", "--limit", "4", "--seed", "7", "--json")
     folders = []
     for concurrency in ("1", "8"):
         status, out, err = call(home, *args, "--out", concurrency, "--concurrency", concurrency)
@@ -117,7 +117,11 @@ def test_a_task_that_ends_as_a_fault_shows_in_the_status(home: Path, server: Gue
         (["run", ENV, "--feedback", "loud"], "binary, scalar, words"),
         (["run", ENV, "--trials", "0"], "--trials"),
         (["run", ENV, "--limit", "many"], "--limit"),
-        (["run", ENV, "--colour", "red"], "--colour"),
+        (["run", ENV, "--colour", "red"], "unexpected keyword argument 'colour'"),
+        (["run", ENV, "--colour"], "--colour is no option"),
+        (["run", ENV, "--highest", "--json"], "--highest is no option"),
+        (["run", ENV, "red"], "'red' is neither"),
+        (["run", ENV, "-x", "3"], "'-x' is neither"),
         (["run"], "ENV"),
         (["sing"], "sing"),
         (["report"], "DIR"),

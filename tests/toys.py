@@ -6,7 +6,16 @@ from typing import Annotated, Any, Literal
 
 from langchain_core.messages import BaseMessage
 
-from langgraph_reflexion.envs.base import Action, Environment, Episode, StepResult, Task, action, choose_split
+from langgraph_reflexion.envs.base import (
+    Action,
+    Environment,
+    Episode,
+    FinishedTrial,
+    StepResult,
+    Task,
+    action,
+    choose_split,
+)
 
 
 class CounterEpisode(Episode):
@@ -238,3 +247,18 @@ class Timeless:
             "episode": {**state["episode"], "began": 0},
             "trials": [{**record, "seconds": 0} for record in state["trials"]],
         }
+
+
+def measured(environment: Environment, task: Task, actions: Sequence[Action]) -> dict[str, float]:
+    """What an environment measures of a trial in which this was done."""
+    trial = FinishedTrial(
+        number=1,
+        actions=list(actions),
+        snapshot=None,
+        verdict=None,
+        stop_reason="terminated",
+        feedback="",
+        observation="",
+        reflection=None,
+    )
+    return environment.review(task, trial).measures

@@ -10,7 +10,7 @@ from typing import Any
 from langgraph_reflexion.bench.task_run import Graph, TaskRun
 from langgraph_reflexion.bench.upstream.hotpotqa_log import Counts, HotPotQALog, read_log
 from langgraph_reflexion.bench.upstream.hotpotqa_replay import PLACEHOLDER, LoggedQuestions, recorded
-from langgraph_reflexion.envs.base import Task
+from langgraph_reflexion.envs.base import Review, Task
 from langgraph_reflexion.errors import EnvironmentFault
 from langgraph_reflexion.graph.budget import Budgets
 from langgraph_reflexion.graph.checkpoint import open_checkpointer
@@ -107,7 +107,7 @@ async def _advance(
         reflects=log.strategy.reflects,
         max_trials=most,
         budgets=budgets,
-        measures=lambda task, actions: {},
+        review=lambda task, trial: Review(),
         on_action=lambda: None,
     )
     ended: list[tuple[int, str]] = []

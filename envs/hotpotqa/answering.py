@@ -8,7 +8,16 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Annotated
 
-from langgraph_reflexion.envs.base import Action, Environment, Episode, StepResult, Task, action
+from langgraph_reflexion.envs.base import (
+    Action,
+    Environment,
+    Episode,
+    FinishedTrial,
+    Review,
+    StepResult,
+    Task,
+    action,
+)
 from langgraph_reflexion.envs.hotpotqa.episode import HANDED_IN, OVER
 from langgraph_reflexion.envs.hotpotqa.grading import answered, exact_match
 from langgraph_reflexion.envs.hotpotqa.questions import task_data
@@ -93,6 +102,6 @@ class Answering(Environment):
         """Whether two answers come to the same; see `Environment.same`."""
         return self.questions.same(one, other)
 
-    def measures(self, task: Task, actions: Sequence[Action]) -> dict[str, float]:
-        """Exact match and F1; see `Environment.measures`."""
-        return self.questions.measures(task, actions)
+    def review(self, task: Task, trial: FinishedTrial) -> Review:
+        """Exact match and F1; see `Environment.review`."""
+        return self.questions.review(task, trial)

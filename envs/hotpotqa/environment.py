@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from langgraph_reflexion.envs.base import Action, Environment, Task, choose_split
+from langgraph_reflexion.envs.base import Action, Environment, FinishedTrial, Review, Task, choose_split
 from langgraph_reflexion.envs.hotpotqa.answering import Answering
 from langgraph_reflexion.envs.hotpotqa.asking import own_world
 from langgraph_reflexion.envs.hotpotqa.corpus import Corpus
@@ -162,14 +162,14 @@ class HotPotQA(Environment):
             return normalize(str(one["args"].get("answer"))) == normalize(str(other["args"].get("answer")))
         return super().same(one, other)
 
-    def measures(self, task: Task, actions: Sequence[Action]) -> dict[str, float]:
-        """Exact match and F1, the latter with its precision and recall, of the answer that was handed in.
+    def review(self, task: Task, trial: FinishedTrial) -> Review:
+        """Measure the answer that was handed in: exact match, and F1 with its precision and recall.
 
         All are 0 where none was.
         """
-        said = (str(a["args"].get("answer") or "") for a in actions if a["name"] == "finish")
+        said = (str(a["args"].get("answer") or "") for a in trial["actions"] if a["name"] == "finish")
         answer, gold = next(filter(answered, said), None), task_data(task)["answer"]
-        return {"exact_match": float(exact_match(answer, gold)), **overlap(answer, gold)._asdict()}
+        return Review(measures={"exact_match": float(exact_match(answer, gold)), **overlap(answer, gold)._asdict()})
 
     def parse(self, text: str) -> Action | None:
         """Read an action written as text, with blanks round the brackets or a full stop at the end, as models do."""

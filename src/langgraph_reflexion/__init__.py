@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from langgraph_reflexion.models.retries import Retries
     from langgraph_reflexion.nodes.agent.wrapped import WrappedAgent
     from langgraph_reflexion.nodes.command import CommandEvaluator
-    from langgraph_reflexion.nodes.evaluators import Evaluator, Scored
+    from langgraph_reflexion.nodes.evaluators import Evaluator, Prepared, Scored
     from langgraph_reflexion.nodes.heuristic_check import Heuristic
     from langgraph_reflexion.prompts import Prompts, load_prompts
 
@@ -72,7 +72,7 @@ _HOME = {
     "models.retries": ["Retries"],
     "nodes.agent.wrapped": ["WrappedAgent"],
     "nodes.command": ["CommandEvaluator"],
-    "nodes.evaluators": ["Evaluator", "Scored"],
+    "nodes.evaluators": ["Evaluator", "Prepared", "Scored"],
     "nodes.heuristic_check": ["Heuristic"],
     "prompts": ["Prompts", "load_prompts"],
 }
@@ -97,6 +97,7 @@ __all__ = [
     "Heuristic",
     "LatestSaver",
     "ModelFault",
+    "Prepared",
     "Price",
     "Profile",
     "Prompts",

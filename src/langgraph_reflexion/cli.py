@@ -9,8 +9,9 @@ import contextlib
 import io
 import json
 import os
+import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -22,6 +23,9 @@ from langgraph_reflexion.sandbox_command import sandbox
 
 DEBUG = "LANGGRAPH_REFLEXION_DEBUG"
 """The environment variable that asks for the traceback of an error that nobody foresaw."""
+
+OPEN = {"allow_extra_args": True, "ignore_unknown_options": True}
+"""How a command is declared whose other options, `--name value`, are the environment's."""
 
 app = typer.Typer(
     help="The Reflexion agent as a LangGraph state machine.",
@@ -42,7 +46,11 @@ Split = Annotated[str | None, typer.Option(help="Set of tasks.  [default: the en
 Seed = Annotated[int, typer.Option(help="Seeds the run, and the tasks where they are generated.")]
 Options = Annotated[
     list[str],
-    typer.Option("--option", metavar="KEY=VALUE", help="Option of the environment; may be repeated."),
+    typer.Option(
+        "--option",
+        metavar="KEY=VALUE",
+        help="Option of the environment; may be repeated. So is any other --KEY VALUE.",
+    ),
 ]
 Database = Annotated[
     str | None,
@@ -104,8 +112,9 @@ def _root(
         raise typer.Exit(2)
 
 
-@app.command()
+@app.command(context_settings=OPEN)
 def run(
+    context: typer.Context,
     env: Env,
     split: Split = None,
     limit: Annotated[int | None, typer.Option(min=1, help="At most so many tasks.  [default: all]")] = None,
@@ -113,9 +122,12 @@ def run(
         int | None, typer.Option(min=1, help="At most so many trials per task.  [default: the profile's]")
     ] = None,
     strategy: Annotated[
-        str,
-        typer.Option(help="What a retry sees: retry, last_attempt, reflexion or last_attempt_and_reflexion."),
-    ] = "reflexion",
+        str | None,
+        typer.Option(
+            help="What a retry sees: retry, last_attempt, reflexion or last_attempt_and_reflexion."
+            "  [default: the profile's, mostly reflexion]"
+        ),
+    ] = None,
     model: Annotated[
         str,
         typer.Option(help="demo (needs no key, is no LLM), or PROVIDER:MODEL such as openai:gpt-4o-mini."),
@@ -146,15 +158,26 @@ def run(
     ] = None,
     concurrency: Annotated[int, typer.Option(min=1, help="So many tasks at once.")] = 8,
     agent: Annotated[
-        str, typer.Option(help="react (text) or tools (tool calls); for hotpotqa also cot or cot-gt, without tools.")
-    ] = "react",
+        str | None,
+        typer.Option(
+            help="react (text), tools (tool calls), or a way of the environment's own, such as hotpotqa's cot."
+            "  [default: the profile's, mostly react]"
+        ),
+    ] = None,
     evaluator: Annotated[
-        str, typer.Option(help="What passes the verdict: environment (an oracle), llm or self-consistency.")
-    ] = "environment",
+        str | None,
+        typer.Option(
+            help="What passes the verdict: environment (an oracle), llm or self-consistency."
+            "  [default: the profile's, mostly environment]"
+        ),
+    ] = None,
     samples: Annotated[int, typer.Option(min=1, help="So often self-consistency asks again, an odd number.")] = 5,
     feedback: Annotated[
-        str, typer.Option(help="How much of the verdict is told: binary, scalar or words.")
-    ] = "binary",
+        str | None,
+        typer.Option(
+            help="How much of the verdict is told: binary, scalar or words.  [default: the profile's, mostly binary]"
+        ),
+    ] = None,
     profile: Annotated[str, typer.Option(help="Numbers and rules: paper, preprint or upstream.")] = "paper",
     memory_size: Annotated[
         int | None, typer.Option(min=1, help="So many reflections are kept.  [default: the profile's]")
@@ -180,7 +203,7 @@ def run(
 
     settings = SweepSettings(
         environment=env,
-        options=_options(option),
+        options=_options(option, context.args),
         split=split,
         limit=limit,
         trials=trials,
@@ -257,8 +280,9 @@ def report(
         print_reports(Console(), reports)
 
 
-@app.command()
+@app.command(context_settings=OPEN)
 def play(
+    context: typer.Context,
     env: Env,
     split: Split = None,
     task: Annotated[
@@ -271,7 +295,7 @@ def play(
     from langgraph_reflexion.bench import play as playing
     from langgraph_reflexion.bench.environment import make_environment
 
-    environment = make_environment(env, _options(option), seed)
+    environment = make_environment(env, _options(option, context.args), seed)
     try:
         chosen = playing.choose_task(environment, split, task)
         for shown in playing.play(environment, chosen, _typed()):
@@ -327,13 +351,30 @@ def _typed() -> Iterator[str]:
             return
 
 
-def _options(pairs: list[str]) -> dict[str, Any]:
-    """The environment's options. A value is read as JSON where it is some (`3`, `true`), else as text."""
+def _options(pairs: list[str], rest: Sequence[str]) -> dict[str, Any]:
+    """The environment's options. A value is read as JSON where it is some (`3`, `true`), else as text.
+
+    Args:
+        pairs: Those that were given as KEY=VALUE.
+        rest: What is left of the command line: those that were given as `--key value` or `--key=value`.
+    """
+    given = [("--option", pair) for pair in pairs]
+    left = iter(rest)
+    for word in left:
+        name, equals, value = word.partition("=")
+        if not re.fullmatch(r"--[a-z][a-z0-9-]*", name):
+            raise ConfigurationError(f"{word!r} is neither an option nor the value of one")
+        value = value if equals else next(left, "--")
+        if value.startswith("--"):
+            raise ConfigurationError(
+                f"{name} is no option of the command, and as one of the environment wants a value"
+            )
+        given.append((name, f"{name[2:].replace('-', '_')}={value}"))
     options: dict[str, Any] = {}
-    for pair in pairs:
-        key, value = _pair("--option", pair)
+    for option, pair in given:
+        key, value = _pair(option, pair)
         if not key.isidentifier():
-            raise ConfigurationError(f"--option {pair!r}: write it as KEY=VALUE")
+            raise ConfigurationError(f"{option} {pair!r}: write it as KEY=VALUE")
         try:
             options[key] = json.loads(value)
         except ValueError:

@@ -118,7 +118,7 @@ def drive_all(
         checkpoints=settings.checkpoints,  # type: ignore[arg-type]
         feedback=settings.feedback,  # type: ignore[arg-type]
     )
-    parts = Parts(graph, environment.tasks(), budgets, [])
+    parts = Parts(graph, environment.tasks(), budgets, [], environment.review)
     with locked(folder):
         return asyncio.run(run_parts(settings, parts, folder, observer or Unobserved())), model
 

@@ -28,6 +28,7 @@ from langgraph_reflexion import (
     Evaluator,
     Fault,
     ModelFault,
+    Prepared,
     Price,
     Scored,
     WrappedAgent,
@@ -300,7 +301,7 @@ def test_after_a_fault_of_the_verifier_the_same_result_is_verified_again() -> No
 
 def test_a_verifier_that_cannot_be_prepared_is_a_fault() -> None:
     class Unready(Evaluator):
-        async def prepare(self, task: Any) -> dict[str, Any]:
+        async def prepare(self, task: Any, config: Any) -> Prepared:
             raise Fault("no docker", transient=False)
 
         async def evaluate(self, state: Any, config: Any) -> Scored:

@@ -7,7 +7,7 @@ import pytest
 from langchain_core.language_models import FakeMessagesListChatModel
 from langchain_core.messages import AIMessage
 
-from langgraph_reflexion import ConfigurationError, Evaluator, ReflexionState, Scored, create_reflexion
+from langgraph_reflexion import ConfigurationError, Evaluator, Prepared, ReflexionState, Scored, create_reflexion
 from langgraph_reflexion.models.calls import Call
 from langgraph_reflexion.testing import ScriptedChatModel
 from tests.toys import Counter, Parrot, count_to, counting_badly, text_of
@@ -64,9 +64,9 @@ class Prepares(Evaluator):
     def __init__(self):
         self.prepared = 0
 
-    async def prepare(self, task):
+    async def prepare(self, task, config):
         self.prepared += 1
-        return {"tests": ["assert True"], "by": "evaluator"}
+        return Prepared({"tests": ["assert True"], "by": "evaluator"})
 
     async def evaluate(self, state, config):
         assert state["task"]["prepared"]["tests"] == ["assert True"]

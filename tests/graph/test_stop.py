@@ -75,7 +75,6 @@ def test_a_records_size_is_bounded():
         ({"actor": "cott"}, r"actor='cott': choose one of react, tools"),
         ({"evaluator": "reward"}, r"evaluator='reward': choose one of environment, llm"),
         ({"feedback": "wordy"}, r"feedback='wordy': choose one of binary, scalar, words"),
-        ({"strategy": None}, "strategy=None"),
         ({"feedback": True}, "feedback=True"),
     ],
     ids=str,

@@ -7,7 +7,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from langgraph_reflexion.envs.alfworld.environment import ALFWorld
-from langgraph_reflexion.nodes.react import call_text, read_reply
+from langgraph_reflexion.envs.base import Episode, action
+from langgraph_reflexion.nodes.react import LONGEST, call_text, read_reply
 from tests.toys import Counter
 
 parse = Counter().parse
@@ -217,3 +218,55 @@ def test_a_huge_reply_is_read_in_no_time():
     for reply in ("*" * 1_000_000, "go\n" * 300_000, "Action: " + "`" * 1_000_000, "\n" * 1_000_000):
         read_reply(reply, lambda text: None)
     assert time.monotonic() - began < 1
+
+
+class Scribe(Episode):
+    """Keeps notes."""
+
+    @action("note {title}\n{text}")
+    def note(self, title: str, text: str) -> str:
+        """Write a note down."""
+        return "Noted."
+
+    @action("done")
+    def done(self) -> str:
+        """Go home."""
+        return "Bye."
+
+
+class Scribes(Counter):
+    """Where notes have several lines."""
+
+    name = "scribes"
+    episode = Scribe
+
+
+@pytest.mark.parametrize(
+    ("reply", "text"),
+    [
+        ("Thought: hm\nAction: note a.py\nx = 1\n\n    y = 2", "x = 1\n\n    y = 2"),
+        ("Action:\n```\nnote a.py\nx = 1\n```", "x = 1"),
+        ("Action: note a.py\n```python\nx = 1\n```", "```python\nx = 1\n```"),
+        ("Action: note a.py\n    indented\nObservation: Noted.\nAction: done", "    indented"),
+        ("Action: note a.md\n```\nObservation: a word\n```\nObservation: no", "```\nObservation: a word\n```"),
+        ("note a.py\nx = 1", "x = 1"),
+    ],
+)
+def test_an_action_of_several_lines_is_read_as_a_whole(reply, text):
+    action = read_reply(reply, Scribes().parse)["action"]
+    assert (action["name"], action["args"]["text"]) == ("note", text)
+    assert action["args"]["title"].startswith("a.")
+
+
+@pytest.mark.parametrize(
+    ("reply", "name"),
+    [
+        ("Action: done\nThat is all.", "done"),
+        ("Action: done\n\nnote a.py\nx = 1", "done"),
+        ("Action: note a.py", ""),
+        ("Action: note a.py\n" + "x = 1\n" * LONGEST, ""),
+        ("<think>" + "note a.py\n" * LONGEST + "</think>Action: done", "done"),
+    ],
+)
+def test_half_an_action_of_several_lines_is_none(reply, name):
+    assert read_reply(reply, Scribes().parse)["action"]["name"] == name

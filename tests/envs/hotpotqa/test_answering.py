@@ -12,7 +12,7 @@ from langgraph_reflexion.errors import EnvironmentFault
 from langgraph_reflexion.prompts import load_prompts
 from langgraph_reflexion.testing import CHECKS, Case, ScriptedChatModel
 from tests.envs.hotpotqa.small import OFFICIAL
-from tests.toys import Counter
+from tests.toys import Counter, measured
 
 VARIANTS = ("cot", "cot-gt")
 both = pytest.mark.parametrize("name", VARIANTS)
@@ -85,8 +85,8 @@ def test_whatever_is_done_ends_the_trial_and_only_the_right_answer_is_right(name
 def test_measures_are_those_of_the_questions(questions):
     task = questions.tasks()[0]
     for variant in map(questions.variant, VARIANTS):
-        assert variant.measures(task, [finish(task["data"]["answer"])])["f1"] == 1.0
-        assert variant.measures(task, [])["f1"] == 0.0
+        assert measured(variant, task, [finish(task["data"]["answer"])])["f1"] == 1.0
+        assert measured(variant, task, [])["f1"] == 0.0
 
 
 @pytest.mark.parametrize(("said", "same"), [("the Rome!", True), ("Rome City", False)])

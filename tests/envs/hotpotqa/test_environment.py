@@ -14,6 +14,7 @@ from langgraph_reflexion.envs.hotpotqa.pages import Page
 from langgraph_reflexion.errors import ConfigurationError, EnvironmentUnavailable
 from langgraph_reflexion.testing import CHECKS, Case
 from tests.envs.hotpotqa.small import OFFICIAL, as_on_the_hub
+from tests.toys import measured
 
 FORMS = {"official": OFFICIAL, "hub": [as_on_the_hub(entry) for entry in OFFICIAL]}
 ACTIONS = ["search[Delandel]", "lookup[river]", "search[Esistra and more]", "lookup[it]", "lookup[it]"]
@@ -134,10 +135,10 @@ def test_measures_are_of_the_first_answer_that_was_one(environment):
     finish = [environment.parse(f"finish[{answer}]") for answer in ("the river Ket", "Ket")]
     empty = {"name": "finish", "args": {"answer": ""}, "text": ""}
     unread = {"name": "finish", "args": {}, "text": ""}
-    measures = environment.measures(task, [environment.parse("search[Ket]"), unread, empty, *finish])
+    measures = measured(environment, task, [environment.parse("search[Ket]"), unread, empty, *finish])
     assert measures == pytest.approx({"exact_match": 0, "f1": 2 / 3, "precision": 1 / 2, "recall": 1})
-    assert set(environment.measures(task, [empty]).values()) == {0.0}
-    assert set(environment.measures(task, finish[1:]).values()) == {1.0}
+    assert set(measured(environment, task, [empty]).values()) == {0.0}
+    assert set(measured(environment, task, finish[1:]).values()) == {1.0}
 
 
 def test_tasks_are_small_and_tell_no_answer(environment):

@@ -1,0 +1,115 @@
+"""Actions: methods of an episode, marked with `@action`.
+
+The signature gives the tool's schema, the docstring its description, and the text forms say how the action is written
+in a transcript.
+"""
+
+import inspect
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Annotated, Any, get_args, get_origin, get_type_hints
+
+from pydantic import BaseModel, ConfigDict, Field, create_model
+
+
+@dataclass(frozen=True, slots=True)
+class ActionSpec:
+    """How one action is called: as a tool, and as text."""
+
+    name: str
+    forms: tuple[str, ...]
+    method: str
+    schema: type[BaseModel]
+    description: str
+
+    def read(self, text: str) -> dict[str, Any] | None:
+        """The arguments of the action as it is written in one of its text forms; None where it is not."""
+        for form in self.forms:
+            if match := _pattern(form).fullmatch(text):
+                around = "\n" if "\n" in form else None
+                return {name: value.strip(around) for name, value in match.groupdict().items()}
+        return None
+
+    def render(self, args: dict[str, Any]) -> str:
+        """The action in its first text form."""
+        return re.sub(r"\{(\w+)\}", lambda match: str(args.get(match[1], match[0])), self.forms[0])
+
+    @property
+    def function(self) -> dict[str, Any]:
+        """The action as a tool's schema."""
+        raw = self.schema.model_json_schema()
+        for field in raw.get("properties", {}).values():
+            field.pop("title", None)
+        parameters = {
+            "type": "object",
+            "properties": raw.get("properties", {}),
+            "required": raw.get("required", []),
+        }
+        # Arguments that are models or enumerations refer to their definitions.
+        parameters |= {"$defs": raw["$defs"]} if "$defs" in raw else {}
+        return {"name": self.name, "description": self.description, "parameters": parameters}
+
+
+def action(*forms: str, name: str | None = None) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Mark a method of an episode as an action.
+
+    Args:
+        *forms: How the action is written as text, arguments in braces; the first form is the one that is shown, all
+            of them are understood. Where a form has several lines, the arguments after its first line may have
+            several lines, too. Without any form: `name[argument, ...]`.
+        name: The tool's name, where it is not the method's.
+
+    The method returns a `StepResult`, or a string where nothing but the observation is to be said.
+    """
+
+    def mark(method: Callable[..., Any]) -> Callable[..., Any]:
+        method.__reflexion_action__ = (name or method.__name__, forms)  # type: ignore[attr-defined]
+        return method
+
+    return mark
+
+
+def spec_of(method_name: str, method: Callable[..., Any]) -> ActionSpec:
+    """How an action is called, from the method that is marked as one."""
+    name, forms = method.__reflexion_action__  # type: ignore[attr-defined]
+    hints = get_type_hints(method, include_extras=True)
+    fields: dict[str, Any] = {}
+    for parameter in list(inspect.signature(method).parameters.values())[1:]:
+        hint = hints[parameter.name]
+        described = get_args(hint)[1] if get_origin(hint) is Annotated else None
+        default = ... if parameter.default is parameter.empty else parameter.default
+        fields[parameter.name] = (hint, Field(default, description=described))
+    if not forms:
+        inner = ", ".join("{" + field + "}" for field in fields)
+        forms = (f"{name}[{inner}]",)
+    description = inspect.cleandoc(method.__doc__ or "").split("\n\n")[0].replace("\n", " ")
+    return ActionSpec(name, forms, method_name, create_model(name, __config__=_LENIENT, **fields), description)
+
+
+# Models call with numbers where words are meant: a year, a length.
+_LENIENT = ConfigDict(coerce_numbers_to_str=True)
+
+
+def invalid_action(why: str, forms: Sequence[str]) -> str:
+    """The observation for an action that is not allowed, naming what is.
+
+    Args:
+        why: What was wrong, in a few words.
+        forms: How the allowed actions are written.
+    """
+    return f"Invalid action: {why}. Allowed actions: {'; '.join(forms)}."
+
+
+@cache
+def _pattern(form: str) -> re.Pattern[str]:
+    parts = re.split(r"\{(\w+)\}", form)
+    body, line = "", 0
+    for literal, name in zip(parts[::2], [*parts[1::2], ""], strict=True):
+        line += literal.count("\n")
+        body += re.escape(literal).replace(r"\ ", r"[^\S\n]+").replace("\\\n", r"[^\S\n]*\n")
+        if name:
+            # What has a line to itself has as many as it likes.
+            body += rf"(?P<{name}>(?s:.*?))" if line else rf"(?P<{name}>\S(?:.*?\S)?)"
+    return re.compile(body, re.IGNORECASE)
