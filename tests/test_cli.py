@@ -118,6 +118,7 @@ def test_a_task_that_ends_as_a_fault_shows_in_the_status(home: Path, server: Gue
         (["run", ENV, "--trials", "0"], "--trials"),
         (["run", ENV, "--limit", "many"], "--limit"),
         (["run", ENV, "--colour", "red"], "unexpected keyword argument 'colour'"),
+        (["run", ENV, "--model", "demo", "--base-url", "http://127.0.0.1:9"], "keyword argument 'base_url'"),
         (["run", ENV, "--colour"], "--colour is no option"),
         (["run", ENV, "--highest", "--json"], "--highest is no option"),
         (["run", ENV, "red"], "'red' is neither"),

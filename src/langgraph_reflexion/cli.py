@@ -136,7 +136,8 @@ def run(
         str | None, typer.Option(help="Reflects, and judges for --evaluator llm.  [default: --model]")
     ] = None,
     base_url: Annotated[
-        str | None, typer.Option(help="An OpenAI-compatible server, with --model openai:NAME.")
+        str | None,
+        typer.Option(help="An OpenAI-compatible server, with --model openai:NAME; with demo, the environment's own."),
     ] = None,
     temperature: Annotated[
         float | None, typer.Option(min=0, help="How random the answers are.  [default: the server's]")
@@ -201,9 +202,13 @@ def run(
     from langgraph_reflexion.bench.settings import SweepSettings
     from langgraph_reflexion.bench.sweep import sweep
 
+    options = _options(option, context.args)
+    if base_url and {model, reflection_model or model} == {"demo"}:
+        # The demo model has no server, so it is the environment's.
+        options, base_url = {"base_url": base_url, **options}, None
     settings = SweepSettings(
         environment=env,
-        options=_options(option, context.args),
+        options=options,
         split=split,
         limit=limit,
         trials=trials,
