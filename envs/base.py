@@ -107,6 +107,8 @@ class Review:
     """Measures of the trial besides the truth, by name."""
     files: dict[str, str] = field(default_factory=dict)
     """Files that belong to the trial: the path below the run folder, and the text."""
+    gradable: bool = True
+    """Whether there is a truth to be known of this task at all; one without counts for no rate."""
 
 
 class Episode(ABC):

@@ -18,6 +18,17 @@ ALL = 1_000_000
 USUAL: Mapping[str, Mapping[str, Any]] = {
     # A failing command's output is what there is to learn from.
     "workspace": {"feedback": "words"},
+    # Section 4.3: one program a trial, self-written tests for a verdict, and a memory of one reflection, beside the
+    # program that it is about and what its tests came to; ten trials.
+    "programming": {
+        "agent": "code",
+        "strategy": Strategy.LAST_ATTEMPT_AND_REFLEXION.value,
+        "evaluator": "self-tests",
+        "feedback": "words",
+        "memory_size": 1,
+        "max_trials": 10,
+        "examples": 1,
+    },
 }
 """What differs for an environment in every profile."""
 
@@ -43,6 +54,8 @@ class Profile:
         numbered: Whether the steps are numbered in that layout.
         truncation: How many tokens the trajectory of a finished trial may have in a prompt before its longest
             observations are left out.
+        tests: How many self-written tests are kept, where these pass the verdict.
+        shows_memory: Whether the actor is shown the reflections.
         reflects_on_memory: Whether the self-reflection is shown the earlier reflections.
         overrides: What differs for an environment (`hotpotqa`), or for an agent in it (`hotpotqa/cot`).
     """
@@ -61,6 +74,8 @@ class Profile:
     two_calls: bool = False
     numbered: bool = False
     truncation: int | None = None
+    tests: int = 6
+    shows_memory: bool = True
     reflects_on_memory: bool = True
     overrides: Mapping[str, Mapping[str, Any]] = field(default_factory=lambda: USUAL)
 
@@ -82,11 +97,12 @@ class Profile:
         return settings
 
 
-# Section 4.2: two examples for ReAct, six for chain of thought.
+# Section 4.2: two examples for ReAct, six for chain of thought. Appendix B.1: WebShop was ended after four trials.
 _PAPER: dict[str, Mapping[str, Any]] = {
     **USUAL,
     "hotpotqa/cot": {"examples": 6},
     "hotpotqa/cot-gt": {"examples": 6},
+    "webshop": {"max_trials": 4},
 }
 
 # Its notebooks: six steps and no other rule, 5 trials; every reflection is kept, but only the newest one beside the
@@ -101,6 +117,14 @@ _NOTEBOOKS: dict[str, Any] = {
     "two_calls": True,
     "numbered": True,
     "truncation": 1600,
+}
+
+# Fifteen turns, the reset among them, and no rule against repeating; one example. What its actor is asked with is put
+# together without the memory, so that the reflections that it writes are never read.
+_SHOP: dict[str, Any] = {
+    "heuristic": Heuristic(max_actions=13, max_cycles=ALL, count_thoughts=True),
+    "examples": 1,
+    "shows_memory": False,
 }
 
 PROFILES = {
@@ -126,9 +150,12 @@ PROFILES = {
             max_trials=10,
             overrides={
                 **USUAL,
+                # As coded, a single test is drawn from those that were written.
+                "programming": {**USUAL["programming"], "tests": 1},
                 "hotpotqa": _NOTEBOOKS,
                 "hotpotqa/cot": {"numbered": False},
                 "hotpotqa/cot-gt": {"numbered": False, "examples": 3},
+                "webshop": _SHOP,
             },
         ),
     )

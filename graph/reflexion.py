@@ -13,6 +13,7 @@ from langgraph.graph import END, START
 from langgraph_reflexion.envs.alone import Alone
 from langgraph_reflexion.envs.base import Environment
 from langgraph_reflexion.envs.pool import EpisodePool
+from langgraph_reflexion.envs.tested import Tested
 from langgraph_reflexion.errors import ConfigurationError
 from langgraph_reflexion.graph import routing
 from langgraph_reflexion.graph.budget import Budgets
@@ -37,6 +38,7 @@ from langgraph_reflexion.nodes.evaluators import (
     Evaluator,
     FunctionEvaluator,
     LLMEvaluator,
+    Untested,
 )
 from langgraph_reflexion.nodes.heuristic_check import HeuristicCheck, HeuristicFunction
 from langgraph_reflexion.nodes.node import Node, Router
@@ -44,6 +46,7 @@ from langgraph_reflexion.nodes.observe import Observe
 from langgraph_reflexion.nodes.reflect import Reflect
 from langgraph_reflexion.nodes.reset import Reset, task_of
 from langgraph_reflexion.nodes.self_consistency import SelfConsistencyEvaluator
+from langgraph_reflexion.nodes.self_tests import SelfTestsEvaluator
 from langgraph_reflexion.nodes.two_calls import TwoCallActor
 from langgraph_reflexion.prompts import Prompts, load_prompts
 
@@ -84,16 +87,16 @@ def create_reflexion(
             Beside an agent it reflects, and judges.
         environment: Its tasks, and the actions that solve them.
         actor: `react` (ReAct as text, for any chat model), `tools` (native tool calls), or one of the environment's
-            variants, such as HotPotQA's `cot` and `cot-gt`; without an environment, any compiled graph or runnable,
-            as it is or in a `WrappedAgent`.
-            Unless given, the profile's, which is mostly `react`.
+            variants, such as HotPotQA's `cot` and `cot-gt`; the profile's unless given, which is mostly `react`.
+            Without an environment, any compiled graph or runnable, as it is or in a `WrappedAgent`.
         strategy: What a retry gets to see: `retry`, `last_attempt`, `reflexion` or `last_attempt_and_reflexion`; the
             profile's unless given, which is mostly `reflexion`.
         evaluator: What passes the verdict (M_e): `environment` (its own signal: an oracle; the default with one),
-            `llm` (the reflection model reads the trajectory), `self-consistency` (the actor is asked again), an
-            `Evaluator` such as `CommandEvaluator("pytest -q")`, or a function of `(instruction, trajectory)` that
-            returns a bool, a score, `(score, feedback)` or an `Evaluation`. For an agent it is a function of
-            `(task, result)`: the text of its last message, or its output as it is where it has no messages.
+            `llm` (the reflection model reads the trajectory), `self-consistency` (the actor is asked again),
+            `self-tests` (tests that the model has written; the default for programs), `none` (no verdict: every
+            trial runs), an `Evaluator` such as `CommandEvaluator("pytest -q")`, or a function of `(instruction,
+            trajectory)` that returns a bool, a score, `(score, feedback)` or an `Evaluation`. For an agent it is a
+            function of `(task, result)`: the text of its last message, or its output as it is where it has none.
         samples: How often `self-consistency` asks again; odd.
         reflection_model: Writes the reflections (M_sr) and judges; the actor's model unless given.
         heuristic: When to stop a trial (h); the profile's unless given.
@@ -159,7 +162,12 @@ def create_reflexion(
     named: dict[str, Callable[[], Evaluator]] = {
         "environment": EnvironmentEvaluator,
         "llm": lambda: LLMEvaluator(reflects, prompts, seed),
+        "none": Untested,
     }
+    if evaluator == "environment" and isinstance(environment, Tested):
+        raise ConfigurationError(
+            f"evaluator='environment': {environment.name} passes no verdict, as its hidden tests stay out of the loop"
+        )
     asks_first = _known_actions(approve_actions, environment)
     nodes: dict[str, Any]
     if agent:
@@ -171,8 +179,10 @@ def create_reflexion(
         acts: Callable[..., Actor] = ACTORS.get(way, TextActor)
         if settings.two_calls and acts is TextActor:
             acts = partial(TwoCallActor, numbered=settings.numbered, truncation=settings.truncation)
-        acting = acts(chooses, environment, prompts, feedback=feedback, examples=settings.examples)
+        shown = {"examples": settings.examples, "shows_memory": settings.shows_memory}
+        acting = acts(chooses, environment, prompts, feedback=feedback, **shown)
         named["self-consistency"] = lambda: SelfConsistencyEvaluator(acting, seed, samples)
+        named["self-tests"] = lambda: SelfTestsEvaluator(reflects, environment, prompts, seed, settings.tests)
         judge = _evaluator(evaluator, named, "trajectory")
         judging = Evaluate(judge, pool, budgets, threshold, max_trials)
         nodes = {"act": Node(Act(acting, seed)), "observe": Node(Observe(pool, retries, asks_first))}

@@ -41,6 +41,7 @@ class Actor(ABC):
         prompts: The domain's templates and examples.
         feedback: How much of the last attempt's verdict is told, where the strategy shows that attempt.
         examples: How many few-shot trajectories are shown.
+        shows_memory: Whether the reflections are shown.
     """
 
     in_text = True
@@ -58,12 +59,14 @@ class Actor(ABC):
         *,
         feedback: Feedback,
         examples: int,
+        shows_memory: bool = True,
     ) -> None:
         self.client = client
         self.environment = environment
         self.prompts = prompts
         self.feedback = feedback
         self.examples = examples
+        self.shows_memory = shows_memory
         # A prompt is built anew for every step, and most of it has been built before.
         self._instruction = lru_cache(64)(self._render_instruction)
         self._opening = lru_cache(64)(self._render_opening)
@@ -98,11 +101,12 @@ class Actor(ABC):
         """
         task = state["task"]
         last_attempt = state.get("last_attempt")
+        reflections = state["reflections"] if self.shows_memory else []
         messages: list[BaseMessage] = [
             self._instruction(task.get("kind"), tuple(self.environment.forms(task))),
             self._opening(
                 state["episode"]["observation"],
-                tuple((reflection["trial"], reflection["text"]) for reflection in state["reflections"]),
+                tuple((reflection["trial"], reflection["text"]) for reflection in reflections),
                 json.dumps(last_attempt) if last_attempt else "[]",
                 status_line(state["evaluation"], self.feedback),
             ),

@@ -56,10 +56,14 @@ class Evaluate:
                     raise
                 fault = str(error)
             else:
+                if scored.prepared is not None:
+                    task = state["task"]
+                    settled |= {"task": {**task, "prepared": task["prepared"] | scored.prepared}}
                 usage = charged(state, "evaluate", scored.usage)
                 notes = noted(state, scored.notes)
                 score = float(scored.score)
-                evaluation = Evaluation(success=score >= self.threshold, score=score, feedback=scored.feedback)
+                feedback = storable(scored.feedback)
+                evaluation = Evaluation(success=score >= self.threshold, score=score, feedback=feedback)
         actions = actions_of(state)
         await self.pool.release(state["task"], actions)
         reward = state["episode"]["reward"]

@@ -31,6 +31,8 @@ class Scored(NamedTuple):
     """What the judgement cost."""
     notes: Sequence[str] = ()
     """What was not as it was meant to be, for the record."""
+    prepared: dict[str, Any] | None = None
+    """What changes of that which was made once for the task."""
 
 
 class Prepared(NamedTuple):
@@ -79,6 +81,14 @@ class EnvironmentEvaluator(Evaluator):
         """The reward after the last action; 0 where there was none."""
         reward = state["episode"]["reward"] or 0.0
         return Scored(reward, STOPPED.get(state["stop_reason"] or "", ""))
+
+
+class Untested(Evaluator):
+    """No verdict at all, so that every trial runs: the ablation without tests (Table 3 of the paper)."""
+
+    async def evaluate(self, state: ReflexionState, config: RunnableConfig) -> Scored:
+        """Say that tests were left out."""
+        return Scored(0.0, "Tests were left out: whether it is right is not known.")
 
 
 STOPPED = {

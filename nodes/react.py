@@ -44,6 +44,9 @@ def read_reply(reply: str, parse: Callable[[str], Action | None]) -> Decision:
         if reply[: cut.start()].count("```") % 2 == 0:
             reply = reply[: cut.start()]
             break
+    # Nothing that stands in a program is a mark.
+    if whole and (action := _of_several_lines(reply, parse)):
+        return Decision(thought=_plain(reply.partition("```")[0]) if "```" in reply else "", action=action)
     if marked := _ACTION.search(reply):
         thought = _plain(reply[: marked.start()])
         rest = reply[marked.start("text") :]
@@ -59,8 +62,6 @@ def read_reply(reply: str, parse: Callable[[str], Action | None]) -> Decision:
         if not _THOUGHT.match(line) and (action := _allowed(line, parse)):
             return Decision(thought=_plain("\n".join(before)), action=action)
         before.append(line)
-    if whole and (action := _of_several_lines(reply, parse)):
-        return Decision(thought="", action=action)
     if thinking := _THINK.match(_bare(reply)):
         return Decision(thought=_joined(_said(thinking)), action=None)
     if _THOUGHT.match(reply.lstrip()):
@@ -94,11 +95,17 @@ def _allowed(written: str, parse: Callable[[str], Action | None]) -> Action | No
 
 
 def _of_several_lines(text: str, parse: Callable[[str], Action | None]) -> Action | None:
-    """The action that a text of several lines is as a whole, in a block of code or not."""
+    """The action that a text of several lines is as a whole, in a block of code or not.
+
+    Where its first line is an action by itself, that is the action, whatever prose comes after it.
+    """
     text = text.strip()
     block = _BLOCK.fullmatch(text)
-    candidates = (block["inner"] if block else "", text)
-    return next((action for each in candidates if "\n" in each.strip() and (action := parse(each))), None)
+    for each in (text, block["inner"].strip() if block else ""):
+        first, _, more = each.partition("\n")
+        if more and not _allowed(first, parse) and (action := parse(each)):
+            return action
+    return None
 
 
 def _bare(text: str) -> str:

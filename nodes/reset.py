@@ -12,6 +12,7 @@ from langgraph_reflexion.errors import ConfigurationError, Fault, ModelFault
 from langgraph_reflexion.graph.budget import Budgets
 from langgraph_reflexion.graph.memory import Strategy
 from langgraph_reflexion.graph.state import EpisodeState, Reflection, ReflexionState
+from langgraph_reflexion.models.calls import storable
 from langgraph_reflexion.models.retries import Retries
 from langgraph_reflexion.nodes.approval import ask_person, require_checkpointer
 from langgraph_reflexion.nodes.asking import charged
@@ -102,7 +103,7 @@ def _opened(task: Task, began: float, observation: str, snapshot: dict[str, Any]
     return EpisodeState(
         task=task["id"],
         began=began,
-        observation=observation,
+        observation=storable(observation),
         reward=None,
         terminated=False,
         truncated=False,

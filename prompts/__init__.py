@@ -48,6 +48,8 @@ class ReflectionExample:
 
     observation: str
     steps: tuple[ExampleStep, ...]
+    feedback: str
+    """What the verdict said besides that it failed; mostly empty."""
     reflection: str
 
 
@@ -79,7 +81,9 @@ class Prompts:
             for entry in _entries(folder, "examples.toml")
         )
         self.reflections = tuple(
-            ReflectionExample(entry.text("observation"), _steps(entry), entry.text("reflection"))
+            ReflectionExample(
+                entry.text("observation"), _steps(entry), entry.text("feedback", "").strip(), entry.text("reflection")
+            )
             for entry in _entries(folder, "reflections.toml")
         )
 

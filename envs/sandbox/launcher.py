@@ -19,6 +19,8 @@ from langgraph_reflexion.errors import EnvironmentFault
 BOOT = os.path.realpath(boot.__file__)
 PACKAGE = Path(BOOT).parent
 """The helper's modules, on the disk."""
+SAME_HASHES = {"PYTHONHASHSEED": "0"}
+"""With it, a program goes through a set in the same order every time, in every process."""
 
 
 class Helper:
@@ -93,14 +95,15 @@ def launch(
     return subprocess.Popen(
         [sys.executable, *server_command(how, number, modules, site=site)],
         pass_fds=(number,),
-        env={"TMPDIR": tempfile.gettempdir()},
+        env={"TMPDIR": tempfile.gettempdir(), **SAME_HASHES},
         **options,
     )
 
 
 def server_command(how: str, number: int, modules: Sequence[str], *, site: bool) -> list[str]:
     """The interpreter's arguments that start the helper's program."""
-    return ["-I", *([] if site else ["-S"]), BOOT, how, str(number), *modules]
+    # Where programs run in it, it heeds `SAME_HASHES`: nothing else is in its environment.
+    return [*(["-s", "-P"] if site else ["-I", "-S"]), BOOT, how, str(number), *modules]
 
 
 _shared: tuple[int, Helper] | None = None

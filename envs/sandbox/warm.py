@@ -56,6 +56,7 @@ class WarmPython:
         stdin: str | bytes = b"",
         env: Mapping[str, str] | None = None,
         limits: Limits | None = None,
+        result: int | None = None,
     ) -> Result:
         """Run one program, and wait until it has ended.
 
@@ -66,6 +67,8 @@ class WarmPython:
             stdin: What it reads.
             env: Environment variables, beside those that every run has.
             limits: What it may use.
+            result: A descriptor that it gets as descriptor 3, such as one end of a pair of sockets, so that it can
+                be talked with. Its results are then not kept.
 
         Raises:
             ConfigurationError: a name of a file is wrong.
@@ -81,7 +84,7 @@ class WarmPython:
         read = to_bytes(stdin, "stdin")
         server = self._running()
         try:
-            done = carry_out(server.helper, request, blobs, limits, stdin=read)
+            done = carry_out(server.helper, request, blobs, limits, stdin=read, result=result)
         except EnvironmentFault as error:
             server.wait(1.0)
             self._drop(server)
@@ -112,8 +115,10 @@ class WarmPython:
     def _drop(self, server: "_Server") -> None:
         """Start anew the next time, if it was the interpreter that failed."""
         with self._lock:
-            if self._server is server and not server.alive:
-                self._server = None
+            if self._server is not server or server.alive:
+                return
+            self._server = None
+        server.close()
 
 
 class _Server:
@@ -133,7 +138,7 @@ class _Server:
         limits = Limits(wall=None, cpu=1e9, memory=1 << 50, processes=1 << 20, descriptors=4096)
         # It may be installed where the sandbox looks anyway.
         seen = Inside(visible().paths, (), everything=False).host(str(launcher.PACKAGE))
-        policy = Policy(binds=() if seen else (Bind(launcher.PACKAGE),))
+        policy = Policy(binds=() if seen else (Bind(launcher.PACKAGE),), env=launcher.SAME_HASHES)
         request = sandbox.request(command, (), (), None, limits, policy)
         request["role"] = "server"
         self._thread = threading.Thread(target=self._keep, args=(request, limits, theirs), daemon=True)

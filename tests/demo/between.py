@@ -27,11 +27,13 @@ class Between(DemoChatModel):
 
 
 def lessons_of(messages):
-    """The block of lessons at the head of a prompt, if there is one."""
-    found = re.match(r"What you wrote down after.*?\n\n", messages[1].text, re.DOTALL)
+    """The block of lessons in a prompt, if there is one."""
+    found = re.search(r"^What you wrote down after.*?\n\n", messages[1].text, re.DOTALL | re.MULTILINE)
     return found[0] if found else ""
 
 
 def with_lessons(messages, lessons):
-    rest = messages[1].text.removeprefix(lessons_of(messages))
-    return [messages[0], HumanMessage(lessons + rest), *messages[2:]]
+    """The prompt with other lessons in the place of its own."""
+    text, own = messages[1].text, lessons_of(messages)
+    changed = text.replace(own, lessons) if own else lessons + text
+    return [messages[0], HumanMessage(changed), *messages[2:]]

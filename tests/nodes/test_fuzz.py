@@ -239,10 +239,11 @@ def flat(text):
 
 
 def before_its_own_observations(reply):
-    """The lines up to the first that opens an observation, whatever breaks the lines."""
+    """The lines up to the first that opens an observation outside of blocks of code, whatever breaks the lines."""
     kept = []
     for line in reply.splitlines(keepends=True):
-        if re.match(r"[ \t>*_#`-]*observation[ \t\d*_`]*:", line, re.IGNORECASE):
+        opens = re.match(r"[ \t>*_#`-]*observation[ \t\d*_`]*:", line, re.IGNORECASE)
+        if opens and "".join(kept).count("```") % 2 == 0:
             break
         kept.append(line)
     return "".join(kept)
@@ -278,6 +279,7 @@ def expect_said(decision, reply, environment):
 @replies(0.7)
 @given(contents)
 @example("hm\rObservation: x\rgo up")
+@example("```\nObservation: x")
 @example("hm\x85Observation: x\u2028go to desk 1")
 def test_a_reply_in_text(name, content):
     actor, reply = IN_TEXT[name], AIMessage(content)

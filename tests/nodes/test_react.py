@@ -270,3 +270,16 @@ def test_an_action_of_several_lines_is_read_as_a_whole(reply, text):
 )
 def test_half_an_action_of_several_lines_is_none(reply, name):
     assert read_reply(reply, Scribes().parse)["action"]["name"] == name
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "Thought: hm\nAction: go to cabinet 1\nI hope that the mug is there.",
+        "go to cabinet 1\nopen cabinet 1",
+        "```\ngo to cabinet 1\nopen cabinet 1\n```",
+    ],
+)
+def test_an_action_of_one_line_takes_nothing_of_the_next(reply):
+    # Blanks do not matter to this parser, and ends of lines are blanks.
+    assert read_reply(reply, ALFWorld().parse)["action"]["args"] == {"receptacle": "cabinet 1"}

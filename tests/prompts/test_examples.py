@@ -190,6 +190,7 @@ VALUES = {
         "last_attempt": steps(),
         "status": "Status: FAILED",
     },
+    "write_tests": {"form": "assert f(1) == 2"},
     "trial": {"observation": "A room.", "steps": steps()},
 }
 MACROS = {"memory", "steps"}

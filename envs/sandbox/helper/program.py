@@ -80,6 +80,8 @@ class WarmProgram(ForkedPlan):
     def enter(self) -> NoReturn:
         """Get away from the other children, confine this one, and run the program."""
         limits = self.request["limits"]
+        # A signal to its process group would else reach the interpreter, whose group is another namespace's.
+        os.setsid()
         kernel.unshare(kernel.CLONE_NEWNS | kernel.CLONE_NEWIPC)
         hidden = kernel.MS_NOSUID | kernel.MS_NODEV
         # Installations may be mounted below /tmp.

@@ -13,7 +13,6 @@ Which of them it is prone to depends on the question, and is the same in every t
 reflection that speaks of the thing at hand, and says what to do instead, keeps it from the slip.
 """
 
-import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -152,12 +151,6 @@ def compared(asked: Asked, told: list[Target]) -> str:
 def in_a_sentence(answer: str) -> str:
     """An answer as it should not be handed in."""
     return f"{answer.capitalize()}, as far as I can see" if answer in ("yes", "no") else f"It is {answer}"
-
-
-def habit(question: str, what: str) -> float:
-    """A number below 1 that belongs to a question and a slip: the same in every trial."""
-    digest = hashlib.blake2b(f"{question}\n{what}".encode(), digest_size=6).digest()
-    return int.from_bytes(digest, "big") / 2**48
 
 
 def never(slip: str) -> bool:

@@ -9,8 +9,9 @@ from random import Random
 
 from langchain_core.messages import AIMessage
 
-from langgraph_reflexion.demo.answering import LUCK, SLIPS, Act, Reader, habit, never
+from langgraph_reflexion.demo.answering import LUCK, SLIPS, Act, Reader, never
 from langgraph_reflexion.demo.asked import Asked, read_question
+from langgraph_reflexion.demo.habits import habit
 from langgraph_reflexion.demo.hindsight import look_back
 from langgraph_reflexion.demo.lessons import Lessons
 from langgraph_reflexion.demo.library import read_library

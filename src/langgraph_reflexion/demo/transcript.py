@@ -18,7 +18,7 @@ _STEP = re.compile(
     re.MULTILINE | re.DOTALL,
 )
 _CUE = re.compile(r"\n(?:Thought(?: \d+)?: [^\n]*\n)?(?P<cue>Thought|Action)(?: \d+)?:\Z")
-_LESSON = re.compile(r"^- Trial (?P<trial>\d+): (?P<text>.*?)(?=\n- Trial \d+: |\n\n|\Z)", re.MULTILINE | re.DOTALL)
+LESSON = re.compile(r"^- Trial (?P<trial>\d+): (?P<text>.*?)(?=\n- Trial \d+: |\n\n|\Z)", re.MULTILINE | re.DOTALL)
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ def read_prompt(messages: Sequence[BaseMessage], tools: Sequence[str] = ()) -> P
     system = "\n".join(message.text for message in messages if isinstance(message, SystemMessage))
     said = [message for message in messages if not isinstance(message, SystemMessage)]
     first = said[0].text if said else ""
-    lessons = tuple(match["text"].strip() for match in _LESSON.finditer(first))
+    lessons = tuple(match["text"].strip() for match in LESSON.finditer(first))
     if first.rstrip().endswith("Reflection:"):
         return _whole_trial("reflect", system, first, lessons)
     if "Verdict: yes" in system:

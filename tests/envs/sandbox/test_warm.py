@@ -121,3 +121,12 @@ def test_the_interpreter_is_started_anew_after_it_was_closed(sandbox: Sandbox) -
 def test_other_backends_have_no_warm_programs() -> None:
     with pytest.raises(EnvironmentUnavailable, match="warm Python needs"):
         WarmPython(Sandbox("unsafe-bare-host"))
+
+
+def test_a_signal_to_its_process_group_reaches_no_other_program(warm: WarmPython) -> None:
+    with ThreadPoolExecutor(2) as pool:
+        other = pool.submit(warm.run, "import time; time.sleep(1); print('there')")
+        for _ in range(3):
+            source = "import os, signal\nfor number in (signal.SIGTERM, signal.SIGKILL): os.kill(0, number)"
+            warm.run(source, limits=Limits(wall=2))
+        assert other.result().text == "there\n"

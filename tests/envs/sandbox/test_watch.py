@@ -51,7 +51,7 @@ def test_looking_that_takes_long_is_not_put_off(sandbox):
     source = (
         "import mmap, os, time\nheld = [mmap.mmap(-1, 4096, prot=1 + 2 * (n % 2)) for n in range(8000)]\n"
         "for _ in range(25): os.fork() == 0 and (time.sleep(5), os._exit(0))\ntime.sleep(1)\n"
-        "x = bytearray(b'y') * (300 << 20)\ntime.sleep(.6)\nos.write(3, b'unseen')"
+        "x = bytearray(b'y') * (300 << 20)\ntime.sleep(2)\nos.write(3, b'unseen')"
     )
     limits = Limits(memory=256 * MB, processes=40, wall=20, cpu=20)
     done = sandbox.run([sys.executable, "-c", source], limits=limits)

@@ -1,0 +1,1 @@
+"""Programming: problems, how candidates are judged, and the loop over self-written tests."""

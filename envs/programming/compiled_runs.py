@@ -1,0 +1,178 @@
+"""Candidates in any language that `languages.toml` describes: compiled once, with all their calls, and run."""
+
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from langgraph_reflexion.envs.programming.languages import Language
+from langgraph_reflexion.envs.programming.limits import COMPILER, MB, ended_by
+from langgraph_reflexion.envs.programming.values import in_a_line
+from langgraph_reflexion.envs.sandbox import Limits, Policy, Result, Sandbox
+from langgraph_reflexion.errors import EnvironmentUnavailable
+
+_NOT_COMPILED = 97
+
+
+@dataclass(frozen=True, slots=True)
+class Built:
+    """A program that is ready to run, or why there is none."""
+
+    files: Mapping[str, str | bytes]
+    error: str = ""
+    """The compiler's first complaint, in one line."""
+    printed: str = ""
+    """All that the compiler printed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Printed:
+    """What one call came to."""
+
+    value: str = ""
+    """The value, as the program writes it."""
+    error: str = ""
+    """What was raised, or ended the program, in one line; empty where the call returned."""
+
+
+class CompiledRuns:
+    """Compiles and runs candidates. May be used by many threads at once.
+
+    Args:
+        sandbox: Where they are compiled and run.
+        limits: What a candidate may use.
+    """
+
+    def __init__(self, sandbox: Sandbox, limits: Limits) -> None:
+        self._sandbox, self._limits = sandbox, limits
+
+    def build(self, language: Language, code: str, calls: Sequence[str]) -> Built:
+        """Write the program around a candidate, and compile it.
+
+        Raises:
+            EnvironmentUnavailable: the toolchain is missing.
+            EnvironmentFault: the sandbox failed.
+        """
+        files = self._files(language, code, calls)
+        if not language.compile:
+            return Built(files)
+        done = self.command(language, language.compile, files, collect=language.made)
+        if done.status != "ok" or not done.files:
+            printed = "\n".join([done.errors, done.text])
+            return Built(
+                {}, ended_by(done, COMPILER) or language.complaint(printed) or "it does not compile", printed
+            )
+        return Built(done.files)
+
+    def all_at_once(self, language: Language, code: str, calls: Sequence[str]) -> tuple[Built, list[Printed]]:
+        """Compile a candidate and make all its calls, in one run of the sandbox: half of what two would cost.
+
+        Args:
+            language: Its language.
+            code: The candidate.
+            calls: The calls' source.
+
+        Returns:
+            What `build` says, without the program, and what the calls come to; none where it does not compile.
+
+        Raises:
+            EnvironmentUnavailable: the toolchain is missing.
+            EnvironmentFault: the sandbox failed.
+        """
+        if not language.compile:
+            built = self.build(language, code, calls)
+            return built, self.answers(language, built, len(calls))
+        own, wall = self._candidate(language), self._limits.wall or 0
+        # A compiler may use more than what it has compiled, and shall not write to the descriptor for results.
+        script = (
+            f"{shlex.join(language.compile)} 3>&- || exit {_NOT_COMPILED}; ulimit -v {2 * own.memory >> 10} && "
+            f"exec {f'timeout -k 1 {wall:g} ' if wall else ''}{shlex.join([*language.run, '0'])}"
+        )
+        limits = replace(COMPILER, wall=COMPILER.wall and COMPILER.wall + wall, result=own.result, output=own.output)
+        done = self._run(language, ["sh", "-c", script], self._files(language, code, calls), limits, ())
+        if done.exit_code == _NOT_COMPILED or (done.status != "ok" and not done.result and done.status != "failed"):
+            printed = "\n".join([done.errors, done.text])
+            return Built(
+                {}, ended_by(done, limits) or language.complaint(printed) or "it does not compile", printed
+            ), []
+        late = f"took longer than {wall:g} s" if done.exit_code in (124, 137) else ""
+        answers = [_printed(line) for line in done.result.decode(errors="replace").split("\n")[:-1]][: len(calls)]
+        ended = Printed(error=ended_by(done, limits) or late or _ended(language, done))
+        return Built({}), answers + [ended] * (len(calls) - len(answers))
+
+    def command(
+        self,
+        language: Language,
+        argv: Sequence[str],
+        files: Mapping[str, str | bytes],
+        *,
+        collect: Sequence[str] = (),
+    ) -> Result:
+        """Run a compiler.
+
+        Raises:
+            EnvironmentUnavailable: the toolchain is missing.
+            EnvironmentFault: the sandbox failed.
+        """
+        return self._run(language, argv, files, COMPILER, collect)
+
+    def answers(self, language: Language, built: Built, count: int, *, each: bool = False) -> list[Printed]:
+        """What the calls of a program come to, in order.
+
+        Args:
+            language: Its language.
+            built: The program.
+            count: How many calls there are.
+            each: Where one call ends the program, go on with the next one in a new run. Otherwise nothing comes of
+                those after it.
+
+        Raises:
+            EnvironmentUnavailable: what runs it is missing.
+            EnvironmentFault: the sandbox failed.
+        """
+        answers: list[Printed] = []
+        limits = self._candidate(language)
+        while len(answers) < count:
+            done = self._run(language, [*language.run, str(len(answers))], built.files, limits, ())
+            lines = done.result.decode(errors="replace").split("\n")[:-1]
+            answers += [_printed(line) for line in lines[: count - len(answers)]]
+            if len(answers) < count:
+                ended = Printed(error=ended_by(done, limits) or _ended(language, done))
+                answers += [ended] * (1 if each else count - len(answers))
+        return answers
+
+    def _candidate(self, language: Language) -> Limits:
+        return replace(self._limits, memory=max(self._limits.memory, language.memory * MB))
+
+    def _files(self, language: Language, code: str, calls: Sequence[str]) -> dict[str, bytes]:
+        return {name: text.encode(errors="replace") for name, text in language.sources(code, calls).items()}
+
+    def _run(
+        self,
+        language: Language,
+        argv: Sequence[str],
+        files: Mapping[str, str | bytes],
+        limits: Limits,
+        collect: Sequence[str],
+    ) -> Result:
+        policy = Policy(env=language.env)
+        try:
+            for command in (*language.compile[:1], *(each for each in language.run[:1] if "/" not in each)):
+                self._sandbox.request([command], (), (), None, limits, policy)
+            return self._sandbox.run(argv, files=files, collect=collect, limits=limits, policy=policy)
+        except EnvironmentUnavailable as error:
+            raise EnvironmentUnavailable(f"{language.name}: {error}; {language.fix}") from None
+
+
+def _printed(line: str) -> Printed:
+    match line[:1]:
+        case "=":
+            return Printed(value=line[1:])
+        case "!":
+            return Printed(error=in_a_line(line[1:501]) or "it failed")
+    return Printed(error="it said what is no answer")
+
+
+def _ended(language: Language, done: Result) -> str:
+    said = language.complaint(done.errors)
+    how = f"exit status {done.exit_code}" if done.exit_code <= 128 else f"signal {done.exit_code - 128}"
+    return f"the program ended during the call ({how}{f': {said}' if said else ''})"

@@ -1,0 +1,154 @@
+"""HumanEval+ and MBPP+ of EvalPlus: inputs as JSON, expected what the canonical solution returns, rules of their own.
+
+Liu et al. 2023. The rules are those of EvalPlus 0.3; floats are close within the task's tolerance, and 1e-6 where it
+has none, plus a relative 1e-7.
+"""
+
+import math
+import tomllib
+from collections.abc import Callable
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from langgraph_reflexion.envs.programming.problems import Case
+
+_DEFAULT_ATOL = 1e-6
+_RTOL = 1e-7
+RULES = frozenset(
+    f"evalplus{name}" for name in ("", "-any", "-or-zero", "-pyramid", "-digits", "-something", "-set", "-root")
+)
+
+
+@cache
+def _data() -> dict[str, Any]:
+    return tomllib.loads(files(__package__).joinpath("evalplus.toml").read_text(encoding="utf-8"))
+
+
+def cases_of(dataset: str, task_id: str, entry_point: str, inputs: list[Any], atol: float) -> tuple[Case, ...]:
+    """The hidden tests of a task.
+
+    Args:
+        dataset: `humaneval+` or `mbpp+`.
+        task_id: The task's id, such as `Mbpp/2`.
+        entry_point: The function that is called.
+        inputs: The argument lists, as the file has them.
+        atol: The task's absolute tolerance.
+
+    Raises:
+        ValueError: an input is not what this task's inputs are.
+    """
+    rule = "evalplus"
+    if dataset == "mbpp+":
+        number = int(task_id.rpartition("/")[2])
+        kinds = [kind for kind, numbers in _data()["restore"].items() if number in numbers]
+        restore = _RESTORE[kinds[0]] if kinds else list
+        try:
+            inputs = [restore(each) for each in inputs]
+        except (TypeError, AttributeError, IndexError) as error:
+            raise ValueError(f"an input is not what those of {task_id} are: {error}") from None
+        rule = _data()["rules"].get(entry_point, rule)
+    elif entry_point == "find_zero":
+        rule = "evalplus-root"
+    return tuple(Case(f"{entry_point}({', '.join(map(source, each))})", "", rule, atol) for each in inputs)
+
+
+def source(value: Any) -> str:
+    """A plain value as the source of a literal."""
+    match value:
+        case float() if not math.isfinite(value):
+            return f"float('{value}')"
+        case list():
+            return f"[{', '.join(map(source, value))}]"
+        case tuple():
+            return f"({', '.join(map(source, value))}{',' if len(value) == 1 else ''})"
+        case dict():
+            return f"{{{', '.join(f'{source(key)}: {source(each)}' for key, each in value.items())}}}"
+    return repr(value)
+
+
+_RESTORE: dict[str, Callable[[list[Any]], list[Any]]] = {
+    "tuples": lambda args: [tuple(each) for each in args],
+    "lists_of_tuples": lambda args: [[tuple(row) for row in each] for each in args],
+    "first_list_of_tuples": lambda args: [[tuple(row) for row in args[0]], *args[1:]],
+    "second_tuple": lambda args: [args[0], tuple(args[1]), *args[2:]],
+    "first_tuple": lambda args: [tuple(args[0]), *args[1:]],
+    "tuples_of_tuples": lambda args: [
+        tuple([tuple(row) if isinstance(row, list) else row for row in each]) for each in args
+    ],
+    # The canonical solution tells an empty set and an empty dictionary apart.
+    "first_list_of_sets": lambda args: [[set(row) if isinstance(row, list) and row else {} for row in args[0]]],
+    "float_and_complex": lambda args: [float(args[0]), complex(args[1])],
+    "complex_number": lambda args: [complex(args[0])],
+    "dictionary_of_tuples": lambda args: [{key: tuple(each) for key, each in args[0].items()}, *args[1:]],
+    "tuples_all_through": lambda args: [_tuples(each) for each in args],
+}
+
+
+def _tuples(value: Any) -> Any:
+    return tuple([_tuples(each) for each in value]) if isinstance(value, list) else value
+
+
+def holds(rule: str, got: Any, expected: Any, atol: float, args: list[Any], *, odd: bool) -> bool:
+    """Whether an outcome is right.
+
+    Args:
+        rule: One of `RULES`.
+        got: What came out.
+        expected: What the canonical solution returns.
+        atol: The task's absolute tolerance.
+        args: What both were called with.
+        odd: Something came out that is not plain, and `got` is None.
+    """
+    try:
+        if rule == "evalplus-something":
+            return bool(got == expected) if isinstance(got, bool) else expected == (odd or got is not None)
+        if odd:
+            return False
+        if rule == "evalplus-root":
+            return bool(abs(sum(factor * math.pow(got, power) for power, factor in enumerate(args[0]))) <= atol)
+        if rule == "evalplus-set":
+            return bool(set(got) == set(expected))
+        return bool(got == expected) or _also_right(rule, got, atol, args) or _close(got, expected, atol)
+    except (TypeError, ValueError, OverflowError, RecursionError):
+        return False
+
+
+def _also_right(rule: str, got: Any, atol: float, args: list[Any]) -> bool:
+    match rule:
+        case "evalplus-any":
+            return True
+        case "evalplus-or-zero":
+            return bool(got == 0)
+        case "evalplus-pyramid":
+            # The height is the pyramid's, and not that of its sides.
+            base, height = args
+            slant = math.hypot(base / 2, height)
+            return bool(abs(got - round(base * base + 2 * base * slant)) <= atol)
+        case "evalplus-digits":
+            # The shorter number has zeros in front.
+            one, other = (str(each) for each in args)
+            width = max(len(one), len(other))
+            pairs = zip(one.zfill(width), other.zfill(width), strict=True)
+            return bool(got == sum(abs(int(a) - int(b)) for a, b in pairs))
+    return False
+
+
+def _close(got: Any, expected: Any, atol: float) -> bool:
+    if atol == 0 and _floats(expected):
+        atol = _DEFAULT_ATOL
+    return atol != 0 and type(got) is type(expected) and _within(got, expected, atol)
+
+
+def _floats(value: Any) -> bool:
+    if isinstance(value, list | tuple):
+        return bool(value) and all(isinstance(each, float) for each in value)
+    return isinstance(value, float)
+
+
+def _within(got: Any, expected: Any, atol: float) -> bool:
+    if isinstance(expected, list | tuple):
+        return len(got) == len(expected) and all(_within(*pair, atol) for pair in zip(got, expected, strict=True))
+    if got == expected:
+        return True
+    return bool(abs(got - expected) <= atol + _RTOL * abs(expected))

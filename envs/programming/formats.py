@@ -1,0 +1,278 @@
+"""Problem files: HumanEval, MBPP, MultiPL-E, EvalPlus, LeetCode-hard and the project's own, read into one form."""
+
+import ast
+import gzip
+import json
+import zlib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from langgraph_reflexion.envs.programming import evalplus
+from langgraph_reflexion.envs.programming.languages import LANGUAGES, language_of
+from langgraph_reflexion.envs.programming.leetcode import visible_tests
+from langgraph_reflexion.envs.programming.problems import Problem
+from langgraph_reflexion.envs.programming.python_source import (
+    NotLiteralError,
+    Split,
+    call_of,
+    helpers,
+    literal_of,
+    parse,
+    split_tests,
+)
+from langgraph_reflexion.envs.programming.rust_tests import cases_of
+from langgraph_reflexion.envs.programming.values import COMPARISONS
+from langgraph_reflexion.errors import ConfigurationError, EnvironmentUnavailable
+
+Row = dict[str, Any]
+
+
+def load_problems(path: Path | str, language: str | None = None) -> list[Problem]:
+    """The problems of a file, in its order.
+
+    Args:
+        path: JSON Lines, which may be packed with gzip, or a JSON list. The rows' keys tell whose form it is.
+        language: Those in this language only; all of them unless given.
+
+    Raises:
+        EnvironmentUnavailable: the file cannot be read.
+        ConfigurationError: it holds something else than problems, or none in this language; the message says where.
+    """
+    path = Path(path)
+    if language is not None:
+        language = language_of(language)
+    problems: dict[str, Problem] = {}
+    for place, row in read_rows(path):
+        problem = _problem(place, row)
+        if problem.id in problems:
+            raise ConfigurationError(f"{place}: there was a problem {problem.id!r} before")
+        problems[problem.id] = problem
+    chosen = [each for each in problems.values() if language in (None, each.language)]
+    if not chosen:
+        raise ConfigurationError(f"{path} holds no problems{f' in {language}' if language else ''}")
+    return chosen
+
+
+def read_rows(path: Path) -> Iterator[tuple[str, Row]]:
+    """The rows of a file, each with its place in words.
+
+    Args:
+        path: JSON Lines, which may be packed with gzip, or a JSON list.
+
+    Raises:
+        EnvironmentUnavailable: the file cannot be read.
+        ConfigurationError: a row is no JSON object.
+    """
+    try:
+        data = path.read_bytes()
+        text = (gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data).decode("utf-8-sig")
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+        raise ConfigurationError(f"{path} is broken: {error}") from None
+    except OSError as error:
+        raise EnvironmentUnavailable(f"{path} cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError as error:
+        raise ConfigurationError(f"{path} is no JSON: {error}") from None
+    entries: list[tuple[str, str | Any]]
+    if text.lstrip().startswith("["):
+        entries = [(f"{path}, entry {number}", row) for number, row in enumerate(_parsed(text, str(path)), 1)]
+    else:
+        lines = [(f"{path}, line {number}", line) for number, line in enumerate(text.split("\n"), 1) if line.strip()]
+        entries = [(place, _parsed(line, place)) for place, line in lines]
+    for place, row in entries:
+        if not isinstance(row, dict):
+            raise ConfigurationError(f"{place}: a row is a JSON object, and this is {type(row).__name__}")
+        yield place, row
+
+
+def _parsed(text: str, place: str) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise ConfigurationError(f"{place}: no JSON: {error}") from None
+
+
+def _problem(place: str, row: Row) -> Problem:
+    for keys, read in _FORMS:
+        if keys <= row.keys():
+            try:
+                problem = read(row)
+                if problem.gradable and not problem.cases and not problem.test:
+                    raise ValueError("it has no hidden tests")
+                return problem
+            except (TypeError, ValueError, SyntaxError, KeyError, RecursionError) as error:
+                if isinstance(error, ConfigurationError):
+                    raise ConfigurationError(f"{place}: {error}") from None
+                raise ConfigurationError(f"{place}: {_said(error)}") from None
+    raise ConfigurationError(f"{place}: no known form of problem; its keys are {', '.join(row)[:200] or 'none'}")
+
+
+def _said(error: Exception) -> str:
+    return f"no {error} in it" if isinstance(error, KeyError) else str(error)
+
+
+def _text(row: Row, key: str) -> str:
+    value = row[key]
+    if not isinstance(value, str):
+        raise ValueError(f"{key!r} is no text")
+    return value
+
+
+def _name(row: Row, key: str) -> str:
+    name = _text(row, key)
+    if not name.isidentifier():
+        raise ValueError(f"{key!r} is no name: {name[:60]!r}")
+    return name
+
+
+def _texts(row: Row, key: str) -> list[str]:
+    value = row.get(key) or []
+    if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
+        raise ValueError(f"{key!r} is no list of texts")
+    return value
+
+
+def _rest(row: Row, *used: str) -> Row:
+    return {key: value for key, value in row.items() if key not in used}
+
+
+def _humaneval(row: Row) -> Problem:
+    prompt, entry_point, test = _text(row, "prompt"), _name(row, "entry_point"), _text(row, "test")
+    if not test.strip():
+        return _leetcode(row)
+    split = split_tests(test, entry_point)
+    body = row.get("canonical_solution")
+    return Problem(
+        id=_text(row, "task_id"),
+        source="humaneval",
+        language="python",
+        prompt=prompt,
+        entry_point=entry_point,
+        cases=() if split.rest else split.cases,
+        test=test if split.rest else "",
+        setup=helpers(prompt, entry_point) if split.rest else "",
+        stop_tokens=("\nclass", "\ndef", "\n#", "\nif", "\nprint"),
+        canonical=prompt + body if isinstance(body, str) else None,
+        raw=_rest(row, "task_id", "prompt", "entry_point", "test", "canonical_solution"),
+    )
+
+
+def _leetcode(row: Row) -> Problem:
+    prompt, entry_point = _text(row, "prompt"), _name(row, "entry_point")
+    return Problem(
+        id=_text(row, "task_id"),
+        source="leetcode",
+        language="python",
+        prompt=prompt,
+        entry_point=entry_point,
+        gradable=False,
+        visible_tests=tuple(_texts(row, "visible_tests")) or visible_tests(prompt, entry_point),
+        raw=_rest(row, "task_id", "prompt", "entry_point", "test", "visible_tests"),
+    )
+
+
+def _multipl_e(row: Row) -> Problem:
+    language = language_of(_text(row, "language"))
+    prompt, entry_point, test = _text(row, "prompt"), _name(row, "entry_point"), _text(row, "test")
+    split = Split((), rest=False)
+    if language == "python":
+        split = split_tests(test, entry_point)
+    elif language == "rust":
+        split = Split(cases_of(test, entry_point), rest=False)
+    else:
+        raise ValueError(f"MultiPL-E's tests are read in Python and Rust, and this is {language}")
+    return Problem(
+        id=_text(row, "name"),
+        source="multipl-e",
+        language=language,
+        prompt=prompt,
+        entry_point=entry_point,
+        cases=() if split.rest else split.cases,
+        test=test if split.rest else "",
+        setup=helpers(prompt, entry_point) if split.rest else "",
+        self_calling=True,
+        stop_tokens=tuple(_texts(row, "stop_tokens")),
+        raw=_rest(row, "name", "language", "prompt", "entry_point", "test", "stop_tokens"),
+    )
+
+
+def _mbpp(row: Row) -> Problem:
+    tests = _texts(row, "test_list") + _texts(row, "challenge_test_list")
+    code = _text(row, "code").replace("\r\n", "\n")
+    setup = "\n".join([*_texts(row, "test_imports"), str(row.get("test_setup_code") or "")]).strip()
+    source = "\n".join(tests)
+    solution, checks = parse(code), parse(source)
+    if solution is None or checks is None:
+        raise ValueError("'code' and 'test_list' are no Python")
+    defined = [node.name for node in ast.walk(solution) if isinstance(node, ast.FunctionDef)]
+    called = [node.id for node in ast.walk(checks) if isinstance(node, ast.Name)]
+    names = [name for name in called if name in defined]
+    if not names:
+        raise ValueError("its tests call no function that its code defines")
+    split = split_tests(source, names[0])
+    text = row["text"] if "text" in row else row["prompt"]
+    if not isinstance(text, str):
+        raise ValueError("'text' is no text")
+    # The paper that came with it shows the tests with the text, as the name is nowhere else.
+    prompt = f'"""\n{text.strip()}\n{tests[0]}\n"""\n'
+    return Problem(
+        id=f"mbpp/{row['task_id']}",
+        source="mbpp",
+        language="python",
+        prompt=prompt,
+        entry_point=names[0],
+        cases=() if split.rest else split.cases,
+        test=source if split.rest else "",
+        setup=setup,
+        self_calling=True,
+        canonical=code,
+        # Objects of classes that the tests bring along cannot be handed to another process.
+        gradable="class " not in setup,
+        visible_tests=(tests[0],),
+        raw=_rest(row, "task_id", "text", "prompt", "code", "test_list", "challenge_test_list"),
+    )
+
+
+def _evalplus(row: Row) -> Problem:
+    task_id, entry_point = _text(row, "task_id"), _name(row, "entry_point")
+    dataset = "mbpp+" if task_id.lower().startswith("mbpp") else "humaneval+"
+    lists = [row["base_input"], row["plus_input"] or []]
+    inputs = [each for some in lists if isinstance(some, list) for each in some]
+    if not inputs or not all(isinstance(each, list) for each in [*lists, *inputs]):
+        raise ValueError("'base_input' and 'plus_input' are lists of argument lists")
+    prompt, body = _text(row, "prompt"), _text(row, "canonical_solution")
+    return Problem(
+        id=task_id,
+        source=dataset,
+        language="python",
+        prompt=prompt,
+        entry_point=entry_point,
+        cases=evalplus.cases_of(dataset, task_id, entry_point, inputs, float(row.get("atol") or 0)),
+        stop_tokens=("\nclass", "\ndef", "\n#", "\nif", "\nprint"),
+        canonical=prompt + body,
+        raw=_rest(row, "task_id", "prompt", "entry_point", "base_input", "plus_input", "canonical_solution", "test"),
+    )
+
+
+def _own(row: Row) -> Problem:
+    problem = Problem.from_json(row)
+    if problem.language not in LANGUAGES:
+        raise ValueError(f"no language {problem.language!r}: one of {', '.join(LANGUAGES)}")
+    for case in problem.cases if problem.language == "python" else ():
+        try:
+            call_of(case.call)
+            literal_of(case.expected or "None")
+        except NotLiteralError as error:
+            raise ValueError(f"{case.call[:200]}, {case.expected[:200]}: {error}") from None
+        if case.comparison not in COMPARISONS | evalplus.RULES:
+            raise ValueError(f"no comparison {case.comparison!r}: one of {', '.join(sorted(COMPARISONS))}")
+    return problem
+
+
+_FORMS: tuple[tuple[set[str], Callable[[Row], Problem]], ...] = (
+    ({"id", "source", "language", "cases"}, _own),
+    ({"task_id", "base_input", "plus_input", "canonical_solution"}, _evalplus),
+    ({"name", "language", "prompt", "test", "stop_tokens", "entry_point"}, _multipl_e),
+    ({"task_id", "test_list", "code"}, _mbpp),
+    ({"task_id", "prompt", "entry_point", "test"}, _humaneval),
+)

@@ -1,0 +1,155 @@
+"""Rust tests: asserts as expressions, and what each has to come to."""
+
+import contextlib
+import json
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from langgraph_reflexion.envs.programming.assembling import assemble
+from langgraph_reflexion.envs.programming.compiled_runs import CompiledRuns
+from langgraph_reflexion.envs.programming.languages import Language
+from langgraph_reflexion.envs.programming.problems import Case, Problem
+from langgraph_reflexion.envs.programming.rust_source import Macro, closing, code_of, comparison, macros
+from langgraph_reflexion.envs.programming.rust_values import NotValueError, read_value
+
+
+def cases_of(test: str, entry_point: str) -> tuple[Case, ...]:
+    """The hidden tests of MultiPL-E's `main`, in which the function is called `candidate`.
+
+    Args:
+        test: The source; it may begin with the brace that ends the candidate.
+        entry_point: The function's name.
+
+    Raises:
+        ValueError: there is none, or one is not `assert_eq!` of a call and a literal.
+    """
+    cases = []
+    for macro in macros(test):
+        if macro.name != "assert_eq" or len(macro.arguments) < 2 or not literal(macro.arguments[1]):
+            raise ValueError(
+                f"a test is not assert_eq! of a call and a literal: {test[macro.start : macro.end][:200]}"
+            )
+        cases.append(Case(_named(macro.arguments[0], entry_point), macro.arguments[1]))
+    if not cases:
+        raise ValueError("'test' holds no assert_eq!")
+    return tuple(cases)
+
+
+def _named(call: str, entry_point: str) -> str:
+    code = code_of(call)
+    for match in reversed(list(re.finditer(r"\bcandidate\b", code))):
+        call = call[: match.start()] + entry_point + call[match.end() :]
+    return call
+
+
+def case_of(macro: Macro) -> Case:
+    """An assert as an expression, and what it has to come to: what is a literal in it, or `true`."""
+    match macro.name, macro.arguments:
+        case "assert", (expression, *_):
+            if found := comparison(expression):
+                return _compared(*found)
+            if expression.startswith("!") and not re.search(r"&&|\|\||[=<>]", code_of(expression)):
+                return Case(expression[1:].strip(), "false")
+            return Case(expression, "true")
+        case "assert_eq", (left, right, *_):
+            return _compared(left, "==", right)
+        case "assert_ne", (left, right, *_):
+            return _compared(left, "!=", right)
+    raise ValueError(f"{macro.name}! with too few arguments")
+
+
+def _compared(left: str, by: str, right: str) -> Case:
+    if literal(right):
+        return Case(left, right, by)
+    if literal(left):
+        return Case(right, left, by)
+    return Case(f"({left}) {by} ({right})", "true")
+
+
+def literal(text: str) -> bool:
+    """Whether this is the source of a value."""
+    try:
+        return _constant(read_value(text))
+    except NotValueError:
+        return False
+
+
+def _constant(tree: Any) -> bool:
+    # Any other name may be a variable, a constant or a function; which, the compiler knows.
+    if isinstance(tree, frozenset):
+        return all(map(_constant, tree))
+    if not isinstance(tree, tuple):
+        return True
+    if tree[0] == "struct" or (tree[0] == "name" and tree[1] not in ("Some", "None", "Ok", "Err")):
+        return False
+    return all(map(_constant, tree[1:]))
+
+
+def cases_in(text: str, entry_point: str) -> list[Case]:
+    """The asserts of a text that call the function, as expressions and what they have to come to."""
+    return [case_of(macro) for macro in macros(text) if _calls(text[macro.start : macro.end], entry_point)]
+
+
+def inner_call(expression: str, entry_point: str) -> str:
+    """The call of the function within an expression; empty where the expression is that call, or has none."""
+    match = re.search(rf"\b{re.escape(entry_point)}\s*\(", code_of(expression))
+    if match is None:
+        return ""
+    end = closing(expression, match.end())
+    call = expression[match.start() : end]
+    return "" if end is None or call == expression.strip() else call
+
+
+def _calls(text: str, entry_point: str) -> bool:
+    return re.search(rf"\b{re.escape(entry_point)}\s*\(", code_of(text)) is not None
+
+
+def valid_tests(runs: CompiledRuns, language: Language, problem: Problem, tests: Sequence[str]) -> list[str]:
+    """The asserts that compile against the prompt's signature.
+
+    All of them are compiled together; what the compiler complains of is left out, until it has nothing to
+    say. Where it complains of the prompt, which may leave something to the candidate, all are kept.
+
+    Args:
+        runs: What compiles.
+        language: Rust.
+        problem: The problem.
+        tests: Single asserts, each in one line.
+    """
+    tests = [test for test in tests if _calls(test, problem.entry_point)]
+    stub = assemble(problem, "    unimplemented!()\n}\n")
+    head = f"{stub}\n#[allow(unused_imports)]\nuse std::collections::*;\n"
+    first = head.count("\n") + 1
+    while tests:
+        lines = [f"fn test_{number}() {{ {test} }}" for number, test in enumerate(tests)]
+        source = head + "\n".join(lines) + "\n"
+        argv = ["rustc", "--edition=2021", "--crate-type=lib", "--emit=metadata", "--error-format=json", "-Awarnings"]
+        done = runs.command(language, [*argv, language.file], {language.file: source})
+        if done.status == "ok":
+            return tests
+        wrong = {line - first for line in _complaints(done.errors, language.file)}
+        left = [test for number, test in enumerate(tests) if number not in wrong]
+        if len(left) == len(tests):
+            # It is the prompt that does not compile by itself: nothing can be said of the tests.
+            return tests
+        tests = left
+    return []
+
+
+def _complaints(printed: str, file: str) -> Iterator[int]:
+    """The lines of a file that a compiler complains of."""
+    for message in _messages(printed):
+        for span in (each for each in message["spans"] if each["is_primary"]):
+            while span["file_name"] != file and span.get("expansion"):
+                span = span["expansion"]["span"]
+            if span["file_name"] == file:
+                yield span["line_start"]
+
+
+def _messages(printed: str) -> Iterator[dict[str, Any]]:
+    for line in printed.splitlines():
+        with contextlib.suppress(ValueError):
+            message = json.loads(line)
+            if isinstance(message, dict) and message.get("level") == "error" and "spans" in message:
+                yield message

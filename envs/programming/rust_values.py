@@ -1,0 +1,236 @@
+"""Rust values in the agent's process: what Debug prints, and what literals mean, as trees that compare as Rust does.
+
+A tree is a tuple of a kind and its parts: `("int", 3)`, `("str", "a")`, `("list", ...)`. Maps and sets are without
+order. Strings and slices of them are one, as Rust compares them.
+"""
+
+import math
+import re
+from typing import Any, NoReturn
+
+Tree = tuple[Any, ...]
+
+_TOKEN = re.compile(
+    r"""\s*(?:
+    (?P<float>-?(?:\d[\d_]*\.\d[\d_]*(?:[eE][-+]?\d+)?|\d[\d_]*[eE][-+]?\d+|\d[\d_]*\.(?![\w.])|inf\b|NaN\b))(?:_?f(?:32|64))?
+    |(?P<int>-?(?:0x[\da-fA-F_]+|0b[01_]+|0o[0-7_]+|\d[\d_]*))(?P<suffix>[iuf](?:8|16|32|64|128|size))?
+    |(?P<raw>r(?P<hashes>\#*)"(?P<inner>.*?)"(?P=hashes))
+    |(?P<string>"(?:\\.|[^"\\])*")
+    |(?P<char>'(?:\\(?:u\{[0-9a-fA-F]*\}|x[0-9a-fA-F]{2}|.)|[^'\\])')
+    |(?P<name>[A-Za-z_]\w*(?:::(?:<.*?>(?=::|[(),\]}\s]|$)|\w+))*!?)
+    |(?P<mark>[()\[\]{},:;&.\-])
+    )""",
+    re.VERBOSE | re.DOTALL,
+)
+_ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "0": "\0", "\\": "\\", "'": "'", '"': '"'}
+_ESCAPE = re.compile(r"\\(u\{([0-9a-fA-F]+)\}|x([0-9a-fA-F]{2})|\n\s*|.)", re.DOTALL)
+_DEEPEST = 100
+_CONVERSIONS = ("to_string", "to_owned", "into", "to_vec", "clone", "as_str")
+
+
+class NotValueError(ValueError):
+    """This is no value that can be read."""
+
+
+def read_value(text: str) -> Tree:
+    """Read a literal, or what Debug prints.
+
+    Raises:
+        NotValueError: it is something else.
+    """
+    reader = _Reader(text)
+    value = reader.value(0)
+    if reader.kind != "end":
+        reader.fail()
+    return value
+
+
+def same(one: Tree, other: Tree) -> bool:
+    """Whether two values are equal, as Rust's `==` says: NaN equals nothing."""
+    return one == other and not _unequal(one)
+
+
+def close(one: Tree, other: Tree, atol: float) -> bool:
+    """Whether two numbers are within a tolerance."""
+    return all(each[0] in ("float", "int") for each in (one, other)) and abs(one[1] - other[1]) < atol
+
+
+def _unequal(tree: Tree) -> bool:
+    if tree[0] == "float":
+        return math.isnan(tree[1])
+    return any(isinstance(part, tuple) and _unequal(part) for part in tree[1:])
+
+
+class _Reader:
+    """Reads one value, token by token."""
+
+    def __init__(self, text: str) -> None:
+        self._text, self._at = text, 0
+        self.kind, self._token = "", ""
+        self._match: re.Match[str] | None = None
+        self._next()
+
+    def fail(self) -> NoReturn:
+        raise NotValueError(f"no value that can be compared: {self._text[:200]}")
+
+    def value(self, depth: int) -> Tree:
+        """The value that begins here."""
+        if depth > _DEEPEST:
+            self.fail()
+        tree = self._start(depth)
+        while self.kind == "mark" and self._token == ".":
+            self._next()
+            if self._token not in _CONVERSIONS:
+                self.fail()
+            self._next()
+            self._mark("(")
+            self._mark(")")
+        return tree
+
+    def _start(self, depth: int) -> Tree:
+        kind, token, match = self.kind, self._token, self._match
+        self._next()
+        if kind == "float":
+            return ("float", float(token.replace("_", "")))
+        if kind == "int" and match is not None:
+            if (match["suffix"] or "").startswith("f"):
+                return ("float", float(token.replace("_", "")))
+            return ("int", int(token.replace("_", ""), 0 if re.match(r"-?0[xbo]", token) else 10))
+        if kind == "raw" and match is not None:
+            return ("str", match["inner"])
+        if kind == "string":
+            return ("str", _unescape(token[1:-1]))
+        if kind == "char":
+            return ("char", _unescape(token[1:-1]))
+        if kind == "name":
+            return self._named(token, depth)
+        if kind == "mark":
+            return self._marked(token, depth)
+        return self.fail()
+
+    def _marked(self, token: str, depth: int) -> Tree:
+        match token:
+            case "&":
+                return self.value(depth + 1)
+            case "-":
+                tree = self.value(depth + 1)
+                return (tree[0], -tree[1]) if tree[0] in ("int", "float") else self.fail()
+            case "(":
+                items, comma = self._items(")", depth)
+                return items[0] if len(items) == 1 and not comma else ("tuple", *items)
+            case "[":
+                return ("list", *self._elements(depth))
+            case "{":
+                return ("braces", frozenset(self._entries(depth)))
+        return self.fail()
+
+    def _named(self, name: str, depth: int) -> Tree:
+        """A name: a constant, a variant, a macro, a constructor, or a struct."""
+        if name in ("true", "false"):
+            return ("bool", name == "true")
+        if name in ("inf", "NaN"):
+            return ("float", float(name))
+        parts = re.sub(r"::<.*?>(?=::|$)", "", name).split("::")
+        if name == "vec!":
+            self._mark("[")
+            return ("list", *self._elements(depth))
+        if len(parts) > 1 and parts[-1] in ("from", "new", "from_iter"):
+            self._mark("(")
+            items, _ = self._items(")", depth)
+            return self._made(parts[-2], items)
+        if parts[0] in ("f64", "f32") and parts[-1] in ("NAN", "INFINITY", "NEG_INFINITY"):
+            return ("float", {"NAN": math.nan, "INFINITY": math.inf}.get(parts[-1], -math.inf))
+        if self.kind == "mark" and self._token == "(":
+            self._next()
+            return ("name", parts[-1], *self._items(")", depth)[0])
+        if self.kind == "mark" and self._token == "{":
+            self._next()
+            return ("struct", parts[-1], *sorted(self._entries(depth), key=repr))
+        return ("name", parts[-1])
+
+    def _made(self, kind: str, items: list[Tree]) -> Tree:
+        if len(items) > 1:
+            self.fail()
+        inner = items[0] if items else ("list",)
+        if kind in ("HashMap", "BTreeMap", "HashSet", "BTreeSet") and inner[0] == "list":
+            mapped = kind.endswith("Map")
+            if mapped and not all(each[0] == "tuple" and len(each) == 3 for each in inner[1:]):
+                self.fail()
+            return ("braces", frozenset(("pair", *each[1:]) if mapped else each for each in inner[1:]))
+        if kind in ("Vec", "VecDeque", "Box", "Some") and (items or kind in ("Vec", "VecDeque")):
+            return inner
+        if kind == "String":
+            return inner if inner[0] == "str" else ("str", inner[1]) if inner[0] == "char" else ("str", "")
+        return self.fail()
+
+    def _items(self, closing: str, depth: int) -> tuple[list[Tree], bool]:
+        """Values up to a bracket, and whether there was a comma after the last one."""
+        items: list[Tree] = []
+        comma = False
+        while not (self.kind == "mark" and self._token == closing):
+            items.append(self.value(depth + 1))
+            comma = self.kind == "mark" and self._token == ","
+            if not comma:
+                break
+            self._next()
+        self._mark(closing)
+        return items, comma
+
+    def _elements(self, depth: int) -> list[Tree]:
+        """The rest of a list; `[value; count]` is as many."""
+        if self.kind == "mark" and self._token == "]":
+            self._next()
+            return []
+        first = self.value(depth + 1)
+        if self.kind == "mark" and self._token == ";":
+            self._next()
+            count = self.value(depth + 1)
+            self._mark("]")
+            if count[0] != "int" or not 0 <= count[1] <= 100_000:
+                self.fail()
+            return [first] * int(count[1])
+        if self.kind == "mark" and self._token == ",":
+            self._next()
+            return [first, *self._items("]", depth)[0]]
+        self._mark("]")
+        return [first]
+
+    def _entries(self, depth: int) -> list[Tree]:
+        """The rest of what Debug prints in braces."""
+        entries: list[Tree] = []
+        while not (self.kind == "mark" and self._token == "}"):
+            entry = self.value(depth + 1)
+            if self.kind == "mark" and self._token == ":":
+                self._next()
+                entry = ("pair", entry, self.value(depth + 1))
+            entries.append(entry)
+            if not (self.kind == "mark" and self._token == ","):
+                break
+            self._next()
+        self._mark("}")
+        return entries
+
+    def _mark(self, mark: str) -> None:
+        if self.kind != "mark" or self._token != mark:
+            self.fail()
+        self._next()
+
+    def _next(self) -> None:
+        if not self._text[self._at :].strip() if len(self._text) - self._at < 64 else False:
+            self.kind, self._token = "end", ""
+            return
+        match = _TOKEN.match(self._text, self._at)
+        if match is None:
+            self.fail()
+        kinds = ("float", "int", "raw", "string", "char", "name", "mark")
+        self.kind = next(kind for kind in kinds if match[kind] is not None)
+        self._token, self._match, self._at = match[self.kind], match, match.end()
+
+
+def _unescape(text: str) -> str:
+    def plain(match: re.Match[str]) -> str:
+        if match[2] or match[3]:
+            return chr(min(int(match[2] or match[3], 16), 0x10FFFF))
+        return "" if match[1][0] == "\n" else _ESCAPES.get(match[1], match[1])
+
+    return _ESCAPE.sub(plain, text)
