@@ -1,0 +1,1 @@
+"""WebShop: products to be found, chosen and bought on the pages of a shop."""

@@ -1,0 +1,91 @@
+"""Pages of an original WebShop server, read from their HTML."""
+
+from bs4 import BeautifulSoup
+from bs4.element import NavigableString, PreformattedString, Tag
+
+from langgraph_reflexion.envs.webshop.pages import BEFORE, BUY, SCORE, SEARCH, Node, Page, PageName, done_page
+from langgraph_reflexion.envs.webshop.state import State
+
+_UNSEEN = ("style", "script", "head", "title", "meta", "[document]")
+
+
+def read_page(html: str, state: State) -> Page:
+    """Read a page.
+
+    Args:
+        html: The page.
+        state: To which state it belongs.
+
+    Raises:
+        ValueError: it is not the page that belongs to the state.
+    """
+    nodes = tuple(_nodes(html, dict(state.options)))
+    if not _is(state.page, nodes):
+        raise ValueError(f"this is no page of WebShop's, where {state.page} should be")
+    # The rest of the last page tells what should have been bought.
+    return done_page(_score(nodes)) if state.page == "done" else Page(state.page, nodes)
+
+
+def read_instruction(html: str) -> str:
+    """Read what is to be bought off the first page.
+
+    Raises:
+        ValueError: this is not the first page.
+    """
+    page = read_page(html, State())
+    texts = [node.text.strip() for node in page.nodes if node.kind == "text"]
+    start = next((number for number, text in enumerate(texts) if text.startswith("Instruction:")), len(texts))
+    told = [text.removeprefix("Instruction:").strip() for text in texts[start : start + 2]]
+    if not any(told):
+        raise ValueError("the first page has no instruction")
+    return next(filter(None, told))
+
+
+def _nodes(html: str, chosen: dict[str, str]) -> list[Node]:
+    nodes = []
+    for piece in BeautifulSoup(html, "html.parser").find_all(string=True):
+        text, tag = str(piece), piece.parent
+        # Comments, and what stands outside of the page.
+        unseen = not isinstance(piece, NavigableString) or isinstance(piece, PreformattedString)
+        if unseen or tag is None or tag.name in _UNSEEN or not text.strip():
+            continue
+        if tag.name == "button":
+            nodes.append(Node("button", text))
+        elif tag.name == "label":
+            option = _option(tag)
+            nodes.append(Node("option", text, option, chosen.get(option) == text))
+        elif "product-link" in (tag.get("class") or []):
+            nodes.append(Node("product", text))
+        else:
+            nodes.append(Node("text", text))
+    return nodes
+
+
+def _option(label: Tag) -> str:
+    """Of which option a label is a value: the button beside it says."""
+    button = label.find_previous("input")
+    return str(button.get("name", "")) if isinstance(button, Tag) else ""
+
+
+def _is(name: PageName, nodes: tuple[Node, ...]) -> bool:
+    buttons = {node.text for node in nodes if node.kind == "button"}
+    texts = [node.text for node in nodes if node.kind == "text"]
+    return {
+        "search": SEARCH in buttons,
+        "results": any(text.startswith("Page ") for text in texts),
+        "item": BUY in buttons,
+        "item_sub": BEFORE in buttons and BUY not in buttons,
+        "done": SCORE in texts,
+    }[name]
+
+
+def _score(nodes: tuple[Node, ...]) -> float:
+    texts = [node.text.strip() for node in nodes]
+    after = texts[texts.index(SCORE) + 1 :]
+    if not after:
+        raise ValueError("the last page has no score")
+    score = float(after[0])
+    # "nan" is read as a number, too.
+    if not 0 <= score <= 1:
+        raise ValueError(f"the last page has no score, but {score}")
+    return score

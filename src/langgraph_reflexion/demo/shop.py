@@ -1,0 +1,157 @@
+"""What the demo model makes of the pages of a shop: what it was shown, what it opened, chose and bought."""
+
+import re
+from dataclasses import dataclass, field
+
+from langgraph_reflexion.demo.errand import Errand
+from langgraph_reflexion.demo.transcript import Prompt, Turn
+
+PAGES = ("Description", "Features")
+"""Where it is told what a product is like."""
+
+_SEPARATOR = " [SEP] "
+_BUTTONS = {"Search", "Back to Search", "< Prev", "Next >", *PAGES, "Reviews", "Attributes", "Buy Now"}
+_CALL = re.compile(r"(?P<name>search|click)(?:\[(?P<text>.*)\]|\s(?P<plain>.*))", re.DOTALL)
+_SHOWN = re.compile(r"^\[(?P<code>\w{6,})\] ?\n(?P<title>[^\n]+?) ?\n\$(?P<price>[\d.,]+)", re.MULTILINE)
+_ROW = re.compile(r"^[^\[\]\n]+? (?P<values>(?:\[\[?[^\[\]\n]*\]?\])+) ?$", re.MULTILINE)
+_PRICE = re.compile(r"^Price: \$(?P<price>[\d.,]+)", re.MULTILINE)
+
+
+@dataclass
+class Offer:
+    """A product as far as it is known.
+
+    Attributes:
+        code: What to click to open it.
+        title: Its title.
+        price: In dollars.
+        values: What can be chosen; empty before it was opened.
+        told: What was read of it, by page.
+        chosen: The values that were clicked since it was opened.
+    """
+
+    code: str
+    title: str
+    price: float
+    values: list[str] = field(default_factory=list)
+    told: dict[str, str] = field(default_factory=dict)
+    chosen: list[str] = field(default_factory=list)
+
+    def says(self, attribute: str) -> bool:
+        """Whether anything that was read says so."""
+        return any(attribute in text.lower() for text in (self.title, *self.told.values()))
+
+    def unread(self) -> list[str]:
+        """The pages that were not read."""
+        return [page for page in PAGES if page not in self.told]
+
+    def missing_options(self, errand: Errand) -> list[str]:
+        """The values that are wanted and not offered, as `name value`."""
+        return [f"{name} {value}" for name, value in errand.options.items() if value not in self.values]
+
+    def unchosen(self, errand: Errand) -> list[str]:
+        """The values that are wanted, offered, and not chosen."""
+        return [value for value in errand.options.values() if value in self.values and value not in self.chosen]
+
+    def unproved(self, errand: Errand) -> list[str]:
+        """The attributes that are wanted, and that nothing says it has."""
+        return [attribute for attribute in errand.attributes if not self.says(attribute)]
+
+
+@dataclass
+class Shop:
+    """How things stand in the shop.
+
+    Attributes:
+        page: `search`, `results`, `item` or `sub`.
+        offers: Every product that was shown, by its code.
+        shown: The codes on the last page of results, in order.
+        opened: The codes of what was opened, in order; the last one is open.
+        queries: What was searched for.
+        bought: The code of what was bought; empty while nothing was.
+    """
+
+    page: str = "search"
+    offers: dict[str, Offer] = field(default_factory=dict)
+    shown: list[str] = field(default_factory=list)
+    opened: list[str] = field(default_factory=list)
+    queries: list[str] = field(default_factory=list)
+    bought: str = ""
+
+    @property
+    def open(self) -> Offer | None:
+        """The product whose page is open, or was last."""
+        return self.offers.get(self.opened[-1]) if self.opened else None
+
+
+def read_shop(prompt: Prompt) -> Shop:
+    """Read the transcript."""
+    shop = Shop()
+    for turn in prompt.turns:
+        _read_turn(shop, turn)
+    return shop
+
+
+def in_brackets(page: str) -> str:
+    """A page as ReAct has it; in WebShop's text mode it is pieces, one after the other."""
+    if _SEPARATOR not in page:
+        return page
+    pieces = page.split(_SEPARATOR)
+    if "Back to Search" in pieces:
+        pieces = pieces[pieces.index("Back to Search") :]
+    priced = next((at for at, piece in enumerate(pieces) if piece.startswith("Price: ")), 0)
+    if priced:
+        # What stands between the buttons and the title are names and values of options, not told apart.
+        before, options = pieces[:2], pieces[2 : priced - 1]
+        pieces = [*before, "options " + "".join(f"[{each}]" for each in options), *pieces[priced - 1 :]]
+    codes = {at for at in range(len(pieces) - 2) if pieces[at + 2].startswith("$")}
+    return "\n".join(f"[{each}]" if at in codes or each in _BUTTONS else each for at, each in enumerate(pieces))
+
+
+def _read_turn(shop: Shop, turn: Turn) -> None:
+    call = _CALL.fullmatch(turn.action.strip())
+    if not call or turn.observation.startswith("Invalid action"):
+        return
+    said, seen = (call["text"] or call["plain"] or "").strip(), in_brackets(turn.observation)
+    if call["name"] == "search":
+        shop.queries.append(said)
+    elif said == "Buy Now" and shop.open:
+        shop.bought = shop.open.code
+        return
+    if "[Search]" in seen:
+        shop.page = "search"
+    elif re.search(r"^Page \d+ \(Total results", seen, re.MULTILINE):
+        _read_results(shop, seen)
+    elif seen.startswith("You have clicked") and shop.open:
+        shop.open.chosen.append(said)
+    elif "[Buy Now]" in seen:
+        _read_item(shop, said, seen)
+    elif "[< Prev]" in seen and shop.open:
+        shop.page = "sub"
+        shop.open.told[said] = seen.rpartition("[< Prev]")[2].strip()
+
+
+def _read_results(shop: Shop, seen: str) -> None:
+    shop.page, shop.shown = "results", []
+    for match in _SHOWN.finditer(seen):
+        shop.shown.append(match["code"])
+        shop.offers.setdefault(match["code"], Offer(match["code"], match["title"], _number(match["price"])))
+
+
+def _read_item(shop: Shop, said: str, seen: str) -> None:
+    shop.page = "item"
+    if said in shop.offers:
+        shop.opened.append(said)
+        shop.offers[said].chosen = []
+    offer = shop.open
+    if offer is None:
+        return
+    offer.values = [value for row in _ROW.finditer(seen) for value in re.findall(r"\[\[?([^\[\]]*)\]", row["values"])]
+    if said in offer.values:
+        offer.chosen.append(said)
+    if price := _PRICE.search(seen):
+        offer.price = _number(price["price"])
+
+
+def _number(text: str) -> float:
+    return float(text.replace(",", "").rstrip("."))

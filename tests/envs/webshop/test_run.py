@@ -1,0 +1,100 @@
+"""The graph on WebShop: a purchase is graded by its reward, a fault is no failure, and a run goes on where it was."""
+
+import json
+from itertools import repeat
+
+import pytest
+from langgraph.checkpoint.memory import InMemorySaver
+
+from langgraph_reflexion import create_reflexion
+from langgraph_reflexion.bench.settings import SweepSettings
+from langgraph_reflexion.bench.sweep import sweep
+from langgraph_reflexion.envs.webshop.catalogue import generate, oracle
+from langgraph_reflexion.envs.webshop.environment import WebShop
+from langgraph_reflexion.envs.webshop.goals import own_goals
+from langgraph_reflexion.envs.webshop.store import Store
+from langgraph_reflexion.models import Retries
+from langgraph_reflexion.testing import ScriptedChatModel, WebShopServer
+
+CATALOGUE = generate(0)
+WAY = oracle(CATALOGUE, CATALOGUE.goals[0])
+
+
+@pytest.fixture(scope="module")
+def store():
+    store = Store.in_memory(CATALOGUE.products, CATALOGUE.attributes)
+    yield store
+    store.close()
+
+
+@pytest.fixture
+def server(store):
+    with WebShopServer(store, own_goals(CATALOGUE.goals)) as server:
+        yield server
+
+
+def graph(environment, *actions, **options):
+    model = ScriptedChatModel(replies=[f"Thought: Hm.\nAction: {action}" for action in actions])
+    options = {"strategy": "retry", "max_trials": 1, "retries": Retries(attempts=1), **options}
+    return create_reflexion(model, environment, **options), model
+
+
+def play(environment, *actions, **options):
+    made, model = graph(environment, *actions, **options)
+    return made.compile().invoke({"task": environment.tasks(limit=1)[0]}), model
+
+
+def test_the_right_purchase_solves_and_the_model_is_told_no_data():
+    final, model = play(WebShop(), *WAY)
+    assert (final["status"], final["trials"][0]["success"]) == ("solved", True)
+    told = "\n".join(message.text for prompt in model.prompts[:1] for message in prompt)
+    assert CATALOGUE.goals[0]["instruction"] in told
+    assert CATALOGUE.goals[0]["asin"] not in told
+
+
+def test_a_purchase_that_lacks_something_fails():
+    final, _ = play(WebShop(), *WAY[:2], WAY[-1])
+    assert (final["status"], final["trials"][0]["success"]) == ("failed", False)
+
+
+@pytest.mark.parametrize("fault", ["500", "empty", "empty 404", "cut"])
+def test_a_server_that_fails_is_a_fault_and_no_failure(server, fault):
+    environment = WebShop(base_url=server.url)
+    environment.tasks(limit=1)
+    server.faults = repeat(fault)
+    final, _ = play(environment, *WAY)
+    assert (final["status"], [trial["success"] for trial in final["trials"]]) == ("fault", [None])
+
+
+def test_a_purchase_without_an_answer_is_a_fault_and_no_failure(server):
+    environment = WebShop(base_url=server.url)
+    task = environment.tasks(limit=1)[0]
+    # The last page is known by what was asked for just now.
+    server.faults = ("no score" if server.requests[-1].startswith("/done/") else None for _ in repeat(None))
+    final = graph(environment, *WAY)[0].compile().invoke({"task": task})
+    assert (final["status"], [trial["success"] for trial in final["trials"]]) == ("fault", [None])
+
+
+def test_a_trial_on_a_server_goes_on_in_another_process_without_repeating_anything(server):
+    def compiled(*actions):
+        return graph(WebShop(base_url=server.url), *actions)[0].compile(checkpointer=saver, interrupt_before=["act"])
+
+    saver, config = InMemorySaver(), {"configurable": {"thread_id": "1"}}
+    compiled(*WAY).invoke({"task": WebShop(base_url=server.url).tasks(limit=1)[0]}, config)
+    # Each step by another agent with another environment, which has the state only.
+    for action in WAY:
+        compiled(action).invoke(None, config)
+    final = compiled().get_state(config).values
+    assert final["status"] == "solved"
+    asked = [address.split("/")[1] for address in server.requests]
+    assert (asked.count("search_results"), asked.count("done")) == (2, 1)
+
+
+def test_a_sweep_reports_the_mean_reward_beside_what_was_solved(tmp_path):
+    settings = SweepSettings("webshop", strategy="retry", trials=2, limit=6, seed=1)
+    report = sweep(settings, out=tmp_path / "run").report
+    rows = [json.loads(line) for line in (tmp_path / "run/trials.jsonl").read_text().splitlines()]
+    assert {tuple(row["measures"]) for row in rows} == {("reward", "type", "attributes", "options", "price")}
+    assert [row["success"] for row in rows] == [row["measures"]["reward"] == 1.0 for row in rows]
+    first = [row["measures"]["reward"] for row in rows if row["trial"] == 1]
+    assert report.measures["reward"][0] == pytest.approx(sum(first) / 6, abs=1e-4)
