@@ -1,0 +1,292 @@
+"""An episode in a workspace: reading, changing and trying, until the verification commands succeed."""
+
+from collections.abc import Callable
+from typing import Annotated, Any
+
+from langgraph_reflexion.envs.base import Episode, StepResult, Task, action
+from langgraph_reflexion.envs.workspace import places
+from langgraph_reflexion.envs.workspace.commands import Commands
+from langgraph_reflexion.envs.workspace.copies import Copy, Files, TooMuch
+from langgraph_reflexion.envs.workspace.shortening import shortened
+from langgraph_reflexion.envs.workspace.verification import Judge, Verification
+from langgraph_reflexion.envs.workspace.walking import walk
+
+LISTED, FOUND, LINES = 200, 100, 200
+"""How many files are listed, places found and lines read at once, at most."""
+_READ = 16_000
+_LONGEST_LINE = 500
+_AROUND = 3
+_LONGEST_COMMAND = 100_000
+
+
+class WorkspaceEpisode(Episode):
+    """A trial's copy of a workspace.
+
+    Args:
+        task: The task.
+        copy: The trial's copy; it is closed with the episode.
+        commands: Runs commands in it.
+        judge: Verifies it.
+        keep: Takes what came of a verification, and which state of the files it was about.
+        fresh: Gives a copy of another state of the files.
+        passed: The state that has last passed verification.
+        submitted: Whether the trial has been ended.
+    """
+
+    def __init__(
+        self,
+        task: Task,
+        copy: Copy,
+        commands: Commands,
+        judge: Judge,
+        keep: Callable[[Files, Verification], None],
+        fresh: Callable[[Files], Copy],
+        *,
+        passed: str | None = None,
+        submitted: bool = False,
+    ) -> None:
+        self._data: dict[str, Any] = task["data"]
+        self._copy = copy
+        self._commands = commands
+        self._judge = judge
+        self._keep = keep
+        self._fresh = fresh
+        self._passed = passed
+        self._submitted = submitted
+        commands_told = ", ".join(f"`{command}`" for command in self._data["verify"])
+        self.observation = (
+            f"{task['instruction'].strip()}\n"
+            f"It is solved when verification succeeds: {commands_told}. Before it, tests, configuration and lock "
+            f"files are put back as they were at the beginning.\n{self._tree('.')}"
+        )
+
+    @action("list_files[{folder}]", "list_files[]", "list_files")
+    def list_files(self, folder: Annotated[str, "the folder, from the workspace's root"] = ".") -> str:
+        """List the files in a folder and below it."""
+        return self._answered(lambda: self._tree(self._place(folder)))
+
+    @action("read_file[{path}]", "read_file[{path}] from {first}, {lines} lines", "read_file[{path}] from {first}")
+    def read_file(
+        self,
+        path: Annotated[str, "the file, from the workspace's root"],
+        first: Annotated[int, "the first line to show, counted from 1"] = 1,
+        lines: Annotated[int, "how many lines to show"] = LINES,
+    ) -> str:
+        """Show a file with line numbers."""
+        return self._answered(lambda: self._numbered(self._place(path), first, lines))
+
+    @action("search_files[{pattern}]", "search_files[{pattern}] in {folder}")
+    def search_files(
+        self,
+        pattern: Annotated[str, "an extended regular expression, as grep -E takes it"],
+        folder: Annotated[str, "the folder to look in, from the workspace's root"] = ".",
+    ) -> str:
+        """Find the lines that match a pattern."""
+        return self._answered(lambda: self._matches(pattern, self._place(folder)))
+
+    @action("write_file[{path}]\n```\n{text}\n```")
+    def write_file(
+        self,
+        path: Annotated[str, "the file, from the workspace's root"],
+        text: Annotated[str, "all that it is to hold"],
+    ) -> StepResult:
+        """Write a file, a new one or in the place of the one that is there."""
+
+        def write() -> str:
+            place = self._place(path)
+            ended = text if not text or text.endswith("\n") else f"{text}\n"
+            self._write(place, ended.encode("utf-8", "surrogateescape"))
+            return f"Wrote {place}: {ended.count(chr(10))} lines.{self._note(place)}"
+
+        return self._done(write)
+
+    @action(
+        "edit_file[{path}]\n<<<<<<< SEARCH\n{old}\n=======\n{new}\n>>>>>>> REPLACE",
+        "edit_file[{path}]\n<<<<<<< SEARCH\n{old}\n=======\n>>>>>>> REPLACE",
+    )
+    def edit_file(
+        self,
+        path: Annotated[str, "the file, from the workspace's root"],
+        old: Annotated[str, "text that stands in the file exactly once, indentation included"],
+        new: Annotated[str, "what is to stand there instead"] = "",
+    ) -> StepResult:
+        """Replace a piece of text in a file, which has to be there exactly once."""
+        return self._done(lambda: self._edit(self._place(path), old, new))
+
+    @action("run_command[{command}]", "run_command\n```\n{command}\n```")
+    def run_command(self, command: Annotated[str, "the command line, for /bin/sh"]) -> StepResult:
+        """Run a command in the workspace's root, most likely without network. All that it starts ends with it."""
+
+        def run() -> str:
+            _check(command)
+            done = self._commands.run(command, self._copy, telling=True)
+            told = [f"[{done.outcome}]"]
+            if output := shortened(done.output):
+                told.insert(0, output)
+            if done.left_running:
+                told.append("What it left running was ended with it.")
+            try:
+                self._copy.look()
+            except TooMuch as trouble:
+                before = self._copy.files
+                self._copy.close()
+                self._copy = self._fresh(before)
+                told.append(f"What this command did to the files was undone: {trouble}.")
+            return "\n".join(told)
+
+        return self._done(run)
+
+    @action("verify[]", "verify")
+    def verify(self) -> StepResult:
+        """Run the verification commands, and see what fails."""
+        return self._done(lambda: self._verified().told)
+
+    @action("submit[]", "submit")
+    def submit(self) -> StepResult:
+        """Hand the work in: it is verified, and the trial ends."""
+        result = self._done(lambda: self._verified().told)
+        self._submitted = True
+        return StepResult(result.observation, result.reward, terminated=True)
+
+    def settle(self) -> StepResult | None:
+        """How the task stands when the trial was stopped: it is verified."""
+        return self._done(lambda: self._verified().told)
+
+    def step(self, action: Any) -> StepResult:
+        """Take one action; see `Episode.step`. After the work was handed in, nothing is done any more."""
+        if self._submitted:
+            return StepResult("The work has been handed in.", self._reward(), terminated=True)
+        return super().step(action)
+
+    def snapshot(self) -> dict[str, Any]:
+        """The ids of the files' state in the shadow repository, and whether it passed or was handed in."""
+        files = self._copy.files
+        return {"tree": files.tree, "empty": files.empty, "passed": self._passed, "submitted": self._submitted}
+
+    def close(self) -> None:
+        """Remove the copy; every state of it is kept in the shadow repository."""
+        self._copy.close()
+
+    def _place(self, path: str) -> str:
+        place = places.inside(self._copy.root, path, self._data["path"])
+        for folder in self._copy.dependencies:
+            if f"{place}/".startswith(f"{folder}/"):
+                raise places.Refused(f"{path}: what is in {folder} is for commands alone, and to be read only")
+        return place
+
+    def _answered(self, work: Callable[[], str]) -> str:
+        try:
+            return work()
+        except places.Refused as refused:
+            return f"Not done: {refused}."
+        except UnicodeEncodeError:
+            return "Not done: there is half a surrogate pair in it, which UTF-8 cannot say."
+
+    def _done(self, work: Callable[[], str]) -> StepResult:
+        """Do what may change the files, and say how the task stands: solved, while the files are what has passed."""
+        return StepResult(self._answered(work), self._reward())
+
+    def _reward(self) -> float:
+        return float(self._passed == self._copy.files.tree)
+
+    def _verified(self) -> Verification:
+        files = self._copy.files
+        verification = self._judge.verify(files)
+        self._keep(files, verification)
+        self._passed = files.tree if verification.passed else None
+        return verification
+
+    def _write(self, place: str, content: bytes) -> None:
+        places.write_bytes(self._copy.root, place, content)
+        self._copy.wrote(place)
+
+    def _note(self, place: str) -> str:
+        if not self._judge.protected(place):
+            return ""
+        return " This file is protected: it is put back as it was before each verification."
+
+    def _tree(self, place: str) -> str:
+        folder = self._copy.root if place == "." else self._copy.root / place
+        if not folder.is_dir():
+            raise places.Refused(f"{place} is no folder")
+        found = walk(folder, ())
+        names = sorted([*found.files, *(f"{name}/" for name in found.empty)])
+        if not names:
+            return "There are no files."
+        if len(names) <= LISTED:
+            return "\n".join(names)
+        counts: dict[str, int] = {}
+        for name in names:
+            top, slash, _ = name.partition("/")
+            counts[top + slash] = counts.get(top + slash, 0) + 1
+        told = [f"{name} ({count} files)" if name.endswith("/") else name for name, count in counts.items()]
+        more = [f"[{len(told) - LISTED} more]"] if len(told) > LISTED else []
+        return "\n".join([*told[:LISTED], *more])
+
+    def _numbered(self, place: str, first: int, lines: int) -> str:
+        content = places.read_bytes(self._copy.root, place)
+        if b"\0" in content:
+            return f"{place} is no text: {len(content)} bytes."
+        if not content:
+            return f"{place} is empty."
+        # Lines as grep and edits count them, whatever else might end one.
+        all_lines = content.decode(errors="replace").replace("\r\n", "\n").removesuffix("\n").split("\n")
+        begin = min(max(first, 1), len(all_lines))
+        told: list[str] = []
+        size = 0
+        for number in range(begin, min(begin + max(lines, 1), len(all_lines) + 1)):
+            line = all_lines[number - 1]
+            told.append(f"{number:>5}  {line if len(line) <= _LONGEST_LINE else line[:_LONGEST_LINE] + '…'}")
+            size += len(told[-1]) + 1
+            if size > _READ:
+                break
+        end = begin + len(told) - 1
+        if begin > 1 or end < len(all_lines):
+            told.append(f"[lines {begin} to {end} of {len(all_lines)}]")
+        return "\n".join(told)
+
+    def _matches(self, pattern: str, place: str) -> str:
+        _check(pattern)
+        done = self._commands.search(pattern, place, self._copy)
+        if done.status not in ("ok", "failed") or done.exit_code > 1:
+            return f"Not done: {shortened(done.output, 500) or done.outcome}."
+        rows = [row.removeprefix("./") for row in done.output.split("\n") if row]
+        if not rows:
+            return "Nothing matches."
+
+        def place_of(row: str) -> tuple[str, int]:
+            path, _, rest = row.partition(":")
+            number = rest.partition(":")[0]
+            return path, int(number) if number.isdigit() else 0
+
+        rows = [row[:_LONGEST_LINE] for row in sorted(rows, key=place_of)]
+        more = [f"[{len(rows) - FOUND} more]"] if len(rows) > FOUND else []
+        return "\n".join([*rows[:FOUND], *more])
+
+    def _edit(self, place: str, old: str, new: str) -> str:
+        if not old:
+            return "Not done: say which text is to be replaced."
+        text = places.read_bytes(self._copy.root, place).decode("utf-8", "surrogateescape")
+        if old not in text and "\r\n" in text:
+            old, new = (each.replace("\r\n", "\n").replace("\n", "\r\n") for each in (old, new))
+        count = text.count(old)
+        if count == 0:
+            return f"Not done: the text does not stand in {place}. It has to be the same to the character."
+        if count > 1:
+            starts = [number for number in range(len(text)) if text.startswith(old, number)][:10]
+            lines = ", ".join(str(text.count("\n", 0, start) + 1) for start in starts)
+            return f"Not done: the text stands {count} times in {place}, at lines {lines}: take more around it."
+        begin = text.index(old)
+        # Where whole lines are taken out, their end goes with them.
+        if not new and (begin == 0 or text[begin - 1] == "\n") and text[begin + len(old) :].startswith("\n"):
+            old += "\n"
+        text = text.replace(old, new)
+        self._write(place, text.encode("utf-8", "surrogateescape"))
+        line = text.count("\n", 0, begin) + 1
+        shown = self._numbered(place, max(line - _AROUND, 1), new.count("\n") + 1 + 2 * _AROUND) if text else ""
+        return f"Edited {place}.{self._note(place)}\n{shown}".strip()
+
+
+def _check(words: str) -> None:
+    if "\0" in words or len(words.encode()) > _LONGEST_COMMAND:
+        raise places.Refused(f"at most {_LONGEST_COMMAND} bytes can be run, and no NUL: write a file, and run that")

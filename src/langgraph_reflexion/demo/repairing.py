@@ -1,0 +1,180 @@
+"""The demo model in a workspace: it repairs like a mechanic who does not know the machine.
+
+It runs the checks, reads which tests fail, reads these and the code that they reach, and tries small edits there, one
+after the other, with the checks after each. It knows programming languages a little and no program. Its mistakes have
+reasons:
+
+* It fixates: a line that it has begun with is tried to its end, before another one is looked at.
+* It is impatient, more with some tasks than with others, and hands in what it has although tests fail; or it is not,
+  and runs out of actions.
+* It is prone to hand in an edit that helps in part, until a reflection speaks of one.
+
+Its self-reflection names the edits that were tried, so that the next trial goes on with others, and a little longer.
+Without it, a trial is like the one before.
+"""
+
+import hashlib
+import math
+import re
+from random import Random
+
+from langchain_core.messages import AIMessage
+
+from langgraph_reflexion.demo.failing import NOTHING_RUNS
+from langgraph_reflexion.demo.suspects import Try, candidates, is_test
+from langgraph_reflexion.demo.transcript import Prompt
+from langgraph_reflexion.demo.workshop import NOTHING, Workshop, note, noted, read_workshop
+
+PATIENCE = (1, 3)
+"""How many edits it tries in its first trial, at least and at most; which, depends on the task."""
+STUBBORN = 0.15
+"""At how many tasks it goes on without end."""
+HASTY = 0.5
+"""At how many tasks it hands in what helps in part."""
+STRAYS = 0.03
+"""How often it tries another edit than the next."""
+IN_PART = "it helped in part"
+MOST_TESTS, MOST_SOURCES = 2, 4
+"""How many files it reads of each sort."""
+_ASIDE = re.compile(r"(?:^|/)(?:__init__\.py|conftest\.py|setup\.py|build\.rs|[\w.]+\.config\.\w+)$")
+
+Act = tuple[str, str, dict[str, str]]
+
+
+def recognises(prompt: Prompt) -> bool:
+    """Whether a prompt is about a workspace."""
+    return "It is solved when verification succeeds: " in prompt.opening
+
+
+def answer(prompt: Prompt, *, seed: int, in_text: bool) -> AIMessage:
+    """Answer a prompt about a workspace."""
+    shop = read_workshop(prompt.opening, prompt.turns)
+    if prompt.role == "reflect":
+        return AIMessage(_reflect(prompt, shop))
+    if prompt.role == "judge":
+        return AIMessage(_judge(shop))
+    thought, name, args = _act(prompt, shop, Random(seed))
+    if prompt.cue == "Thought":
+        return AIMessage(thought)
+    if prompt.cue or in_text:
+        said = "" if prompt.cue else f"Thought: {thought}\nAction: "
+        return AIMessage(said + _as_text(name, args, prompt.system))
+    call = {"name": name, "args": args, "id": f"demo_{len(prompt.turns)}", "type": "tool_call"}
+    return AIMessage(thought, tool_calls=[call])
+
+
+def _act(prompt: Prompt, shop: Workshop, rng: Random) -> Act:
+    """The next thought and action: tool name and arguments."""
+    if not shop.checked:
+        return "I check whether that helps.", "verify", {}
+    if not shop.outcomes:
+        return "I look at what fails.", "verify", {}
+    failed = shop.outcomes[-1].failed
+    if not failed:
+        return "All checks pass now.", "submit", {}
+    so_far = NOTHING if failed >= NOTHING_RUNS else f"{failed} test{' fails' if failed == 1 else 's fail'}."
+    if not shop.listed and not shop.looked:
+        return f"{so_far} I see which files there are.", "list_files", {"folder": "."}
+    if (path := _to_read(shop)) is not None:
+        return f"{so_far} I read {path}.", "read_file", {"path": path}
+    return _repair(prompt, shop, failed, so_far, rng)
+
+
+def _repair(prompt: Prompt, shop: Workshop, failed: int, so_far: str, rng: Random) -> Act:
+    first = shop.outcomes[0]
+    known = noted(prompt.lessons)
+    warned = any(IN_PART in what for what in known.values())
+    if shop.now and failed < first.failed and not warned and _habit(prompt.opening, "hasty") < HASTY:
+        return f"{so_far} It gets better, and the rest will follow.", "submit", {}
+    done = {_key(tried.edit) for tried in shop.tried}
+    left = [edit for edit in candidates(shop.files, first, known) if _key(edit) not in done]
+    # Each reflection on this work makes it hand in one edit later.
+    learned = sum(any(edit.path in shop.files for edit in noted([lesson])) for lesson in prompt.lessons)
+    if not left or len(shop.tried) >= _patience(prompt.opening) + learned:
+        return f"{so_far} I have tried {len(shop.tried)} edits, and leave it at that.", "submit", {}
+    edit = left[1] if len(left) > 1 and rng.random() < STRAYS else left[0]
+    now = shop.now
+    if now and (now.path, now.number) != (edit.path, edit.number):
+        line = shop.line(now.path, now.number)
+        thought = f"{so_far} That was not it. I put line {now.number} of {now.path} back to: {line}"
+        edit = Try(now.path, now.number, line)
+    else:
+        thought = f"{so_far} I change line {edit.number} of {edit.path} to: {edit.line}"
+    old, new = shop.replacing(edit.path, edit.number, edit.line)
+    return thought, "edit_file", {"path": edit.path, "old": old, "new": new}
+
+
+def _to_read(shop: Workshop) -> str | None:
+    """The next file to read: failing tests, then what they and what was read speak of."""
+    first = shop.outcomes[0]
+    tests = [path for path in shop.listed if is_test(path)]
+    named = [path for path in tests if any(said.endswith(path) for said, _ in first.places)]
+    read = [path for path in shop.files if is_test(path)]
+    for path in named or tests:
+        if path not in shop.files and len(read) < MOST_TESTS:
+            return path
+    sources = [path for path in shop.listed if not is_test(path) and not _ASIDE.search(path)]
+    unread = [path for path in sources if path not in shop.files]
+    if len(sources) - len(unread) >= MOST_SOURCES:
+        return None
+    words = set(re.findall(r"\w+", "\n".join(line for lines in shop.files.values() for line in lines)))
+    for path in unread:
+        stem = path.rpartition("/")[2].partition(".")[0]
+        if stem in words or any(said.endswith(path) for said, _ in first.places):
+            return path
+    return unread[0] if len(unread) == len(sources) and unread else None
+
+
+def _reflect(prompt: Prompt, shop: Workshop) -> str:
+    """Which edits were tried, and what each came to."""
+    notes = dict(noted(prompt.lessons))
+    for tried in shop.tried:
+        notes[tried.edit] = _came_to(tried.failed, shop.first)
+    if not notes:
+        return "I did not come to try anything. Next time I will run the checks, read what fails, and try an edit."
+    ended = "I ran out of actions" if not shop.handed_in else "I handed in my work although tests failed"
+    lines = "\n".join(note(edit, what) for edit, what in notes.items())
+    return (
+        f"{ended}, and had looked too long at one place. These edits did not solve it. Next time I will leave them "
+        f"alone and try others, first at another line:\n{lines}"
+    )
+
+
+def _came_to(failed: int | None, first: int | None) -> str:
+    if failed is None or first is None:
+        return "no use"
+    if failed >= NOTHING_RUNS:
+        return "it broke the program"
+    if failed < first:
+        return f"{IN_PART}, {failed} instead of {first} failed"
+    return f"it did not help, {failed} failed"
+
+
+def _judge(shop: Workshop) -> str:
+    if not shop.outcomes or not shop.checked:
+        return "The checks have not run since the last edit.\nVerdict: no"
+    failed = shop.outcomes[-1].failed
+    return f"The checks {'fail' if failed else 'pass'} at the end.\nVerdict: {'no' if failed else 'yes'}"
+
+
+def _key(edit: Try) -> tuple[str, int, str]:
+    """An edit, whatever became of the spaces in it when it was written down."""
+    return edit.path, edit.number, " ".join(edit.line.split())
+
+
+def _patience(task: str) -> float:
+    low, high = PATIENCE
+    stubborn = _habit(task, "stubborn") < STUBBORN
+    return math.inf if stubborn else low + int(_habit(task, "patience") * (high - low + 1))
+
+
+def _habit(task: str, what: str) -> float:
+    """A number below 1 that belongs to a task: the same in every trial."""
+    digest = hashlib.blake2b(f"{task}\n{what}".encode(), digest_size=6).digest()
+    return int.from_bytes(digest, "big") / 2**48
+
+
+def _as_text(name: str, args: dict[str, str], system: str) -> str:
+    """The action in the form that the instruction gives for it."""
+    form = re.search(rf"^- ({name}\b.*?)(?=\n- |\n\n|\Z)", system, re.MULTILINE | re.DOTALL)
+    return re.sub(r"\{(\w+)\}", lambda match: args.get(match[1], ""), form[1]) if form else name

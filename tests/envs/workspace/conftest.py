@@ -1,0 +1,42 @@
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from langgraph_reflexion.envs.sandbox import probe
+from langgraph_reflexion.envs.workspace.environment import Workspace
+
+# Tests are imported without their folder on the path; what they share lies beside them.
+sys.path.append(str(Path(__file__).parent))
+
+from playing import CHECK, CODE, Played
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A small workspace whose check fails."""
+    made = tmp_path / "original"
+    (made / "tests").mkdir(parents=True)
+    (made / "code_.py").write_text(CODE)
+    (made / "tests" / "check.py").write_text(CHECK)
+    return made
+
+
+@pytest.fixture
+def play(folder: Path, tmp_path: Path) -> Any:
+    """Begins a trial in the workspace."""
+    if not probe("bubblewrap").works:
+        pytest.skip(f"bubblewrap does not work here: {probe('bubblewrap').words}")
+    begun: list[Played] = []
+
+    def begin(**more: Any) -> Played:
+        given = {"instruction": "Make the check pass.", "verify": ["PYTHONPATH=. python3 tests/check.py"], **more}
+        played = Played(Workspace(path=folder, store=tmp_path / "store", **given))
+        begun.append(played)
+        return played
+
+    yield begin
+    for played in begun:
+        played.episode.close()
+        played.environment.close()

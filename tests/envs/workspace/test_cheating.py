@@ -1,0 +1,205 @@
+"""A trial that tries to pass by anything but doing the work: it is refused or put back, and told."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+from playing import Play, state
+
+PYTEST = "env PYTEST_DISABLE_PLUGIN_AUTOLOAD=1 pytest -q"
+
+
+@pytest.fixture
+def tested(folder: Path) -> Path:
+    """A workspace with a test for pytest that fails."""
+    (folder / "tests" / "check.py").unlink()
+    (folder / "tests" / "test_code.py").write_text(
+        "from code_ import double\n\ndef test():\n    assert double(4) == 8\n"
+    )
+    (folder / "pyproject.toml").write_text('[tool.pytest.ini_options]\npythonpath = ["."]\n')
+    return folder
+
+
+# What is tried, and what has to be told of it.
+TRIED = {
+    "the test is edited": ("echo 'def test(): pass' > tests/test_code.py", "tests/test_code.py (changed)"),
+    "the test is removed": ("rm -r tests; mkdir tests; echo 'def test_a(): pass' > test_a.py", "test_a.py (added)"),
+    "a conftest.py that exits": ("echo 'import os; os._exit(0)' > conftest.py", "conftest.py (added)"),
+    "one in the tests": ("echo 'import os; os._exit(0)' > tests/conftest.py", "tests/conftest.py (added)"),
+    "a configuration that collects nothing": (
+        "printf '[pytest]\\naddopts = --version\\n' > pytest.ini",
+        "pytest.ini (added)",
+    ),
+    "one that goes before it": (
+        "printf '[pytest]\\naddopts = [\"--deselect=tests/test_code.py::test\"]\\n' > pytest.toml",
+        "pytest.toml (added)",
+    ),
+    "the configuration is changed": (
+        "printf '[tool.pytest.ini_options]\\naddopts = \"--version\"\\n' > pyproject.toml",
+        "pyproject.toml (changed)",
+    ),
+    "the tests become a link": (
+        "mv tests t; ln -s t tests; echo 'def test(): pass' > t/test_code.py",
+        "tests (added)",
+    ),
+    "another pytest": (
+        "echo 'raise SystemExit' > pytest.py; mkdir _pytest; touch _pytest/__init__.py",
+        "pytest.py (added)",
+    ),
+    "a module that is loaded at the start": (
+        "echo 'import os; os._exit(0)' > sitecustomize.py",
+        "sitecustomize.py (added)",
+    ),
+}
+
+
+@pytest.mark.parametrize("how", TRIED)
+def test_the_judge_is_put_back(play: Play, tested, how):
+    command, told = TRIED[how]
+    before = state(tested)
+    played = play(verify=[PYTEST])
+    played.do("run_command", command=command)
+    result = played.do("submit")
+    assert result.reward == 0.0, result.observation
+    assert told in result.observation
+    assert "did not count" in result.observation
+    assert played.patch() == "" or "test_code.py b/tests" not in played.patch()
+    assert state(tested) == before
+
+
+def test_an_honest_change_beside_a_dishonest_one_counts_alone(play: Play, tested):
+    played = play(verify=[PYTEST])
+    played.do("write_file", path="tests/test_code.py", text="def test(): pass")
+    played.do("edit_file", path="code_.py", old="n + 2", new="n * 2")
+    result = played.do("submit")
+    assert result.reward == 1.0
+    assert "tests/test_code.py (changed)" in result.observation
+    assert "code_.py" in played.patch()
+    assert "test_code.py" not in played.patch()
+
+
+def test_leftovers_of_earlier_commands_are_not_there(play: Play, tested):
+    played = play(verify=[PYTEST])
+    # Bytecode of another source, and caches that tell of other results.
+    played.do(
+        "run_command",
+        command="mkdir -p cache; echo 'def double(n): return 8' > x.py; python3 -c 'import py_compile as p; "
+        'p.compile("x.py", cfile="code_.pyc", invalidation_mode=p.PycInvalidationMode.UNCHECKED_HASH); '
+        'p.compile("x.py", cfile="__pycache__/code_.cpython-311.pyc", '
+        "invalidation_mode=p.PycInvalidationMode.UNCHECKED_HASH)'; rm x.py",
+    )
+    assert played.do("verify").reward == 0.0
+
+
+def test_what_a_file_is_protected_is_said_when_it_is_written(play: Play):
+    told = play().do("write_file", path="package.json", text="{}").observation
+    assert told.endswith("This file is protected: it is put back as it was before each verification.")
+
+
+def test_the_scripts_of_package_json_are_put_back(play: Play, folder):
+    if subprocess.run(["sh", "-c", "command -v npm"], capture_output=True, check=False).returncode:
+        pytest.skip("npm is not installed")
+    (folder / "package.json").write_text('{"scripts": {"test": "test -f done"}}')
+    played = play(verify=["npm test"])
+    played.do("write_file", path="package.json", text='{"scripts": {"test": "true"}}')
+    result = played.do("verify")
+    assert result.reward == 0.0
+    assert "package.json (changed)" in result.observation
+    played.do("write_file", path="done", text="")
+    assert played.do("verify").reward == 1.0
+
+
+def test_a_script_that_verification_runs_is_put_back(play: Play, folder):
+    (folder / "ci").mkdir()
+    (folder / "ci" / "all.sh").write_text("exec false\n")
+    played = play(verify=["sh ./ci/all.sh"])
+    played.do("write_file", path="ci/all.sh", text="true")
+    assert "ci/all.sh (changed)" in played.do("verify").observation
+    allowing = play(verify=["sh ci/all.sh"], allow=["ci"])
+    allowing.do("write_file", path="ci/all.sh", text="true")
+    assert allowing.do("verify").reward == 1.0
+
+
+def test_a_link_out_of_the_workspace_is_no_part_of_what_is_handed_in(play: Play, tmp_path):
+    (tmp_path / "code_.py").write_text("def double(n):\n    return n * 2\n")
+    played = play()
+    played.do(
+        "run_command", command=f"rm code_.py; ln -s {tmp_path}/code_.py code_.py; ln -s ../.. up; ln -s tests inner"
+    )
+    result = played.do("submit")
+    assert result.reward == 0.0
+    assert "code_.py (a link out of the workspace), up (a link out of the workspace)" in result.observation
+    assert "inner" in played.patch()
+    assert "up" not in played.patch()
+
+
+def test_a_link_that_climbs_out_through_another_link_is_none_either(play: Play):
+    played = play()
+    played.do("run_command", command="mkdir -p a/b/c d; ln -s ../../../d a/b/c/in; ln -s in/../../x a/b/c/out")
+    assert "a/b/c/out (a link out of the workspace)." in played.do("verify").observation
+    assert "a/b/c/in" in played.patch()
+    assert "a/b/c/out" not in played.patch()
+
+
+def test_an_empty_folder_in_the_place_of_the_judge_gives_way(play: Play):
+    played = play()
+    played.do("run_command", command="rm tests/check.py; mkdir -p tests/check.py/deeper")
+    result = played.do("submit")
+    assert "AssertionError: 6" in result.observation
+    assert "tests/check.py (removed)" in result.observation
+
+
+HIDDEN = {
+    "in a cache": """
+        open("tests/CACHEDIR.TAG", "w").write("Signature: 8a477f597d28d172789f06886806bc55")
+        open("tests/conftest.py", "w").write("def pytest_pyfunc_call(pyfuncitem): return True")
+    """,
+    "in bytecode": """
+        import glob, marshal, subprocess
+        subprocess.run(["env", "-u", "PYTHONDONTWRITEBYTECODE", "pytest", "-q", "tests"], stdout=subprocess.DEVNULL)
+        for name in glob.glob("tests/__pycache__/*pytest*.pyc"):
+            head = open(name, "rb").read(16)
+            open(name, "wb").write(head + marshal.dumps(compile("def test(): pass", name, "exec")))
+    """,
+    "behind folders that are too deep": """
+        open("tests/test_code.py", "w").write("def test(): pass")
+        for _ in range(30):
+            os.mkdir("d" * 200)
+            os.chdir("d" * 200)
+    """,
+}
+
+
+@pytest.mark.parametrize("how", HIDDEN)
+def test_what_one_command_hides_the_next_does_not_find(play: Play, tested, how):
+    (tested / "tests" / "run.py").write_text("import sys\n\nsys.path[0] = '.'\nimport code_\n\ncode_.double(1)\n")
+    played = play(verify=["python3 tests/run.py", PYTEST])
+    code = f"import os\n\ndef double(n):\n    if n == 1:{HIDDEN[how]}\n    return 0\n"
+    played.do("write_file", path="code_.py", text=code)
+    result = played.do("verify")
+    assert result.reward == 0.0, result.observation
+    assert "assert 0 == 8" in result.observation
+
+
+def test_what_one_command_changes_of_the_judge_the_next_does_not_see(play: Play, folder):
+    (folder / "tests" / "answer").write_text("no")
+    first = "echo yes > tests/answer; rm -r tests/check.py; mkdir tests/check.py"
+    played = play(verify=[first, "grep -q no tests/answer && test -f tests/check.py"])
+    result = played.do("verify")
+    assert result.reward == 1.0, result.observation
+    assert "tests/answer (changed by a command)" in result.observation
+
+
+def test_a_process_that_waits_for_verification_is_gone_by_then(play: Play):
+    played = play()
+    played.do("run_command", command="(sleep 1; while true; do echo 'def double(n): return 8' > code_.py; done) &")
+    assert played.do("verify").reward == 0.0
+
+
+def test_all_commands_have_to_succeed(play: Play):
+    result = play(verify=["true", "echo one; exit 4", "no-such-program"]).do("verify")
+    assert result.reward == 0.0
+    assert result.observation.startswith(
+        "Verification failed, in 2 of 3 commands.\n$ echo one; exit 4\none\n[exit status 4]"
+    )
+    assert "[exit status 127]" in result.observation

@@ -1,0 +1,143 @@
+"""The repositories that ship and those from a seed: right without their mistake, and wrong with it."""
+
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from playing import Played, state
+
+from langgraph_reflexion.envs.sandbox import probe
+from langgraph_reflexion.envs.workspace import repositories
+from langgraph_reflexion.envs.workspace.environment import Workspace
+from langgraph_reflexion.envs.workspace.findings import failed_tests
+from langgraph_reflexion.envs.workspace.generate import generate
+from langgraph_reflexion.envs.workspace.repositories import Defect, lay_out, own_repositories
+from langgraph_reflexion.errors import ConfigurationError, EnvironmentUnavailable
+
+OWN = {repository.id: repository for repository in own_repositories()}
+needs_sandbox = pytest.mark.skipif(not probe("bubblewrap").works, reason=probe("bubblewrap").words or "works")
+
+
+@pytest.fixture
+def verified(tmp_path):
+    """Verifies a repository in a workspace of its own: what was observed, and the reward."""
+
+    def verify(repository, *, broken):
+        if missing := [program for program in repository.needs if not shutil.which(program)]:
+            pytest.skip(f"there is no {missing[0]} here")
+        folder = repository.write(tmp_path / f"broken-{broken}", broken=broken)
+        given = {"instruction": repository.instruction, "verify": repository.verify}
+        played = Played(Workspace(path=folder, store=tmp_path / "store", **given))
+        result = played.do("verify")
+        played.episode.close()
+        played.environment.close()
+        return result
+
+    return verify
+
+
+@needs_sandbox
+@pytest.mark.parametrize("name", [*OWN, 4])
+def test_the_mistake_and_nothing_else_makes_several_tests_fail(name, verified):
+    repository = OWN.get(name) or generate(name)
+    assert verified(repository, broken=False).reward == 1.0
+    failed = verified(repository, broken=True)
+    assert failed.reward == 0.0
+    assert len(failed_tests(failed.observation)) >= 2, failed.observation
+
+
+def test_they_are_in_three_languages():
+    assert {name.rpartition("-")[2] for name in OWN} == {"py", "js", "rs"}
+    commands = " ".join(command for repository in OWN.values() for command in repository.verify)
+    assert all(runner in commands for runner in ("pytest", "node --test", "cargo test"))
+
+
+@pytest.mark.parametrize("name", OWN)
+def test_the_mistake_is_one_line_outside_of_the_tests_and_nothing_tells_of_it(name, tmp_path):
+    repository = OWN[name]
+    right, wrong = (repository.write(tmp_path / str(broken), broken=broken) for broken in (False, True))
+    differing = [path for path in repository.files if (right / path).read_text() != (wrong / path).read_text()]
+    assert differing == [repository.defect.path]
+    lines = zip(*((f / differing[0]).read_text().splitlines() for f in (right, wrong)), strict=True)
+    assert sum(a != b for a, b in lines) == 1
+    assert "test" not in differing[0]
+    assert repository.defect.path not in repository.instruction
+    assert {str(path.relative_to(wrong)) for path in wrong.rglob("*") if path.is_file()} == set(repository.files)
+
+
+def test_a_mistake_that_fits_nowhere_is_an_error_of_ours(tmp_path):
+    repository = replace(OWN["ledger-py"], defect=Defect("ledger/book.py", "no such line", ""))
+    with pytest.raises(ConfigurationError, match=r"not once in ledger/book\.py"):
+        repository.write(tmp_path)
+
+
+def test_no_tool_takes_their_sources_for_the_projects():
+    folder = Path(repositories.__file__).parent / "own"
+    assert {path.suffix for path in folder.rglob("*")} == {".toml"}
+
+
+# From a seed.
+
+
+def test_the_same_seed_gives_the_same_repository_and_another_seed_another():
+    made = [generate(seed) for seed in range(20)]
+    assert made[:3] == [generate(seed) for seed in range(3)]
+    assert len({repository.defect for repository in made}) == 20
+    assert len({path for repository in made for path in repository.files}) > 40
+
+
+def test_they_differ_in_the_kind_of_mistake():
+    changes = {(each.right, each.wrong) for each in (generate(seed).defect for seed in range(40))}
+    marks = ("<", "+", "min", "not", "range", "% 3", "or", "1)")
+    assert all(any(mark in right or mark in wrong for right, wrong in changes) for mark in marks)
+
+
+# As an environment's tasks.
+
+
+@pytest.fixture
+def cache(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    return tmp_path
+
+
+def test_without_tasks_of_ones_own_there_are_these(cache):
+    environment = Workspace()
+    assert environment.splits == ("own", "generated-12")
+    assert [task["id"] for task in environment.tasks()] == list(OWN)
+    assert [task["id"] for task in environment.tasks("generated-12", 2)] == ["generated-0", "generated-1"]
+    assert [task["id"] for task in Workspace(seed=3).tasks("generated-12", 1)] == ["generated-36"]
+    assert len(Workspace().tasks("generated-12")) == 12
+    assert all(Path(task["data"]["path"]).is_relative_to(cache) for task in environment.tasks())
+
+
+def test_tasks_of_ones_own_take_their_place(cache, tmp_path):
+    (tmp_path / "mine").mkdir()
+    environment = Workspace(path=tmp_path / "mine", instruction="Do it.", verify=["true"])
+    assert environment.splits == ("tasks",)
+    with pytest.raises(ConfigurationError, match="no split 'own'"):
+        environment.tasks("own")
+    with pytest.raises(ConfigurationError, match="not both"):
+        Workspace(path=tmp_path / "mine", tasks=[])
+
+
+def test_they_are_laid_out_once_and_found_again(tmp_path):
+    first = lay_out(OWN.values(), tmp_path)
+    before = state(tmp_path)
+    assert lay_out(OWN.values(), tmp_path) == first
+    assert state(tmp_path) == before
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(task["path"].name for task in first)
+    mended = first[1]["path"] / OWN["ledger-py"].defect.path
+    mended.write_text(OWN["ledger-py"].files[OWN["ledger-py"].defect.path])
+    lay_out(OWN.values(), tmp_path)
+    assert OWN["ledger-py"].defect.wrong in mended.read_text(), "the mistake is there again"
+    other = replace(OWN["grid-rs"], instruction="Another one.")
+    (task,) = lay_out([other], tmp_path)
+    assert task["path"] not in [each["path"] for each in first]
+
+
+def test_where_they_cannot_be_laid_out_that_is_said(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(EnvironmentUnavailable, match="cannot be written"):
+        lay_out(OWN.values(), tmp_path / "file")
