@@ -6,13 +6,14 @@ in every later trial. `bench.upstream.hotpotqa_rows` reads what stands on a sing
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Literal, NamedTuple
 
 from langgraph_reflexion.bench.upstream.hotpotqa_rows import Row, key_of, read_row
+from langgraph_reflexion.bench.upstream.logged import some, twice_notes
 from langgraph_reflexion.bench.upstream.text import read_text
 from langgraph_reflexion.errors import ConfigurationError
 from langgraph_reflexion.graph.memory import Strategy
@@ -151,7 +152,8 @@ def read_log(path: Path) -> HotPotQALog:
         notes += [f"trial {number}: {note}" for note in _read_rows(trial, body)]
     if not any(trial.rows for trial in trials.values()):
         raise ConfigurationError(f"{path} is no HotPotQA log of the original repository: it lists no question")
-    log = HotPotQALog(path, [trials[number] for number in sorted(trials)], _strategy(path, trials), notes)
+    rows = [row for trial in trials.values() for _, row in trial.rows.values()]
+    log = HotPotQALog(path, [trials[number] for number in sorted(trials)], strategy_of(path, rows), notes)
     notes += _irregular(log)
     return log
 
@@ -175,9 +177,7 @@ def _read_rows(trial: LoggedTrial, body: str) -> Iterator[str]:
                 trial.rows[question] = _OUTCOMES[section], row
         if rest.strip():
             yield "the last question of a section is cut off in the middle, and is left out"
-    if again:
-        others = f" ({differing} of them with another text)" if differing else ""
-        yield f"{_questions(again)} listed twice{others}: counted once, as listed first"
+    yield from twice_notes("question", again, differing)
 
 
 def _irregular(log: HotPotQALog) -> Iterator[str]:
@@ -206,14 +206,13 @@ def _irregular(log: HotPotQALog) -> Iterator[str]:
             yield f"{where}: {_questions(keys)} listed with another right answer than before: the first one is taken"
     numbers = [trial.number for trial in log.trials]
     if gaps := sorted({*range(numbers[0], numbers[-1])} - {*numbers}):
-        yield f"no trial {', '.join(map(str, gaps))}"
+        yield f"no trial {some(gaps)}"
 
 
-def _strategy(path: Path, trials: dict[int, LoggedTrial]) -> Strategy:
-    """What a retry saw: as the log's folder is called, or else as the log shows."""
-    if path.parent.name in _STRATEGIES:
-        return _STRATEGIES[path.parent.name]
-    rows = [row for trial in trials.values() for _, row in trial.rows.values()]
+def strategy_of(path: Path, rows: Sequence[Row]) -> Strategy:
+    """What a retry saw: as the log's folder is called (`reflexion`, `reflexion_gpt-4`), or else as its rows show."""
+    if strategy := _STRATEGIES.get(path.parent.name.partition("_gpt")[0]):
+        return strategy
     reflects = any(row.reflections for row in rows)
     if any(row.last_attempt for row in rows):
         return Strategy.LAST_ATTEMPT_AND_REFLEXION if reflects else Strategy.LAST_ATTEMPT

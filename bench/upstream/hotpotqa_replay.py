@@ -127,9 +127,8 @@ def recorded(log: HotPotQALog) -> Iterator[RecordedReply]:
             for number, step in enumerate(row.steps):
                 yield RecordedReply(task=question, trial=trial, call=f"act {number}", reply=_said(step))
             # The lesson from an attempt is first seen in what the next one was shown.
-            later = attempts[trial][1].reflections if trial < len(attempts) else ()
-            lesson = "\n".join(text for text in later if text not in row.reflections) or PLACEHOLDER
-            yield RecordedReply(task=question, trial=trial, call="reflect", reply=lesson)
+            lesson = attempts[trial][1].lesson_since(row) if trial < len(attempts) else ""
+            yield RecordedReply(task=question, trial=trial, call="reflect", reply=lesson or PLACEHOLDER)
 
 
 def _said(step: LoggedStep) -> str:

@@ -50,6 +50,10 @@ class Row:
     last_attempt: bool
     numbered: bool
 
+    def lesson_since(self, earlier: "Row") -> str:
+        """The reflection on an earlier attempt: what this one was shown and that one was not. Empty if not logged."""
+        return "\n".join(text for text in self.reflections if text not in earlier.reflections)
+
 
 def key_of(question: str) -> str:
     """What tells questions apart: the log is not strict with blanks."""

@@ -247,7 +247,7 @@ def test_a_log_in_another_encoding_is_read_and_named(tmp_path, encoding, named):
         ({}, "", "holds no HotPotQA log"),
         ({"a.txt": REACT_BASE, "b/c.txt": REACT_BASE}, "", "holds 2 logs: choose a.txt, b/c.txt"),
         ({"a.txt": "no log at all"}, "a.txt", "lists no question"),
-        ({"a.txt": "BEGIN TRIAL 1\n\0"}, "a.txt", "is no text"),
+        ({"a.txt": "BEGIN TRIAL 1\n\0"}, "a.txt", "lists no question"),
         ({}, "a.txt", "cannot be read: No such file"),
     ],
 )

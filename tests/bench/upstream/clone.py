@@ -1,0 +1,144 @@
+"""Logs as the original writes them, made up: any curve in each of its layouts."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from tests.bench.test_replay import cot, react, trial
+
+
+def solved_in(curve: Sequence[int], tasks: int) -> list[int | None]:
+    """For each task the trial, counted from 1, in which the curve solves it; None where it does not."""
+    steps = [now - before for before, now in zip([0, *curve], curve, strict=False)]
+    trials = [number for number, step in enumerate(steps, 1) for _ in range(step)]
+    return [*trials, *[None] * (tasks - len(trials))]
+
+
+def write_env_results(folder: Path, curve: Sequence[int], tasks: int, *, reflects: bool = True) -> Path:
+    """ALFWorld's and WebShop's: a JSON file for each trial, over all environments."""
+    folder.mkdir(parents=True, exist_ok=True)
+    ends = solved_in(curve, tasks)
+    for number in range(1, len(curve) + 1):
+        entries = []
+        for task, end in enumerate(ends):
+            solved = end is not None and end <= number
+            failed = min(number, end - 1) if end else number
+            memory = [f" Lesson {each} of {task}: Brise Bay, étape." for each in range(failed)] if reflects else []
+            entries.append({"name": f"env_{task}", "memory": memory, "is_success": solved})
+        path = folder / f"env_results_trial_{number - 1}.json"
+        path.write_text(json.dumps(entries, indent=4, ensure_ascii=False), encoding="utf-8")
+    return folder
+
+
+def write_hotpotqa(
+    path: Path, curve: Sequence[int], *, agent: str = "react", reflects: bool = False, first: int = 1
+) -> Path:
+    """A text log of 100 questions; those that are solved are listed again in every later trial."""
+    ends = solved_in(curve, 100)
+    text = ""
+    for number in range(1, len(curve) + 1):
+        right, wrong = [], []
+        for each, end in enumerate(ends):
+            about = (f"What is number {each} called? ", f"Name {each}")
+            solved = end is not None and end <= number
+            tries = min(number, end or number)
+            answer = about[1] if solved else "Nobody"
+            lessons = [f"Lesson {lesson} of {each}." for lesson in range(1, tries)] if reflects else []
+            if agent == "react":
+                row = react(about, answer, lessons)
+            else:
+                before = "Context: First.\n\nSecond. " if agent == "cot-gt" else "Context: \n"
+                row = cot(about, answer, " ".join(lessons) if reflects else None, before)
+            (right if solved else wrong).append(row)
+        counts = (len(right), len(wrong), 0) if agent == "react" else (len(right), len(wrong))
+        text += trial(number - 1 + first, counts, right, wrong, [] if agent == "react" else None)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def problem(name: str, solved: bool, reflections: int | None = None, **fields: Any) -> dict[str, Any]:
+    """A row of a programming log."""
+    row: dict[str, Any] = {"prompt": "def add(a, b):", "solution": "    return a + b", "is_solved": solved}
+    if reflections is not None:
+        row["reflections"] = [f"Lesson {each}." for each in range(reflections)]
+    return {"task_id" if "/" in name else "name": name} | row | fields
+
+
+def write_problems(path: Path, rows: Sequence[dict[str, Any]]) -> Path:
+    """A programming log."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return path
+
+
+def simple(name: str, solved: int, total: int) -> list[dict[str, Any]]:
+    """Rows without self-written tests; `{}` in the name is the problem's number."""
+    return [problem(name.format(each), each < solved) for each in range(total)]
+
+
+def with_tests(name: str, passed: tuple[int, int], failed: tuple[int, int], most: int) -> list[dict[str, Any]]:
+    """Rows with self-written tests: right and all where these passed, and right and all where they never did."""
+    rows = [(each < passed[0], min(each % most, most - 1)) for each in range(passed[1])]
+    rows += [(each < failed[0], most) for each in range(failed[1])]
+    return [problem(name.format(each), *row) for each, row in enumerate(rows)]
+
+
+HUMANEVAL, MBPP, LEET = "HumanEval/{}", "mbpp_{}_sum", "sum-of-{}"
+HARD = "HumanEval_{}_sum"
+
+
+def write_clone(root: Path) -> Path:
+    """A clone whose logs have the counts of the original's, as its description gives them."""
+    alfworld, webshop = root / "alfworld_runs" / "root", root / "webshop_runs"
+    write_env_results(alfworld / "base_run_logs", [84, 94, 97, 98, 100, 101, 101], 134, reflects=False)
+    curve = [84, 103, 111, 113, 117, 118, 123, 126, 128, 129, 130, 130, 131, 133, 134]
+    write_env_results(alfworld / "reflexion_run_logs", curve, 134)
+    write_env_results(webshop / "base_run_logs_1", [31], 100)
+    write_env_results(webshop / "base_run_logs_2", [33, 34, 34, 34], 100)
+    write_env_results(webshop / "reflexion_run_logs_1", [33, 33, 34, 35], 100)
+    write_env_results(webshop / "reflexion_run_logs_2", [33, 35, 35, 35], 100)
+    hotpotqa = root / "hotpotqa_runs" / "root"
+    write_hotpotqa(hotpotqa / "ReAct/base/100_questions_5_trials.txt", [34] * 5)
+    react_log = hotpotqa / "ReAct/reflexion/100_questions_5_trials.txt"
+    write_hotpotqa(react_log, [32, 42, 48, 50, 51], reflects=True)
+    write_hotpotqa(react_log.with_name("100_questions_trials_6_to_7.txt"), [53, 53], reflects=True, first=6)
+    gt, cot_only = hotpotqa / "CoT/context", hotpotqa / "CoT/no_context"
+    text = "100_questions_8_trials.txt"
+    write_hotpotqa(gt / "reflexion" / text, [61, 69, 69, 70, 72, 74, 75, 75], agent="cot-gt", reflects=True)
+    write_hotpotqa(gt / "last_trial" / text, [62, 66, 66, 66, 66], agent="cot-gt")
+    write_hotpotqa(gt / "last_trial_and_reflexion" / text, [63, 70, 72, 74, 74], agent="cot-gt")
+    write_hotpotqa(cot_only / "base" / text, [32, 33, 33, 33, 33], agent="cot")
+    write_hotpotqa(cot_only / "last_trial" / text, [32, 34, 35, 36, 37, 38], agent="cot")
+    write_hotpotqa(cot_only / "last_trial_and_reflexion" / text, [31, 33, 34, 35, 35, 35], agent="cot")
+    write_hotpotqa(cot_only / "reflexion" / text, [32, 37, 40, 40, 40], agent="cot", reflects=True)
+    root = root / "programming_runs" / "root"
+    end = "_5_gpt-4_pass_at_k_1"
+    name = "humaneval-py._reflexion_10_gpt-4_pass_at_k_1_py.jsonl"
+    write_problems(root / "reflexion_humaneval_py_pass_at_1" / name, with_tests(HUMANEVAL, (142, 144), (8, 20), 9))
+    for model, solved in (("gpt-4", 134), ("gpt-3.5-turbo", 42), ("text-davinci-003", 96)):
+        path = root / "simple_test_run" / f"simple_1_{model}_pass_at_k_1.jsonl"
+        write_problems(path, simple(HUMANEVAL, solved, 164))
+    path = root / "reflexion_mbpp_py" / f"mbpp-py._reflexion{end}_py.jsonl"
+    write_problems(path, with_tests(MBPP, (242, 289), (64, 108), 4))
+    write_problems(root / "simple_mbpp_py/mbpp-py._simple_1_gpt-4_pass_at_k_1_py.jsonl", simple(MBPP, 318, 397))
+    path = root / "reflexion_mbpp_rs" / f"mbpp-rs._reflexion{end}_rs.jsonl"
+    write_problems(path, with_tests(MBPP, (221, 262), (47, 92), 4))
+    write_problems(root / "simple_mbpp_rs/mbpp-rs._simple_1_gpt-4_pass_at_k_1_rs.jsonl", simple(MBPP, 252, 354))
+    path = root / "reflexion_humaneval_rs_hard50" / f"humaneval-rs._reflexion{end}_rs.jsonl"
+    write_problems(path, with_tests(HARD, (27, 31), (7, 19), 4))
+    path = root / "simple_humaneval_rs_hard50/humaneval-rs._simple_1_gpt-4_pass_at_k_1_rs.jsonl"
+    write_problems(path, simple(HARD, 30, 50))
+    folder = root / "immediate_reflexion_humaneval_rs_hardest50"
+    rows = [problem(HARD.format(each), each < 26, 4) for each in range(50)]
+    write_problems(folder / f"humaneval-rs-hardest50._immediate-reflexion{end}_rs.jsonl", rows)
+    folder = root / "immediate_refinement_humaneval_rs_hardest50"
+    path = folder / f"humaneval-rs-hardest50._immediate-refinement{end}_rs.jsonl"
+    write_problems(path, with_tests(HARD, (25, 30), (5, 20), 4))
+    leet = "leetcode-hard-py-40-uncontaminated."
+    path = root / "reflexion_leetcode_gpt4_visible" / f"{leet}_reflexion{end}_py.jsonl"
+    write_problems(path, with_tests(LEET, (4, 10), (2, 30), 4))
+    path = root / "simple_leetcode_gpt4_visible" / f"{leet}_simple_1_gpt-4_pass_at_k_1_py.jsonl"
+    write_problems(path, simple(LEET, 4, 40))
+    return root.parents[1]

@@ -1,0 +1,73 @@
+"""Runs of one's own in the papers' tables: which numbers they stand beside, and what is counted of them."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from langgraph_reflexion.bench.upstream.paper import Line, compare
+from tests.bench.test_report import folder, row
+
+
+def beside(path: Path) -> dict[tuple[str, str, str], Line]:
+    """The lines that a run has, by table, row and column."""
+    found = {}
+    for title, lines in compare([path]).tables.items():
+        for line in lines:
+            if line.runs:
+                found[title.split(",")[0].split(":")[0], line.number.row, line.number.column] = line
+    return found
+
+
+def test_a_programming_run_on_the_papers_problems(tmp_path: Path) -> None:
+    rows = [
+        # A first implementation that the self-written tests refused is not what was submitted.
+        row("a", 1, False, False),
+        row("a", 2, True, True),
+        row("b", 1, False, True),
+        row("c", 1, False, False),
+        row("c", 2, True, False),
+        row("d", 1, False, False),
+        row("d", 2, False, False),
+    ]
+    own = folder(
+        tmp_path / "own",
+        rows,
+        ["a", "b", "c", "d"],
+        environment="programming",
+        split="file",
+        options={"path": "data/humaneval-rs-hardest50.jsonl.gz", "language": "rust"},
+        agent="code",
+        evaluator="tests",
+        oracle=False,
+        trials=2,
+    )
+    lines = beside(own)
+    assert {table for table, _, _ in lines} == {"Table 1", "Table 2", "Table 3"}
+    assert {name for _, name, _ in lines} == {"HumanEval (RS)", "Reflexion"}
+    counted = {column: lines["Table 2", "HumanEval (RS)", column].counted for column in ("TP", "FP", "FN", "TN")}
+    assert counted == {"TP": "1/2", "FP": "1/2", "FN": "1/2", "TN": "1/2"}
+    assert lines["Table 3", "Reflexion", "both"].counted == "2/4"
+
+
+@pytest.mark.parametrize(
+    ("settings", "rows_of"),
+    [
+        ({"environment": "hotpotqa", "agent": "tools"}, {"ReAct + Reflexion"}),
+        ({"environment": "hotpotqa", "agent": "cot-gt"}, {"CoT (GT) + Reflexion"}),
+        ({"environment": "hotpotqa", "agent": "cot", "strategy": "retry"}, {"CoT"}),
+        ({"environment": "alfworld", "agent": "react", "strategy": "retry"}, {"ReAct"}),
+        ({"environment": "webshop", "agent": "react"}, {"ReAct + Reflexion"}),
+        ({"environment": "programming", "agent": "code", "split": "own"}, set()),
+        ({"environment": "workspace", "agent": "react"}, set()),
+    ],
+)
+def test_a_run_stands_beside_the_numbers_of_its_kind(
+    tmp_path: Path, settings: dict[str, Any], rows_of: set[str]
+) -> None:
+    rows = [row("a", 1, True), *(row("b", trial, False) for trial in range(1, 13))]
+    own = folder(tmp_path / "own", rows, ["a", "b"], **({"options": {}, "trials": 12} | settings))
+    lines = beside(own)
+    assert {name for _, name, _ in lines} == rows_of
+    # How many tasks were solved is not compared: the run has fewer than the paper's.
+    assert not [line for line in lines.values() if line.number.unit == "tasks"]
