@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from itertools import groupby
+from itertools import accumulate, groupby
 
 from langgraph_reflexion.bench.rows import TrialRow
 
@@ -21,7 +21,7 @@ def solved_by_trial(rows: Sequence[TrialRow], trials: int) -> list[int]:
     Returns:
         One count for each trial from 1 to `trials`.
     """
-    return [sum(bool(row["success"]) for row in returned) for returned in returned_by_trial(rows, trials)]
+    return [sum(bool(row["success"]) for row in answers) for answers in returned_by_trial(rows, trials)]
 
 
 def measures_by_trial(rows: Sequence[TrialRow], trials: int, tasks: int) -> dict[str, list[float]]:
@@ -41,30 +41,58 @@ def measures_by_trial(rows: Sequence[TrialRow], trials: int, tasks: int) -> dict
     names = dict.fromkeys(name for row in rows for name in row.get("measures", {}))
     by_trial = returned_by_trial(rows, trials)
     return {
-        name: [round(sum(row["measures"].get(name, 0.0) for row in returned) / tasks, 4) for returned in by_trial]
+        name: [round(sum(row["measures"].get(name, 0.0) for row in answers) / tasks, 4) for answers in by_trial]
         for name in names
     }
 
 
 def returned_by_trial(rows: Sequence[TrialRow], trials: int) -> list[list[TrialRow]]:
     """For each trial the rows of the answers that the loop would return after it, one for each task that has any."""
-    returned: list[list[TrialRow]] = [[] for _ in range(trials)]
+    answers: list[list[TrialRow]] = [[] for _ in range(trials)]
     for _, group in groupby(rows, key=lambda row: row["task_id"]):
         task = list(group)
         for trial in range(1, trials + 1):
             if done := [row for row in task if row["trial"] <= trial]:
-                returned[trial - 1].append(_returned(done))
-    return returned
+                answers[trial - 1].append(returned(done))
+    return answers
 
 
 def failures_by_trial(rows: Sequence[TrialRow], trials: int) -> list[dict[str, int]]:
-    """Why the trials that did not solve their task ended, counted for each trial; a trial cut short is no failure."""
+    """Why trials did not solve their task, counted for each trial (Figure 3b of the paper).
+
+    By its own end, with an answer that is not right: `wrong answer`. Stopped by the heuristic: `hallucination` or
+    `inefficient planning`, or a reason of your own heuristic. By a limit of the environment: `truncated`. A `fault`
+    is counted beside them, and is none of the agent's failures; a trial that a budget cut short is not counted.
+    """
     counts: list[Counter[str]] = [Counter() for _ in range(trials)]
     for row in rows:
-        truth = row["verdict"] if row["success"] is None else row["success"]
-        if not truth and row["stop_reason"] not in ("fault", "budget") and row["trial"] <= trials:
-            counts[row["trial"] - 1][row["stop_reason"]] += 1
+        if row["trial"] <= trials and (reason := failure(row)):
+            counts[row["trial"] - 1][reason] += 1
     return [dict(sorted(count.items())) for count in counts]
+
+
+def failure(row: TrialRow) -> str | None:
+    """Why a trial did not solve its task; None where it did, and where a budget cut it short."""
+    truth = row["verdict"] if row["success"] is None else row["success"]
+    if row["stop_reason"] == "fault":
+        return "fault"
+    if truth or row["stop_reason"] == "budget":
+        return None
+    return "wrong answer" if row["stop_reason"] == "terminated" else row["stop_reason"]
+
+
+def tokens_by_trial(rows: Sequence[TrialRow], trials: int) -> list[int]:
+    """The tokens that all tasks together have spent after each trial, sent and received."""
+    spent = [0] * trials
+    for row in rows:
+        if row["trial"] <= trials:
+            spent[row["trial"] - 1] += tokens(row)
+    return list(accumulate(spent))
+
+
+def tokens(row: TrialRow) -> int:
+    """The tokens of a trial, its verdict and its reflection, sent and received."""
+    return row["input_tokens"] + row["output_tokens"]
 
 
 def verdicts(rows: Sequence[TrialRow]) -> dict[str, int]:
@@ -77,7 +105,19 @@ def verdicts(rows: Sequence[TrialRow]) -> dict[str, int]:
     return counts
 
 
-def _returned(done: Sequence[TrialRow]) -> TrialRow:
+def rates(counts: dict[str, int]) -> dict[str, float | None]:
+    """The counts of `verdicts` as shares of the trials with the same verdict, as in Table 2 of the paper.
+
+    A wrong yes is a share of all that were accepted, and a wrong no of all that were not; None where there were none.
+    """
+    positive = counts["true_positive"] + counts["false_positive"]
+    negative = counts["true_negative"] + counts["false_negative"]
+    of = {name: positive if name.endswith("positive") else negative for name in counts}
+    return {name: round(count / of[name], 4) if of[name] else None for name, count in counts.items()}
+
+
+def returned(done: Sequence[TrialRow]) -> TrialRow:
+    """The row of the answer that the loop would return after these trials of a task."""
     for row in done:
         if row["verdict"]:
             return row

@@ -33,7 +33,7 @@ from langgraph_reflexion.bench.postgres import postgres_server
 from langgraph_reflexion.bench.record import TRAJECTORIES, TRIALS, holds_run, read_run
 from langgraph_reflexion.bench.requests import check_requests, tasks_by_seed
 
-PRELOADED = ["langgraph_reflexion.bench.sweep", "langgraph_reflexion.bench.tables", "langchain_openai", "langchain"]
+PRELOADED = ["langgraph_reflexion.bench.sweep", "langgraph_reflexion.bench.printed", "langchain_openai", "langchain"]
 AT_START_UP = 0.1
 """How often a process is killed before it has asked the model anything."""
 PATIENCE = 120.0

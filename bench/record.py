@@ -13,11 +13,14 @@ reflection that a last trial got when more trials were granted. The last one cou
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
+from langgraph_reflexion.bench.curve import solved_by_trial
+from langgraph_reflexion.bench.facts import described
+from langgraph_reflexion.bench.grid import Grid
 from langgraph_reflexion.bench.rows import (
     Finished,
     Key,
@@ -30,7 +33,14 @@ from langgraph_reflexion.bench.rows import (
     write_whole,
 )
 from langgraph_reflexion.errors import ConfigurationError
+from langgraph_reflexion.graph.memory import Strategy
 from langgraph_reflexion.models.secrets import blotted
+
+SETTINGS = {
+    *("environment", "split", "strategy", "model", "reflection_model"),
+    *("profile", "oracle", "evaluator", "seed", "trials"),
+}
+"""The settings that a run is read with."""
 
 RUN, TRIALS, TRAJECTORIES, CHECKPOINTS = "run.json", "trials.jsonl", "trajectories.jsonl", "checkpoints.db"
 
@@ -150,6 +160,38 @@ class Run:
         """The settings that it ran under."""
         return cast(dict[str, Any], self.info["settings"])
 
+    @property
+    def gradable(self) -> list[str]:
+        """Its tasks without those that cannot be graded, which count for no rate."""
+        # Runs that were recorded before there were any say nothing of it.
+        known = {row["task_id"] for row in self.trials if row.get("gradable", True)}
+        not_known = {row["task_id"] for row in self.trials} - known
+        return [task for task in self.info["tasks"] if task not in not_known]
+
+    def trajectories(self) -> dict[Key, TrajectoryRow]:
+        """Every step of its trials, by task and trial; what was not recorded is not there.
+
+        Raises:
+            ConfigurationError: they cannot be read.
+        """
+        path = self.folder / TRAJECTORIES
+        try:
+            rows: list[TrajectoryRow] = [json.loads(line) for line in whole_lines(path)]
+            for row in rows:
+                _expect(TrajectoryRow.__required_keys__, row, "a row")
+            return {key_of(row): row for row in rows}
+        except FileNotFoundError:
+            return {}
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise ConfigurationError(f"{path} cannot be read: {error}") from error
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        tasks = self.info["tasks"]
+        solved = solved_by_trial(self.trials, max((row["trial"] for row in self.trials), default=0))
+        rows = [(str(trial), f"{count} of {len(tasks)}") for trial, count in enumerate(solved, 1)]
+        return str(Grid(str(self.folder), ("trial", "solved"), rows, described(self.settings)).html())
+
 
 def holds_run(folder: Path) -> bool:
     """Whether a run was begun in this folder."""
@@ -164,11 +206,14 @@ def read_info(folder: Path) -> dict[str, Any]:
     """
     try:
         info = json.loads((folder / RUN).read_text(encoding="utf-8"))
-        info["settings"]["environment"], info["tasks"], info["run_id"]
+        imported = "imported" in info["settings"]
+        info["settings"]["environment"], info["tasks"], imported or info["run_id"]
     except FileNotFoundError as error:
         raise ConfigurationError(f"{folder} holds no run: there is no {RUN}") from error
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise ConfigurationError(f"{folder} holds no run that can go on: {error!r} in {RUN}") from error
+    if imported:
+        raise ConfigurationError(f"{folder} holds an imported log, and nothing to go on with")
     return cast(dict[str, Any], info)
 
 
@@ -176,19 +221,32 @@ def read_run(folder: Path) -> Run:
     """Read a run folder, finished or not.
 
     Raises:
-        ConfigurationError: there is no run in it.
+        ConfigurationError: there is no run in it, or one that lacks something.
     """
     try:
         info = json.loads((folder / RUN).read_text(encoding="utf-8"))
+        _expect(("settings", "tasks"), info, RUN)
         order = row_order(info["tasks"])
         rows = {key_of(row): row for row in map(json.loads, whole_lines(folder / TRIALS))}
         trials = [rows[key] for key in sorted(rows, key=order)]
-        info["settings"]["environment"]
+        _expect(SETTINGS, info["settings"], RUN)
+        if "imported" not in info["settings"]:  # others had strategies of their own
+            Strategy(info["settings"]["strategy"])
+        for row in trials:
+            # Runs that were recorded before there were measures have none, and what a node used is not read.
+            _expect(TrialRow.__required_keys__ - {"measures", "usage"}, row, TRIALS)
     except FileNotFoundError as error:
-        raise ConfigurationError(f"{folder} holds no run: there is no {Path(error.filename).name}") from error
+        several = any(folder.glob(f"*/{RUN}"))
+        hint = "; its folders hold some: name them, or those of an import by --paper" if several else ""
+        raise ConfigurationError(f"{folder} holds no run: there is no {Path(error.filename).name}{hint}") from error
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise ConfigurationError(f"{folder} holds no run that can be read: {error}") from error
     return Run(folder, info, cast(list[TrialRow], trials))
+
+
+def _expect(names: Collection[str], found: Mapping[str, Any], file: str) -> None:
+    if missing := [name for name in names if name not in found]:
+        raise ValueError(f"{file} lacks {', '.join(sorted(missing))}")
 
 
 def free_folder(base: Path, stem: str) -> Path:

@@ -4,7 +4,7 @@ import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, TypedDict
+from typing import Any, NamedTuple, NotRequired, TypedDict
 
 from langgraph_reflexion.errors import ConfigurationError
 from langgraph_reflexion.graph.state import Evaluation, Step, Usage
@@ -18,6 +18,8 @@ class TrialRow(TypedDict):
     """Counted from 1."""
     success: bool | None
     """The truth; None where it is not known."""
+    gradable: NotRequired[bool]
+    """False where the task has no truth that could be known, and counts for no rate."""
     verdict: bool | None
     """What the evaluator said; None for a fault, and on a budget."""
     score: float | None

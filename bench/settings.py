@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import langgraph_reflexion
+from langgraph_reflexion.bench.commit import commit
 from langgraph_reflexion.envs.base import Environment, choose_split
 from langgraph_reflexion.errors import ConfigurationError
 from langgraph_reflexion.graph.profiles import load_profile
@@ -126,6 +127,7 @@ def describe(settings: SweepSettings, tasks: Sequence[str]) -> dict[str, Any]:
     info["versions"] = {
         "python": platform.python_version(),
         "langgraph_reflexion": langgraph_reflexion.__version__,
+        "commit": commit(),
         **{package: version(package) for package in packages},
     }
     info["created"] = datetime.now(UTC).isoformat(timespec="seconds")

@@ -132,8 +132,7 @@ async def resume_sweep(
         EnvironmentUnavailable: the environment cannot be used here.
         ModelFault: the model refused for good, or never answered. The rows so far are kept.
     """
-    if not holds_run(folder):
-        read_info(folder)  # says so
+    read_info(folder)  # says if there is none, before the lock is left there
     with locked(folder):
         given: dict[str, Any] = {"trials": trials, "limit": limit, "concurrency": concurrency, "database": database}
         given |= {"retries": retries, "timeout": timeout, "cache": cache}

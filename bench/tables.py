@@ -1,148 +1,152 @@
-"""Run reports as tables in the terminal."""
+"""Series of runs as tables: their curves, failures, verdicts and costs, side by side."""
 
 from collections.abc import Callable, Sequence
-from string import ascii_uppercase
+from typing import Any
 
-from rich import box
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
-
+from langgraph_reflexion.bench.curve import rates
+from langgraph_reflexion.bench.grid import Cell, Grid, Share
+from langgraph_reflexion.bench.pairing import Match, Pair
 from langgraph_reflexion.bench.report import RunReport
-from langgraph_reflexion.models.load import DEMO
+from langgraph_reflexion.bench.series import Series, caption
+from langgraph_reflexion.bench.statistics import Interval
 
-BAR = 24
-"""The longest bar, in characters."""
+VERDICTS = ("true_positive", "false_positive", "true_negative", "false_negative")
 
 
-def print_reports(console: Console, reports: Sequence[RunReport]) -> None:
-    """Print runs side by side: what they are, their curves, their failures, their costs."""
-    labels = _labels(reports)
-    for label, report in zip(labels, reports, strict=True):
-        _print_setting(console, label, report)
-    console.print(_curves(labels, reports, console.width))
+def series_grids(series: Sequence[Series]) -> list[Grid]:
+    """The tables of one series or several; those that would be empty are left out."""
+    reports = [each.report for each in series]
+    grids = [_curves(series)]
     if any(report.measures for report in reports):
-        console.print(_measures(labels, reports))
+        grids.append(_measures(series))
     if any(any(report.failures) for report in reports):
-        console.print(_failures(labels, reports))
-    judged = {label: report.verdicts for label, report in zip(labels, reports, strict=True) if report.verdicts}
-    if judged:
-        console.print(_verdicts(judged))
-    console.print(_costs(labels, reports))
+        grids.append(_failures(series))
+    if judged := [each for each in series if each.report.verdicts]:
+        grids.append(_verdicts(judged))
+    grids.append(_costs(series))
     if any(report.notes for report in reports):
-        console.print(_notes(labels, reports))
+        grids.append(_notes(series))
+    return grids
 
 
-def _labels(reports: Sequence[RunReport]) -> list[str]:
-    strategies = [str(report.settings["strategy"]) for report in reports]
-    if len(reports) == 1:
-        return strategies
-    # After Z the letters are doubled, so that any number of runs has names.
-    letters = [ascii_uppercase[i % 26] * (i // 26 + 1) for i in range(len(reports))]
-    return [f"{letter} {strategy}" for letter, strategy in zip(letters, strategies, strict=True)]
+def pair_grid(pairs: Sequence[Pair], told: str) -> Grid:
+    """Every two series at equal trials and at equal tokens.
+
+    Args:
+        pairs: The pairs.
+        told: The caption.
+    """
+    rows = [_match(pair, match) for pair in pairs for match in pair.matches]
+    head = ("", "at equal", "solved", "of", "solved alone", "p")
+    return Grid("Task by task: two strategies at equal trials, and at equal tokens", head, rows, told)
 
 
-def _print_setting(console: Console, label: str, report: RunReport) -> None:
-    settings = report.settings
-    options = "".join(f" {key}={value}" for key, value in settings["options"].items())
-    parts = [
-        f"{settings['environment']} {settings['split']}{options}, {report.tasks} task{'s' * (report.tasks != 1)}",
-        _model(settings["model"]),
-        f"agent {settings.get('agent', 'react')}",
-        f"profile {settings['profile']}",
-        "oracle" if settings["oracle"] else f"verdicts by {settings['evaluator']}, no oracle",
-        f"seed {settings['seed']}",
+def _match(pair: Pair, match: Match) -> list[Cell]:
+    return [
+        f"{pair.one.name} and {pair.other.name}",
+        f"{match.amount:,} {match.equal}",
+        f"{match.solved[0]} and {match.solved[1]}",
+        str(match.of),
+        f"{match.test.wins} and {match.test.losses}",
+        _chance(match.test.p),
     ]
-    if settings["reflection_model"]:
-        parts.insert(2, f"reflections by {_model(settings['reflection_model'])}")
-    if report.unfinished:
-        parts.append(f"{report.unfinished} unfinished")
-    console.print(Text(label, "bold").append(f"  {report.folder}", "dim"), soft_wrap=True)
-    console.print(Text("  " + " · ".join(parts)))
 
 
-def _model(name: str) -> str:
-    return "demo model, not an LLM" if name == DEMO else name
+def _chance(p: float | None) -> str:
+    return "" if p is None else "< 0.001" if p < 0.001 else f"{p:.3f}"
 
 
-def _table(title: str, labels: Sequence[str], rows: str = "", pad: int = 1) -> Table:
-    table = Table(
-        title=title,
-        title_justify="left",
-        title_style="bold",
-        box=box.SIMPLE_HEAD,
-        pad_edge=False,
-        padding=(0, pad),
-    )
-    table.add_column(rows)
-    for label in labels:
-        table.add_column(label, justify="right")
-    return table
+def _grid(title: str, series: Sequence[Series], rows: Sequence[Sequence[Cell]], first: str = "") -> Grid:
+    return Grid(title, [first, *(each.label for each in series)], rows, caption(series))
 
 
-def _curves(labels: Sequence[str], reports: Sequence[RunReport], width: int) -> Table:
-    table = _table("Tasks solved by trial", labels, "trial")
-    bar = max(0, min(BAR, (width - 8) // len(reports) - 14))
-    for trial in range(max((len(report.solved) for report in reports), default=0)):
+def _curves(series: Sequence[Series]) -> Grid:
+    intervals = [each.intervals() for each in series]
+    rows: list[list[Cell]] = []
+    for trial in range(max(len(each.report.solved) for each in series)):
         cells = [
-            _share(report.solved[trial], report.tasks, bar) if trial < len(report.solved) else Text()
-            for report in reports
+            _share(each.report, trial, within[trial]) if trial < len(within) else ""
+            for each, within in zip(series, intervals, strict=True)
         ]
-        table.add_row(str(trial + 1), *cells)
-    return table
+        rows.append([str(trial + 1), *cells])
+    certain = ", with 95 % intervals" if any(within and within[0] for within in intervals) else ""
+    return _grid(f"Tasks solved by trial{certain}", series, rows, "trial")
 
 
-def _share(solved: int, tasks: int, bar: int) -> Text:
-    filled = round(bar * solved / tasks)
-    cell = Text("━" * filled, "green").append("·" * (bar - filled), "dim")
-    return cell.append(f" {solved:>3} {solved / tasks:>5.0%}", "default")
+def _share(report: RunReport, trial: int, within: Interval | None) -> Share:
+    solved = report.solved[trial]
+    text = f"{solved:>3} {report.share(solved):>5.0%}"
+    if within:
+        text += f" {f'{100 * within.low:.0f}-{100 * within.high:.0f}':>6}"
+    return Share(report.share(solved), text)
 
 
-def _measures(labels: Sequence[str], reports: Sequence[RunReport]) -> Table:
-    table = _table("Means over all tasks, first and last trial", labels, "measure")
-    for name in dict.fromkeys(name for report in reports for name in report.measures):
-        means = [report.measures.get(name) for report in reports]
-        table.add_row(name.replace("_", " "), *(f"{each[0]:.3f} → {each[-1]:.3f}" if each else "" for each in means))
-    return table
+def _measures(series: Sequence[Series]) -> Grid:
+    rows: list[list[Cell]] = []
+    for name in dict.fromkeys(name for each in series for name in each.report.measures):
+        means = [each.report.measures.get(name) for each in series]
+        rows.append([name.replace("_", " "), *(f"{each[0]:.3f} → {each[-1]:.3f}" if each else "" for each in means)])
+    return _grid("Means over all tasks, first and last trial", series, rows, "measure")
 
 
-def _failures(labels: Sequence[str], reports: Sequence[RunReport]) -> Table:
-    trials = max(len(report.failures) for report in reports)
+def _failures(series: Sequence[Series]) -> Grid:
+    trials = max(len(each.report.failures) for each in series)
+    rows: list[list[Cell]] = []
+    for each in series:
+        for reason in sorted({reason for counts in each.report.failures for reason in counts}):
+            name = f"{each.name} {reason}" if len(series) > 1 else reason
+            counts = [str(counts.get(reason, "")) for counts in each.report.failures]
+            rows.append([name, *counts, *[""] * (trials - len(counts))])
     # Twelve trials of hundreds of tasks must fit into a terminal of 80 columns.
-    table = _table("Failed trials by reason", [str(trial) for trial in range(1, trials + 1)], "trial", pad=0)
-    for label, report in zip(labels, reports, strict=True):
-        for reason in sorted({reason for counts in report.failures for reason in counts}):
-            name = f"{label.split()[0]} {reason}" if len(reports) > 1 else reason
-            table.add_row(name, *(str(counts.get(reason, "")) for counts in report.failures))
-    return table
+    head = ["trial", *(str(trial) for trial in range(1, trials + 1))]
+    return Grid("Failed trials by reason", head, rows, caption(series), dense=True)
 
 
-def _verdicts(judged: dict[str, dict[str, int]]) -> Table:
-    table = _table("Verdict against truth", list(judged), "trials")
-    for name in ("true_positive", "false_positive", "true_negative", "false_negative"):
-        table.add_row(name.replace("_", " "), *(str(counts[name]) for counts in judged.values()))
-    return table
+def _verdicts(judged: Sequence[Series]) -> Grid:
+    none = dict.fromkeys(VERDICTS, 0)
+    answers = [each.report.answers or none for each in judged]
+    trials = [each.report.verdicts or none for each in judged]
+    rows: list[list[Cell]] = []
+    for title, counts in (("", answers), ("all trials", trials)):
+        rows += [[title]] if title else []
+        rows += [
+            [name.replace("_", " "), *(f"{each[name]} {_rate(rates(each)[name]):>4}" for each in counts)]
+            for name in VERDICTS
+        ]
+    return _grid("Verdict against truth, and shares of what got the same verdict", judged, rows, "answers returned")
 
 
-def _costs(labels: Sequence[str], reports: Sequence[RunReport]) -> Table:
-    table = _table("Cost", labels)
-    rows: dict[str, Callable[[RunReport], float]] = {
-        "model calls": lambda report: report.llm_calls,
-        "calls out of the cache": lambda report: report.cached_calls,
-        "input tokens": lambda report: report.input_tokens,
-        "output tokens": lambda report: report.output_tokens,
-        "cost": lambda report: report.cost,
-        "faults": lambda report: report.faults,
+def _rate(rate: float | None) -> str:
+    return "" if rate is None else f"{rate:.0%}"
+
+
+def _costs(series: Sequence[Series]) -> Grid:
+    def per_solved(name: str) -> Callable[[RunReport], float | None]:
+        return lambda report: None if report.per_solved is None else report.per_solved[name]
+
+    amounts: dict[str, tuple[Callable[[RunReport], Any], str]] = {
+        "model calls": (lambda report: report.llm_calls, ",d"),
+        "calls out of the cache": (lambda report: report.cached_calls, ",d"),
+        "input tokens": (lambda report: report.input_tokens, ",d"),
+        "output tokens": (lambda report: report.output_tokens, ",d"),
+        "cost": (lambda report: report.cost, ",.4f"),
+        "seconds in trials": (lambda report: report.seconds, ",.1f"),
+        "tokens per solved task": (per_solved("tokens"), ",.0f"),
+        "cost per solved task": (per_solved("cost"), ",.4f"),
+        "seconds per solved task": (per_solved("seconds"), ",.2f"),
+        "faults": (lambda report: report.faults, ",d"),
     }
-    for name, count in rows.items():
-        counts = [count(report) for report in reports]
-        if any(counts) or name not in ("calls out of the cache", "cost"):
-            table.add_row(name, *(f"{each:,.4f}" if name == "cost" else f"{each:,}" for each in counts))
-    return table
+    rows: list[list[Cell]] = []
+    for name, (amount, form) in amounts.items():
+        told = [amount(each.report) for each in series]
+        if any(told) or name in ("model calls", "input tokens", "output tokens", "faults"):
+            rows.append([name, *("" if each is None else format(each, form) for each in told)])
+    return _grid("Cost", series, rows)
 
 
-def _notes(labels: Sequence[str], reports: Sequence[RunReport]) -> Table:
-    table = _table("Trials with a note", labels)
-    for note in dict.fromkeys(note for report in reports for note in report.notes):
-        table.add_row(note, *(str(report.notes.get(note, 0)) for report in reports))
-    return table
+def _notes(series: Sequence[Series]) -> Grid:
+    rows: list[list[Cell]] = [
+        [note, *(str(each.report.notes.get(note, 0)) for each in series)]
+        for note in dict.fromkeys(note for each in series for note in each.report.notes)
+    ]
+    return _grid("Trials with a note", series, rows)

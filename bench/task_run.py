@@ -177,6 +177,7 @@ class TaskRun:
             task_id=self.task["id"],
             trial=record["trial"],
             success=record["success"] if review.success is None else review.success,
+            gradable=review.gradable,
             verdict=record["verdict"],
             score=record["score"],
             stop_reason=record["stop_reason"],

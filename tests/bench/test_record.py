@@ -10,9 +10,10 @@ from langgraph_reflexion.bench.record import RunRecord, free_folder, read_run
 from langgraph_reflexion.bench.rows import Finished, TrajectoryRow, TrialRow
 from langgraph_reflexion.errors import ConfigurationError
 from tests.bench.guessing import rows
+from tests.bench.runs import SETTINGS, folder, row
 from tests.bench.test_sweep import TRIAL_KEYS
 
-INFO = {"settings": {"environment": "guessing"}, "tasks": ["b", "a"]}
+INFO = {"settings": SETTINGS, "tasks": ["b", "a"]}
 
 
 def trial(task: str, number: int, **changes: Any) -> TrialRow:
@@ -57,6 +58,23 @@ def test_a_line_that_cannot_be_read_is_named(tmp_path: Path, line: str) -> None:
     (tmp_path / "trajectories.jsonl").write_text(line + "\n")
     with pytest.raises(ConfigurationError, match=r"trajectories.jsonl, line 1, cannot be read"):
         RunRecord(tmp_path, INFO)
+
+
+@pytest.mark.parametrize(
+    ("name", "lacking", "said"),
+    [
+        ("run.json", "tasks", "run.json lacks tasks"),
+        ("run.json", "profile", "run.json lacks profile"),
+        ("trials.jsonl", "seconds", "trials.jsonl lacks seconds"),
+    ],
+)
+def test_what_a_run_lacks_is_named(tmp_path: Path, name: str, lacking: str, said: str) -> None:
+    folder(tmp_path / "run", [row("a", 1, True)], ["a"])
+    read_run(tmp_path / "run")
+    file = tmp_path / "run" / name
+    file.write_text(file.read_text().replace(f'"{lacking}"', '"other"'))
+    with pytest.raises(ConfigurationError, match=said):
+        read_run(tmp_path / "run")
 
 
 def test_a_later_row_of_the_same_trial_takes_the_place_of_the_earlier(tmp_path: Path) -> None:

@@ -1,5 +1,4 @@
 import io
-import json
 import re
 from pathlib import Path
 from typing import Any
@@ -7,56 +6,12 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from langgraph_reflexion.bench.curve import failures_by_trial, measures_by_trial, solved_by_trial, verdicts
-from langgraph_reflexion.bench.report import report_runs
-from langgraph_reflexion.bench.rows import TrialRow
-from langgraph_reflexion.bench.tables import print_reports
+from langgraph_reflexion.bench.comparison import compare
+from langgraph_reflexion.bench.curve import failures_by_trial, measures_by_trial, rates, solved_by_trial, verdicts
+from langgraph_reflexion.bench.figures import write_figures
+from langgraph_reflexion.bench.printed import print_comparison
 from langgraph_reflexion.errors import ConfigurationError
-
-SETTINGS = {
-    "environment": "alfworld",
-    "options": {"engine": "textworld"},
-    "split": "generated-134",
-    "strategy": "reflexion",
-    "model": "demo",
-    "reflection_model": None,
-    "profile": "paper",
-    "oracle": True,
-    "evaluator": "environment",
-    "seed": 0,
-    "trials": 3,
-}
-
-
-def row(task: str, trial: int, success: bool | None, verdict: bool | None = None, **changes: Any) -> TrialRow:
-    """A trial whose verdict is the truth, unless another is given."""
-    verdict = success if verdict is None else verdict
-    made: dict[str, Any] = {
-        "task_id": task,
-        "trial": trial,
-        "success": success,
-        "verdict": verdict,
-        "score": None if verdict is None else float(verdict),
-        "stop_reason": "terminated" if verdict else "hallucination",
-        "actions": 1,
-        "llm_calls": 2,
-        "input_tokens": 1000,
-        "output_tokens": 10,
-        "cached_calls": 0,
-        "cost": 0.0,
-        "notes": [],
-        "reflection": None,
-        "fault": "",
-        "seconds": 0.1,
-    }
-    return made | changes  # type: ignore[return-value]
-
-
-def folder(path: Path, rows: list[TrialRow], tasks: list[str], **settings: Any) -> Path:
-    path.mkdir(parents=True)
-    (path / "run.json").write_text(json.dumps({"settings": SETTINGS | settings, "tasks": tasks}))
-    (path / "trials.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    return path
+from tests.bench.runs import SETTINGS, folder, row
 
 
 def test_measures_are_means_over_all_tasks_of_the_answers_that_would_be_returned() -> None:
@@ -74,7 +29,7 @@ def test_measures_are_printed_first_and_last(tmp_path: Path) -> None:
     rows = [row("a", 1, False, measures={"f1": 0.5}), row("a", 2, True, measures={"f1": 1.0})]
     told = folder(tmp_path / "run", rows, ["a"])
     console = Console(width=100, record=True, file=io.StringIO())
-    print_reports(console, report_runs([told]))
+    print_comparison(console, compare([told]))
     assert re.search(r"f1\s+0\.500 → 1\.000", console.export_text())
 
 
@@ -104,7 +59,7 @@ def test_a_fault_is_the_last_resort_and_never_solved() -> None:
     assert solved_by_trial([row("a", 1, None, **fault)], 1) == [0]
 
 
-def test_failures_are_counted_by_trial_and_reason_and_faults_are_none() -> None:
+def test_failures_are_counted_by_trial_and_reason_and_a_fault_is_no_wrong_answer() -> None:
     rows = [
         row("a", 1, False),
         row("a", 2, False, stop_reason="inefficient planning"),
@@ -114,7 +69,8 @@ def test_failures_are_counted_by_trial_and_reason_and_faults_are_none() -> None:
         row("d", 1, False, True),
         row("e", 1, None, False),
     ]
-    assert failures_by_trial(rows, 2) == [{"hallucination": 3, "terminated": 1}, {"inefficient planning": 1}]
+    first = {"fault": 1, "hallucination": 3, "wrong answer": 1}
+    assert failures_by_trial(rows, 2) == [first, {"inefficient planning": 1}]
 
 
 def test_verdicts_are_held_against_the_truth() -> None:
@@ -127,24 +83,50 @@ def test_verdicts_are_held_against_the_truth() -> None:
     }
 
 
+def test_rates_are_shares_of_the_same_verdict_as_in_the_papers_table() -> None:
+    # HumanEval in Python: 142 right and 2 wrong of 144 accepted, 8 right and 12 wrong of 20 that were not.
+    counts = {"true_positive": 142, "false_positive": 2, "false_negative": 8, "true_negative": 12}
+    assert rates(counts) == {
+        "true_positive": 0.9861,
+        "false_positive": 0.0139,
+        "false_negative": 0.4,
+        "true_negative": 0.6,
+    }
+    assert set(rates(dict.fromkeys(counts, 0)).values()) == {None}
+
+
+def test_answers_are_counted_once_for_each_task(tmp_path: Path) -> None:
+    rows = [row("a", 1, False, False), row("a", 2, True, True), row("b", 1, False, False), row("b", 2, False, False)]
+    (report,) = compare([folder(tmp_path / "run", rows, ["a", "b"], trials=2, oracle=False)]).runs
+    none = {"false_negative": 0, "false_positive": 0}
+    assert report.verdicts == {"true_positive": 1, "true_negative": 3, **none}
+    assert report.answers == {"true_positive": 1, "true_negative": 1, **none}
+
+
 def test_the_report_of_a_finished_run(tmp_path: Path) -> None:
     rows = [row("a", 1, True), row("b", 1, False), row("b", 2, False), row("b", 3, False)]
-    (report,) = report_runs([folder(tmp_path / "run", rows, ["a", "b"])])
+    (report,) = compare([folder(tmp_path / "run", rows, ["a", "b"])]).runs
     assert report.as_json() == {
         "dir": str(tmp_path / "run"),
         "settings": SETTINGS,
         "demo": True,
         "tasks": 2,
+        "ungradable": 0,
         "unfinished": 0,
         "solved": [1, 1, 1],
         "measures": {},
         "failures": [{"hallucination": 1}] * 3,
+        "tokens": [2020, 3030, 4040],
         "verdicts": None,
+        "answers": None,
+        "answer_rates": None,
         "llm_calls": 8,
         "input_tokens": 4000,
         "output_tokens": 40,
         "cached_calls": 0,
         "cost": 0.0,
+        "seconds": 0.4,
+        "per_solved": {"tokens": 4040.0, "cost": 0.0, "seconds": 0.4},
         "faults": 0,
         "notes": {},
     }
@@ -152,12 +134,12 @@ def test_the_report_of_a_finished_run(tmp_path: Path) -> None:
 
 def test_the_curve_of_a_run_that_was_cut_short_ends_where_its_trials_end(tmp_path: Path) -> None:
     rows = [row("a", 1, True), row("b", 1, False)]
-    (report,) = report_runs([folder(tmp_path / "run", rows, ["a", "b", "c"])])
+    (report,) = compare([folder(tmp_path / "run", rows, ["a", "b", "c"])]).runs
     assert (report.solved, report.unfinished) == ([1], 2)
 
 
 def test_a_run_in_which_all_is_solved_early_keeps_its_value_to_the_last_trial(tmp_path: Path) -> None:
-    (report,) = report_runs([folder(tmp_path / "run", [row("a", 1, True)], ["a"])])
+    (report,) = compare([folder(tmp_path / "run", [row("a", 1, True)], ["a"])]).runs
     assert report.solved == [1, 1, 1]
 
 
@@ -176,7 +158,7 @@ def test_several_runs_stand_side_by_side(tmp_path: Path, width: int) -> None:
     )
     console = Console(width=width, record=True, file=(tmp_path / "out").open("w"))
     with console.file:
-        print_reports(console, report_runs([one, other]))
+        print_comparison(console, compare([one, other]))
     text = console.export_text()
     assert all(len(line) <= width for line in text.splitlines() if str(tmp_path) not in line)
     for said in (
@@ -201,7 +183,7 @@ def test_failures_of_many_tasks_and_trials_fit_into_a_terminal(tmp_path: Path) -
     runs = [folder(tmp_path / name, rows, tasks, trials=12) for name in ("one", "two")]
     console = Console(width=80, record=True, file=(tmp_path / "out").open("w"))
     with console.file:
-        print_reports(console, report_runs(runs))
+        print_comparison(console, compare(runs))
     assert " A inefficient planning " + " ".join(["134"] * 12) in console.export_text()
 
 
@@ -217,4 +199,19 @@ def test_a_folder_without_a_run_is_named(tmp_path: Path, made: str | None) -> No
         (path / "run.json").write_text('{"settings": {')
         (path / "trials.jsonl").write_text("")
     with pytest.raises(ConfigurationError, match=str(path)):
-        report_runs([path])
+        compare([path])
+
+
+def test_tasks_that_cannot_be_graded_count_for_no_rate(tmp_path: Path) -> None:
+    rows = [row("a", 1, True), row("b", 1, None, True, gradable=False), row("c", 1, False)]
+    some = folder(tmp_path / "run", rows, ["a", "b", "c"], trials=1, oracle=False)
+    only = [row("b", 1, None, True, gradable=False)]
+    comparison = compare([some, folder(tmp_path / "none", only, ["b"], trials=1, oracle=False, strategy="retry")])
+    report, none = (each.report for each in comparison.series)
+    assert (report.tasks, report.ungradable, report.unfinished, report.solved) == (2, 1, 0, [1])
+    assert sum((report.answers or {}).values()) == 2
+    assert none.tasks == 0
+    console = Console(file=io.StringIO(), width=100)
+    print_comparison(console, comparison)
+    assert "1 not gradable" in console.file.getvalue()  # type: ignore[attr-defined]
+    write_figures(comparison.series, tmp_path / "figures")

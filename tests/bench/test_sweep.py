@@ -14,7 +14,7 @@ from langgraph_reflexion.errors import ConfigurationError
 from tests.bench.guessing import Guessing, Watch, count_up, drive_all, rows, timeless
 
 TRIAL_KEYS = [
-    *("task_id", "trial", "success", "verdict", "score", "stop_reason", "actions"),
+    *("task_id", "trial", "success", "gradable", "verdict", "score", "stop_reason", "actions"),
     *("llm_calls", "cached_calls", "input_tokens", "output_tokens", "cost", "usage"),
     *("measures", "reflection", "notes", "fault", "seconds"),
 ]
@@ -173,7 +173,7 @@ def test_run_json_names_everything_and_no_secret() -> None:
     assert info["settings"]["base_url"] == "http://host:1/v1"
     assert info["settings"]["oracle"] is True
     assert info["tasks"] == ["g1"]
-    assert set(info["versions"]) == {"python", "langgraph_reflexion", "langgraph", "langchain-core"}
+    assert set(info["versions"]) == {"python", "langgraph_reflexion", "commit", "langgraph", "langchain-core"}
     assert "note" not in info
     assert "not an LLM" in describe(SweepSettings("guessing").resolved(Guessing()), [])["note"]
 

@@ -1,0 +1,109 @@
+"""Runs held against each other: their series, every two of them paired, and the tables of all that."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+from markupsafe import escape
+
+from langgraph_reflexion.bench.figures import draw, have_matplotlib
+from langgraph_reflexion.bench.grid import Grid
+from langgraph_reflexion.bench.pairing import Pair, pair
+from langgraph_reflexion.bench.record import Run, read_run
+from langgraph_reflexion.bench.report import RunReport, report_run
+from langgraph_reflexion.bench.series import Series, caption, make_series
+from langgraph_reflexion.bench.statistics import MISSING, have_scipy
+from langgraph_reflexion.bench.tables import pair_grid, series_grids
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """One run or several, side by side.
+
+    Attributes:
+        runs: Each run in numbers.
+        series: The runs, those put together that differ in nothing but their seed.
+        pairs: Every two series held against each other.
+    """
+
+    runs: tuple[RunReport, ...]
+    series: tuple[Series, ...]
+    pairs: tuple[Pair, ...]
+
+    @property
+    def caption(self) -> str:
+        """What all of it was measured under."""
+        return caption(self.series)
+
+    def grids(self) -> list[Grid]:
+        """All of it as tables."""
+        grids = series_grids(self.series)
+        return [
+            *grids[:1],
+            *([pair_grid(self.pairs, self.caption)] if any(p.matches for p in self.pairs) else []),
+            *grids[1:],
+        ]
+
+    def sentences(self) -> list[str]:
+        """Who wins by what, what could not be compared, and what is missing, in words."""
+        told = []
+        for each in self.pairs:
+            # Of several pairs each has to say whom it is about.
+            whom = f"{each.one.name} and {each.other.name}: " if len(self.pairs) > 1 else ""
+            told += [f"{whom}{each.conclusion}"] if each.conclusion else []
+            told += [note for note in each.notes if note not in told]
+        told += [
+            f"{one.name}: for want of the truth {one.unknown} of {one.report.tasks} tasks count as not solved."
+            for one in self.series
+            if one.unknown
+        ]
+        if sum(bool(pair.matches) for pair in self.pairs) > 1:
+            told.append("Each p stands for itself: among many comparisons some are small by chance.")
+        return told if have_scipy() else [*told, MISSING]
+
+    def as_json(self) -> dict[str, Any]:
+        """The comparison as plain JSON."""
+        return {
+            "runs": [run.as_json() for run in self.runs],
+            "series": [
+                {
+                    "label": each.label,
+                    "runs": [str(run.folder) for run in each.runs],
+                    "facts": each.facts,
+                    "solved": each.report.solved,
+                    "intervals": [
+                        None if at is None else [round(at.low, 4), round(at.high, 4)] for at in each.intervals()
+                    ],
+                    "tasks": each.report.tasks,
+                    "tokens": each.report.tokens,
+                }
+                for each in self.series
+            ],
+            "pairs": [pair.as_json() for pair in self.pairs],
+        }
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        sentences = "".join(f"<p>{escape(sentence)}</p>" for sentence in self.sentences())
+        # Of the figures the first, success by trial.
+        figure = next(iter(draw(self.series).values()), "") if have_matplotlib() else ""
+        return "\n".join([sentences, figure[figure.find("<svg") :], *(grid.html() for grid in self.grids())])
+
+
+def compare(folders: Sequence[Path]) -> Comparison:
+    """Compare run folders.
+
+    Raises:
+        ConfigurationError: one of them holds no run.
+    """
+    return compare_runs([read_run(folder) for folder in folders])
+
+
+def compare_runs(runs: Sequence[Run]) -> Comparison:
+    """Compare runs that were read."""
+    series = make_series(runs)
+    return Comparison(
+        tuple(map(report_run, runs)), series, tuple(pair(one, other) for one, other in combinations(series, 2))
+    )

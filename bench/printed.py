@@ -1,0 +1,33 @@
+"""A comparison in the terminal."""
+
+from collections.abc import Sequence
+
+from rich.console import Console
+from rich.text import Text
+
+from langgraph_reflexion.bench.comparison import Comparison
+from langgraph_reflexion.bench.printable import printable
+from langgraph_reflexion.bench.series import Series
+
+
+def print_comparison(console: Console, comparison: Comparison) -> None:
+    """Print what was run, its tables, and what they come to in words."""
+    _print_headings(console, comparison.series)
+    for grid in comparison.grids():
+        grid.print(console)
+    for sentence in comparison.sentences():
+        console.print(Text(sentence))
+
+
+def _print_headings(console: Console, series: Sequence[Series]) -> None:
+    for each in series:
+        folders = printable("  ".join(str(run.folder) for run in each.runs))
+        tasks = each.report.tasks
+        parts = [f"{each.facts['tasks']}, {tasks} task{'s' * (tasks != 1)}"]
+        parts += [fact for name, fact in each.facts.items() if name != "tasks"]
+        if each.report.ungradable:
+            parts.append(f"{each.report.ungradable} not gradable here, and not counted")
+        if each.report.unfinished:
+            parts.append(f"{each.report.unfinished} unfinished")
+        console.print(Text(each.label, "bold").append(f"  {folders}", "dim"), soft_wrap=True)
+        console.print(Text("  " + " · ".join(parts)))

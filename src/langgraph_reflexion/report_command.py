@@ -1,0 +1,68 @@
+"""The command line's `report` and `show`: runs held against each other, and a task's trials."""
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from langgraph_reflexion.errors import ConfigurationError
+
+
+def report(
+    folders: Annotated[list[Path], typer.Argument(metavar="DIR...", help="Run folders.")],
+    figures: Annotated[
+        Path | None,
+        typer.Option(metavar="FOLDER", help="Draw the papers' figures, as PNG and SVG, into this folder."),
+    ] = None,
+    html: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write a page with curves, tables and every trial.")
+    ] = None,
+    paper: Annotated[
+        bool, typer.Option("--paper", help="The papers' tables: from an import, with run folders of yours beside.")
+    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Report runs: tasks solved by trial, failures by reason, cost; several held against each other."""
+    if paper:
+        from langgraph_reflexion.bench.upstream.paper import compare as beside_the_papers
+        from langgraph_reflexion.bench.upstream.paper_tables import show_paper
+
+        if figures or html:
+            raise ConfigurationError("--paper prints tables: leave --figures and --html out, or name runs without it")
+        show_paper(beside_the_papers(folders), as_json=as_json)
+        return
+    from rich.console import Console
+
+    from langgraph_reflexion.bench.comparison import compare
+    from langgraph_reflexion.bench.printed import print_comparison
+
+    comparison = compare(folders)
+    written = [str(path) for path in (figures, html) if path]
+    if figures:
+        from langgraph_reflexion.bench.figures import write_figures
+
+        write_figures(comparison.series, figures)
+    if html:
+        from langgraph_reflexion.bench.page import write_page
+
+        write_page(comparison, html)
+    if as_json:
+        typer.echo(json.dumps(comparison.as_json(), indent=2))
+    else:
+        print_comparison(Console(), comparison)
+        if written:
+            typer.echo(f"Written: {', '.join(written)}")
+
+
+def show(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="A run folder.")],
+    task: Annotated[str, typer.Argument(metavar="TASK", help="The task's id, or its number from 1.")],
+    trial: Annotated[int | None, typer.Option(min=1, help="This trial only.")] = None,
+) -> None:
+    """Show a task's trials: every step, the verdict and the truth, and the reflection that followed."""
+    from rich.console import Console
+
+    from langgraph_reflexion.bench.show import show_task
+
+    show_task(Console(highlight=False), folder, task, trial)
