@@ -3,11 +3,11 @@ VENV ?= .venv
 PYTHON ?= python3
 RUN = PATH="$(CURDIR)/$(VENV)/bin:$$PATH"
 # TextWorld, the reference engine, does not run on Python 3.13: its tests are skipped there.
-EXTRAS ?= alfworld,deepagents,notebooks,postgres,studio
+EXTRAS ?= alfworld,bench,deepagents,notebooks,postgres,studio
 
 OLDEST = .venv-oldest
 
-.PHONY: help demo test test-oldest lint format clean
+.PHONY: help demo figures test test-oldest lint format clean
 
 help:  ## Show the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/:/'
@@ -29,6 +29,15 @@ demo: $(VENV)/demo  ## Two strategies side by side on generated household tasks;
 	$(RUN) langgraph-reflexion run alfworld --split generated-134 --trials 12 --strategy retry --out runs/demo-retry
 	$(RUN) langgraph-reflexion run alfworld --split generated-134 --trials 12 --strategy reflexion --out runs/demo-reflexion
 	$(RUN) langgraph-reflexion report runs/demo-retry runs/demo-reflexion
+
+$(VENV)/bench: pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(RUN) pip install --quiet --editable '.[bench]' --config-settings editable_mode=strict
+	@touch $@ $(VENV)/demo
+
+figures: $(VENV)/bench demo  ## The README's figures from the runs of the demo, and a page of them in runs/demo.html
+	$(RUN) langgraph-reflexion report runs/demo-retry runs/demo-reflexion --figures runs/figures --html runs/demo.html
+	mkdir -p docs/figures && cp runs/figures/*.svg docs/figures/
 
 test: $(VENV)/dev  ## Run the test suite
 	$(RUN) pytest --numprocesses 2 --dist loadfile

@@ -10,7 +10,10 @@ from langgraph_reflexion.errors import ConfigurationError, ReflexionError
 
 ENVIRONMENTS = {
     "alfworld": "langgraph_reflexion.envs.alfworld.environment:ALFWorld",
+    "programming": "langgraph_reflexion.envs.programming.environment:Programming",
     "hotpotqa": "langgraph_reflexion.envs.hotpotqa.environment:HotPotQA",
+    "webshop": "langgraph_reflexion.envs.webshop.environment:WebShop",
+    "workspace": "langgraph_reflexion.envs.workspace.environment:Workspace",
 }
 """The environments that ship: name to `module:Class`, imported when asked for."""
 

@@ -27,6 +27,8 @@ def modules():
 
 
 MODULES = modules()
+PROTOCOLS = {"envs.base", "envs.pool", "envs.tested"}
+"""What the graph and its nodes know of environments."""
 
 
 def imports(module):
@@ -86,7 +88,7 @@ def test_what_everything_stands_on_imports_next_to_nothing(module, allowed):
 
 @pytest.mark.parametrize("module", below("nodes"))
 def test_nodes_know_no_concrete_environment_and_no_graph(module):
-    assert {name for name in ours(module) if under(name, "envs")} <= {"envs.base", "envs.pool"}
+    assert {name for name in ours(module) if under(name, "envs")} <= PROTOCOLS
     assert not {
         name for name in ours(module) if under(name, "graph.reflexion", "graph.routing", "demo", "bench", "cli")
     }
@@ -94,7 +96,7 @@ def test_nodes_know_no_concrete_environment_and_no_graph(module):
 
 @pytest.mark.parametrize("module", below("graph"))
 def test_the_graph_knows_no_concrete_environment_either(module):
-    assert {name for name in ours(module) if under(name, "envs")} <= {"envs.alone", "envs.base", "envs.pool"}
+    assert {name for name in ours(module) if under(name, "envs")} <= {*PROTOCOLS, "envs.alone"}
     assert not {name for name in ours(module) if under(name, "demo", "bench", "cli", "testing")}
 
 
@@ -113,7 +115,8 @@ def test_the_demo_model_sees_only_messages(module):
 
 def test_only_the_command_line_and_bench_itself_import_bench():
     importers = {module for module in MODULES if any(under(name, "bench") for name in ours(module))}
-    assert {module for module in importers if not under(module, "bench")} <= {"cli"}
+    commands = {"cli", "grade_command", "report_command", "upstream_command"}
+    assert {module for module in importers if not under(module, "bench")} <= commands
 
 
 def test_heavy_clients_are_imported_where_they_are_used():
@@ -193,7 +196,7 @@ def code_lines(path):
 def test_the_core_stays_small():
     # Checkpointers, what wraps whole agents, and alternatives are beside the loop: one reads it without them.
     beside = {"graph.checkpoint", "graph.postgres", *below("nodes.agent")}
-    beside |= {"nodes.command", "nodes.self_consistency", "nodes.two_calls"}
+    beside |= {"nodes.command", "nodes.self_consistency", "nodes.self_tests", "nodes.two_calls"}
     core = [MODULES[module] for module in {*below("graph"), *below("nodes")} - beside]
     assert sum(map(code_lines, core)) < 1500
 

@@ -53,7 +53,7 @@ def test_a_run_is_recorded_and_reported_without_the_key(home: Path, server: Gues
     one, other = json.loads(out)["runs"]
     assert one == other
     assert (one["tasks"], one["solved"], one["faults"]) == (3, [1, 2], 0)
-    assert one["failures"] == [{"terminated": 2}, {"terminated": 1}]
+    assert one["failures"] == [{"wrong answer": 2}, {"wrong answer": 1}]
 
 
 def test_json_is_all_that_is_printed_and_the_record_does_not_depend_on_the_concurrency(
@@ -82,6 +82,25 @@ def test_the_demo_model_plays_and_is_called_no_llm(home: Path) -> None:
     assert "alfworld generated-134, 4 tasks · demo model, not an LLM" in out
     assert "not an LLM" in json.loads((home / "run" / "run.json").read_text())["note"]
     assert {row["task_id"] for row in timeless(home / "run") if row["success"]}
+
+
+def test_a_run_is_drawn_written_as_a_page_and_shown(home: Path) -> None:
+    status, *_ = call(home, "run", "alfworld", "--limit", "2", "--trials", "2", "--out", "run")
+    assert status == 0
+    assert "commit" in json.loads((home / "run" / "run.json").read_text())["versions"]
+    status, out, err = call(home, "report", "run", "--figures", "drawn", "--html", "pages/run.html")
+    assert (status, err) == (0, "")
+    assert "Tasks solved by trial, with 95 % intervals" in out
+    assert out.endswith("Written: drawn, pages/run.html\n")
+    assert {"success_by_trial.svg", "success_by_trial.png"} <= {path.name for path in (home / "drawn").iterdir()}
+    assert "<svg" in (home / "pages" / "run.html").read_text()
+    status, out, err = call(home, "show", "run", "2", "--trial", "1")
+    assert (status, err) == (0, "")
+    steps = json.loads((home / "run" / "trajectories.jsonl").read_text().splitlines()[1])["steps"]
+    assert all(f"> {step['action']['text']}" in out for step in steps)
+    status, out, err = call(home, "show", "run", "3")
+    assert (status, out) == (2, "")
+    assert "has no task '3'" in one_line(err)
 
 
 def test_all_tasks_advance_together_until_nothing_new_is_solved(home: Path, server: GuessingServer) -> None:

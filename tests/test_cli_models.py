@@ -102,7 +102,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Whole]:
 
 def line_of(out: str, name: str) -> list[str]:
     """What a table of the report says in the line of that name."""
-    [line] = [line for line in out.splitlines() if line.strip().startswith(name)]
+    [line] = [line for line in out.splitlines() if line.strip().startswith(f"{name}  ")]
     return line.strip().removeprefix(name).split()
 
 

@@ -1,4 +1,4 @@
-"""The command line: run, resume, report, play, replay, sandbox.
+"""The command line: run, resume, apply, play; the other commands have modules of their own.
 
 Exit status: 0 the run finished, however much was solved; 1 some task ended as a fault or on a budget; 2 wrong
 use, or nothing could start. Whatever goes wrong is one line on standard error. Everything heavy is imported
@@ -19,7 +19,10 @@ import typer
 
 from langgraph_reflexion import __version__
 from langgraph_reflexion.errors import ConfigurationError, ModelFault, ReflexionError
+from langgraph_reflexion.grade_command import grade
+from langgraph_reflexion.report_command import report, show
 from langgraph_reflexion.sandbox_command import sandbox
+from langgraph_reflexion.upstream_command import register
 
 DEBUG = "LANGGRAPH_REFLEXION_DEBUG"
 """The environment variable that asks for the traceback of an error that nobody foresaw."""
@@ -35,12 +38,19 @@ app = typer.Typer(
 )
 
 app.add_typer(sandbox, name="sandbox")
+app.command()(grade)
+app.command()(report)
+app.command()(show)
 
 # Typer brings its own copy of click in newer versions, and uses the installed one in older ones.
 _UsageError: type[Exception] = next(c for c in typer.BadParameter.__mro__ if c.__name__ == "ClickException")
 
 Env = Annotated[
-    str, typer.Argument(metavar="ENV", help="alfworld, hotpotqa, or the path of your own: package.module:Class.")
+    str,
+    typer.Argument(
+        metavar="ENV",
+        help="alfworld, hotpotqa, programming, webshop, workspace, or the path of your own: package.module:Class.",
+    ),
 ]
 Split = Annotated[str | None, typer.Option(help="Set of tasks.  [default: the environment's first]")]
 Seed = Annotated[int, typer.Option(help="Seeds the run, and the tasks where they are generated.")]
@@ -195,6 +205,9 @@ def run(
         str, typer.Option(help="What is kept of the graph's states: latest, which resuming needs, or history.")
     ] = "latest",
     database: Database = None,
+    apply: Annotated[
+        bool, typer.Option("--apply", help="workspace: write what solved a task back to its own folder.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Run an agent on an environment's tasks, and record every trial."""
@@ -234,7 +247,9 @@ def run(
         checkpoints=checkpoints,
         database=database,
     )
-    raise typer.Exit(_sweep(lambda progress: sweep(settings, out, progress), as_json))
+    if apply and env != "workspace":
+        raise ConfigurationError(f"--apply goes with workspace, and {env} changes no files of yours")
+    raise typer.Exit(_sweep(lambda progress: sweep(settings, out, progress), as_json, apply=apply))
 
 
 @app.command()
@@ -268,21 +283,15 @@ def resume(
 
 
 @app.command()
-def report(
-    folders: Annotated[list[Path], typer.Argument(metavar="DIR...", help="Run folders.")],
-    as_json: AsJson = False,
+def apply(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="A run folder of the workspace.")],
+    task: Annotated[str | None, typer.Argument(metavar="TASK", help="The task's id.  [default: all]")] = None,
 ) -> None:
-    """Report runs: tasks solved by trial, failures by reason, cost; several side by side."""
-    from rich.console import Console
+    """Write what solved a workspace's tasks back to their own folders."""
+    from langgraph_reflexion.bench.applying import apply_results
 
-    from langgraph_reflexion.bench.report import report_runs
-    from langgraph_reflexion.bench.tables import print_reports
-
-    reports = report_runs(folders)
-    if as_json:
-        typer.echo(json.dumps({"runs": [each.as_json() for each in reports]}, indent=2))
-    else:
-        print_reports(Console(), reports)
+    for line in apply_results(folder, task):
+        typer.echo(line)
 
 
 @app.command(context_settings=OPEN)
@@ -309,23 +318,16 @@ def play(
         environment.close()
 
 
-@app.command()
-def replay(
-    path: Annotated[Path, typer.Argument(metavar="PATH", help="A log, or its folder.")], as_json: AsJson = False
-) -> None:
-    """Run the graph over a recorded log: right, wrong and halted by trial, logged beside replayed."""
-    from langgraph_reflexion.bench.upstream.replay import replay
-    from langgraph_reflexion.bench.upstream.tables import show_replay
-
-    show_replay(replay(path), as_json=as_json)
+register(app)
 
 
-def _sweep(work: Callable[[Any], Any], as_json: bool) -> int:
-    """Run or go on, with a progress line; print how it went. Returns the exit status."""
+def _sweep(work: Callable[[Any], Any], as_json: bool, *, apply: bool = False) -> int:
+    """Run or go on, with a progress line; print how it went, and apply it if asked to. Returns the exit status."""
     from rich.console import Console
 
+    from langgraph_reflexion.bench.comparison import compare
+    from langgraph_reflexion.bench.printed import print_comparison
     from langgraph_reflexion.bench.progress import LiveProgress
-    from langgraph_reflexion.bench.tables import print_reports
 
     progress = LiveProgress(Console(stderr=True), hidden=as_json)
     try:
@@ -340,9 +342,14 @@ def _sweep(work: Callable[[Any], Any], as_json: bool) -> int:
     if as_json:
         typer.echo(json.dumps(summary.as_json(), indent=2))
     else:
-        print_reports(Console(), [summary.report])
+        print_comparison(Console(), compare([summary.report.folder]))
         counts = ", ".join(f"{count} {status}" for status, count in summary.statuses.items() if count)
         typer.echo(f"{counts} in {summary.seconds:.1f} s. Recorded in {summary.report.folder}")
+    if apply:
+        from langgraph_reflexion.bench.applying import apply_results
+
+        for line in apply_results(summary.report.folder):
+            typer.echo(line, err=as_json)
     return 0 if summary.clean else 1
 
 

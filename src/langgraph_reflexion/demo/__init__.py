@@ -16,7 +16,8 @@ from langchain_core.outputs import ChatGeneration, ChatResult
 from langchain_core.runnables import Runnable
 from langchain_core.utils.function_calling import convert_to_openai_tool
 
-from langgraph_reflexion.demo import household, questions
+from langgraph_reflexion.demo import coding, household, questions, repairing, shopping
+from langgraph_reflexion.demo.assignment import read_assignment
 from langgraph_reflexion.demo.transcript import read_prompt
 
 CHARACTERS_PER_TOKEN = 4
@@ -49,8 +50,12 @@ class DemoChatModel(BaseChatModel):
     ) -> ChatResult:
         tools = [convert_to_openai_tool(tool)["function"]["name"] for tool in kwargs.get("tools", ())]
         prompt = read_prompt(messages, tools)
-        plays = questions.answer if questions.recognises(prompt) else household.answer
-        reply = plays(prompt, seed=kwargs.get("seed", self.seed), in_text=not tools)
+        seed = kwargs.get("seed", self.seed)
+        if assignment := read_assignment(messages):
+            reply = coding.answer(assignment, seed=seed, allowed=prompt.allowed, in_text=not tools)
+        else:
+            fitting = (world for world in (repairing, questions, shopping) if world.recognises(prompt))
+            reply = next(fitting, household).answer(prompt, seed=seed, in_text=not tools)
         read = sum(len(message.text) for message in messages) // CHARACTERS_PER_TOKEN
         wrote = len(reply.text) // CHARACTERS_PER_TOKEN + 1
         reply.usage_metadata = UsageMetadata(input_tokens=read, output_tokens=wrote, total_tokens=read + wrote)
