@@ -46,7 +46,7 @@ not ok 2 - handles an empty list
 # duration_ms 61.77
 """
 CARGO = """\
-   Compiling heap v0.1.0 (/work/heap)
+   Compiling heap v0.1.0 (/code/heap)
     Finished `test` profile [unoptimized + debuginfo] target(s) in 0.41s
      Running unittests src/lib.rs (target/debug/deps/heap-0123456789abcdef)
 
@@ -68,7 +68,7 @@ test result: FAILED. 1 passed; 1 failed; 0 ignored; 0 measured; 0 filtered out; 
 error: test failed, to rerun pass `--lib`
 """
 RUSTC = """\
-   Compiling heap v0.1.0 (/work/heap)
+   Compiling heap v0.1.0 (/code/heap)
 error[E0308]: mismatched types
  --> src/lib.rs:4:5
   |
@@ -84,7 +84,7 @@ src/cart.ts(30,3): error TS2554: Expected 2 arguments, but got 1.
 """
 ESLINT = """\
 
-/work/src/cart.js
+/code/src/cart.js
    3:7   error    'total' is assigned a value but never used  no-unused-vars
   10:1   warning  Unexpected console statement                no-console
 
