@@ -16,10 +16,10 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
+from langgraph_reflexion.bench.sandbox_speed import per_second
 from langgraph_reflexion.envs.programming.judging import Judge
 from langgraph_reflexion.envs.programming.problems import Case, Problem
 
@@ -48,28 +48,6 @@ RUST_CODE = (
     "fn spread(numbers: Vec<i64>) -> i64 {\n    match (numbers.iter().max(), numbers.iter().min()) {\n"
     "        (Some(largest), Some(smallest)) => largest - smallest,\n        _ => 0,\n    }\n}\n"
 )
-
-
-def per_second(grade: Callable[[], bool], seconds: float, at_once: int) -> float:
-    """How many solutions are graded in a second.
-
-    Args:
-        grade: Grades one, and says whether it passed.
-        seconds: For so long.
-        at_once: By so many threads.
-    """
-    begin = time.perf_counter()
-
-    def work() -> int:
-        done = 0
-        while time.perf_counter() - begin < seconds:
-            assert grade()
-            done += 1
-        return done
-
-    with ThreadPoolExecutor(at_once) as pool:
-        total = sum(future.result() for future in [pool.submit(work) for _ in range(at_once)])
-    return total / (time.perf_counter() - begin)
 
 
 def _timed(work: Callable[[], object]) -> float:

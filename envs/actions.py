@@ -102,6 +102,17 @@ def invalid_action(why: str, forms: Sequence[str]) -> str:
     return f"Invalid action: {why}. Allowed actions: {'; '.join(forms)}."
 
 
+def tidy(text: str) -> str:
+    """An action in brackets without the blanks round them or the full stop at the end, which models write."""
+    return re.sub(
+        # The blanks are taken off afterwards: a pattern for them takes for ever on a long run of them.
+        r"^(\w+)\s*\[(.*)\]$",
+        lambda found: f"{found[1]}[{found[2].strip()}]",
+        text.strip().rstrip(". "),
+        flags=re.DOTALL,
+    )
+
+
 @cache
 def _pattern(form: str) -> re.Pattern[str]:
     parts = re.split(r"\{(\w+)\}", form)

@@ -1,7 +1,6 @@
 """HotPotQA (Yang et al. 2018): questions that take two pages, on pages that can be searched."""
 
 import os
-import re
 import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -9,6 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from langgraph_reflexion.envs.actions import tidy
 from langgraph_reflexion.envs.base import Action, Environment, FinishedTrial, Review, Task, choose_split
 from langgraph_reflexion.envs.hotpotqa.answering import Answering
 from langgraph_reflexion.envs.hotpotqa.asking import own_world
@@ -173,15 +173,7 @@ class HotPotQA(Environment):
 
     def parse(self, text: str) -> Action | None:
         """Read an action written as text, with blanks round the brackets or a full stop at the end, as models do."""
-        return super().parse(
-            # The blanks are taken off afterwards: a pattern for them takes for ever on a long run of them.
-            re.sub(
-                r"^(\w+)\s*\[(.*)\]$",
-                lambda found: f"{found[1]}[{found[2].strip()}]",
-                text.strip().rstrip(". "),
-                flags=re.DOTALL,
-            )
-        )
+        return super().parse(tidy(text))
 
     def close(self) -> None:
         """Close corpora and connections. New episodes open them again."""

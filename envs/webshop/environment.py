@@ -1,12 +1,12 @@
 """WebShop (Yao et al. 2022): buy the product that an instruction asks for."""
 
 import os
-import re
 import threading
 from collections.abc import Sequence
 from itertools import count
 from typing import Any
 
+from langgraph_reflexion.envs.actions import tidy
 from langgraph_reflexion.envs.base import Action, Environment, FinishedTrial, Review, Task, choose_split
 from langgraph_reflexion.envs.webshop.catalogue import generate
 from langgraph_reflexion.envs.webshop.episode import WebShopEpisode
@@ -134,15 +134,7 @@ class WebShop(Environment):
 
     def parse(self, text: str) -> Action | None:
         """Read an action written as text, with blanks round the brackets or a full stop at the end, as models do."""
-        return super().parse(
-            # The blanks are taken off afterwards: a pattern for them takes for ever on a long run of them.
-            re.sub(
-                r"^(\w+)\s*\[(.*)\]$",
-                lambda found: f"{found[1]}[{found[2].strip()}]",
-                text.strip().rstrip(". "),
-                flags=re.DOTALL,
-            )
-        )
+        return super().parse(tidy(text))
 
     def close(self) -> None:
         """Close stores and connections. New episodes open them again."""

@@ -148,7 +148,7 @@ ALL = os.environ.get("REPLAY_ALL_SOLUTIONS") == "1"
 def test_recorded_solutions_get_their_verdicts(name, tmp_path):
     folder = Path(os.environ.get("UPSTREAM_LOGS") or "nowhere") / "programming_runs" / "root" / name
     if not folder.exists():
-        pytest.skip(f"UPSTREAM_LOGS names no folder with programming_runs/root/{name}")
+        pytest.skip(f"UPSTREAM_LOGS names no folder with the log {name} of programming_runs")
     (log,) = folder.glob("*.jsonl")
     passed, differ = LOGS[name]
     rows = [row for _, row in read_rows(log)]

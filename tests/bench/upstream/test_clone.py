@@ -180,7 +180,7 @@ def test_with_one_row_altered_the_counts_move(tmp_path: Path) -> None:
 
 def test_with_one_entry_of_a_log_altered_its_curve_moves(tmp_path: Path) -> None:
     clone = write_clone(tmp_path / "reflexion")
-    path = clone / "alfworld_runs/root/base_run_logs/env_results_trial_0.json"
+    path = clone / "alfworld_runs" / "root" / "base_run_logs" / "env_results_trial_0.json"
     path.write_text(path.read_text(encoding="utf-8").replace("true", "false", 1), encoding="utf-8")
     import_logs(clone, tmp_path / "out")
     (run,) = (r for r in compare([tmp_path / "out"]).as_json()["runs"] if r["name"] == "alfworld-base_run_logs")
