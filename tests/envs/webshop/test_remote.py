@@ -8,32 +8,19 @@ import pytest
 
 from langgraph_reflexion.envs.base import Action, FinishedTrial
 from langgraph_reflexion.envs.pool import EpisodePool
-from langgraph_reflexion.envs.webshop.catalogue import generate, oracle
+from langgraph_reflexion.envs.webshop.catalogue import oracle
 from langgraph_reflexion.envs.webshop.environment import WebShop
-from langgraph_reflexion.envs.webshop.goals import Goal, own_goals
+from langgraph_reflexion.envs.webshop.goals import Goal
 from langgraph_reflexion.envs.webshop.html import read_instruction, read_page
 from langgraph_reflexion.envs.webshop.rendering import RENDERINGS
 from langgraph_reflexion.envs.webshop.state import State
 from langgraph_reflexion.envs.webshop.store import Store
 from langgraph_reflexion.errors import ConfigurationError, EnvironmentFault, EnvironmentUnavailable
 from langgraph_reflexion.testing import CHECKS, WEBSHOP_FAULTS, Case, WebShopServer
+from tests.envs.webshop.conftest import CATALOGUE
 from tests.envs.webshop.small import product, values
 
-CATALOGUE = generate(0)
 WAY = oracle(CATALOGUE, CATALOGUE.goals[0])
-
-
-@pytest.fixture(scope="module")
-def store():
-    store = Store.in_memory(CATALOGUE.products, CATALOGUE.attributes)
-    yield store
-    store.close()
-
-
-@pytest.fixture
-def server(store):
-    with WebShopServer(store, own_goals(CATALOGUE.goals)) as server:
-        yield server
 
 
 @pytest.fixture

@@ -9,28 +9,13 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph_reflexion import create_reflexion
 from langgraph_reflexion.bench.settings import SweepSettings
 from langgraph_reflexion.bench.sweep import sweep
-from langgraph_reflexion.envs.webshop.catalogue import generate, oracle
+from langgraph_reflexion.envs.webshop.catalogue import oracle
 from langgraph_reflexion.envs.webshop.environment import WebShop
-from langgraph_reflexion.envs.webshop.goals import own_goals
-from langgraph_reflexion.envs.webshop.store import Store
 from langgraph_reflexion.models import Retries
-from langgraph_reflexion.testing import ScriptedChatModel, WebShopServer
+from langgraph_reflexion.testing import ScriptedChatModel
+from tests.envs.webshop.conftest import CATALOGUE
 
-CATALOGUE = generate(0)
 WAY = oracle(CATALOGUE, CATALOGUE.goals[0])
-
-
-@pytest.fixture(scope="module")
-def store():
-    store = Store.in_memory(CATALOGUE.products, CATALOGUE.attributes)
-    yield store
-    store.close()
-
-
-@pytest.fixture
-def server(store):
-    with WebShopServer(store, own_goals(CATALOGUE.goals)) as server:
-        yield server
 
 
 def graph(environment, *actions, **options):
