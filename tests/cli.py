@@ -1,5 +1,6 @@
 """The command line as real processes, beside a model server on loopback: what its tests share."""
 
+import atexit
 import json
 import os
 import re
@@ -14,6 +15,10 @@ from typing import Any
 from langchain_core.messages import AIMessage, BaseMessage
 
 from langgraph_reflexion.testing import ModelRequest, ModelServer, ScriptedChatModel
+from tests.forks import Forks
+
+FORKS = Forks()
+atexit.register(FORKS.close)
 
 KEY = "sk-very-secret-0123456789"
 
@@ -110,14 +115,10 @@ def make_home(folder: Path) -> Path:
 def start(
     home: Path, *args: str, key: str | None = None, program: tuple[str, ...] = ("-m", "langgraph_reflexion")
 ) -> subprocess.Popen[str]:
-    dropped = ("OPENAI_", "COLUMNS", "FORCE_COLOR", "LANGSMITH_", "LANGCHAIN_")
-    environment = {name: value for name, value in os.environ.items() if not name.startswith(dropped)}
-    if key:
-        environment["OPENAI_API_KEY"] = key
     return subprocess.Popen(
         [sys.executable, *program, *args],
         cwd=home,
-        env=environment,
+        env=environment_with(key),
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -128,9 +129,13 @@ def start(
 
 
 def call(home: Path, *args: str, key: str | None = None, typed: str = "") -> tuple[int, str, str]:
-    process = start(home, *args, key=key)
-    out, err = process.communicate(typed, timeout=60)
-    return process.returncode, out, err
+    return FORKS.call(home, list(args), environment_with(key), typed)
+
+
+def environment_with(key: str | None) -> dict[str, str]:
+    dropped = ("OPENAI_", "COLUMNS", "FORCE_COLOR", "LANGSMITH_", "LANGCHAIN_")
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(dropped)}
+    return environment | ({"OPENAI_API_KEY": key} if key else {})
 
 
 def run_args(server: ModelServer, *args: str) -> list[str]:
