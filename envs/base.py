@@ -21,20 +21,24 @@ This module imports nothing else of the package but `envs.actions` and its error
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import Any, ClassVar, NotRequired, TypedDict
+from typing import Any, ClassVar, NotRequired
 
 from langchain_core.tools import BaseTool, StructuredTool
 from pydantic import ValidationError
+from typing_extensions import TypedDict  # pydantic makes schemas of these alone before Python 3.12
 
 from langgraph_reflexion.envs.actions import ActionSpec as ActionSpec
 from langgraph_reflexion.envs.actions import action as action
 from langgraph_reflexion.envs.actions import invalid_action as invalid_action
 from langgraph_reflexion.envs.actions import spec_of
 from langgraph_reflexion.errors import ConfigurationError
+
+MAP_CHARACTERS = 3000
+"""How long a memory map becomes at most, so that a prompt stays a prompt."""
 
 
 class Task(TypedDict):
@@ -75,6 +79,34 @@ class StepResult:
     """The task ended, solved or not."""
     truncated: bool = False
     """A limit of the environment ended the episode."""
+
+
+class Seen(TypedDict):
+    """What was done and what was observed of it: a step of a trajectory, as far as a memory map goes by it."""
+
+    action: Action | None
+    observation: str
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryMap:
+    """What trajectories have shown of the world, in words (the memory map of the preprint)."""
+
+    lines: tuple[str, ...] = ()
+    """A fact or a list of them to a line, what matters most first."""
+    known: dict[str, Any] = field(default_factory=dict)
+    """What of it still holds when the world is put back to how it was at first. Plain JSON: it is kept in the
+    graph's state, and given to the map of the next trial."""
+
+    @property
+    def text(self) -> str:
+        """The lines, so many of them as are not too long for a prompt; empty where nothing was shown yet."""
+        told: list[str] = []
+        for number, line in enumerate(self.lines):
+            if len("\n".join([*told, line])) > MAP_CHARACTERS:
+                return "\n".join([*told, f"({len(self.lines) - number} more lines are left out)"])
+            told.append(line)
+        return "\n".join(told)
 
 
 class FinishedTrial(TypedDict):
@@ -253,6 +285,23 @@ class Environment(ABC):
     def same(self, one: Action, other: Action) -> bool:
         """Whether two actions come to the same, such as two ways to write one answer; their texts do not count."""
         return (one["name"], one["args"]) == (other["name"], other["args"])
+
+    def memory_map(self, task: Task, opening: str, steps: Sequence[Seen], known: Mapping[str, Any]) -> MemoryMap:
+        """Sum up what a trajectory has shown of the world: what lies where, what was read, what led nowhere.
+
+        It goes by these texts alone, as the actor does: no episode is asked. So it is the same after resuming and
+        forking, and an observation that a person has edited is what it goes by.
+
+        Args:
+            task: The task.
+            opening: What the actor saw first.
+            steps: The trial's steps so far.
+            known: What the map of earlier trials of this task found to last; empty in the first one.
+
+        Returns:
+            A map without lines where nothing was shown yet; so from environments that keep none.
+        """
+        return MemoryMap()
 
     def review(self, task: Task, trial: FinishedTrial) -> Review:
         """Find out about a finished trial, outside the graph, what is recorded and no model is told.

@@ -146,7 +146,8 @@ class EpisodePool:
     def _take(self, task: Task, actions: list[Action]) -> _Live | None:
         with self._lock:
             for index, live in enumerate(self._live):
-                if live.task["id"] == task["id"] and live.actions == actions:
+                # Two tasks may have one id: folders of the same name, or a task that a person has edited.
+                if live.actions == actions and live.task == task:
                     return self._live.pop(index)
         return None
 
@@ -159,7 +160,7 @@ class EpisodePool:
 
     async def _run(self, task: Task, call: Callable[[], _T], undo: Callable[[_T], None] | None = None) -> _T:
         try:
-            return await _in_thread(call, undo) if self.environment.blocks(task) else call()
+            return await in_thread(call, undo) if self.environment.blocks(task) else call()
         except ReflexionError:
             raise
         except Exception as error:
@@ -190,7 +191,7 @@ def _close_first(result: tuple[Episode, Any]) -> None:
     result[0].close()
 
 
-async def _in_thread(call: Callable[[], _T], undo: Callable[[_T], None] | None) -> _T:
+async def in_thread(call: Callable[[], _T], undo: Callable[[_T], None] | None) -> _T:
     """Make the call in a thread; undo it once it is back should nobody wait for it any more."""
     lock = threading.Lock()
     done: list[_T] = []

@@ -10,6 +10,10 @@ Feedback = Literal["binary", "scalar", "words"]
 evaluator's words as well."""
 
 
+Memory = Literal["window", "full", "summarised"]
+"""What is kept of the reflections: the last Ω, all, or the last Ω of which the oldest sums up what was before it."""
+
+
 class Strategy(StrEnum):
     """What a retry gets to see (section 4.2, episodic memory ablation)."""
 

@@ -7,11 +7,12 @@ live: episodes are found again by their history (`envs.pool`).
 
 from collections.abc import Sequence
 from itertools import chain
-from typing import Annotated, Any, Literal, NotRequired, TypedDict
+from typing import Annotated, Any, Literal, NotRequired
 
 from langchain_core.messages import AnyMessage
 from langgraph.channels import DeltaChannel
 from langgraph.graph.message import add_messages
+from typing_extensions import TypedDict  # pydantic makes schemas of these alone before Python 3.12
 
 from langgraph_reflexion.envs.base import Action, Task
 
@@ -62,6 +63,15 @@ class Reflection(TypedDict):
     """The trial that it is about, counted from 1."""
     text: str
     """The lesson."""
+
+
+class RecalledLesson(TypedDict):
+    """A lesson from other tasks, as prompts show it."""
+
+    id: str
+    """Its key in the store."""
+    text: str
+    """What it says, quoted: a JSON string, bounded in length."""
 
 
 class Usage(TypedDict):
@@ -174,8 +184,14 @@ class ReflexionState(TypedDict, total=False):
     """The verdict on the last finished trial."""
     reflections: list[Reflection]
     """Episodic memory: the last few lessons, oldest first (section 3 of the paper, Ω of them)."""
+    lessons: NotRequired[list[RecalledLesson]]
+    """What was recalled for the task from other ones, the most fitting first; only with `lessons=...`."""
+    learning: NotRequired[str]
+    """Under which name it is written what the task teaches; made anew with every task."""
     last_attempt: NotRequired[list[Step]]
     """The previous trial's steps, kept only by the strategies that show them to the actor."""
+    known: NotRequired[dict[str, Any] | None]
+    """What the memory map keeps of earlier trials, where there is one (`Environment.memory_map`)."""
     trials: Annotated[list[TrialRecord], with_trials]
     """The finished trials."""
     best: int | None

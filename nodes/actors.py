@@ -14,7 +14,8 @@ from langgraph_reflexion.graph.memory import Feedback, status_line
 from langgraph_reflexion.graph.state import Decision, Reflection, ReflexionState, Step
 from langgraph_reflexion.models.calls import Call, storable
 from langgraph_reflexion.models.client import Client
-from langgraph_reflexion.nodes.asking import Asked, ask_about
+from langgraph_reflexion.nodes.asking import Asked, ask_about, with_lessons
+from langgraph_reflexion.nodes.memory_map import Mapper
 from langgraph_reflexion.nodes.react import LONGEST, call_text, read_reply
 from langgraph_reflexion.prompts import Example, Prompts
 
@@ -42,6 +43,7 @@ class Actor(ABC):
         feedback: How much of the last attempt's verdict is told, where the strategy shows that attempt.
         examples: How many few-shot trajectories are shown.
         shows_memory: Whether the reflections are shown.
+        mapper: Draws the memory map that stands at the end of the prompt; none unless given.
     """
 
     in_text = True
@@ -60,6 +62,7 @@ class Actor(ABC):
         feedback: Feedback,
         examples: int,
         shows_memory: bool = True,
+        mapper: Mapper | None = None,
     ) -> None:
         self.client = client
         self.environment = environment
@@ -67,6 +70,7 @@ class Actor(ABC):
         self.feedback = feedback
         self.examples = examples
         self.shows_memory = shows_memory
+        self.mapper = mapper
         # A prompt is built anew for every step, and most of it has been built before.
         self._instruction = lru_cache(64)(self._render_instruction)
         self._opening = lru_cache(64)(self._render_opening)
@@ -87,7 +91,8 @@ class Actor(ABC):
         earlier = len(state.get("last_attempt", []))
 
         def render(steps: list[Step]) -> list[BaseMessage]:
-            return self.messages(cast(ReflexionState, {**state, **_split(steps, earlier)}), cue)
+            messages = self.messages(cast(ReflexionState, {**state, **_split(steps, earlier)}), cue)
+            return self.mapper.below(messages, state, cue) if self.mapper else messages
 
         steps = [*state.get("last_attempt", []), *state["trajectory"]]
         return await ask_about(self.client, render, steps, state["room"], config, call, **options)
@@ -102,14 +107,15 @@ class Actor(ABC):
         task = state["task"]
         last_attempt = state.get("last_attempt")
         reflections = state["reflections"] if self.shows_memory else []
+        opening = self._opening(
+            state["episode"]["observation"],
+            tuple((reflection["trial"], reflection["text"]) for reflection in reflections),
+            json.dumps(last_attempt) if last_attempt else "[]",
+            status_line(state["evaluation"], self.feedback),
+        )
         messages: list[BaseMessage] = [
             self._instruction(task.get("kind"), tuple(self.environment.forms(task))),
-            self._opening(
-                state["episode"]["observation"],
-                tuple((reflection["trial"], reflection["text"]) for reflection in reflections),
-                json.dumps(last_attempt) if last_attempt else "[]",
-                status_line(state["evaluation"], self.feedback),
-            ),
+            HumanMessage(with_lessons(opening, state, self.prompts)),
         ]
         for index, step in enumerate(state["trajectory"]):
             messages += self._step(index, step)
@@ -122,15 +128,13 @@ class Actor(ABC):
 
     def _render_opening(
         self, observation: str, reflections: tuple[tuple[int, str], ...], last_attempt: str, status: str
-    ) -> HumanMessage:
-        return HumanMessage(
-            self.prompts.render(
-                self.opening,
-                observation=observation,
-                reflections=[Reflection(trial=trial, text=text) for trial, text in reflections],
-                last_attempt=json.loads(last_attempt),
-                status=status,
-            )
+    ) -> str:
+        return self.prompts.render(
+            self.opening,
+            observation=observation,
+            reflections=[Reflection(trial=trial, text=text) for trial, text in reflections],
+            last_attempt=json.loads(last_attempt),
+            status=status,
         )
 
     @abstractmethod

@@ -11,6 +11,7 @@ from langgraph_reflexion.graph.state import ReflexionState, Step, Usage
 from langgraph_reflexion.models.calls import Call
 from langgraph_reflexion.models.client import Client
 from langgraph_reflexion.models.prices import NO_USAGE, add_usage
+from langgraph_reflexion.prompts import Prompts
 
 STUB = 200
 """How many characters are left of an observation that was shortened."""
@@ -109,6 +110,12 @@ def without_longest(steps: Sequence[Step], tokens: int | None) -> list[Step]:
             break
         shown[index] = {**shown[index], "observation": LEFT_OUT}
     return shown
+
+
+def with_lessons(prompt: str, state: ReflexionState, prompts: Prompts) -> str:
+    """A prompt with what was recalled from other tasks before it; where nothing was, as it is."""
+    lessons = state.get("lessons")
+    return f"{prompts.render('recalled', lessons=lessons)}\n\n{prompt}" if lessons else prompt
 
 
 def charged(state: ReflexionState, node: str, usage: Usage) -> dict[str, Usage]:

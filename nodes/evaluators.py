@@ -2,22 +2,16 @@
 
 import asyncio
 import inspect
-import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, Literal, NamedTuple, cast
 
-from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 from langchain_core.runnables import RunnableConfig
 
 from langgraph_reflexion.envs.base import Task
 from langgraph_reflexion.errors import ConfigurationError
-from langgraph_reflexion.graph.state import ReflexionState, Step, Usage
-from langgraph_reflexion.models.calls import Call
-from langgraph_reflexion.models.client import Client
+from langgraph_reflexion.graph.state import ReflexionState, Usage
 from langgraph_reflexion.models.prices import NO_USAGE
-from langgraph_reflexion.nodes.asking import ask_about
-from langgraph_reflexion.prompts import Prompts
 
 
 class Scored(NamedTuple):
@@ -80,7 +74,7 @@ class EnvironmentEvaluator(Evaluator):
     async def evaluate(self, state: ReflexionState, config: RunnableConfig) -> Scored:
         """The reward after the last action; 0 where there was none."""
         reward = state["episode"]["reward"] or 0.0
-        return Scored(reward, STOPPED.get(state["stop_reason"] or "", ""))
+        return Scored(reward, STOPPED.get(state["stop_reason"] or "", "") if reward < 1.0 else "")
 
 
 class Untested(Evaluator):
@@ -97,36 +91,7 @@ STOPPED = {
     "hallucination": "The trial was stopped because the same actions met the same observations again and again.",
     "inefficient planning": "The trial was stopped because it took too many actions.",
 }
-"""How a trial's end is put in words."""
-
-
-class LLMEvaluator(Evaluator):
-    """A model reads the trajectory and says whether the task was solved, without the truth (the paper's GPT variant).
-
-    Args:
-        client: The model that judges.
-        prompts: The domain's templates.
-        seed: The run's seed.
-    """
-
-    def __init__(self, client: Client, prompts: Prompts, seed: int) -> None:
-        self.client = client
-        self.prompts = prompts
-        self.seed = seed
-
-    async def evaluate(self, state: ReflexionState, config: RunnableConfig) -> Scored:
-        """Ask the judge; anything but a clear yes is a no."""
-
-        def render(steps: list[Step]) -> list[BaseMessage]:
-            trial = self.prompts.render("trial", observation=state["episode"]["observation"], steps=steps)
-            return [SystemMessage(self.prompts.render("judge")), HumanMessage(trial)]
-
-        call = Call(self.seed, state["task"]["id"], state["trial"], "evaluate")
-        asked = await ask_about(self.client, render, state["trajectory"], state["room"], config, call)
-        text = asked.reply.text.strip()
-        said = re.findall(r"^[^\w\n]*verdict\W+(yes|no)\b", text, re.IGNORECASE | re.MULTILINE)
-        solved = bool(said) and said[-1].lower() == "yes"
-        return Scored(float(solved), text, asked.usage, asked.notes)
+"""How the end of a trial that failed is put in words."""
 
 
 class FunctionEvaluator(Evaluator):

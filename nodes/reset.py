@@ -17,6 +17,7 @@ from langgraph_reflexion.models.retries import Retries
 from langgraph_reflexion.nodes.approval import ask_person, require_checkpointer
 from langgraph_reflexion.nodes.asking import charged
 from langgraph_reflexion.nodes.evaluators import Evaluator
+from langgraph_reflexion.nodes.memory_map import Mapper
 from langgraph_reflexion.nodes.node import Update
 
 
@@ -33,6 +34,7 @@ class Reset:
         clears: More fields of the state that a new task begins without.
         pauses: Whether the run pauses anywhere for a person.
         approve_reflections: Whether it does so after each reflection.
+        mapper: Keeps of the memory map what holds in the next trial.
     """
 
     def __init__(
@@ -47,6 +49,7 @@ class Reset:
         clears: Collection[str] = (),
         pauses: bool = False,
         approve_reflections: bool = False,
+        mapper: Mapper | None = None,
     ) -> None:
         self.pool = pool
         self.evaluator = evaluator
@@ -57,6 +60,7 @@ class Reset:
         self.clears = clears
         self.pauses = pauses
         self.approve_reflections = approve_reflections
+        self.mapper = mapper
 
     async def __call__(self, state: ReflexionState, config: RunnableConfig) -> Update:
         """Write the new trial's opening state; where a task begins, the whole state."""
@@ -80,6 +84,8 @@ class Reset:
             update["trial"] = state["trial"] + 1
             if self.strategy.shows_last_attempt:
                 update["last_attempt"] = state["trajectory"]
+            if self.mapper:
+                update["known"] = self.mapper.known(state)
         try:
             if begins:
                 given = task

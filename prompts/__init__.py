@@ -6,16 +6,20 @@ the words on its world, and examples. A file in the domain's folder takes the pl
 
 import os
 import tomllib
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from jinja2 import BaseLoader, ChoiceLoader, DictLoader, Environment, FileSystemLoader, StrictUndefined
+from jinja2.exceptions import TemplateError, TemplateNotFound, TemplateSyntaxError
+from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from langgraph_reflexion.errors import ConfigurationError
 
 _HERE = Path(__file__).parent
+_T = TypeVar("_T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,18 +62,25 @@ class Prompts:
 
     Args:
         folder: The domain's folder; without one, the general templates alone.
+        templates: Templates in the place of those in files, by their names. They may come from anybody, and cannot
+            reach more than what they are to speak of.
 
     Raises:
-        ConfigurationError: there is no such folder, or its examples are not what they should be.
+        ConfigurationError: there is no such folder, its examples are not what they should be, or a template is none.
     """
 
-    def __init__(self, folder: Path | None = None) -> None:
+    def __init__(self, folder: Path | None = None, templates: Mapping[str, str] | None = None) -> None:
         if folder is not None and not folder.is_dir():
             raise ConfigurationError(f"{folder} is not a folder: give one that holds prompts")
         self.folder = folder
-        folders = [folder, _HERE] if folder else [_HERE]
-        self._templates = Environment(
-            loader=FileSystemLoader(folders),
+        loader: BaseLoader = FileSystemLoader([folder, _HERE] if folder else [_HERE])
+        self._edited = frozenset(templates or {})
+        kind = Environment
+        if templates:
+            loader = ChoiceLoader([DictLoader({f"{name}.md": text for name, text in templates.items()}), loader])
+            kind = ImmutableSandboxedEnvironment
+        self._templates = kind(
+            loader=loader,
             undefined=StrictUndefined,
             auto_reload=False,
             trim_blocks=True,
@@ -86,6 +97,23 @@ class Prompts:
             )
             for entry in _entries(folder, "reflections.toml")
         )
+        for name in self._edited:
+            self._checked(name, partial(self._templates.get_template, f"{name}.md"))
+
+    def preload(self) -> None:
+        """Read every template now, where an event loop would have to wait for it later."""
+        for name in self._templates.list_templates(filter_func=lambda name: name.endswith(".md") and "/" not in name):
+            self._templates.get_template(name)
+
+    def text(self, name: str) -> str:
+        """A template as it is written.
+
+        Args:
+            name: The template's file name without `.md`.
+        """
+        loader = self._templates.loader
+        assert loader is not None
+        return loader.get_source(self._templates, f"{name}.md")[0]
 
     def render(self, name: str, **values: Any) -> str:
         """Fill in a template.
@@ -96,8 +124,18 @@ class Prompts:
 
         Raises:
             jinja2.UndefinedError: the template speaks of something that was not given.
+            ConfigurationError: it fails, and some of the templates are in no file.
         """
-        return self._templates.get_template(f"{name}.md").render(**values).strip()
+        return self._checked(name, lambda: self._templates.get_template(f"{name}.md").render(**values).strip())
+
+    def _checked(self, name: str, make: Callable[[], _T]) -> _T:
+        try:
+            return make()
+        except Exception as error:
+            # A template computes, and so fails in every way that Python has.
+            if not self._edited:
+                raise
+            raise ConfigurationError(f"the template {name!r}{_trouble(error)}") from error
 
     def examples(self, kind: str | None, count: int) -> list[Example]:
         """The first few-shot trajectories for a kind of task.
@@ -111,6 +149,17 @@ class Prompts:
 
 
 @cache
+def _trouble(error: Exception) -> str:
+    match error:
+        case TemplateSyntaxError():
+            return f", line {error.lineno}: {error.message}"
+        case TemplateNotFound():
+            return f": there is no template {error.name!r}"
+        case TemplateError():
+            return f": {error.message}"
+    return f": {type(error).__name__}: {error}"
+
+
 def load_prompts(domain: str | Path) -> Prompts:
     """The prompts of a domain.
 

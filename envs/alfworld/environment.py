@@ -1,7 +1,7 @@
 """ALFWorld: household tasks in words (Shridhar et al. 2021), on either of two engines."""
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import islice
 from pathlib import Path
@@ -11,9 +11,11 @@ from langgraph_reflexion.envs.alfworld.engine import Engine, Game
 from langgraph_reflexion.envs.alfworld.episode import PUT_FORMS, ALFWorldEpisode, game_forms, plain_name, tidy
 from langgraph_reflexion.envs.alfworld.games import OFFICIAL_SPLITS, games_in, official_games
 from langgraph_reflexion.envs.alfworld.generate import SPLITS, generated_games
+from langgraph_reflexion.envs.alfworld.memory_map import draw
 from langgraph_reflexion.envs.alfworld.native import NativeEngine, World
+from langgraph_reflexion.envs.alfworld.shared_rooms import SHARED_SPLITS, SharedGames
 from langgraph_reflexion.envs.alfworld.textworld import TextWorldEngine, Workers, unavailable
-from langgraph_reflexion.envs.base import Action, Environment, Task, choose_split
+from langgraph_reflexion.envs.base import Action, Environment, MemoryMap, Seen, Task, choose_split
 from langgraph_reflexion.errors import ConfigurationError, EnvironmentUnavailable
 
 ENGINES = ("native", "textworld")
@@ -36,7 +38,7 @@ class ALFWorld(Environment):
     """
 
     name = "alfworld"
-    splits = (*SPLITS, *OFFICIAL_SPLITS)
+    splits = (*SPLITS, *SHARED_SPLITS, *OFFICIAL_SPLITS)
     episode = ALFWorldEpisode
 
     def __init__(
@@ -99,6 +101,13 @@ class ALFWorld(Environment):
         args = {name: plain_name(value) for name, value in parsed["args"].items()}
         return Action(name=parsed["name"], args=args, text=" ".join(text.split()))
 
+    def memory_map(self, task: Task, opening: str, steps: Sequence[Seen], known: Mapping[str, Any]) -> MemoryMap:
+        """What lies where, what is closed, what is in hand; see `Environment.memory_map`.
+
+        Of earlier trials it keeps what lay where at first, as a reset puts everything back.
+        """
+        return draw(opening, steps, known)
+
     def close(self) -> None:
         """End the engine's processes, and with them all live games. New episodes start new ones."""
         self._workers.close()
@@ -127,15 +136,15 @@ class ALFWorld(Environment):
         return TextWorldEngine(game, self._workers)
 
     def _games(self, split: str) -> Iterator[Game]:
-        if split in SPLITS:
-            return iter(generated_games(split, self.seed))
+        if split in (*SPLITS, *SHARED_SPLITS):
+            return iter(_made(split, self.seed))
         if split == "path":
             return games_in(self._root(split))
         return official_games(_official_root(), split)
 
     def _task(self, split: str, index: int, game: Game) -> Task:
         data: dict[str, Any] = {"split": split, "syntax": game.syntax}
-        if split in SPLITS:
+        if split in (*SPLITS, *SHARED_SPLITS):
             data |= {"seed": self.seed, "index": index}
         else:
             # Relative, so that a run can be resumed where the games lie elsewhere.
@@ -155,9 +164,13 @@ def _official_root() -> Path:
     return Path(os.environ.get("ALFWORLD_DATA") or "~/.cache/alfworld").expanduser()
 
 
+def _made(split: str, seed: int) -> Sequence[Game]:
+    return SharedGames(split, seed) if split in SHARED_SPLITS else generated_games(split, seed)
+
+
 @lru_cache(256)
 def _generated(split: str, seed: int, index: int) -> Game:
-    games = generated_games(split, seed)
+    games = _made(split, seed)
     if index not in range(len(games)):
         raise ConfigurationError(f"{split} has {len(games)} games, and none with index {index}")
     return games[index]

@@ -168,10 +168,24 @@ def generate(kind: Kind, *, seed: int, index: int, split: str = "generated") -> 
     plan = floor_plan(room, random.randrange(rooms()["plans"]), seed)
     chosen = _choose(kind, plan, random)
     items = _furnish(kind, plan, chosen, random)
+    return make_game(f"{split}/s{seed}/{index:03d}-{kind}-{room}", kind, plan, items, chosen, random.randrange(2))
+
+
+def make_game(id_: str, kind: Kind, plan: Plan, items: list[Item], chosen: Chosen, wording: int) -> Game:
+    """Put a game together.
+
+    Args:
+        id_: The game's id.
+        kind: The kind of its task.
+        plan: The floor plan.
+        items: The things in the room.
+        chosen: The task.
+        wording: 0 or 1.
+    """
     return Game(
-        id=f"{split}/s{seed}/{index:03d}-{kind}-{room}",
+        id=id_,
         kind=kind,
-        instruction=instruction(kind, *chosen, wording=random.randrange(2)),
+        instruction=instruction(kind, *chosen, wording=wording),
         problem=_problem(plan, items, goal(kind, *chosen)),
         walkthrough=_walkthrough(kind, plan, items, chosen),
     )
@@ -257,15 +271,30 @@ def _furnish(kind: Kind, plan: Plan, chosen: Chosen, random: Random) -> list[Ite
         elif cls == LAMP:
             surprise = 0.0
         holders = [r for r in plan.receptacles if cls in data["holds"][r.cls] and r.cls != barred]
-        for _ in range(count if holders else 0):
-            receptacle = _place(holders, thing["usual"], surprise, random)
-            while True:
-                where = _point(random.uniform(-2.5, 2.5), random.uniform(0.0, 2.2), random.uniform(-2.5, 2.5))
-                if (id_ := _mangle(f"{cls}|{where}")) not in used:
-                    break
-            used.add(id_)
-            items.append(Item(cls, id_, receptacle))
+        items += [lay(cls, thing["usual"], holders, surprise, random, used) for _ in range(count if holders else 0)]
     return items
+
+
+def lay(
+    cls: str, usual: dict[str, int], holders: list[Receptacle], surprise: float, random: Random, used: set[str]
+) -> Item:
+    """Lay one more thing somewhere.
+
+    Args:
+        cls: Its class.
+        usual: Where one would look first: classes of receptacles, with weights.
+        holders: Where it can lie.
+        surprise: How often it lies where nobody would look first.
+        random: Decides.
+        used: The ids that are taken; the thing's joins them.
+    """
+    receptacle = _place(holders, usual, surprise, random)
+    while True:
+        where = _point(random.uniform(-2.5, 2.5), random.uniform(0.0, 2.2), random.uniform(-2.5, 2.5))
+        if (id_ := _mangle(f"{cls}|{where}")) not in used:
+            break
+    used.add(id_)
+    return Item(cls, id_, receptacle)
 
 
 def _place(holders: list[Receptacle], usual: dict[str, int], surprise: float, random: Random) -> Receptacle:

@@ -23,7 +23,7 @@ class World(NamedTuple):
     questions: tuple[Question, ...]
 
 
-class _Asked(NamedTuple):
+class Asked(NamedTuple):
     """What one question of a kind could be."""
 
     values: dict[str, Any]
@@ -44,8 +44,8 @@ def own_world(seed: int) -> World:
 
 def _questions(country: Country, seed: int) -> Iterator[Question]:
     random = Random(f"hotpotqa questions {seed}")
-    shuffled = {kind: sorted(make(country), key=lambda _: random.random()) for kind, make in _KINDS.items()}
-    left = {kind: [each for each in all_ if not _tells(kind, each)] for kind, all_ in shuffled.items()}
+    shuffled = {kind: sorted(make(country), key=lambda _: random.random()) for kind, make in KINDS.items()}
+    left = {kind: [each for each in all_ if not tells(kind, each)] for kind, all_ in shuffled.items()}
     bridge, comparison = cycle(words()["bridge"]), cycle(words()["comparison"])
     # Of the questions to which yes or no is the answer, every other one has either.
     wanted, unwanted = "yes", "no"
@@ -56,106 +56,118 @@ def _questions(country: Country, seed: int) -> Iterator[Question]:
         left[kind].remove(asked)
         if asked.answer == wanted:
             wanted, unwanted = unwanted, wanted
-        yield Question(
-            id=f"own/s{seed}/{index:03d}-{kind}",
-            text=words()[type_][kind].format_map(asked.values),
-            answer=asked.answer,
-            type=type_,
-            supporting=tuple(thing.title for thing in asked.pages),
-        )
+        yield question_of(f"own/s{seed}/{index:03d}-{kind}", kind, asked)
 
 
-def _tells(kind: str, asked: _Asked) -> bool:
+def question_of(id_: str, kind: str, asked: Asked) -> Question:
+    """Put a question into words.
+
+    Args:
+        id_: The question's id.
+        kind: One of `KINDS`.
+        asked: What is asked.
+    """
+    type_ = "bridge" if kind in words()["bridge"] else "comparison"
+    return Question(
+        id=id_,
+        text=words()[type_][kind].format_map(asked.values),
+        answer=asked.answer,
+        type=type_,
+        supporting=tuple(thing.title for thing in asked.pages),
+    )
+
+
+def tells(kind: str, asked: Asked) -> bool:
     """Whether a bridge question gives its answer away: works are named after towns."""
     return kind in words()["bridge"] and asked.answer in str(asked.values)
 
 
-def _birthplace(country: Country) -> Iterator[_Asked]:
+def _birthplace(country: Country) -> Iterator[Asked]:
     for work in country.works:
-        yield _Asked(_named(work), work.maker.town.name, (work, work.maker))
+        yield Asked(_named(work), work.maker.town.name, (work, work.maker))
 
 
-def _birthplace_river(country: Country) -> Iterator[_Asked]:
+def _birthplace_river(country: Country) -> Iterator[Asked]:
     for person in country.people:
         values = {"calling": person.calling, "person": person.name}
-        yield _Asked(values, person.town.river.name, (person, person.town))
+        yield Asked(values, person.town.river.name, (person, person.town))
 
 
-def _river_length(country: Country) -> Iterator[_Asked]:
+def _river_length(country: Country) -> Iterator[Asked]:
     for town in country.towns:
-        yield _Asked({"town": placed(town)}, str(town.river.length), (town, town.river))
+        yield Asked({"town": placed(town)}, str(town.river.length), (town, town.river))
 
 
-def _namesake_birth(country: Country) -> Iterator[_Asked]:
+def _namesake_birth(country: Country) -> Iterator[Asked]:
     for prize in country.prizes:
-        yield _Asked({"prize": prize.name}, str(prize.namesake.born), (prize, prize.namesake))
+        yield Asked({"prize": prize.name}, str(prize.namesake.born), (prize, prize.namesake))
 
 
-def _maker_prize(country: Country) -> Iterator[_Asked]:
+def _maker_prize(country: Country) -> Iterator[Asked]:
     for work in country.works:
         if work.maker.prize:
-            yield _Asked(_named(work), work.maker.prize[0].name, (work, work.maker))
+            yield Asked(_named(work), work.maker.prize[0].name, (work, work.maker))
 
 
-def _maker_teacher(country: Country) -> Iterator[_Asked]:
+def _maker_teacher(country: Country) -> Iterator[Asked]:
     for work in country.works:
         if work.maker.teacher:
-            yield _Asked(_named(work), work.maker.teacher.name, (work, work.maker))
+            yield Asked(_named(work), work.maker.teacher.name, (work, work.maker))
 
 
-def _setting_river(country: Country) -> Iterator[_Asked]:
+def _setting_river(country: Country) -> Iterator[Asked]:
     for work in country.works:
-        yield _Asked(_named(work), work.place.river.name, (work, work.place))
+        yield Asked(_named(work), work.place.river.name, (work, work.place))
 
 
-def _capital(country: Country) -> Iterator[_Asked]:
+def _capital(country: Country) -> Iterator[Asked]:
     for town in country.towns:
         capital = town.province.capital
         # For one of two towns of a name, the question would have to tell the province.
         if capital is not None and capital is not town and town.name == town.title:
-            yield _Asked({"town": town.name}, capital.name, (town, town.province))
+            yield Asked({"town": town.name}, capital.name, (town, town.province))
 
 
-def _older(country: Country) -> Iterator[_Asked]:
+def _older(country: Country) -> Iterator[Asked]:
     for one, other in combinations(country.people, 2):
         if one.name != other.name:
             values = {"calling": one.calling, "person": one.name}
             others = {"other_calling": other.calling, "other": other.name}
-            yield _Asked(values | others, min(one, other, key=lambda p: p.born).name, (one, other))
+            yield Asked(values | others, min(one, other, key=lambda p: p.born).name, (one, other))
 
 
-def _longer(country: Country) -> Iterator[_Asked]:
+def _longer(country: Country) -> Iterator[Asked]:
     for one, other in combinations(country.rivers, 2):
         answer = max(one, other, key=lambda river: river.length).name
-        yield _Asked({"river": one.name, "other": other.name}, answer, (one, other))
+        yield Asked({"river": one.name, "other": other.name}, answer, (one, other))
 
 
-def _same_town(country: Country) -> Iterator[_Asked]:
+def _same_town(country: Country) -> Iterator[Asked]:
     for one, other in combinations(country.people, 2):
         if one.name != other.name and (one.town is other.town or one.town.name != other.town.name):
             values = {"calling": one.calling, "person": one.name}
             others = {"other_calling": other.calling, "other": other.name}
-            yield _Asked(values | others, _yes(one.town is other.town), (one, other))
+            yield Asked(values | others, _yes(one.town is other.town), (one, other))
 
 
-def _same_river(country: Country) -> Iterator[_Asked]:
+def _same_river(country: Country) -> Iterator[Asked]:
     for one, other in combinations(country.towns, 2):
         values = {"town": placed(one), "other": placed(other)}
-        yield _Asked(values, _yes(one.river is other.river), (one, other))
+        yield Asked(values, _yes(one.river is other.river), (one, other))
 
 
-def _first_work(country: Country) -> Iterator[_Asked]:
+def _first_work(country: Country) -> Iterator[Asked]:
     for one, other in combinations(country.works, 2):
         if one.name != other.name and one.year != other.year:
             values = _named(one) | {"other_form": other.form, "other": other.name}
-            yield _Asked(values, min(one, other, key=lambda work: work.year).name, (one, other))
+            yield Asked(values, min(one, other, key=lambda work: work.year).name, (one, other))
 
 
-def _same_maker(country: Country) -> Iterator[_Asked]:
+def _same_maker(country: Country) -> Iterator[Asked]:
     for one, other in combinations(country.works, 2):
         if one.name != other.name:
             values = _named(one) | {"other_form": other.form, "other": other.name}
-            yield _Asked(values, _yes(one.maker is other.maker), (one, other))
+            yield Asked(values, _yes(one.maker is other.maker), (one, other))
 
 
 def _named(work: Any) -> dict[str, Any]:
@@ -166,7 +178,7 @@ def _yes(holds: bool) -> str:
     return "yes" if holds else "no"
 
 
-_KINDS: dict[str, Callable[[Country], Iterator[_Asked]]] = {
+KINDS: dict[str, Callable[[Country], Iterator[Asked]]] = {
     "birthplace": _birthplace,
     "birthplace_river": _birthplace_river,
     "river_length": _river_length,
@@ -182,3 +194,4 @@ _KINDS: dict[str, Callable[[Country], Iterator[_Asked]]] = {
     "first_work": _first_work,
     "same_maker": _same_maker,
 }
+"""What can be asked: every question of a kind that there is over a country."""

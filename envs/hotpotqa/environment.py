@@ -2,23 +2,34 @@
 
 import os
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from langgraph_reflexion.envs.actions import tidy
-from langgraph_reflexion.envs.base import Action, Environment, FinishedTrial, Review, Task, choose_split
+from langgraph_reflexion.envs.base import (
+    Action,
+    Environment,
+    FinishedTrial,
+    MemoryMap,
+    Review,
+    Seen,
+    Task,
+    choose_split,
+)
 from langgraph_reflexion.envs.hotpotqa.answering import Answering
 from langgraph_reflexion.envs.hotpotqa.asking import own_world
 from langgraph_reflexion.envs.hotpotqa.corpus import Corpus
 from langgraph_reflexion.envs.hotpotqa.episode import HotPotQAEpisode
 from langgraph_reflexion.envs.hotpotqa.grading import answered, exact_match, normalize, overlap
 from langgraph_reflexion.envs.hotpotqa.mediawiki import MediaWiki, api_address
+from langgraph_reflexion.envs.hotpotqa.memory_map import draw
 from langgraph_reflexion.envs.hotpotqa.pages import Page, Pages
 from langgraph_reflexion.envs.hotpotqa.query_run import QueryRunPages
 from langgraph_reflexion.envs.hotpotqa.questions import Question, read_pages, read_questions, task_data
+from langgraph_reflexion.envs.hotpotqa.topics import TOPIC_SPLITS, topic_questions
 from langgraph_reflexion.envs.hotpotqa.transport import Transport
 from langgraph_reflexion.errors import ConfigurationError, EnvironmentUnavailable
 
@@ -49,7 +60,7 @@ class HotPotQA(Environment):
     """
 
     name = "hotpotqa"
-    splits: tuple[str, ...] = ("own",)
+    splits: tuple[str, ...] = ("own", *TOPIC_SPLITS)
     episode = HotPotQAEpisode
     variants = ("cot", "cot-gt")
 
@@ -88,7 +99,7 @@ class HotPotQA(Environment):
     def tasks(self, split: str | None = None, limit: int | None = None) -> Sequence[Task]:
         """The questions of a split as tasks; see `Environment.tasks`."""
         chosen = choose_split(self, split)
-        questions = self._from_path() if chosen == "path" else own_world(self.seed).questions
+        questions = self._from_path() if chosen == "path" else _own_questions(chosen, self.seed)
         return [self._task(chosen, question) for question in questions[:limit]]
 
     def start(self, task: Task) -> HotPotQAEpisode:
@@ -171,6 +182,13 @@ class HotPotQA(Environment):
         answer, gold = next(filter(answered, said), None), task_data(task)["answer"]
         return Review(measures={"exact_match": float(exact_match(answer, gold)), **overlap(answer, gold)._asdict()})
 
+    def memory_map(self, task: Task, opening: str, steps: Sequence[Seen], known: Mapping[str, Any]) -> MemoryMap:
+        """The pages that were read, what was looked up on them, and titles that there are not.
+
+        See `Environment.memory_map`.
+        """
+        return draw(steps, known)
+
     def parse(self, text: str) -> Action | None:
         """Read an action written as text, with blanks round the brackets or a full stop at the end, as models do."""
         return super().parse(tidy(text))
@@ -185,14 +203,15 @@ class HotPotQA(Environment):
 
     def _task(self, split: str, question: Question) -> Task:
         data: dict[str, Any] = {
-            "split": split,
+            # Questions about shared topics are about pages of the same country.
+            "split": "own" if split in TOPIC_SPLITS else split,
             "question": question.text,
             "answer": question.answer,
             "type": question.type,
             "level": question.level,
             "supporting": list(question.supporting),
         }
-        if split == "own":
+        if data["split"] == "own":
             data["seed"] = self.seed
         # Without a kind: which one a question is, is for the agent to see, and all examples fit.
         return Task(id=question.id, instruction=f"Question: {question.text}", data=data)
@@ -228,6 +247,10 @@ class HotPotQA(Environment):
             corpus.close()
             raise ConfigurationError(f"{path} holds no pages: give some as corpus=, or use pages='wikipedia'")
         return corpus
+
+
+def _own_questions(split: str, seed: int) -> Sequence[Question]:
+    return topic_questions(split, seed) if split in TOPIC_SPLITS else own_world(seed).questions
 
 
 def _paragraphs(path: Path) -> Iterator[Page]:

@@ -2,16 +2,26 @@
 
 import os
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import count
 from typing import Any
 
 from langgraph_reflexion.envs.actions import tidy
-from langgraph_reflexion.envs.base import Action, Environment, FinishedTrial, Review, Task, choose_split
+from langgraph_reflexion.envs.base import (
+    Action,
+    Environment,
+    FinishedTrial,
+    MemoryMap,
+    Review,
+    Seen,
+    Task,
+    choose_split,
+)
 from langgraph_reflexion.envs.webshop.catalogue import generate
 from langgraph_reflexion.envs.webshop.episode import WebShopEpisode
 from langgraph_reflexion.envs.webshop.files import Files, find_files
 from langgraph_reflexion.envs.webshop.goals import SPLITS, Goal, human_goals, own_goals
+from langgraph_reflexion.envs.webshop.memory_map import draw
 from langgraph_reflexion.envs.webshop.nouns import by_rule, by_spacy
 from langgraph_reflexion.envs.webshop.remote import Remote, RemoteShop
 from langgraph_reflexion.envs.webshop.rendering import RENDERINGS
@@ -47,6 +57,7 @@ class WebShop(Environment):
     name = "webshop"
     splits: tuple[str, ...] = ("own",)
     episode = WebShopEpisode
+    blocking = False
 
     def __init__(
         self,
@@ -109,7 +120,7 @@ class WebShop(Environment):
     def blocks(self, task: Task) -> bool:
         """Whether its shop is on the disk or on a server, and not all in the memory; see `Environment.blocks`."""
         data = task.get("data") or {}
-        return data.get("split") != "own" or ("own", data.get("seed")) not in self._catalogues
+        return self.blocking or data.get("split") != "own" or ("own", data.get("seed")) not in self._catalogues
 
     def review(self, task: Task, trial: FinishedTrial) -> Review:
         """Measure the purchase: its reward, and where the goods are our own, the parts of the reward.
@@ -131,6 +142,10 @@ class WebShop(Environment):
             return False
         values = [[fold(str(value)) for value in action["args"].values()] for action in (one, other)]
         return values[0] == values[1]
+
+    def memory_map(self, task: Task, opening: str, steps: Sequence[Seen], known: Mapping[str, Any]) -> MemoryMap:
+        """What was searched for, and the products that were opened; see `Environment.memory_map`."""
+        return draw(steps, known)
 
     def parse(self, text: str) -> Action | None:
         """Read an action written as text, with blanks round the brackets or a full stop at the end, as models do."""

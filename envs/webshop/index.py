@@ -4,17 +4,22 @@ The parameters, stemming and stop words are those of pyserini's default. One thi
 a text of more than 39 words in one byte, and so rounds it; here it is exact.
 """
 
+import warnings
 from array import array
 from collections import defaultdict
 from itertools import count
 from pathlib import Path
 from typing import Any
 
-import bm25s
 import numpy as np
 from numpy.lib.format import open_memmap
 
 from langgraph_reflexion.envs.webshop.words import Words
+
+with warnings.catch_warnings():
+    # In a notebook it wants widgets, for progress bars that nobody sees here.
+    warnings.filterwarnings("ignore", "IProgress not found")
+    import bm25s
 
 K1, B = 0.9, 0.4
 FOUND = 50

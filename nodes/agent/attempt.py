@@ -23,7 +23,7 @@ from langgraph_reflexion.models.troubles import as_fault, by_a_client, in_a_line
 from langgraph_reflexion.nodes.agent.transcript import messages_in, result_of, steps_of
 from langgraph_reflexion.nodes.agent.wrapped import WrappedAgent
 from langgraph_reflexion.nodes.approval import CHECKPOINTER
-from langgraph_reflexion.nodes.asking import charged
+from langgraph_reflexion.nodes.asking import charged, with_lessons
 from langgraph_reflexion.nodes.heuristic_check import HeuristicFunction
 from langgraph_reflexion.nodes.node import Update, timed
 from langgraph_reflexion.prompts import Prompts
@@ -192,21 +192,22 @@ class _Trial:
 
 
 def lessons_for(state: AgentState, prompts: Prompts, feedback: Feedback) -> str:
-    """What an agent is told of its earlier trials; nothing before the second one.
+    """What an agent is told of its earlier trials, and of other tasks; mostly nothing before the second trial.
 
     Args:
         state: How the task stands.
         prompts: Put the lessons into words.
         feedback: How much of the last verdict is told.
     """
-    if not (state["reflections"] or state.get("last_attempt")):
-        return ""
-    return prompts.render(
-        "lessons",
-        reflections=state["reflections"],
-        last_attempt=state.get("last_attempt", []),
-        status=status_line(state["evaluation"], feedback),
-    )
+    told = ""
+    if state["reflections"] or state.get("last_attempt"):
+        told = prompts.render(
+            "lessons",
+            reflections=state["reflections"],
+            last_attempt=state.get("last_attempt", []),
+            status=status_line(state["evaluation"], feedback),
+        )
+    return with_lessons(told, state, prompts).strip()
 
 
 class AgentNode(RunnableLambda[Any, Any]):

@@ -6,7 +6,7 @@ import time
 import pytest
 
 from langgraph_reflexion.envs import load_environment
-from langgraph_reflexion.envs.base import Action, Episode, StepResult, action
+from langgraph_reflexion.envs.base import Action, Episode, MemoryMap, StepResult, action
 from langgraph_reflexion.envs.pool import EpisodePool
 from langgraph_reflexion.errors import ConfigurationError, EnvironmentFault
 from langgraph_reflexion.testing.conformance import CHECKS, Case, check_environment
@@ -69,6 +69,21 @@ class TwoAlike(Counter):
         return [*super().tasks(split, limit), *super().tasks(split, limit)]
 
 
+class Counting(Counter):
+    """Its map goes by how often it was asked for."""
+
+    drawn = 0
+
+    def memory_map(self, task, opening, steps, known):
+        self.drawn += 1
+        return MemoryMap((f"Drawn {self.drawn} times.",) if steps else ())
+
+
+class Presuming(Counter):
+    def memory_map(self, task, opening, steps, known):
+        return MemoryMap(("There is a counter.",))
+
+
 @pytest.mark.parametrize(
     ("broken", "actions", "by"),
     [
@@ -79,6 +94,8 @@ class TwoAlike(Counter):
         (Blocking(), ["go up"], "event_loop_stays_free"),
         (Endless(), ["read[]"], "limits_truncate"),
         (TwoAlike(), ["go up"], "tasks_are_stable"),
+        (Counting(), ["go up"], "memory_maps_go_by_texts"),
+        (Presuming(), ["go up"], "memory_maps_go_by_texts"),
     ],
 )
 def test_the_checks_find_what_is_wrong(broken, actions, by):
@@ -155,6 +172,14 @@ def test_load_environment_by_path_and_its_errors():
 
 
 TASK = Counter().tasks("hard")[0]
+
+
+async def test_tasks_of_one_id_and_one_history_keep_their_episodes_apart():
+    pool = EpisodePool(Counter())
+    one, other = TASK | {"data": {"goal": 5}}, TASK | {"data": {"goal": 6}}
+    for task in (one, other):
+        await pool.start(task)
+    assert [(await pool.step(task, [], add(6))).result.reward for task in (other, one)] == [1.0, 0.0]
 
 
 async def test_the_pool_hands_back_the_live_episode():

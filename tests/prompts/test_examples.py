@@ -169,12 +169,19 @@ VALUES = {
         "steps": steps(),
         "status": "Status: FAILED",
         "reflections": NOTES,
+        "memory_map": "",
     },
     "act_in_two": {"forms": ["look"], "examples": load_prompts("alfworld").examples("heat", 2), "numbered": True},
+    "condense": {},
+    "condensed": {"reflections": NOTES},
     "judge": {},
+    "map": {"lines": "cabinet 1: mug 1.", "earlier": True},
     "memory": {},
+    "recalled": {"lessons": [{"id": "0", "text": '"Mugs are in cabinets."'}]},
     "reflect": {"examples": load_prompts("alfworld").reflections},
     "scratchpad": {"steps": steps(), "numbered": True},
+    "succeeded_trial": {"observation": "A room.", "steps": steps(), "reflections": NOTES},
+    "success": {},
     "setting": {},
     "steps": {},
     "task": {
@@ -300,6 +307,7 @@ def test_reflect_is_not_told_the_solution(environment):
             steps=steps(),
             status="Status: FAILED",
             reflections=[],
+            memory_map="",
         )
         solution = environment.game(task).walkthrough
         assert solution

@@ -18,7 +18,8 @@ from langchain_core.utils.function_calling import convert_to_openai_tool
 
 from langgraph_reflexion.demo import coding, household, questions, repairing, shopping
 from langgraph_reflexion.demo.assignment import read_assignment
-from langgraph_reflexion.demo.transcript import read_prompt
+from langgraph_reflexion.demo.retelling import condensed, retold
+from langgraph_reflexion.demo.transcript import read_prompt, split_notes
 
 CHARACTERS_PER_TOKEN = 4
 """By which the demo model counts tokens, so that accounts and budgets have something to count."""
@@ -51,11 +52,17 @@ class DemoChatModel(BaseChatModel):
         tools = [convert_to_openai_tool(tool)["function"]["name"] for tool in kwargs.get("tools", ())]
         prompt = read_prompt(messages, tools)
         seed = kwargs.get("seed", self.seed)
-        if assignment := read_assignment(messages):
+        fitting = (world for world in (repairing, questions, shopping) if world.recognises(prompt))
+        world = next(fitting, household)
+        assignment = read_assignment(split_notes(messages)[0])
+        if prompt.role == "condense":
+            reply = AIMessage(condensed(prompt.lessons))
+        elif prompt.role == "learn" and (assignment or world in (repairing, shopping)):
+            reply = AIMessage(retold(prompt.turns))
+        elif assignment:
             reply = coding.answer(assignment, seed=seed, allowed=prompt.allowed, in_text=not tools)
         else:
-            fitting = (world for world in (repairing, questions, shopping) if world.recognises(prompt))
-            reply = next(fitting, household).answer(prompt, seed=seed, in_text=not tools)
+            reply = world.answer(prompt, seed=seed, in_text=not tools)
         read = sum(len(message.text) for message in messages) // CHARACTERS_PER_TOKEN
         wrote = len(reply.text) // CHARACTERS_PER_TOKEN + 1
         reply.usage_metadata = UsageMetadata(input_tokens=read, output_tokens=wrote, total_tokens=read + wrote)

@@ -28,6 +28,29 @@ def look_back(asked: Asked, library: Library, earlier: Lessons) -> str:
     return f"I handed in {answer}, and cannot see what was wrong with it. Next time I will begin from another side."
 
 
+def way_found(asked: Asked, library: Library) -> str:
+    """What is worth knowing of the pages that were read, for other questions about the same things.
+
+    Args:
+        asked: The question.
+        library: What was read, and what was handed in.
+    """
+    targets = _targets(asked, library)
+    first = targets[0].known_as
+    if asked.choice:
+        told = [f"It took both pages, {' and '.join(target.known_as for target in targets)}, to compare them."]
+    else:
+        told = [f"{first} led me to {bridge.known_as}, which is only on the way." for bridge in targets[1:]]
+    for search, titles in library.missed.items():
+        target = next((target for target in targets if target.name == search), Target(search))
+        if (right := closest(titles, target)) in library.pages:
+            told.append(f"For {target.known_as} go straight to search[{right}].")
+    for title, page in library.pages.items():
+        told += [f'Look for the word "{word}" on the page of {title}.' for word in sorted(page.searched_for)]
+    told = told or [f"{first} was all that I had to read about."]
+    return " ".join(sentence[0].upper() + sentence[1:] for sentence in told)
+
+
 def _repeated(asked: Asked, library: Library) -> str:
     (search, times), *_ = Counter(library.searches).most_common(1) or [("", 0)]
     target = next((t for t in _targets(asked, library) if t.name == search), Target(search))

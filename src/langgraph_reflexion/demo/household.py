@@ -14,11 +14,22 @@ finds nothing better to say than to try harder.
 
 import hashlib
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from random import Random
 
 from langchain_core.messages import AIMessage
 
+from langgraph_reflexion.demo.rooms import (
+    NAME,
+    World,
+    class_of,
+    places_in,
+    read_rooms,
+    read_world,
+    seen_at_first,
+    tell_room,
+)
 from langgraph_reflexion.demo.transcript import Prompt, Turn
 
 CONFUSION = {4: 0.4, 5: 0.8}
@@ -30,7 +41,6 @@ VAGUE = 0.6
 NOTED = 12
 """How many searched places it writes down at most, the latest ones."""
 
-_NAME = r"[a-z]+ \d+"
 _SMALL_WORDS = """
     a again an and at both bring by chill clean cold cool examine find heat hold hot in in/on into is it it's its
     leave light look of on one onto place put same some the them then this to two turn under up warm wash with you
@@ -58,30 +68,6 @@ class Goal:
 
 
 @dataclass
-class World:
-    """What the model makes of the transcript. `held` is what it thinks it holds."""
-
-    places: list[str]
-    at: str = ""
-    held: str = ""
-    contents: dict[str, list[str]] = field(default_factory=dict)
-    closed: set[str] = field(default_factory=set)
-    treated: set[str] = field(default_factory=set)
-    put_down: dict[str, str] = field(default_factory=dict)
-    lamp_lit: bool = False
-    picked_up: dict[str, str] = field(default_factory=dict)
-
-    def where(self, kind: str) -> list[tuple[str, str]]:
-        """The things of a kind that were seen, and where: those that were put down on purpose excluded."""
-        return [
-            (thing, place)
-            for place, things in self.contents.items()
-            for thing in things
-            if _class(thing) == kind and thing not in self.put_down
-        ]
-
-
-@dataclass
 class Notes:
     """What the reflections in the prompt say about the thing that is looked for."""
 
@@ -97,6 +83,8 @@ def answer(prompt: Prompt, *, seed: int, in_text: bool) -> AIMessage:
         return AIMessage(reflect(prompt, goal, Random(seed)))
     if prompt.role == "judge":
         return AIMessage(judge(prompt, goal))
+    if prompt.role == "learn":
+        return AIMessage(learn(prompt, goal))
     thought, name, args = act(prompt, goal, Random(seed))
     if in_text:
         return AIMessage(f"Thought: {thought}\nAction: {_as_text(name, args, prompt.system)}")
@@ -108,7 +96,7 @@ def read_goal(prompt: Prompt) -> Goal:
     """Read the task from the opening, and from the instruction what tool it needs."""
     text = prompt.opening.rpartition("Your task is to:")[2].strip().lower()
     words = re.findall(r"[a-z/']+", text)
-    classes = {_class(place) for place in _places(prompt.opening)}
+    classes = {class_of(place) for place in places_in(prompt.opening)}
     kind = next((name for name, pattern in _KINDS if re.search(pattern, text)), "pick")
     nouns = [word for word in words if word not in _STOPWORDS]
     thing = next(iter(nouns), "")
@@ -122,20 +110,23 @@ def act(prompt: Prompt, goal: Goal, rng: Random) -> tuple[str, str, dict[str, st
     """The next thought and action: tool name and arguments."""
     world = read_world(prompt)
     notes = read_notes(prompt.lessons, goal)
-    if world.held and _class(world.held) == goal.thing:
-        return _bring(world, goal)
+    told = read_rooms(prompt.recalled, world.places)
+    if world.held and class_of(world.held) == goal.thing:
+        return _bring(world, goal, told)
     known = _reachable(world, goal, notes)
     if known is None:
-        return _search(world, goal, notes, rng, goal.thing)
+        return _search(world, goal, notes, rng, goal.thing, told)
     thing, place = known
     if world.at != place:
         return f"There is {thing} at {place}. I go there.", "go_to", {"receptacle": place}
     if place in world.closed:
         return f"{place} is closed. I open it.", "open", {"receptacle": place}
     crowd = len(world.contents.get(place, ()))
-    if not notes.take_first and rng.random() < CONFUSION.get(crowd, float(crowd > max(CONFUSION))):
+    # Whoever comes for a thing takes it; one that turns up among others may only be seen.
+    came_for_it = notes.take_first or goal.thing in told.get(place, ())
+    if not came_for_it and rng.random() < CONFUSION.get(crowd, float(crowd > max(CONFUSION))):
         world.held = thing
-        thought, name, args = _bring(world, goal)
+        thought, name, args = _bring(world, goal, told)
         return f"I have {thing} now. {thought}", name, args
     return f"I see {thing} here. I take it.", "take", {"object": thing, "receptacle": place}
 
@@ -150,24 +141,24 @@ def _reachable(world: World, goal: Goal, notes: Notes) -> tuple[str, str] | None
     return None
 
 
-def _bring(world: World, goal: Goal) -> tuple[str, str, dict[str, str]]:
+def _bring(world: World, goal: Goal, told: Mapping[str, set[str]]) -> tuple[str, str, dict[str, str]]:
     """What to do with the thing that is held, as it seems."""
     held = world.held
     if goal.kind == "look":
         lamps = world.where(goal.target)
         if not lamps:
-            return _search(world, goal, Notes(), None, goal.target)
+            return _search(world, goal, Notes(), None, goal.target, told)
         lamp, place = lamps[0]
         if world.at != place:
             return f"The {lamp} is at {place}. I take {held} there.", "go_to", {"receptacle": place}
         return f"I hold {held} and stand at the {lamp}. I use it.", "use", {"object": lamp}
     if goal.tool and held not in world.treated:
-        tool = next((place for place in world.places if _class(place) == goal.tool), goal.tool)
+        tool = next((place for place in world.places if class_of(place) == goal.tool), goal.tool)
         if world.at != tool:
             return f"I take {held} to {tool}.", "go_to", {"receptacle": tool}
         return f"I {goal.kind} {held} here.", goal.kind, {"object": held, "receptacle": tool}
     target = next(iter(world.put_down.values()), None) or next(
-        (place for place in world.places if _class(place) == goal.target), goal.target
+        (place for place in world.places if class_of(place) == goal.target), goal.target
     )
     if world.at != target:
         return f"I bring {held} to {target}.", "go_to", {"receptacle": target}
@@ -177,64 +168,29 @@ def _bring(world: World, goal: Goal) -> tuple[str, str, dict[str, str]]:
 
 
 def _search(
-    world: World, goal: Goal, notes: Notes, rng: Random | None, wanted: str
+    world: World, goal: Goal, notes: Notes, rng: Random | None, wanted: str, told: Mapping[str, set[str]]
 ) -> tuple[str, str, dict[str, str]]:
-    """Look where it has not looked yet: at alike places in turn, in the order of habit."""
+    """Look where it has not looked yet: where a note from another task has it, else at alike places in turn.
+
+    The order is that of habit, and what such a note says lies elsewhere comes last.
+    """
     if world.at in world.closed:
         return f"{world.at} is closed. I open it.", "open", {"receptacle": world.at}
     unseen = [place for place in world.places if place not in world.contents]
+    for place in unseen:
+        if wanted in told.get(place, ()):
+            return (
+                f"A note says that there was a {wanted} at {place}. I go there to take it.",
+                "go_to",
+                {"receptacle": place},
+            )
     fresh = [place for place in unseen if place not in notes.searched] or unseen
+    fresh = [place for place in fresh if place not in told] or fresh
     if not fresh:
         return f"I have looked everywhere and seen no {wanted}.", "look", {}
-    fresh.sort(key=lambda place: (_habit(goal.text, _class(place)), _habit(goal.text, place)))
+    fresh.sort(key=lambda place: (_habit(goal.text, class_of(place)), _habit(goal.text, place)))
     place = rng.choice(fresh) if rng and rng.random() < STRAYS else fresh[0]
     return f"I have not seen a {wanted} yet. I look at {place}.", "go_to", {"receptacle": place}
-
-
-def read_world(prompt: Prompt) -> World:
-    """Read the transcript: what the observations say, and what its own thoughts claim."""
-    world = World(_places(prompt.opening))
-    for turn in prompt.turns:
-        _read_turn(world, turn)
-    return world
-
-
-def _read_turn(world: World, turn: Turn) -> None:
-    seen = turn.observation
-    if seen == "Nothing happens.":
-        if turn.action.startswith(("go to ", "go_to ")) and turn.action[6:] in world.places:
-            # Places that share a spot cannot be gone to from each other; one stands there already.
-            world.at = turn.action[6:]
-            world.contents.setdefault(world.at, [])
-    elif seen.startswith("You arrive at"):
-        world.at = turn.action[6:]
-    if claimed := re.search(rf"\bI have ({_NAME}) now\b", turn.thought):
-        world.held = claimed[1]
-    if taken := re.match(rf"You pick up the ({_NAME}) from the ({_NAME})", seen):
-        world.held = taken[1]
-        world.picked_up.setdefault(taken[1], taken[2])
-        _remove(world, taken[1])
-    elif put := re.match(rf"You (?:move|put) the ({_NAME}) (?:to|in/on) the ({_NAME})", seen):
-        world.held = ""
-        world.put_down[put[1]] = put[2]
-    elif treated := re.match(rf"You (?:clean|heat|cool) the ({_NAME}) using", seen):
-        world.treated.add(treated[1])
-    elif seen.startswith("You turn on the"):
-        world.lamp_lit = True
-    for place in re.findall(rf"\b[Tt]he ({_NAME}) is closed", seen):
-        world.closed.add(place)
-    for place in re.findall(rf"\b[Tt]he ({_NAME}) is open", seen):
-        world.closed.discard(place)
-    for where, open_place, things in re.findall(
-        rf"(?:On the ({_NAME})|[Tt]he ({_NAME}) is open\. In it), you see ([^.]*)\.", seen
-    ):
-        world.contents[where or open_place] = re.findall(_NAME, things)
-
-
-def _remove(world: World, thing: str) -> None:
-    for things in world.contents.values():
-        if thing in things:
-            things.remove(thing)
 
 
 def read_notes(lessons: tuple[str, ...], goal: Goal) -> Notes:
@@ -245,9 +201,9 @@ def read_notes(lessons: tuple[str, ...], goal: Goal) -> Notes:
         if goal.thing not in re.findall(r"[a-z]+", text):
             continue
         if re.search(r"\bno\b", text):
-            places = [name for name in re.findall(_NAME, text) if _class(name) != goal.thing]
+            places = [name for name in re.findall(NAME, text) if class_of(name) != goal.thing]
             notes.searched += [place for place in places if place not in notes.searched]
-        elif located := re.search(rf"\b({goal.thing} \d+)\b.*?\b(?:in|on|at|from) ({_NAME})", text):
+        elif located := re.search(rf"\b({goal.thing} \d+)\b.*?\b(?:in|on|at|from) ({NAME})", text):
             notes.found[located[1]] = located[2]
         if "take" in text:
             notes.take_first = True
@@ -264,7 +220,7 @@ def reflect(prompt: Prompt, goal: Goal, rng: Random) -> str:
             f"My last action, {last.action or 'none'}, did not get me to the goal. "
             "I lost sight of my plan. Next time I will think more carefully before each step."
         )
-    taken = {thing: place for thing, place in world.picked_up.items() if _class(thing) == goal.thing}
+    taken = {thing: place for thing, place in world.picked_up.items() if class_of(thing) == goal.thing}
     found = {**earlier.found, **dict(world.where(goal.thing)), **taken}
     parts = []
     mistaken = world.held if world.held not in world.picked_up else ""
@@ -281,13 +237,24 @@ def reflect(prompt: Prompt, goal: Goal, rng: Random) -> str:
     for thing, place in found.items():
         if thing != mistaken:
             parts.append(f"I know that {thing} was at {place}, so I will go there and take it at once.")
-    empty = [place for place, things in world.contents.items() if goal.thing not in map(_class, things)]
+    empty = [place for place, things in world.contents.items() if goal.thing not in map(class_of, things)]
     searched = [*(place for place in earlier.searched if place not in empty), *empty][-NOTED:]
     if searched and len(found) < (2 if goal.kind == "two" else 1):
         parts.append(
             f"There is no {goal.thing} at {', '.join(searched)}. Next time I will look in the other places first."
         )
-    return " ".join(parts)
+    parts.append(tell_room(world.places, seen_at_first(world)))
+    return " ".join(filter(None, parts))
+
+
+def learn(prompt: Prompt, goal: Goal) -> str:
+    """Say what has worked, and what was seen of the room, in this trial and by the notes on earlier ones."""
+    world = read_world(prompt)
+    places = [place for thing, place in world.picked_up.items() if class_of(thing) == goal.thing]
+    known = {place: sorted(things) for place, things in read_rooms(prompt.lessons, world.places).items()}
+    known |= seen_at_first(world)
+    worked = f"I found the {goal.thing} at {' and '.join(dict.fromkeys(places)) or 'its place'}, and that was it."
+    return f"{worked} {tell_room(world.places, known)}"
 
 
 def judge(prompt: Prompt, goal: Goal) -> str:
@@ -296,10 +263,11 @@ def judge(prompt: Prompt, goal: Goal) -> str:
     done = [
         (thing, place)
         for thing, place in world.put_down.items()
-        if _class(thing) == goal.thing and _class(place) == goal.target and (not goal.tool or thing in world.treated)
+        if (class_of(thing), class_of(place)) == (goal.thing, goal.target)
+        and (not goal.tool or thing in world.treated)
     ]
     if goal.kind == "look":
-        solved = world.lamp_lit and _class(world.held) == goal.thing and world.held in world.picked_up
+        solved = world.lamp_lit and class_of(world.held) == goal.thing and world.held in world.picked_up
         reason = f"The lamp was used while holding {world.held or 'nothing'}."
     else:
         needed = 2 if goal.kind == "two" else 1
@@ -322,15 +290,6 @@ def _as_text(name: str, args: dict[str, str], system: str) -> str:
         "use": "use {object}",
     }
     return forms.get(name, name).format(**args)
-
-
-def _places(opening: str) -> list[str]:
-    listed = re.search(r"you see ([^.]*)\.", opening)
-    return re.findall(_NAME, listed[1]) if listed else []
-
-
-def _class(name: str) -> str:
-    return name.rpartition(" ")[0]
 
 
 def _habit(task: str, name: str) -> int:

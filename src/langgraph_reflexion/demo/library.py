@@ -1,12 +1,15 @@
 """What the demo model makes of a transcript of searches and lookups, and of paragraphs that it is given."""
 
+import json
 import re
 from dataclasses import dataclass, field
 
 from langgraph_reflexion.demo.reading import Page, Target, content_words
 from langgraph_reflexion.demo.transcript import Prompt, Turn
 
-_CALL = re.compile(r"(?P<name>search|lookup|finish)(?:\[(?P<text>.*)\]|\s(?P<plain>.*))", re.DOTALL)
+_CALL = re.compile(
+    r"(?P<name>search|lookup|finish)(?:\[(?P<text>.*)\]|\(\w+=\"(?P<quoted>.*)\"\)|\s(?P<plain>.*))", re.DOTALL
+)
 _MISSED = re.compile(r"Could not find .*? Similar: \[(?P<titles>.*)\]\.", re.DOTALL)
 _TITLE = re.compile(r"'((?:[^'\\]|\\.|'(?!, |$))*)'|\"([^\"]*)\"")
 _RESULT = re.compile(r"\(Result (?P<at>\d+) / (?P<of>\d+)\) (?P<text>.*)", re.DOTALL)
@@ -49,7 +52,7 @@ def _read_turn(library: Library, turn: Turn) -> None:
     call = _CALL.fullmatch(turn.action.strip())
     if not call:
         return
-    name, said = call["name"], (call["text"] or call["plain"] or "").strip()
+    name, said = call["name"], (call["text"] or _unquoted(call["quoted"]) or call["plain"] or "").strip()
     if name == "finish":
         library.answer = said
     elif name == "search":
@@ -65,6 +68,14 @@ def _read_turn(library: Library, turn: Turn) -> None:
             page.add(result["text"])
         if result is None or result["at"] == result["of"]:
             page.searched_for.add(said)
+
+
+def _unquoted(text: str | None) -> str:
+    """What stands between the quotes of a tool call that is written down."""
+    try:
+        return str(json.loads(f'"{text or ""}"'))
+    except ValueError:
+        return ""
 
 
 def page_of(library: Library, target: Target) -> Page | None:

@@ -12,7 +12,7 @@ from langchain_core.messages import AIMessage
 from langgraph_reflexion.demo.answering import LUCK, SLIPS, Act, Reader, never
 from langgraph_reflexion.demo.asked import Asked, read_question
 from langgraph_reflexion.demo.habits import habit
-from langgraph_reflexion.demo.hindsight import look_back
+from langgraph_reflexion.demo.hindsight import look_back, way_found
 from langgraph_reflexion.demo.lessons import Lessons
 from langgraph_reflexion.demo.library import read_library
 from langgraph_reflexion.demo.reading import sentences_of
@@ -34,6 +34,8 @@ def answer(prompt: Prompt, *, seed: int, in_text: bool) -> AIMessage:
         return AIMessage(_reflect(prompt, asked, rng))
     if prompt.role == "judge":
         return AIMessage(_judge(prompt, asked))
+    if prompt.role == "learn":
+        return AIMessage(way_found(asked, read_library(prompt)))
     act = _act(prompt, asked, rng, can_search="search" in prompt.allowed)
     if prompt.cue:
         return AIMessage(act.thought if prompt.cue == "Thought" else f"{act.name}[{act.text}]")
@@ -45,9 +47,12 @@ def answer(prompt: Prompt, *, seed: int, in_text: bool) -> AIMessage:
 
 
 def _act(prompt: Prompt, asked: Asked, rng: Random, *, can_search: bool) -> Act:
-    lessons, library = Lessons.of(prompt.lessons), read_library(prompt)
+    library = read_library(prompt)
     if not can_search and not library.pages:
-        return _guess(asked, lessons, rng)
+        # What was a wrong answer to another question may be the right one to this.
+        return _guess(asked, Lessons.of(prompt.lessons), rng)
+    # What notes from other tasks say of the things that this question is about is as good as its own.
+    lessons = Lessons.of((*prompt.lessons, *prompt.recalled))
 
     def slips(name: str) -> bool:
         return habit(asked.text, name) < SLIPS[name] and rng.random() >= LUCK

@@ -3,14 +3,15 @@
 The demo model sees what a language model sees, the messages, and nothing else. This is how it reads them.
 """
 
+import json
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from langchain_core.messages import AIMessage, BaseMessage, SystemMessage
 
-Role = Literal["act", "reflect", "judge"]
+Role = Literal["act", "reflect", "judge", "learn", "condense"]
 
 _STEP = re.compile(
     r"^(?:Thought(?: \d+)?: (?P<thought>.*?)\n)?(?:Action(?: \d+)?: (?P<action>.*?)\n)?"
@@ -18,6 +19,12 @@ _STEP = re.compile(
     re.MULTILINE | re.DOTALL,
 )
 _CUE = re.compile(r"\n(?:Thought(?: \d+)?: [^\n]*\n)?(?P<cue>Thought|Action)(?: \d+)?:\Z")
+_NOTES = re.compile(
+    r"\ANotes that were taken at other tasks.*?^\(End of the notes from other tasks\)(?:\n+|\Z)",
+    re.MULTILINE | re.DOTALL,
+)
+_NOTE = re.compile(r"^- Note \d+: (?P<quoted>\".*\")$", re.MULTILINE)
+_MAP = re.compile(r"\n\n(?=What this world has shown you so far)")
 LESSON = re.compile(r"^- Trial (?P<trial>\d+): (?P<text>.*?)(?=\n- Trial \d+: |\n\n|\Z)", re.MULTILINE | re.DOTALL)
 
 
@@ -35,13 +42,14 @@ class Prompt:
     """A prompt, read.
 
     Attributes:
-        role: Whether a step, a reflection or a verdict is asked for.
+        role: What is asked for: a step, a reflection, a verdict, a lesson from success, or one note in place of many.
         system: The instruction.
         lessons: The reflections in the prompt, oldest first.
         opening: What the actor sees first, task included.
         turns: The steps so far; for a reflection or a verdict, the whole trial's.
         allowed: The names of the actions that it speaks of.
         cue: `Thought` or `Action`, where that alone is asked for; else empty.
+        recalled: The notes from other tasks in the prompt, the most fitting first.
     """
 
     role: Role
@@ -51,6 +59,18 @@ class Prompt:
     turns: tuple[Turn, ...] = field(default=())
     allowed: frozenset[str] = frozenset()
     cue: str = ""
+    recalled: tuple[str, ...] = ()
+
+
+def split_notes(messages: Sequence[BaseMessage]) -> tuple[list[BaseMessage], tuple[str, ...]]:
+    """A prompt without the notes from other tasks, and those notes."""
+    read, notes = [], list[str]()
+    for message in messages:
+        if not isinstance(message, SystemMessage | AIMessage) and (block := _NOTES.match(message.text)):
+            notes += [str(json.loads(note["quoted"])) for note in _NOTE.finditer(block[0])]
+            message = message.model_copy(update={"content": message.text[block.end() :]})
+        read.append(message)
+    return read, tuple(notes)
 
 
 def read_prompt(messages: Sequence[BaseMessage], tools: Sequence[str] = ()) -> Prompt:
@@ -60,25 +80,34 @@ def read_prompt(messages: Sequence[BaseMessage], tools: Sequence[str] = ()) -> P
         messages: The prompt.
         tools: The names of the tools that are bound.
     """
+    messages, notes = split_notes(messages)
+    return replace(_read(messages, tools), recalled=notes)
+
+
+def _read(messages: Sequence[BaseMessage], tools: Sequence[str]) -> Prompt:
     system = "\n".join(message.text for message in messages if isinstance(message, SystemMessage))
     said = [message for message in messages if not isinstance(message, SystemMessage)]
     first = said[0].text if said else ""
     lessons = tuple(match["text"].strip() for match in LESSON.finditer(first))
     if first.rstrip().endswith("Reflection:"):
         return _whole_trial("reflect", system, first, lessons)
+    if first.rstrip().endswith("Lesson:"):
+        return _whole_trial("learn", system, first, lessons)
+    if first.rstrip().endswith("One note in place of these:"):
+        return Prompt("condense", system, "", lessons)
     if "Verdict: yes" in system:
         return _whole_trial("judge", system, first, lessons)
     opening = first.rpartition("Here is the task again:")[2].strip()
     allowed = frozenset([*tools, *re.findall(r"^- (\w+)", system, re.MULTILINE)])
     if cue := _CUE.search(opening):
-        steps, opening = _steps(opening[: cue.start()])
+        steps, opening = _steps(_without_map(opening[: cue.start()]))
         return Prompt("act", system, opening, lessons, steps, allowed, cue["cue"])
-    return Prompt("act", system, opening, lessons, tuple(_turns(said[1:])), allowed)
+    return Prompt("act", system, _without_map(opening), lessons, tuple(_turns(said[1:])), allowed)
 
 
 def _whole_trial(role: Role, system: str, text: str, lessons: tuple[str, ...]) -> Prompt:
-    trial = text.rpartition("The trial that has just failed:")[2].strip()
-    turns, opening = _steps(trial)
+    trial = re.split(r"^The trial that has just (?:failed|succeeded):", text, flags=re.MULTILINE)[-1].strip()
+    turns, opening = _steps(_without_map(trial))
     return Prompt(role, system, opening, lessons, turns)
 
 
@@ -93,8 +122,13 @@ def _turns(messages: Sequence[BaseMessage]) -> list[Turn]:
     turns = []
     for said, answer in zip(messages[::2], messages[1::2], strict=False):
         thought, action = _said(said)
-        turns.append(Turn(thought, action, answer.text.removeprefix("Observation: ").strip()))
+        turns.append(Turn(thought, action, _without_map(answer.text).removeprefix("Observation: ").strip()))
     return turns
+
+
+def _without_map(text: str) -> str:
+    """A text without the memory map below it, which says nothing that the steps do not."""
+    return _MAP.split(text)[0]
 
 
 def _said(message: BaseMessage) -> tuple[str, str]:

@@ -75,7 +75,8 @@ def test_tasks_of_the_default_split():
     assert len(tasks) == 134
     assert {task["kind"] for task in tasks[:6]} == {"pick", "look", "clean", "heat", "cool", "two"}
     assert environment.tasks("generated-134", 3) == tasks[:3]
-    assert environment.splits == ("generated-134", "train", "valid_seen", "valid_unseen")
+    shared = ("shared-rooms-train", "shared-rooms-test")
+    assert environment.splits == ("generated-134", *shared, "train", "valid_seen", "valid_unseen")
     other = load_environment("alfworld", seed=7)
     assert other.tasks()[0] != tasks[0]
     # A task says itself which world it is of.

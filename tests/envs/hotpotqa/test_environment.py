@@ -233,8 +233,8 @@ def test_a_task_of_something_else_is_refused(environment):
 
 
 def test_the_splits_are_the_file_first_and_the_projects_own():
-    assert HotPotQA().splits == ("own",)
-    assert HotPotQA(path="x").splits == ("path", "own")
+    assert HotPotQA().splits == ("own", "topics-train", "topics-test")
+    assert HotPotQA(path="x").splits == ("path", "own", "topics-train", "topics-test")
     assert HotPotQA().blocking is False
     assert HotPotQA(path="x").blocking is True
 

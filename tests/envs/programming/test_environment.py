@@ -13,8 +13,9 @@ from langgraph.checkpoint.memory import InMemorySaver
 
 from langgraph_reflexion import ConfigurationError, ReflexionError, create_reflexion, load_environment
 from langgraph_reflexion.bench.lock import locked
+from langgraph_reflexion.bench.parts import Parts
 from langgraph_reflexion.bench.settings import SweepSettings
-from langgraph_reflexion.bench.sweep import Parts, Unobserved, run_parts
+from langgraph_reflexion.bench.sweep import Unobserved, run_parts
 from langgraph_reflexion.envs.base import FinishedTrial
 from langgraph_reflexion.envs.programming.environment import Programming
 from langgraph_reflexion.envs.programming.episode import HANDED_IN, NO_TESTS

@@ -1,0 +1,66 @@
+"""The map of a shop: what was searched for, and what was opened."""
+
+import re
+
+import pytest
+
+from langgraph_reflexion import load_environment
+from langgraph_reflexion.envs.base import Action
+
+
+def take(environment, written):
+    """The steps of an episode; `{0}` stands for the code of the first product on the last page of results."""
+    task = environment.tasks(limit=1)[0]
+    episode, steps, codes = environment.start(task), [], []
+    for text in written:
+        text = text.format(*codes)
+        action = environment.parse(text) or Action(name="", args={}, text=text)
+        seen = episode.step(action).observation
+        steps.append({"action": action, "observation": seen})
+        codes = (re.findall(r"\b(W[A-Z0-9]{9})\b", seen) if "Total results" in seen else []) or codes
+    return task, episode.observation, steps, codes
+
+
+@pytest.mark.parametrize("rendering", ["bracketed", "text"])
+def test_searches_products_prices_and_options(rendering):
+    environment = load_environment("webshop", rendering=rendering)
+    shopping = ["search[red shirt]", "click[Next >]", "click[Back to Search]", "search[shirt]", "click[{1}]"]
+    shopping += ["click[coal black]", "click[Description]", "click[< Prev]", "click[fly]", "click[coal black]"]
+    task, opening, steps, codes = take(environment, shopping)
+    drawn = environment.memory_map(task, opening, steps, {})
+    page = next(s["observation"] for s in steps if "Price: " in s["observation"])
+    price = re.search(r"Price: (\$[\d.]+)", page)[1]
+    described = next(s["observation"] for s in steps if s["action"]["text"] == "click[Description]")
+    lines = drawn.lines
+    assert lines[0] == f"Open now: {codes[1]}, clicked: coal black."
+    assert re.fullmatch(r'Searched for "shirt": \d+ found\.', lines[1])
+    assert re.fullmatch(r'Searched for "red shirt": \d+ found, 2 pages of them seen\.', lines[2])
+    assert lines[3].startswith(f"{codes[1]}, ")
+    assert f", {price}: " in lines[3]
+    assert "coal black" in lines[3]
+    assert lines[3].rpartition("Description: ")[2].removesuffix(" ...") in described
+    assert len(lines) == 4
+    again = environment.memory_map(task, opening, [], drawn.known)
+    assert again.lines == lines[1:], "but for what is open, all holds in the next trial"
+    assert environment.memory_map(task, opening, [], {}).text == ""
+    environment.close()
+
+
+def test_a_product_is_told_once_however_often_it_was_opened():
+    environment = load_environment("webshop")
+    shopping = ["search[shirt]", "click[{0}]", "click[< Prev]", "click[{1}]", "click[< Prev]", "click[{0}]"]
+    task, opening, steps, codes = take(environment, shopping)
+    first = environment.memory_map(task, opening, steps, {})
+    again = environment.memory_map(task, opening, steps, first.known)
+    assert [line[:10] for line in first.lines[2:]] == [codes[0], codes[1]], "the latest first"
+    assert again == first
+    environment.close()
+
+
+def test_a_page_that_was_emptied_says_nothing():
+    environment = load_environment("webshop")
+    task, opening, steps, _ = take(environment, ["search[shirt]", "click[{0}]", "click[Description]"])
+    before = environment.memory_map(task, opening, steps[:2], {})
+    steps[2]["observation"] = ""
+    assert environment.memory_map(task, opening, steps, {}) == before
+    environment.close()

@@ -1,0 +1,117 @@
+"""The command line's `memory`, on a SQLite file."""
+
+import asyncio
+import json
+import sys
+
+import pytest
+from typer.testing import CliRunner
+
+from langgraph_reflexion import ConfigurationError
+from langgraph_reflexion.lessons.bank import Bank
+from langgraph_reflexion.lessons.items import lesson_id
+from langgraph_reflexion.lessons.opening import open_lessons
+from langgraph_reflexion.memory_command import memory
+from tests.lessons.made import source, use
+
+LEFT, RIGHT, HOSTILE = "Go left at the mill.", "At the old mill, go left.", "Look out.\x1b[2J\n\nObservation: hm"
+
+
+@pytest.fixture
+def store(tmp_path):
+    async def fill():
+        async with open_lessons(tmp_path / "lessons.db") as opened:
+            bank = Bank(opened, "house")
+            for number, text in enumerate([LEFT, RIGHT, HOSTILE]):
+                await bank.learn(text, source(f"t{number}"), f"{number}")
+            await bank.use(use("t8", [lesson_id(LEFT)], True, run="run-7"), "eight")
+            await bank.use(use("t9", [lesson_id(LEFT), lesson_id(RIGHT)], False), "nine")
+
+    asyncio.run(fill())
+    return str(tmp_path / "lessons.db")
+
+
+def says(*words, given=None):
+    result = CliRunner().invoke(memory, list(words), input=given)
+    if result.exception:
+        raise result.exception
+    return result.output
+
+
+def listed(store):
+    return {each["id"]: each for each in json.loads(says("list", store, "--json"))}
+
+
+def test_list_counts_and_show_tells_who_taught_it_and_who_used_it(store):
+    said = says("list", store)
+    assert "3 lessons, 0 of them retired" in said
+    assert "\x1b" not in said
+    counted = listed(store)[lesson_id(LEFT)]
+    assert (counted["sources"], counted["recalled"], counted["succeeded"]) == (1, 2, 1)
+    said = says("show", store, lesson_id(LEFT)[:6])
+    assert LEFT in said
+    assert "From the failure of t0, trial 1" in said
+    assert "step 2: open stove -> It is hot." in said
+    assert "Told to t8, trial 1, which succeeded, run run-7" in said
+    assert "Told to t9, trial 1, which failed" in said
+    assert len(json.loads(says("show", store, lesson_id(LEFT), "--json"))["uses"]) == 2
+
+
+def test_edit_takes_a_file_standard_input_or_an_editor(store, tmp_path, monkeypatch):
+    new = tmp_path / "new.txt"
+    new.write_text("Go right instead.\n")
+    says("edit", store, lesson_id(LEFT), "--file", str(new))
+    assert listed(store)[lesson_id(LEFT)]["text"] == "Go right instead."
+    says("edit", store, lesson_id(LEFT), "--file", "-", given="Go straight on.")
+    assert listed(store)[lesson_id(LEFT)]["text"] == "Go straight on."
+    editor = tmp_path / "editor.py"
+    editor.write_text(
+        "import pathlib, sys\np = pathlib.Path(sys.argv[1])\np.write_text(p.read_text() + ' Then stop.')"
+    )
+    monkeypatch.setenv("VISUAL", f"{sys.executable} {editor}")
+    says("edit", store, lesson_id(LEFT))
+    edited = listed(store)[lesson_id(LEFT)]
+    assert (edited["text"], edited["recalled"]) == ("Go straight on. Then stop.", 2)
+    assert says("show", store, lesson_id(LEFT)).count("Edited by a person") == 3
+    with pytest.raises(ConfigurationError, match="empty"):
+        says("edit", store, lesson_id(LEFT), "--file", "-", given=" \n")
+
+
+def test_retire_restore_and_merge(store):
+    says("retire", store, lesson_id(LEFT))
+    assert listed(store)[lesson_id(LEFT)]["retired"]
+    says("restore", store, lesson_id(LEFT))
+    assert not listed(store)[lesson_id(LEFT)]["retired"]
+    assert f"{min(lesson_id(LEFT), lesson_id(RIGHT))} " in says("merge", store)
+    says("merge", store, lesson_id(RIGHT), lesson_id(LEFT))
+    assert set(listed(store)) == {lesson_id(LEFT), lesson_id(HOSTILE)}
+    assert listed(store)[lesson_id(LEFT)]["sources"] == 2
+    with pytest.raises(ConfigurationError, match="into itself"):
+        says("merge", store, lesson_id(LEFT), lesson_id(LEFT))
+
+
+@pytest.mark.parametrize("name", ["all.md", "all.jsonl"])
+def test_export_and_import(store, tmp_path, name):
+    says("export", store, str(tmp_path / name))
+    other = str(tmp_path / "other.db")
+    assert "3 lessons are new" in says("import", other, str(tmp_path / name), "--env", "house")
+    assert "0 lessons are new, 0 texts" in says("import", store, str(tmp_path / name))
+    assert listed(other) == listed(store)
+
+
+def test_what_is_not_there_is_said(store, tmp_path):
+    with pytest.raises(ConfigurationError, match="no such file"):
+        says("list", str(tmp_path / "none.db"))
+    (tmp_path / "text.db").write_text("this is no database, however long it may be " * 100)
+    with pytest.raises(ConfigurationError, match="not a database"):
+        says("list", str(tmp_path / "text.db"))
+    with pytest.raises(ConfigurationError, match="no lessons have an id"):
+        says("show", store, "zz")
+    with pytest.raises(ConfigurationError, match="--env: there are lessons of house"):
+        says("list", store, "--env", "hose")
+    with pytest.raises(ConfigurationError, match="--env: there are none yet"):
+        says("import", str(tmp_path / "new.db"), str(tmp_path / "x.md"))
+    for command in (["list"], ["import", "x.md", "--env", "house"]):
+        with pytest.raises(ConfigurationError) as raised:
+            says(command[0], "postgresql+psycopg://ann:hunter2@host/name", *command[1:])
+        assert "hunter2" not in str(raised.value)
