@@ -3,6 +3,7 @@
     ReflexionError
      ├── ConfigurationError       a setting is wrong, or does not fit another one
      ├── EnvironmentUnavailable   an extra, a toolchain or data is missing
+     ├── WorkersLost              the workers of a sweep die again and again
      └── Fault                    trouble outside the agent: never counted as a wrong answer
           ├── ModelFault
           │    ├── ContextTooLong
@@ -15,18 +16,25 @@ tried again; one that stays ends its task with status `fault`, with what was gat
 
 
 class ReflexionError(Exception):
-    """Base class of everything that this package raises on purpose."""
+    """Base class of everything that this package raises on purpose.
+
+    Each is one of Python's own kinds as well: LangGraph's server tells a client what those say, and no others.
+    """
 
 
 class ConfigurationError(ReflexionError, ValueError):
     """A setting is wrong. The message says which one, and what would be right."""
 
 
-class EnvironmentUnavailable(ReflexionError):
+class EnvironmentUnavailable(ReflexionError, RuntimeError):
     """An environment cannot be used here: an extra, a toolchain or its data is missing."""
 
 
-class Fault(ReflexionError):
+class WorkersLost(ReflexionError):
+    """The workers of a sweep end one after the other, and get nothing done. The trials so far are recorded."""
+
+
+class Fault(ReflexionError, RuntimeError):
     """Something outside the agent failed: neither a success nor a failure of the trial.
 
     Args:

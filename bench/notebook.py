@@ -1,0 +1,38 @@
+"""What a notebook shows of a run, a comparison and a task's trials: readable on a dark ground and on a light one."""
+
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
+from markupsafe import Markup
+
+_TEMPLATES = Path(__file__).parent / "templates"
+
+
+def framed(*parts: Markup) -> str:
+    """An output of a notebook, with the style that it needs.
+
+    Args:
+        parts: What it shows, one below the other.
+    """
+    html = Markup("\n").join(parts)
+    return str(Markup('<div class="reflexion"><style>\n{}</style>\n{}\n</div>').format(Markup(_style()), html))
+
+
+def fill(name: str, **values: Any) -> Markup:
+    """Fill in a template, everything in it escaped."""
+    return Markup(_template(name).render(**values))
+
+
+@cache
+def _style() -> str:
+    return (_TEMPLATES / "notebook.css").read_text(encoding="utf-8")
+
+
+@cache
+def _template(name: str) -> Template:
+    environment = Environment(
+        loader=FileSystemLoader(_TEMPLATES), autoescape=True, undefined=StrictUndefined, trim_blocks=True
+    )
+    return environment.get_template(name)

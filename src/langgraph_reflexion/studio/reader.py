@@ -1,0 +1,143 @@
+"""A small agent that answers questions from pages, with `search`, `lookup` and `finish`."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from functools import lru_cache
+from typing import Any
+
+from langchain.agents import create_agent
+from langchain.agents.middleware import AgentMiddleware, ModelRequest, ModelResponse, ModelRetryMiddleware
+from langchain.tools.tool_node import ToolCallRequest
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage, ToolMessage
+from langgraph.graph.state import CompiledStateGraph
+from langgraph.types import Command
+
+from langgraph_reflexion.envs.base import Action
+from langgraph_reflexion.envs.hotpotqa.episode import HotPotQAEpisode, search_tools
+from langgraph_reflexion.envs.hotpotqa.pages import Missing, Page, Pages
+from langgraph_reflexion.models.troubles import as_fault
+
+QUESTION = "Question: "
+"""What stands before a question."""
+FINISH = "finish"
+"""The tool that hands in the answer."""
+KEPT = 256
+"""How many pages are kept that were read."""
+RETRIES = 4
+"""How often a call of the model is tried again."""
+
+
+class Kept:
+    """Pages that are read once.
+
+    Args:
+        pages: Where they come from.
+    """
+
+    def __init__(self, pages: Pages) -> None:
+        self._find = lru_cache(KEPT)(pages.find)
+        self.replays = pages.replays
+        self.close = pages.close
+
+    def find(self, entity: str) -> Page | Missing:
+        """The page of that title."""
+        return self._find(entity)
+
+
+class Reading(AgentMiddleware[Any, Any, Any]):
+    """Tells the model the question in one message, and answers its calls.
+
+    The agent is shared by all who chat, so which page is open is found anew for each call, from those before it.
+
+    Args:
+        pages: What is read.
+    """
+
+    def __init__(self, pages: Pages) -> None:
+        super().__init__()
+        self.pages = Kept(pages)
+
+    def wrap_model_call(
+        self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], ModelResponse[Any]]
+    ) -> ModelResponse[Any]:
+        """See `AgentMiddleware`."""
+        return handler(request.override(messages=as_asked(request.messages)))
+
+    async def awrap_model_call(
+        self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]]
+    ) -> ModelResponse[Any]:
+        """See `AgentMiddleware`."""
+        return await handler(request.override(messages=as_asked(request.messages)))
+
+    def wrap_tool_call(
+        self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], ToolMessage | Command[Any]]
+    ) -> ToolMessage | Command[Any]:
+        """See `AgentMiddleware`."""
+        return self._answered(request)
+
+    async def awrap_tool_call(
+        self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Awaitable[ToolMessage | Command[Any]]]
+    ) -> ToolMessage | Command[Any]:
+        """See `AgentMiddleware`."""
+        # Pages may come from a database, or from far away.
+        return await asyncio.to_thread(self._answered, request)
+
+    def _answered(self, request: ToolCallRequest) -> ToolMessage:
+        episode = HotPotQAEpisode("", None, self.pages)
+        for earlier in _calls_before(request.state["messages"], request.tool_call["id"]):
+            episode.step(earlier)
+        call = request.tool_call
+        said = episode.step(_action(call)).observation
+        if call["name"] == FINISH and isinstance(answer := call["args"].get("answer"), str) and answer.strip():
+            said = answer
+        return ToolMessage(said, tool_call_id=call["id"], name=call["name"])
+
+
+def make_reader(model: BaseChatModel, pages: Pages, prompt: str) -> CompiledStateGraph[Any, Any, Any, Any]:
+    """The agent.
+
+    Args:
+        model: Who reads.
+        pages: What is read.
+        prompt: The system prompt.
+    """
+    tools = search_tools(pages)
+    for tool in tools:
+        tool.return_direct = tool.name == FINISH
+    again = ModelRetryMiddleware(
+        max_retries=RETRIES, retry_on=lambda error: as_fault(error, ()).transient, on_failure="error"
+    )
+    return create_agent(model, tools, system_prompt=prompt, middleware=[again, Reading(pages)], name="reader")
+
+
+def as_asked(messages: Sequence[AnyMessage]) -> list[AnyMessage]:
+    """A conversation in the form in which questions are asked here, and the steps since.
+
+    Args:
+        messages: What was learned from earlier trials as a system message, what was said, and the steps since.
+    """
+    last = max((index for index, each in enumerate(messages) if isinstance(each, HumanMessage)), default=None)
+    if last is None:
+        return list(messages)
+    said = [each for each in messages[:last] if isinstance(each, HumanMessage | AIMessage) and each.text.strip()]
+    parts = [str(each.text) for each in messages[:last] if isinstance(each, SystemMessage)]
+    if said:
+        lines = [f"- {'You' if isinstance(each, AIMessage) else 'Person'}: {each.text.strip()}" for each in said]
+        parts.insert(0, "\n".join(["What was said before:", *lines]))
+    if parts:
+        parts.append("Here is the task again:")
+    return [HumanMessage("\n\n".join([*parts, f"{QUESTION}{messages[last].text.strip()}"])), *messages[last + 1 :]]
+
+
+def _calls_before(messages: Sequence[AnyMessage], call_id: str | None) -> list[Action]:
+    """What was called since the question, up to a call."""
+    begun = max((index for index, each in enumerate(messages) if isinstance(each, HumanMessage)), default=-1)
+    calls = [call for each in messages[begun + 1 :] if isinstance(each, AIMessage) for call in each.tool_calls]
+    # Some servers give every call the same id: the call that is being answered is the last of its id.
+    at = max((index for index, call in enumerate(calls) if call["id"] == call_id), default=len(calls))
+    return [_action(call) for call in calls[:at] if call["name"] != FINISH]
+
+
+def _action(call: Any) -> Action:
+    return Action(name=call["name"], args=call["args"], text="")
