@@ -1,0 +1,130 @@
+"""The parts of pages that come out of the code. `python -m tests.docs.generated` writes them anew."""
+
+import importlib
+import re
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import typer
+import typer.cli
+from griffe import Docstring, DocstringSectionKind
+from typer.main import get_command
+
+from langgraph_reflexion.cli import app
+from langgraph_reflexion.envs import ENVIRONMENTS
+from langgraph_reflexion.envs.base import Environment
+from langgraph_reflexion.graph.profiles import ALL, PROFILES
+from langgraph_reflexion.prompts import load_prompts
+from tests.docs.drawings import allowed_imports
+from tests.docs.pages import PAGES, ROOT
+
+REGION = re.compile(r"(<!-- generated: ([\w /-]+) -->\n).*?(<!-- end -->)", re.DOTALL)
+
+
+def environment_class(name: str) -> type[Environment]:
+    module, _, cls = ENVIRONMENTS[name].partition(":")
+    found: type[Environment] = getattr(importlib.import_module(module), cls)
+    return found
+
+
+def one_line(text: str) -> str:
+    return " ".join(text.split()).replace("|", "\\|")
+
+
+def tools(name: str) -> str:
+    """The actions of an environment: tool, how it is written as text, and what it does."""
+    rows = ["| tool | as text | what it does |", "|---|---|---|"]
+    for spec in environment_class(name).episode.actions().values():
+        described = one_line(spec.description.split("\n\n")[0])
+        rows.append(f"| `{spec.name}` | `{one_line(spec.forms[0])}` | {described} |")
+    return "\n".join(rows)
+
+
+def arguments(name: str) -> str:
+    """The options of an environment, from its docstring."""
+    cls = environment_class(name)
+    sections = Docstring(cls.__doc__ or "").parse("google", warn_unknown_params=False, warn_missing_types=False)
+    rows = ["| option | what it says |", "|---|---|"]
+    for section in sections:
+        if section.kind is DocstringSectionKind.parameters:
+            rows += [f"| `{each.name}` | {one_line(each.description)} |" for each in section.value]
+    return "\n".join(rows)
+
+
+def prompts(name: str) -> str:
+    """How many examples an environment's prompts hold, by folder."""
+    cls = environment_class(name)
+    rows = ["| folder | trajectories | reflections |", "|---|---|---|"]
+    for folder in (name, *(f"{name}/{variant}" for variant in cls.variants)):
+        if not (ROOT / "prompts" / folder).is_dir():
+            continue
+        loaded = load_prompts(ROOT / "prompts" / folder)
+        kinds: dict[str, int] = {}
+        for example in loaded.examples(None, ALL):
+            kinds[example.kind] = kinds.get(example.kind, 0) + 1
+        told = ", ".join(f"{count} {kind}".strip() for kind, count in kinds.items())
+        rows.append(f"| `prompts/{folder}` | {told or 'none'} | {len(loaded.reflections)} |")
+    return "\n".join(rows)
+
+
+def profiles() -> str:
+    """The numbers of the profiles, environment by environment."""
+    rows = ["| | profile | trials | reflections | examples | stopped after |", "|---|---|---|---|---|---|"]
+    for name in ENVIRONMENTS:
+        for profile in PROFILES.values():
+            of = profile.of(name)
+            h = of.heuristic
+            rules = [f"{h.max_cycles + 1} equal cycles"] if h.max_cycles < ALL else []
+            rules.append(f"more than {h.max_actions} actions")
+            memory = "all" if of.memory_size >= ALL else of.memory_size
+            row = (f"`{name}`", f"`{profile.name}`", of.max_trials, memory, of.examples, ", or ".join(rules))
+            rows.append(f"| {' | '.join(map(str, row))} |")
+    return "\n".join(rows)
+
+
+def command_line() -> str:
+    """The commands with their arguments and options."""
+    command: Any = get_command(app)
+    context = typer.Context(command)
+    text: str = typer.cli.get_docs_for_click(obj=command, ctx=context, name="langgraph-reflexion")
+    # What a command does is cut short in the list of commands.
+    for name, each in command.commands.items():
+        text = re.sub(
+            rf"^\* `{name}`: .*\.\.\.$", f"* `{name}`: {one_line(each.help or '')}", text, flags=re.MULTILINE
+        )
+    # Usage as a line, not as a block that a reader might run; and the title is the page's own.
+    text = re.sub(r"\*\*Usage\*\*:\n\n```console\n\$ (.*)\n```", r"**Usage**: `\1`", text)
+    return text.partition("\n")[2].strip()
+
+
+def imports() -> str:
+    """Which folder imports which."""
+    rows = ["| folder | imports |", "|---|---|"]
+    for folder, others in allowed_imports().items():
+        rows.append(f"| `{folder}` | {', '.join(f'`{other}`' for other in others) or 'none of the others'} |")
+    return "\n".join(rows)
+
+
+@cache
+def writers() -> dict[str, Callable[[], str]]:
+    """Every generated part by its name."""
+    found: dict[str, Callable[[], str]] = {"command line": command_line, "imports": imports, "profiles": profiles}
+    for name in ENVIRONMENTS:
+        for what in (tools, arguments, prompts):
+            found[f"{what.__name__}/{name}"] = lambda what=what, name=name: what(name)  # type: ignore[misc]
+    return found
+
+
+def regenerated(text: str) -> str:
+    """A page with its generated parts written anew."""
+
+    def write(match: re.Match[str]) -> str:
+        return f"{match[1]}\n{writers()[match[2]]()}\n\n{match[3]}"
+
+    return REGION.sub(write, text)
+
+
+if __name__ == "__main__":
+    for page in PAGES:
+        page.path.write_text(regenerated(page.text), encoding="utf-8")

@@ -1,0 +1,113 @@
+"""The pages of the documentation, taken apart: blocks of code, code within sentences, links and headings."""
+
+import re
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import NamedTuple
+
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
+
+
+class Block(NamedTuple):
+    """A fenced block."""
+
+    language: str
+    title: str
+    """What `title="..."` says; empty where nothing does."""
+    text: str
+    line: int
+    """Where its first line stands on the page, counted from 1."""
+
+
+class Command(NamedTuple):
+    """A line for the shell."""
+
+    text: str
+    line: int
+
+
+@dataclass(frozen=True)
+class Page:
+    """A page of Markdown."""
+
+    path: Path
+
+    @property
+    def name(self) -> str:
+        """Its path in the repository."""
+        return self.path.relative_to(ROOT).as_posix() if self.path.is_relative_to(ROOT) else self.path.name
+
+    @cached_property
+    def text(self) -> str:
+        return self.path.read_text(encoding="utf-8")
+
+    @cached_property
+    def tokens(self) -> list[Token]:
+        return MarkdownIt("commonmark").enable("table").parse(self.text)
+
+    @property
+    def blocks(self) -> list[Block]:
+        found = []
+        for token in self.tokens:
+            if token.type == "fence":
+                language, _, rest = token.info.strip().partition(" ")
+                title = re.fullmatch(r'title="([^"]+)"', rest.strip())
+                assert title or not rest, f"{self.name}: ```{token.info} has more than a language and a title"
+                found.append(Block(language, title[1] if title else "", token.content, (token.map or [0])[0] + 2))
+        return found
+
+    @property
+    def indented(self) -> list[str]:
+        """Blocks of code that are indented and not fenced: nothing would run them."""
+        return [token.content for token in self.tokens if token.type == "code_block"]
+
+    @property
+    def inline_code(self) -> list[str]:
+        return [
+            child.content for token in self.tokens for child in token.children or [] if child.type == "code_inline"
+        ]
+
+    @property
+    def links(self) -> list[str]:
+        """What is linked to, images included."""
+        children = [child for token in self.tokens for child in token.children or []]
+        return [str(child.attrs.get("href", child.attrs.get("src", ""))) for child in children if child.attrs]
+
+    @property
+    def anchors(self) -> set[str]:
+        """What a link within the page may lead to."""
+        headings = [t.content for before, t in zip(self.tokens, self.tokens[1:], strict=False) if is_heading(before)]
+        return {slug(heading) for heading in headings}
+
+
+def is_heading(token: Token) -> bool:
+    return token.type == "heading_open"
+
+
+def slug(heading: str) -> str:
+    """The anchor of a heading, where the site and code hosts make the same of it."""
+    words = re.sub(r"[^\w\s-]", "", heading.replace("`", "").lower()).strip()
+    return re.sub(r"\s", "-", words)
+
+
+def commands(block: Block) -> list[Command]:
+    """The commands of a block, lines that a backslash ends joined with the next, comments left out."""
+    found: list[Command] = []
+    open_line = ""
+    for number, line in enumerate(block.text.splitlines(), block.line):
+        line = open_line + line.strip()
+        open_line = ""
+        if line.endswith("\\"):
+            open_line = line.removesuffix("\\")
+        elif line and not line.startswith("#"):
+            found.append(Command(re.sub(r"\s+# .*", "", line), number))
+    return found
+
+
+PAGES = [Page(path) for path in (ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(DOCS.rglob("*.md")))]
+BY_NAME = {page.name: page for page in PAGES}

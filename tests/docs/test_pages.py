@@ -1,0 +1,141 @@
+"""Every block of every page: Python runs, commands run, and outputs are what comes out."""
+
+import json
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from langgraph_reflexion.envs.sandbox import probe
+from langgraph_reflexion.testing import ModelServer
+from tests.docs.command_lines import check
+from tests.docs.lists import APART, ELSEWHERE, FAILS, PREPARED, SANDBOXED, SMALLER
+from tests.docs.pages import PAGES, Block, Command, Page, commands
+from tests.docs.running import EXCERPT, Reader, check_output
+
+pytestmark = [
+    # langgraph-supervisor stands on what LangGraph has moved.
+    pytest.mark.filterwarnings("ignore:create_react_agent has been moved"),
+    # The command line leaves its connections to the end of its process, and here there is none.
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),
+]
+
+DATA = {"toml": tomllib.loads, "json": json.loads}
+PICTURES = {"mermaid"}
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[ModelServer]:
+    with ModelServer() as running:
+        yield running
+
+
+@pytest.fixture
+def reader(tmp_path: Path, server: ModelServer, monkeypatch: pytest.MonkeyPatch) -> Iterator[Reader]:
+    reader = Reader(tmp_path / "reader", server, monkeypatch)
+    yield reader
+    reader.leave()
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if page.blocks], ids=lambda page: page.name)
+def test_what_a_page_shows_works(page: Page, reader: Reader) -> None:
+    if page.name in SANDBOXED and not probe("bubblewrap").works:
+        pytest.skip(f"bubblewrap does not work here: {probe('bubblewrap').words}")
+    PREPARED.get(page.name, lambda home: None)(reader.home)
+    follow(page, reader)
+
+
+def follow(page: Page, reader: Reader) -> None:
+    """Do what a page shows, block by block."""
+    said: str | None = None
+    for block in page.blocks:
+        where = f"{page.name}, line {block.line}"
+        match block.language:
+            case "python" if block.title:
+                compile(block.text, where, "exec")
+                reader.write(block)
+            case "python":
+                run = reader.apart if page.name in APART else reader.python
+                said = None if named(page, block) in ELSEWHERE else run(block, page.name)
+            case "bash":
+                said = done(page, block, reader)
+            case "text" if block.title in ("", EXCERPT):
+                assert said is not None, f"{where}: an output of nothing that was run"
+                check_output(block, said)
+            case language if language in DATA:
+                DATA[language](block.text)
+                if block.title:
+                    reader.write(block)
+            case language:
+                assert language in PICTURES or block.title, f"{where}: nothing is known of ```{language}"
+                if block.title:
+                    reader.write(block)
+
+
+def done(page: Page, block: Block, reader: Reader) -> str | None:
+    """What the commands of a block print one after another; None where one of them is not run."""
+    said: str | None = ""
+    for command in commands(block):
+        if not runs(page, command):
+            said = None
+            continue
+        smaller = Command(command.text + SMALLER.get(command.text, ""), command.line)
+        status, out, err = reader.command(smaller)
+        assert status == FAILS.get(command.text, 0), f"{page.name}, line {command.line}: {command.text}\n{out}\n{err}"
+        said = None if said is None else said + out
+    return said
+
+
+def runs(page: Page, command: Command) -> bool:
+    """Whether a command is run here; if not, it has been checked, or its reason is in a list."""
+    if command.text in ELSEWHERE:
+        return False
+    assert check(command.text), f"{page.name}, line {command.line}: nothing is known of {command.text!r}"
+    return command.text.startswith("langgraph-reflexion")
+
+
+def named(page: Page, block: Block) -> str:
+    """How the lists name a block of Python: by its page and its first line."""
+    return f"{page.name}: {block.text.splitlines()[0]}"
+
+
+def test_the_lists_name_what_there_is() -> None:
+    blocks = [(page, block) for page in PAGES for block in page.blocks]
+    shown = {command.text for _, block in blocks if block.language == "bash" for command in commands(block)}
+    shown |= {named(page, block) for page, block in blocks if block.language == "python"}
+    for listed in (ELSEWHERE, FAILS, SMALLER):
+        assert set(listed) <= shown, f"no page shows {sorted(set(listed) - shown)}"
+    assert set(PREPARED) | set(APART) | SANDBOXED <= {page.name for page in PAGES}
+
+
+def test_few_commands_are_not_run() -> None:
+    # Each has its reason in the list; whoever adds one raises the number.
+    assert len(ELSEWHERE) <= 16
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_no_code_is_hidden_from_these_tests(page: Page) -> None:
+    assert page.indented == [], "indented code is not run: use a fence"
+    untold = [block for block in page.blocks if not block.language]
+    assert untold == [], "a fence without a language is not run"
+
+
+WRONG = {
+    "an output": "```python\nprint(1)\n```\n\n```text\n2\n```\n",
+    "an excerpt": '```python\nprint("a\\nb")\n```\n\n```text title="excerpt"\nb\na\n```\n',
+    "an output of nothing": "```text\n2\n```\n",
+    "Python": "```python\n1 / 0\n```\n",
+    "a command": "```bash\nlanggraph-reflexion run alfworld --limit 0\n```\n",
+    "an unknown command": "```bash\nrm runs\n```\n",
+    "an unknown language": "```cobol\nDISPLAY 1\n```\n",
+}
+
+
+@pytest.mark.parametrize("text", WRONG.values(), ids=WRONG)
+def test_what_is_wrong_on_a_page_is_found(text: str, reader: Reader, tmp_path: Path) -> None:
+    file = tmp_path / "page.md"
+    file.write_text(text, encoding="utf-8")
+    page = Page(file)
+    with pytest.raises((AssertionError, ZeroDivisionError)):
+        follow(page, reader)
