@@ -1,1 +1,1 @@
-"""The sandbox in other people's frameworks: `adapters.langchain` and `adapters.deepagents`."""
+"""In other people's frameworks: the sandbox (`langchain`, `deepagents`), and all of it (`inspect`)."""

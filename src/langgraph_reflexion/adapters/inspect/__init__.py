@@ -1,0 +1,33 @@
+"""Reflexion in Inspect AI, the evaluation framework. Needs the extra `inspect`.
+
+```sh
+inspect eval langgraph_reflexion/alfworld --model openai/gpt-4o-mini --limit 10 -T trials=4
+inspect view
+```
+
+`docs/inspect.md` says what is mapped to what, and where the bridge ends.
+"""
+
+from langgraph_reflexion.errors import EnvironmentUnavailable
+
+try:
+    import inspect_ai
+except ImportError as error:
+    raise EnvironmentUnavailable("inspect-ai is missing: pip install 'langgraph-reflexion[inspect]'") from error
+
+from langgraph_reflexion.adapters.inspect.agent import place, reflexion_agent
+from langgraph_reflexion.adapters.inspect.chat_model import InspectChatModel
+from langgraph_reflexion.adapters.inspect.scorer import solved, solved_by_trial
+from langgraph_reflexion.adapters.inspect.tasks import reflexion, samples_of
+
+__all__ = [
+    "InspectChatModel",
+    "place",
+    "reflexion",
+    "reflexion_agent",
+    "samples_of",
+    "solved",
+    "solved_by_trial",
+]
+
+del inspect_ai

@@ -1,0 +1,108 @@
+"""What the graph does, in Inspect's transcript and conversation, so that a person can follow it in the viewer."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from inspect_ai.agent import AgentState
+from inspect_ai.log import transcript
+from inspect_ai.model import ChatMessageAssistant, ChatMessageTool, ChatMessageUser
+from inspect_ai.tool import ToolCall
+from langgraph.types import Overwrite
+
+from langgraph_reflexion.adapters.inspect.sample import Row
+from langgraph_reflexion.bench.rows import Finished
+from langgraph_reflexion.bench.task_run import Graph, TaskRun
+from langgraph_reflexion.graph.state import Step
+from langgraph_reflexion.nodes.agent.deliver import as_text
+
+
+class ToldRun(TaskRun):
+    """A task on its way through the graph, told as it goes.
+
+    Args:
+        graph: As for any `TaskRun`, and so are the others.
+        state: The agent's, whose conversation grows.
+
+    Attributes:
+        result: What came out of the best trial so far, where the actor is a whole agent.
+    """
+
+    def __init__(self, graph: Graph, *args: Any, state: AgentState, **options: Any) -> None:
+        super().__init__(graph, *args, on_action=lambda: None, **options)
+        self._state = state
+        self._trial = 0
+        self.result = ""
+
+    async def restore(self) -> Finished | None:
+        """See `TaskRun.restore`."""
+        finished = await super().restore()
+        self.result = as_text((await self._values()).get("result"))
+        return finished
+
+    async def tell_so_far(self, rows: Sequence[Row]) -> None:
+        """Tell of what an earlier process has done: in short, and the trial that its checkpoint holds in full.
+
+        Args:
+            rows: The finished trials.
+        """
+        values = await self._values()
+        for row in rows:
+            if row["trial"] != values["trial"]:
+                self._judged(row, None)
+                if row["reflection"]:
+                    self._reflected(row["reflection"])
+        self._opened(values["trial"], values["episode"]["observation"])
+        for step in values["trajectory"]:
+            self._step(step)
+        if rows and rows[-1]["trial"] == values["trial"]:
+            self._judged(rows[-1], values["evaluation"])
+            if rows[-1]["reflection"]:
+                self._reflected(rows[-1]["reflection"])
+
+    def _watch(self, node: str, written: dict[str, Any]) -> None:
+        match node, written:
+            case "reset", {"episode": Mapping() as episode}:
+                self._opened(written.get("trial", self._trial), episode["observation"])
+            case "observe", {"trajectory": Overwrite(value=steps) | list(steps)}:
+                for step in steps:
+                    self._step(step)
+            case "evaluate", {"trials": [*_, record]}:
+                self.result = as_text(written.get("result"))
+                self._judged(record, written.get("evaluation"))
+            case "reflect", {"reflections": [*_, reflection]}:
+                self._reflected(reflection["text"])
+
+    def _opened(self, trial: int, observation: str) -> None:
+        self._trial = trial
+        self._say("observation", observation)
+        self._state.messages.append(ChatMessageUser(content=f"Trial {trial}\n\n{observation}"))
+
+    def _step(self, step: Step) -> None:
+        self._say("observation", step["observation"])
+        action = step["action"]
+        if action is None or not action["name"]:
+            said = "\n".join(filter(None, [step["thought"], action["text"] if action else ""]))
+            self._state.messages.append(ChatMessageAssistant(content=said))
+            self._state.messages.append(ChatMessageUser(content=step["observation"]))
+            return
+        call = ToolCall(
+            id=f"trial-{self._trial}-step-{step['number']}", function=action["name"], arguments=action["args"]
+        )
+        self._state.messages.append(ChatMessageAssistant(content=step["thought"], tool_calls=[call]))
+        self._state.messages.append(
+            ChatMessageTool(content=step["observation"], tool_call_id=call.id, function=call.function)
+        )
+
+    def _judged(self, record: Mapping[str, Any], evaluation: Mapping[str, Any] | None) -> None:
+        verdict = {True: "solved", False: "failed", None: "no verdict"}[record["verdict"]]
+        said = f"Trial {record['trial']}: {verdict} ({record['stop_reason']})."
+        feedback = evaluation["feedback"] if evaluation and record["verdict"] is not None else ""
+        self._say("verdict", {"words": said, "score": record["score"], "feedback": feedback})
+        self._state.messages.append(ChatMessageUser(content=f"{said}\n{feedback}".strip()))
+
+    def _reflected(self, text: str) -> None:
+        self._say("reflection", text)
+        self._state.messages.append(ChatMessageAssistant(content=f"Reflection: {text}"))
+
+    def _say(self, source: str, data: Any) -> None:
+        transcript().info(data, source=source)
