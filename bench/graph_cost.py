@@ -33,18 +33,6 @@ from langgraph_reflexion.graph.checkpoint import Checkpoints, LatestSaver
 OBSERVATION = "On the shelf you see a cup, a plate and a candle. " * 2
 THOUGHT = "There is nothing of use here, so I go on to the next place. " * 2
 CALL = [HumanMessage("x" * 512) for _ in range(12)]
-REPLY = json.dumps(
-    {
-        "id": "1",
-        "object": "chat.completion",
-        "created": 0,
-        "model": "m",
-        "choices": [
-            {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": "Action: walk 1"}}
-        ],
-        "usage": {"prompt_tokens": 1500, "completion_tokens": 10, "total_tokens": 1510},
-    }
-).encode()
 
 
 class Treadmill(Episode):
@@ -128,23 +116,34 @@ async def through_graph(
     yield run
 
 
-def serve(port: Any) -> None:
-    """Answer every request with the same completion, cheaply."""
+def completion(content: str) -> bytes:
+    """A completion as OpenAI's servers write it."""
+    choice = {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": content}}
+    usage = {"prompt_tokens": 1500, "completion_tokens": 10, "total_tokens": 1510}
+    whole = {"id": "1", "object": "chat.completion", "created": 0, "model": "m", "choices": [choice], "usage": usage}
+    return json.dumps(whole).encode()
+
+
+def serve(port: Any, content: str, seconds: float) -> None:
+    """Answer every request with the same completion after so many seconds, cheaply."""
+    reply = completion(content)
+    head = f"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {len(reply)}\r\n\r\n"
 
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        head = f"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {len(REPLY)}\r\n\r\n"
         try:
             while True:
                 header = await reader.readuntil(b"\r\n\r\n")
                 length = next(line for line in header.lower().split(b"\r\n") if line.startswith(b"content-length:"))
                 await reader.readexactly(int(length.split(b":")[1]))
-                writer.write(head.encode() + REPLY)
+                if seconds:
+                    await asyncio.sleep(seconds)
+                writer.write(head.encode() + reply)
                 await writer.drain()
         except (asyncio.IncompleteReadError, ConnectionError):
             writer.close()
 
     async def main() -> None:
-        server = await asyncio.start_server(answer, "127.0.0.1", 0)
+        server = await asyncio.start_server(answer, "127.0.0.1", 0, backlog=512)
         port.send(server.sockets[0].getsockname()[1])
         await server.serve_forever()
 
@@ -152,12 +151,17 @@ def serve(port: Any) -> None:
 
 
 @contextmanager
-def model_server() -> Iterator[int]:
-    """A model server in another process; its port."""
+def model_server(content: str = "Action: walk 1", seconds: float = 0.0) -> Iterator[int]:
+    """A model server in another process; its port.
+
+    Args:
+        content: What it always answers.
+        seconds: After how long.
+    """
     os.environ["LANGSMITH_TRACING"] = "false"
     context = multiprocessing.get_context("spawn")
     receive, send = context.Pipe(duplex=False)
-    server = context.Process(target=serve, args=(send,), daemon=True)
+    server = context.Process(target=serve, args=(send, content, seconds), daemon=True)
     server.start()
     try:
         yield receive.recv()

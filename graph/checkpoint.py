@@ -32,8 +32,11 @@ _INSERT = """
     (checkpoint_id, parent_checkpoint_id, type, checkpoint, metadata, thread_id, checkpoint_ns)
     VALUES (?, ?, ?, ?, ?, ?, ?)
 """
-_FORGET_WRITES = "DELETE FROM writes WHERE thread_id = ? AND checkpoint_ns = ? AND checkpoint_id < ?"
+_OLD_WRITES = "FROM writes WHERE thread_id = ? AND checkpoint_ns = ? AND checkpoint_id < ?"
 
+
+PATIENCE_SECONDS = 60.0
+"""How long a process waits for others that write to the same file."""
 
 Checkpoints = Literal["history", "latest"]
 """What a checkpointer keeps: every step, or what resuming needs."""
@@ -65,10 +68,12 @@ async def open_checkpointer(
             yield postgres
     elif kind == "latest":
         with LatestSaver.open(where) as saver:
+            saver.setup()
             yield saver
     else:
         async with AsyncSqliteSaver.from_conn_string(str(where)) as history:
             await history.conn.execute("PRAGMA synchronous=NORMAL")
+            await history.setup()
             yield history
 
 
@@ -89,8 +94,13 @@ class LatestSaver(SqliteSaver):
             path: Where it is.
         """
         # Each statement is its own transaction: the one that counts replaces the checkpoint.
-        with closing(sqlite3.connect(path, check_same_thread=False, isolation_level=None)) as connection:
+        # Several processes may write to it: each for a fraction of a millisecond, which is worth waiting for.
+        with closing(
+            sqlite3.connect(path, timeout=PATIENCE_SECONDS, check_same_thread=False, isolation_level=None)
+        ) as connection:
             connection.execute("PRAGMA synchronous=NORMAL")
+            # Emptying the log does wait for the disk, and all tasks with it: 40 MB at a time are soon enough.
+            connection.execute("PRAGMA wal_autocheckpoint=10000")
             yield cls(connection)
 
     def put(
@@ -117,7 +127,9 @@ class LatestSaver(SqliteSaver):
         with self.cursor() as cursor:
             if not cursor.execute(_REPLACE, (*row, key.get("checkpoint_id"))).rowcount:
                 cursor.execute(_INSERT, row)
-            cursor.execute(_FORGET_WRITES, (*thread, checkpoint["id"]))
+            # Looking costs other processes nothing; deleting, even of nothing, has them wait.
+            if cursor.execute(f"SELECT 1 {_OLD_WRITES} LIMIT 1", (*thread, checkpoint["id"])).fetchone():
+                cursor.execute(f"DELETE {_OLD_WRITES}", (*thread, checkpoint["id"]))
         return RunnableConfig(
             configurable={
                 "thread_id": key["thread_id"],

@@ -1,12 +1,14 @@
 """The graph as it is run: without LangGraph's limit on supersteps."""
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Sequence
 from typing import Any, cast
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.graph import StateGraph
 from langgraph.graph.state import CompiledStateGraph
 
+from langgraph_reflexion.graph.edges import LeanEdge, Router
+from langgraph_reflexion.models.client import Client
 from langgraph_reflexion.nodes.agent.deliver import AGENT_NAME
 
 NO_LIMIT = 1_000_000
@@ -38,10 +40,21 @@ class CompiledReflexion(CompiledStateGraph[Any, None, Any, Any]):
 
 
 class ReflexionGraph(StateGraph[Any, None, Any, Any]):
-    """The graph before it is compiled, so that checkpointer, store and name are the caller's."""
+    """The graph before it is compiled, so that checkpointer, store and name are the caller's.
+
+    Attributes:
+        clients: Its models as its nodes call them: the actor's, and the one that reflects.
+    """
+
+    clients: Sequence[Client] = ()
 
     def compile(self, *args: Any, **options: Any) -> CompiledReflexion:
         """See `StateGraph.compile`."""
+        for edges in self.branches.values():
+            for name, edge in edges.items():
+                # Not those of others, which may look at anything, nor any twice: a graph may be compiled again.
+                if isinstance(edge.path, Router) and not isinstance(edge, LeanEdge):
+                    edges[name] = cast(Any, LeanEdge(edge))
         compiled = super().compile(*args, **options)
         # LangGraph names the class itself; ours adds methods and no state.
         compiled.__class__ = CompiledReflexion

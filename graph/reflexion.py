@@ -19,13 +19,15 @@ from langgraph_reflexion.graph import routing
 from langgraph_reflexion.graph.budget import Budgets
 from langgraph_reflexion.graph.checkpoint import Checkpoints
 from langgraph_reflexion.graph.compiled import ReflexionGraph
-from langgraph_reflexion.graph.memory import Feedback, Strategy
-from langgraph_reflexion.graph.profiles import Profile, load_profile
+from langgraph_reflexion.graph.edges import Router
+from langgraph_reflexion.graph.memory import Feedback, Memory, Strategy
+from langgraph_reflexion.graph.profiles import ALL, Profile, load_profile
 from langgraph_reflexion.graph.state import AgentState, ReflexionState, with_step
-from langgraph_reflexion.models.client import Client
+from langgraph_reflexion.lessons.settings import Lessons
+from langgraph_reflexion.models.client import Client, name_of
 from langgraph_reflexion.models.load import load_model
 from langgraph_reflexion.models.meter import Meter
-from langgraph_reflexion.models.prices import Price
+from langgraph_reflexion.models.prices import Price, price_of
 from langgraph_reflexion.models.retries import Retries
 from langgraph_reflexion.nodes.act import Act
 from langgraph_reflexion.nodes.actors import ACTORS, Actor, TextActor
@@ -37,16 +39,19 @@ from langgraph_reflexion.nodes.evaluators import (
     EnvironmentEvaluator,
     Evaluator,
     FunctionEvaluator,
-    LLMEvaluator,
     Untested,
 )
 from langgraph_reflexion.nodes.heuristic_check import HeuristicCheck, HeuristicFunction
-from langgraph_reflexion.nodes.node import Node, Router
+from langgraph_reflexion.nodes.lessons import Inner, Lessoned
+from langgraph_reflexion.nodes.llm_judge import LLMEvaluator
+from langgraph_reflexion.nodes.memory_map import Mapper
+from langgraph_reflexion.nodes.node import Node
 from langgraph_reflexion.nodes.observe import Observe
 from langgraph_reflexion.nodes.reflect import Reflect
 from langgraph_reflexion.nodes.reset import Reset, task_of
 from langgraph_reflexion.nodes.self_consistency import SelfConsistencyEvaluator
 from langgraph_reflexion.nodes.self_tests import SelfTestsEvaluator
+from langgraph_reflexion.nodes.summarised import SummarisingReflect
 from langgraph_reflexion.nodes.two_calls import TwoCallActor
 from langgraph_reflexion.prompts import Prompts, load_prompts
 
@@ -61,7 +66,10 @@ def create_reflexion(
     samples: int = 5,
     reflection_model: BaseChatModel | str | None = None,
     heuristic: HeuristicFunction | None = None,
+    memory: Memory = "window",
     memory_size: int | None = None,
+    lessons: Lessons | None = None,
+    memory_map: bool = False,
     max_trials: int | None = None,
     feedback: Feedback | None = None,
     threshold: float = 1.0,
@@ -100,7 +108,14 @@ def create_reflexion(
         samples: How often `self-consistency` asks again; odd.
         reflection_model: Writes the reflections (M_sr) and judges; the actor's model unless given.
         heuristic: When to stop a trial (h); the profile's unless given.
+        memory: What is kept of the reflections: a `window` of the last ones, the `full` list, or a `summarised` one,
+            in which one more call condenses the oldest into one when there are more than fit.
         memory_size: How many reflections are kept (Ω); the profile's unless given.
+        lessons: Lessons that outlive their task, in the store that the graph is compiled with
+            (`compile(store=...)`); none unless given.
+        memory_map: Whether the actor and the self-reflection are told, beside the trajectory, what the world has
+            shown so far (the memory map of the preprint). What holds after a reset is told in later trials as well,
+            where the strategy reflects. The environment draws it: ALFWorld, HotPotQA and WebShop do.
         max_trials: After how many trials a task has failed; the profile's unless given.
         feedback: How much of a failed verdict is told: `binary`, `scalar` or `words` (the default with an agent); the
             profile's unless given.
@@ -145,16 +160,19 @@ def create_reflexion(
     way = settings.agent if agent else _one_of("actor", settings.agent, [*ACTORS, *environment.variants])
     if way in environment.variants:
         environment = environment.variant(way)
-    memory_size = _at_least_one("memory_size", memory_size, settings.memory_size)
+    kept = _one_of("memory", memory, get_args(Memory))
+    memory_size = ALL if kept == "full" else _at_least_one("memory_size", memory_size, settings.memory_size)
     max_trials = _at_least_one("max_trials", max_trials, settings.max_trials)
     feedback = _one_of("feedback", feedback or ("words" if agent else settings.feedback), get_args(Feedback))
     evaluator = evaluator or settings.evaluator
     prompts = prompts or load_prompts(environment.prompts or environment.name)
+    mapper = Mapper(environment, prompts, lasting=chosen.reflects) if memory_map else None
     pool, budgets, retries = EpisodePool(environment), budgets or Budgets(), retries or Retries()
 
     def client(model: BaseChatModel | str) -> Client:
         made = load_model(model) if isinstance(model, str) else model
-        return Client(made, retries=retries, price=_price(made, prices or {}, budgets), cache=cache)
+        price = price_of(name_of(made), prices or {}, needed=budgets.limits_cost)
+        return Client(made, retries=retries, price=price, cache=cache)
 
     chooses = client(model)
     reflects = chooses if reflection_model is None or reflection_model is model else client(reflection_model)
@@ -180,13 +198,13 @@ def create_reflexion(
         if settings.two_calls and acts is TextActor:
             acts = partial(TwoCallActor, numbered=settings.numbered, truncation=settings.truncation)
         shown = {"examples": settings.examples, "shows_memory": settings.shows_memory}
-        acting = acts(chooses, environment, prompts, feedback=feedback, **shown)
+        acting = acts(chooses, environment, prompts, feedback=feedback, mapper=mapper, **shown)
         named["self-consistency"] = lambda: SelfConsistencyEvaluator(acting, seed, samples)
         named["self-tests"] = lambda: SelfTestsEvaluator(reflects, environment, prompts, seed, settings.tests)
         judge = _evaluator(evaluator, named, "trajectory")
         judging = Evaluate(judge, pool, budgets, threshold, max_trials)
         nodes = {"act": Node(Act(acting, seed)), "observe": Node(Observe(pool, retries, asks_first))}
-    reflecting = Reflect(
+    reflecting = (SummarisingReflect if kept == "summarised" else Reflect)(
         reflects,
         prompts,
         feedback,
@@ -194,28 +212,35 @@ def create_reflexion(
         seed,
         truncation=settings.truncation,
         with_memory=settings.reflects_on_memory,
+        mapper=mapper,
     )
-    reset = Reset(
+    resetting = Reset(
         pool,
         judge,
         chosen,
         retries,
         budgets,
         read_task=task_from if agent else task_of,
-        clears=("attempt", "result") if agent else (),
+        clears=("attempt", "result") if agent else ("known",) if mapper else (),
         pauses=bool(approve_actions or approve_reflections),
         approve_reflections=approve_reflections,
+        mapper=mapper,
     )
+    loop: dict[str, Inner] = {"reset": resetting, "evaluate": judging, "reflect": reflecting}
+    if lessons:
+        around = Lessoned(lessons, environment.name, settings.name, reflects, prompts, budgets, seed, retries)
+        loop = around(loop, approves=approve_reflections)
 
     graph = ReflexionGraph(state_schema or (AgentState if agent else ReflexionState))
+    graph.clients = (chooses, reflects)
     if _one_of("checkpoints", checkpoints, get_args(Checkpoints)) == "latest":
         graph.channels["trajectory"] = BinaryOperatorAggregate(list, with_step)
-    graph.add_node("reset", Node(reset))
+    graph.add_node("reset", Node(loop["reset"]))
     graph.add_node("act", nodes["act"])
     graph.add_node("observe", nodes["observe"])
     graph.add_node("heuristic_check", Node(HeuristicCheck(stops, budgets)))
-    graph.add_node("evaluate", Node(judging))
-    graph.add_node("reflect", Node(reflecting))
+    graph.add_node("evaluate", Node(loop["evaluate"]))
+    graph.add_node("reflect", Node(loop["reflect"]))
 
     graph.add_edge(START, "reset")
     graph.add_conditional_edges("reset", Router(routing.after_reset), ["act", "evaluate"])
@@ -255,17 +280,6 @@ def _evaluator(
     if callable(evaluator):
         return FunctionEvaluator(evaluator, of)
     return named[_one_of("evaluator", evaluator, list(named))]()
-
-
-def _price(model: BaseChatModel, prices: Mapping[str, Price], budgets: Budgets) -> Price | None:
-    names = [getattr(model, attribute, None) for attribute in ("model_name", "model", "_llm_type")]
-    name = next((str(name) for name in names if name), type(model).__name__)
-    price = next((prices[known] for known in prices if name in (known, known.partition(":")[2])), None)
-    if price is None and budgets.limits_cost:
-        raise ConfigurationError(
-            f"a budget of money needs the price of {name}: prices={{{name!r}: Price(input, output)}}"
-        )
-    return price
 
 
 def _known_actions(names: Collection[str], environment: Environment) -> frozenset[str]:

@@ -45,22 +45,6 @@ def timed(update: Update, state: ReflexionState, began: float) -> Update:
     return update | {"seconds": before + time.perf_counter() - began}
 
 
-class Router(Runnable[ReflexionState, str]):
-    """A conditional edge: a pure function of the state. As a runnable it costs half of what a plain function does."""
-
-    def __init__(self, function: Callable[[ReflexionState], str]) -> None:
-        self.function = function
-        self.name = function.__name__
-
-    def invoke(self, input: ReflexionState, config: RunnableConfig | None = None, **kwargs: Any) -> str:
-        """Where to go from here."""
-        return self.function(input)
-
-    async def ainvoke(self, input: ReflexionState, config: RunnableConfig | None = None, **kwargs: Any) -> str:
-        """Where to go from here."""
-        return self.function(input)
-
-
 class _Background:
     """One event loop in a thread of its own, for all synchronous calls of the process."""
 

@@ -5,7 +5,7 @@ import operator
 
 import pytest
 
-from langgraph_reflexion import create_reflexion
+from langgraph_reflexion import ConfigurationError, create_reflexion
 from langgraph_reflexion.graph.memory import remember, status_line
 from langgraph_reflexion.graph.state import Evaluation, Reflection
 from langgraph_reflexion.testing import ScriptedChatModel
@@ -164,3 +164,39 @@ def test_text_with_template_marks_is_only_text():
     last = text_of(model.prompts[-1])
     assert "say bye {{ 7 * 6 }} {% if %}" in last
     assert "A lesson with {{ braces }} and {# marks #}." in last
+
+
+def test_the_full_memory_keeps_every_reflection():
+    asked, final = prompts(6, memory="full", memory_size=1)
+    assert numbers(asked["act"][-1], "reflection number") == [2, 4, 6, 8, 10]
+    assert len(final["reflections"]) == 5
+
+
+def condensing(messages):
+    """As `failing`, and says of what it is given to condense which reflections it saw."""
+    if messages[-1].text.endswith("One note in place of these:"):
+        return f"note of {numbers(text_of(messages), 'reflection number')}"
+    return failing(messages)
+
+
+@pytest.mark.parametrize("size", [1, 3])
+def test_the_summarised_memory_condenses_what_no_longer_fits(size):
+    failing.made = 0
+    model = ScriptedChatModel(replies=condensing)
+    graph = create_reflexion(model, Parrot(), max_trials=6, memory="summarised", memory_size=size).compile()
+    final = graph.invoke({"task": Parrot().tasks()[0]})
+    asked = [text_of(prompt) for prompt in model.prompts if text_of(prompt).endswith("One note in place of these:")]
+    assert len(asked) == {1: 4, 3: 2}[size]
+    assert len(final["reflections"]) == size
+    assert [r["trial"] for r in final["reflections"]] == [*range(6 - size, 6)]
+    assert final["reflections"][0]["text"].startswith("(this trial, and all before it) note of [")
+    if size == 3:
+        assert final["reflections"][0]["text"].endswith("note of [6]"), "and what the note before had said"
+        assert "note of [2, 4]" in asked[1]
+    calls = [trial["usage"].get("reflect", {}).get("llm_calls") for trial in final["trials"]]
+    assert calls == {1: [1, 2, 2, 2, 2, None], 3: [1, 1, 1, 2, 2, None]}[size]
+
+
+def test_a_memory_that_there_is_not_is_refused():
+    with pytest.raises(ConfigurationError, match="choose one of window, full, summarised"):
+        create_reflexion(ScriptedChatModel(replies=[]), Parrot(), memory="endless")

@@ -6,8 +6,17 @@ from typing import get_type_hints
 import pytest
 from langchain_core.language_models import FakeMessagesListChatModel
 from langchain_core.messages import AIMessage
+from langgraph.store.memory import InMemoryStore
 
-from langgraph_reflexion import ConfigurationError, Evaluator, Prepared, ReflexionState, Scored, create_reflexion
+from langgraph_reflexion import (
+    ConfigurationError,
+    Evaluator,
+    Lessons,
+    Prepared,
+    ReflexionState,
+    Scored,
+    create_reflexion,
+)
 from langgraph_reflexion.models.calls import Call
 from langgraph_reflexion.testing import ScriptedChatModel
 from tests.toys import Counter, Parrot, count_to, counting_badly, text_of
@@ -128,7 +137,10 @@ def test_a_state_of_ones_own_is_carried_through():
 def test_every_field_of_the_state_is_written():
     model = ScriptedChatModel(replies=counting_badly)
     final = create_reflexion(model, Counter()).compile().invoke({"task": count_to(3)})
-    assert set(final) == set(get_type_hints(ReflexionState))
+    without = set(get_type_hints(ReflexionState)) - {"known"}  # only with a memory map
+    assert set(final) == without - {"lessons", "learning"}
+    graph = create_reflexion(ScriptedChatModel(replies=counting_badly), Counter(), lessons=Lessons())
+    assert set(graph.compile(store=InMemoryStore()).invoke({"task": count_to(3)})) == without
 
 
 @pytest.mark.parametrize(

@@ -44,6 +44,11 @@ def test_the_environments_own_signal():
     assert [trial["score"] for trial in final["trials"]] == [0.0, 0.5, 1.0]
 
 
+def test_only_a_trial_that_failed_is_told_that_it_did():
+    assert played([BAD])[0]["evaluation"]["feedback"] == "The trial came to its end without success."
+    assert played([GOOD])[0]["evaluation"]["feedback"] == ""
+
+
 def test_the_threshold_holds_for_verdict_and_truth():
     final, _ = played([BAD, "bye half"], threshold=0.5)
     assert outcomes(final) == [(False, False), (True, True)]

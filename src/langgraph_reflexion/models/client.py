@@ -34,6 +34,7 @@ class Client:
         cache: Where answers are kept, and found again by another run of the same calls. Never between trials.
 
     Attributes:
+        name: What the model is called.
         answered: Whether the server has answered this process at all.
         refused: The options that the server refuses; they are left out.
     """
@@ -47,6 +48,7 @@ class Client:
         cache: BaseCache[Any] | None = None,
     ) -> None:
         self.model: Any = without_own_retries(model)
+        self.name = name_of(model)
         self.answered = False
         self.refused: set[str] = set()
         self.price = price
@@ -176,3 +178,9 @@ def _seeded(model: Any, seed: int) -> ChatModel:
     update = {"bound": _seeded(model.bound, seed)} if isinstance(model, RunnableBinding) else {"seed": seed}
     seeded: ChatModel = model.model_copy(update=update)
     return seeded
+
+
+def name_of(model: BaseChatModel) -> str:
+    """What a model is called: as its server knows it, or else its kind."""
+    names = [getattr(model, attribute, None) for attribute in ("model_name", "model", "_llm_type")]
+    return next((str(name) for name in names if name), type(model).__name__)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from langgraph_reflexion.errors import ConfigurationError
+from langgraph_reflexion.models.lean import lean
 from langgraph_reflexion.models.secrets import NO_KEY, public_url
 
 if TYPE_CHECKING:
@@ -20,8 +21,17 @@ TIMEOUT_SECONDS = 120.0
 """How long one call may take; the client's own default is ten minutes."""
 
 
+class ModelUnavailable(ConfigurationError):
+    """A model cannot be used on this machine: its key or its package is missing."""
+
+
 def load_model(
-    name: str, *, base_url: str | None = None, timeout: float | None = None, temperature: float | None = None
+    name: str,
+    *,
+    base_url: str | None = None,
+    timeout: float | None = None,
+    temperature: float | None = None,
+    connections: Any = None,
 ) -> "BaseChatModel":
     """Make a chat model.
 
@@ -31,6 +41,8 @@ def load_model(
             OpenAI-compatible one. With it a missing key is no error, as local servers want none.
         timeout: How many seconds one call may take; `TIMEOUT_SECONDS` unless given.
         temperature: How random the answers are; the server's own choice unless given.
+        connections: What coroutines send the requests of `openai:...` over (`models.connections`); the client's
+            own unless given.
 
     Raises:
         ConfigurationError: there is no such model, its key or its integration package is missing.
@@ -46,6 +58,14 @@ def load_model(
     settings: dict[str, Any] = {"max_retries": 0, **_timeout(provider, timeout or TIMEOUT_SECONDS)}
     if temperature is not None:
         settings["temperature"] = temperature
+    addresses = (base_url, os.environ.get("OPENAI_BASE_URL"), os.environ.get("OPENAI_API_BASE"))
+    # aiohttp takes no key beside a password in the address.
+    if (
+        connections is not None
+        and provider == "openai"
+        and not any(address and "@" in address for address in addresses)
+    ):
+        settings["http_async_client"] = connections
     if base_url is not None:
         settings["base_url"] = _checked(base_url)
         if provider == "openai":
@@ -55,7 +75,7 @@ def load_model(
             settings["stream_usage"] = True
             if not os.environ.get("OPENAI_API_KEY"):
                 settings["api_key"] = NO_KEY
-    made = without_own_retries(_init(name, provider, settings))
+    made = lean(without_own_retries(_init(name, provider, settings)))
     if provider == "openrouter":
         # Its SDK has retries of its own unless it is told otherwise, and the integration does not tell it.
         made.client.sdk_configuration.retry_config = None  # type: ignore[attr-defined]
@@ -92,7 +112,7 @@ def _init(name: str, provider: str, settings: dict[str, Any]) -> "BaseChatModel"
         if isinstance(error, (ImportError, AttributeError)):
             named = re.search(r"pip install (?:-U )?[\"']?([\w-]+)", said)
             package = named[1] if named else f"langchain-{provider.replace('_', '-')}"
-            raise ConfigurationError(f"the model {name!r} needs a package: pip install {package}") from error
+            raise ModelUnavailable(f"the model {name!r} needs a package: pip install {package}") from error
         if keys := re.findall(r"\b[A-Z][A-Z0-9_]*_(?:API_)?(?:KEY|TOKEN)\b", said):
             raise _no_key(name, keys[0]) from error
         raise ConfigurationError(f"the model {name!r} cannot be made: {type(error).__name__}") from error
@@ -106,8 +126,8 @@ def _init(name: str, provider: str, settings: dict[str, Any]) -> "BaseChatModel"
     return model
 
 
-def _no_key(name: str, variable: str) -> ConfigurationError:
-    return ConfigurationError(
+def _no_key(name: str, variable: str) -> ModelUnavailable:
+    return ModelUnavailable(
         f"no key for the model {name!r}: set {variable}, or use --base-url for a local server, "
         "or --model demo, which needs no key"
     )

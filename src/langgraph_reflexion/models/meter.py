@@ -25,6 +25,9 @@ class Meter(BaseCallbackHandler):
         unpriced: The models that were called and have no price.
     """
 
+    # Under a coroutine it would be handed to a thread for every event, which costs more than what it does.
+    run_inline = True
+
     def __init__(self, prices: Mapping[str, Price]) -> None:
         self.usage = NO_USAGE
         self.unpriced: set[str] = set()

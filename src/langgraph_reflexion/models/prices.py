@@ -1,6 +1,7 @@
 """What model calls cost: tokens, and money at prices that the user gives."""
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from langchain_core.messages import AIMessage
@@ -49,6 +50,25 @@ class Price:
     def __str__(self) -> str:
         parts = [self.input, self.output] + ([] if self.cached_input is None else [self.cached_input])
         return ",".join(f"{part:g}" for part in parts)
+
+
+def price_of(model: str, prices: Mapping[str, Price], *, needed: bool = False) -> Price | None:
+    """The price of a model, by its name with or without the provider's; None where it has none.
+
+    Args:
+        model: Its name.
+        prices: What tokens cost, by name.
+        needed: Whether it must have one.
+
+    Raises:
+        ConfigurationError: it must, and has none.
+    """
+    price = next((prices[known] for known in prices if model in (known, known.partition(":")[2])), None)
+    if price is None and needed:
+        raise ConfigurationError(
+            f"a budget of money needs the price of {model}: prices={{{model!r}: Price(input, output)}}"
+        )
+    return price
 
 
 def usage_of(reply: AIMessage, price: Price | None, *, cached: bool = False) -> Usage:
