@@ -3,11 +3,11 @@ VENV ?= .venv
 PYTHON ?= python3
 RUN = PATH="$(CURDIR)/$(VENV)/bin:$$PATH"
 # TextWorld, the reference engine, does not run on Python 3.13: its tests are skipped there.
-EXTRAS ?= alfworld,bench,deepagents,notebooks,postgres,studio
+EXTRAS ?= alfworld,bench,deepagents,inspect,notebooks,postgres,ray,studio
 
 OLDEST = .venv-oldest
 
-.PHONY: help demo figures test test-oldest lint format clean
+.PHONY: help demo figures docs test test-oldest lint format clean
 
 help:  ## Show the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/:/'
@@ -39,6 +39,9 @@ figures: $(VENV)/bench demo  ## The README's figures from the runs of the demo, 
 	$(RUN) langgraph-reflexion report runs/demo-retry runs/demo-reflexion --figures runs/figures --html runs/demo.html
 	mkdir -p docs/figures && cp runs/figures/*.svg docs/figures/
 
+docs: $(VENV)/dev  ## Build the site of docs/ into build/site, strictly
+	$(RUN) zensical build --strict --clean
+
 test: $(VENV)/dev  ## Run the test suite
 	$(RUN) pytest --numprocesses 2 --dist loadfile
 
@@ -63,4 +66,4 @@ format: $(VENV)/dev  ## Put the code into shape
 	$(RUN) ruff format .
 
 clean:  ## Remove what the targets above have made
-	rm -rf $(VENV) $(OLDEST) build runs .mypy_cache .pytest_cache .ruff_cache
+	rm -rf $(VENV) $(OLDEST) build runs .cache .mypy_cache .pytest_cache .ruff_cache

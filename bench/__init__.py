@@ -1,1 +1,1 @@
-"""Sweeps, reports and measurements: a consumer of the package, which nothing but the command line imports."""
+"""Sweeps, reports and measurements: a consumer of the package, which only the command line and Inspect import."""

@@ -1,11 +1,14 @@
 """Budgets as they are written on the command line and in `run.json`."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
 from typing import Any
 
+from langchain_core.runnables import RunnableConfig
+
 from langgraph_reflexion.errors import ConfigurationError
-from langgraph_reflexion.graph.budget import Budget, Budgets
+from langgraph_reflexion.graph.budget import Budget, Budgets, Spent
+from langgraph_reflexion.graph.state import ReflexionState
 
 SCOPES = ("trial", "task", "run")
 KINDS = {field.name: int if "int" in str(field.type) else float for field in fields(Budget)}
@@ -49,10 +52,67 @@ def raised(
     return {scope: limits for scope, limits in kept.items() if limits}
 
 
-def make_budgets(budgets: Mapping[str, Mapping[str, Any]]) -> Budgets:
+class SharedBudgets(Budgets):
+    """Budgets whose run is spread over several processes.
+
+    One of them, the driver, keeps the run's account. It is told what each task has spent, and tells the others what
+    all of them have.
+
+    Attributes:
+        on_note: Called with a task's id and what it has spent, whenever that is looked at.
+    """
+
+    def __init__(self, **budgets: Budget) -> None:
+        super().__init__(**budgets)
+        self.on_note: Callable[[str, Spent], None] = lambda task, spent: None
+
+    def note(self, state: ReflexionState, config: RunnableConfig) -> Spent:
+        """See `Budgets.note`."""
+        spent = super().note(state, config)
+        self.on_note(state["task"]["id"], spent)
+        return spent
+
+    @property
+    def total(self) -> Spent:
+        """What the run has spent, but for the time."""
+        return self._total
+
+    @property
+    def limits_run(self) -> bool:
+        """Whether the run has limits that one process cannot watch alone."""
+        limits = [getattr(self.run, kind.name) for kind in fields(self.run) if kind.name != "seconds"]
+        return any(limit is not None for limit in limits)
+
+    def spent(self, task: str, config: RunnableConfig) -> Spent:
+        """What a task has spent, as far as it is known here."""
+        return self._seen.get(self._name(task, config), Spent())
+
+    def account(self, task: str, config: RunnableConfig, spent: Spent) -> None:
+        """Hear what a task has spent at another process: at the driver."""
+        with self._lock:
+            self._total = self._total.plus(spent.since(self.spent(task, config)))
+            self._seen[self._name(task, config)] = spent
+
+    def take_over(self, task: str, config: RunnableConfig, spent: Spent) -> None:
+        """Go on with a task of which the run's account has so much already."""
+        with self._lock:
+            self._seen[self._name(task, config)] = spent
+
+    def hear(self, total: Spent, seconds: float) -> None:
+        """Hear what the whole run has spent, and what its clock shows. What was spent here meanwhile stays."""
+        with self._lock:
+            self._total = Spent._make(max(pair) for pair in zip(self._total, total, strict=True))
+            self.start_clock(seconds)
+
+    @staticmethod
+    def _name(task: str, config: RunnableConfig) -> tuple[str, str]:
+        return str(config["configurable"]["thread_id"]), task
+
+
+def make_budgets(budgets: Mapping[str, Mapping[str, Any]]) -> SharedBudgets:
     """The graph's budgets.
 
     Raises:
         ConfigurationError: a limit is not above 0.
     """
-    return Budgets(**{scope: Budget(**limits) for scope, limits in budgets.items()})
+    return SharedBudgets(**{scope: Budget(**limits) for scope, limits in budgets.items()})

@@ -6,19 +6,21 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any
 
-from markupsafe import escape
+from markupsafe import Markup
 
 from langgraph_reflexion.bench.figures import draw, have_matplotlib
 from langgraph_reflexion.bench.grid import Grid
+from langgraph_reflexion.bench.notebook import framed
 from langgraph_reflexion.bench.pairing import Pair, pair
 from langgraph_reflexion.bench.record import Run, read_run
 from langgraph_reflexion.bench.report import RunReport, report_run
 from langgraph_reflexion.bench.series import Series, caption, make_series
+from langgraph_reflexion.bench.spread import spread_json
 from langgraph_reflexion.bench.statistics import MISSING, have_scipy
-from langgraph_reflexion.bench.tables import pair_grid, series_grids
+from langgraph_reflexion.bench.tables import overview_grid, pair_grid, series_grids
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Comparison:
     """One run or several, side by side.
 
@@ -26,11 +28,13 @@ class Comparison:
         runs: Each run in numbers.
         series: The runs, those put together that differ in nothing but their seed.
         pairs: Every two series held against each other.
+        brief: Whether the tables are left at the overview and the pairs, as there are many series.
     """
 
     runs: tuple[RunReport, ...]
     series: tuple[Series, ...]
     pairs: tuple[Pair, ...]
+    brief: bool = False
 
     @property
     def caption(self) -> str:
@@ -39,12 +43,12 @@ class Comparison:
 
     def grids(self) -> list[Grid]:
         """All of it as tables."""
-        grids = series_grids(self.series)
-        return [
-            *grids[:1],
-            *([pair_grid(self.pairs, self.caption)] if any(p.matches for p in self.pairs) else []),
-            *grids[1:],
-        ]
+        pairs = [pair_grid(self.pairs, self.caption)] if any(p.matches for p in self.pairs) else []
+        if self.brief:
+            return [overview_grid(self.series), *pairs]
+        first, *grids = series_grids(self.series)
+        overview = [overview_grid(self.series)] if any(len(each.runs) > 1 for each in self.series) else []
+        return [first, *overview, *pairs, *grids]
 
     def sentences(self) -> list[str]:
         """Who wins by what, what could not be compared, and what is missing, in words."""
@@ -52,7 +56,7 @@ class Comparison:
         for each in self.pairs:
             # Of several pairs each has to say whom it is about.
             whom = f"{each.one.name} and {each.other.name}: " if len(self.pairs) > 1 else ""
-            told += [f"{whom}{each.conclusion}"] if each.conclusion else []
+            told += [f"{whom}{said}" for said in (each.conclusion, each.first_trials) if said]
             told += [note for note in each.notes if note not in told]
         told += [
             f"{one.name}: for want of the truth {one.unknown} of {one.report.tasks} tasks count as not solved."
@@ -78,18 +82,22 @@ class Comparison:
                     ],
                     "tasks": each.report.tasks,
                     "tokens": each.report.tokens,
+                    "over_seeds": spread_json(each),
                 }
                 for each in self.series
             ],
             "pairs": [pair.as_json() for pair in self.pairs],
         }
 
+    def __repr__(self) -> str:
+        return "\n".join(map(repr, self.runs))
+
     def _repr_html_(self) -> str:
         """What a notebook shows."""
-        sentences = "".join(f"<p>{escape(sentence)}</p>" for sentence in self.sentences())
+        sentences = [Markup("<p>{}</p>").format(sentence) for sentence in self.sentences()]
         # Of the figures the first, success by trial.
         figure = next(iter(draw(self.series).values()), "") if have_matplotlib() else ""
-        return "\n".join([sentences, figure[figure.find("<svg") :], *(grid.html() for grid in self.grids())])
+        return framed(*sentences, Markup(figure[figure.find("<svg") :]), *(grid.html() for grid in self.grids()))
 
 
 def compare(folders: Sequence[Path]) -> Comparison:

@@ -4,13 +4,14 @@ Rows are recorded as trials finish. What stops a run early leaves the rows that 
 """
 
 import asyncio
-from collections.abc import Callable, Coroutine, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
 from langgraph_reflexion.bench.record import RunRecord
-from langgraph_reflexion.bench.rows import TrialRow
-from langgraph_reflexion.bench.task_run import Graph, TaskRun
+from langgraph_reflexion.bench.rows import Finished, TrialRow
+from langgraph_reflexion.bench.slots import Slots
+from langgraph_reflexion.bench.task_run import Fence, Graph, TaskRun, no_fence
 from langgraph_reflexion.envs.base import FinishedTrial, Review, Task
 from langgraph_reflexion.errors import ConfigurationError
 from langgraph_reflexion.graph.budget import Budgets
@@ -43,6 +44,8 @@ class Drive:
         budgets: The graph's.
         review: Finds out about a finished trial outside the graph; the environment's own.
         concurrency: How many tasks are advanced at once.
+        advance: Has a task's next trial run, in this process unless given; see `TaskRun.advance`.
+        fence: Held while a task is advanced in this process.
     """
 
     def __init__(
@@ -58,6 +61,8 @@ class Drive:
         budgets: Budgets,
         review: Callable[[Task, FinishedTrial], Review],
         concurrency: int,
+        advance: Callable[[TaskRun], Awaitable[Finished]] = TaskRun.advance,
+        fence: Fence = no_fence,
     ) -> None:
         self.runs = [
             TaskRun(
@@ -69,13 +74,15 @@ class Drive:
                 budgets=budgets,
                 review=review,
                 on_action=observer.on_action,
+                fence=fence,
             )
             for task in tasks
         ]
         self.record = record
         self.observer = observer
         self.budgets = budgets
-        self._slots = asyncio.Semaphore(concurrency)
+        self._run_trial = advance
+        self._slots = Slots(concurrency)
 
     @property
     def answered(self) -> bool:
@@ -141,7 +148,7 @@ class Drive:
                 await self._trial(run)
 
     async def _trial(self, run: TaskRun) -> None:
-        finished = await run.advance()
+        finished = await self._run_trial(run)
         self.record.append(finished)
         self.observer.on_trial(finished.row, run.status != "running")
 

@@ -24,9 +24,20 @@ def facts(settings: dict[str, Any]) -> dict[str, str]:
         "agent": f"agent {settings.get('agent', 'react')}",
         "profile": f"profile {settings['profile']}",
         "verdicts": "oracle" if settings["oracle"] else f"verdicts by {settings['evaluator']}, no oracle",
+        "memory": "" if settings.get("memory", "window") == "window" else f"memory {settings['memory']}",
+        "map": "memory map" if settings.get("memory_map") else "",
+        "lessons": _lessons(settings),
         "source": f"imported from {settings['imported']['source']}" if "imported" in settings else "",
     }
     return {name: printable(text) for name, text in told.items() if text}
+
+
+def _lessons(settings: dict[str, Any]) -> str:
+    if not settings.get("lessons"):
+        return ""
+    if not settings["recall"]:
+        return "lessons written, none recalled"
+    return f"lessons recalled{', none written' if settings['frozen'] else ' and written, one task after the other'}"
 
 
 def described(settings: dict[str, Any]) -> str:

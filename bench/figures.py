@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from langgraph_reflexion.bench.printable import printable
 from langgraph_reflexion.bench.series import Series, caption
+from langgraph_reflexion.bench.spread import spreads
 from langgraph_reflexion.errors import ConfigurationError
 
 if TYPE_CHECKING:
@@ -120,6 +121,9 @@ def _success_by_trial(series: Sequence[Series]) -> "Figure":
     for number, each in enumerate(series):
         trials = range(1, len(each.report.solved) + 1)
         line = _line(axes[0], number, trials, _shares(each), _legend(each, series))
+        if len(each.runs) > 1:
+            by_seed = [[100 * share for share in by_trial.shares] for by_trial in spreads(each.runs)]
+            axes[0].plot(range(1, len(by_seed) + 1), by_seed, color=line, alpha=0.4, linewidth=0.7)
         within = [at for at in each.intervals() if at]
         if within:
             low, high = ([100 * at[end] for at in within] for end in (0, 1))

@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from langgraph_reflexion.bench.notebook import framed
 from langgraph_reflexion.bench.printable import printable
 
 BAR = 24
@@ -26,7 +27,7 @@ class Share(NamedTuple):
 Cell = str | Share
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Grid:
     """A table.
 
@@ -53,7 +54,7 @@ class Grid:
             pad_edge=False,
             padding=(0, 0 if self.dense else 1),
         )
-        table.add_column(self.head[0])
+        table.add_column(self.head[0], overflow="fold")
         for name in self.head[1:]:
             table.add_column(Text(name), justify="right")
         columns = max(1, len(self.head) - 1)
@@ -68,6 +69,9 @@ class Grid:
             console.print(Text(printable(self.caption), "dim"))
             console.print()
 
+    def __repr__(self) -> str:
+        return f"<table {self.title!r}: {len(self.rows)} rows>"
+
     def html(self) -> Markup:
         """It as an HTML table, everything in it escaped."""
         head = Markup("").join(Markup('<th scope="col">{}</th>').format(name) for name in self.head)
@@ -76,6 +80,10 @@ class Grid:
             '<h3>{}</h3>\n<table class="grid" style="white-space: pre" aria-label="{}">'
             '<thead><tr>{}</tr></thead>\n<tbody>{}</tbody></table>\n<p class="facts">{}</p>'
         ).format(self.title, self.title, head, rows, printable(self.caption))
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        return framed(self.html())
 
     def _row(self, row: Sequence[Cell]) -> Markup:
         first = Markup('<th scope="row"{}>{}</th>').format(

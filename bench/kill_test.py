@@ -105,6 +105,7 @@ class KillTest:
         self.outcome = Outcome()
         self._kept: list[int] = []
         self._lives = 0
+        self._at_work = 0.0  # how long the last life has lasted from its first request on
 
     def run(self, kills: int) -> Outcome:
         """Kill so often, and see what is left.
@@ -115,11 +116,10 @@ class KillTest:
         started = time.perf_counter()
         with demo_server(self.context, self.requests, self.seconds) as url:
             peace = self.folder / "peace"
-            before = time.perf_counter()
             self._live("peace", self._command(peace, url), None)
-            self.reference = _recorded(peace)
+            self.reference = recorded(peace)
             # So that a sweep gets done in about as many lives as there are kills, half of them to spare.
-            self.longest = 1.5 * (time.perf_counter() - before) / max(kills, 1)
+            self.longest = 1.5 * self._at_work / max(kills, 1)
             self.outcome.trials = len(self.reference)
             self.outcome.tasks = len(read_run(peace).info["tasks"])
             self._calls = tasks_by_seed(read_run(peace).info["tasks"], self.trials)
@@ -162,16 +162,19 @@ class KillTest:
         process.start()
         deadline = time.perf_counter() + PATIENCE
         early = self.random.random() < AT_START_UP
-        if kills is not None and self.outcome.kills < kills:
-            if early:
-                process.join(self.random.uniform(0, 0.3))
-            else:
-                seen = self.requests.stat().st_size
-                while process.is_alive() and self.requests.stat().st_size == seen and time.perf_counter() < deadline:
-                    process.join(0.002)
-                process.join(self.random.uniform(0, self.longest))
+        killed = kills is not None and self.outcome.kills < kills
+        if killed and early:
+            process.join(self.random.uniform(0, 0.3))
+        else:
+            seen = self.requests.stat().st_size
+            while process.is_alive() and self.requests.stat().st_size == seen and time.perf_counter() < deadline:
+                process.join(0.002)
+        began = time.perf_counter()
+        if killed:
+            process.join(0 if early else self.random.uniform(0, self.longest))
             process.kill()
         process.join(max(deadline - time.perf_counter(), 1))
+        self._at_work = time.perf_counter() - began
         if process.exitcode is None:
             process.kill()
             process.join()
@@ -194,10 +197,10 @@ class KillTest:
                 self._violation(f"at kill {self.outcome.kills}, trial {row['trial']} of {row['task_id']} differs")
 
     def _expect_same(self, folder: Path) -> None:
-        recorded = _recorded(folder)
-        for key in self.reference.keys() | recorded.keys():
-            if recorded.get(key) != self.reference.get(key):
-                what = "is missing" if key not in recorded else "is new" if key not in self.reference else "differs"
+        found = recorded(folder)
+        for key in self.reference.keys() | found.keys():
+            if found.get(key) != self.reference.get(key):
+                what = "is missing" if key not in found else "is new" if key not in self.reference else "differs"
                 self._violation(f"{folder.name}: trial {key[1]} of {key[0]} {what}")
         for name in (TRIALS, TRAJECTORIES):
             ours, theirs = ((each / name).read_bytes().splitlines() for each in (folder, self.folder / "peace"))
@@ -236,7 +239,8 @@ def _command_line(command: list[str], life: str, log: str) -> None:
     main()
 
 
-def _recorded(folder: Path) -> dict[tuple[str, int], dict[str, Any]]:
+def recorded(folder: Path) -> dict[tuple[str, int], dict[str, Any]]:
+    """What a run has recorded, by task and trial, times apart."""
     return {(row["task_id"], row["trial"]): _timeless(dict(row)) for row in read_run(folder).trials}
 
 
@@ -251,6 +255,7 @@ def main() -> None:
     parser.add_argument("--tasks", type=int, default=20, help="of the sweep (20)")
     parser.add_argument("--trials", type=int, default=4, help="at most so many per task (4)")
     parser.add_argument("--concurrency", type=int, default=4, help="so many tasks at once (4)")
+    parser.add_argument("--workers", type=int, default=1, help="so many processes, which die with their driver (1)")
     parser.add_argument("--milliseconds", type=float, default=20.0, help="that the model takes to answer (20)")
     parser.add_argument("--seed", type=int, default=0, help="draws the moments of the kills (0)")
     parser.add_argument("--checkpoints", default="latest", help="latest or history (latest)")
@@ -268,7 +273,10 @@ def main() -> None:
             concurrency=args.concurrency,
             seconds=args.milliseconds / 1000,
             seed=args.seed,
-            more=["--checkpoints", args.checkpoints, *(["--database", database] if database else [])],
+            more=[
+                *("--checkpoints", args.checkpoints, "--workers", str(args.workers)),
+                *(["--database", database] if database else []),
+            ],
         ).run(args.kills)
     for name, value in asdict(outcome).items():
         if not args.json and name != "violations":

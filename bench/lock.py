@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,14 +17,19 @@ except ImportError:  # Windows has no fcntl: there, two processes on one folder 
 
 LOCK = "lock"
 """The file that is held. It stays in the folder: what counts is whether a process holds it."""
+PATIENCE_SECONDS = 3.0
+"""How long is waited for workers whose driver was killed: they share its hold, and end when they notice."""
 
 
 @contextmanager
-def locked(folder: Path) -> Iterator[None]:
+def locked(folder: Path) -> Iterator[int]:
     """Hold a run folder. The kernel lets go of it when this process ends, however it ends.
 
     Args:
         folder: The folder; it is made. Where no run is begun, nothing of it stays.
+
+    Yields:
+        The descriptor of what is held. A process that inherits it shares the hold, for as long as it lives.
 
     Raises:
         ConfigurationError: another process holds it, or it cannot be written to.
@@ -38,7 +44,7 @@ def locked(folder: Path) -> Iterator[None]:
     try:
         _hold(descriptor, folder)
         try:
-            yield
+            yield descriptor
         finally:
             if new and not holds_run(folder):
                 (folder / LOCK).unlink(missing_ok=True)
@@ -52,7 +58,10 @@ def locked(folder: Path) -> Iterator[None]:
 def _hold(descriptor: int, folder: Path) -> None:
     if fcntl is None:
         return
+    deadline = time.monotonic() + PATIENCE_SECONDS
     try:
+        while not _held(descriptor) and time.monotonic() < deadline:
+            time.sleep(0.02)
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         # The file may have been removed between opening and locking it: then what is held is nothing.
         held = os.path.samestat(os.fstat(descriptor), (folder / LOCK).stat())
@@ -64,3 +73,11 @@ def _hold(descriptor: int, folder: Path) -> None:
         raise ConfigurationError(f"cannot lock {folder}: {error.strerror}") from error
     if not held:
         raise ConfigurationError(f"another process was at work on {folder}: try again")
+
+
+def _held(descriptor: int) -> bool:
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True

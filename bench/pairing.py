@@ -13,7 +13,8 @@ from typing import Any
 from langgraph_reflexion.bench.curve import returned, tokens
 from langgraph_reflexion.bench.rows import TrialRow
 from langgraph_reflexion.bench.series import Series, Unit
-from langgraph_reflexion.bench.statistics import SignTest, sign_test
+from langgraph_reflexion.bench.spread import unpaired
+from langgraph_reflexion.bench.statistics import Interval, SignTest, interval, sign_test
 
 Trials = Mapping[Unit, Sequence[TrialRow]]
 
@@ -60,6 +61,8 @@ class Pair:
         left_out: How many tasks that both have are not compared, as a fault or something unknown stands in the way.
         matches: How they compare, at equal trials and at equal tokens.
         notes: What could not be compared, and why.
+        first: How their first trials compare, where one of them recalled lessons.
+        sure: The 95 % intervals of the shares that these solve.
     """
 
     one: Series
@@ -67,6 +70,24 @@ class Pair:
     left_out: int
     matches: tuple[Match, ...]
     notes: tuple[str, ...]
+    first: Match | None = None
+    sure: tuple[Interval | None, Interval | None] = (None, None)
+
+    @property
+    def first_trials(self) -> str:
+        """How the first trials went, where lessons were recalled for them: the shares with their intervals."""
+        if self.first is None:
+            return ""
+        told = []
+        for series, solved, at in zip((self.one, self.other), self.first.solved, self.sure, strict=True):
+            sure = f", 95 % interval {at.low:.0%} to {at.high:.0%}" if at else ""
+            told.append(f"{series.name} solves {solved} of {self.first.of} ({solved / self.first.of:.0%}{sure})")
+        test = self.first.test
+        chance = "" if test.p is None else f", p = {test.p:.2g}"
+        return (
+            f"First trials of tasks that no lesson is from: {', '.join(told)}; "
+            f"only {self.one.name} {test.wins}, only {self.other.name} {test.losses}{chance}."
+        )
 
     @property
     def conclusion(self) -> str:
@@ -93,28 +114,35 @@ class Pair:
         return {
             "series": [self.one.label, self.other.label],
             "left_out": self.left_out,
-            **{
-                f"equal_{match.equal}": {
-                    "amount": match.amount,
-                    "solved": list(match.solved),
-                    "of": match.of,
-                    "only": [match.test.wins, match.test.losses],
-                    "p": match.test.p,
-                }
-                for match in self.matches
-            },
+            **{f"equal_{match.equal}": self._as_json(match) for match in self.matches},
+            **({"first_trials": self._as_json(self.first)} if self.first else {}),
             "conclusion": self.conclusion,
             "notes": list(self.notes),
         }
 
+    @staticmethod
+    def _as_json(match: Match) -> dict[str, Any]:
+        return {
+            "amount": match.amount,
+            "solved": list(match.solved),
+            "of": match.of,
+            "only": [match.test.wins, match.test.losses],
+            "p": match.test.p,
+        }
+
 
 def pair(one: Series, other: Series) -> Pair:
-    """Compare two series on the tasks that both have under the same seed."""
+    """Compare two series on the tasks that both have under the same seed.
+
+    Where one of them recalled lessons, only tasks count that had taught none when its run began.
+    """
     names = f"{one.name} and {other.name}"
     mine, theirs = one.trials_of(), other.trials_of()
     units = [unit for unit in mine if unit in theirs]
     if why := _incomparable(one, other, mine, theirs):
-        return Pair(one, other, 0, (), (f"{names} cannot be paired: {why}.",))
+        told = f"{names} cannot be paired: {why}."
+        by_seed = unpaired(one, other) if _where(one) == _where(other) else ""
+        return Pair(one, other, 0, (), (told, by_seed) if by_seed else (told,))
     notes = [
         f"{each.name} is unfinished: trials that it has not played solve nothing."
         for each in (one, other)
@@ -123,22 +151,35 @@ def pair(one: Series, other: Series) -> Pair:
     if len(units) < max(len(mine), len(theirs)):
         alone = f"{len(mine) - len(units)} only {one.name}, {len(theirs) - len(units)} only {other.name}"
         notes.append(f"{names} are compared on the {len(units)} tasks that both have ({alone}).")
+    recalled = any(each.settings.get("lessons") and each.settings["recall"] for each in (one, other))
+    if recalled:
+        seen = one.seen() | other.seen()
+        unseen = [unit for unit in units if unit not in seen]
+        notes.append(
+            f"{names}: unseen tasks, which no lesson was from when the runs began: {len(unseen)} of {len(units)}."
+        )
+        units = unseen
     known = [unit for unit in units if _known(mine[unit]) and _known(theirs[unit])]
     left_out = len(units) - len(known)
     if left_out:
         notes.append(f"{names}: {left_out} tasks are left out, after a fault or for want of a known answer.")
     matches = []
+    at_once: Match | None = None
+    sure: tuple[Interval | None, Interval | None] = (None, None)
     if known:
         first, second = ({unit: each[unit] for unit in known} for each in (mine, theirs))
         trials = min(len(one.report.solved), len(other.report.solved))
         matches.append(_match("trials", trials, (first, second), (dict.fromkeys(known, trials),) * 2))
+        if recalled:
+            at_once = _match("trials", 1, (first, second), (dict.fromkeys(known, 1),) * 2)
+            sure = _at_once(first), _at_once(second)
         if why := _untold(one, other, first, second):
             notes.append(f"{names} are not compared at equal tokens: {why}.")
         else:
             amount = min(_spent(first), _spent(second))
             played = _affordable(first, amount), _affordable(second, amount)
             matches.append(_match("tokens", amount, (first, second), played))
-    return Pair(one, other, left_out, tuple(matches), tuple(notes))
+    return Pair(one, other, left_out, tuple(matches), tuple(notes), at_once, sure)
 
 
 def _match(
@@ -154,6 +195,14 @@ def _match(
     return Match(
         equal, amount, (sum(first.values()), sum(second.values())), len(first), sign_test(list(votes.values()))
     )
+
+
+def _at_once(trials: Trials) -> Interval | None:
+    """The interval of the share that is solved in the first trial."""
+    solved: dict[str, list[bool]] = defaultdict(list)
+    for (task, _), rows in trials.items():
+        solved[task].append(_solved(rows, 1))
+    return interval(solved)
 
 
 def _solved(rows: Sequence[TrialRow], trials: int) -> bool:
@@ -188,16 +237,17 @@ def _spent(trials: Trials) -> int:
 
 def _incomparable(one: Series, other: Series, mine: Trials, theirs: Trials) -> str:
     """Why two series cannot be paired; empty where they can."""
-    where = [
-        (each.settings["environment"], each.settings["split"], each.settings.get("options", {}))
-        for each in (one, other)
-    ]
-    if where[0] != where[1]:
+    if _where(one) != _where(other):
         return f"their tasks differ ({one.facts['tasks']} and {other.facts['tasks']})"
     if any(unit in theirs for unit in mine):
         return ""
     same = {task for task, _ in mine} & {task for task, _ in theirs}
     return "they have the same tasks under other seeds" if same else "they have other tasks"
+
+
+def _where(series: Series) -> tuple[Any, ...]:
+    """Where its tasks come from."""
+    return series.settings["environment"], series.settings["split"], series.settings.get("options", {})
 
 
 def _untold(one: Series, other: Series, first: Trials, second: Trials) -> str:

@@ -8,6 +8,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from urllib.parse import quote
 
 
 def binaries() -> Path | None:
@@ -19,8 +20,11 @@ def binaries() -> Path | None:
 
 
 @contextmanager
-def postgres_server() -> Iterator[str]:
+def postgres_server(password: str | None = None) -> Iterator[str]:
     """Start a server on loopback; its address (`postgresql://...`).
+
+    Args:
+        password: What it asks for; nothing unless given.
 
     Raises:
         FileNotFoundError: Postgres is not installed.
@@ -43,11 +47,16 @@ def postgres_server() -> Iterator[str]:
         subprocess.run([*prefix, *command], check=True, stdout=subprocess.DEVNULL, cwd=folder)
 
     try:
-        run(str(programs / "initdb"), "-D", data, "-A", "trust", "-U", "reflexion", "--no-sync")
+        asks = ["-A", "trust"]
+        if password:
+            (folder / "password").write_text(password, encoding="utf-8")
+            asks = ["-A", "scram-sha-256", "--pwfile", str(folder / "password")]
+        run(str(programs / "initdb"), "-D", data, *asks, "-U", "reflexion", "--no-sync")
         options = f"-p {port} -k {folder} -c listen_addresses=127.0.0.1 -c fsync=off"
         run(str(programs / "pg_ctl"), "-D", data, "-o", options, "-l", str(folder / "log"), "-w", "start")
         try:
-            yield f"postgresql://reflexion@127.0.0.1:{port}/postgres"
+            user = f"reflexion:{quote(password, safe='')}" if password else "reflexion"
+            yield f"postgresql://{user}@127.0.0.1:{port}/postgres"
         finally:
             run(str(programs / "pg_ctl"), "-D", data, "-m", "immediate", "stop")
     finally:

@@ -12,19 +12,20 @@ from langgraph_reflexion.bench.series import Series
 
 def print_comparison(console: Console, comparison: Comparison) -> None:
     """Print what was run, its tables, and what they come to in words."""
-    _print_headings(console, comparison.series)
+    _print_headings(console, comparison.series, brief=comparison.brief)
     for grid in comparison.grids():
         grid.print(console)
     for sentence in comparison.sentences():
         console.print(Text(sentence))
 
 
-def _print_headings(console: Console, series: Sequence[Series]) -> None:
+def _print_headings(console: Console, series: Sequence[Series], *, brief: bool) -> None:
     for each in series:
         folders = printable("  ".join(str(run.folder) for run in each.runs))
         tasks = each.report.tasks
         parts = [f"{each.facts['tasks']}, {tasks} task{'s' * (tasks != 1)}"]
-        parts += [fact for name, fact in each.facts.items() if name != "tasks"]
+        # Of many series the tables tell what they have in common.
+        parts += [] if brief else [fact for name, fact in each.facts.items() if name != "tasks"]
         if each.report.ungradable:
             parts.append(f"{each.report.ungradable} not gradable here, and not counted")
         if each.report.unfinished:

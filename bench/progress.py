@@ -1,6 +1,7 @@
 """How a sweep goes, live in the terminal."""
 
 from pathlib import Path
+from typing import Self
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
@@ -26,17 +27,17 @@ class LiveProgress:
         self._solved = self._actions = self._trials = 0
         self._trial = 1
         self._progress = Progress(
-            TextColumn("tasks"),
+            TextColumn("{task.description}"),
             BarColumn(bar_width=20),
             MofNCompleteColumn(),
             TextColumn("· {task.fields[state]} ·"),
             TimeElapsedColumn(),
             console=console,
             transient=True,
-            disable=hidden or not console.is_terminal,
+            disable=hidden or not console.is_terminal or console.is_dumb_terminal,
         )
 
-    def __enter__(self) -> "LiveProgress":
+    def __enter__(self) -> Self:
         self._progress.start()
         return self
 
@@ -46,7 +47,7 @@ class LiveProgress:
     def on_start(self, folder: Path, tasks: int, trials: int) -> None:
         """Draw the empty bar."""
         self.folder, self._trials = folder, trials
-        self._bar = self._progress.add_task("run", total=tasks, state=self._state())
+        self._bar = self._progress.add_task("tasks", total=tasks, state=self._state())
 
     def on_action(self) -> None:
         """Count an action."""

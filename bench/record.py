@@ -21,6 +21,7 @@ from typing import Any, cast
 from langgraph_reflexion.bench.curve import solved_by_trial
 from langgraph_reflexion.bench.facts import described
 from langgraph_reflexion.bench.grid import Grid
+from langgraph_reflexion.bench.notebook import framed
 from langgraph_reflexion.bench.rows import (
     Finished,
     Key,
@@ -96,6 +97,11 @@ class RunRecord:
         self._trials.append(self._line(row))
         self.trials[key_of(row)] = row
 
+    def note(self, **facts: Any) -> None:
+        """Add to what `run.json` says."""
+        self._info |= facts
+        self._write_info(self._info)
+
     def restore(self, finished: Finished) -> None:
         """Add a finished trial that a checkpoint holds, unless it is here: its process died before it wrote it."""
         same = self.trials.get(key_of(finished.row))
@@ -147,7 +153,7 @@ class RunRecord:
         return (self.without_secrets(json.dumps(row, ensure_ascii=False)) + "\n").encode("utf-8", "replace")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Run:
     """A run folder as read: its `run.json`, and its trials in task-then-trial order."""
 
@@ -185,12 +191,15 @@ class Run:
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise ConfigurationError(f"{path} cannot be read: {error}") from error
 
+    def __repr__(self) -> str:
+        return f"<run {self.folder}: {described(self.settings)}, {len(self.trials)} trials>"
+
     def _repr_html_(self) -> str:
         """What a notebook shows."""
         tasks = self.info["tasks"]
         solved = solved_by_trial(self.trials, max((row["trial"] for row in self.trials), default=0))
         rows = [(str(trial), f"{count} of {len(tasks)}") for trial, count in enumerate(solved, 1)]
-        return str(Grid(str(self.folder), ("trial", "solved"), rows, described(self.settings)).html())
+        return framed(Grid(str(self.folder), ("trial", "solved"), rows, described(self.settings)).html())
 
 
 def holds_run(folder: Path) -> bool:

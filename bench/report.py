@@ -16,11 +16,12 @@ from langgraph_reflexion.bench.curve import (
 )
 from langgraph_reflexion.bench.facts import described
 from langgraph_reflexion.bench.grid import Grid
+from langgraph_reflexion.bench.notebook import framed
 from langgraph_reflexion.bench.record import Run
 from langgraph_reflexion.models.load import DEMO
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class RunReport:
     """One run in numbers.
 
@@ -110,6 +111,9 @@ class RunReport:
             "notes": self.notes,
         }
 
+    def __repr__(self) -> str:
+        return f"<report on {self.folder}: solved by trial {self.solved} of {self.tasks}>"
+
     def _repr_html_(self) -> str:
         """What a notebook shows."""
         told: dict[str, Any] = {
@@ -122,7 +126,7 @@ class RunReport:
             "cost": f"{self.cost:,.4f}",
         }
         rows = [(name, text) for name, text in told.items() if text]
-        return str(Grid(str(self.folder), ("run", ""), rows, described(self.settings)).html())
+        return framed(Grid(str(self.folder), ("run", ""), rows, described(self.settings)).html())
 
 
 def report_run(run: Run) -> RunReport:

@@ -39,6 +39,8 @@ class TrialRow(TypedDict):
     """The reflection that followed this trial."""
     notes: list[str]
     """What was not as it was meant to be."""
+    lessons: NotRequired[list[str]]
+    """The ids of the lessons that it was told, in runs with lessons."""
     fault: str
     """What went wrong outside the agent; empty when nothing did."""
     seconds: float

@@ -1,8 +1,8 @@
 """Runs that differ in nothing but their seed: one column of a table, one line of a figure."""
 
 from collections import defaultdict
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from itertools import groupby
 from string import ascii_uppercase
 from typing import Any
@@ -19,6 +19,12 @@ from langgraph_reflexion.bench.statistics import Interval, interval
 Unit = tuple[str, int]
 """What is paired: a task, by its id, under a seed."""
 
+TOLD = (
+    *("environment", "split", "options", "model", "reflection_model", "agent", "profile", "oracle", "evaluator"),
+    *("strategy", "prices", "base_url", "imported", "memory_map", "lessons", "recall", "frozen"),
+)
+"""Settings that are told anyway, or that no number but money depends on."""
+
 ALIKE = ("seed", "database", "checkpoints", *FREE)
 """Settings in which the runs of a series may differ."""
 
@@ -31,11 +37,13 @@ class Series:
         label: Names it, briefly.
         runs: The runs, one for each seed.
         report: What they say together.
+        apart: Settings that `bench.facts` does not tell, and in which series beside this one differ, by name.
     """
 
     label: str
     runs: tuple[Run, ...]
     report: RunReport
+    apart: dict[str, str] = field(default_factory=dict)
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -51,12 +59,16 @@ class Series:
     def facts(self) -> dict[str, str]:
         """What its numbers depend on, by name."""
         if "imported" in self.settings:
-            return facts(self.settings)
+            return facts(self.settings) | self.apart
         seeds = [printable(str(run.settings["seed"])) for run in self.runs]
-        return facts(self.settings) | {
-            "seed": f"seed{'s' * (len(seeds) > 1)} {', '.join(seeds)}",
-            "code": code_of(self.runs[0].info),
-        }
+        return (
+            facts(self.settings)
+            | self.apart
+            | {
+                "seed": f"seed{'s' * (len(seeds) > 1)} {', '.join(seeds)}",
+                "code": code_of(self.runs[0].info),
+            }
+        )
 
     def trials_of(self) -> dict[Unit, list[TrialRow]]:
         """The trials of every task and seed, in their order; empty where there is none yet."""
@@ -67,6 +79,10 @@ class Series:
             for task, rows in groupby(run.trials, key=lambda row: row["task_id"]):
                 found[task, seed] = list(rows)
         return found
+
+    def seen(self) -> set[Unit]:
+        """The tasks that had taught a lesson before the run began, by seed."""
+        return {(task, run.settings["seed"]) for run in self.runs for task in run.info.get("seen", [])}
 
     @property
     def unknown(self) -> int:
@@ -89,8 +105,13 @@ class Series:
         return [interval(tasks) for tasks in solved]
 
 
-def make_series(runs: Sequence[Run]) -> tuple[Series, ...]:
-    """Put runs together that differ in nothing but their seed, in the order of their first ones."""
+def make_series(runs: Sequence[Run], name: Callable[[Run], str] | None = None) -> tuple[Series, ...]:
+    """Put runs together that differ in nothing but their seed, in the order of their first ones.
+
+    Args:
+        runs: The runs.
+        name: What a series is called after its letter, by its first run; its strategy unless given.
+    """
     groups: list[list[Run]] = []
     for run in runs:
         for group in groups:
@@ -100,9 +121,11 @@ def make_series(runs: Sequence[Run]) -> tuple[Series, ...]:
                 break
         else:
             groups.append([run])
-    labels = _labels([str(group[0].settings["strategy"]) for group in groups])
+    labels = _labels([name(group[0]) if name else str(group[0].settings["strategy"]) for group in groups])
+    apart = _apart([group[0].settings for group in groups])
     return tuple(
-        Series(label, tuple(group), report_run(_pooled(group))) for label, group in zip(labels, groups, strict=True)
+        Series(label, tuple(group), report_run(_pooled(group)), differing)
+        for label, group, differing in zip(labels, groups, apart, strict=True)
     )
 
 
@@ -120,7 +143,18 @@ def caption(series: Sequence[Series]) -> str:
 
 def _key(run: Run) -> tuple[dict[str, Any], str]:
     settings = {name: value for name, value in run.settings.items() if name not in ALIKE}
-    return settings, code_of(run.info)
+    # Where lessons are kept may differ, and whether there are any may not.
+    return settings | {"lessons": bool(settings.get("lessons"))}, code_of(run.info)
+
+
+def _apart(settings: Sequence[dict[str, Any]]) -> list[dict[str, str]]:
+    """Of each the settings in which it differs from some other, and which would not be told otherwise."""
+    names = dict.fromkeys(name for each in settings for name in each if name not in (*TOLD, *ALIKE))
+    differing = [name for name in names if any(each.get(name) != settings[0].get(name) for each in settings)]
+    return [
+        {name: printable(f"{name.replace('_', ' ')} {each.get(name)}") for name in differing if name in each}
+        for each in settings
+    ]
 
 
 def _pooled(runs: Sequence[Run]) -> Run:

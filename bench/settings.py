@@ -22,7 +22,7 @@ from langgraph_reflexion.models.secrets import public_database, public_url
 RAISABLE = ("trials", "limit", "budgets")
 """What may be raised when a run goes on, and never lowered."""
 
-FREE = ("concurrency", "retries", "timeout", "cache")
+FREE = ("concurrency", "workers", "engine", "retries", "timeout", "cache")
 """What may be anything when a run goes on, as the record does not depend on it."""
 
 
@@ -52,11 +52,19 @@ class SweepSettings:
         prices: What a million tokens cost: the model, then `INPUT,OUTPUT[,CACHED_INPUT]`.
         cache: The file where model answers are kept; none unless given.
         seed: Of the run, and of what the environment generates.
+        memory: What is kept of the reflections: the last ones, all, or the last ones and a summary.
         memory_size: How many reflections are kept.
-        concurrency: How many tasks at once. The record does not depend on it.
+        memory_map: Whether the model is told what the world has shown so far.
+        concurrency: How many tasks at once, over all workers. The record does not depend on it, nor on the workers.
+        workers: How many processes advance them; with the engine `process` and 1 it is this one.
+        engine: Where these are: `process`, on this machine, or `ray`, wherever Ray starts them.
         stop_without_improvement: Whether all tasks advance together, until a trial solves nothing new.
         checkpoints: What is kept of the graph's states: the `latest`, which resuming needs, or the whole `history`.
         database: Where they are kept: the address of a Postgres database; a file of the run folder unless given.
+        lessons: Where lessons that outlive their task are kept: a SQLite file, or the address of a Postgres database.
+        user: Whose lessons they are; everyone's unless given.
+        recall: Whether lessons are recalled. Where they are written as well, tasks run in their order, one at a time.
+        frozen: Whether they are only read. No task is told then what it has taught itself.
     """
 
     environment: str
@@ -80,14 +88,32 @@ class SweepSettings:
     prices: dict[str, str] = field(default_factory=dict)
     cache: str | None = None
     seed: int = 0
+    memory: str = "window"
     memory_size: int | None = None
+    memory_map: bool = False
     concurrency: int = 8
+    workers: int = 1
+    engine: str = "process"
     stop_without_improvement: bool | None = None
     checkpoints: str = "latest"
     database: str | None = None
+    lessons: str | None = None
+    user: str | None = None
+    recall: bool = True
+    frozen: bool = False
 
     def resolved(self, environment: Environment) -> "SweepSettings":
-        """The settings with every value filled in."""
+        """The settings with every value filled in.
+
+        Raises:
+            ConfigurationError: what is said of lessons does not go together.
+        """
+        if self.lessons is None and (self.frozen or not self.recall or self.user is not None):
+            raise ConfigurationError(
+                "--no-recall, --frozen and --user say how --lessons are used, and there are none"
+            )
+        if self.frozen and not self.recall:
+            raise ConfigurationError("--frozen lessons that are not recalled change nothing: leave one of both out")
         profile = load_profile(self.profile).of(environment.name, self.agent, self.strategy)
         stop = self.stop_without_improvement
         return replace(
@@ -99,6 +125,8 @@ class SweepSettings:
             feedback=self.feedback or profile.feedback,
             trials=self.trials or profile.max_trials,
             memory_size=self.memory_size or profile.memory_size,
+            # What one task teaches the next one is told, so that the record depends on their order.
+            concurrency=1 if self.lessons and self.recall and not self.frozen else self.concurrency,
             stop_without_improvement=profile.stop_without_improvement if stop is None else stop,
         )
 
@@ -107,6 +135,7 @@ class SweepSettings:
         public = asdict(self) | {
             "base_url": public_url(self.base_url),
             "database": public_database(self.database),
+            "lessons": public_database(self.lessons),
             "oracle": self.evaluator == "environment",
         }
         return dict(json.loads(json.dumps(public)))

@@ -1,8 +1,9 @@
 """A task's trials in the terminal."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
-from rich.console import Console
+from rich.console import Console, RenderableType
 from rich.padding import Padding
 from rich.text import Text
 
@@ -38,7 +39,9 @@ def show_task(console: Console, folder: Path, wanted: str, trial: int | None = N
         console.print(Text(f"What was in the prompt: {ON_PROMPTS[0].lower()}{ON_PROMPTS[1:]}", "dim"))
     for story in shown:
         # A trial that stands alone is told whole, and others from where they leave the one before.
-        _print_story(console, story, same=(story.same or 0) if trial is None else 0)
+        skipped = (story.same or 0) if trial is None else 0
+        for line in lines(story, story.same, skipped, f"those of trial {story.row['trial'] - 1}"):
+            console.print(line)
 
 
 def choose(run: Run, wanted: str) -> str:
@@ -57,48 +60,44 @@ def choose(run: Run, wanted: str) -> str:
     )
 
 
-def _print_story(console: Console, story: Story, same: int) -> None:
+def lines(story: Story, same: int | None, skipped: int = 0, of: str = "") -> Iterator[RenderableType]:
+    """A trial in the terminal, line by line.
+
+    Args:
+        story: The trial.
+        same: In so many of its first steps it is another trial; the step after them is marked.
+        skipped: So many of them are left out.
+        of: Whose they are.
+    """
     trial = story.as_json()
-    console.print()
-    console.print(Text(f"Trial {trial['trial']}: {_outcome(story)}", "bold reverse"))
+    yield ""
+    yield Text(f"Trial {trial['trial']}: {story.outcome}", "bold reverse")
     if story.last_attempt:
-        console.print(Text(f"In the prompt: every step of trial {story.last_attempt}.", "dim"))
+        yield Text(f"In the prompt: every step of trial {story.last_attempt}.", "dim")
     if story.remembered:
         numbers = ", ".join(map(str, story.remembered))
-        console.print(Text(f"In the prompt: reflections on trial {numbers}.", "dim"))
+        yield Text(f"In the prompt: reflections on trial {numbers}.", "dim")
+    if lessons := story.row.get("lessons"):
+        yield Text(f"In the prompt: lessons {', '.join(map(printable, lessons))}.", "dim")
     if not trial["recorded"]:
-        console.print(Text("Its steps were not recorded.", "dim"))
-    if not same:
-        console.print(Text(trial["observation"]))
+        yield Text("Its steps were not recorded.", "dim")
+    if not skipped:
+        yield Text(trial["observation"])
     else:
-        console.print(Text(f"The first {same} steps are those of trial {trial['trial'] - 1}.", "dim"))
+        yield Text(f"The first {skipped} steps are {of}.", "dim")
     for place, (number, thought, action, observation) in enumerate(trial["steps"]):
-        if place < same:
+        if place < skipped:
             continue
-        differs = place == story.same
-        mark = Text(f"{number:>3} ", "bold yellow" if differs else "dim")
-        console.print(mark.append(thought or "(no thought)", "italic not bold default"))
+        mark = Text(f"{number:>3} ", "bold yellow" if place == same else "dim")
+        yield mark.append(thought or "(no thought)", "italic not bold default")
         if action is not None:
-            console.print(Padding(Text(f"> {action}", "bold cyan"), (0, 0, 0, 4)))
-        console.print(Padding(Text(observation), (0, 0, 0, 4)))
+            yield Padding(Text(f"> {action}", "bold cyan"), (0, 0, 0, 4))
+        yield Padding(Text(observation), (0, 0, 0, 4))
     if trial["feedback"]:
-        console.print(Text(f"Feedback: {trial['feedback']}"))
+        yield Text(f"Feedback: {trial['feedback']}")
     for note in trial["notes"]:
-        console.print(Text(f"Note: {note}", "yellow"))
+        yield Text(f"Note: {note}", "yellow")
     if trial["fault"]:
-        console.print(Text(f"Fault: {trial['fault']}", "red"))
+        yield Text(f"Fault: {trial['fault']}", "red")
     if trial["reflection"]:
-        console.print(Text("Reflection: ", "bold magenta").append(trial["reflection"], "not bold default"))
-
-
-def _outcome(story: Story) -> str:
-    row = story.row
-    verdict = {True: "accepted", False: "not accepted", None: "no verdict"}[row["verdict"]]
-    truth = {True: "solved", False: "not solved", None: "not known"}[row["success"]]
-    parts = [
-        f"verdict: {verdict}",
-        f"truth: {truth}",
-        story.as_json()["reason"],
-        f"{row['actions']} action{'s' * (row['actions'] != 1)}",
-    ]
-    return ", ".join(part for part in parts if part)
+        yield Text("Reflection: ", "bold magenta").append(trial["reflection"], "not bold default")

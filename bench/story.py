@@ -39,6 +39,25 @@ class Story:
         """Its steps."""
         return self.trajectory["steps"] if self.trajectory else []
 
+    @property
+    def solved(self) -> bool | None:
+        """Whether it solved the task: in truth, or where that is not known, by the verdict."""
+        return self.row["verdict"] if self.row["success"] is None else self.row["success"]
+
+    @property
+    def outcome(self) -> str:
+        """What came of it, in words."""
+        row = self.row
+        verdict = {True: "accepted", False: "not accepted", None: "no verdict"}[row["verdict"]]
+        truth = {True: "solved", False: "not solved", None: "not known"}[row["success"]]
+        parts = [
+            f"verdict: {verdict}",
+            f"truth: {truth}",
+            printable(failure(row) or ""),
+            f"{row['actions']} action{'s' * (row['actions'] != 1)}",
+        ]
+        return ", ".join(part for part in parts if part)
+
     def as_json(self) -> dict[str, Any]:
         """The trial as plain JSON, every text printable."""
         row, trajectory = self.row, self.trajectory
@@ -87,14 +106,16 @@ def stories(settings: Mapping[str, Any], rows: Sequence[TrialRow], steps: Mappin
     for row in rows:
         trajectory = steps.get((row["task_id"], row["trial"]))
         reflected = [each["trial"] for each in rows if each["trial"] < row["trial"] and each["reflection"]]
-        size = settings.get("memory_size") or len(reflected)
+        # A memory without a window forgets nothing; at most it puts the oldest into one.
+        windowed = settings.get("memory", "window") == "window"
+        size = (windowed and settings.get("memory_size")) or len(reflected)
         told.append(
             Story(
                 row,
                 trajectory,
                 remembered=reflected[-size:] if strategy.reflects and size else [],
                 last_attempt=row["trial"] - 1 if strategy.shows_last_attempt and row["trial"] > 1 else None,
-                same=_same(before, trajectory),
+                same=parting(before, trajectory),
             )
         )
         before = trajectory
@@ -106,7 +127,8 @@ def stories_of(run: Run, task: str) -> list[Story]:
     return stories(run.settings, [row for row in run.trials if row["task_id"] == task], run.trajectories())
 
 
-def _same(before: TrajectoryRow | None, now: TrajectoryRow | None) -> int | None:
+def parting(before: TrajectoryRow | None, now: TrajectoryRow | None) -> int | None:
+    """In so many first steps two trials are the same; None where the steps of one of both are not known."""
     if before is None or now is None:
         return None
     if before["observation"] != now["observation"]:

@@ -3,34 +3,30 @@
 import asyncio
 import re
 from collections import Counter
-from collections.abc import Callable, Sequence
+from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 from time import perf_counter
-from typing import Any, NamedTuple, cast
+from typing import Any, cast
 
-from langchain_core.language_models import BaseChatModel
-from langgraph.graph import StateGraph
-
-from langgraph_reflexion.bench.budgets import make_budgets, raised
+from langgraph_reflexion.bench.budgets import raised
 from langgraph_reflexion.bench.drive import Drive, Observer
+from langgraph_reflexion.bench.engines import check_engine, open_engine
 from langgraph_reflexion.bench.environment import make_environment
+from langgraph_reflexion.bench.fence import open_fence
 from langgraph_reflexion.bench.lock import locked
+from langgraph_reflexion.bench.parts import Parts, make_parts
 from langgraph_reflexion.bench.record import CHECKPOINTS, RunRecord, free_folder, holds_run, read_info, read_run
 from langgraph_reflexion.bench.report import RunReport, report_run
 from langgraph_reflexion.bench.rows import TrialRow
 from langgraph_reflexion.bench.settings import SweepSettings, continued, describe, settings_of
-from langgraph_reflexion.envs.base import Environment, FinishedTrial, Review, Task
-from langgraph_reflexion.errors import ConfigurationError, ModelFault
-from langgraph_reflexion.graph.budget import Budgets
+from langgraph_reflexion.bench.tracing import tracing_as_asked
+from langgraph_reflexion.envs.base import Environment
+from langgraph_reflexion.errors import ModelFault
 from langgraph_reflexion.graph.checkpoint import Checkpoints, open_checkpointer
-from langgraph_reflexion.graph.memory import Feedback, Strategy
-from langgraph_reflexion.graph.reflexion import create_reflexion
-from langgraph_reflexion.models.answers import open_cache
-from langgraph_reflexion.models.load import load_model
-from langgraph_reflexion.models.prices import Price
-from langgraph_reflexion.models.retries import Retries
-from langgraph_reflexion.models.secrets import database_secrets, secrets_of
+from langgraph_reflexion.graph.memory import Strategy
+from langgraph_reflexion.lessons.opening import expect_lessons, open_lessons
+from langgraph_reflexion.lessons.settings import seen_tasks
 
 
 @dataclass(frozen=True)
@@ -89,9 +85,10 @@ async def run_sweep(settings: SweepSettings, out: Path | None = None, observer: 
     try:
         settings = settings.resolved(environment)
         folder = out or _default_folder(settings, environment)
-        parts = _parts(settings, environment)
-        with locked(folder):
-            return await run_parts(settings, parts, folder, observer or Unobserved())
+        check_engine(settings)
+        parts = make_parts(settings, environment)
+        with locked(folder) as lock:
+            return await run_parts(settings, parts, folder, observer or Unobserved(), lock)
     finally:
         environment.close()
 
@@ -103,7 +100,10 @@ async def resume_sweep(
     trials: int | None = None,
     limit: int | None = None,
     concurrency: int | None = None,
+    workers: int | None = None,
+    engine: str | None = None,
     database: str | None = None,
+    lessons: str | None = None,
     budgets: dict[str, dict[str, float | None]] | None = None,
     retries: int | None = None,
     timeout: float | None = None,  # noqa: ASYNC109 - of one model call
@@ -120,7 +120,10 @@ async def resume_sweep(
         trials: At most so many trials per task: as many as before, or more.
         limit: At most so many tasks: as many as before, or more.
         concurrency: How many tasks at once.
+        workers: How many processes advance them.
+        engine: Where these are: `process` or `ray`.
         database: The address of the run's database, where it needs a password.
+        lessons: The address of its lessons, where that needs one.
         budgets: Limits that are raised, as in `SweepSettings`; None lifts one.
         retries: How often something is tried before it is a fault.
         timeout: How many seconds one model call may take.
@@ -133,8 +136,9 @@ async def resume_sweep(
         ModelFault: the model refused for good, or never answered. The rows so far are kept.
     """
     read_info(folder)  # says if there is none, before the lock is left there
-    with locked(folder):
+    with locked(folder) as lock:
         given: dict[str, Any] = {"trials": trials, "limit": limit, "concurrency": concurrency, "database": database}
+        given |= {"workers": workers, "engine": engine, "lessons": lessons}
         given |= {"retries": retries, "timeout": timeout, "cache": cache}
         settings = settings_of(read_info(folder))
         settings = replace(settings, **{name: value for name, value in given.items() if value is not None})
@@ -142,7 +146,9 @@ async def resume_sweep(
         environment = make_environment(settings.environment, settings.options, settings.seed)
         try:
             settings = settings.resolved(environment)
-            return await run_parts(settings, _parts(settings, environment), folder, observer or Unobserved())
+            check_engine(settings)
+            parts = make_parts(settings, environment)
+            return await run_parts(settings, parts, folder, observer or Unobserved(), lock)
         finally:
             environment.close()
 
@@ -157,79 +163,47 @@ def resume(folder: Path, observer: Observer | None = None, **raised: Any) -> Sum
     return asyncio.run(resume_sweep(folder, observer, **raised))
 
 
-class Parts(NamedTuple):
-    """What a sweep is made of, which can go wrong before there is a folder."""
-
-    graph: StateGraph[Any, None, Any, Any]
-    """Not compiled."""
-    tasks: Sequence[Task]
-    budgets: Budgets
-    """The graph's."""
-    secrets: list[str]
-    """What must not be written down."""
-    review: Callable[[Task, FinishedTrial], Review] = lambda task, trial: Review()
-    """Finds out about a finished trial outside the graph."""
-
-
-def _parts(settings: SweepSettings, environment: Environment) -> Parts:
-    def load(name: str) -> BaseChatModel:
-        return load_model(
-            name, base_url=settings.base_url, timeout=settings.timeout, temperature=settings.temperature
-        )
-
-    model = load(settings.model)
-    reflection_model = load(settings.reflection_model) if settings.reflection_model else model
-    budgets = make_budgets(settings.budgets)
-    graph = create_reflexion(
-        model,
-        environment,
-        actor=settings.agent,
-        strategy=settings.strategy,
-        evaluator=settings.evaluator,
-        samples=settings.samples,
-        reflection_model=reflection_model,
-        memory_size=settings.memory_size,
-        max_trials=settings.trials,
-        feedback=cast(Feedback, settings.feedback),
-        profile=settings.profile,
-        budgets=budgets,
-        prices={name: Price.parse(price) for name, price in settings.prices.items()},
-        retries=Retries(settings.retries),
-        cache=open_cache(Path(settings.cache)) if settings.cache else None,
-        seed=settings.seed,
-        checkpoints=cast(Checkpoints, settings.checkpoints),
-    )
-    tasks = environment.tasks(settings.split, settings.limit)
-    if not tasks:
-        raise ConfigurationError(f"the split {settings.split!r} of {settings.environment} has no tasks")
-    secrets = [*secrets_of(model, settings.base_url), *secrets_of(reflection_model)]
-    return Parts(graph, tasks, budgets, [*secrets, *database_secrets(settings.database)], environment.review)
-
-
-async def run_parts(settings: SweepSettings, parts: Parts, folder: Path, observer: Observer) -> Summary:
+async def run_parts(
+    settings: SweepSettings, parts: Parts, folder: Path, observer: Observer, lock: int | None = None
+) -> Summary:
     """Run a sweep that is put together, or go on with it. The folder must be held (`bench.lock`).
 
     Args:
         settings: What it is, resolved.
-        parts: What it is made of.
+        parts: What it is made of. Workers, where there are any, are told the settings, and make their own parts.
         folder: The run folder.
         observer: Is told how it goes.
+        lock: The hold on the folder; workers on this machine share it.
 
     Raises:
         ConfigurationError: the folder holds something else, or a run with other settings.
         ModelFault: the model refused for good, or never answered.
+        WorkersLost: workers end one after the other.
     """
     started = perf_counter()
     ids = [task["id"] for task in parts.tasks]
     goes_on = holds_run(folder)
     info = continued(read_info(folder), settings, ids, folder) if goes_on else describe(settings, ids)
+    added = ids[len(read_info(folder)["tasks"]) :] if goes_on else ids
+    if settings.lessons and (goes_on or settings.frozen):
+        expect_lessons(settings.lessons)
     record = RunRecord(folder, info, parts.secrets)
     answered = False
     try:
-        kind = cast(Checkpoints, settings.checkpoints)
-        async with open_checkpointer(kind, settings.database or folder / CHECKPOINTS) as saver:
+        async with AsyncExitStack() as stack:
+            kind = cast(Checkpoints, settings.checkpoints)
+            where = settings.database or folder / CHECKPOINTS
+            saver = await stack.enter_async_context(open_checkpointer(kind, where))
+            store = await stack.enter_async_context(open_lessons(settings.lessons)) if settings.lessons else None
+            if store and added:
+                seen = await seen_tasks(store, parts.environment, settings.user, added)
+                record.note(seen=[*info.get("seen", []), *seen])
+            fence = await stack.enter_async_context(open_fence(settings.database))
+            engine = open_engine(
+                settings, parts, folder, run_id=info["run_id"], on_action=observer.on_action, lock=lock
+            )
             drive = Drive(
-                parts.graph.compile(checkpointer=saver),
+                parts.graph.compile(checkpointer=saver, store=store),
                 parts.tasks,
                 record,
                 observer,
@@ -239,13 +213,16 @@ async def run_parts(settings: SweepSettings, parts: Parts, folder: Path, observe
                 budgets=parts.budgets,
                 review=parts.review,
                 concurrency=settings.concurrency,
+                advance=await stack.enter_async_context(engine),
+                fence=fence,
             )
             parts.budgets.start_clock(info.get("seconds", 0.0))
             observer.on_start(folder, len(parts.tasks), cast(int, settings.trials))
             try:
                 if goes_on:
                     await drive.restore()
-                await (drive.in_step() if settings.stop_without_improvement else drive.to_the_end())
+                with tracing_as_asked():
+                    await (drive.in_step() if settings.stop_without_improvement else drive.to_the_end())
             finally:
                 answered = drive.answered
     except ModelFault as fault:

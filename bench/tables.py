@@ -8,6 +8,7 @@ from langgraph_reflexion.bench.grid import Cell, Grid, Share
 from langgraph_reflexion.bench.pairing import Match, Pair
 from langgraph_reflexion.bench.report import RunReport
 from langgraph_reflexion.bench.series import Series, caption
+from langgraph_reflexion.bench.spread import spreads
 from langgraph_reflexion.bench.statistics import Interval
 
 VERDICTS = ("true_positive", "false_positive", "true_negative", "false_negative")
@@ -27,6 +28,38 @@ def series_grids(series: Sequence[Series]) -> list[Grid]:
     if any(report.notes for report in reports):
         grids.append(_notes(series))
     return grids
+
+
+def overview_grid(series: Sequence[Series]) -> Grid:
+    """One row for each series: its curve from the first trial to the last, and how far its seeds are apart."""
+    head = ("", "n", "first", "last", "range", "seeds", "tasks", "tokens")
+    title = (
+        "% of n tasks solved by the first and the last trial, mean ± standard deviation over seeds; their range; "
+        "95 % intervals over seeds (Student) and over tasks (Wilson); tokens per solved task"
+    )
+    return Grid(title, head, [_overview(each) for each in series], caption(series))
+
+
+def _overview(series: Series) -> list[Cell]:
+    by_trial = spreads(series.runs)
+    row: list[Cell] = [series.label, str(series.report.tasks)]
+    if not by_trial:
+        return [*row, *[""] * 6]
+    first, last = by_trial[0], by_trial[-1]
+    spent = series.report.per_solved
+    return [
+        *row,
+        first.text,
+        last.text,
+        _within((min(last.shares), max(last.shares)) if len(last.shares) > 1 else None),
+        _within(last.interval),
+        _within(series.intervals()[len(by_trial) - 1]),
+        f"{spent['tokens']:,.0f}" if spent else "",
+    ]
+
+
+def _within(interval: tuple[float, float] | None) -> str:
+    return f"{100 * interval[0]:.0f}-{100 * interval[1]:.0f}" if interval else ""
 
 
 def pair_grid(pairs: Sequence[Pair], told: str) -> Grid:

@@ -3,12 +3,15 @@
 The graph is stopped after a trial's last node, so that its checkpoint holds the whole trial while the trial is
 recorded; the next `reset` clears the trajectory. What is recorded is always read from the checkpoint. So a process
 that dies at any moment leaves either a trial that goes on, or a finished one that the next process can record.
+
+`TaskRun.advance` is the one function behind every engine: what it does follows from the checkpoint and from what is
+recorded already, so that it can be asked of any process, and of another one when that is lost.
 """
 
 import asyncio
 from collections.abc import Callable
-from contextlib import aclosing
-from typing import Any, cast
+from contextlib import AbstractAsyncContextManager, aclosing, nullcontext
+from typing import Any, NamedTuple, cast
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.graph.state import CompiledStateGraph
@@ -16,12 +19,33 @@ from langgraph.graph.state import CompiledStateGraph
 from langgraph_reflexion.bench.rows import Finished, TrajectoryRow, TrialRow
 from langgraph_reflexion.envs.base import FinishedTrial, Review, Task
 from langgraph_reflexion.graph.budget import Budgets
-from langgraph_reflexion.graph.reopening import Reopening, reopen
+from langgraph_reflexion.graph.reopening import reopen
 from langgraph_reflexion.graph.state import ReflexionState, Status
 from langgraph_reflexion.models.prices import add_usage
 from langgraph_reflexion.nodes.observe import actions_of
 
 Graph = CompiledStateGraph[Any, None, Any, Any]
+
+Fence = Callable[[str], AbstractAsyncContextManager[None]]
+"""Keeps every other process away from a thread, given by its name, while one is at work on it."""
+
+
+def no_fence(thread: str) -> AbstractAsyncContextManager[None]:
+    """For checkpoints in a file of the run folder, which is held as a whole (`bench.lock`)."""
+    return nullcontext()
+
+
+class Standing(NamedTuple):
+    """How a task stands, as far as its trials are recorded."""
+
+    status: Status = "running"
+    completed: int = 0
+    """How many of its trials are finished, with the reflection that follows them."""
+    checkpoint: str = ""
+    """The id of the checkpoint that says so; empty where there is none."""
+
+
+NEW = Standing()
 
 
 class TaskRun:
@@ -36,11 +60,12 @@ class TaskRun:
         budgets: The graph's.
         review: Finds out about a trial outside the graph; the environment's own.
         on_action: Called after every action.
+        standing: How the task stands, where that is known.
+        fence: Held while the task is advanced.
 
     Attributes:
-        status: How the task stands.
+        standing: How the task stands.
         begun: Whether its first trial had begun before this process did.
-        completed: How many of its trials are finished, with the reflection that follows them.
         answered: Whether a model has answered this process any call of this task.
     """
 
@@ -55,22 +80,33 @@ class TaskRun:
         budgets: Budgets,
         review: Callable[[Task, FinishedTrial], Review],
         on_action: Callable[[], None],
+        standing: Standing = NEW,
+        fence: Fence = no_fence,
     ) -> None:
         self.task = task
-        self.status: Status = "running"
+        self.standing = standing
         self.begun = False
-        self.completed = 0
         self.answered = False
+        self.config = RunnableConfig(configurable={"thread_id": thread})
         self._graph = graph
-        self._config = RunnableConfig(configurable={"thread_id": thread})
+        self._thread = thread
         self._reflects = reflects
         self._max_trials = max_trials
         self._budgets = budgets
         self._review = review
         self._on_action = on_action
-        self._input: dict[str, Any] | None = {"task": task}
+        self._fence = fence
         self._stopped: dict[str, Any] | None = None
-        self._reopening: Reopening | None = None
+
+    @property
+    def status(self) -> Status:
+        """How the task stands."""
+        return self.standing.status
+
+    @property
+    def completed(self) -> int:
+        """How many of its trials are finished, with the reflection that follows them."""
+        return self.standing.completed
 
     async def restore(self) -> Finished | None:
         """Find out where the task stands.
@@ -86,52 +122,62 @@ class TaskRun:
         if "status" not in values:
             return None
         self.begun = True
-        self._input = None
-        self._budgets.note(cast(ReflexionState, values), self._config)
         self._stopped = values if self._read(values) else None
         return await self._finished(values) if self._stopped else None
 
     def reopen(self) -> None:
         """Let a task that had ended go on, where there is reason to. All tasks are restored before that."""
-        values = cast(ReflexionState, self._stopped)
+        values, self._stopped = cast(ReflexionState, self._stopped), None
         if (
             not values
             or (self.status == "failed" and values["trial"] >= self._max_trials)
-            or (self.status == "budget" and self._budgets.used_up(values, self._config))
+            or (self.status == "budget" and self._budgets.used_up(values, self.config))
         ):
             return
-        self._reopening = reopen(values)
-        if self._reopening is not None:
+        if reopen(values) is not None:
             # What is done again is no longer done: a trial that was cut short, or the reflection on it.
             cut_short = values["trials"][-1]["stop_reason"] in ("budget", "fault")
-            self.completed = len(values["trials"]) - (cut_short or self._reflects)
-            self.status = "running"
+            completed = len(values["trials"]) - (cut_short or self._reflects)
+            self.standing = self.standing._replace(status="running", completed=completed)
 
     async def advance(self) -> Finished:
-        """Run the next trial to its end, or the one in flight, with the reflection that follows it."""
-        if self._reopening is not None:
-            await self._graph.aupdate_state(self._config, *self._reopening)
-            self._reopening = None
-        before = self.completed
+        """Run the next trial to its end, or the one in flight, with the reflection that follows it.
+
+        A trial that another process finished since, and was lost before anybody heard of it, is not run again.
+        """
+        async with self._fence(self._thread):
+            return await self._advance(self.standing)
+
+    async def _advance(self, known: Standing) -> Finished:
+        values = await self._values()
+        start = None if "status" in values else {"task": self.task}
+        if start is None:
+            ended = self._read(values)
+            if ended and self.standing.checkpoint != known.checkpoint and self._beyond(known):
+                return await self._finished(values)
+            if going_on := reopen(cast(ReflexionState, values)):
+                await self._graph.aupdate_state(self.config, *going_on)
         # A checkpoint of the stock savers may hold the last trial's end as a write that is not yet applied: then
         # the first pass does nothing but apply it.
         for _ in range(2):
-            await self._pass()
-            values = await self._values()
-            if self._read(values) and (self.completed > before or self.status != "running"):
+            await self._pass(start)
+            start, values = None, await self._values()
+            if self._read(values) and self._beyond(known):
                 return await self._finished(values)
         raise RuntimeError(f"the graph stood still in trial {values['trial']} of {self.task['id']}")
 
-    async def _pass(self) -> None:
+    def _beyond(self, known: Standing) -> bool:
+        return self.completed > known.completed or self.status != "running"
+
+    async def _pass(self, start: dict[str, Any] | None) -> None:
         stream: Any = self._graph.astream(
-            self._input,
-            self._config,
+            start,
+            self.config,
             stream_mode="updates",
             interrupt_after=["reflect" if self._reflects else "evaluate"],
             # The stock savers write behind the run's back otherwise, and a killed process loses all that is queued.
             durability="sync",
         )
-        self._input = None
         async with aclosing(stream):
             async for update in stream:
                 for node, written in update.items():
@@ -144,16 +190,19 @@ class TaskRun:
             self._on_action()
 
     async def _values(self) -> dict[str, Any]:
-        return (await self._graph.aget_state(self._config)).values
+        snapshot = await self._graph.aget_state(self.config)
+        checkpoint = snapshot.config["configurable"].get("checkpoint_id", "")
+        self.standing = self.standing._replace(checkpoint=checkpoint)
+        return snapshot.values
 
     def _read(self, values: dict[str, Any]) -> bool:
         """Take over how the task stands. Returns whether the state holds a finished trial."""
-        trials, trial = values["trials"], values["trial"]
-        self.status = values["status"]
+        self._budgets.note(cast(ReflexionState, values), self.config)
+        trials, trial, status = values["trials"], values["trial"], values["status"]
         evaluated = bool(trials) and trials[-1]["trial"] == trial
         reflected = bool(values["reflections"]) and values["reflections"][-1]["trial"] == trial
-        ended = evaluated and (self.status != "running" or reflected or not self._reflects)
-        self.completed = len(trials) - (evaluated and not ended)
+        ended = evaluated and (status != "running" or reflected or not self._reflects)
+        self.standing = self.standing._replace(status=status, completed=len(trials) - (evaluated and not ended))
         return ended
 
     async def _finished(self, values: dict[str, Any]) -> Finished:
@@ -187,9 +236,12 @@ class TaskRun:
             measures=review.measures,
             reflection=reflection,
             notes=values["notes"],
+            lessons=[recalled["id"] for recalled in values.get("lessons", [])],
             fault=values["fault"],
             seconds=round(values["seconds"] - episode["began"], 3),
         )
+        if "lessons" not in values:
+            del row["lessons"]
         trajectory = TrajectoryRow(
             task_id=self.task["id"],
             trial=record["trial"],

@@ -115,8 +115,10 @@ def test_the_demo_model_sees_only_messages(module):
 
 def test_only_the_command_line_and_bench_itself_import_bench():
     importers = {module for module in MODULES if any(under(name, "bench") for name in ours(module))}
-    commands = {"cli", "grade_command", "report_command", "upstream_command"}
-    assert {module for module in importers if not under(module, "bench")} <= commands
+    drivers = ("experiment", "grade", "memory", "report", "run", "upstream")
+    commands = {"cli", *(f"{name}_command" for name in drivers)}
+    # Inspect runs our tasks as a sweep does: it is as much a driver as the command line.
+    assert {module for module in importers if not under(module, "bench", "adapters.inspect")} <= commands
 
 
 def test_heavy_clients_are_imported_where_they_are_used():
@@ -194,9 +196,11 @@ def code_lines(path):
 
 
 def test_the_core_stays_small():
-    # Checkpointers, what wraps whole agents, and alternatives are beside the loop: one reads it without them.
-    beside = {"graph.checkpoint", "graph.postgres", *below("nodes.agent")}
-    beside |= {"nodes.command", "nodes.self_consistency", "nodes.self_tests", "nodes.two_calls"}
+    # Checkpointers, cheaper edges, going on after the end, what wraps agents or nodes, and alternatives are beside
+    # the loop: one reads it without them.
+    beside = {"graph.checkpoint", "graph.edges", "graph.postgres", "graph.reopening", *below("nodes.agent")}
+    beside |= {"nodes.command", "nodes.llm_judge", "nodes.self_consistency", "nodes.self_tests", "nodes.two_calls"}
+    beside |= {"nodes.lessons", "nodes.memory_map", "nodes.summarised"}
     core = [MODULES[module] for module in {*below("graph"), *below("nodes")} - beside]
     assert sum(map(code_lines, core)) < 1500
 

@@ -8,7 +8,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from langgraph_reflexion.bench.facts import described
+from langgraph_reflexion.bench.facts import described, model_name
+from langgraph_reflexion.bench.grid import Grid
 from langgraph_reflexion.bench.upstream.paper import Line, Paper, PaperRun
 from langgraph_reflexion.bench.upstream.published import published_tables
 
@@ -48,6 +49,24 @@ def print_paper(console: Console, paper: Paper) -> None:
         console.print(Text(f"{run.name}: the papers have nothing on {run.about['environment']}"), soft_wrap=True)
     for note in paper.notes:
         console.print(Text(note, "dim"), soft_wrap=True)
+
+
+def beside_published(paper: Paper, title: str) -> Grid:
+    """One of the papers' tables with the runs that fit its numbers, for a notebook.
+
+    Args:
+        paper: The papers' results beside those of runs.
+        title: The table's.
+    """
+    rows = []
+    for line in paper.tables[title]:
+        if line.value is not None:
+            number = line.number
+            names = " - ".join(run.name for run in line.runs)
+            digits = 0 if number.unit == "tasks" else number.digits + 1
+            rows.append((f"{number.row}, {number.column}", number.published, f"{line.value:.{digits}f}", names))
+    models = sorted({model_name(run.report.settings["model"]) for run in paper.runs})
+    return Grid(title, ("", "published", "counted", "run"), rows, f"The runs' models: {', '.join(models)}")
 
 
 def _curves(runs: Sequence[PaperRun]) -> Table:

@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from langgraph_reflexion.graph.reflexion import create_reflexion
     from langgraph_reflexion.graph.reopening import reopen
     from langgraph_reflexion.graph.state import AgentState, Evaluation, Reflection, ReflexionState, Step
+    from langgraph_reflexion.lessons.opening import open_lessons
+    from langgraph_reflexion.lessons.settings import Lessons
     from langgraph_reflexion.middleware import ReflexionMiddleware
     from langgraph_reflexion.models.answers import open_cache
     from langgraph_reflexion.models.load import load_model
@@ -65,6 +67,8 @@ _HOME = {
     "graph.reflexion": ["create_reflexion"],
     "graph.reopening": ["reopen"],
     "graph.state": ["AgentState", "Evaluation", "Reflection", "ReflexionState", "Step"],
+    "lessons.opening": ["open_lessons"],
+    "lessons.settings": ["Lessons"],
     "middleware": ["ReflexionMiddleware"],
     "models.answers": ["open_cache"],
     "models.load": ["load_model"],
@@ -96,6 +100,7 @@ __all__ = [
     "Fault",
     "Heuristic",
     "LatestSaver",
+    "Lessons",
     "ModelFault",
     "Prepared",
     "Price",
@@ -119,6 +124,7 @@ __all__ = [
     "load_prompts",
     "open_cache",
     "open_checkpointer",
+    "open_lessons",
     "reopen",
 ]
 

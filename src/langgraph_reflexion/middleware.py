@@ -37,7 +37,8 @@ from langgraph_reflexion.nodes.agent.course import Course, after, conversation, 
 from langgraph_reflexion.nodes.agent.transcript import messages_in, result_of, steps_of
 from langgraph_reflexion.nodes.agent.wrapped import task_from
 from langgraph_reflexion.nodes.evaluate import Evaluate
-from langgraph_reflexion.nodes.evaluators import Evaluator, FunctionEvaluator, LLMEvaluator
+from langgraph_reflexion.nodes.evaluators import Evaluator, FunctionEvaluator
+from langgraph_reflexion.nodes.llm_judge import LLMEvaluator
 from langgraph_reflexion.nodes.node import Update, run_blocking
 from langgraph_reflexion.nodes.reflect import Reflect
 from langgraph_reflexion.nodes.reset import Reset

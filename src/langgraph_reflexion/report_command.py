@@ -10,13 +10,16 @@ from langgraph_reflexion.errors import ConfigurationError
 
 
 def report(
-    folders: Annotated[list[Path], typer.Argument(metavar="DIR...", help="Run folders.")],
+    folders: Annotated[list[Path], typer.Argument(metavar="DIR...", help="Run folders, or that of an experiment.")],
     figures: Annotated[
         Path | None,
         typer.Option(metavar="FOLDER", help="Draw the papers' figures, as PNG and SVG, into this folder."),
     ] = None,
     html: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write a page with curves, tables and every trial.")
+    ] = None,
+    csv: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write the curves, with spread and intervals, as CSV.")
     ] = None,
     paper: Annotated[
         bool, typer.Option("--paper", help="The papers' tables: from an import, with run folders of yours beside.")
@@ -28,17 +31,24 @@ def report(
         from langgraph_reflexion.bench.upstream.paper import compare as beside_the_papers
         from langgraph_reflexion.bench.upstream.paper_tables import show_paper
 
-        if figures or html:
-            raise ConfigurationError("--paper prints tables: leave --figures and --html out, or name runs without it")
+        if figures or html or csv:
+            raise ConfigurationError(
+                "--paper prints tables: leave --figures, --html and --csv out, or name runs without it"
+            )
         show_paper(beside_the_papers(folders), as_json=as_json)
         return
     from rich.console import Console
 
     from langgraph_reflexion.bench.comparison import compare
+    from langgraph_reflexion.bench.experiment_folder import holds_experiment
+    from langgraph_reflexion.bench.experiment_report import compare_experiment, with_folders
     from langgraph_reflexion.bench.printed import print_comparison
 
-    comparison = compare(folders)
-    written = [str(path) for path in (figures, html) if path]
+    if len(folders) == 1 and holds_experiment(folders[0]):
+        comparison = compare_experiment(folders[0])
+    else:
+        comparison = compare(with_folders(folders))
+    written = [str(path) for path in (figures, html, csv) if path]
     if figures:
         from langgraph_reflexion.bench.figures import write_figures
 
@@ -47,6 +57,10 @@ def report(
         from langgraph_reflexion.bench.page import write_page
 
         write_page(comparison, html)
+    if csv:
+        from langgraph_reflexion.bench.curves_csv import write_curves
+
+        write_curves(comparison.series, csv)
     if as_json:
         typer.echo(json.dumps(comparison.as_json(), indent=2))
     else:

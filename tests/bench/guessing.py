@@ -11,9 +11,10 @@ from langchain_core.messages import AIMessage, BaseMessage
 from langgraph_reflexion import Environment, Episode, StepResult, Task, action, create_reflexion
 from langgraph_reflexion.bench.budgets import make_budgets
 from langgraph_reflexion.bench.lock import locked
+from langgraph_reflexion.bench.parts import Parts
 from langgraph_reflexion.bench.rows import TrialRow
 from langgraph_reflexion.bench.settings import SweepSettings
-from langgraph_reflexion.bench.sweep import Parts, Summary, Unobserved, run_parts
+from langgraph_reflexion.bench.sweep import Summary, Unobserved, run_parts
 from langgraph_reflexion.models import Retries
 from langgraph_reflexion.testing import ScriptedChatModel
 

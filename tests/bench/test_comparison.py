@@ -269,6 +269,10 @@ def test_runs_and_comparisons_show_themselves_in_notebooks(tmp_path: Path, dear_
         assert "<script>" not in html
         assert "&lt;script&gt;" in html
     assert "wins by trials and loses by tokens" in dear_and_cheap._repr_html_()
+    # As text, which a notebook keeps beside it, each is a line.
+    assert repr(comparison) == repr(comparison.runs[0]) == f"<report on {hostile}: solved by trial [1, 1, 1] of 1>"
+    assert repr(read_run(hostile)).endswith("seed 0, 1 trials>")
+    assert repr(comparison.grids()[0]) == "<table 'Tasks solved by trial, with 95 % intervals': 3 rows>"
 
 
 def test_nothing_in_a_setting_or_a_name_reaches_the_terminal_but_text(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ import json
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from langgraph_reflexion.envs.base import Action, ActionSpec, Environment, StepResult, Task
+from langgraph_reflexion.envs.base import Action, ActionSpec, Environment, Seen, StepResult, Task
 from langgraph_reflexion.envs.pool import EpisodePool
 from langgraph_reflexion.errors import ConfigurationError
 from langgraph_reflexion.testing.case import (
@@ -232,6 +232,23 @@ def event_loop_stays_free(case: Case) -> None:
     raise AssertionError(f"the event loop stood still for {min(gaps):.2f} s: is `blocking` False by mistake?")
 
 
+def memory_maps_go_by_texts(case: Case) -> None:
+    """A memory map comes to the same whenever it is drawn, changes nothing, and keeps plain JSON."""
+    if type(case.environment).memory_map is Environment.memory_map:
+        return
+    opening, results = played(case)
+    steps = [Seen(action=a, observation=r.observation) for a, r in zip(case.actions, results, strict=True)]
+    draw, known = case.environment.memory_map, dict[str, Any]()
+    before = json.dumps(steps)
+    for trial in (1, 2):
+        drawn = draw(case.task, opening, steps, known)
+        _require(drawn == draw(case.task, opening, steps, known), f"drawn twice in trial {trial}, it differs")
+        _require(json.dumps(steps) == before, "it changes the steps that it is given")
+        _require(json.loads(json.dumps(drawn.known)) == drawn.known, "`known` is not plain JSON")
+        known = drawn.known
+    _require(not draw(case.task, opening, [], {}).text, "it says something before anything was done")
+
+
 CHECKS: dict[str, Callable[[Case], None]] = {
     check.__name__: check
     for check in (
@@ -244,6 +261,7 @@ CHECKS: dict[str, Callable[[Case], None]] = {
         invalid_actions_are_observations,
         limits_truncate,
         closing_twice_is_fine,
+        memory_maps_go_by_texts,
         event_loop_stays_free,
     )
 }

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from langgraph_reflexion.bench.upstream.paper import Line, compare
+from langgraph_reflexion.bench.upstream.paper_tables import beside_published
 from tests.bench.test_report import folder, row
 
 
@@ -71,3 +72,12 @@ def test_a_run_stands_beside_the_numbers_of_its_kind(
     assert {name for _, name, _ in lines} == rows_of
     # How many tasks were solved is not compared: the run has fewer than the paper's.
     assert not [line for line in lines.values() if line.number.unit == "tasks"]
+
+
+def test_a_notebook_shows_a_table_of_the_papers_beside_a_run(tmp_path: Path) -> None:
+    own = folder(tmp_path / "own", [row("a", 1, True), row("b", 1, False)], ["a", "b"], trials=1, strategy="retry")
+    title = "ALFWorld: Figure 3a of the NeurIPS version, Figure 2 of the preprint"
+    grid = beside_published(compare([own]), title)
+    assert ("ReAct, %, trial 1", "63", "50.0", str(own)) in grid.rows
+    assert not [cells for cells in grid.rows if "trial 12" in str(cells[0])]
+    assert "demo model, not an LLM" in grid._repr_html_()

@@ -1,0 +1,66 @@
+"""A Ray cluster of one's own, of one machine, for tests and measurements: started, and gone afterwards."""
+
+import os
+import secrets
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+START_SECONDS = 120.0
+"""How long it may take to start."""
+
+
+@contextmanager
+def ray_cluster(workers: int, environment: dict[str, str] | None = None) -> Iterator[dict[str, str]]:
+    """Start a cluster on loopback, without its dashboard.
+
+    Args:
+        workers: How many processors it counts.
+        environment: What its workers find in theirs, besides what this process has.
+
+    Yields:
+        The variables by which a driver finds it, and is let in; `RAY_TMPDIR` is where all of its files are.
+
+    Raises:
+        RuntimeError: it does not start.
+    """
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    # Newer versions let nobody in who does not know the cluster's token.
+    found = {"RAY_ADDRESS": f"127.0.0.1:{port}", "RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": secrets.token_hex(16)}
+    # The paths of its sockets must be short.
+    found["RAY_TMPDIR"] = folder = tempfile.mkdtemp(prefix="ray-")
+    command = ["start", "--head", "--block", "--node-ip-address=127.0.0.1", f"--port={port}", f"--temp-dir={folder}"]
+    command += [f"--num-cpus={workers}", "--include-dashboard=false", "--disable-usage-stats"]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "ray.scripts.scripts", *command],
+        env={**os.environ, **found, **(environment or {})},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        start_new_session=True,
+        text=True,
+    )
+    try:
+        _wait(process, Path(folder))
+        yield found
+    finally:
+        process.send_signal(signal.SIGTERM)
+        process.communicate()
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _wait(process: subprocess.Popen[str], folder: Path) -> None:
+    deadline = time.monotonic() + START_SECONDS
+    while not any(folder.glob("session_latest/sockets/raylet*")):
+        if process.poll() is not None or time.monotonic() > deadline:
+            process.terminate()
+            raise RuntimeError(f"Ray does not start: {process.communicate()[0]}")
+        time.sleep(0.1)

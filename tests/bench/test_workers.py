@@ -1,0 +1,197 @@
+"""Workers: the same record as one process's, whoever dies. The long form is `bench/worker_kills.py`."""
+
+import signal
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from langgraph_reflexion.bench.kill_test import KillTest
+from langgraph_reflexion.bench.settings import SweepSettings
+from langgraph_reflexion.bench.sweep import resume, sweep
+from langgraph_reflexion.bench.worker_kills import WorkerKills, workers_in
+from langgraph_reflexion.errors import ConfigurationError, EnvironmentUnavailable, ModelFault, WorkersLost
+from tests.bench.guessing import timeless
+from tests.cli import ENV, KEY, GuessingServer, make_home, one_line, run_args, start, wait_for_rows
+from tests.cli import timeless as rows
+
+pytestmark = pytest.mark.skipif(not Path("/proc/self/cwd").exists(), reason="finds workers in /proc, as Linux has it")
+
+
+@pytest.fixture
+def server() -> Iterator[GuessingServer]:
+    with GuessingServer() as made:
+        yield made
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """Where the user is, with an environment of his own; here his command line is this process."""
+    monkeypatch.syspath_prepend(make_home(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    yield tmp_path
+    for name in [each for each in sys.modules if each.partition(".")[0] == "toys"]:
+        del sys.modules[name]
+
+
+def guessing(server: GuessingServer, highest: int = 3, environment: str = ENV, **more: Any) -> SweepSettings:
+    options = {"highest": highest}
+    return SweepSettings(environment, options=options, model="openai:toy", base_url=server.url, **more)
+
+
+SWEEPS: dict[str, dict[str, Any]] = {
+    "alfworld": {"limit": 6, "trials": 3, "strategy": "reflexion"},
+    "hotpotqa": {"limit": 4, "trials": 2, "checkpoints": "history"},
+    "programming": {"limit": 3, "trials": 2},
+}
+
+
+@pytest.mark.parametrize("environment", SWEEPS)
+def test_the_record_is_that_of_one_process(tmp_path: Path, environment: str) -> None:
+    settings = SWEEPS[environment]
+    for workers in (1, 2):
+        sweep(SweepSettings(environment, workers=workers, **settings), tmp_path / str(workers))
+    assert timeless(tmp_path / "1") == timeless(tmp_path / "2")
+    assert len(timeless(tmp_path / "1")[0]) >= settings["limit"]
+
+
+def test_workers_that_are_killed_lose_and_repeat_nothing(tmp_path: Path) -> None:
+    outcome = WorkerKills(tmp_path, tasks=8, trials=2, concurrency=6, seconds=0.02).run(rounds=1, kills=2)
+    assert outcome.violations == []
+    assert outcome.kills == 2
+
+
+def test_a_driver_that_is_killed_takes_its_workers_with_it_and_resume_goes_on(tmp_path: Path) -> None:
+    more = ["--workers", "2"]
+    outcome = KillTest(tmp_path, tasks=8, trials=2, concurrency=4, seconds=0.01, more=more).run(kills=1)
+    assert outcome.violations == []
+    assert outcome.kills == 1
+
+
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
+def test_workers_end_with_their_driver_and_no_other_process_meets_them(
+    home: Path, server: GuessingServer, how: signal.Signals
+) -> None:
+    server.seconds = 0.1
+    options = ("--option", "highest=6", "--trials", "4", "--out", ".", "--workers", "2")
+    process = start(home, *run_args(server, *options), key=KEY)
+    wait_for_rows(home, 2)
+    workers = workers_in(home)
+    assert len(workers) == 2
+    process.send_signal(how)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == (130 if how == signal.SIGINT else -how)
+    if how == signal.SIGINT:
+        assert "are kept in ." in one_line(err)
+    # At once: whoever is still there is waited for.
+    server.seconds = 0.0
+    assert resume(home, workers=1).statuses["solved"] == 4
+    assert workers_in(home) == []
+    assert [row["trial"] for row in rows(home)] == [1, 1, 2, 1, 2, 3, *[1, 2, 3, 4] * 3]
+
+
+def test_budgets_hold_over_all_workers(home: Path, server: GuessingServer) -> None:
+    server.seconds = 0.05
+    settings = guessing(server, 6, trials=6, concurrency=4, workers=2, budgets={"run": {"actions": 8}})
+    stopped = sweep(settings, home / "run")
+    assert stopped.statuses["budget"] > 0
+    done = sum(row["actions"] for row in rows(home / "run"))
+    # Every task in flight may have one action under way when it hears, and one while the news travels.
+    assert 8 <= done <= 8 + 2 * 4
+    # What workers of before have spent counts for those of now.
+    asked = len(server.requests)
+    assert resume(home / "run").statuses == stopped.statuses
+    assert len(server.requests) == asked
+    assert resume(home / "run", budgets={"run": {"actions": None}}, workers=3).statuses["solved"] == 6
+    assert [row["trial"] for row in rows(home / "run")] == [trial for n in range(1, 7) for trial in range(1, n + 1)]
+    # Six right answers, and a wrong one and a reflection for each of the others.
+    assert len(server.requests) == 6 + 2 * 15
+
+
+def test_faults_are_what_they_are_in_one_process(home: Path, server: GuessingServer) -> None:
+    settings = guessing(server, retries=1, concurrency=2, workers=2)
+    # Nobody has answered: the run ends, and leaves nothing.
+    server.faults = lambda game: "500"
+    with pytest.raises(ModelFault, match="has not answered once") as caught:
+        sweep(settings, home / "dead")
+    assert caught.value.permanent
+    assert not (home / "dead").exists()
+    # A key that is refused ends it, too, and the rows stay.
+    server.faults = {"3": "wrong-key"}.get
+    with pytest.raises(ModelFault, match="401") as caught:
+        sweep(replace(settings, concurrency=1), home / "run")
+    assert KEY not in str(caught.value)
+    assert [row["task_id"] for row in rows(home / "run")] == ["g1", "g2", "g2"]
+
+
+def test_a_model_that_has_answered_one_worker_is_no_stranger_to_the_next(home: Path, server: GuessingServer) -> None:
+    server.faults, server.seconds = {"2": "500"}.get, 0.3
+    # The second worker is asked for g2 alone, and gets no answer; the first has had some by then.
+    settings = guessing(server, 4, retries=2, concurrency=2, workers=2, limit=2)
+    summary = sweep(settings, home / "run")
+    assert (summary.statuses["solved"], summary.statuses["fault"]) == (1, 1)
+
+
+FATAL = '''
+import os, time
+from toys.guessing import Guessing
+
+class Fatal(Guessing):
+    """Ends its process, where there is a driver to notice, and leaves a fork of it behind."""
+
+    def start(self, task):
+        if task["id"] == "g2":
+            if os.fork() == 0:
+                os.chdir("/")
+                time.sleep(30)
+            os._exit(7)
+        return super().start(task)
+
+class Here(Guessing):
+    """Can be made once: by the driver."""
+
+    def __init__(self, **options):
+        super().__init__(**options)
+        open("made", "x").close() if not os.path.exists("made") else self._refuse()
+
+    def _refuse(self):
+        from langgraph_reflexion import EnvironmentUnavailable
+        raise EnvironmentUnavailable("there is but one of it")
+'''
+
+
+@pytest.mark.parametrize(
+    ("environment", "error", "says"),
+    [
+        ("Fatal", WorkersLost, r"3 workers were lost in a row while they advanced g2 \(exit status 7\)"),
+        ("Here", EnvironmentUnavailable, "there is but one of it"),
+    ],
+)
+def test_what_goes_wrong_in_workers_is_raised_here(
+    home: Path, server: GuessingServer, environment: str, error: type[Exception], says: str
+) -> None:
+    (home / "toys" / "fatal.py").write_text(FATAL)
+    settings = guessing(server, environment=f"toys.fatal:{environment}", workers=2, concurrency=2)
+    with pytest.raises(error, match=says):
+        sweep(settings, home / "run")
+    assert workers_in(home) == []
+
+
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        ({"workers": 0}, "workers=0: at least 1 is needed"),
+        ({"engine": "dask"}, "engine='dask': choose one of process, ray"),
+        ({"engine": "ray"}, "needs a database|needs an extra"),
+    ],
+)
+def test_engines_that_cannot_be_are_refused_before_anything_begins(
+    tmp_path: Path, changes: dict[str, Any], says: str
+) -> None:
+    with pytest.raises(ConfigurationError, match=says):
+        sweep(SweepSettings("alfworld", limit=1, **changes), tmp_path / "run")
+    assert not (tmp_path / "run").exists()
