@@ -148,7 +148,6 @@ class Prompts:
         return (fitting or list(self._examples))[:count]
 
 
-@cache
 def _trouble(error: Exception) -> str:
     match error:
         case TemplateSyntaxError():
@@ -160,6 +159,7 @@ def _trouble(error: Exception) -> str:
     return f": {type(error).__name__}: {error}"
 
 
+@cache
 def load_prompts(domain: str | Path) -> Prompts:
     """The prompts of a domain.
 

@@ -9,21 +9,13 @@ import pytest
 
 from langgraph_reflexion import ReflexionError, create_reflexion, testing
 from langgraph_reflexion.testing import ScriptedChatModel, ScriptExhausted
-from tests.toys import Counter, Notebook, count_to
+from tests.toys import Counter, count_to
 
 CONTRIBUTING = (Path(__file__).parent.parent / "CONTRIBUTING.md").read_text(encoding="utf-8")
 
 
 def blocks(language):
     return re.findall(rf"```{language}\n(.*?)```", CONTRIBUTING, re.DOTALL)
-
-
-def test_the_snippets_for_environments_run():
-    run = {"MyEnvironment": Notebook, "__file__": __file__, "__name__": "mine"}
-    snippets = blocks("python")
-    assert any("check_environment(MyEnvironment())" in snippet for snippet in snippets)
-    for snippet in snippets:
-        exec(snippet, run)
 
 
 def test_the_long_forms_are_commands_that_exist():
