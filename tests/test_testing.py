@@ -19,7 +19,12 @@ def blocks(language):
 
 
 def test_the_long_forms_are_commands_that_exist():
-    commands = [line for block in blocks("bash") for line in block.splitlines() if line.startswith("python -m")]
+    commands = [
+        line
+        for block in blocks("bash")
+        for line in block.splitlines()
+        if line.startswith("python -m langgraph_reflexion")
+    ]
     assert commands
     for command in commands:
         _, _, module, *options = command.split()
