@@ -5,7 +5,7 @@ import json
 import logging
 import os
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -159,7 +159,7 @@ class Crew:
                 self._fail(error)
             finally:
                 self._members.remove(member)
-                await asyncio.shield(member.link.close())
+                await _to_the_end(member.link.close())
 
     def _lose(self, member: Member, lost: LinkLost) -> None:
         _log.warning("a worker is lost (%s): another one takes its %d tasks up", lost, len(member.asked))
@@ -212,6 +212,19 @@ class Crew:
                 if not asked.answer.done():
                     asked.answer.set_exception(error)
         self._changed.set()
+
+
+async def _to_the_end(work: Coroutine[Any, Any, None]) -> None:
+    """Do it even if whoever waits for it is cancelled meanwhile: a worker that is being closed must not be left."""
+    doing, cancelled = asyncio.ensure_future(work), None
+    while not doing.done():
+        try:
+            await asyncio.wait([doing])
+        except asyncio.CancelledError as error:
+            cancelled = error
+    doing.result()
+    if cancelled:
+        raise cancelled
 
 
 def starting(settings: SweepSettings, run_id: str, checkpoints: Path, models: int) -> dict[str, Any]:

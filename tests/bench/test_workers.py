@@ -1,14 +1,17 @@
 """Workers: the same record as one process's, whoever dies. The long form is `bench/worker_kills.py`."""
 
+import asyncio
 import signal
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
+from langgraph_reflexion.bench.budgets import make_budgets
+from langgraph_reflexion.bench.crew import Crew
 from langgraph_reflexion.bench.kill_test import KillTest
 from langgraph_reflexion.bench.settings import SweepSettings
 from langgraph_reflexion.bench.sweep import resume, sweep
@@ -195,3 +198,27 @@ def test_engines_that_cannot_be_are_refused_before_anything_begins(
     with pytest.raises(ConfigurationError, match=says):
         sweep(SweepSettings("alfworld", limit=1, **changes), tmp_path / "run")
     assert not (tmp_path / "run").exists()
+
+
+async def test_a_worker_that_is_being_closed_when_the_sweep_fails_is_not_left() -> None:
+    closed = []
+
+    class Failing:
+        def tell(self, message: str) -> None:
+            pass
+
+        async def listen(self) -> list[str]:
+            raise RuntimeError("it is broken")
+
+        async def close(self) -> None:
+            await asyncio.sleep(0.1)
+            closed.append(True)
+
+    async def open_link() -> Failing:
+        return Failing()
+
+    crew = Crew(open_link, 1, 1, {"models": 0}, make_budgets({}), lambda: None)
+    with pytest.raises(RuntimeError, match="broken"):
+        async with crew:
+            await crew.advance(cast(Any, None))
+    assert closed == [True]

@@ -77,6 +77,7 @@ CALLS = {
 }
 
 
+@pytest.mark.filterwarnings("ignore:Pydantic serializer warnings")  # of LangChain's, in older versions
 @pytest.mark.parametrize("ask", CALLS.values(), ids=CALLS)
 def test_requests_are_the_same_on_the_wire(server, ask):
     model = plain(server, temperature=0.5, stream_usage=True)

@@ -21,7 +21,8 @@ def test_they_close_with_the_loop_and_send_the_usual_requests(server, caplog):
 
     async def ask(over):
         made.append(over)
-        model = load_model("openai:any", base_url=server.url, connections=over)
+        # The plain client keeps its connections by address and timeout, beyond the loop that they belong to.
+        model = load_model("openai:any", base_url=server.url, timeout=77, connections=over)
         return (await model.ainvoke("Where?")).text
 
     with caplog.at_level(logging.WARNING):

@@ -1,14 +1,11 @@
 """The memory map in the prompts: at the end, drawn anew for every call, and kept by no strategy without a memory."""
 
 import asyncio
-import json
 
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 
 from langgraph_reflexion import ConfigurationError, create_reflexion, load_environment
-from langgraph_reflexion.bench.facts import facts
-from langgraph_reflexion.cli import main
 from langgraph_reflexion.demo import DemoChatModel
 from tests.toys import Counter, asks_for
 
@@ -116,20 +113,6 @@ def test_resumed_and_forked_runs_are_told_the_same_map():
 def test_off_there_is_nothing_of_it_in_the_state():
     _, finals = run(tasks=2)
     assert all("known" not in final for final in finals)
-
-
-def test_a_run_with_a_map_says_so(tmp_path, capsys, monkeypatch):
-    folder = tmp_path / "run"
-    command = ["run", "hotpotqa", "--memory-map", "--limit", "1", "--trials", "1", "--json", "--out", str(folder)]
-    monkeypatch.setattr("sys.argv", ["langgraph-reflexion", *command])
-    with pytest.raises(SystemExit) as ended:
-        main()
-    assert ended.value.code == 0
-    info = json.loads((folder / "run.json").read_text())
-    assert info["settings"]["memory_map"] is True
-    assert facts(info["settings"])["map"] == "memory map"
-    assert "map" not in facts({**info["settings"], "memory_map": False})
-    capsys.readouterr()
 
 
 def test_an_environment_that_keeps_none_says_so():
