@@ -4,6 +4,7 @@ import asyncio
 import logging
 
 import pytest
+from openai import DefaultAsyncHttpxClient
 
 from langgraph_reflexion import load_model
 from langgraph_reflexion.models.connections import connections
@@ -17,17 +18,22 @@ def server():
 
 
 def test_they_close_with_the_loop_and_send_the_usual_requests(server, caplog):
+    if connections("openai:any") is None:
+        pytest.skip("this version of the SDK has no connections over aiohttp: the client's own are used")
     made = []
 
     async def ask(over):
         made.append(over)
-        # The plain client keeps its connections by address and timeout, beyond the loop that they belong to.
-        model = load_model("openai:any", base_url=server.url, timeout=77, connections=over)
+        model = load_model("openai:any", base_url=server.url, connections=over)
         return (await model.ainvoke("Where?")).text
+
+    async def ask_as_usual():
+        async with DefaultAsyncHttpxClient() as client:
+            return await ask(client)
 
     with caplog.at_level(logging.WARNING):
         assert asyncio.run(ask(connections("openai:any", None))) == "Here."
-        assert asyncio.run(ask(None)) == "Here."
+        assert asyncio.run(ask_as_usual()) == "Here."
     assert made[0].is_closed
     assert caplog.messages == []
     ours, usual = server.requests
