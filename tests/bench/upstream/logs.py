@@ -16,6 +16,9 @@ from tests.bench.upstream.clone import (
     write_problems,
 )
 
+ROOT = "root"
+"""The folder below each of the original's folders of runs."""
+
 ALFWORLD = Path("alfworld_runs", "root", "reflexion_run_logs")
 HOTPOTQA = Path("hotpotqa_runs", "root", "ReAct", "reflexion", "100_questions_5_trials.txt")
 PROGRAMMING = Path("programming_runs", "root", "mine", "humaneval-py._reflexion_5_gpt-4_pass_at_k_1_py.jsonl")

@@ -13,6 +13,7 @@ from langgraph_reflexion.bench.upstream.imports import Import, import_logs
 from langgraph_reflexion.bench.upstream.paper import Paper, compare
 from langgraph_reflexion.bench.upstream.published import mismatches, published_tables
 from tests.bench.upstream.clone import write_clone
+from tests.bench.upstream.logs import ROOT
 
 
 @pytest.fixture(scope="module")
@@ -200,7 +201,7 @@ def test_a_clone_in_parts_gives_the_same_counts(tmp_path: Path) -> None:
     told = {name: (run.settings["environment"], len(run.tasks)) for name, run in part.runs.items()}
     assert told["base_run_logs_2"] == ("webshop", 100)
     assert part.missing == ["ALFWorld", "HotPotQA", "programming"]
-    one = import_logs(clone / "hotpotqa_runs/root/ReAct/base/100_questions_5_trials.txt", tmp_path / "one")
+    one = import_logs(clone / f"hotpotqa_runs/{ROOT}/ReAct/base/100_questions_5_trials.txt", tmp_path / "one")
     assert list(one.runs) == ["100_questions_5_trials"]
 
 

@@ -13,7 +13,7 @@ import pytest
 from tests.bench.upstream.clone import (
     write_env_results,
 )
-from tests.bench.upstream.logs import ALFWORLD, write_all
+from tests.bench.upstream.logs import ALFWORLD, ROOT, write_all
 
 
 def command(*arguments: object) -> subprocess.CompletedProcess[str]:
@@ -33,7 +33,7 @@ def test_the_command_names_what_is_irregular_and_exits_with_0(tmp_path: Path) ->
     clone, out, marker = tmp_path / "clone", tmp_path / "out", tmp_path / "made"
     path = write_all(clone)["programming"]
     path.write_bytes(path.read_bytes()[:-20])
-    folder = clone / "hotpotqa_runs/root/CoT/context/last_trial/100_questions_5_trials"
+    folder = clone / f"hotpotqa_runs/{ROOT}/CoT/context/last_trial/100_questions_5_trials"
     folder.mkdir(parents=True)
     for number in range(3):
         (folder / f"{number}.joblib").write_bytes(pickle.dumps({"agent": Runs(marker)}))
@@ -42,9 +42,8 @@ def test_the_command_names_what_is_irregular_and_exits_with_0(tmp_path: Path) ->
     assert "alfworld-reflexion_run_logs: 50 80 90 of 134" in told.stdout
     assert "4 logs imported" in told.stdout
     assert "line 164 is cut off in the middle, and is left out" in told.stderr
-    refused = (
-        "0.joblib and 2 more in hotpotqa_runs/root/CoT/context/last_trial/100_questions_5_trials: left out: refused"
-    )
+    of = f"hotpotqa_runs/{ROOT}/CoT/context/last_trial/100_questions_5_trials"
+    refused = f"0.joblib and 2 more in {of}: left out: refused"
     assert refused in told.stderr
     assert not marker.exists()
     again = json.loads(command("import-upstream", clone, "--out", out, "--json").stdout)

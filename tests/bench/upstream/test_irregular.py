@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from langgraph_reflexion import ConfigurationError
-from tests.bench.upstream.logs import ALFWORLD, KINDS, WHOLE, curves, imported, told_of, write_all
+from tests.bench.upstream.logs import ALFWORLD, KINDS, ROOT, WHOLE, curves, imported, told_of, write_all
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -137,34 +137,34 @@ def test_a_missing_trial_is_named_and_what_it_solved_counts_later(tmp_path: Path
     ("name", "content", "named"),
     [
         (
-            "alfworld_runs/root/a/env_results_trial_0.json",
+            f"alfworld_runs/{ROOT}/a/env_results_trial_0.json",
             '{"env_0": true}',
             "cut off or damaged after 0 environments",
         ),
-        ("alfworld_runs/root/a/env_results_trial_0.json", '[{"name": "env_0"}]', "1 entries are no environment"),
-        ("hotpotqa_runs/root/ReAct/base/100_questions_5_trials.txt", "no log", "lists no question"),
+        (f"alfworld_runs/{ROOT}/a/env_results_trial_0.json", '[{"name": "env_0"}]', "1 entries are no environment"),
+        (f"hotpotqa_runs/{ROOT}/ReAct/base/100_questions_5_trials.txt", "no log", "lists no question"),
         (
-            "hotpotqa_runs/root/ReAct/base/log.txt",
+            f"hotpotqa_runs/{ROOT}/ReAct/base/log.txt",
             "---- BEGIN CORRECT AGENTS ----\nQuestion: Who?",
             "lists no question",
         ),
         (
-            "hotpotqa_runs/root/a/100_questions_results.json",
+            f"hotpotqa_runs/{ROOT}/a/100_questions_results.json",
             '[{"trial": 1, "correct": 40}]',
             "counts by trial and no",
         ),
         (
-            "programming_runs/root/a/mbpp-py._simple_1_gpt-4_pass_at_k_1_py.jsonl",
+            f"programming_runs/{ROOT}/a/mbpp-py._simple_1_gpt-4_pass_at_k_1_py.jsonl",
             "[1]\nno",
             "line 2 is cut off in the middle, and is left out; no row of a log, and left out: line 1",
         ),
         (
-            "programming_runs/root/a/mbpp-py._simple_1_gpt-4_pass_at_k_1_py.jsonl",
+            f"programming_runs/{ROOT}/a/mbpp-py._simple_1_gpt-4_pass_at_k_1_py.jsonl",
             "row\0\n",
             "zero bytes in it: 1",
         ),
-        ("hotpotqa_runs/root/a/plain.joblib", pickle.dumps({"a": [1]}), "plain data, but no list of agents"),
-        ("hotpotqa_runs/root/a/agents.pkl", pickle.dumps(KINDS)[:-3], "no pickle that can be read"),
+        (f"hotpotqa_runs/{ROOT}/a/plain.joblib", pickle.dumps({"a": [1]}), "plain data, but no list of agents"),
+        (f"hotpotqa_runs/{ROOT}/a/agents.pkl", pickle.dumps(KINDS)[:-3], "no pickle that can be read"),
     ],
 )
 def test_what_should_be_a_log_and_is_none_is_named(

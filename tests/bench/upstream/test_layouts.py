@@ -19,7 +19,7 @@ from tests.bench.upstream.clone import (
     write_env_results,
     write_problems,
 )
-from tests.bench.upstream.logs import ALFWORLD, HOTPOTQA, PROGRAMMING, curve, imported, only
+from tests.bench.upstream.logs import ALFWORLD, HOTPOTQA, PROGRAMMING, ROOT, curve, imported, only
 
 
 def test_reflections_of_alfworld_stand_behind_the_trial_that_failed(tmp_path: Path) -> None:
@@ -70,7 +70,7 @@ def test_reflections_of_cot_with_context_stand_behind_the_observation(tmp_path: 
     before = "Context: Brise Bay is a town.\n\nIts first mayor was Ilse Kranz. "
     text = trial(1, (0, 1), wrong=[cot(MAYOR, "Nobody", "", before)])
     text += trial(2, (1, 0), [cot(MAYOR, "Ilse Kranz", "I read too fast.", before)])
-    path = tmp_path / "clone/hotpotqa_runs/root/CoT/context/reflexion_gpt4/log.txt"
+    path = tmp_path / f"clone/hotpotqa_runs/{ROOT}/CoT/context/reflexion_gpt4/log.txt"
     path.parent.mkdir(parents=True)
     path.write_text(text, encoding="utf-8")
     settings, trials, trajectories, _ = only(imported(tmp_path))
@@ -84,7 +84,7 @@ def test_a_trial_in_whose_prompt_the_last_one_stands_is_read_behind_it(tmp_path:
     before += "Observation: Answer is INCORRECT\n(END PREVIOUS TRIAL)\n\nReflections:\n- I look it up.\n\n"
     text = trial(1, (0, 1), wrong=[cot(MAYOR, "Nobody", before="Answer the question.\n")])
     text += trial(2, (1, 0), [cot(MAYOR, "Ilse Kranz", before=before)])
-    path = tmp_path / "clone/hotpotqa_runs/root/CoT/no_context/last_trial_and_reflexion/100_questions_5_trials.txt"
+    path = tmp_path / f"clone/hotpotqa_runs/{ROOT}/CoT/no_context/last_trial_and_reflexion/100_questions_5_trials.txt"
     path.parent.mkdir(parents=True)
     path.write_text(text, encoding="utf-8")
     settings, trials, trajectories, _ = only(imported(tmp_path))
@@ -94,7 +94,7 @@ def test_a_trial_in_whose_prompt_the_last_one_stands_is_read_behind_it(tmp_path:
 
 
 def test_solved_questions_without_what_was_done_count(tmp_path: Path) -> None:
-    path = tmp_path / "clone/hotpotqa_runs/root/ReAct/reflexion/100_questions_trials_6_to_7.txt"
+    path = tmp_path / f"clone/hotpotqa_runs/{ROOT}/ReAct/reflexion/100_questions_trials_6_to_7.txt"
     path.parent.mkdir(parents=True)
     right = [react(RIVER, steps=0), react(MAYOR, "Ilse Kranz")]
     path.write_text(trial(6, (2, 0, 0), right, [], []) + trial(7, (2, 0, 0), right, [], []), encoding="utf-8")
@@ -121,7 +121,7 @@ def test_dumped_agents_say_by_their_reflections_when_they_were_right(
     }
     wrong = {"question": TOWER[0], "key": TOWER[1], "answer": "", "scratchpad": scratchpad, "reflections": lessons}
     later = {"question": MAYOR[0], "key": MAYOR[1], "answer": "Ilse Kranz", "scratchpad": "", "reflections": lessons}
-    path = tmp_path / "clone/hotpotqa_runs/root/ReAct/reflexion/react_reflect_dicts.joblib"
+    path = tmp_path / f"clone/hotpotqa_runs/{ROOT}/ReAct/reflexion/react_reflect_dicts.joblib"
     path.parent.mkdir(parents=True)
     path.write_bytes(packed(pickle.dumps([right, wrong, later, right, "no agent"])))
     done = imported(tmp_path)

@@ -8,7 +8,7 @@ import pytest
 
 from langgraph_reflexion.bench.upstream.imports import import_logs
 from langgraph_reflexion.bench.upstream.paper import compare
-from tests.bench.upstream.logs import curve, imported
+from tests.bench.upstream.logs import ROOT, curve, imported
 
 REAL = Path(os.environ.get("UPSTREAM_LOGS", "none"))
 
@@ -24,13 +24,13 @@ def real(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("source", "tasks", "solved"),
     [
-        ("alfworld_runs/root/base_run_logs", 134, [84, 94, 97, 98, 100, 101, 101]),
-        ("hotpotqa_runs/root/CoT/no_context/base/", 100, [32, 33, 33, 33, 33]),
-        ("hotpotqa_runs/root/ReAct/base/", 100, [34, 34, 34, 34, 34]),
-        ("programming_runs/root/immediate_reflexion_humaneval_rs_hardest50/", 50, [26]),
-        ("programming_runs/root/simple_humaneval_py_hardest50/", 50, [35]),
-        ("programming_runs/root/simple_humaneval_rs_hard50/", 50, [30]),
-        ("programming_runs/root/simple_mbpp_py/", 397, [318]),
+        (f"alfworld_runs/{ROOT}/base_run_logs", 134, [84, 94, 97, 98, 100, 101, 101]),
+        (f"hotpotqa_runs/{ROOT}/CoT/no_context/base/", 100, [32, 33, 33, 33, 33]),
+        (f"hotpotqa_runs/{ROOT}/ReAct/base/", 100, [34, 34, 34, 34, 34]),
+        (f"programming_runs/{ROOT}/immediate_reflexion_humaneval_rs_hardest50/", 50, [26]),
+        (f"programming_runs/{ROOT}/simple_humaneval_py_hardest50/", 50, [35]),
+        (f"programming_runs/{ROOT}/simple_humaneval_rs_hard50/", 50, [30]),
+        (f"programming_runs/{ROOT}/simple_mbpp_py/", 397, [318]),
     ],
 )
 def test_a_real_log(real: dict[str, Any], source: str, tasks: int, solved: list[int]) -> None:
@@ -41,7 +41,7 @@ def test_a_real_log(real: dict[str, Any], source: str, tasks: int, solved: list[
 def test_with_a_verdict_of_a_real_log_altered_its_count_moves(tmp_path: Path) -> None:
     if not REAL.is_dir():
         pytest.skip("UPSTREAM_LOGS names no folder with the original's logs")
-    (path,) = (REAL / "programming_runs/root/simple_humaneval_rs_hard50").glob("*.jsonl")
+    (path,) = (REAL / f"programming_runs/{ROOT}/simple_humaneval_rs_hard50").glob("*.jsonl")
     copy = tmp_path / "clone" / path.relative_to(REAL)
     copy.parent.mkdir(parents=True)
     text = path.read_text(encoding="utf-8")
