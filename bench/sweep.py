@@ -14,6 +14,7 @@ from langgraph_reflexion.bench.drive import Drive, Observer
 from langgraph_reflexion.bench.engines import check_engine, open_engine
 from langgraph_reflexion.bench.environment import make_environment
 from langgraph_reflexion.bench.fence import open_fence
+from langgraph_reflexion.bench.garbage import rare_collections
 from langgraph_reflexion.bench.lock import locked
 from langgraph_reflexion.bench.parts import Parts, make_parts
 from langgraph_reflexion.bench.record import CHECKPOINTS, RunRecord, free_folder, holds_run, read_info, read_run
@@ -221,7 +222,7 @@ async def run_parts(
             try:
                 if goes_on:
                     await drive.restore()
-                with tracing_as_asked():
+                with tracing_as_asked(), rare_collections():
                     await (drive.in_step() if settings.stop_without_improvement else drive.to_the_end())
             finally:
                 answered = drive.answered
