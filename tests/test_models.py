@@ -64,7 +64,9 @@ def test_what_is_wrong_with_a_name_is_one_line(name: str, says: str) -> None:
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize("url", ["localhost:8000", "ftp://host/v1", "http://", "nonsense"])
+@pytest.mark.parametrize(
+    "url", ["localhost:8000", "ftp://host/v1", "http://", "nonsense", "http://[::1", "http://host:99999/v1"]
+)
 def test_an_address_that_is_none_is_refused(url: str) -> None:
     with pytest.raises(ConfigurationError, match="http://localhost:8000/v1"):
         load_model("openai:m", base_url=url)

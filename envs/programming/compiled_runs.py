@@ -5,9 +5,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from langgraph_reflexion.envs.programming.languages import Language
-from langgraph_reflexion.envs.programming.limits import COMPILER, MB, ended_by
+from langgraph_reflexion.envs.programming.limits import COMPILER, ended_by
 from langgraph_reflexion.envs.programming.values import in_a_line
 from langgraph_reflexion.envs.sandbox import Limits, Policy, Result, Sandbox
+from langgraph_reflexion.envs.sandbox.contract import MB
 from langgraph_reflexion.errors import EnvironmentUnavailable
 
 _NOT_COMPILED = 97
@@ -20,8 +21,6 @@ class Built:
     files: Mapping[str, str | bytes]
     error: str = ""
     """The compiler's first complaint, in one line."""
-    printed: str = ""
-    """All that the compiler printed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,10 +56,7 @@ class CompiledRuns:
             return Built(files)
         done = self.command(language, language.compile, files, collect=language.made)
         if done.status != "ok" or not done.files:
-            printed = "\n".join([done.errors, done.text])
-            return Built(
-                {}, ended_by(done, COMPILER) or language.complaint(printed) or "it does not compile", printed
-            )
+            return _not_built(language, done, COMPILER)
         return Built(done.files)
 
     def all_at_once(self, language: Language, code: str, calls: Sequence[str]) -> tuple[Built, list[Printed]]:
@@ -89,11 +85,8 @@ class CompiledRuns:
         )
         limits = replace(COMPILER, wall=COMPILER.wall and COMPILER.wall + wall, result=own.result, output=own.output)
         done = self._run(language, ["sh", "-c", script], self._files(language, code, calls), limits, ())
-        if done.exit_code == _NOT_COMPILED or (done.status != "ok" and not done.result and done.status != "failed"):
-            printed = "\n".join([done.errors, done.text])
-            return Built(
-                {}, ended_by(done, limits) or language.complaint(printed) or "it does not compile", printed
-            ), []
+        if done.exit_code == _NOT_COMPILED or (done.status not in ("ok", "failed") and not done.result):
+            return _not_built(language, done, limits), []
         late = f"took longer than {wall:g} s" if done.exit_code in (124, 137) else ""
         answers = [_printed(line) for line in done.result.decode(errors="replace").split("\n")[:-1]][: len(calls)]
         ended = Printed(error=ended_by(done, limits) or late or _ended(language, done))
@@ -161,6 +154,11 @@ class CompiledRuns:
             return self._sandbox.run(argv, files=files, collect=collect, limits=limits, policy=policy)
         except EnvironmentUnavailable as error:
             raise EnvironmentUnavailable(f"{language.name}: {error}; {language.fix}") from None
+
+
+def _not_built(language: Language, done: Result, limits: Limits) -> Built:
+    complaint = language.complaint(f"{done.errors}\n{done.text}")
+    return Built({}, ended_by(done, limits) or complaint or "it does not compile")
 
 
 def _printed(line: str) -> Printed:

@@ -53,18 +53,12 @@ class Programming(Tested):
     def __init__(
         self, *, path: str | None = None, language: str | None = None, seed: int = 0, sandbox: Sandbox | None = None
     ) -> None:
-        self.language = language_of(language) if language else None
-        self.path = Path(path).expanduser() if path else None
-        self.seed = seed
-        self.splits = (self.path.name.partition(".")[0],) if self.path else ("own",)
+        chosen = language_of(language) if language else None
+        file = Path(path).expanduser() if path else None
+        self.splits = (file.name.partition(".")[0],) if file else ("own",)
         self.judge = Judge(sandbox)
-        self.problems = {problem.id: problem for problem in self._load()}
-        self.languages = [LANGUAGES[name] for name in {each.language: None for each in self.problems.values()}]
-
-    def _load(self) -> Sequence[Problem]:
-        if self.path:
-            return load_problems(self.path, self.language)
-        return own_problems(self.language or "python", self.seed)
+        problems = load_problems(file, chosen) if file else own_problems(chosen or "python", seed)
+        self.problems = {problem.id: problem for problem in problems}
 
     def tasks(self, split: str | None = None, limit: int | None = None) -> Sequence[Task]:
         """The problems in their file's order; see `Environment.tasks`."""
@@ -98,7 +92,7 @@ class Programming(Tested):
 
     def variant(self, name: str) -> Environment:
         """The same problems with one program a trial; see `Environment.variant`."""
-        return Coding(self) if name == CODE else super().variant(name)
+        return Coding(self) if name in self.variants else super().variant(name)
 
     def review(self, task: Task, trial: FinishedTrial) -> Review:
         """Run the hidden tests; see `Environment.review`. What has none is not known to be right or wrong."""
@@ -163,7 +157,7 @@ class Coding(Programming):
 
     def __init__(self, problems: Programming) -> None:
         # The same problems and the same judge, not others like them.
-        self.__dict__.update(vars(problems))
+        self.splits, self.problems, self.judge = problems.splits, problems.problems, problems.judge
 
     def restore(self, task: Task, snapshot: dict[str, Any]) -> OneShotEpisode:
         """Bring back an episode; see `Environment.restore`."""
@@ -174,7 +168,8 @@ class Coding(Programming):
         """Read a program out of a reply: its first block of code, or from the first line on that begins a program."""
         if written := super().parse(text):
             return written
-        names = [name for each in self.languages for name in (each.name, *each.aliases)]
+        languages = [LANGUAGES[name] for name in {each.language for each in self.problems.values()}]
+        names = [name for each in languages for name in (each.name, *each.aliases)]
         code = block_in(text, *names) or (_bare(text) if "```" not in text else "")
         if not code:
             return None

@@ -69,9 +69,8 @@ class ProgrammingEpisode(CodeEpisode):
         """Run the tests that you have written for this task on a program, and see which of them fail."""
         if self._try is None:
             return NO_TESTS
-        return (
-            tests_told(self._try(program_in(code))) if program_in(code) else self.invalid("run_tests wants a program")
-        )
+        program = program_in(code)
+        return tests_told(self._try(program)) if program else self.invalid("run_tests wants a program")
 
 
 class OneShotEpisode(CodeEpisode):

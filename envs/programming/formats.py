@@ -27,6 +27,8 @@ from langgraph_reflexion.errors import ConfigurationError, EnvironmentUnavailabl
 
 Row = dict[str, Any]
 
+_AFTER_A_FUNCTION = ("\nclass", "\ndef", "\n#", "\nif", "\nprint")
+
 
 def load_problems(path: Path | str, language: str | None = None) -> list[Problem]:
     """The problems of a file, in its order.
@@ -73,7 +75,6 @@ def read_rows(path: Path) -> Iterator[tuple[str, Row]]:
         raise EnvironmentUnavailable(f"{path} cannot be read: {error.strerror}") from None
     except UnicodeDecodeError as error:
         raise ConfigurationError(f"{path} is no JSON: {error}") from None
-    entries: list[tuple[str, str | Any]]
     if text.lstrip().startswith("["):
         entries = [(f"{path}, entry {number}", row) for number, row in enumerate(_parsed(text, str(path)), 1)]
     else:
@@ -101,14 +102,9 @@ def _problem(place: str, row: Row) -> Problem:
                     raise ValueError("it has no hidden tests")
                 return problem
             except (TypeError, ValueError, SyntaxError, KeyError, RecursionError) as error:
-                if isinstance(error, ConfigurationError):
-                    raise ConfigurationError(f"{place}: {error}") from None
-                raise ConfigurationError(f"{place}: {_said(error)}") from None
+                said = f"no {error} in it" if isinstance(error, KeyError) else error
+                raise ConfigurationError(f"{place}: {said}") from None
     raise ConfigurationError(f"{place}: no known form of problem; its keys are {', '.join(row)[:200] or 'none'}")
-
-
-def _said(error: Exception) -> str:
-    return f"no {error} in it" if isinstance(error, KeyError) else str(error)
 
 
 def _text(row: Row, key: str) -> str:
@@ -151,7 +147,7 @@ def _humaneval(row: Row) -> Problem:
         cases=() if split.rest else split.cases,
         test=test if split.rest else "",
         setup=helpers(prompt, entry_point) if split.rest else "",
-        stop_tokens=("\nclass", "\ndef", "\n#", "\nif", "\nprint"),
+        stop_tokens=_AFTER_A_FUNCTION,
         canonical=prompt + body if isinstance(body, str) else None,
         raw=_rest(row, "task_id", "prompt", "entry_point", "test", "canonical_solution"),
     )
@@ -174,13 +170,10 @@ def _leetcode(row: Row) -> Problem:
 def _multipl_e(row: Row) -> Problem:
     language = language_of(_text(row, "language"))
     prompt, entry_point, test = _text(row, "prompt"), _name(row, "entry_point"), _text(row, "test")
-    split = Split((), rest=False)
-    if language == "python":
-        split = split_tests(test, entry_point)
-    elif language == "rust":
-        split = Split(cases_of(test, entry_point), rest=False)
-    else:
+    if language not in ("python", "rust"):
         raise ValueError(f"MultiPL-E's tests are read in Python and Rust, and this is {language}")
+    rust = language == "rust"
+    split = Split(cases_of(test, entry_point), rest=False) if rust else split_tests(test, entry_point)
     return Problem(
         id=_text(row, "name"),
         source="multipl-e",
@@ -248,7 +241,7 @@ def _evalplus(row: Row) -> Problem:
         prompt=prompt,
         entry_point=entry_point,
         cases=evalplus.cases_of(dataset, task_id, entry_point, inputs, float(row.get("atol") or 0)),
-        stop_tokens=("\nclass", "\ndef", "\n#", "\nif", "\nprint"),
+        stop_tokens=_AFTER_A_FUNCTION,
         canonical=prompt + body,
         raw=_rest(row, "task_id", "prompt", "entry_point", "base_input", "plus_input", "canonical_solution", "test"),
     )

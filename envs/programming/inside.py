@@ -178,7 +178,7 @@ def _raised(error: BaseException) -> dict[str, Any]:
 
 
 class _Ended(BaseException):
-    """The candidate can answer no more; no check catches this."""
+    """The candidate can answer no more; of what a check may catch, only a bare `except` catches this."""
 
 
 class Remote:

@@ -1,8 +1,7 @@
 """What candidates and compilers may use, and how it is said that one used more."""
 
 from langgraph_reflexion.envs.sandbox import Limits, Result
-
-MB = 1 << 20
+from langgraph_reflexion.envs.sandbox.contract import MB
 
 CANDIDATE = Limits(wall=10, cpu=10, memory=1024 * MB, result=16 * MB)
 """What a candidate may use for all its tests together; the original code's ten seconds among it."""

@@ -5,7 +5,7 @@ from typing import Any
 
 from langgraph_reflexion.envs.programming import evalplus
 from langgraph_reflexion.envs.programming.problems import Case, Problem
-from langgraph_reflexion.envs.programming.python_runs import PythonRuns
+from langgraph_reflexion.envs.programming.python_runs import Call, PythonRuns
 from langgraph_reflexion.envs.programming.python_source import (
     NotLiteralError,
     call_of,
@@ -119,7 +119,7 @@ def _setup(problem: Problem) -> str:
     return f"import math\n{helpers(problem.prompt, problem.entry_point)}"
 
 
-def _call(problem: Problem, case: Case) -> Any:
+def _call(problem: Problem, case: Case) -> Call:
     try:
         return call_of(case.call)
     except NotLiteralError as error:

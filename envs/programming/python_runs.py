@@ -5,8 +5,8 @@ import json
 import marshal
 import socket
 import threading
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +23,7 @@ _PROGRAM = 'import marshal\nexec(marshal.loads(open("inside.bin", "rb").read()))
 _FILES: dict[str, bytes | str] = {"inside.bin": _COMPILED}
 _LINE = 16 << 20
 _STDIN, _RESULT = 0, 3
+_ENDED = "the program ended during the call"
 
 Call = tuple[Sequence[Any], dict[str, Any]]
 
@@ -85,7 +86,7 @@ class PythonRuns:
             came = [_answer(line) for line in said if line] if why is None else []
             answers += came
             if len(answers) < len(calls):
-                ended = Answer(error=why or ended_by(done, self._limits) or "the program ended during the call")
+                ended = Answer(error=why or ended_by(done, self._limits) or _ENDED)
                 # What could not be loaded will not be loaded the next time.
                 left = len(calls) - len(answers) if why is not None or not each else 1
                 answers += [ended] * left
@@ -121,7 +122,7 @@ class PythonRuns:
         self._warm.close()
 
     @contextlib.contextmanager
-    def _talk(self, program: str, files: dict[str, bytes | str], limits: Limits) -> Any:
+    def _talk(self, program: str, files: dict[str, bytes | str], limits: Limits) -> "Iterator[_Talk]":
         given = {**_FILES, **files}
         talk = _Talk(lambda number: self._warm.run(f"{_PROGRAM}{program}", files=given, limits=limits, result=number))
         try:
@@ -185,22 +186,23 @@ class _Talk:
 def _relay(candidate: _Talk, checks: _Talk, limits: Limits) -> Checked:
     """Carry calls from the checks to the candidate, and plain values back."""
     hello = candidate.read()
-    greeted = _read(hello)
-    if "ready" not in greeted:
-        done = candidate.end()
-        return Checked("failed", _why(hello, done, limits) or "")
+    if "ready" not in _read(hello):
+        return Checked("failed", _why(hello, candidate.end(), limits) or "")
+    ended = ""
     while line := checks.read():
         # Checks may be a model's own, and say anything.
         message = _read(line)
         if "outcome" in message:
-            return _outcome(message)
-        candidate.write({"call": message.get("call"), "keep": True})
-        reply = candidate.read()
-        if not reply:
-            done = candidate.end()
-            checks.write({"ended": ended_by(done, limits) or "the program ended during the call"})
-            continue
-        checks.write(_checked(reply))
+            said = _outcome(message)
+            # A bare `except` in the checks makes nothing of it that the candidate has gone.
+            return replace(said, outcome="failed", why=ended) if ended and said.outcome == "passed" else said
+        if not ended:
+            candidate.write({"call": message.get("call"), "keep": True})
+            if reply := candidate.read():
+                checks.write(_checked(reply))
+                continue
+            ended = ended_by(candidate.end(), limits) or _ENDED
+        checks.write({"ended": ended})
     return Checked("failed", f"the checks {ended_by(checks.end(), limits) or 'ended without an outcome'}")
 
 

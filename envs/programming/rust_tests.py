@@ -88,12 +88,12 @@ def _constant(tree: Any) -> bool:
 
 def cases_in(text: str, entry_point: str) -> list[Case]:
     """The asserts of a text that call the function, as expressions and what they have to come to."""
-    return [case_of(macro) for macro in macros(text) if _calls(text[macro.start : macro.end], entry_point)]
+    return [case_of(macro) for macro in macros(text) if _call_in(text[macro.start : macro.end], entry_point)]
 
 
 def inner_call(expression: str, entry_point: str) -> str:
     """The call of the function within an expression; empty where the expression is that call, or has none."""
-    match = re.search(rf"\b{re.escape(entry_point)}\s*\(", code_of(expression))
+    match = _call_in(expression, entry_point)
     if match is None:
         return ""
     end = closing(expression, match.end())
@@ -101,8 +101,8 @@ def inner_call(expression: str, entry_point: str) -> str:
     return "" if end is None or call == expression.strip() else call
 
 
-def _calls(text: str, entry_point: str) -> bool:
-    return re.search(rf"\b{re.escape(entry_point)}\s*\(", code_of(text)) is not None
+def _call_in(text: str, entry_point: str) -> re.Match[str] | None:
+    return re.search(rf"\b{re.escape(entry_point)}\s*\(", code_of(text))
 
 
 def valid_tests(runs: CompiledRuns, language: Language, problem: Problem, tests: Sequence[str]) -> list[str]:
@@ -117,7 +117,7 @@ def valid_tests(runs: CompiledRuns, language: Language, problem: Problem, tests:
         problem: The problem.
         tests: Single asserts, each in one line.
     """
-    tests = [test for test in tests if _calls(test, problem.entry_point)]
+    tests = [test for test in tests if _call_in(test, problem.entry_point)]
     stub = assemble(problem, "    unimplemented!()\n}\n")
     head = f"{stub}\n#[allow(unused_imports)]\nuse std::collections::*;\n"
     first = head.count("\n") + 1

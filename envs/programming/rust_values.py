@@ -65,7 +65,7 @@ class _Reader:
     """Reads one value, token by token."""
 
     def __init__(self, text: str) -> None:
-        self._text, self._at = text, 0
+        self._text, self._at = text.rstrip(), 0
         self.kind, self._token = "", ""
         self._match: re.Match[str] | None = None
         self._next()
@@ -78,8 +78,7 @@ class _Reader:
         if depth > _DEEPEST:
             self.fail()
         tree = self._start(depth)
-        while self.kind == "mark" and self._token == ".":
-            self._next()
+        while self._passed("."):
             if self._token not in _CONVERSIONS:
                 self.fail()
             self._next()
@@ -140,11 +139,9 @@ class _Reader:
             return self._made(parts[-2], items)
         if parts[0] in ("f64", "f32") and parts[-1] in ("NAN", "INFINITY", "NEG_INFINITY"):
             return ("float", {"NAN": math.nan, "INFINITY": math.inf}.get(parts[-1], -math.inf))
-        if self.kind == "mark" and self._token == "(":
-            self._next()
+        if self._passed("("):
             return ("name", parts[-1], *self._items(")", depth)[0])
-        if self.kind == "mark" and self._token == "{":
-            self._next()
+        if self._passed("{"):
             return ("struct", parts[-1], *sorted(self._entries(depth), key=repr))
         return ("name", parts[-1])
 
@@ -167,30 +164,25 @@ class _Reader:
         """Values up to a bracket, and whether there was a comma after the last one."""
         items: list[Tree] = []
         comma = False
-        while not (self.kind == "mark" and self._token == closing):
+        while not self._passed(closing):
+            if items and not comma:
+                self.fail()
             items.append(self.value(depth + 1))
-            comma = self.kind == "mark" and self._token == ","
-            if not comma:
-                break
-            self._next()
-        self._mark(closing)
+            comma = self._passed(",")
         return items, comma
 
     def _elements(self, depth: int) -> list[Tree]:
         """The rest of a list; `[value; count]` is as many."""
-        if self.kind == "mark" and self._token == "]":
-            self._next()
+        if self._passed("]"):
             return []
         first = self.value(depth + 1)
-        if self.kind == "mark" and self._token == ";":
-            self._next()
+        if self._passed(";"):
             count = self.value(depth + 1)
             self._mark("]")
             if count[0] != "int" or not 0 <= count[1] <= 100_000:
                 self.fail()
             return [first] * int(count[1])
-        if self.kind == "mark" and self._token == ",":
-            self._next()
+        if self._passed(","):
             return [first, *self._items("]", depth)[0]]
         self._mark("]")
         return [first]
@@ -198,25 +190,30 @@ class _Reader:
     def _entries(self, depth: int) -> list[Tree]:
         """The rest of what Debug prints in braces."""
         entries: list[Tree] = []
-        while not (self.kind == "mark" and self._token == "}"):
+        comma = False
+        while not self._passed("}"):
+            if entries and not comma:
+                self.fail()
             entry = self.value(depth + 1)
-            if self.kind == "mark" and self._token == ":":
-                self._next()
+            if self._passed(":"):
                 entry = ("pair", entry, self.value(depth + 1))
             entries.append(entry)
-            if not (self.kind == "mark" and self._token == ","):
-                break
-            self._next()
-        self._mark("}")
+            comma = self._passed(",")
         return entries
 
     def _mark(self, mark: str) -> None:
-        if self.kind != "mark" or self._token != mark:
+        if not self._passed(mark):
             self.fail()
+
+    def _passed(self, mark: str) -> bool:
+        """Whether a mark comes next, which is then left behind."""
+        if self.kind != "mark" or self._token != mark:
+            return False
         self._next()
+        return True
 
     def _next(self) -> None:
-        if not self._text[self._at :].strip() if len(self._text) - self._at < 64 else False:
+        if self._at == len(self._text):
             self.kind, self._token = "end", ""
             return
         match = _TOKEN.match(self._text, self._at)

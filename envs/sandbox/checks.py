@@ -6,11 +6,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from langgraph_reflexion.envs.sandbox.archive import Names
+from langgraph_reflexion.envs.sandbox.helper.plan import HOME, WORK
 from langgraph_reflexion.errors import ConfigurationError
 
 RESERVED = (
     *("/proc", "/dev", "/sys", "/etc", "/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"),
-    *("/tmp/sandbox-work", "/tmp/sandbox-home"),
+    *(WORK, HOME),
 )
 """Places inside that are the sandbox's own."""
 _LONGEST_WORD = (1 << 17) - 1

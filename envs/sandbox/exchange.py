@@ -72,7 +72,6 @@ def carry_out(
     limits: Limits,
     *,
     stdin: bytes = b"",
-    inherit: bool = False,
     result: int | None = None,
     cancelled: int | None = None,
 ) -> Result:
@@ -83,8 +82,7 @@ def carry_out(
         request: What it is.
         blobs: The contents of its files.
         limits: How much of its output is kept.
-        stdin: What it reads.
-        inherit: It uses this process's standard streams instead.
+        stdin: What it reads, unless it inherits this process's standard streams.
         result: A descriptor that it gets in place of the one for results.
         cancelled: A descriptor; when it becomes readable, the run is ended.
 
@@ -108,11 +106,12 @@ def carry_out(
             return writing
 
         try:
-            if inherit:
+            if request["inherit"]:
                 streams = [0, 1, 2]
             else:
                 flood = _FLOOD * limits.output
-                streams = [_input(stdin, given)]
+                given.append(wire.memory(stdin) if stdin else os.open(os.devnull, os.O_RDONLY))
+                streams = [given[-1]]
                 streams += [pipe(name, Capture(limits.output, flood)) for name in ("stdout", "stderr")]
             if result is None:
                 result = pipe("result", Capture(limits.result, limits.result, whole=True))
@@ -133,16 +132,6 @@ def carry_out(
             f"the sandbox ({request['backend']}) did not start: {': '.join(filter(None, [why, said]))}"
         )
     return _result(report, captures, request)
-
-
-def _input(stdin: bytes, given: list[int]) -> int:
-    number = os.memfd_create("stdin") if stdin else os.open(os.devnull, os.O_RDONLY)
-    given.append(number)
-    if stdin:
-        with os.fdopen(os.dup(number), "wb") as file:
-            file.write(stdin)
-        os.lseek(number, 0, os.SEEK_SET)
-    return number
 
 
 def _read(

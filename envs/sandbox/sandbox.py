@@ -96,16 +96,15 @@ class Sandbox:
             EnvironmentUnavailable: there is no such program.
             EnvironmentFault: the sandbox did not start.
         """
-        return self._run(argv, files, stdin, collect, cwd, limits, policy, inherit, None)
+        return self._run(argv, files, stdin, collect, cwd, limits, policy, inherit)
 
     async def arun(self, argv: Sequence[str], **options: Any) -> Result:
         """The same as `run`, in a thread. Where the task is cancelled, the run is ended."""
-        given = {"files": None, "stdin": b"", "collect": (), "cwd": None, "limits": None, "policy": None, **options}
         waking, cancelling = os.pipe()
 
         def work() -> Result:
             try:
-                return self._run(argv, inherit=False, cancelled=waking, **given)
+                return self._run(argv, cancelled=waking, **options)
             finally:
                 os.close(waking)
 
@@ -202,14 +201,14 @@ class Sandbox:
     def _run(
         self,
         argv: Sequence[str],
-        files: Mapping[str, str | bytes] | None,
-        stdin: str | bytes,
-        collect: Sequence[str],
-        cwd: Path | None,
-        limits: Limits | None,
-        policy: Policy | None,
-        inherit: bool,
-        cancelled: int | None,
+        files: Mapping[str, str | bytes] | None = None,
+        stdin: str | bytes = b"",
+        collect: Sequence[str] = (),
+        cwd: Path | None = None,
+        limits: Limits | None = None,
+        policy: Policy | None = None,
+        inherit: bool = False,
+        cancelled: int | None = None,
     ) -> Result:
         limits = limits or Limits()
         request = self.request(argv, tuple(files or ()), collect, cwd, limits, policy or Policy())
@@ -222,7 +221,7 @@ class Sandbox:
         blobs = [to_bytes(content, name) for name, content in (files or {}).items()]
         read = to_bytes(stdin, "stdin")
         try:
-            return carry_out(shared(), request, blobs, limits, stdin=read, inherit=inherit, cancelled=cancelled)
+            return carry_out(shared(), request, blobs, limits, stdin=read, cancelled=cancelled)
         except EnvironmentFault:
             _forget_if_lost(shared())
             raise

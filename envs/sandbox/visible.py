@@ -2,9 +2,11 @@
 
 A program on PATH may lie anywhere, below a home or temporary directory too. It is shown with the installation that it
 belongs to: the virtual environment and its base interpreter, a Rust toolchain, a folder with `bin` and `lib`. A home
-directory itself, or a folder that holds one, is never shown; where an installation would be that, its `bin` alone is.
+directory itself, or a folder that holds one, is never shown; where an installation would be that, its `bin` alone is,
+and what a virtual environment has installed.
 """
 
+import glob
 import os
 import pwd
 import subprocess
@@ -12,24 +14,15 @@ import sys
 from dataclasses import dataclass
 from functools import lru_cache
 
+from langgraph_reflexion.envs.sandbox.checks import below
+
 SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32")
 _ETC = ("ld.so.cache", "alternatives", "localtime", "ssl/openssl.cnf")
 _NETWORK = ("resolv.conf", "nsswitch.conf", "ssl/certs", "pki/tls/certs", "pki/ca-trust", "ca-certificates")
 _SYSTEM_PATH = ("/usr/local/bin", "/usr/bin", "/bin")
 # Folders in which people keep things of all kinds, keys among them.
 _NEVER = {
-    "/",
-    "/tmp",
-    "/var",
-    "/var/tmp",
-    "/home",
-    "/root",
-    "/opt",
-    "/srv",
-    "/mnt",
-    "/media",
-    "/run",
-    "/dev/shm",
+    *("/", "/tmp", "/var", "/var/tmp", "/home", "/root", "/opt", "/srv", "/mnt", "/media", "/run", "/dev/shm"),
     "/etc",
 }
 _NEVER_NAMED = {".local", ".cargo", ".config", ".ssh", ".aws"}
@@ -80,9 +73,11 @@ class _Finder:
         """Show a folder of programs. Returns what stands for it in the PATH inside."""
         if _within(folder, self.shown):
             return [folder]
-        if os.path.basename(folder) == "shims" and os.path.isdir(os.path.join(os.path.dirname(folder), "versions")):
+        above = os.path.dirname(folder)
+        shims = os.path.basename(folder) == "shims" and os.path.isdir(os.path.join(above, "versions"))
+        if shims and not _private(above):
             # pyenv and its like: scripts that choose among the versions beside them.
-            self.show(os.path.dirname(folder))
+            self.show(above)
             return [folder]
         if _private(folder):
             return []
@@ -115,16 +110,20 @@ class _Finder:
         """Show the installation that a folder of programs belongs to, or at least the folder."""
         prefix = os.path.dirname(folder)
         settings = os.path.join(prefix, "pyvenv.cfg")
-        whole = any(os.path.isdir(os.path.join(prefix, name)) for name in ("lib", "lib64", "libexec"))
-        if os.path.isfile(settings):
-            self.show(prefix)
-            home = _base(settings)
-            if home and os.path.isdir(home) and not _within(os.path.realpath(home), self.shown):
-                self.installation(os.path.realpath(home))
-        elif whole and os.path.basename(folder) in ("bin", "sbin") and not _private(prefix):
+        virtual = os.path.isfile(settings)
+        library = any(os.path.isdir(os.path.join(prefix, name)) for name in ("lib", "lib64", "libexec"))
+        whole = virtual or (library and os.path.basename(folder) in ("bin", "sbin"))
+        if whole and not _private(prefix):
             self.show(prefix)
         elif not _private(folder):
             self.show(folder)
+            if virtual:
+                # An environment made in a home itself works, too.
+                for path in (settings, *glob.glob(f"{glob.escape(prefix)}/lib*/python*/site-packages")):
+                    self.show(path)
+        home = _base(settings) if virtual else None
+        if home and os.path.isdir(home) and not _within(os.path.realpath(home), self.shown):
+            self.installation(os.path.realpath(home))
 
     def show(self, path: str) -> None:
         """Show a path, and the one behind it where it is reached through links."""
@@ -135,7 +134,7 @@ class _Finder:
 
 
 def _within(path: str, folders: dict[str, None]) -> bool:
-    return any(path == folder or path.startswith(f"{folder}/") for folder in folders)
+    return any(below(path, folder) for folder in folders)
 
 
 def _private(folder: str) -> bool:
@@ -143,7 +142,7 @@ def _private(folder: str) -> bool:
     real = os.path.realpath(folder)
     if {folder, real} & _NEVER or os.path.basename(real) in _NEVER_NAMED or os.path.dirname(real) == "/home":
         return True
-    return any(home == real or home.startswith(f"{real}/") for home in _homes())
+    return any(below(home, real) for home in _homes())
 
 
 @lru_cache(maxsize=1)

@@ -7,10 +7,10 @@ from typing import Any
 
 from langgraph_reflexion.envs.sandbox import Bind, Limits, Policy, Sandbox
 from langgraph_reflexion.envs.sandbox.checks import RESERVED, below
+from langgraph_reflexion.envs.sandbox.contract import MB
 from langgraph_reflexion.envs.workspace.copies import Copy, remove
 
-_MB = 1 << 20
-_OUTPUT = _MB
+_OUTPUT = MB
 """Bytes of an output that are kept, half from its beginning and half from its end."""
 # Says on the result descriptor what still runs when the command itself has ended, which may as well be a lie.
 _TELLING = """exec 2>&1
@@ -100,10 +100,10 @@ class Commands:
             limits=Limits(
                 wall=wall,
                 cpu=8 * wall,
-                memory=int(self._data["memory"]) * _MB,
+                memory=int(self._data["memory"]) * MB,
                 processes=512,
                 descriptors=4096,
-                disk=1024 * _MB,
+                disk=1024 * MB,
                 files=200_000,
                 output=_OUTPUT,
             ),

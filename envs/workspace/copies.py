@@ -1,18 +1,17 @@
-"""A copy of the workspace: the files of a tree on disk, to work in; and the tree that they have become."""
+"""A copy of the workspace: the files of a state on disk, to work in; and the state that they have come to."""
 
 import itertools
 import os
 import shutil
 import stat
 import subprocess
-import tempfile
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 
-from langgraph_reflexion.envs.workspace.shadow import Entry, Shadow, blob_id
+from langgraph_reflexion.envs.workspace.shadow import Entry, Shadow
+from langgraph_reflexion.envs.workspace.states import Files, empty_folders, entry_of, keep_empty
 from langgraph_reflexion.envs.workspace.walking import Found, read, walk
 
 _RECENT = 50_000_000
@@ -25,16 +24,6 @@ Stamp = tuple[int, int, int, int]
 
 class TooMuch(Exception):
     """A command has left more files, or larger ones, than are kept. The message says so."""
-
-
-@dataclass(frozen=True, slots=True)
-class Files:
-    """A state of the workspace's files: ids of objects in the shadow repository."""
-
-    tree: str
-    """The files, links and what can be executed."""
-    empty: str = ""
-    """A blob that names the empty folders, which a tree cannot hold; without a name, there are none."""
 
 
 class Copy:
@@ -90,7 +79,7 @@ class Copy:
         wanted = self._shadow.entries(files.tree)
         # Where a trial has left an empty folder, a file may have been put back.
         free = wanted.keys().isdisjoint
-        empty = [path for path in self._empty(files) if free((path, *map(str, Path(path).parents)))]
+        empty = [path for path in empty_folders(self._shadow, files) if free((path, *map(str, Path(path).parents)))]
         folders = {str(parent) for path in (*wanted, *self.dependencies) for parent in Path(path).parents}
         folders |= {*empty, *(str(parent) for path in empty for parent in Path(path).parents), *self.dependencies}
         found = self._readable()
@@ -137,23 +126,27 @@ class Copy:
             changed, contents = self._differing(found)
         except OSError as error:
             raise TooMuch(f"some of its files cannot be read ({error.strerror})") from None
-        self._keep(changed, contents, found.empty)
+        first = next(contents, None)
+        if first is not None:
+            self._shadow.keep(itertools.chain([first], contents))
+        tree = self._shadow.write_tree(self._index, changed) if changed else self.files.tree
+        self._came_to(tree, found.empty)
         self.left_out = found.left_out
         return self.files
 
     def wrote(self, path: str) -> Files:
         """Keep the state after one file has been written through a tool, without looking at all the others."""
         status = os.lstat(self.root / path)
-        content = read(str(self.root / path), status)
-        entry = Entry(_mode(status), blob_id(content))
+        content = _read(str(self.root / path), status)
+        entry = entry_of(status, content)
         self._seen[path] = _stamp(status), entry
         self._shadow.keep([content])
         tree = self._shadow.write_tree(self._index, [(path, entry)])
-        empty = [each for each in self._empty(self.files) if not path.startswith(f"{each}/")]
-        self.files = Files(tree, self._kept_names(empty))
+        empty = empty_folders(self._shadow, self.files)
+        self._came_to(tree, [each for each in empty if not path.startswith(f"{each}/")])
         return self.files
 
-    def put_back(self, files: Files, paths: Iterable[str]) -> None:
+    def put_back(self, files: Files, paths: Collection[str]) -> None:
         """Make some paths what they are in another state.
 
         Args:
@@ -208,68 +201,18 @@ class Copy:
                 self._seen[path] = known
                 continue
             place = os.path.join(self.root, path)
-            entry = Entry(_mode(status), blob_id(read(place, status)))
+            entry = entry_of(status, _read(place, status))
             self._seen[path] = _stamp(os.lstat(place)), entry
             if known is None or known[1] != entry:
                 changed.append((path, entry))
             if known is None or known[1].blob != entry.blob:
                 new[entry.blob] = path
         changed += [(path, None) for path in before.keys() - found.files.keys()]
-        return changed, (read(os.path.join(self.root, path), found.files[path]) for path in new.values())
+        return changed, (_read(os.path.join(self.root, path), found.files[path]) for path in new.values())
 
-    def _keep(self, changed: list[tuple[str, Entry | None]], contents: Iterator[bytes], empty: list[str]) -> None:
-        first = next(contents, None)
-        if first is not None:
-            self._shadow.keep(itertools.chain([first], contents))
-        tree = self._shadow.write_tree(self._index, changed) if changed else self.files.tree
-        self.files = Files(tree, self._kept_names(empty))
-
-    def _empty(self, files: Files) -> list[str]:
-        if not files.empty:
-            return []
-        return [os.fsdecode(name) for name in self._shadow.blob(files.empty).split(b"\0") if name]
-
-    def _kept_names(self, names: list[str]) -> str:
-        return keep_names(self._shadow, [name for name in names if name not in self.dependencies])
-
-
-def keep_names(shadow: Shadow, names: list[str]) -> str:
-    """Keep the names of empty folders as a blob. Returns its id; empty where there are none."""
-    if not names:
-        return ""
-    content = b"\0".join(os.fsencode(name) for name in names)
-    shadow.keep([content])
-    return blob_id(content)
-
-
-def take_in(shadow: Shadow, root: Path, parent: Path) -> tuple[Files, list[str]]:
-    """Keep the state of a folder that is not ours, and only read it.
-
-    Args:
-        shadow: Where it is kept.
-        root: The folder.
-        parent: Where an index may lie for a moment.
-
-    Returns:
-        The state, and the folders of dependencies, which are no part of it.
-
-    Raises:
-        OSError: something in it cannot be read.
-    """
-    found = walk(root)
-    entries: list[tuple[str, Entry | None]] = []
-
-    def contents() -> Iterator[bytes]:
-        for path, status in found.files.items():
-            content = _only_read(os.path.join(root, path), status)
-            entries.append((path, Entry(_mode(status), blob_id(content))))
-            yield content
-
-    shadow.keep(contents())
-    parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=parent, prefix="index-") as folder:
-        tree = shadow.write_tree(Path(folder) / "index", entries)
-    return Files(tree, keep_names(shadow, found.empty)), found.dependencies
+    def _came_to(self, tree: str, empty: list[str]) -> None:
+        named = [name for name in empty if name not in self.dependencies]
+        self.files = Files(tree, keep_empty(self._shadow, named))
 
 
 def remove(path: Path) -> None:
@@ -294,14 +237,10 @@ def _stamp(status: os.stat_result) -> Stamp:
     return status.st_ino, status.st_size, status.st_ctime_ns, status.st_mode
 
 
-def _mode(status: os.stat_result) -> str:
-    if stat.S_ISLNK(status.st_mode):
-        return "120000"
-    return "100755" if status.st_mode & stat.S_IXUSR else "100644"
-
-
-def _only_read(path: str, status: os.stat_result) -> bytes:
-    if stat.S_ISLNK(status.st_mode):
-        return os.fsencode(os.readlink(path))
-    with open(path, "rb") as file:
-        return file.read()
+def _read(path: str, status: os.stat_result) -> bytes:
+    try:
+        return read(path, status)
+    except PermissionError:
+        # A command may take away its owner's own rights.
+        os.chmod(path, stat.S_IMODE(status.st_mode) | stat.S_IRUSR | stat.S_IWUSR)
+        return read(path, status)

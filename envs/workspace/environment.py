@@ -14,15 +14,15 @@ from langgraph_reflexion.envs.base import Action, Environment, FinishedTrial, Re
 from langgraph_reflexion.envs.sandbox import Sandbox
 from langgraph_reflexion.envs.workspace.applying import apply_patch
 from langgraph_reflexion.envs.workspace.commands import Commands
-from langgraph_reflexion.envs.workspace.copies import Files, take_in
 from langgraph_reflexion.envs.workspace.episode import WorkspaceEpisode
 from langgraph_reflexion.envs.workspace.generate import generate
 from langgraph_reflexion.envs.workspace.layout import TrialFiles
 from langgraph_reflexion.envs.workspace.lending import Copies, remove_forgotten
 from langgraph_reflexion.envs.workspace.repositories import lay_out, own_repositories
 from langgraph_reflexion.envs.workspace.shadow import Shadow
+from langgraph_reflexion.envs.workspace.states import Files, take_in
 from langgraph_reflexion.envs.workspace.tasks import make_tasks, read_tasks
-from langgraph_reflexion.envs.workspace.verification import Judge, Verification
+from langgraph_reflexion.envs.workspace.verification import Judge
 from langgraph_reflexion.errors import ConfigurationError, EnvironmentUnavailable
 
 COUNT = 12
@@ -138,21 +138,16 @@ class Workspace(Environment):
 
     def restore(self, task: Task, snapshot: dict[str, Any]) -> WorkspaceEpisode:
         """Bring back a trial with exactly the files that it had; see `Environment.restore`."""
-        files = Files(snapshot["tree"], snapshot["empty"])
-        return self._episode(task, files, passed=snapshot["passed"], submitted=snapshot["submitted"])
+        return self._episode(task, _files(snapshot), passed=snapshot["passed"], submitted=snapshot["submitted"])
 
     def review(self, task: Task, trial: FinishedTrial) -> Review:
         """What is kept of a trial for people to read: its patch, all output of its verification, its reflection."""
         snapshot = trial["snapshot"]
         if snapshot is None:
             return Review()
-        shadow, pristine = self._shadow(task), self._pristine(task)
-        judge = self._judge(task)
-        judged, _ = judge.judged(Files(snapshot["tree"], snapshot["empty"]))
-        told = TrialFiles(self._told(task), task["id"])
-        verification = told.verification(snapshot["tree"])
-        patch = shadow.patch(pristine.tree, judged.tree)
-        return told.review(trial, patch, verification, len(shadow.changes(pristine.tree, judged.tree)))
+        shadow, trees, trials = self._shadow(task), self._trees(task, snapshot), self._trials(task)
+        verification = trials.verification(snapshot["tree"])
+        return trials.review(trial, shadow.patch(*trees), verification, len(shadow.changes(*trees)))
 
     def patch(self, task: Task, snapshot: dict[str, Any]) -> str:
         """What a trial has changed, for `git apply` in the folder; without what is protected.
@@ -161,8 +156,7 @@ class Workspace(Environment):
             task: The task, as the graph's state has it.
             snapshot: The trial's, as the state's episode has it.
         """
-        judged, _ = self._judge(task).judged(Files(snapshot["tree"], snapshot["empty"]))
-        return self._shadow(task).patch(self._pristine(task).tree, judged.tree)
+        return self._shadow(task).patch(*self._trees(task, snapshot))
 
     def apply(self, task: Task, patch: Path) -> str:
         """Apply a patch to a task's own folder: all of it, or nothing.
@@ -195,12 +189,8 @@ class Workspace(Environment):
             copies.close()
 
     def _episode(self, task: Task, files: Files, **how: Any) -> WorkspaceEpisode:
-        copies = self._copies(task)
+        copies, keep = self._copies(task), self._trials(task).keep
         self._need(task, files)
-
-        def keep(state: Files, verification: Verification) -> None:
-            TrialFiles(self._told(task), task["id"]).keep(state.tree, verification)
-
         copy = copies.take(files)
         try:
             return WorkspaceEpisode(task, copy, self._commands(task), self._judge(task), keep, copies.take, **how)
@@ -212,6 +202,11 @@ class Workspace(Environment):
         pristine, commands, copies = self._pristine(task), self._commands(task), self._copies(task)
         self._need(task, pristine)
         return Judge(self._shadow(task), pristine, _data(task), commands, copies)
+
+    def _trees(self, task: Task, snapshot: dict[str, Any]) -> tuple[str, str]:
+        """The files that a task began with, and those that a trial came to, without what is protected."""
+        judged, _ = self._judge(task).judged(_files(snapshot))
+        return self._pristine(task).tree, judged.tree
 
     def _need(self, task: Task, files: Files) -> None:
         shadow = self._shadow(task)
@@ -228,17 +223,17 @@ class Workspace(Environment):
             return Commands(self._sandbox, _data(task), self._of(task)["dependencies"])
 
     def _pristine(self, task: Task) -> Files:
-        prepared = self._of(task)
-        return Files(prepared["tree"], prepared["empty"])
+        return _files(self._of(task))
 
     def _of(self, task: Task) -> dict[str, Any]:
         """What was prepared for a task; where it is played without the graph, it is prepared here."""
         prepared = task.get("prepared")
         if prepared and "tree" in prepared:
             return prepared
-        if task["id"] not in self._prepared:
-            self._prepared[task["id"]] = self.prepare(task)
-        return self._prepared[task["id"]]
+        with self._lock:
+            if task["id"] not in self._prepared:
+                self._prepared[task["id"]] = self.prepare(task)
+            return self._prepared[task["id"]]
 
     def _shadow(self, task: Task) -> Shadow:
         folder = self._folder(task)
@@ -265,8 +260,8 @@ class Workspace(Environment):
         work.mkdir(parents=True, exist_ok=True)
         return work
 
-    def _told(self, task: Task) -> Path:
-        return self._folder(task) / "trials" / str(self._of(task)["run"])
+    def _trials(self, task: Task) -> TrialFiles:
+        return TrialFiles(self._folder(task) / "trials" / str(self._of(task)["run"]), task["id"])
 
 
 def _data(task: Task) -> dict[str, Any]:
@@ -274,6 +269,10 @@ def _data(task: Task) -> dict[str, Any]:
     if not {"path", "verify"} <= data.keys():
         raise ConfigurationError(f"the task {task['id']!r} is none of a workspace's")
     return data
+
+
+def _files(state: dict[str, Any]) -> Files:
+    return Files(state["tree"], state["empty"])
 
 
 def _cache() -> Path:

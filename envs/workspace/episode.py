@@ -6,8 +6,9 @@ from typing import Annotated, Any
 from langgraph_reflexion.envs.base import Episode, StepResult, Task, action
 from langgraph_reflexion.envs.workspace import places
 from langgraph_reflexion.envs.workspace.commands import Commands
-from langgraph_reflexion.envs.workspace.copies import Copy, Files, TooMuch
+from langgraph_reflexion.envs.workspace.copies import Copy, TooMuch
 from langgraph_reflexion.envs.workspace.shortening import shortened
+from langgraph_reflexion.envs.workspace.states import Files
 from langgraph_reflexion.envs.workspace.verification import Judge, Verification
 from langgraph_reflexion.envs.workspace.walking import walk
 
@@ -27,7 +28,7 @@ class WorkspaceEpisode(Episode):
         copy: The trial's copy; it is closed with the episode.
         commands: Runs commands in it.
         judge: Verifies it.
-        keep: Takes what came of a verification, and which state of the files it was about.
+        keep: Takes what came of verifying the state of the files that a tree is.
         fresh: Gives a copy of another state of the files.
         passed: The state that has last passed verification.
         submitted: Whether the trial has been ended.
@@ -39,7 +40,7 @@ class WorkspaceEpisode(Episode):
         copy: Copy,
         commands: Commands,
         judge: Judge,
-        keep: Callable[[Files, Verification], None],
+        keep: Callable[[str, Verification], None],
         fresh: Callable[[Files], Copy],
         *,
         passed: str | None = None,
@@ -139,18 +140,18 @@ class WorkspaceEpisode(Episode):
     @action("verify[]", "verify")
     def verify(self) -> StepResult:
         """Run the verification commands, and see what fails."""
-        return self._done(lambda: self._verified().told)
+        return self._verified()
 
     @action("submit[]", "submit")
     def submit(self) -> StepResult:
         """Hand the work in: it is verified, and the trial ends."""
-        result = self._done(lambda: self._verified().told)
+        result = self._verified()
         self._submitted = True
         return StepResult(result.observation, result.reward, terminated=True)
 
     def settle(self) -> StepResult | None:
         """How the task stands when the trial was stopped: it is verified."""
-        return self._done(lambda: self._verified().told)
+        return self._verified()
 
     def step(self, action: Any) -> StepResult:
         """Take one action; see `Episode.step`. After the work was handed in, nothing is done any more."""
@@ -189,12 +190,12 @@ class WorkspaceEpisode(Episode):
     def _reward(self) -> float:
         return float(self._passed == self._copy.files.tree)
 
-    def _verified(self) -> Verification:
+    def _verified(self) -> StepResult:
         files = self._copy.files
         verification = self._judge.verify(files)
-        self._keep(files, verification)
+        self._keep(files.tree, verification)
         self._passed = files.tree if verification.passed else None
-        return verification
+        return StepResult(verification.told, self._reward())
 
     def _write(self, place: str, content: bytes) -> None:
         places.write_bytes(self._copy.root, place, content)

@@ -9,8 +9,9 @@ from collections.abc import Collection
 from contextlib import suppress
 from pathlib import Path
 
-from langgraph_reflexion.envs.workspace.copies import Copy, Files, remove
+from langgraph_reflexion.envs.workspace.copies import Copy, remove
 from langgraph_reflexion.envs.workspace.shadow import Shadow
+from langgraph_reflexion.envs.workspace.states import Files
 
 
 class Copies:
@@ -36,20 +37,16 @@ class Copies:
     def take(self, files: Files) -> Copy:
         """A copy of a state. It is given back by closing it; closing it twice is fine."""
         with self._guard:
-            copy = self._idle.pop() if self._idle else None
-        if copy is not None:
-            try:
-                copy.become(files)
-            except OSError:
-                copy.remove()
-                copy = None
-        if copy is None:
-            copy = self._new()
-            try:
-                copy.become(files)
-            except BaseException:
-                copy.remove()
+            used = self._idle.pop() if self._idle else None
+        copy = used or self._new()
+        try:
+            copy.become(files)
+        except BaseException as error:
+            copy.remove()
+            if used is None or not isinstance(error, OSError):
                 raise
+            # What a trial has left there stands in the way.
+            return self.take(files)
         with self._guard:
             self._lent.add(copy)
         return copy

@@ -8,13 +8,13 @@ import hashlib
 import os
 import shutil
 import subprocess
+import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from langgraph_reflexion.errors import EnvironmentFault, EnvironmentUnavailable
 
-EMPTY_TREE = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
 LINK = "120000"
 
 # What says how files are changed on their way would change them; this place goes before all others.
@@ -194,18 +194,16 @@ class Shadow:
             return told.decode()
         except UnicodeDecodeError:
             pass
-        changed = [
-            entry for change in self.changes(before, after) for entry in (change.before, change.after) if entry
+        binary = [
+            change.path
+            for change in self.changes(before, after)
+            if not all(_is_utf8(self.blob(entry.blob)) for entry in (change.before, change.after) if entry)
         ]
-        odd = {entry.blob for entry in changed if not _is_utf8(self.blob(entry.blob))}
-        binary = [c.path for c in self.changes(before, after) if {e.blob for e in (c.before, c.after) if e} & odd]
-        attributes = self.folder / f"binary-{os.getpid()}-{hashlib.sha1(told, usedforsecurity=False).hexdigest()}"
-        try:
-            attributes.write_bytes(b"".join(_attribute_pattern(path) + b" -diff\n" for path in binary))
-            told = self.git(*words, "--no-textconv", before, after, settings={"core.attributesFile": str(attributes)})
-        finally:
-            attributes.unlink(missing_ok=True)
-        return told.decode()
+        with tempfile.NamedTemporaryFile(dir=self.folder, prefix="binary-") as attributes:
+            attributes.write(b"".join(_attribute_pattern(path) + b" -diff\n" for path in binary))
+            attributes.flush()
+            settings = {"core.attributesFile": attributes.name}
+            return self.git(*words, "--no-textconv", before, after, settings=settings).decode()
 
     def read_tree(self, tree: str, index: Path) -> None:
         """Make an index of a tree."""

@@ -54,9 +54,10 @@ def make_tasks(given: Sequence[Mapping[str, Any]], base: Path, where: str) -> li
     Raises:
         ConfigurationError: something is missing, unknown or wrong.
     """
-    tasks = []
-    for number, each in enumerate(given, 1):
-        tasks.append(_task(each, base, where if len(given) == 1 else f"{where}, task {number}"))
+    tasks = [
+        _task(each, base, where if len(given) == 1 else f"{where}, task {number}")
+        for number, each in enumerate(given, 1)
+    ]
     ids = [task["id"] for task in tasks]
     for name in ids:
         if ids.count(name) > 1:

@@ -9,13 +9,14 @@ from typing import Any, NamedTuple
 
 from langgraph_reflexion.envs.workspace import places
 from langgraph_reflexion.envs.workspace.commands import Commands, Done
-from langgraph_reflexion.envs.workspace.copies import Copy, Files, TooMuch
+from langgraph_reflexion.envs.workspace.copies import Copy, TooMuch
 from langgraph_reflexion.envs.workspace.findings import failed_tests, first_error, linter_errors
 from langgraph_reflexion.envs.workspace.lending import Copies
 from langgraph_reflexion.envs.workspace.proof import unproven
 from langgraph_reflexion.envs.workspace.protection import Protection, run_by
 from langgraph_reflexion.envs.workspace.shadow import LINK, Change, Shadow
 from langgraph_reflexion.envs.workspace.shortening import MOST, shortened
+from langgraph_reflexion.envs.workspace.states import Files
 from langgraph_reflexion.envs.workspace.walking import NEVER
 
 _NAMED = 20
@@ -92,7 +93,7 @@ class Verification:
 
     def to_json(self) -> str:
         """As JSON, to be read again by `from_json`."""
-        return json.dumps(asdict(self) | {"put_back": [list(each) for each in self.put_back]})
+        return json.dumps(asdict(self))
 
     @classmethod
     def from_json(cls, text: str) -> "Verification":

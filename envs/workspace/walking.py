@@ -43,7 +43,7 @@ def walk(root: Path, dependencies: Collection[str] | None = None) -> Found:
         dependencies: Which folders are left out as dependencies; unless given, they are recognised and named.
 
     Raises:
-        OSError: something cannot be read, and cannot be made readable.
+        OSError: something cannot be read.
     """
     found = Found()
     folders = [""]
@@ -85,12 +85,7 @@ def read(path: str, status: os.stat_result) -> bytes:
     """A file's content, or where a link leads. Raises OSError."""
     if stat.S_ISLNK(status.st_mode):
         return os.fsencode(os.readlink(path))
-    try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
-    except PermissionError:
-        os.chmod(path, stat.S_IMODE(status.st_mode) | stat.S_IRUSR | stat.S_IWUSR)
-        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
-    with os.fdopen(descriptor, "rb") as file:
+    with os.fdopen(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as file:
         return file.read()
 
 

@@ -3,27 +3,29 @@
 import fcntl
 import io
 import os
-import resource
 import shlex
 import tarfile
 
-from langgraph_reflexion.envs.sandbox.helper import identity, seccomp, staging
+from langgraph_reflexion.envs.sandbox.helper import identity, seccomp, staging, wire
 from langgraph_reflexion.envs.sandbox.helper.plan import (
     COLLECTED,
+    ENVIRONMENT,
+    HOME,
     IGNORED,
     RESULT,
     STARTED,
+    WORK,
     Plan,
     Streams,
+    allowed,
     give,
-    limit_values,
+    kernel_limits,
 )
 
 _FILES = COLLECTED + 1
 """The descriptor of an archive that is unpacked inside before the program begins. A shell knows it by one digit."""
 _FIRST = _FILES + 1
 _FEW = 32
-WORK, HOME = "/tmp/sandbox-work", "/tmp/sandbox-home"
 USER = 1000
 _SHARED_MEMORY = 64 << 20
 _PASSWD = f"root:x:0:0::/:/bin/false\nsandbox:x:{USER}:{USER}::{HOME}:/bin/sh\n"
@@ -40,8 +42,7 @@ class Bubblewrap(Plan):
         """Stage what only root reaches, become the run's user, and start bubblewrap, without another fork."""
         request = self.request
         if self.user is not None:
-            readable = [*request["visible"], *(source for source, _, writable in request["binds"] if not writable)]
-            staging.stage(readable, [source for source, _, writable in request["binds"] if writable], self.user)
+            staging.stage(*self.reached(), self.user)
             # With `inherit`, two of them are the caller's own.
             for stream in streams[5:] if request["inherit"] else streams[3:]:
                 give(stream, self.user)
@@ -49,11 +50,11 @@ class Bubblewrap(Plan):
         arguments, contents = self.arguments(_FIRST + 1)
         held = streams.numbered(starting)
         held |= {
-            _FIRST + index: memory(each)
+            _FIRST + index: wire.memory(each)
             for index, each in enumerate([b"\0".join(map(os.fsencode, arguments)), *contents])
         }
         if self.unpacks:
-            held[_FILES] = memory(archive(request["files"], self.blobs))
+            held[_FILES] = wire.memory(archive(request["files"], self.blobs))
         above = _FIRST + len(held)
         moved = {new: fcntl.fcntl(old, fcntl.F_DUPFD_CLOEXEC, above) for new, old in held.items()}
         try:
@@ -111,8 +112,7 @@ class Bubblewrap(Plan):
             words += ["--perms", "0755", "--file", content(blob), os.path.join(WORK, name)]
         # Nothing may grow but the sized file systems.
         words += ["--remount-ro", "/dev", "--remount-ro", "/", "--chdir", request["cwd"] or WORK]
-        home = {"HOME": HOME, "TMPDIR": "/tmp", "USER": "sandbox", "LANG": "C.UTF-8"}
-        for name, value in {**home, **request["env"]}.items():
+        for name, value in {**ENVIRONMENT, **request["env"]}.items():
             words += ["--setenv", name, value]
         if not server:
             words += ["--seccomp", content(seccomp.assemble(network=request["network"], fork=request["fork"]))]
@@ -131,19 +131,15 @@ class Bubblewrap(Plan):
         said = ["/bin/sh", "-c", script(request["collect"], unpack=self.unpacks), "sandbox"]
         if request["role"] == "server":
             return [*said, *request["argv"]]
-        values = limit_values(request["limits"])
+        values = kernel_limits(request["limits"])
         later = {"nproc": values.pop("nproc")} if request["collect"] else {}
         return [*limited(values), *said, *(limited(later) if later else []), *request["argv"]]
 
 
 def limited(values: dict[str, int]) -> list[str]:
     """The beginning of a command that runs the rest of it with limits, as far as this process's own leave room."""
-    words = ["/usr/bin/prlimit"]
-    for name, value in values.items():
-        hard = resource.getrlimit(getattr(resource, f"RLIMIT_{name.upper()}"))[1]
-        value = value if hard == resource.RLIM_INFINITY else min(value, hard)
-        words.append(f"--{name}={value}:{value}")
-    return [*words, "--"]
+    most = {name: allowed(name, value) for name, value in values.items()}
+    return ["/usr/bin/prlimit", *(f"--{name}={value}:{value}" for name, value in most.items()), "--"]
 
 
 def script(collect: list[str], *, unpack: bool = False) -> str:
@@ -181,12 +177,3 @@ def archive(names: list[str], blobs: list[bytes]) -> bytes:
 def _leads_into(link: str, folders: list[str]) -> bool:
     real = os.path.realpath(link)
     return any(real.startswith(f"{folder}/") for folder in folders) or real in folders
-
-
-def memory(content: bytes) -> int:
-    """A memory file with a content. Returns its descriptor."""
-    descriptor = os.memfd_create("sandbox")
-    with os.fdopen(os.dup(descriptor), "wb") as file:
-        file.write(content)
-    os.lseek(descriptor, 0, os.SEEK_SET)
-    return descriptor

@@ -14,6 +14,7 @@ from langgraph_reflexion.envs.sandbox.helper import folders, identity, kernel, l
 from langgraph_reflexion.envs.sandbox.helper.bubblewrap import script
 from langgraph_reflexion.envs.sandbox.helper.plan import (
     COLLECTED,
+    ENVIRONMENT,
     RESULT,
     STARTED,
     STDERR,
@@ -75,9 +76,7 @@ class Confined(ForkedPlan):
         os.setsid()
         folder = request["cwd"] or self.work
         if self.user is not None:
-            readable = [*request["visible"], *(source for source, _, writable in request["binds"] if not writable)]
-            written = [source for source, _, writable in request["binds"] if writable]
-            staging.stage(readable, written, self.user)
+            staging.stage(*self.reached(), self.user)
             for root, _, names in os.walk(self.folder):
                 for each in (root, *(os.path.join(root, name) for name in names)):
                     os.chown(each, self.user, self.user)
@@ -106,9 +105,9 @@ class Confined(ForkedPlan):
 
     def environment(self) -> dict[str, str]:
         """What the program finds in its environment, and nothing else."""
-        own = {"HOME": self.home, "TMPDIR": self.temporary, "USER": "sandbox", "LANG": "C.UTF-8"}
+        own = {"HOME": self.home, "TMPDIR": self.temporary}
         own["GIT_CONFIG_NOSYSTEM"] = "1"  # git gives up where it may not read the system's settings
-        return {**own, **self.request["env"]}
+        return {**ENVIRONMENT, **own, **self.request["env"]}
 
 
 class BareHost(Confined):
@@ -123,8 +122,7 @@ class Landlock(Confined):
     def confine(self) -> None:
         """Restrict files by Landlock and system calls by the filter."""
         request = self.request
-        readable = [*request["visible"], *(source for source, _, writable in request["binds"] if not writable)]
-        written = [source for source, _, writable in request["binds"] if writable]
+        readable, written = self.reached()
         landlock.restrict(readable, [self.folder, *written], network=request["network"])
         shared = {"own_ipc": False, "own_network": False, "own_processes": False}
         kernel.load_filter(seccomp.assemble(network=request["network"], fork=request["fork"], **shared))

@@ -15,10 +15,13 @@ from typing import NoReturn
 from langgraph_reflexion.envs.sandbox.helper import folders
 from langgraph_reflexion.envs.sandbox.helper.plan import (
     COLLECTED,
+    ENVIRONMENT,
+    HOME,
     RESULT,
     STARTED,
+    WORK,
     ForkedPlan,
-    limit_values,
+    kernel_limits,
     ordinary_signals,
     renumber,
 )
@@ -74,7 +77,7 @@ class Container(ForkedPlan):
     def command(self) -> list[str]:
         """The engine's command line."""
         request, limits = self.request, self.request["limits"]
-        values = limit_values(limits)
+        values = kernel_limits(limits)
         words = [request["tool"], "run", "--rm", "--interactive", "--pull", "never", "--name", self.name]
         words += ["--hostname", "sandbox", "--read-only", "--cap-drop", "ALL"]
         words += ["--security-opt", "no-new-privileges", "--security-opt", "label=disable"]
@@ -92,18 +95,17 @@ class Container(ForkedPlan):
             words += ["--volume", f"{source}:{target}" + ("" if writable else ":ro")]
             owner = os.stat(source).st_uid if writable else owner
         words += ["--user", f"{owner}:{owner}"]
-        environment = {"HOME": "/tmp/sandbox-home", "TMPDIR": "/tmp", "USER": "sandbox", "LANG": "C.UTF-8"}
-        for name, value in {**environment, **request["env"]}.items():
+        for name, value in {**ENVIRONMENT, **request["env"]}.items():
             # The image has programs of its own, and knows where.
             words += ["--env", f"{name}={value}"] if name != "PATH" else []
         return [*words, request["image"], "/bin/sh", "-c", self.inner(), "sandbox", *request["argv"]]
 
     def inner(self) -> str:
         """The script in the container."""
-        folder = shlex.quote(self.request["cwd"] or "/tmp/sandbox-work")
+        folder = shlex.quote(self.request["cwd"] or WORK)
         lines = [
             "set -e",
-            "mkdir -p /tmp/sandbox-work /tmp/sandbox-home",
+            f"mkdir -p {WORK} {HOME}",
             f"cp -r {_EXCHANGE}/files/. {folder}/",
             f"cd {folder}",
         ]

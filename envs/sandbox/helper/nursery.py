@@ -40,11 +40,9 @@ def nurse(connection: socket.socket) -> None:
             child.look(ready)
         children = [child for child in children if not child.over]
         if connection.fileno() in ready:
-            message, descriptors, _, _ = socket.recv_fds(connection, 4096, len(Streams._fields))
+            message, descriptors = wire.accept(connection, len(Streams._fields))
             if not message:
                 return
-            for descriptor in descriptors:
-                os.set_inheritable(descriptor, False)
             try:
                 limits = json.loads(message)
             except ValueError:  # one request that is too long is no reason to give up all others

@@ -12,6 +12,10 @@ from langgraph_reflexion.envs.sandbox.helper.wire import LimitValues, Request
 
 STDIN, STDOUT, STDERR, RESULT, STARTED, COLLECTED = range(6)
 """The descriptors that a backend starts with. The program has the first four."""
+WORK, HOME = "/tmp/sandbox-work", "/tmp/sandbox-home"
+"""Where a program begins, and its home, where it has a file system of its own."""
+ENVIRONMENT = {"HOME": HOME, "TMPDIR": "/tmp", "USER": "sandbox", "LANG": "C.UTF-8"}
+"""What every program finds in its environment there."""
 
 
 class Streams(NamedTuple):
@@ -54,6 +58,12 @@ class Plan(ABC):
 
     def __init__(self, request: Request, blobs: list[bytes], user: int | None) -> None:
         self.request, self.blobs, self.user = request, blobs, user
+
+    def reached(self) -> tuple[list[str], list[str]]:
+        """The host's paths that the run may read, and those that it may write to."""
+        binds = self.request["binds"]
+        read = [source for source, _, writable in binds if not writable]
+        return [*self.request["visible"], *read], [source for source, _, writable in binds if writable]
 
     @abstractmethod
     def start(self, streams: Streams, starting: int) -> int:
@@ -130,7 +140,7 @@ def ordinary_signals() -> None:
         signal.signal(number, signal.SIG_DFL)
 
 
-def limit_values(limits: LimitValues) -> dict[str, int]:
+def kernel_limits(limits: LimitValues) -> dict[str, int]:
     """The limits as the kernel takes them for one process, by their short names.
 
     The tree as a whole is watched from outside; these hold each process where the watch comes too late.
@@ -146,6 +156,12 @@ def limit_values(limits: LimitValues) -> dict[str, int]:
     }
 
 
+def allowed(name: str, value: int) -> int:
+    """A limit, by its short name, as far as this process's own leaves room."""
+    hard = resource.getrlimit(getattr(resource, f"RLIMIT_{name.upper()}"))[1]
+    return value if hard == resource.RLIM_INFINITY else min(value, hard)
+
+
 def limit(limits: LimitValues, *, others: int = 0) -> None:
     """Limit this process.
 
@@ -153,9 +169,6 @@ def limit(limits: LimitValues, *, others: int = 0) -> None:
         limits: The run's.
         others: So many processes that do not belong to the run count with it.
     """
-    for name, value in limit_values(limits).items():
-        value += others if name == "nproc" else 0
-        number = getattr(resource, f"RLIMIT_{name.upper()}")
-        hard = resource.getrlimit(number)[1]
-        value = value if hard == resource.RLIM_INFINITY else min(value, hard)
-        resource.setrlimit(number, (value, value))
+    for name, value in kernel_limits(limits).items():
+        value = allowed(name, value + (others if name == "nproc" else 0))
+        resource.setrlimit(getattr(resource, f"RLIMIT_{name.upper()}"), (value, value))

@@ -15,11 +15,13 @@ from types import ModuleType
 from typing import NoReturn
 
 from langgraph_reflexion.envs.sandbox.helper import kernel, seccomp, staging
-from langgraph_reflexion.envs.sandbox.helper.bubblewrap import HOME, WORK
 from langgraph_reflexion.envs.sandbox.helper.confined import Landlock
 from langgraph_reflexion.envs.sandbox.helper.plan import (
+    ENVIRONMENT,
+    HOME,
     RESULT,
     STARTED,
+    WORK,
     ForkedPlan,
     limit,
     ordinary_signals,
@@ -27,31 +29,9 @@ from langgraph_reflexion.envs.sandbox.helper.plan import (
 )
 
 PRELOADED = (
-    *(
-        "array",
-        "bisect",
-        "collections",
-        "contextlib",
-        "copy",
-        "dataclasses",
-        "datetime",
-        "decimal",
-        "enum",
-        "fractions",
-    ),
-    *(
-        "functools",
-        "heapq",
-        "itertools",
-        "json",
-        "math",
-        "operator",
-        "random",
-        "re",
-        "statistics",
-        "string",
-        "typing",
-    ),
+    *("array", "bisect", "collections", "contextlib", "copy", "dataclasses", "datetime", "decimal", "enum"),
+    *("fractions", "functools", "heapq", "itertools", "json", "math", "operator", "random", "re", "statistics"),
+    *("string", "typing"),
 )
 """Modules that programs often import, loaded before any of them."""
 
@@ -107,8 +87,7 @@ class WarmProgram(ForkedPlan):
         kernel.drop_capabilities()
         kernel.no_new_privileges()
         kernel.load_filter(seccomp.assemble(**_WALLS))
-        environment = {"HOME": HOME, "TMPDIR": "/tmp", "USER": "sandbox", "LANG": "C.UTF-8"}
-        run(self.request["argv"], {**environment, **self.request["env"]})
+        run(self.request["argv"], {**ENVIRONMENT, **self.request["env"]})
 
 
 class WarmLandlock(Landlock):

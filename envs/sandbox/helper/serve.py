@@ -16,7 +16,7 @@ import signal
 import socket
 import sys
 
-from langgraph_reflexion.envs.sandbox.helper import identity
+from langgraph_reflexion.envs.sandbox.helper import identity, wire
 from langgraph_reflexion.envs.sandbox.helper.keep import keep
 from langgraph_reflexion.envs.sandbox.helper.nursery import nurse
 from langgraph_reflexion.envs.sandbox.helper.plan import Streams
@@ -46,11 +46,9 @@ def serve(connection: socket.socket) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     identity.numbers()  # asked for here once, and not in every child
     while True:
-        message, descriptors, _, _ = socket.recv_fds(connection, 4096, len(Streams._fields))
+        message, descriptors = wire.accept(connection, len(Streams._fields))
         if not message:
             return
-        for descriptor in descriptors:
-            os.set_inheritable(descriptor, False)
         if os.fork() == 0:
             connection.close()
             try:
@@ -73,7 +71,7 @@ def attach(connection: socket.socket) -> int:
         return os.waitstatus_to_exitcode(os.waitpid(keeper, 0)[1])
     os.setsid()
     nothing = os.open(os.devnull, os.O_RDWR)
-    _, [request], _, _ = socket.recv_fds(connection, 1, 1)
+    _, [request] = wire.accept(connection, 1)
     report = keep(Streams(connection.fileno(), request, 0, 1, 2, nothing, nothing), watched)
     if "fault" in report:
         print(f"sandbox: {report['fault']}", file=sys.stderr)

@@ -62,9 +62,14 @@ class Report(TypedDict, total=False):
 def dump(header: Request, blobs: Sequence[bytes]) -> int:
     """A request with the contents of its files, in a memory file. Returns its descriptor."""
     head = json.dumps({"header": header, "sizes": [len(blob) for blob in blobs]}).encode()
-    descriptor = os.memfd_create("request")
+    return memory(len(head).to_bytes(8, "big"), head, *blobs)
+
+
+def memory(*parts: bytes) -> int:
+    """A memory file that holds these parts, to be read from its beginning. Returns its descriptor."""
+    descriptor = os.memfd_create("sandbox")
     with os.fdopen(os.dup(descriptor), "wb") as file:
-        file.writelines([len(head).to_bytes(8, "big"), head, *blobs])
+        file.writelines(parts)
     os.lseek(descriptor, 0, os.SEEK_SET)
     return descriptor
 
@@ -74,6 +79,14 @@ def load(descriptor: int) -> tuple[Request, list[bytes]]:
     with os.fdopen(descriptor, "rb") as file:
         head = json.loads(file.read(int.from_bytes(file.read(8), "big")))
         return head["header"], [file.read(size) for size in head["sizes"]]
+
+
+def accept(connection: socket.socket, count: int) -> tuple[bytes, list[int]]:
+    """Receive a message, empty where the other side has gone, and its descriptors, which no program inherits."""
+    message, descriptors, _, _ = socket.recv_fds(connection, 4096, count)
+    for descriptor in descriptors:
+        os.set_inheritable(descriptor, False)
+    return message, descriptors
 
 
 def send(connection: socket.socket, report: Report) -> None:

@@ -1,5 +1,6 @@
 """Chat models by name: the demo model, and everything that LangChain's `init_chat_model` knows."""
 
+import contextlib
 import math
 import os
 import re
@@ -134,11 +135,13 @@ def _no_key(name: str, variable: str) -> ModelUnavailable:
 
 
 def _checked(base_url: str) -> str:
-    parts = urlsplit(base_url)
-    if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise ConfigurationError(
-            f"the base URL {public_url(base_url)!r} is no address: write it as http://localhost:8000/v1"
-        )
+    good, shown = False, ""
+    with contextlib.suppress(ValueError):
+        parts = urlsplit(base_url)
+        shown = f" {public_url(base_url)!r}"
+        good = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    if not good:
+        raise ConfigurationError(f"the base URL{shown} is no address: write it as http://localhost:8000/v1")
     return base_url
 
 

@@ -105,6 +105,14 @@ def test_checks_see_exceptions_of_the_candidate(judge):
     assert not judge.grade(problem, "class ValueError(Exception): pass\ndef f(n):\n    return 1").passed
 
 
+def test_checks_that_catch_everything_do_not_pass_a_candidate_that_ends_itself(judge):
+    test = "def check(candidate):\n    for n in range(3):\n        try:\n            candidate(n)\n        except:\n"
+    problem = replace(CHECKS, entry_point="f", test=f"{test}            pass\n")
+    assert judge.grade(problem, "def f(n):\n    raise ValueError").passed
+    verdict = judge.grade(problem, "import os\ndef f(n):\n    os._exit(0)")
+    assert (verdict.passed, verdict.reason) == (False, "the program ended during the call")
+
+
 def test_checks_that_hand_over_what_is_not_plain_are_the_problems_fault(judge):
     problem = replace(CHECKS, test="def check(candidate):\n    candidate(print)\n")
     with pytest.raises(ConfigurationError, match="spread/checks: its tests cannot be run: a call with"):

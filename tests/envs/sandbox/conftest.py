@@ -4,15 +4,16 @@ from pathlib import Path
 
 import pytest
 
-from langgraph_reflexion.envs.sandbox import Sandbox, probe
+from langgraph_reflexion.envs.sandbox import Sandbox
 
 # Tests are imported without their folder on the path; what they share lies beside them.
 sys.path.append(str(Path(__file__).parent))
 
+import columns
+
 
 def made(backend: str) -> Sandbox:
-    if not probe(backend).works:
-        pytest.skip(f"{backend} does not work here: {probe(backend).words}")
+    columns.needs(backend)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # Landlock is said to be weaker
         return Sandbox(backend, allow_degraded=True)

@@ -6,9 +6,11 @@ import subprocess
 import sys
 import tempfile
 import venv
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 
+import columns
 import pytest
 
 from langgraph_reflexion.envs.sandbox import Sandbox, WarmPython
@@ -51,12 +53,7 @@ def test_a_virtual_environment_works_wherever_it_lies(folder: Path, monkeypatch:
 
 
 def _made(backend: str, path: str) -> Sandbox:
-    import warnings
-
-    from langgraph_reflexion.envs.sandbox import probe
-
-    if not probe(backend).works:
-        pytest.skip(f"{backend} does not work here")
+    columns.needs(backend)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return Sandbox(backend, path=path)
@@ -77,8 +74,16 @@ def test_a_program_behind_a_link_is_shown_with_its_installation(folder: Path) ->
     assert str(folder / "apps") not in shown
 
 
-@pytest.mark.parametrize("inside", [".local/bin", ".cargo/bin", "bin"])
-def test_of_a_home_only_the_programs_are_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, inside: str) -> None:
+@pytest.mark.parametrize(
+    ("inside", "beside"),
+    [
+        *((".local/bin", "lib"), (".cargo/bin", "lib"), ("bin", "lib")),
+        *(("bin", "pyvenv.cfg"), (".local/bin", ".local/pyvenv.cfg"), ("shims", "versions/3.11")),
+    ],
+)
+def test_of_a_home_only_the_programs_are_shown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, inside: str, beside: str
+) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
     visible.__globals__["_homes"].cache_clear()
     visible.__globals__["_visible"].cache_clear()
@@ -86,10 +91,28 @@ def test_of_a_home_only_the_programs_are_shown(tmp_path: Path, monkeypatch: pyte
     (tmp_path / inside).parent.mkdir(exist_ok=True)
     (tmp_path / inside).parent.joinpath("lib").mkdir(exist_ok=True)
     executable(tmp_path / inside / "mine", "#!/bin/sh\necho mine\n")
+    (tmp_path / beside).parent.mkdir(exist_ok=True)
+    (tmp_path / beside).touch()
     shown = visible(str(tmp_path / inside)).paths
     visible.__globals__["_homes"].cache_clear()
     assert str(tmp_path / inside) in shown
     assert not {str(tmp_path), str((tmp_path / inside).parent)} & set(shown)
+
+
+def test_an_environment_made_in_a_home_works_and_shows_nothing_else(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    visible.__globals__["_homes"].cache_clear()
+    venv.create(tmp_path, symlinks=True)
+    (tmp_path / "private.txt").write_text("secret")
+    packages = tmp_path / "lib" / f"python3.{sys.version_info.minor}" / "site-packages"
+    (packages / "wonderful.py").write_text("VALUE = 42\n")
+    sandbox = _made("bubblewrap", f"{tmp_path / 'bin'}{os.pathsep}/usr/bin")
+    code = f"import wonderful, os; print(wonderful.VALUE, os.path.exists({str(tmp_path / 'private.txt')!r}))"
+    done = sandbox.run(["python", "-c", code])
+    visible.__globals__["_homes"].cache_clear()
+    assert (done.text, done.errors) == ("42 False\n", "")
 
 
 @pytest.mark.parametrize("path", ["/tmp", "/", "relative", "/no/such/folder", "", ":::"])

@@ -24,6 +24,17 @@ def folder(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
+def tested(folder: Path) -> Path:
+    """The same with a test for pytest."""
+    (folder / "tests" / "check.py").unlink()
+    (folder / "tests" / "test_code.py").write_text(
+        "from code_ import double\n\n\ndef test():\n    assert double(4) == 8\n"
+    )
+    (folder / "pyproject.toml").write_text('[tool.pytest.ini_options]\npythonpath = ["."]\n')
+    return folder
+
+
+@pytest.fixture
 def play(folder: Path, tmp_path: Path) -> Any:
     """Begins a trial in the workspace."""
     if not probe("bubblewrap").works:

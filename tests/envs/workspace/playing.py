@@ -12,6 +12,7 @@ from langgraph_reflexion.envs.workspace.episode import WorkspaceEpisode
 
 CODE = "def double(n):\n    return n + 2\n"
 CHECK = "from code_ import double\n\nassert double(4) == 8, double(4)\n"
+PYTEST = "env PYTEST_DISABLE_PLUGIN_AUTOLOAD=1 pytest -q"
 
 
 def state(folder: Path) -> dict[str, Any]:

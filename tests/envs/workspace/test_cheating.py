@@ -1,24 +1,9 @@
 """A trial that tries to pass by anything but doing the work: it is refused or put back, and told."""
 
 import subprocess
-from pathlib import Path
 
 import pytest
-from playing import Play, state
-
-PYTEST = "env PYTEST_DISABLE_PLUGIN_AUTOLOAD=1 pytest -q"
-
-
-@pytest.fixture
-def tested(folder: Path) -> Path:
-    """A workspace with a test for pytest that fails."""
-    (folder / "tests" / "check.py").unlink()
-    (folder / "tests" / "test_code.py").write_text(
-        "from code_ import double\n\ndef test():\n    assert double(4) == 8\n"
-    )
-    (folder / "pyproject.toml").write_text('[tool.pytest.ini_options]\npythonpath = ["."]\n')
-    return folder
-
+from playing import PYTEST, Play, state
 
 # What is tried, and what has to be told of it.
 TRIED = {

@@ -5,27 +5,13 @@ import shutil
 from pathlib import Path
 
 import pytest
-from playing import Play
+from playing import PYTEST, Play
 
 from langgraph_reflexion.envs.workspace.proof import unproven
 from langgraph_reflexion.envs.workspace.repositories import own_repositories
 
-PYTEST = "env PYTEST_DISABLE_PLUGIN_AUTOLOAD=1 pytest -q"
 OWN = {repository.id: repository for repository in own_repositories()}
-
-
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    """A workspace with a test for pytest that fails."""
-    made = tmp_path / "original"
-    (made / "tests").mkdir(parents=True)
-    (made / "code_.py").write_text("def double(n):\n    return n + 2\n")
-    (made / "tests" / "test_code.py").write_text(
-        "from code_ import double\n\n\ndef test():\n    assert double(4) == 8\n"
-    )
-    (made / "pyproject.toml").write_text('[tool.pytest.ini_options]\npythonpath = ["."]\n')
-    return made
-
+pytestmark = pytest.mark.usefixtures("tested")
 
 # The code under test ends the program that tests it.
 ENDS = {

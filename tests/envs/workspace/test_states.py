@@ -5,9 +5,11 @@ import subprocess
 import sys
 import time
 
+import pytest
 from playing import Play, Played, state
 
 from langgraph_reflexion.envs.workspace.environment import Workspace
+from langgraph_reflexion.errors import EnvironmentFault
 
 # Everything that a repository may hold and a careless copy loses.
 ODD = """
@@ -212,3 +214,15 @@ def test_closing_the_environment_removes_its_copies(play: Play, tmp_path):
     assert list(tmp_path.glob("store/*/work/copy-*")) == [played.root.parent]
     played.episode.close()
     assert not list(tmp_path.glob("store/*/work/copy-*"))
+
+
+def test_a_copy_that_cannot_be_brought_to_a_state_is_removed(play: Play, tmp_path):
+    played = play()
+    lost = {**played.episode.snapshot(), "empty": "0" * 40}
+    for used in (False, True):
+        if used:
+            played.episode.close()
+        before = list(tmp_path.glob("store/*/work/copy-*"))
+        with pytest.raises(EnvironmentFault):
+            played.environment.restore(played.task, lost)
+        assert len(list(tmp_path.glob("store/*/work/copy-*"))) == len(before) - used

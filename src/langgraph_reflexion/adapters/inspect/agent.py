@@ -12,11 +12,10 @@ from inspect_ai.util import span, store_as
 from langchain_core.runnables import Runnable
 
 from langgraph_reflexion.adapters.inspect.chat_model import InspectChatModel, LimitReached
-from langgraph_reflexion.adapters.inspect.sample import Kept, Row, Sampled, Shelf
+from langgraph_reflexion.adapters.inspect.sample import Kept, Row, Sampled, Shelf, answer_of
 from langgraph_reflexion.adapters.inspect.telling import ToldRun
-from langgraph_reflexion.bench.curve import returned
 from langgraph_reflexion.bench.environment import make_environment
-from langgraph_reflexion.bench.rows import Finished, TrialRow
+from langgraph_reflexion.bench.rows import Finished
 from langgraph_reflexion.envs.alone import Alone
 from langgraph_reflexion.envs.base import Environment, Task
 from langgraph_reflexion.errors import ConfigurationError, Fault
@@ -152,8 +151,8 @@ class _Reflexion:
             raise reached.limit from None
         if run.status == "fault":
             raise Fault(sampled.rows[-1]["fault"])
-        answer = returned(cast(list[TrialRow], sampled.rows))
-        state.output = ModelOutput.from_content("langgraph-reflexion", cast(Row, answer)["answer"])
+        answer = answer_of(sampled.rows)
+        state.output = ModelOutput.from_content("langgraph-reflexion", answer["answer"] if answer else "")
 
     def _task(self, sampled: Sampled, state: AgentState) -> Task:
         if sampled.task:

@@ -2,9 +2,10 @@
 
 import json
 import weakref
+from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
@@ -15,12 +16,18 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import StateGraph
 from pydantic import Field
 
+from langgraph_reflexion.bench.curve import returned
 from langgraph_reflexion.bench.record import CHECKPOINTS, TRIALS
-from langgraph_reflexion.bench.rows import RowFile
+from langgraph_reflexion.bench.rows import RowFile, TrialRow
 from langgraph_reflexion.graph.checkpoint import LatestSaver
 
 Row = dict[str, Any]
 """A finished trial: a row of a run's record (`bench.rows.TrialRow`), with the `answer` that the trial gave."""
+
+
+def answer_of(rows: Sequence[Row]) -> Row | None:
+    """Of a task's trials the one whose answer the loop returns; None before there is any."""
+    return cast(Row, returned(cast(Sequence[TrialRow], rows))) if rows else None
 
 
 class Sampled(StoreModel):

@@ -1,13 +1,11 @@
 """What a sample's trials come to, as Inspect's scores. They are read off its store, so a log can be scored again."""
 
-from typing import Any, cast
+from typing import Any
 
 from inspect_ai.scorer import CORRECT, INCORRECT, Score, Scorer, Target, accuracy, mean, scorer, stderr
 from inspect_ai.solver import TaskState
 
-from langgraph_reflexion.adapters.inspect.sample import Row, Sampled
-from langgraph_reflexion.bench.curve import returned
-from langgraph_reflexion.bench.rows import TrialRow
+from langgraph_reflexion.adapters.inspect.sample import Row, Sampled, answer_of
 
 
 @scorer(metrics=[accuracy(), stderr()])
@@ -21,7 +19,7 @@ def solved() -> Scorer:
     async def score(state: TaskState, target: Target) -> Score:
         sampled = state.store_as(Sampled)
         rows = sampled.rows
-        answer = _returned(rows)
+        answer = answer_of(rows)
         known: dict[str, Any] = {"answer": answer["answer"] if answer else None, "explanation": _told(rows)}
         known["metadata"] = {
             "status": sampled.status,
@@ -53,13 +51,8 @@ def solved_by_trial() -> Scorer:
     return score
 
 
-def _returned(rows: list[Row]) -> Row | None:
-    """The trial whose answer the loop would return."""
-    return cast(Row, returned(cast(list[TrialRow], rows))) if rows else None
-
-
 def _curve(sampled: Sampled) -> list[bool]:
-    answers = [_returned(sampled.rows[:trial]) for trial in range(1, sampled.max_trials + 1)]
+    answers = [answer_of(sampled.rows[:trial]) for trial in range(1, sampled.max_trials + 1)]
     return [bool(answer and answer["success"]) for answer in answers]
 
 
