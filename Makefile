@@ -7,7 +7,7 @@ EXTRAS ?= alfworld,bench,deepagents,inspect,notebooks,postgres,ray,studio
 
 OLDEST = .venv-oldest
 
-.PHONY: help demo figures docs test test-oldest lint format clean
+.PHONY: help demo figures docs test test-long test-oldest lint format clean
 
 help:  ## Show the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/:/'
@@ -44,6 +44,9 @@ docs: $(VENV)/dev  ## Build the site of docs/ into build/site, strictly
 
 test: $(VENV)/dev  ## Run the test suite
 	$(RUN) pytest --numprocesses 2 --dist loadfile
+
+test-long: $(VENV)/dev  ## Run the tests that take their time: killed runs, clusters, clean environments, other worlds
+	$(RUN) pytest --numprocesses 2 --dist loadfile -m long
 
 $(OLDEST)/dev: pyproject.toml tests/oldest.txt
 	$(PYTHON) -m venv $(OLDEST)

@@ -2,6 +2,7 @@
 
 import ast
 import tomllib
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -31,6 +32,7 @@ PROTOCOLS = {"envs.base", "envs.pool", "envs.tested"}
 """What the graph and its nodes know of environments."""
 
 
+@cache
 def imports(module):
     """What a module imports, anywhere in it, under its full names."""
     path = MODULES[module]
@@ -44,6 +46,7 @@ def imports(module):
     return found
 
 
+@cache
 def ours(module):
     """What a module imports of the package, as module names below it."""
     found = set()

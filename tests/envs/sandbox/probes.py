@@ -52,7 +52,7 @@ def within(seconds: float) -> Limits:
     return Limits(**{name: getattr(LIMITS, name) for name in LIMITS.__slots__} | {"wall": seconds})
 
 
-TREE_CPU = Limits(wall=12, cpu=1, memory=256 * MB, processes=32, disk=16 * MB, files=500)
+TREE_CPU = Limits(wall=30, cpu=1, memory=256 * MB, processes=32, disk=16 * MB, files=500)
 
 HOSTILE = [
     Hostile("an infinite loop", "while True: pass", within(1), outside="late"),
@@ -157,7 +157,7 @@ HOSTILE = [
     ),
     Hostile(
         "CPU time spread over 4 processes",
-        "for n in range(4):\n    if os.fork() == 0:\n        end = time.time() + 6\n        while time.time() < end: pass\n"
+        "for n in range(4):\n    if os.fork() == 0:\n        end = time.time() + 20\n        while time.time() < end: pass\n"
         "        os._exit(0)\nfor n in range(4): os.wait()\nleak()",
         TREE_CPU,
         more=True,
@@ -310,7 +310,7 @@ HOSTILE = [
     ),
     Hostile(
         "CPU time of children that nobody waits for",
-        "signal.signal(signal.SIGCHLD, signal.SIG_IGN)\nend = time.time() + 6\nwhile time.time() < end:\n    if os.fork() == 0:\n"
+        "signal.signal(signal.SIGCHLD, signal.SIG_IGN)\nend = time.time() + 20\nwhile time.time() < end:\n    if os.fork() == 0:\n"
         "        while time.process_time() < .2: pass\n        os._exit(0)\n    try: os.waitpid(-1, 0)\n    except ChildProcessError: pass\nleak()",
         TREE_CPU,
         more=True,
