@@ -12,8 +12,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
 from langchain_core.messages import AIMessage, BaseMessage
 
+from langgraph_reflexion.cli import main
 from langgraph_reflexion.testing import ModelRequest, ModelServer, ScriptedChatModel
 from tests.forks import Forks
 
@@ -130,6 +132,18 @@ def start(
 
 def call(home: Path, *args: str, key: str | None = None, typed: str = "") -> tuple[int, str, str]:
     return FORKS.call(home, list(args), environment_with(key), typed)
+
+
+def call_here(
+    home: Path, args: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> tuple[int, str, str]:
+    """Run a command in this process, for what ends before it has done anything."""
+    monkeypatch.chdir(home)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    monkeypatch.setattr(sys, "argv", ["langgraph-reflexion", *args])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    return int(ended.value.code or 0), *capsys.readouterr()
 
 
 def environment_with(key: str | None) -> dict[str, str]:

@@ -12,8 +12,19 @@ from pathlib import Path
 import pytest
 
 from langgraph_reflexion import __version__
-from langgraph_reflexion.cli import main
-from tests.cli import ENV, KEY, GuessingServer, call, make_home, one_line, run_args, start, timeless, wait_for_rows
+from tests.cli import (
+    ENV,
+    KEY,
+    GuessingServer,
+    call,
+    call_here,
+    make_home,
+    one_line,
+    run_args,
+    start,
+    timeless,
+    wait_for_rows,
+)
 
 
 @pytest.fixture
@@ -164,15 +175,9 @@ def test_wrong_use_is_one_line_that_says_what_to_do(
 ) -> None:
     if args[0] == "run" and "--model" not in args:
         args = [*args, "--model", "openai:m", "--base-url", "http://127.0.0.1:9/v1"]
-    # In this process, as every other one spends two seconds on imports.
-    monkeypatch.chdir(home)
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    monkeypatch.setattr(sys, "path", [*sys.path])
-    monkeypatch.setattr(sys, "argv", ["langgraph-reflexion", *args])
-    with pytest.raises(SystemExit) as ended:
-        main()
-    out, err = capsys.readouterr()
-    assert (ended.value.code, out) == (2, "")
+    status, out, err = call_here(home, args, monkeypatch, capsys)
+    assert (status, out) == (2, "")
     assert says in one_line(err)
     assert not (home / "runs").exists()
     assert sorted(path.name for path in home.glob("*/*") if path.is_file()) == ["__init__.py", "guessing.py"]

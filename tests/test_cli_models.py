@@ -1,7 +1,6 @@
 """What the command line does about the faults of a model server, and about budgets: as real processes."""
 
 import socket
-import sys
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -9,8 +8,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from langgraph_reflexion.cli import main
-from tests.cli import KEY, GuessingServer, call, make_home, one_line, run_args, start, timeless
+from tests.cli import KEY, GuessingServer, call, call_here, make_home, one_line, run_args, start, timeless
 
 
 class Refused(NamedTuple):
@@ -234,15 +232,9 @@ def test_wrong_use_is_one_line_and_asks_nobody(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     home = make_home(tmp_path)
-    # In this process, as every other one spends two seconds on imports.
-    monkeypatch.chdir(home)
-    monkeypatch.setattr(sys, "path", [*sys.path])
     with GuessingServer() as server:
-        monkeypatch.setattr(sys, "argv", ["langgraph-reflexion", *run_args(server, *args)])
-        with pytest.raises(SystemExit) as ended:
-            main()
+        status, out, err = call_here(home, run_args(server, *args), monkeypatch, capsys)
         assert server.requests == []
-    out, err = capsys.readouterr()
-    assert (ended.value.code, out) == (2, "")
+    assert (status, out) == (2, "")
     assert says in one_line(err)
     assert not (home / "runs").exists()

@@ -73,6 +73,9 @@ def test_edit_takes_a_file_standard_input_or_an_editor(store, tmp_path, monkeypa
     edited = listed(store)[lesson_id(LEFT)]
     assert (edited["text"], edited["recalled"]) == ("Go straight on. Then stop.", 2)
     assert says("show", store, lesson_id(LEFT)).count("Edited by a person") == 3
+    monkeypatch.setenv("VISUAL", "vi 'it")
+    with pytest.raises(ConfigurationError, match="did not edit the lesson: No closing quotation"):
+        says("edit", store, lesson_id(LEFT))
     with pytest.raises(ConfigurationError, match="empty"):
         says("edit", store, lesson_id(LEFT), "--file", "-", given=" \n")
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from langgraph_reflexion import ReflexionError, create_reflexion, testing
-from langgraph_reflexion.testing import ScriptedChatModel, ScriptExhausted
+from langgraph_reflexion.testing import ScriptedChatModel, ScriptExhausted, check_environment
 from tests.toys import Counter, count_to
 
 CONTRIBUTING = (Path(__file__).parent.parent / "CONTRIBUTING.md").read_text(encoding="utf-8")
@@ -42,6 +42,22 @@ print(*[name for name in heavy if name in sys.modules])
 """
     told = subprocess.run([sys.executable, "-W", "error", "-c", script], capture_output=True, text=True, check=True)
     assert told.stdout.split() == []
+
+
+def test_an_environment_that_fails_a_check_is_closed_all_the_same():
+    class Careless(Counter):
+        closed = False
+
+        def tasks(self, split=None, limit=None):
+            return super().tasks(None, limit)
+
+        def close(self):
+            self.closed = True
+
+    environment = Careless()
+    with pytest.raises(AssertionError, match="tasks_are_stable: an unknown split"):
+        check_environment(environment)
+    assert environment.closed
 
 
 async def test_a_script_that_runs_dry_ends_the_run_and_is_no_fault():

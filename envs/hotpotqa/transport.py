@@ -14,6 +14,8 @@ from langgraph_reflexion.errors import ConfigurationError, EnvironmentFault
 
 HOMEPAGE = "https://pypi.org/project/langgraph-reflexion/"
 _LARGEST_ANSWER = 20_000_000
+_AT_ONCE = 3
+"""Wikimedia asks for requests one by one; a few at a time keep one slow answer from delaying all."""
 _PASSING = ("ratelimited", "maxlag", "readonly", "internal_api_error", "too-busy", "timed out", "queue is full")
 """What is in the API's errors that pass."""
 
@@ -49,6 +51,7 @@ class Transport:
         self.user_agent = f"langgraph-reflexion/{__version__} ({about}) httpx/{httpx.__version__}"
         self._client: httpx.Client | None = None
         self._lock = threading.Lock()
+        self._turns = threading.BoundedSemaphore(_AT_ONCE)
 
     def get(self, params: dict[str, Any]) -> dict[str, Any]:
         """One request.
@@ -62,16 +65,18 @@ class Transport:
         Raises:
             EnvironmentFault: there is none; the message says why.
         """
-        begin, body = time.monotonic(), b""
+        body = b""
         try:
-            with self._connected().stream("GET", self.api, params=params) as response:
-                # What httpx limits is the time between two pieces.
-                for piece in response.iter_bytes():
-                    body += piece
-                    if time.monotonic() - begin > self.timeout:
-                        raise httpx.ReadTimeout("the answer does not end")
-                    if len(body) > _LARGEST_ANSWER:
-                        self._fail(f"answered with more than {_LARGEST_ANSWER:,} bytes", transient=False)
+            with self._turns:
+                begin = time.monotonic()
+                with self._connected().stream("GET", self.api, params=params) as response:
+                    # What httpx limits is the time between two pieces.
+                    for piece in response.iter_bytes():
+                        body += piece
+                        if time.monotonic() - begin > self.timeout:
+                            raise httpx.ReadTimeout("the answer does not end")
+                        if len(body) > _LARGEST_ANSWER:
+                            self._fail(f"answered with more than {_LARGEST_ANSWER:,} bytes", transient=False)
         except httpx.TimeoutException as error:
             self._fail(f"timed out after {self.timeout:g} s", transient=True, cause=error)
         except (httpx.DecodingError, httpx.RemoteProtocolError, httpx.TooManyRedirects) as error:
@@ -104,11 +109,12 @@ class Transport:
     def _connected(self) -> httpx.Client:
         with self._lock:
             if self._client is None:
-                # Wikimedia asks for requests one by one; a few at a time keep one slow answer from delaying all.
+                # Whose turn it is we say ourselves: a pool that is full (httpcore 1.0.9) closes connections that
+                # other threads have just been given.
                 self._client = httpx.Client(
                     headers={"User-Agent": self.user_agent},
-                    timeout=httpx.Timeout(self.timeout, pool=None),
-                    limits=httpx.Limits(max_connections=3),
+                    timeout=self.timeout,
+                    limits=httpx.Limits(max_connections=None),
                     follow_redirects=True,
                 )
                 weakref.finalize(self, self._client.close)

@@ -16,12 +16,13 @@ from typing import Annotated
 import typer
 
 from langgraph_reflexion import __version__
+from langgraph_reflexion.command_options import OPEN, Env, Options, Seed, Split, fail, read_options
 from langgraph_reflexion.errors import ModelFault, ReflexionError
 from langgraph_reflexion.experiment_command import experiment
 from langgraph_reflexion.grade_command import grade
 from langgraph_reflexion.memory_command import memory as memory_group
 from langgraph_reflexion.report_command import report, show
-from langgraph_reflexion.run_command import OPEN, Env, Options, Seed, Split, fail, read_options, resume, run
+from langgraph_reflexion.run_command import resume, run
 from langgraph_reflexion.sandbox_command import sandbox
 from langgraph_reflexion.upstream_command import register
 

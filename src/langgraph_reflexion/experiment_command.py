@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from langgraph_reflexion.command_options import AsJson, fail
+
 
 def experiment(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="What is run: see docs/experiments.md.")],
@@ -34,7 +36,7 @@ def experiment(
     engine: Annotated[
         str | None, typer.Option(help="How they are started: process or ray.  [default: the file's]")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Run every combination of a file, each into a run folder of its own. Again, it goes on where it stands."""
     from rich.console import Console
@@ -65,16 +67,13 @@ def experiment(
         estimates, total = estimate_all(runs, similar, read.budget)
         if not as_json and total.tasks:
             left = sum(bool(each.tasks) for each in estimates)
-            estimate_grid([], total).print(errors) if left > 1 else estimate_grid(estimates, total).print(errors)
+            estimate_grid([] if left > 1 else estimates, total).print(errors)
         try:
             with ExperimentProgress(errors, hidden=as_json, runs=len(runs)) as progress:
                 outcomes = asyncio.run(run_experiment(read, runs, folder, progress, given))
         except KeyboardInterrupt:
-            typer.echo(
-                f"langgraph-reflexion: stopped; all that was finished is kept in {folder}: the same command goes on",
-                err=True,
-            )
-            raise typer.Exit(130) from None
+            stopped = f"stopped; all that was finished is kept in {folder}: the same command goes on"
+            raise typer.Exit(fail(stopped, 130)) from None
     begun = any((each.folder / "trials.jsonl").exists() for each in outcomes)
     comparison = compare_experiment(folder) if begun else None
     if as_json:

@@ -6,6 +6,8 @@ from typing import Annotated
 
 import typer
 
+from langgraph_reflexion.command_options import AsJson
+
 
 def grade(
     problems: Annotated[
@@ -22,7 +24,7 @@ def grade(
     jobs: Annotated[
         int | None, typer.Option(min=1, help="So many at once.  [default: as many as processors]")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Run hidden tests on solutions, in the sandbox: passed, total, and why each of the others fails."""
     from rich.console import Console

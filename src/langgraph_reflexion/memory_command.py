@@ -13,6 +13,7 @@ from typing import Annotated, Any, TypeVar
 
 import typer
 
+from langgraph_reflexion.command_options import AsJson
 from langgraph_reflexion.errors import ConfigurationError
 
 T = TypeVar("T")
@@ -32,7 +33,7 @@ def list_lessons(
     lessons: Where,
     env: Of = None,
     user: User = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """List lessons: how many trials taught and were told each, and how many of those succeeded."""
 
@@ -58,16 +59,10 @@ def show(
     lesson: Id,
     env: Of = None,
     user: User = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Show a lesson: its text, the trials that taught it, its numbers, and the trials that were told it."""
-
-    async def work(bank: Any) -> Any:
-        from langgraph_reflexion.lessons.bank import known_lesson
-
-        return known_lesson(await bank.book(), lesson)
-
-    found = _with(lessons, env, user, work)
+    found = _find(lessons, env, user, lesson)
     if as_json:
         sources = [source for _, source in found.sources]
         whole = _numbers(found) | {"sources": sources, "uses": found.uses, "edits": found.edits}
@@ -103,17 +98,10 @@ def edit(
     user: User = None,
 ) -> None:
     """Change what a lesson says. Where it is from, and its numbers, stay."""
-
-    async def current(bank: Any) -> str:
-        from langgraph_reflexion.lessons.bank import known_lesson
-
-        return str(known_lesson(await bank.book(), lesson).text)
-
-    before = _with(lessons, env, user, current)
-    text = _edited(before) if file is None else _read(file)
     from langgraph_reflexion.lessons.items import plain
 
-    text = plain(text)
+    before = _find(lessons, env, user, lesson).text
+    text = plain(_edited(before) if file is None else _read(file))
     if not text:
         raise ConfigurationError("the new text is empty: to be rid of a lesson, retire it")
     if text == before:
@@ -144,13 +132,7 @@ def merge(
 ) -> None:
     """Make one lesson of two; without ids, list lessons that are much alike."""
     if lesson and into:
-
-        async def work(bank: Any) -> str:
-            from langgraph_reflexion.lessons.bank import known_lesson
-
-            return str(known_lesson(await bank.book(), into).id)
-
-        kept = _with(lessons, env, user, work)
+        kept = _find(lessons, env, user, into).id
         typer.echo(f"{_change(lessons, env, user, lesson, into=kept)} is merged into {kept}")
         return
     if lesson:
@@ -225,6 +207,17 @@ def _with(
     return asyncio.run(run())
 
 
+def _find(where: str, env: str | None, user: str | None, lesson: str) -> Any:
+    """A lesson by how its id begins."""
+
+    async def work(bank: Any) -> Any:
+        from langgraph_reflexion.lessons.bank import known_lesson
+
+        return known_lesson(await bank.book(), lesson)
+
+    return _with(where, env, user, work)
+
+
 def _change(where: str, env: str | None, user: str | None, lesson: str, **change: Any) -> str:
     """Write down what a person did to a lesson. Returns its id."""
 
@@ -249,10 +242,9 @@ def _numbers(lesson: Any) -> dict[str, Any]:
 def _read(file: Path) -> str:
     if str(file) == "-":
         return sys.stdin.read()
-    try:
-        return file.read_text(encoding="utf-8")
-    except (OSError, ValueError) as error:
-        raise ConfigurationError(f"{file} cannot be read: {error}") from error
+    from langgraph_reflexion.lessons.files import read_text
+
+    return read_text(file)
 
 
 def _edited(text: str) -> str:
@@ -266,6 +258,6 @@ def _edited(text: str) -> str:
         path.write_text(text, encoding="utf-8")
         try:
             subprocess.run([*shlex.split(editor), str(path)], check=True)
-        except (OSError, subprocess.CalledProcessError) as error:
+        except (OSError, ValueError, subprocess.CalledProcessError) as error:
             raise ConfigurationError(f"{editor} did not edit the lesson: {error}") from error
         return _read(path)

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from langgraph_reflexion.command_options import AsJson
 from langgraph_reflexion.errors import ConfigurationError
 
 
@@ -24,7 +25,7 @@ def report(
     paper: Annotated[
         bool, typer.Option("--paper", help="The papers' tables: from an import, with run folders of yours beside.")
     ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Report runs: tasks solved by trial, failures by reason, cost; several held against each other."""
     if paper:

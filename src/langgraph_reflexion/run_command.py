@@ -1,68 +1,29 @@
-"""The command line's `run` and `resume`: sweeps, and how environments and their options are named."""
+"""The command line's `run` and `resume`: sweeps."""
 
 import json
-import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from langgraph_reflexion.command_options import (
+    AsJson,
+    Budgets,
+    CacheFile,
+    Database,
+    Engine,
+    Env,
+    LessonsIn,
+    Options,
+    Seed,
+    Split,
+    Workers,
+    fail,
+    pair,
+    read_options,
+)
 from langgraph_reflexion.errors import ConfigurationError, ModelFault
-
-OPEN = {"allow_extra_args": True, "ignore_unknown_options": True}
-"""How a command is declared whose other options, `--name value`, are the environment's."""
-
-Env = Annotated[
-    str,
-    typer.Argument(
-        metavar="ENV",
-        help="alfworld, hotpotqa, programming, webshop, workspace, or the path of your own: package.module:Class.",
-    ),
-]
-Split = Annotated[str | None, typer.Option(help="Set of tasks.  [default: the environment's first]")]
-Seed = Annotated[int, typer.Option(help="Seeds the run, and the tasks where they are generated.")]
-Options = Annotated[
-    list[str],
-    typer.Option(
-        "--option",
-        metavar="KEY=VALUE",
-        help="Option of the environment; may be repeated. So is any other --KEY VALUE.",
-    ),
-]
-Database = Annotated[
-    str | None,
-    typer.Option(metavar="URL", help="Postgres instead of the run folder: postgresql://user:password@host/name."),
-]
-LessonsIn = Annotated[
-    str | None,
-    typer.Option(
-        "--lessons",
-        metavar="FILE|URL",
-        help="Keep lessons from task to task in a SQLite file, or in Postgres: postgresql://user:password@host/name.",
-    ),
-]
-Budgets = Annotated[
-    list[str],
-    typer.Option(
-        "--budget",
-        metavar="SCOPE.WHAT=N",
-        help="Limit of a trial, task or run on actions, llm_calls, tokens, cost or seconds; may be repeated.",
-    ),
-]
-CacheFile = Annotated[
-    Path | None, typer.Option("--cache", help="A file that keeps model answers, for when the same run is run again.")
-]
-Workers = Annotated[
-    int | None, typer.Option(min=1, help="So many processes share the work.  [default: this one alone]")
-]
-Engine = Annotated[
-    str | None,
-    typer.Option(
-        help="Where they are: process (this machine) or ray (a cluster; needs --database).  [default: process]"
-    ),
-]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
 def run(
@@ -201,7 +162,7 @@ def run(
         timeout=timeout,
         retries=retries,
         budgets=raised({}, read_budgets(budget)),
-        prices=dict(_pair("--price", each) for each in price),
+        prices=dict(pair("--price", each) for each in price),
         cache=str(cache) if cache else None,
         seed=seed,
         memory=memory,
@@ -290,51 +251,7 @@ def _sweep(work: Callable[[Any], Any], as_json: bool, *, apply: bool = False) ->
     return 0 if summary.clean else 1
 
 
-def read_options(pairs: list[str], rest: Sequence[str]) -> dict[str, Any]:
-    """The environment's options. A value is read as JSON where it is some (`3`, `true`), else as text.
-
-    Args:
-        pairs: Those that were given as KEY=VALUE.
-        rest: What is left of the command line: those that were given as `--key value` or `--key=value`.
-    """
-    given = [("--option", pair) for pair in pairs]
-    left = iter(rest)
-    for word in left:
-        name, equals, value = word.partition("=")
-        if not re.fullmatch(r"--[a-z][a-z0-9-]*", name):
-            raise ConfigurationError(f"{word!r} is neither an option nor the value of one")
-        value = value if equals else next(left, "--")
-        if value.startswith("--"):
-            raise ConfigurationError(
-                f"{name} is no option of the command, and as one of the environment wants a value"
-            )
-        given.append((name, f"{name[2:].replace('-', '_')}={value}"))
-    options: dict[str, Any] = {}
-    for option, pair in given:
-        key, value = _pair(option, pair)
-        if not key.isidentifier():
-            raise ConfigurationError(f"{option} {pair!r}: write it as KEY=VALUE")
-        try:
-            options[key] = json.loads(value)
-        except ValueError:
-            options[key] = value
-    return options
-
-
-def _pair(option: str, text: str) -> tuple[str, str]:
-    key, equals, value = text.rpartition("=") if option == "--price" else text.partition("=")
-    if not equals or not key:
-        raise ConfigurationError(f"{option} {text!r}: write it as KEY=VALUE")
-    return key, value
-
-
 def _kept(folder: Path | None, rows: int) -> str:
     if folder is None or not folder.exists():
         return "nothing had begun"
     return f"the trials finished so far, {rows}, are kept in {folder}: go on with langgraph-reflexion resume {folder}"
-
-
-def fail(message: str, status: int = 2) -> int:
-    """Say in one line what went wrong. Returns the exit status."""
-    typer.echo(f"langgraph-reflexion: {' '.join(message.split())}", err=True)
-    return status

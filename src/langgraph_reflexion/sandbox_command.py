@@ -6,13 +6,14 @@ from typing import Annotated
 
 import typer
 
+from langgraph_reflexion.command_options import AsJson, fail
+from langgraph_reflexion.errors import ConfigurationError
+
 sandbox = typer.Typer(help="What contains untrusted code on this machine.", invoke_without_command=True)
 
 
 @sandbox.callback()
-def show(
-    context: typer.Context, as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False
-) -> None:
+def show(context: typer.Context, as_json: AsJson = False) -> None:
     """Try each backend by running a command in it, and say what each contains."""
     if context.invoked_subcommand is not None:
         return
@@ -64,7 +65,6 @@ def execute(
     """Run a command inside. The exit status is the command's, or 124 where a limit ended it."""
     from langgraph_reflexion.envs.sandbox import Bind, Limits, Policy, Sandbox
     from langgraph_reflexion.envs.sandbox.backends import IMAGE
-    from langgraph_reflexion.errors import ConfigurationError
 
     if workspace == "":
         raise ConfigurationError("--workspace '': give a folder; this one is .")
@@ -80,6 +80,5 @@ def execute(
         inherit=True,
     )
     if done.status not in ("ok", "failed"):
-        typer.echo(f"langgraph-reflexion: ended by the sandbox: {done.status}", err=True)
-        raise typer.Exit(124)
+        raise typer.Exit(fail(f"ended by the sandbox: {done.status}", 124))
     raise typer.Exit(done.exit_code)

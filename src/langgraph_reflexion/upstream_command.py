@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+from langgraph_reflexion.command_options import AsJson
 
 
 def register(app: typer.Typer) -> None:

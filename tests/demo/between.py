@@ -7,6 +7,7 @@ from typing import Any
 from langchain_core.messages import AIMessage, HumanMessage
 
 from langgraph_reflexion.demo import DemoChatModel
+from tests.toys import asks_for
 
 
 class Between(DemoChatModel):
@@ -37,3 +38,37 @@ def with_lessons(messages, lessons):
     text, own = messages[1].text, lessons_of(messages)
     changed = text.replace(own, lessons) if own else lessons + text
     return [messages[0], HumanMessage(changed), *messages[2:]]
+
+
+def forgetful():
+    """The demo model that acts without its lessons, and a list of those that were taken from it."""
+    removed = []
+
+    def forget(messages):
+        if asks_for(messages) != "act" or not lessons_of(messages):
+            return messages
+        removed.append(lessons_of(messages))
+        return with_lessons(messages, "")
+
+    return Between(hears=forget), removed
+
+
+def confused(task_in):
+    """The demo model that acts by other tasks' lessons, and a list of what it was given.
+
+    Args:
+        task_in: Finds the task in a prompt's text.
+    """
+    told: dict[str, str] = {}
+    swapped = []
+
+    def swap(messages):
+        if asks_for(messages) != "act" or not lessons_of(messages):
+            return messages
+        task = task_in(messages[1].text)
+        told[task] = lessons_of(messages)
+        others = sorted(other for other in told if other != task)
+        swapped.append(told[others[len(task) % len(others)]] if others else "")
+        return with_lessons(messages, swapped[-1])
+
+    return Between(hears=swap), swapped

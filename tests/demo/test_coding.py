@@ -3,7 +3,6 @@
 import asyncio
 import re
 import shutil
-from functools import cache
 from pathlib import Path
 
 import pytest
@@ -17,8 +16,9 @@ from langgraph_reflexion.demo.exercise import read_exercise
 from langgraph_reflexion.demo.guessing import guess_tests
 from langgraph_reflexion.envs.programming.drawing import draw_family
 from langgraph_reflexion.envs.programming.own import own_problems
-from tests.demo.between import Between, lessons_of, with_lessons
-from tests.toys import Timeless, asks_for
+from tests.demo.between import confused, forgetful
+from tests.demo.playing import once
+from tests.toys import Timeless
 
 TASKS, TRIALS = 20, 5
 
@@ -63,7 +63,7 @@ class Played:
         ]
 
 
-@cache
+@once
 def played(strategy="last_attempt_and_reflexion", seed=0):
     return Played(strategy=strategy, seed=seed)
 
@@ -83,36 +83,18 @@ def test_its_own_tests_are_right_and_wrong_in_every_way():
 
 
 def test_without_the_reflections_in_its_prompt_the_gain_is_gone():
-    removed = []
-
-    def forget(messages):
-        if asks_for(messages) != "act" or not lessons_of(messages):
-            return messages
-        removed.append(lessons_of(messages))
-        return with_lessons(messages, "")
-
-    forgetful = Played(Between(hears=forget))
+    model, removed = forgetful()
+    without = Played(model)
     assert removed, "there were lessons to remove"
-    assert forgetful.truths == played("last_attempt").truths
+    assert without.truths == played("last_attempt").truths
 
 
 def test_with_another_problems_reflections_the_gain_is_gone():
-    told: dict[str, str] = {}
-    swapped = []
-
-    def swap(messages):
-        if asks_for(messages) != "act" or not lessons_of(messages):
-            return messages
-        name = read_exercise(messages[1].text).name
-        told[name] = lessons_of(messages)
-        others = sorted(other for other in told if other != name)
-        swapped.append(told[others[len(name) % len(others)]] if others else "")
-        return with_lessons(messages, swapped[-1])
-
-    confused = Played(Between(hears=swap))
+    model, swapped = confused(lambda text: read_exercise(text).name)
+    misled = Played(model)
     assert len(set(swapped)) > 5
-    assert confused.rate(TRIALS) <= played("last_attempt").rate(TRIALS) + 0.05
-    assert confused.rate(TRIALS) < played().rate(TRIALS) - 0.1
+    assert misled.rate(TRIALS) <= played("last_attempt").rate(TRIALS) + 0.05
+    assert misled.rate(TRIALS) < played().rate(TRIALS) - 0.1
 
 
 def test_without_tests_it_gropes_in_the_dark():

@@ -1,8 +1,7 @@
 """The demo model in a household: it learns from the reflections in its prompt, and from nothing else."""
 
-import asyncio
 import re
-from functools import cache
+from functools import partial
 
 import pytest
 from langchain_core.messages import AIMessage
@@ -10,38 +9,22 @@ from langchain_core.messages import AIMessage
 from langgraph_reflexion import create_reflexion, load_environment
 from langgraph_reflexion.demo import DemoChatModel
 from langgraph_reflexion.envs.alfworld.generate import rooms
-from tests.demo.between import Between, lessons_of, with_lessons
-from tests.toys import Timeless, asks_for, text_of
+from tests.demo.between import Between, confused, forgetful
+from tests.demo.playing import curve_of, once, play_all
+from tests.toys import Timeless, text_of
 
 GAMES, TRIALS = 42, 5
 
 
-def play(model=None, games=GAMES, seed=0, strategy="reflexion", **options):
-    environment = load_environment("alfworld", seed=seed)
-    options = {"max_trials": TRIALS, **options}
-    graph = create_reflexion(model or DemoChatModel(), environment, strategy=strategy, seed=seed, **options).compile()
-
-    async def all_of_them():
-        inputs = [{"task": task} for task in environment.tasks(limit=games)]
-        return await asyncio.gather(*map(graph.ainvoke, inputs))
-
-    return asyncio.run(all_of_them())
+def play(seed=0, tasks=GAMES, **options):
+    return play_all(load_environment("alfworld", seed=seed), tasks, seed=seed, **{"max_trials": TRIALS, **options})
 
 
-def curve(finals, trials=TRIALS):
-    """The share of tasks that the truth calls solved after 1, 2, ... trials."""
-    return [
-        sum(any(record["success"] for record in final["trials"][:count]) for final in finals) / len(finals)
-        for count in range(1, trials + 1)
-    ]
+curve = partial(curve_of, trials=TRIALS)
 
 
+@once
 def played(strategy, seed=0):
-    return _played(strategy, seed)
-
-
-@cache
-def _played(strategy, seed):
     return play(strategy=strategy, seed=seed)
 
 
@@ -62,32 +45,16 @@ def test_it_fails_for_both_reasons():
 
 
 def test_without_the_reflections_in_its_prompt_the_gain_is_gone():
-    removed = []
-
-    def forget(messages):
-        removed.append(lessons_of(messages))
-        return with_lessons(messages, "") if asks_for(messages) == "act" else messages
-
-    finals = play(Between(hears=forget))
-    assert any(removed), "there were lessons to remove"
+    model, removed = forgetful()
+    finals = play(model=model)
+    assert removed, "there were lessons to remove"
     assert curve(finals) == curve(played("retry"))
     assert curve(finals)[-1] < curve(played("reflexion"))[-1] - 0.15
 
 
 def test_with_another_tasks_reflections_the_gain_is_gone():
-    told: dict[str, str] = {}
-    swapped = []
-
-    def swap(messages):
-        if asks_for(messages) != "act" or not lessons_of(messages):
-            return messages
-        task = messages[1].text.rpartition("Your task is to:")[2]
-        told[task] = lessons_of(messages)
-        others = sorted(other for other in told if other != task)
-        swapped.append(told[others[len(task) % len(others)]] if others else "")
-        return with_lessons(messages, swapped[-1])
-
-    finals = play(Between(hears=swap))
+    model, swapped = confused(lambda text: text.rpartition("Your task is to:")[2])
+    finals = play(model=model)
     assert len(set(swapped)) > 10
     assert curve(finals)[-1] <= curve(played("retry"))[-1] + 0.15
     assert curve(finals)[-1] < curve(played("reflexion"))[-1] - 0.1
@@ -157,7 +124,7 @@ def test_with_rooms_and_objects_renamed_the_curve_stays():
             seen.append(text_of(hidden))
         return hidden
 
-    expected, found = curve(played("reflexion")), curve(play(Between(hears=hears, says=reveal)))
+    expected, found = curve(played("reflexion")), curve(play(model=Between(hears=hears, says=reveal)))
     # The order of its search is a habit that goes by names, so the games that it solves at once are others.
     assert found[-1] >= 0.8
     assert abs(found[0] - expected[0]) < 0.2
@@ -174,7 +141,7 @@ def test_acting_by_tool_calls_gives_the_same_curve():
 
 def test_the_same_seed_gives_the_same_run_and_another_seed_another():
     expected = played("reflexion")[:12]
-    assert play(games=12) == [Timeless(final) for final in expected]
+    assert play(tasks=12) == [Timeless(final) for final in expected]
     model = DemoChatModel()
     environment = load_environment("alfworld")
     other = create_reflexion(model, environment, seed=1, max_trials=TRIALS).compile()

@@ -1,8 +1,7 @@
 """The demo model at questions: it learns from the reflections in its prompt, and from nothing else."""
 
-import asyncio
 import re
-from functools import cache
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -11,36 +10,23 @@ from langgraph_reflexion import create_reflexion, load_environment
 from langgraph_reflexion import demo as package
 from langgraph_reflexion.demo import DemoChatModel
 from langgraph_reflexion.envs.hotpotqa.country import words
-from tests.demo.between import Between, lessons_of, with_lessons
-from tests.toys import Timeless, asks_for
+from tests.demo.between import confused, forgetful
+from tests.demo.playing import curve_of, once, play_all
+from tests.toys import Timeless
 
 TASKS, TRIALS = 48, 6
 
 
-def play(model=None, seed=0, strategy="reflexion", tasks=TASKS, **options):
-    environment = load_environment("hotpotqa", seed=seed)
-    options = {"max_trials": TRIALS, **options}
-    graph = create_reflexion(model or DemoChatModel(), environment, strategy=strategy, seed=seed, **options).compile()
-
-    async def all_of_them():
-        return await asyncio.gather(*(graph.ainvoke({"task": task}) for task in environment.tasks(limit=tasks)))
-
-    finals = asyncio.run(all_of_them())
-    environment.close()
-    return finals
+def play(seed=0, tasks=TASKS, **options):
+    return play_all(load_environment("hotpotqa", seed=seed), tasks, seed=seed, **{"max_trials": TRIALS, **options})
 
 
-@cache
+@once
 def played(strategy, actor="react", seed=0):
     return play(strategy=strategy, actor=actor, seed=seed)
 
 
-def curve(finals, trials=TRIALS):
-    """The share of questions that were answered rightly after 1, 2, ... trials."""
-    return [
-        sum(any(record["success"] for record in final["trials"][:count]) for final in finals) / len(finals)
-        for count in range(1, trials + 1)
-    ]
+curve = partial(curve_of, trials=TRIALS)
 
 
 @pytest.mark.parametrize("seed", [0, 11])
@@ -72,31 +58,15 @@ def test_it_fails_for_reasons_of_its_own_and_names_each():
 
 @pytest.mark.parametrize("actor", ["react", "cot-gt"])
 def test_without_the_reflections_in_its_prompt_the_gain_is_gone(actor):
-    removed = []
-
-    def forget(messages):
-        removed.append(lessons_of(messages))
-        return with_lessons(messages, "") if asks_for(messages) == "act" else messages
-
-    finals = play(Between(hears=forget), actor=actor)
-    assert any(removed), "there were lessons to remove"
+    model, removed = forgetful()
+    finals = play(model=model, actor=actor)
+    assert removed, "there were lessons to remove"
     assert curve(finals) == curve(played("retry", actor))
 
 
 def test_with_another_questions_reflections_the_gain_is_gone():
-    told: dict[str, str] = {}
-    swapped = []
-
-    def swap(messages):
-        if asks_for(messages) != "act" or not lessons_of(messages):
-            return messages
-        question = messages[1].text.rpartition("Question: ")[2]
-        told[question] = lessons_of(messages)
-        others = sorted(other for other in told if other != question)
-        swapped.append(told[others[len(question) % len(others)]] if others else "")
-        return with_lessons(messages, swapped[-1])
-
-    finals = play(Between(hears=swap))
+    model, swapped = confused(lambda text: text.rpartition("Question: ")[2])
+    finals = play(model=model)
     assert len(set(swapped)) > 10
     assert curve(finals)[-1] <= curve(played("retry"))[-1] + 0.1
     assert curve(finals)[-1] < curve(played("reflexion"))[-1] - 0.2
@@ -110,8 +80,9 @@ def test_acting_by_tool_calls_gives_the_same_curve():
 
 def test_it_reads_the_layout_of_two_calls_as_well():
     finals = play(profile="upstream", max_trials=5)
-    assert curve(finals, 5)[0] == pytest.approx(curve(played("reflexion"))[0], abs=0.1)
-    assert curve(finals, 5)[-1] >= 0.8
+    first, *_, last = curve_of(finals, 5)
+    assert first == pytest.approx(curve(played("reflexion"))[0], abs=0.1)
+    assert last >= 0.8
 
 
 def test_the_same_seed_gives_the_same_run_and_another_seed_another():

@@ -1,9 +1,8 @@
 """The demo model in a shop: it learns from the reflections in its prompt, and from nothing else."""
 
-import asyncio
 import re
 from dataclasses import replace
-from functools import cache
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -15,36 +14,24 @@ from langgraph_reflexion.demo.errand import read_errand
 from langgraph_reflexion.envs.webshop.catalogue import generate
 from langgraph_reflexion.envs.webshop.invented import words
 from langgraph_reflexion.graph.profiles import PROFILES
-from tests.demo.between import Between, lessons_of, with_lessons
-from tests.toys import Timeless, asks_for
+from tests.demo.between import confused, forgetful
+from tests.demo.playing import curve_of, once, play_all
+from tests.toys import Timeless
 
 TASKS, TRIALS = 36, 4
 
 
-def play(model=None, seed=0, strategy="reflexion", tasks=TASKS, rendering="bracketed", **options):
+def play(seed=0, tasks=TASKS, rendering="bracketed", **options):
     environment = load_environment("webshop", seed=seed, rendering=rendering)
-    options = {"max_trials": TRIALS, **options}
-    graph = create_reflexion(model or DemoChatModel(), environment, strategy=strategy, seed=seed, **options).compile()
-
-    async def all_of_them():
-        return await asyncio.gather(*(graph.ainvoke({"task": task}) for task in environment.tasks(limit=tasks)))
-
-    finals = asyncio.run(all_of_them())
-    environment.close()
-    return finals
+    return play_all(environment, tasks, seed=seed, **{"max_trials": TRIALS, **options})
 
 
-@cache
+@once
 def played(strategy, seed=0):
     return play(strategy=strategy, seed=seed)
 
 
-def curve(finals, trials=TRIALS):
-    """The share of errands that were done in full after 1, 2, ... trials."""
-    return [
-        sum(any(record["success"] for record in final["trials"][:count]) for final in finals) / len(finals)
-        for count in range(1, trials + 1)
-    ]
+curve = partial(curve_of, trials=TRIALS)
 
 
 @pytest.mark.parametrize("seed", [0, 11])
@@ -72,31 +59,15 @@ def test_it_fails_for_reasons_of_its_own_and_names_each():
 
 
 def test_without_the_reflections_in_its_prompt_the_gain_is_gone():
-    removed = []
-
-    def forget(messages):
-        removed.append(lessons_of(messages))
-        return with_lessons(messages, "") if asks_for(messages) == "act" else messages
-
-    finals = play(Between(hears=forget))
-    assert any(removed), "there were lessons to remove"
+    model, removed = forgetful()
+    finals = play(model=model)
+    assert removed, "there were lessons to remove"
     assert curve(finals) == curve(played("retry"))
 
 
 def test_with_another_errands_reflections_the_gain_is_gone():
-    told: dict[str, str] = {}
-    swapped = []
-
-    def swap(messages):
-        if asks_for(messages) != "act" or not lessons_of(messages):
-            return messages
-        errand = messages[1].text.rpartition("Instruction:")[2]
-        told[errand] = lessons_of(messages)
-        others = sorted(other for other in told if other != errand)
-        swapped.append(told[others[len(errand) % len(others)]] if others else "")
-        return with_lessons(messages, swapped[-1])
-
-    finals = play(Between(hears=swap))
+    model, swapped = confused(lambda text: text.rpartition("Instruction:")[2])
+    finals = play(model=model)
     assert len(set(swapped)) > 10
     assert curve(finals)[-1] <= curve(played("retry"))[-1] + 0.1
     assert curve(finals)[-1] < curve(played("reflexion"))[-1] - 0.2

@@ -23,6 +23,7 @@ BOXES = {
     "cli": [
         "cli",
         "__main__",
+        "command_options",
         *(f"{name}_command" for name in ("run", "experiment", "report", "memory", "grade", "upstream", "sandbox")),
     ],
     "bench": ["bench"],

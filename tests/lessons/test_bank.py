@@ -126,6 +126,12 @@ async def test_a_store_without_coroutines_does_as_well(tmp_path):
     connection.close()
 
 
+async def test_trouble_with_another_database_is_not_said_to_be_the_lessons(tmp_path):
+    with pytest.raises(sqlite3.OperationalError, match="the checkpoints' disk is full"):
+        async with open_lessons(tmp_path / "l.db"):
+            raise sqlite3.OperationalError("the checkpoints' disk is full")
+
+
 def letters(texts):
     """A toy embedding: how often each pair of neighbouring letters occurs, hashed into 64 numbers."""
     vectors = []

@@ -23,8 +23,6 @@ from langgraph_reflexion.demo.reading import Page, Target, Wanted, find, first_m
 
 SLIPS = {"halfway": 0.25, "hasty": 0.6, "namesake": 0.6, "again": 0.2, "one side": 0.5, "sentence": 0.12}
 """How many questions it is prone to a slip at."""
-LUCK = 0.03
-"""How often it escapes a slip by chance."""
 
 
 @dataclass(frozen=True)
@@ -153,9 +151,14 @@ def in_a_sentence(answer: str) -> str:
     return f"{answer.capitalize()}, as far as I can see" if answer in ("yes", "no") else f"It is {answer}"
 
 
-def never(slip: str) -> bool:
-    """The careful reader's slips."""
-    return False
+def carefully(asked: Asked, library: Library) -> Act:
+    """What the careful reader makes of what was read, without reading on.
+
+    Args:
+        asked: The question.
+        library: What was read.
+    """
+    return Reader(asked, library, lambda slip: False, Lessons(()), tools=False).next()
 
 
 def _number(text: str) -> float:

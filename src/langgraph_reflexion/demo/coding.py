@@ -19,14 +19,12 @@ from langchain_core.messages import AIMessage
 from langgraph_reflexion.demo.assignment import Assignment
 from langgraph_reflexion.demo.exercise import Case, Exercise
 from langgraph_reflexion.demo.guessing import guess_tests
-from langgraph_reflexion.demo.habits import habit
+from langgraph_reflexion.demo.habits import LUCK, habit
 from langgraph_reflexion.demo.programs import Program
 from langgraph_reflexion.demo.searching import find_programs
 
 OVERLOOKS = 0.6
 """How often it overlooks an example other than the first."""
-LUCK = 0.03
-"""How often it overlooks nothing, by chance."""
 VAGUE = 0.25
 """How often a reflection holds nothing of use."""
 

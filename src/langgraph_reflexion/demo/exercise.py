@@ -3,7 +3,7 @@
 import ast
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from langgraph_reflexion.demo.searching import Example, Function
@@ -125,9 +125,9 @@ def read_exercise(text: str) -> Exercise | None:
         return None
     language, match = max(found, key=lambda each: each[1].start())
     told = re.sub(r"^\s*///? ?", "", match["told"], flags=re.MULTILINE) if language == "rust" else match["told"]
-    bare = Exercise(language, match["name"], match["head"], _function(match), told.partition(">>>")[0].strip(), ())
-    examples = told.partition(">>>")[2]
-    return Exercise(**{**vars(bare), "words": " ".join(bare.words.split()), "shown": bare.cases(examples)})
+    words, _, examples = told.partition(">>>")
+    bare = Exercise(language, match["name"], match["head"], _function(match), " ".join(words.split()), ())
+    return replace(bare, shown=bare.cases(examples))
 
 
 def _function(match: re.Match[str]) -> Function | None:

@@ -2,7 +2,7 @@
 
 from collections import Counter
 
-from langgraph_reflexion.demo.answering import Act, Reader, in_a_sentence, never
+from langgraph_reflexion.demo.answering import carefully, in_a_sentence
 from langgraph_reflexion.demo.asked import Asked
 from langgraph_reflexion.demo.lessons import Lessons
 from langgraph_reflexion.demo.library import Library, closest, page_of
@@ -64,7 +64,7 @@ def _repeated(asked: Asked, library: Library) -> str:
 
 
 def _in_a_sentence(asked: Asked, library: Library, earlier: Lessons) -> str:
-    bare = _carefully(asked, library)
+    bare = carefully(asked, library)
     if bare.name != "finish" or library.answer != in_a_sentence(bare.text):
         return ""
     return (
@@ -87,7 +87,7 @@ def _one_side(asked: Asked, library: Library, earlier: Lessons) -> str:
     if not asked.choice:
         return ""
     one, other = asked.targets
-    careful = _carefully(asked, library)
+    careful = carefully(asked, library)
     if earlier.both(other.name) or (careful.known and library.answer == careful.text):
         return ""
     return (
@@ -137,7 +137,3 @@ def _targets(asked: Asked, library: Library) -> list[Target]:
 def _read(library: Library, target: Target, wanted: Wanted) -> Target | None:
     page: Page | None = page_of(library, target)
     return find(page, wanted) if page else None
-
-
-def _carefully(asked: Asked, library: Library) -> Act:
-    return Reader(asked, library, never, Lessons(()), tools=False).next()

@@ -12,7 +12,6 @@ Its self-reflection sees the second from the trajectory, and notes for the first
 finds nothing better to say than to try harder.
 """
 
-import hashlib
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -20,6 +19,8 @@ from random import Random
 
 from langchain_core.messages import AIMessage
 
+from langgraph_reflexion.demo.habits import habit
+from langgraph_reflexion.demo.replying import reply
 from langgraph_reflexion.demo.rooms import (
     NAME,
     World,
@@ -86,10 +87,7 @@ def answer(prompt: Prompt, *, seed: int, in_text: bool) -> AIMessage:
     if prompt.role == "learn":
         return AIMessage(learn(prompt, goal))
     thought, name, args = act(prompt, goal, Random(seed))
-    if in_text:
-        return AIMessage(f"Thought: {thought}\nAction: {_as_text(name, args, prompt.system)}")
-    call = {"name": name, "args": args, "id": f"demo_{len(prompt.turns)}", "type": "tool_call"}
-    return AIMessage(thought, tool_calls=[call])
+    return reply(prompt, thought, _as_text(name, args, prompt.system), name, args, in_text=in_text)
 
 
 def read_goal(prompt: Prompt) -> Goal:
@@ -188,7 +186,7 @@ def _search(
     fresh = [place for place in fresh if place not in told] or fresh
     if not fresh:
         return f"I have looked everywhere and seen no {wanted}.", "look", {}
-    fresh.sort(key=lambda place: (_habit(goal.text, class_of(place)), _habit(goal.text, place)))
+    fresh.sort(key=lambda place: (habit(goal.text, class_of(place)), habit(goal.text, place)))
     place = rng.choice(fresh) if rng and rng.random() < STRAYS else fresh[0]
     return f"I have not seen a {wanted} yet. I look at {place}.", "go_to", {"receptacle": place}
 
@@ -290,8 +288,3 @@ def _as_text(name: str, args: dict[str, str], system: str) -> str:
         "use": "use {object}",
     }
     return forms.get(name, name).format(**args)
-
-
-def _habit(task: str, name: str) -> int:
-    """Where a place stands in the order that this task makes the model think of: the same in every trial."""
-    return int.from_bytes(hashlib.blake2b(f"{task}\n{name}".encode(), digest_size=6).digest(), "big")

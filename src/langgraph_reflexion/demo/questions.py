@@ -9,13 +9,14 @@ from random import Random
 
 from langchain_core.messages import AIMessage
 
-from langgraph_reflexion.demo.answering import LUCK, SLIPS, Act, Reader, never
+from langgraph_reflexion.demo.answering import SLIPS, Act, Reader, carefully
 from langgraph_reflexion.demo.asked import Asked, read_question
-from langgraph_reflexion.demo.habits import habit
+from langgraph_reflexion.demo.habits import LUCK, habit, slips_at
 from langgraph_reflexion.demo.hindsight import look_back, way_found
 from langgraph_reflexion.demo.lessons import Lessons
 from langgraph_reflexion.demo.library import read_library
 from langgraph_reflexion.demo.reading import sentences_of
+from langgraph_reflexion.demo.replying import reply
 from langgraph_reflexion.demo.transcript import Prompt
 
 VAGUE = 0.4
@@ -37,13 +38,8 @@ def answer(prompt: Prompt, *, seed: int, in_text: bool) -> AIMessage:
     if prompt.role == "learn":
         return AIMessage(way_found(asked, read_library(prompt)))
     act = _act(prompt, asked, rng, can_search="search" in prompt.allowed)
-    if prompt.cue:
-        return AIMessage(act.thought if prompt.cue == "Thought" else f"{act.name}[{act.text}]")
-    if in_text:
-        return AIMessage(f"Thought: {act.thought}\nAction: {act.name}[{act.text}]")
-    argument = {"search": "entity", "lookup": "string", "finish": "answer"}[act.name]
-    call = {"name": act.name, "args": {argument: act.text}, "id": f"demo_{len(prompt.turns)}", "type": "tool_call"}
-    return AIMessage(act.thought, tool_calls=[call])
+    args = {{"search": "entity", "lookup": "string", "finish": "answer"}[act.name]: act.text}
+    return reply(prompt, act.thought, f"{act.name}[{act.text}]", act.name, args, in_text=in_text)
 
 
 def _act(prompt: Prompt, asked: Asked, rng: Random, *, can_search: bool) -> Act:
@@ -53,11 +49,7 @@ def _act(prompt: Prompt, asked: Asked, rng: Random, *, can_search: bool) -> Act:
         return _guess(asked, Lessons.of(prompt.lessons), rng)
     # What notes from other tasks say of the things that this question is about is as good as its own.
     lessons = Lessons.of((*prompt.lessons, *prompt.recalled))
-
-    def slips(name: str) -> bool:
-        return habit(asked.text, name) < SLIPS[name] and rng.random() >= LUCK
-
-    return Reader(asked, library, slips, lessons, can_search).next()
+    return Reader(asked, library, slips_at(asked.text, SLIPS, rng), lessons, can_search).next()
 
 
 def _guess(asked: Asked, lessons: Lessons, rng: Random) -> Act:
@@ -92,6 +84,6 @@ def _judge(prompt: Prompt, asked: Asked) -> str:
         return "No answer was handed in.\nVerdict: no"
     if not library.pages:
         return f"Nothing that was observed shows that it is {given}.\nVerdict: no"
-    careful = Reader(asked, library, never, Lessons(()), tools=False).next()
+    careful = carefully(asked, library)
     agreed = careful.known and careful.text.lower() == given.lower()
     return f"{careful.thought} What was handed in is {given}.\nVerdict: {'yes' if agreed else 'no'}"

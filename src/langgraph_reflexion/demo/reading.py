@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 
 _WORD = r"[A-Z][\w'\u2019-]*"
 _NAMES = {
-    joined: re.compile(rf"\b{_WORD}(?:(?:\s(?:{joined})){{0,2}}\s{_WORD})*(?:\s\([^)]*\))?")
-    for joined in ("of|the|in|for|and", "of|the|in|for")
+    by_and: re.compile(rf"\b{_WORD}(?:(?:\s(?:{joining})){{0,2}}\s{_WORD})*(?:\s\([^)]*\))?")
+    for by_and, joining in ((True, "of|the|in|for|and"), (False, "of|the|in|for"))
 }
 _PLACED = re.compile(r"^\sin the \w+ of (?P<where>[A-Z][\w'-]*)")
 _LIFE = re.compile(r"\((?P<born>\d{3,4})\s?[-\u2013]\s?\d{2,4}\)")
@@ -91,8 +91,7 @@ def content_words(text: str) -> list[str]:
 
 def names_in(text: str, *, joined_by_and: bool = True) -> Iterator[tuple[int, Target]]:
     """The names in a text, each with where it begins."""
-    pattern = list(_NAMES.values())[0 if joined_by_and else 1]
-    for match in pattern.finditer(text):
+    for match in _NAMES[joined_by_and].finditer(text):
         before = re.search(r"\b([a-z]+)(?: of)? $", text[: match.start()])
         role = before[1] if before and before[1] not in _FUNCTION_WORDS else ""
         placed = _PLACED.match(text[match.end() :])

@@ -13,7 +13,6 @@ Its self-reflection names the edits that were tried, so that the next trial goes
 Without it, a trial is like the one before.
 """
 
-import hashlib
 import math
 import re
 from random import Random
@@ -21,6 +20,8 @@ from random import Random
 from langchain_core.messages import AIMessage
 
 from langgraph_reflexion.demo.failing import NOTHING_RUNS
+from langgraph_reflexion.demo.habits import habit
+from langgraph_reflexion.demo.replying import reply
 from langgraph_reflexion.demo.suspects import Try, candidates, is_test
 from langgraph_reflexion.demo.transcript import Prompt
 from langgraph_reflexion.demo.workshop import NOTHING, Workshop, note, noted, read_workshop
@@ -54,13 +55,7 @@ def answer(prompt: Prompt, *, seed: int, in_text: bool) -> AIMessage:
     if prompt.role == "judge":
         return AIMessage(_judge(shop))
     thought, name, args = _act(prompt, shop, Random(seed))
-    if prompt.cue == "Thought":
-        return AIMessage(thought)
-    if prompt.cue or in_text:
-        said = "" if prompt.cue else f"Thought: {thought}\nAction: "
-        return AIMessage(said + _as_text(name, args, prompt.system))
-    call = {"name": name, "args": args, "id": f"demo_{len(prompt.turns)}", "type": "tool_call"}
-    return AIMessage(thought, tool_calls=[call])
+    return reply(prompt, thought, _as_text(name, args, prompt.system), name, args, in_text=in_text)
 
 
 def _act(prompt: Prompt, shop: Workshop, rng: Random) -> Act:
@@ -84,7 +79,7 @@ def _repair(prompt: Prompt, shop: Workshop, failed: int, so_far: str, rng: Rando
     first = shop.outcomes[0]
     known = noted(prompt.lessons)
     warned = any(IN_PART in what for what in known.values())
-    if shop.now and failed < first.failed and not warned and _habit(prompt.opening, "hasty") < HASTY:
+    if shop.now and failed < first.failed and not warned and habit(prompt.opening, "hasty") < HASTY:
         return f"{so_far} It gets better, and the rest will follow.", "submit", {}
     done = {_key(tried.edit) for tried in shop.tried}
     left = [edit for edit in candidates(shop.files, first, known) if _key(edit) not in done]
@@ -164,14 +159,8 @@ def _key(edit: Try) -> tuple[str, int, str]:
 
 def _patience(task: str) -> float:
     low, high = PATIENCE
-    stubborn = _habit(task, "stubborn") < STUBBORN
-    return math.inf if stubborn else low + int(_habit(task, "patience") * (high - low + 1))
-
-
-def _habit(task: str, what: str) -> float:
-    """A number below 1 that belongs to a task: the same in every trial."""
-    digest = hashlib.blake2b(f"{task}\n{what}".encode(), digest_size=6).digest()
-    return int.from_bytes(digest, "big") / 2**48
+    stubborn = habit(task, "stubborn") < STUBBORN
+    return math.inf if stubborn else low + int(habit(task, "patience") * (high - low + 1))
 
 
 def _as_text(name: str, args: dict[str, str], system: str) -> str:

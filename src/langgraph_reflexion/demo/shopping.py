@@ -10,12 +10,12 @@ from random import Random
 
 from langchain_core.messages import AIMessage
 
-from langgraph_reflexion.demo.answering import LUCK
 from langgraph_reflexion.demo.buying import SLIPS, Buyer, Notes
 from langgraph_reflexion.demo.errand import Errand, read_errand
-from langgraph_reflexion.demo.habits import habit
+from langgraph_reflexion.demo.habits import slips_at
 from langgraph_reflexion.demo.reading import sentences_of
 from langgraph_reflexion.demo.regret import look_back
+from langgraph_reflexion.demo.replying import reply
 from langgraph_reflexion.demo.shop import in_brackets, read_shop
 from langgraph_reflexion.demo.transcript import Prompt
 
@@ -35,18 +35,10 @@ def answer(prompt: Prompt, *, seed: int, in_text: bool) -> AIMessage:
         return AIMessage(_reflect(prompt, errand, rng))
     if prompt.role == "judge":
         return AIMessage(_judge(prompt, errand))
-
-    def slips(name: str) -> bool:
-        return habit(errand.text, name) < SLIPS[name] and rng.random() >= LUCK
-
+    slips = slips_at(errand.text, SLIPS, rng)
     act = Buyer(errand, read_shop(prompt), slips, Notes.on(errand, prompt.lessons)).next()
-    if prompt.cue:
-        return AIMessage(act.thought if prompt.cue == "Thought" else f"{act.name}[{act.text}]")
-    if in_text:
-        return AIMessage(f"Thought: {act.thought}\nAction: {act.name}[{act.text}]")
-    argument = {"search": "query", "click": "element"}[act.name]
-    call = {"name": act.name, "args": {argument: act.text}, "id": f"demo_{len(prompt.turns)}", "type": "tool_call"}
-    return AIMessage(act.thought, tool_calls=[call])
+    args = {{"search": "query", "click": "element"}[act.name]: act.text}
+    return reply(prompt, act.thought, f"{act.name}[{act.text}]", act.name, args, in_text=in_text)
 
 
 def _reflect(prompt: Prompt, errand: Errand, rng: Random) -> str:

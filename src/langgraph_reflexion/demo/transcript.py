@@ -6,7 +6,7 @@ The demo model sees what a language model sees, the messages, and nothing else. 
 import json
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from langchain_core.messages import AIMessage, BaseMessage, SystemMessage
@@ -56,7 +56,7 @@ class Prompt:
     system: str
     opening: str
     lessons: tuple[str, ...] = ()
-    turns: tuple[Turn, ...] = field(default=())
+    turns: tuple[Turn, ...] = ()
     allowed: frozenset[str] = frozenset()
     cue: str = ""
     recalled: tuple[str, ...] = ()

@@ -3,7 +3,7 @@
 import asyncio
 import re
 import uuid
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast, get_args
 
 from langgraph.store.base import BaseStore, ListNamespacesOp, MatchCondition, Op, PutOp, SearchItem, SearchOp
@@ -252,9 +252,9 @@ def known_lesson(book: Book, lesson: str) -> Lesson:
     Raises:
         ConfigurationError: there is none, or more than one.
     """
-    found: Collection[str] = [key for key in book.lessons if key.startswith(lesson)] if lesson else []
     if lesson in book.lessons:
-        found = [lesson]
+        return book.lessons[lesson]
+    found = [each for key, each in book.lessons.items() if lesson and key.startswith(lesson)]
     if len(found) != 1:
         raise ConfigurationError(f"{len(found) or 'no'} lessons have an id that begins with {lesson!r}")
-    return book.lessons[next(iter(found))]
+    return found[0]

@@ -55,7 +55,7 @@ async def read_lessons(bank: Bank, path: Path) -> tuple[int, int]:
     Raises:
         ConfigurationError: it cannot be read, or lines in it are wrong, which are named; then nothing is added.
     """
-    kind, lines = _kind(path), _read(path).split("\n")
+    kind, lines = _kind(path), read_text(path).split("\n")
     quotes: list[tuple[int, str, str]] = []
     numbered = list(enumerate(lines, 1))
     if kind == "md":
@@ -203,7 +203,12 @@ def _entry(line: Any) -> Entry:
     return part, key, kept
 
 
-def _read(path: Path) -> str:
+def read_text(path: Path) -> str:
+    """What a file says, with or without the mark of its encoding with which some editors begin it.
+
+    Raises:
+        ConfigurationError: it cannot be read.
+    """
     try:
         return path.read_text(encoding="utf-8-sig")
     except (OSError, ValueError) as error:

@@ -11,7 +11,7 @@ import threading
 import unicodedata
 from collections.abc import Mapping
 from functools import lru_cache
-from typing import Any, Literal, TypedDict, get_type_hints
+from typing import Any, Literal, Required, TypedDict, get_type_hints
 
 from rapidfuzz import fuzz
 from Stemmer import Stemmer
@@ -91,8 +91,8 @@ class Use(TypedDict):
 class Edit(TypedDict, total=False):
     """What a person did to a lesson. Of edits that say the same kind of thing the latest counts."""
 
-    lesson: str
-    date: str
+    lesson: Required[str]
+    date: Required[str]
     text: str
     """What it says from now on."""
     retired: bool
@@ -113,7 +113,7 @@ def checked(part: Part, value: Mapping[str, Any]) -> dict[str, Any]:
     """
     kept: dict[str, Any] = {}
     for name, type_ in get_type_hints(FIELDS[part]).items():
-        if name not in value and name not in FIELDS[part].__required_keys__ and name not in ("lesson", "date"):
+        if name not in value and name not in FIELDS[part].__required_keys__:
             continue
         given = value.get(name)
         right = isinstance(given, TYPES[type_]) and (type_ is bool or not isinstance(given, bool))

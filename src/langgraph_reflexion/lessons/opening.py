@@ -3,7 +3,7 @@
 import asyncio
 import sqlite3
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
 from langgraph.store.base import BaseStore
@@ -63,14 +63,15 @@ async def _sqlite(path: str) -> AsyncIterator[BaseStore]:
 
     if not Path(path).parent.is_dir():
         raise ConfigurationError(f"lessons cannot be kept in {public_database(path)}: there is no such folder")
-    try:
-        async with AsyncSqliteStore.from_conn_string(path) as store:
+    async with AsyncExitStack() as open_stores:
+        try:
+            store = await open_stores.enter_async_context(AsyncSqliteStore.from_conn_string(path))
             for pragma in (f"busy_timeout={WAITS}", "journal_mode=WAL", "synchronous=NORMAL"):
                 await (await store.conn.execute(f"PRAGMA {pragma}")).close()
             await _made(store.setup, (sqlite3.OperationalError, sqlite3.IntegrityError))
-            yield store
-    except sqlite3.Error as error:
-        raise ConfigurationError(f"lessons cannot be kept in {public_database(path)}: {error}") from error
+        except sqlite3.Error as error:
+            raise ConfigurationError(f"lessons cannot be kept in {public_database(path)}: {error}") from error
+        yield store
 
 
 @asynccontextmanager

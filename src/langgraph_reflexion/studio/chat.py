@@ -17,7 +17,7 @@ from langgraph_reflexion.studio.environments import PAGES
 from langgraph_reflexion.studio.forms import under_way
 from langgraph_reflexion.studio.reader import QUESTION, make_reader
 from langgraph_reflexion.studio.served import Built, Outcome, Served, dressed
-from langgraph_reflexion.studio.settings import Settings, like, of_nodes, prompt_fields
+from langgraph_reflexion.studio.settings import Settings, like, prompt_fields, setting
 
 TRIALS = 4
 """How many trials an answer gets; whoever waits for it in a chat will not wait for twelve."""
@@ -53,12 +53,13 @@ def settings_of_chat() -> type[Settings]:
         "pages": PAGES,
         "agent_prompt": (
             str,
-            Field(
+            setting(
                 prompts.text("setting").strip(),
-                title="Prompt: agent",
-                description="The system prompt of the agent that searches.",
+                "Prompt: agent",
+                "The system prompt of the agent that searches.",
+                "act",
+                prompt=True,
                 max_length=50_000,
-                json_schema_extra=of_nodes("act", prompt=True),
             ),
         ),
         **prompt_fields(prompts, ["reflect", "judge"]),

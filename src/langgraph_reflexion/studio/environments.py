@@ -3,22 +3,20 @@
 from collections.abc import Collection, Mapping
 from typing import Any, cast
 
-from pydantic import Field
-
 from langgraph_reflexion.envs.base import Environment, Task
 from langgraph_reflexion.graph.reflexion import create_reflexion
 from langgraph_reflexion.prompts import load_prompts
 from langgraph_reflexion.studio.forms import STATES, TaskForm, form_of, task_in
 from langgraph_reflexion.studio.served import Built, Outcome, Served, dressed
-from langgraph_reflexion.studio.settings import Settings, of_nodes, one_of, settings_of
+from langgraph_reflexion.studio.settings import Settings, one_of, setting, settings_of
 
 PAGES = (
     one_of(["corpus", "wikipedia"]),
-    Field(
+    setting(
         "corpus",
-        title="Pages",
-        description="What is searched: the project's own invented pages, or the live Wikipedia.",
-        json_schema_extra=of_nodes("observe"),
+        "Pages",
+        "What is searched: the project's own invented pages, or the live Wikipedia.",
+        "observe",
     ),
 )
 """The setting that says where pages come from."""

@@ -90,10 +90,9 @@ class FolderForm(TaskForm):
         default="", title="Instruction", description="What is to be done there.", max_length=20_000
     )
     verify: list[str] = Field(
-        default_factory=list,
+        default=[],
         title="Verify",
         description="The commands that decide whether it is done, run in the sandbox.",
-        json_schema_extra={"default": []},
     )
 
     def find(self, environment: Environment, *, oracle: bool) -> Task:

@@ -26,9 +26,19 @@ PROMPTS = {"act": "act_prompt", "reflect": "reflect_prompt", "judge": "judge_pro
 _M = TypeVar("_M", bound=BaseModel)
 
 
-def of_nodes(*nodes: str, prompt: bool = False) -> dict[str, Any]:
-    """What tells Studio on which nodes a setting is shown, and whether it is a prompt."""
-    return {"langgraph_nodes": list(nodes)} | ({"langgraph_type": "prompt"} if prompt else {})
+def setting(default: Any, title: str, description: str, *nodes: str, prompt: bool = False, **limits: Any) -> Any:
+    """A field as Studio shows it.
+
+    Args:
+        default: Its value unless set.
+        title: What it is called.
+        description: What it says, in a sentence.
+        *nodes: On which nodes it is shown.
+        prompt: Whether it is a prompt.
+        **limits: What it may be, as pydantic has it.
+    """
+    shown: dict[str, Any] = {"langgraph_nodes": list(nodes)} | ({"langgraph_type": "prompt"} if prompt else {})
+    return Field(default, title=title, description=description, json_schema_extra=shown, **limits)
 
 
 class Settings(BaseModel):
@@ -36,65 +46,44 @@ class Settings(BaseModel):
 
     model_config = ConfigDict(frozen=True)
 
-    model: str = Field(
-        default=DEMO,
-        title="Model",
-        description="demo (needs no key, is no LLM), or PROVIDER:MODEL such as openai:gpt-4o-mini. "
+    model: str = setting(
+        DEMO,
+        "Model",
+        "demo (needs no key, is no LLM), or PROVIDER:MODEL such as openai:gpt-4o-mini. "
         "Its key is read from the server's environment.",
+        "act",
         min_length=1,
         max_length=200,
-        json_schema_extra=of_nodes("act"),
     )
-    reflection_model: str = Field(
-        default="",
-        title="Reflection model",
-        description="Reflects and judges; empty for the same model.",
+    reflection_model: str = setting(
+        "",
+        "Reflection model",
+        "Reflects and judges; empty for the same model.",
+        "reflect",
+        "evaluate",
         max_length=200,
-        json_schema_extra=of_nodes("reflect", "evaluate"),
     )
-    base_url: str = Field(
-        default="",
-        title="Base URL",
-        description="An OpenAI-compatible server, with a model openai:NAME; empty for the provider's own. "
+    base_url: str = setting(
+        "",
+        "Base URL",
+        "An OpenAI-compatible server, with a model openai:NAME; empty for the provider's own. "
         f"On this machine, or one of those in the server's {ALLOWED}.",
+        "act",
         max_length=500,
-        json_schema_extra=of_nodes("act"),
     )
-    memory_size: int = Field(
-        default=3,
-        title="Memory size",
-        description="How many reflections are kept.",
-        ge=1,
-        le=100,
-        json_schema_extra=of_nodes("reflect"),
+    memory_size: int = setting(3, "Memory size", "How many reflections are kept.", "reflect", ge=1, le=100)
+    max_trials: int = setting(12, "Trials", "After how many trials a task has failed.", "evaluate", ge=1, le=100)
+    strategy: Literal["retry", "last_attempt", "reflexion", "last_attempt_and_reflexion"] = setting(
+        "reflexion",
+        "Strategy",
+        "What a retry gets to see: nothing, the last attempt, the reflections, or both.",
+        "reset",
     )
-    max_trials: int = Field(
-        default=12,
-        title="Trials",
-        description="After how many trials a task has failed.",
-        ge=1,
-        le=100,
-        json_schema_extra=of_nodes("evaluate"),
+    approve_reflections: bool = setting(
+        False, "Approve reflections", "Pause for a person after each reflection.", "reset"
     )
-    strategy: Literal["retry", "last_attempt", "reflexion", "last_attempt_and_reflexion"] = Field(
-        default="reflexion",
-        title="Strategy",
-        description="What a retry gets to see: nothing, the last attempt, the reflections, or both.",
-        json_schema_extra=of_nodes("reset"),
-    )
-    approve_reflections: bool = Field(
-        default=False,
-        title="Approve reflections",
-        description="Pause for a person after each reflection.",
-        json_schema_extra=of_nodes("reset"),
-    )
-    seed: int = Field(
-        default=0,
-        title="Seed",
-        description="Seeds every model call, and the tasks where they are generated.",
-        ge=0,
-        le=2**31 - 1,
-        json_schema_extra=of_nodes("reset"),
+    seed: int = setting(
+        0, "Seed", "Seeds every model call, and the tasks where they are generated.", "reset", ge=0, le=2**31 - 1
     )
 
     def prompts(self, base: Prompts) -> Prompts:
@@ -166,44 +155,34 @@ def settings_of(environment: type[Environment], **more: Any) -> type[Settings]:
         "strategy": like("strategy", usual.strategy),
         "agent": (
             one_of(agents),
-            Field(
+            setting(
                 usual.agent,
-                title="Agent",
-                description="How it acts: react (text), tools (tool calls)"
+                "Agent",
+                "How it acts: react (text), tools (tool calls)"
                 + (", or a way of the environment's own." if environment.variants else "."),
-                json_schema_extra=of_nodes("act"),
+                "act",
             ),
         ),
         "evaluator": (
             one_of(evaluators),
-            Field(
+            setting(
                 usual.evaluator,
-                title="Evaluator",
-                description="What passes the verdict: "
+                "Evaluator",
+                "What passes the verdict: "
                 + ("tests that the model writes" if judged == "self-tests" else "the environment (an oracle)")
                 + ", a model, the same question asked again, or nothing.",
-                json_schema_extra=of_nodes("evaluate"),
+                "evaluate",
             ),
         ),
         "feedback": (
             one_of(["binary", "scalar", "words"]),
-            Field(
-                usual.feedback,
-                title="Feedback",
-                description="How much of a failed verdict is told.",
-                json_schema_extra=of_nodes("reflect"),
-            ),
+            setting(usual.feedback, "Feedback", "How much of a failed verdict is told.", "reflect"),
         ),
         "memory_size": like("memory_size", usual.memory_size),
         "max_trials": like("max_trials", usual.max_trials),
         "approve_actions": (
             list[one_of(list(environment.episode.actions()))],  # type: ignore[misc]
-            Field(
-                default_factory=list,
-                title="Approve actions",
-                description="Pause for a person before these actions.",
-                json_schema_extra={**of_nodes("observe"), "default": []},
-            ),
+            setting([], "Approve actions", "Pause for a person before these actions.", "observe"),
         ),
         **more,
         **prompt_fields(shown_prompts(environment, usual)),
@@ -232,12 +211,13 @@ def prompt_fields(prompts: Prompts, names: Collection[str] = tuple(PROMPTS)) -> 
     return {
         PROMPTS[name]: (
             str,
-            Field(
+            setting(
                 prompts.text(name),
-                title=f"Prompt: {name}",
-                description=f"The template (Jinja) that {what[name]}.",
+                f"Prompt: {name}",
+                f"The template (Jinja) that {what[name]}.",
+                nodes[name],
+                prompt=True,
                 max_length=50_000,
-                json_schema_extra=of_nodes(nodes[name], prompt=True),
             ),
         )
         for name in names

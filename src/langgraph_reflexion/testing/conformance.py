@@ -62,12 +62,15 @@ def check_environment(
         AssertionError: a check failed; the message begins with its name.
     """
     case = Case.of(environment, task=task, actions=actions, limit=limit)
-    for name, check in CHECKS.items():
-        try:
-            check(case)
-        except AssertionError as error:
-            raise AssertionError(f"{name}: {error}") from error
-    environment.close()
+    try:
+        for name, check in CHECKS.items():
+            try:
+                check(case)
+            except AssertionError as error:
+                raise AssertionError(f"{name}: {error}") from error
+    finally:
+        environment.close()
+    # As that of an episode, closing it twice is fine.
     environment.close()
 
 

@@ -10,9 +10,10 @@ import json
 import re
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Self
 from urllib.parse import parse_qsl, urlsplit
+
+from langgraph_reflexion.testing.loopback import ENDINGS, HTML, Answer, Call, Listener
 
 MEDIAWIKI_FAULTS = {
     "403": "any number: this status, with a text that is no JSON; 429 and 503 with the header Retry-After",
@@ -30,7 +31,6 @@ _ERRORS = {
     "error": {"code": "internal_api_error_DBQueryError", "info": "A database query failed."},
     "busy": {"code": "cirrussearch-too-busy-error", "info": "Search is currently too busy."},
 }
-_BODIES = {"garbage": "<!DOCTYPE html><p>This is no JSON.", "odd": '{"batchcomplete": ""}'}
 _ILLEGAL = re.compile(r"[\[\]{}|<>#]")
 
 
@@ -66,24 +66,15 @@ class MediaWikiServer:
         self.retry_after = retry_after
         self.requests: list[dict[str, str]] = []
         self.api = ""
-        self._over = threading.Event()
         self._lock = threading.Lock()
 
     def __enter__(self) -> Self:
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
-        self._server.daemon_threads = True
-        # Requests that hang are let go of below, and not waited for.
-        self._server.block_on_close = False
-        self.api = f"http://127.0.0.1:{self._server.server_port}/w/api.php"
-        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.01,), daemon=True)
-        self._thread.start()
+        self._listener = Listener(0, self._reply)
+        self.api = f"{self._listener.url}/w/api.php"
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._over.set()
-        self._server.shutdown()
-        self._server.server_close()
-        self._thread.join()
+        self._listener.close()
 
     def answer(self, asked: Mapping[str, str]) -> dict[str, Any]:
         """What the API says to a query that goes well."""
@@ -153,51 +144,24 @@ class MediaWikiServer:
     def _id(self, title: str) -> int:
         return [*self.pages, *self.disambiguations].index(title) + 1
 
-    def _handler(self) -> type[BaseHTTPRequestHandler]:
-        wiki = self
+    def _reply(self, call: Call) -> Answer:
+        asked = dict(parse_qsl(urlsplit(call.path).query, keep_blank_values=True))
+        with self._lock:
+            self.requests.append(asked | {"User-Agent": call.headers.get("user-agent", "")})
+            fault = next(self.faults, None)
+        if fault is None:
+            return _json(self.answer(asked))
+        if fault in ENDINGS:
+            return Answer(b'{"batchcomplete": ""}', ending=ENDINGS[fault])
+        if fault in _ERRORS:
+            return _json({"error": _ERRORS[fault]})
+        if fault == "garbage":
+            return Answer(b"<!DOCTYPE html><p>This is no JSON.", kind=HTML)
+        if fault == "odd":
+            return _json({"batchcomplete": ""})
+        headers = {"Retry-After": self.retry_after} if fault in ("429", "503") else {}
+        return Answer(b"Please respect the policy.", int(fault), headers, kind=HTML)
 
-        class Handler(BaseHTTPRequestHandler):
-            def do_GET(self) -> None:
-                asked = dict(parse_qsl(urlsplit(self.path).query, keep_blank_values=True))
-                with wiki._lock:
-                    wiki.requests.append(asked | {"User-Agent": self.headers.get("User-Agent", "")})
-                    fault = next(wiki.faults, None)
-                if fault == "hang":
-                    wiki._over.wait()
-                    self.close_connection = True
-                elif fault == "drip":
-                    self._drip()
-                elif fault is None:
-                    self._say(json.dumps(wiki.answer(asked)))
-                elif fault in _ERRORS:
-                    self._say(json.dumps({"error": _ERRORS[fault]}))
-                elif fault in _BODIES:
-                    self._say(_BODIES[fault])
-                elif fault == "cut":
-                    self._say('{"query": ', length=1000)
-                    self.close_connection = True
-                else:
-                    self._say("Please respect the policy.", int(fault))
 
-            def _say(self, body: str, status: int = 200, length: int | None = None) -> None:
-                data = body.encode()
-                self.send_response(status)
-                if status in (429, 503):
-                    self.send_header("Retry-After", wiki.retry_after)
-                self.send_header("Content-Length", str(length or len(data)))
-                self.end_headers()
-                self.wfile.write(data)
-
-            def _drip(self) -> None:
-                self.send_response(200)
-                self.end_headers()
-                try:
-                    while not wiki._over.wait(0.02):
-                        self.wfile.write(b" ")
-                except OSError:
-                    self.close_connection = True
-
-            def log_message(self, *_: object) -> None:
-                pass
-
-        return Handler
+def _json(data: dict[str, Any]) -> Answer:
+    return Answer(json.dumps(data).encode())

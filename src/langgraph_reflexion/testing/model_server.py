@@ -20,6 +20,7 @@ from langchain_core.language_models import BaseChatModel
 
 from langgraph_reflexion.demo import DemoChatModel
 from langgraph_reflexion.errors import ConfigurationError
+from langgraph_reflexion.testing.loopback import Answer, Call, Listener
 from langgraph_reflexion.testing.model_answers import ask, completion, event, events
 from langgraph_reflexion.testing.model_faults import (
     MODEL_FAULTS,
@@ -34,7 +35,6 @@ from langgraph_reflexion.testing.model_faults import (
     reply_for,
     wrong_key,
 )
-from langgraph_reflexion.testing.model_http import Answer, Call, Listener
 
 __all__ = ["MODEL_FAULTS", "Faults", "ModelRequest", "ModelServer"]
 
@@ -88,7 +88,7 @@ class ModelServer:
         """The address that clients take as `base_url`."""
         if self._listener is None:
             raise RuntimeError("the server runs inside `with` only")
-        return f"http://127.0.0.1:{self._listener.server_address[1]}/v1"
+        return f"{self._listener.url}/v1"
 
     @property
     def requests(self) -> list[ModelRequest]:

@@ -10,7 +10,6 @@ import threading
 from ast import literal_eval
 from collections.abc import Iterable, Iterator, Sequence
 from html import escape
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Self
 from urllib.parse import unquote, urlsplit
 
@@ -19,6 +18,7 @@ from langgraph_reflexion.envs.webshop.pages import Node, Page
 from langgraph_reflexion.envs.webshop.shop import OwnShop
 from langgraph_reflexion.envs.webshop.state import State
 from langgraph_reflexion.envs.webshop.store import Store
+from langgraph_reflexion.testing.loopback import ENDINGS, HTML, Answer, Call, Listener
 
 WEBSHOP_FAULTS = {
     "500": "any number: this status, with a page that says so",
@@ -70,24 +70,15 @@ class WebShopServer:
         self.sessions: set[str] = set()
         self.url = ""
         self._attributes = attributes
-        self._over = threading.Event()
         self._lock = threading.Lock()
 
     def __enter__(self) -> Self:
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
-        self._server.daemon_threads = True
-        # Requests that hang are let go of below, and not waited for.
-        self._server.block_on_close = False
-        self.url = f"http://127.0.0.1:{self._server.server_port}"
-        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.01,), daemon=True)
-        self._thread.start()
+        self._listener = Listener(0, self._reply)
+        self.url = self._listener.url
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._over.set()
-        self._server.shutdown()
-        self._server.server_close()
-        self._thread.join()
+        self._listener.close()
 
     def answer(self, path: str) -> tuple[int, str]:
         """The status and the page for an address, where nothing goes wrong."""
@@ -118,61 +109,29 @@ class WebShopServer:
         page = OwnShop(self.store, goal, attributes=self._attributes).page(state)
         return 200, _html(page, goal)
 
-    def _handler(self) -> type[BaseHTTPRequestHandler]:
-        shop = self
+    def _reply(self, call: Call) -> Answer:
+        with self._lock:
+            self.requests.append(call.path)
+            fault = next(self.faults, None)
+        match fault:
+            case None:
+                return _page_of(*self.answer(call.path))
+            case "no score":
+                status, page = self.answer(call.path)
+                return _page_of(status, page.partition("<pre>")[0])
+            case "garbage":
+                return _page_of(200, "<html><body><h1>Please sign in</h1></body></html>")
+            case "empty":
+                return _page_of(200, "")
+            case "empty 404":
+                return _page_of(404, "")
+            case _ if fault in ENDINGS:
+                return Answer(b"<html><body><h2>WebShop</h2>", ending=ENDINGS[fault], kind=HTML)
+        return _page_of(int(fault), "<h1>Something went wrong</h1>")
 
-        class Handler(BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-            # Otherwise the page waits for the headers to be confirmed.
-            disable_nagle_algorithm = True
 
-            def do_GET(self) -> None:
-                with shop._lock:
-                    shop.requests.append(self.path)
-                    fault = next(shop.faults, None)
-                if fault == "hang":
-                    shop._over.wait()
-                    self.close_connection = True
-                elif fault == "drip":
-                    self._drip()
-                elif fault is None:
-                    self._say(*shop.answer(self.path))
-                elif fault == "no score":
-                    status, page = shop.answer(self.path)
-                    self._say(status, page.partition("<pre>")[0])
-                elif fault == "cut":
-                    self._say(200, "<html><body><h2>Web", length=1000)
-                    self.close_connection = True
-                elif fault == "garbage":
-                    self._say(200, "<html><body><h1>Please sign in</h1></body></html>")
-                elif fault.startswith("empty"):
-                    self._say(404 if fault.endswith("404") else 200, "")
-                else:
-                    self._say(int(fault), "<h1>Something went wrong</h1>")
-
-            def _say(self, status: int, page: str, length: int | None = None) -> None:
-                data = page.encode()
-                self.send_response(status)
-                self.send_header("Content-Type", "text/html; charset=utf-8")
-                self.send_header("Content-Length", str(length or len(data)))
-                self.end_headers()
-                self.wfile.write(data)
-
-            def _drip(self) -> None:
-                self.send_response(200)
-                self.send_header("Connection", "close")
-                self.end_headers()
-                self.close_connection = True
-                try:
-                    while not shop._over.wait(0.02):
-                        self.wfile.write(b" ")
-                except OSError:
-                    pass
-
-            def log_message(self, *_: object) -> None:
-                pass
-
-        return Handler
+def _page_of(status: int, page: str) -> Answer:
+    return Answer(page.encode(), status, kind=HTML)
 
 
 def _read(options: str) -> tuple[tuple[str, str], ...]:

@@ -1,4 +1,4 @@
-"""HTTP as a model server speaks it: answers whole and in streams, and the ways in which an answer does not arrive."""
+"""HTTP on loopback: answers whole and in streams, and the ways in which an answer does not arrive."""
 
 import contextlib
 import json
@@ -8,7 +8,6 @@ import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler
 from socketserver import ThreadingTCPServer
 from threading import Thread
@@ -30,22 +29,33 @@ class Call(NamedTuple):
     content: bytes
 
 
+Ending = Literal["whole", "half", "reset", "never", "drip"]
+
+ENDINGS: dict[str, Ending] = {"hang": "never", "drip": "drip", "cut": "half"}
+"""What becomes of an answer, by the names that servers have for such faults."""
+
+HTML = "text/html; charset=utf-8"
+
+
 @dataclass(frozen=True)
 class Answer:
     """What is sent back.
 
     Attributes:
-        body: JSON, or the events of a stream.
+        body: A text, or the events of a stream.
         status: The HTTP status.
         headers: More headers.
         ending: What becomes of it: it is sent `whole`, or half of it, after which the connection is closed or the
-            stream ends in good order (`half`), or the connection is reset (`reset`), or nothing is sent (`never`).
+            stream ends in good order (`half`), or the connection is reset (`reset`), or nothing is sent (`never`), or
+            blanks in its place, without an end (`drip`).
+        kind: The type of a text.
     """
 
     body: bytes | list[bytes]
     status: int = 200
     headers: dict[str, str] = field(default_factory=dict)
-    ending: Literal["whole", "half", "reset", "never"] = "whole"
+    ending: Ending = "whole"
+    kind: str = "application/json"
 
 
 class Listener(ThreadingTCPServer):
@@ -66,6 +76,11 @@ class Listener(ThreadingTCPServer):
         self._connections: set[Any] = set()
         self._accepting = Thread(target=self.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
         self._accepting.start()
+
+    @property
+    def url(self) -> str:
+        """Its address."""
+        return f"http://127.0.0.1:{self.server_address[1]}"
 
     def close(self) -> None:
         """Stop, and end all connections, also those on which a client waits."""
@@ -124,6 +139,8 @@ class _Handler(BaseHTTPRequestHandler):
             # Returns when the client leaves, and when the server is closed.
             self.rfile.read(1)
             self.close_connection = True
+        elif answer.ending == "drip":
+            self._drip(answer)
         elif isinstance(answer.body, bytes):
             self._send_body(answer, answer.body)
         else:
@@ -143,7 +160,15 @@ class _Handler(BaseHTTPRequestHandler):
         if answer.ending != "whole":
             self.close_connection = True
         sent = body if answer.ending == "whole" else body[: len(body) // 2]
-        self.wfile.write(self._head(answer, "application/json", f"Content-Length: {len(body)}") + sent)
+        self.wfile.write(self._head(answer, answer.kind, f"Content-Length: {len(body)}") + sent)
+
+    def _drip(self, answer: Answer) -> None:
+        self.close_connection = True
+        self.wfile.write(self._head(answer, answer.kind))
+        # Ends with an error when the client leaves, and when the server is closed.
+        while True:
+            self.wfile.write(b" ")
+            time.sleep(0.02)
 
     def _send_events(self, answer: Answer, events: list[bytes]) -> None:
         sent = events if answer.ending == "whole" else events[: len(events) // 2]
@@ -153,11 +178,12 @@ class _Handler(BaseHTTPRequestHandler):
         if answer.ending != "reset":
             self.wfile.write(b"0\r\n\r\n")
 
-    def _head(self, answer: Answer, kind: str, extent: str) -> bytes:
+    def _head(self, answer: Answer, kind: str, *extent: str) -> bytes:
+        phrase, _ = self.responses.get(answer.status, ("", ""))
         lines = [
-            f"HTTP/1.1 {answer.status} {HTTPStatus(answer.status).phrase}",
+            f"HTTP/1.1 {answer.status} {phrase}",
             f"Content-Type: {kind}",
-            extent,
+            *extent,
             *(f"{name}: {value}" for name, value in answer.headers.items()),
             *(["Connection: close"] if self.close_connection else []),
         ]
