@@ -203,6 +203,7 @@ def test_a_folder_that_holds_something_else_is_refused(home: Path, server: Guess
     assert server.requests == []
 
 
+@pytest.mark.long
 def test_a_killed_run_goes_on_by_either_command_and_on_another_machine(home: Path, server: GuessingServer) -> None:
     args = run_args(server, "--option", "highest=5", "--trials", "4", "--concurrency", "2", "--out")
     assert call(home, *args, "whole")[0] == 0

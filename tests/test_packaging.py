@@ -54,6 +54,7 @@ def test_wheel_holds_every_file_and_no_other_top_level(wheel: Path) -> None:
     assert names == shipped()
 
 
+@pytest.mark.long
 def test_wheel_works_in_a_clean_environment(wheel: Path, tmp_path: Path) -> None:
     run(sys.executable, "-m", "venv", tmp_path / "venv", cwd=tmp_path)
     binaries = tmp_path / "venv" / "bin"

@@ -121,6 +121,7 @@ def sample(log: Any) -> Any:
     return only
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("environment", ENVIRONMENTS)
 @pytest.mark.parametrize("epoch", range(1, EPOCHS + 1))
 def test_a_score_is_what_our_own_sweep_says(evaluated: Path, tmp_path: Path, environment: str, epoch: int) -> None:
@@ -148,6 +149,7 @@ def test_a_score_is_what_our_own_sweep_says(evaluated: Path, tmp_path: Path, env
     assert environment != "alfworld" or 0 < curve[0] < len(samples)  # otherwise this compares little
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("environment", ENVIRONMENTS)
 def test_the_metrics_are_the_success_curve_over_all_epochs(evaluated: Path, environment: str) -> None:
     log = logs(evaluated)[environment]
@@ -160,6 +162,7 @@ def test_the_metrics_are_the_success_curve_over_all_epochs(evaluated: Path, envi
     assert used.input_tokens == sum(row["input_tokens"] for each in log.samples for row in each.store["Sampled:rows"])
 
 
+@pytest.mark.long
 def test_trials_and_reflections_are_in_the_transcript(evaluated: Path) -> None:
     log = logs(evaluated)["alfworld"]
     retried = max(log.samples, key=lambda each: each.scores["solved"].metadata["trials"])
@@ -179,6 +182,7 @@ def test_trials_and_reflections_are_in_the_transcript(evaluated: Path) -> None:
     assert any(text.startswith("Trial 2\n") for text in said)
 
 
+@pytest.mark.long
 def test_a_killed_evaluation_goes_on_where_it_was(home: Path, evaluated: Path) -> None:
     folder, whole = home / "killed", logs(evaluated)["alfworld"]
     expected = max(whole.samples, key=lambda each: (each.scores["solved"].metadata["trials"], -each.epoch))
@@ -379,6 +383,7 @@ def viewer(home: Path, evaluated: Path) -> Iterator[str]:
         process.wait()
 
 
+@pytest.mark.long
 @pytest.mark.skipif(CHROMIUM is None, reason="needs Debian's package chromium")
 def test_the_log_opens_in_the_viewer(viewer: str, evaluated: Path) -> None:
     from playwright.sync_api import sync_playwright

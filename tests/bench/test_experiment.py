@@ -343,6 +343,7 @@ def test_the_budget_of_the_whole_stops_it_and_more_of_it_goes_on(
     assert timeless(outcomes[0].folder) == timeless(tmp_path / "whole" / outcomes[0].name)
 
 
+@pytest.mark.long
 def test_killed_it_goes_on_by_the_same_command(tmp_path: Path, server: GuessingServer) -> None:
     home = make_home(tmp_path)
     (home / "mine.toml").write_text(matrix(server, environment=ENV))

@@ -13,6 +13,7 @@ from langgraph_reflexion.bench.requests import check_requests, tasks_by_seed
 from langgraph_reflexion.models.calls import Call
 
 
+@pytest.mark.long
 @pytest.mark.skipif(sys.platform == "win32", reason="nothing is forked there")
 def test_a_sweep_that_is_killed_ten_times_loses_and_repeats_nothing(tmp_path: Path) -> None:
     outcome = KillTest(tmp_path, tasks=20, trials=3, concurrency=4, seconds=0.005).run(kills=10)
@@ -22,6 +23,7 @@ def test_a_sweep_that_is_killed_ten_times_loses_and_repeats_nothing(tmp_path: Pa
     assert outcome.kept_trials > 0
 
 
+@pytest.mark.long
 @pytest.mark.skipif(binaries() is None, reason="needs Debian's package postgresql")
 @pytest.mark.skipif(
     find_spec("psycopg") is None, reason="needs the extra: pip install 'langgraph-reflexion[postgres]'"

@@ -17,6 +17,7 @@ from langgraph_reflexion.bench.worker_kills import WorkerKills
 from tests.cli import KEY
 
 pytestmark = [
+    pytest.mark.long,
     pytest.mark.skipif(find_spec("ray") is None, reason="needs the extra: pip install 'langgraph-reflexion[ray]'"),
     pytest.mark.skipif(
         find_spec("psycopg") is None, reason="needs the extra: pip install 'langgraph-reflexion[ray]'"

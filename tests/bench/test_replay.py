@@ -263,6 +263,7 @@ def command(*arguments):
     return subprocess.run(run, capture_output=True, text=True, check=False, encoding="utf-8")
 
 
+@pytest.mark.long
 def test_the_command_shows_both_side_by_side(tmp_path):
     path = write(tmp_path, REACT_BASE.replace("Finish[Tavel]", "Finish[The Moor]"))
     told = command(tmp_path)
@@ -282,6 +283,7 @@ REAL = Path(os.environ.get("UPSTREAM_LOGS", "none")) / "hotpotqa_runs" / "root"
 real = pytest.mark.skipif(not REAL.is_dir(), reason="UPSTREAM_LOGS names no folder with the original's logs")
 
 
+@pytest.mark.long
 @real
 @pytest.mark.parametrize(
     ("folder", "expected"),
@@ -294,6 +296,7 @@ def test_the_real_ones_come_out_as_logged(folder, expected):
     assert counts(REAL / folder) == [expected, expected]
 
 
+@pytest.mark.long
 @real
 def test_an_altered_answer_of_a_real_one(tmp_path):
     text = (REAL / "ReAct/base/100_questions_5_trials.txt").read_text(encoding="utf-8")

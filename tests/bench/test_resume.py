@@ -77,6 +77,7 @@ def test_stopped_at_any_call_it_goes_on_mid_trial_and_repeats_no_call(
         assert (call - 1) + len(rest.prompts) == calls
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("strategy", STRATEGIES)
 @pytest.mark.parametrize("in_step", [False, True])
 def test_a_fault_at_any_call_is_tried_again(tmp_path: Path, strategy: str, in_step: bool) -> None:

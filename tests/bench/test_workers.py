@@ -62,12 +62,14 @@ def test_the_record_is_that_of_one_process(tmp_path: Path, environment: str) -> 
     assert len(timeless(tmp_path / "1")[0]) >= settings["limit"]
 
 
+@pytest.mark.long
 def test_workers_that_are_killed_lose_and_repeat_nothing(tmp_path: Path) -> None:
     outcome = WorkerKills(tmp_path, tasks=8, trials=2, concurrency=6, seconds=0.02).run(rounds=1, kills=2)
     assert outcome.violations == []
     assert outcome.kills == 2
 
 
+@pytest.mark.long
 def test_a_driver_that_is_killed_takes_its_workers_with_it_and_resume_goes_on(tmp_path: Path) -> None:
     more = ["--workers", "2"]
     outcome = KillTest(tmp_path, tasks=8, trials=2, concurrency=4, seconds=0.01, more=more).run(kills=1)
@@ -75,6 +77,7 @@ def test_a_driver_that_is_killed_takes_its_workers_with_it_and_resume_goes_on(tm
     assert outcome.kills == 1
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
 def test_workers_end_with_their_driver_and_no_other_process_meets_them(
     home: Path, server: GuessingServer, how: signal.Signals

@@ -28,6 +28,7 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     return dict(json.loads(done.stdout))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("way", WAYS)
 def test_killed_twice_it_goes_on_and_repeats_the_node_in_flight_alone(way: str, told: dict[str, Any]) -> None:
     exits, called, answer = (told[way][key] for key in ("exits", "called", "answer"))

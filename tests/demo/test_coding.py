@@ -68,7 +68,7 @@ def played(strategy="last_attempt_and_reflexion", seed=0):
     return Played(strategy=strategy, seed=seed)
 
 
-@pytest.mark.parametrize("seed", [0, 5])
+@pytest.mark.parametrize("seed", [0, pytest.param(5, marks=pytest.mark.long)])
 def test_reflexion_gains_in_any_set_of_problems_and_the_bare_feedback_hardly_does(seed):
     learned, mended = played(seed=seed), played("last_attempt", seed)
     assert learned.rate(1) == mended.rate(1), "the first trial is the same"
@@ -82,6 +82,7 @@ def test_its_own_tests_are_right_and_wrong_in_every_way():
     assert seen == {(True, True), (True, False), (False, True), (False, False)}
 
 
+@pytest.mark.long
 def test_without_the_reflections_in_its_prompt_the_gain_is_gone():
     model, removed = forgetful()
     without = Played(model)
@@ -89,6 +90,7 @@ def test_without_the_reflections_in_its_prompt_the_gain_is_gone():
     assert without.truths == played("last_attempt").truths
 
 
+@pytest.mark.long
 def test_with_another_problems_reflections_the_gain_is_gone():
     model, swapped = confused(lambda text: read_exercise(text).name)
     misled = Played(model)

@@ -28,7 +28,7 @@ def played(strategy, seed=0):
     return play(strategy=strategy, seed=seed)
 
 
-@pytest.mark.parametrize("seed", [0, 7])
+@pytest.mark.parametrize("seed", [0, pytest.param(7, marks=pytest.mark.long)])
 def test_reflexion_gains_and_retry_hardly_does(seed):
     learned, retried = curve(played("reflexion", seed)), curve(played("retry", seed))
     assert learned[0] == retried[0], "the first trial is the same"
@@ -44,6 +44,7 @@ def test_it_fails_for_both_reasons():
     assert reasons == {"terminated", "hallucination", "inefficient planning"}
 
 
+@pytest.mark.long
 def test_without_the_reflections_in_its_prompt_the_gain_is_gone():
     model, removed = forgetful()
     finals = play(model=model)
@@ -52,6 +53,7 @@ def test_without_the_reflections_in_its_prompt_the_gain_is_gone():
     assert curve(finals)[-1] < curve(played("reflexion"))[-1] - 0.15
 
 
+@pytest.mark.long
 def test_with_another_tasks_reflections_the_gain_is_gone():
     model, swapped = confused(lambda text: text.rpartition("Your task is to:")[2])
     finals = play(model=model)
@@ -113,6 +115,7 @@ def renaming():
     return there, (lambda m: message_renamed(m, there)), (lambda m: message_renamed(m, back))
 
 
+@pytest.mark.long
 def test_with_rooms_and_objects_renamed_the_curve_stays():
     there, hide, reveal = renaming()
     assert {"cabinet", "sinkbasin", "microwave", "fridge", "desklamp", "mug", "apple"} <= set(there)
@@ -133,6 +136,7 @@ def test_with_rooms_and_objects_renamed_the_curve_stays():
     assert not left & set(there), "no name came through"
 
 
+@pytest.mark.long
 def test_acting_by_tool_calls_gives_the_same_curve():
     finals, expected = play(actor="tools"), played("reflexion")
     assert curve(finals) == curve(expected)

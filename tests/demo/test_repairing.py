@@ -95,6 +95,7 @@ def test_each_of_our_own_is_repaired_within_three_trials_and_the_patch_applies(n
     assert {path: (folder / path).read_text() for path in OWN[name].files} == OWN[name].files
 
 
+@pytest.mark.long
 @needs_sandbox
 def test_generated_ones_are_repaired_after_trials_that_failed(played):
     finals, _ = played(SEEDS)
@@ -106,6 +107,7 @@ def test_generated_ones_are_repaired_after_trials_that_failed(played):
         )
 
 
+@pytest.mark.long
 @needs_sandbox
 def test_retry_tries_the_same_again(played):
     finals, _ = played(SEEDS[1:], strategy="retry", trials=2)
@@ -137,6 +139,7 @@ def test_what_a_reflection_names_is_not_tried_again(played):
             assert f"{line} to: {code}" not in changes(DemoChatModel().invoke(messages).text)
 
 
+@pytest.mark.long
 @needs_sandbox
 def test_tool_calls_do_as_well_as_text(played):
     by_text, _ = played(SEEDS)

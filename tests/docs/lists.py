@@ -92,6 +92,21 @@ SANDBOXED = {
 }
 """The pages of which something runs in the sandbox."""
 
+LONG = {
+    "docs/environments/programming.md",
+    "docs/environments/workspace.md",
+    "docs/experiments.md",
+    "docs/howto/budgets.md",
+    "docs/howto/compare.md",
+    "docs/howto/models.md",
+    "docs/howto/resume-and-fork.md",
+    "docs/inspect.md",
+    "docs/memory.md",
+    "docs/results.md",
+    "docs/scale.md",
+}
+"""The pages that take their time, and are left to the long tests."""
+
 APART = {"docs/inspect.md": "Inspect warns while it starts, and changes how the process logs"}
 """The pages whose Python runs in a process of its own, and why."""
 

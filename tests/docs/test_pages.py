@@ -10,7 +10,7 @@ import pytest
 from langgraph_reflexion.envs.sandbox import probe
 from langgraph_reflexion.testing import ModelServer
 from tests.docs.command_lines import check
-from tests.docs.lists import APART, ELSEWHERE, FAILS, PREPARED, SANDBOXED, SMALLER
+from tests.docs.lists import APART, ELSEWHERE, FAILS, LONG, PREPARED, SANDBOXED, SMALLER
 from tests.docs.pages import PAGES, Block, Command, Page, commands
 from tests.docs.running import EXCERPT, Reader, check_output
 
@@ -38,7 +38,14 @@ def reader(tmp_path: Path, server: ModelServer, monkeypatch: pytest.MonkeyPatch)
     reader.leave()
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if page.blocks], ids=lambda page: page.name)
+SHOWN = [
+    pytest.param(page, id=page.name, marks=[pytest.mark.long] if page.name in LONG else [])
+    for page in PAGES
+    if page.blocks
+]
+
+
+@pytest.mark.parametrize("page", SHOWN)
 def test_what_a_page_shows_works(page: Page, reader: Reader) -> None:
     if page.name in SANDBOXED and not probe("bubblewrap").works:
         pytest.skip(f"bubblewrap does not work here: {probe('bubblewrap').words}")
@@ -106,7 +113,7 @@ def test_the_lists_name_what_there_is() -> None:
     shown |= {named(page, block) for page, block in blocks if block.language == "python"}
     for listed in (ELSEWHERE, FAILS, SMALLER):
         assert set(listed) <= shown, f"no page shows {sorted(set(listed) - shown)}"
-    assert set(PREPARED) | set(APART) | SANDBOXED <= {page.name for page in PAGES}
+    assert set(PREPARED) | set(APART) | SANDBOXED | LONG <= {page.name for page in PAGES}
 
 
 def test_few_commands_are_not_run() -> None:

@@ -26,6 +26,7 @@ def workers() -> Iterator[Workers]:
     pool.close()
 
 
+@pytest.mark.long
 def test_the_cases_are_what_the_reference_does(workers: Workers):
     def differs(case: Case) -> str | None:
         engine = TextWorldEngine(case.file(), workers)
@@ -39,6 +40,7 @@ def test_the_cases_are_what_the_reference_does(workers: Workers):
         assert [name for name in threads.map(differs, CASES) if name] == []
 
 
+@pytest.mark.long
 def test_generated_games_walk_in_step():
     tally = compare(generated(6, seed=5), steps=25, seed=5, workers=2)
     assert tally.differences == []

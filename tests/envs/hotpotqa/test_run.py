@@ -170,6 +170,7 @@ def test_a_sweep_takes_the_profiles_numbers_for_its_agent(tmp_path):
 SAMPLE = os.environ.get("HOTPOTQA_SAMPLE", "")
 
 
+@pytest.mark.long
 @pytest.mark.skipif(not SAMPLE or not Path(SAMPLE).is_dir(), reason="HOTPOTQA_SAMPLE names no folder")
 def test_real_questions_run_end_to_end(tmp_path):
     for path in sorted(Path(SAMPLE).glob("hotpot*.json")):

@@ -83,6 +83,7 @@ def recorded(run: Path) -> dict[str, Any]:
     return told
 
 
+@pytest.mark.long
 def test_killed_at_any_moment_it_ends_with_the_same_record(play: Play, folder: Path, tmp_path: Path):
     play()  # skips where there is no sandbox
     before, file = state(folder), task_file(folder)
