@@ -12,6 +12,18 @@ from functools import cache
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 from pydantic import BaseModel, ConfigDict, Field, create_model
+from typing_extensions import TypedDict  # pydantic makes schemas of these alone before Python 3.12
+
+
+class Action(TypedDict):
+    """One call of one of the environment's tools."""
+
+    name: str
+    """The tool's name; empty when the actor's reply held no allowed action."""
+    args: dict[str, Any]
+    """The tool's arguments by name."""
+    text: str
+    """The action as it is written in a transcript ("go to cabinet 1")."""
 
 
 @dataclass(frozen=True, slots=True)

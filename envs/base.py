@@ -17,12 +17,12 @@ docstring its description, and the text forms say how the action is written in a
             self.count += amount
             return StepResult(f"The counter stands at {self.count}.", reward=float(self.count == 3))
 
-This module imports nothing else of the package but `envs.actions` and its errors.
+This module imports nothing else of the package but `envs.actions`, `envs.trials` and its errors.
 """
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any, ClassVar, NotRequired
@@ -31,14 +31,16 @@ from langchain_core.tools import BaseTool, StructuredTool
 from pydantic import ValidationError
 from typing_extensions import TypedDict  # pydantic makes schemas of these alone before Python 3.12
 
+from langgraph_reflexion.envs.actions import Action as Action
 from langgraph_reflexion.envs.actions import ActionSpec as ActionSpec
 from langgraph_reflexion.envs.actions import action as action
 from langgraph_reflexion.envs.actions import invalid_action as invalid_action
 from langgraph_reflexion.envs.actions import spec_of
+from langgraph_reflexion.envs.trials import FinishedTrial as FinishedTrial
+from langgraph_reflexion.envs.trials import MemoryMap as MemoryMap
+from langgraph_reflexion.envs.trials import Review as Review
+from langgraph_reflexion.envs.trials import Seen as Seen
 from langgraph_reflexion.errors import ConfigurationError
-
-MAP_CHARACTERS = 3000
-"""How long a memory map becomes at most, so that a prompt stays a prompt."""
 
 
 class Task(TypedDict):
@@ -56,17 +58,6 @@ class Task(TypedDict):
     """What was made once for this task, before its first trial. Written by the graph."""
 
 
-class Action(TypedDict):
-    """One call of one of the environment's tools."""
-
-    name: str
-    """The tool's name; empty when the actor's reply held no allowed action."""
-    args: dict[str, Any]
-    """The tool's arguments by name."""
-    text: str
-    """The action as it is written in a transcript ("go to cabinet 1")."""
-
-
 @dataclass(frozen=True, slots=True)
 class StepResult:
     """What an action led to."""
@@ -79,68 +70,6 @@ class StepResult:
     """The task ended, solved or not."""
     truncated: bool = False
     """A limit of the environment ended the episode."""
-
-
-class Seen(TypedDict):
-    """What was done and what was observed of it: a step of a trajectory, as far as a memory map goes by it."""
-
-    action: Action | None
-    observation: str
-
-
-@dataclass(frozen=True, slots=True)
-class MemoryMap:
-    """What trajectories have shown of the world, in words (the memory map of the preprint)."""
-
-    lines: tuple[str, ...] = ()
-    """A fact or a list of them to a line, what matters most first."""
-    known: dict[str, Any] = field(default_factory=dict)
-    """What of it still holds when the world is put back to how it was at first. Plain JSON: it is kept in the
-    graph's state, and given to the map of the next trial."""
-
-    @property
-    def text(self) -> str:
-        """The lines, so many of them as are not too long for a prompt; empty where nothing was shown yet."""
-        told: list[str] = []
-        for number, line in enumerate(self.lines):
-            if len("\n".join([*told, line])) > MAP_CHARACTERS:
-                return "\n".join([*told, f"({len(self.lines) - number} more lines are left out)"])
-            told.append(line)
-        return "\n".join(told)
-
-
-class FinishedTrial(TypedDict):
-    """A trial that is over, as `Environment.review` is told of it."""
-
-    number: int
-    """Counted from 1."""
-    actions: list[Action]
-    """What was done, in order."""
-    snapshot: dict[str, Any] | None
-    """The episode's last snapshot, where it makes any."""
-    verdict: bool | None
-    """What the evaluator said; None for a fault, and on a budget."""
-    stop_reason: str
-    feedback: str
-    """The verdict in words."""
-    observation: str
-    """What the environment said last."""
-    reflection: str | None
-    """The reflection that followed it."""
-
-
-@dataclass(frozen=True, slots=True)
-class Review:
-    """What is found out of a finished trial outside the graph."""
-
-    success: bool | None = None
-    """The truth, where the reward does not tell it (hidden tests, say)."""
-    measures: dict[str, float] = field(default_factory=dict)
-    """Measures of the trial besides the truth, by name."""
-    files: dict[str, str] = field(default_factory=dict)
-    """Files that belong to the trial: the path below the run folder, and the text."""
-    gradable: bool = True
-    """Whether there is a truth to be known of this task at all; one without counts for no rate."""
 
 
 class Episode(ABC):

@@ -13,14 +13,13 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
 from langgraph_reflexion.envs.base import Action, Environment, Episode, StepResult, Task
 from langgraph_reflexion.errors import EnvironmentFault, ReflexionError
 
 _T = TypeVar("_T")
-
-
 _log = logging.getLogger(__name__)
 
 
@@ -67,11 +66,11 @@ class EpisodePool:
 
         def begin() -> tuple[Episode, dict[str, Any] | None]:
             episode = self.environment.start(task)
-            with _closed_on_error(episode):
+            with self._closed_on_error(episode):
                 return episode, episode.snapshot()
 
-        episode, snapshot = await self._run(task, begin, _close_first)
-        self._keep(_Live(task, [], episode))
+        episode, snapshot = await self._run(task, begin, self._close_first)
+        await self._keep(_Live(task, [], episode))
         return episode.observation, snapshot
 
     async def step(
@@ -92,12 +91,12 @@ class EpisodePool:
 
         def advance() -> tuple[Episode, Stepped]:
             episode = live.episode if live else self._rebuild(task, actions, snapshot)
-            with _closed_on_error(episode):
+            with self._closed_on_error(episode):
                 result = _checked(episode.step(action))
                 return episode, Stepped(result, episode.snapshot())
 
-        episode, stepped = await self._run(task, advance, _close_first)
-        self._keep(_Live(task, [*actions, action], episode))
+        episode, stepped = await self._run(task, advance, self._close_first)
+        await self._keep(_Live(task, [*actions, action], episode))
         return stepped
 
     async def settle(
@@ -110,12 +109,12 @@ class EpisodePool:
 
         def settled() -> tuple[Episode, StepResult | None]:
             episode = live.episode if live else self._rebuild(task, actions, snapshot)
-            with _closed_on_error(episode):
+            with self._closed_on_error(episode):
                 result = episode.settle()
                 return episode, None if result is None else _checked(result)
 
-        episode, result = await self._run(task, settled, _close_first)
-        self._keep(_Live(task, actions, episode))
+        episode, result = await self._run(task, settled, self._close_first)
+        await self._keep(_Live(task, actions, episode))
         return result
 
     async def release(self, task: Task, actions: list[Action]) -> None:
@@ -124,21 +123,18 @@ class EpisodePool:
         A failure to close is logged, and costs the trial nothing.
         """
         if live := self._take(task, actions):
-            try:
-                await self._run(task, live.episode.close)
-            except EnvironmentFault:
-                _log.warning("an episode of %s could not be closed", self.environment.name, exc_info=True)
+            await self._run(task, partial(self._close, live.episode))
 
     def close(self) -> None:
         """Close every live episode."""
         while self._live:
-            self._live.pop().episode.close()
+            self._close(self._live.pop().episode)
 
     def _rebuild(self, task: Task, actions: list[Action], snapshot: dict[str, Any] | None) -> Episode:
         if snapshot is not None:
             return self.environment.restore(task, snapshot)
         episode = self.environment.start(task)
-        with _closed_on_error(episode):
+        with self._closed_on_error(episode):
             for action in actions:
                 episode.step(action)
         return episode
@@ -151,12 +147,30 @@ class EpisodePool:
                     return self._live.pop(index)
         return None
 
-    def _keep(self, live: _Live) -> None:
+    async def _keep(self, live: _Live) -> None:
         with self._lock:
             self._live.append(live)
             surplus, self._live = self._live[: -self.size], self._live[-self.size :]
         for each in surplus:
-            each.episode.close()
+            await self._run(each.task, partial(self._close, each.episode))
+
+    def _close(self, episode: Episode) -> None:
+        # One that does not close is no reason to fail a trial, its own or another.
+        try:
+            episode.close()
+        except Exception:
+            _log.warning("an episode of %s could not be closed", self.environment.name, exc_info=True)
+
+    def _close_first(self, result: tuple[Episode, Any]) -> None:
+        self._close(result[0])
+
+    @contextmanager
+    def _closed_on_error(self, episode: Episode) -> Iterator[None]:
+        try:
+            yield
+        except BaseException:
+            self._close(episode)
+            raise
 
     async def _run(self, task: Task, call: Callable[[], _T], undo: Callable[[_T], None] | None = None) -> _T:
         try:
@@ -176,19 +190,6 @@ def _checked(result: object) -> StepResult:
     if result.reward is not None and not math.isfinite(result.reward):
         raise ValueError(f"a reward is a finite number, and this one is {result.reward!r}")
     return result
-
-
-@contextmanager
-def _closed_on_error(episode: Episode) -> Iterator[None]:
-    try:
-        yield
-    except BaseException:
-        episode.close()
-        raise
-
-
-def _close_first(result: tuple[Episode, Any]) -> None:
-    result[0].close()
 
 
 async def in_thread(call: Callable[[], _T], undo: Callable[[_T], None] | None) -> _T:

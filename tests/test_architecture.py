@@ -78,7 +78,8 @@ def test_the_reader_sees_imports():
     [
         ("errors", set()),
         ("envs.actions", set()),
-        ("envs.base", {"envs.actions", "errors"}),
+        ("envs.trials", {"envs.actions"}),
+        ("envs.base", {"envs.actions", "envs.trials", "errors"}),
         ("graph.state", {"envs.base"}),
         ("prompts", {"errors"}),
         ("graph.routing", {"graph.memory", "graph.state"}),

@@ -176,12 +176,10 @@ def _check_domain(text: str) -> bool:
     """Compare a domain with the known one; whether it has the `help` command, which old ones lack."""
     try:
         _, _, *sections = read(text)
-    except (UnreadableError, ValueError) as error:
+        names = [section[1] if section[0] == ":action" else section[0] for section in sections]
+    except (ValueError, IndexError) as error:
         raise UnreadableError(f"its domain cannot be read: {error}") from error
-    pieces: dict[str, str] = {}
-    for section in sections:
-        named = section[1] if section[0] == ":action" else section[0]
-        pieces[str(named)] = _digest(section)
+    pieces = {str(name): _digest(section) for name, section in zip(names, sections, strict=True)}
     helps = "help" in pieces
     _compare("the domain's", pieces, {name: d for name, d in DOMAIN.items() if helps or name != "help"})
     return helps

@@ -9,10 +9,10 @@ from typing import Any
 
 from langgraph_reflexion.envs.alfworld.engine import Engine, Game
 from langgraph_reflexion.envs.alfworld.episode import PUT_FORMS, ALFWorldEpisode, game_forms, plain_name, tidy
-from langgraph_reflexion.envs.alfworld.games import OFFICIAL_SPLITS, games_in, official_games
+from langgraph_reflexion.envs.alfworld.games import OFFICIAL_SPLITS, games_in, official_folder, official_games
 from langgraph_reflexion.envs.alfworld.generate import SPLITS, generated_games
 from langgraph_reflexion.envs.alfworld.memory_map import draw
-from langgraph_reflexion.envs.alfworld.native import NativeEngine, World
+from langgraph_reflexion.envs.alfworld.native import NativeEngine, supports
 from langgraph_reflexion.envs.alfworld.shared_rooms import SHARED_SPLITS, SharedGames
 from langgraph_reflexion.envs.alfworld.textworld import TextWorldEngine, Workers, unavailable
 from langgraph_reflexion.envs.base import Action, Environment, MemoryMap, Seen, Task, choose_split
@@ -83,7 +83,7 @@ class ALFWorld(Environment):
 
     def blocks(self, task: Task) -> bool:
         """Whether the task's engine is the original, which takes its time."""
-        return self.blocking or _world_or_reason(self.game(task))[0] is None
+        return self.blocking or supports(self.game(task)) is not None
 
     def forms(self, task: Task) -> list[str]:
         """How the allowed actions of a task are written: older games put things down in other words."""
@@ -128,9 +128,9 @@ class ALFWorld(Environment):
 
     def _engine(self, game: Game) -> Engine:
         if self.engine == "native":
-            world, reason = _world_or_reason(game)
-            if world is not None:
-                return NativeEngine(world)
+            reason = supports(game)
+            if reason is None:
+                return NativeEngine(game)
             if missing := unavailable():
                 raise EnvironmentUnavailable(f"{reason}. The original engine may, but {missing}")
         return TextWorldEngine(game, self._workers)
@@ -153,15 +153,14 @@ class ALFWorld(Environment):
 
     def _root(self, split: str) -> Path:
         if split != "path":
-            root = _official_root()
-            return next((f for f in (root / "json_2.1.1" / split, root / split) if f.is_dir()), root / split)
+            return official_folder(_official_root(), split)
         if self.path is None:
             raise ConfigurationError("this task's game lies in a folder of your own: give it as path=")
         return self.path
 
 
-def _official_root() -> Path:
-    return Path(os.environ.get("ALFWORLD_DATA") or "~/.cache/alfworld").expanduser()
+def _official_root() -> str:
+    return os.environ.get("ALFWORLD_DATA") or "~/.cache/alfworld"
 
 
 def _made(split: str, seed: int) -> Sequence[Game]:
@@ -176,17 +175,9 @@ def _generated(split: str, seed: int, index: int) -> Game:
     return games[index]
 
 
-@lru_cache(64)
+@lru_cache(256)
 def _from_folder(folder: Path) -> Game:
     try:
         return next(games_in(folder))
     except ConfigurationError as error:
         raise EnvironmentUnavailable(f"the task's game is gone: {error}") from error
-
-
-@lru_cache(256)
-def _world_or_reason(game: Game) -> tuple[World | None, str]:
-    try:
-        return World.of(game), ""
-    except EnvironmentUnavailable as error:
-        return None, str(error)

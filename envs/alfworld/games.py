@@ -8,14 +8,15 @@ import json
 import os
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from importlib.util import find_spec
 from itertools import accumulate, chain, pairwise
 from pathlib import Path
 from typing import Any
 
+from langgraph_reflexion.envs.alfworld.asking import LAMP, goal, instruction
 from langgraph_reflexion.envs.alfworld.engine import Game, Kind
-from langgraph_reflexion.envs.alfworld.generate import LAMP, goal, instruction
-from langgraph_reflexion.errors import ConfigurationError, EnvironmentUnavailable
+from langgraph_reflexion.errors import ConfigurationError, EnvironmentUnavailable, ReflexionError
 
 OFFICIAL_SPLITS = ("train", "valid_seen", "valid_unseen")
 """The splits of ALFWorld's own games; the 134 games of the papers are `valid_unseen`."""
@@ -54,11 +55,18 @@ def official_games(root: str | Path, split: str) -> Iterator[Game]:
     """
     if split not in OFFICIAL_SPLITS:
         raise ConfigurationError(f"no official split {split!r}: choose one of {', '.join(OFFICIAL_SPLITS)}")
+    folder = official_folder(root, split)
+    if not folder.is_dir():
+        raise EnvironmentUnavailable(f"no ALFWorld games of {split} in {Path(root).expanduser()}: {_DOWNLOAD}")
+    none = EnvironmentUnavailable(f"{folder} holds no game that can be played: {_DOWNLOAD}")
+    return _some(_official(folder, split), none)
+
+
+def official_folder(root: str | Path, split: str) -> Path:
+    """Where the games of an official split are, or should be; the arguments are those of `official_games`."""
     root = Path(root).expanduser()
-    folder = next((f for f in (root / "json_2.1.1" / split, root / split) if f.is_dir()), None)
-    if folder is None:
-        raise EnvironmentUnavailable(f"no ALFWorld games of {split} in {root}: {_DOWNLOAD}")
-    return _some(_official(folder, split), f"{folder} holds no game that can be played: {_DOWNLOAD}")
+    downloaded = root / "json_2.1.1" / split
+    return downloaded if downloaded.is_dir() else root / split
 
 
 def games_in(path: str | Path) -> Iterator[Game]:
@@ -79,7 +87,7 @@ def games_in(path: str | Path) -> Iterator[Game]:
     if not root.is_dir():
         raise ConfigurationError(f"{root} is not a folder: give one that holds game.tw-pddl files")
     wanted = "game.tw-pddl files, or initial_state.pddl files beside traj_data.json"
-    return _some(_any(root), f"no games in {root}: it should hold {wanted}")
+    return _some(_any(root), ConfigurationError(f"no games in {root}: it should hold {wanted}"))
 
 
 def installed_texts() -> tuple[str, str]:
@@ -120,12 +128,11 @@ def to_tw_pddl(game: Game, domain: str, grammar: str) -> dict[str, Any]:
     }
 
 
-def _some(games: Iterator[Game], otherwise: str) -> Iterator[Game]:
+def _some(games: Iterator[Game], none: ReflexionError) -> Iterator[Game]:
     """The games; it is an error where there is none, and known at once, not when the first is asked for."""
     first = next(games, None)
     if first is None:
-        error = EnvironmentUnavailable if _DOWNLOAD in otherwise else ConfigurationError
-        raise error(otherwise)
+        raise none
     return chain([first], games)
 
 
@@ -161,7 +168,7 @@ def _any(root: Path) -> Iterator[Game]:
                 continue
             game = _game(id_, "pick", content, folder / "game.tw-pddl")
             if kind := _kind_by_goal(game.problem):
-                yield Game(id_, kind, game.instruction, game.problem, game.domain, game.grammar, game.walkthrough)
+                yield replace(game, kind=kind)
         elif {"initial_state.pddl", "traj_data.json"} <= present and (state := _state(id_, folder)):
             yield state
 

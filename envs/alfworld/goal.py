@@ -12,6 +12,9 @@ from dataclasses import dataclass, field
 
 from langgraph_reflexion.envs.alfworld.pddl import Fact, Problem, Tree, UnreadableError, typed
 
+_MOST = 100_000
+"""How many combinations of things are gone through for a goal; those of ALFWorld's own games take hundreds."""
+
 
 @dataclass(frozen=True, slots=True)
 class Goal:
@@ -83,6 +86,7 @@ class Grounder:
     unknown: frozenset[str] = frozenset()
     _index: dict[str, list[Fact]] = field(default_factory=dict)
     _members: dict[str, list[str]] = field(default_factory=dict)
+    _left: int = _MOST
 
     def __post_init__(self) -> None:
         for fact in self.problem.facts:
@@ -95,7 +99,7 @@ class Grounder:
         """The problem's goal, ground.
 
         Raises:
-            UnreadableError: it is not a condition, or about something that is not kept track of.
+            UnreadableError: it is not a condition, about something that is not kept track of, or about too much.
         """
         return self._ground(self.problem.goal, {})
 
@@ -155,6 +159,9 @@ class Grounder:
         The condition with the most bound names goes first, and names that none of them binds run over their
         type. Trying every combination instead would take a second for the `two` goal of a large kitchen.
         """
+        self._left -= 1
+        if self._left < 0:
+            raise UnreadableError(f"its goal speaks of more than {_MOST:,} combinations of things")
         if not guides:
             free = next((name for name in names if name not in env), None)
             if free is None:

@@ -10,6 +10,7 @@ Where the original does something odd, the comment says so; it is done here in t
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import lru_cache
 
 from langgraph_reflexion.envs.alfworld.engine import Game
 from langgraph_reflexion.envs.alfworld.state import State
@@ -21,6 +22,7 @@ __all__ = ["NativeEngine", "World", "supports"]
 NOTHING = "Nothing happens."
 
 
+@lru_cache(256)
 def supports(game: Game) -> str | None:
     """Why the native engine cannot play a game; None where it can.
 

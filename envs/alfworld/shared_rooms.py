@@ -5,14 +5,16 @@ learned of a room in the one can help in the other. No two tasks of a room ask f
 """
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import lru_cache
 from itertools import count
 from random import Random
-from typing import NamedTuple, overload
+from typing import NamedTuple
 
+from langgraph_reflexion.envs.alfworld.asking import LAMP, Chosen, suits
 from langgraph_reflexion.envs.alfworld.engine import Game, Kind
-from langgraph_reflexion.envs.alfworld.generate import LAMP, Chosen, Item, Plan, floor_plan, lay, make_game, rooms
+from langgraph_reflexion.envs.alfworld.making import MadeGames, make_game
+from langgraph_reflexion.envs.alfworld.rooms import Item, Plan, floor_plan, lay, rooms
 from langgraph_reflexion.errors import ConfigurationError
 
 SHARED_SPLITS = ("shared-rooms-train", "shared-rooms-test")
@@ -33,7 +35,7 @@ class Shared(NamedTuple):
     tasks: list[tuple[Kind, Chosen, int]]
 
 
-class SharedGames(Sequence[Game]):
+class SharedGames(MadeGames):
     """The games of one of the splits, room by room in turn, each made when it is asked for."""
 
     def __init__(self, split: str, seed: int) -> None:
@@ -44,17 +46,12 @@ class SharedGames(Sequence[Game]):
     def __len__(self) -> int:
         return TASKS * len(ROOMS)
 
-    @overload
-    def __getitem__(self, index: int) -> Game: ...
-    @overload
-    def __getitem__(self, index: slice) -> tuple[Game, ...]: ...
-    def __getitem__(self, index: int | slice) -> Game | tuple[Game, ...]:
-        if isinstance(index, slice):
-            return tuple(self[i] for i in range(*index.indices(len(self))))
-        number, room = divmod(range(len(self))[index], len(ROOMS))
+    def make(self, index: int) -> Game:
+        """Make a game; see `MadeGames.make`."""
+        number, room = divmod(index, len(ROOMS))
         plan, items, tasks = shared_room(room, self.seed)
         kind, chosen, wording = tasks[2 * number + SHARED_SPLITS.index(self.split)]
-        name = f"{self.split}/s{self.seed}/{index % len(self):03d}-{kind}-{plan.room}"
+        name = f"{self.split}/s{self.seed}/{index:03d}-{kind}-{plan.room}"
         return make_game(name, kind, plan, items, chosen, wording)
 
 
@@ -114,14 +111,14 @@ def _possible(kind: Kind, plan: Plan, items: list[Item]) -> Iterator[tuple[str, 
     lying: dict[str, list[str]] = defaultdict(list)
     for item in items:
         lying[item.cls].append(item.receptacle.cls)
-    needed = {"clean": "cleanable", "heat": "heatable", "cool": "coolable"}.get(kind)
+    tool = data["tools"].get(kind)
     for thing, where in lying.items():
-        if thing == LAMP or (needed and thing not in data["properties"][needed]) or len(where) < 1 + (kind == "two"):
+        if not suits(kind, thing) or len(where) < 1 + (kind == "two"):
             continue
         if kind == "look":
             yield thing, [""]
             continue
-        barred = {data["tools"].get(kind)} if needed else {*where, *(data["singles"] if kind == "two" else ())}
+        barred = {tool} if tool else {*where, *(data["singles"] if kind == "two" else ())}
         targets = sorted(cls for cls in there - barred if thing in data["holds"][cls])
         if targets:
             yield thing, targets

@@ -14,6 +14,7 @@ import os
 import sys
 import threading
 import weakref
+from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -170,16 +171,12 @@ class Workers:
 
 
 _all: "weakref.WeakSet[Workers]" = weakref.WeakSet()
-_shared_lock = threading.Lock()
-_shared: dict[bool, Workers] = {}
 
 
-def shared_workers(patches: bool = True) -> Workers:
+@cache
+def shared_workers() -> Workers:
     """The children that engines share which were not given any of their own."""
-    with _shared_lock:
-        if patches not in _shared:
-            _shared[patches] = Workers(patches=patches)
-        return _shared[patches]
+    return Workers()
 
 
 @atexit.register

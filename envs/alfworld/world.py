@@ -88,9 +88,9 @@ class World:
         self._can_contain = frozenset((fact[1], fact[2]) for fact in self.pairs("cancontain"))
 
     @staticmethod
-    @lru_cache(maxsize=64)
+    @lru_cache(maxsize=256)
     def of(game: Game) -> World:
-        """The world of a game, made once while it is among the last 64 that were asked for.
+        """The world of a game, made once while it is among the last 256 that were asked for.
 
         Raises:
             EnvironmentUnavailable: the native engine does not know the game's rules or wording, or its

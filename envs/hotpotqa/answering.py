@@ -6,7 +6,6 @@ These are the paper's chain-of-thought agents (section 4.2): the same questions,
 from collections.abc import Callable, Sequence
 from importlib.resources import files
 from pathlib import Path
-from typing import Annotated
 
 from langgraph_reflexion.envs.base import (
     Action,
@@ -18,7 +17,7 @@ from langgraph_reflexion.envs.base import (
     Task,
     action,
 )
-from langgraph_reflexion.envs.hotpotqa.episode import HANDED_IN, OVER
+from langgraph_reflexion.envs.hotpotqa.episode import HANDED_IN, OVER, Answer
 from langgraph_reflexion.envs.hotpotqa.grading import answered, exact_match
 from langgraph_reflexion.envs.hotpotqa.questions import task_data
 from langgraph_reflexion.errors import EnvironmentFault, EnvironmentUnavailable
@@ -47,7 +46,7 @@ class AnsweringEpisode(Episode):
         return StepResult(observation, float(exact_match(self._answer, self._gold)), terminated=True)
 
     @action("finish[{answer}]")
-    def finish(self, answer: Annotated[str, "the answer: a name, a number, yes or no; nothing else"]) -> str:
+    def finish(self, answer: Answer) -> str:
         """Hand in the answer to the question and end the trial."""
         if not answered(answer):
             return self.invalid("finish wants an answer")

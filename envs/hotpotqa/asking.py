@@ -6,7 +6,7 @@ from itertools import combinations, cycle
 from random import Random
 from typing import Any, NamedTuple
 
-from langgraph_reflexion.envs.hotpotqa.country import Country, Thing, words
+from langgraph_reflexion.envs.hotpotqa.country import Country, Person, Thing, Work, words
 from langgraph_reflexion.envs.hotpotqa.drawing import draw_country
 from langgraph_reflexion.envs.hotpotqa.pages import Page
 from langgraph_reflexion.envs.hotpotqa.questions import Question
@@ -89,8 +89,7 @@ def _birthplace(country: Country) -> Iterator[Asked]:
 
 def _birthplace_river(country: Country) -> Iterator[Asked]:
     for person in country.people:
-        values = {"calling": person.calling, "person": person.name}
-        yield Asked(values, person.town.river.name, (person, person.town))
+        yield Asked(_called(person), person.town.river.name, (person, person.town))
 
 
 def _river_length(country: Country) -> Iterator[Asked]:
@@ -131,9 +130,7 @@ def _capital(country: Country) -> Iterator[Asked]:
 def _older(country: Country) -> Iterator[Asked]:
     for one, other in combinations(country.people, 2):
         if one.name != other.name:
-            values = {"calling": one.calling, "person": one.name}
-            others = {"other_calling": other.calling, "other": other.name}
-            yield Asked(values | others, min(one, other, key=lambda p: p.born).name, (one, other))
+            yield Asked(_called(one, other), min(one, other, key=lambda p: p.born).name, (one, other))
 
 
 def _longer(country: Country) -> Iterator[Asked]:
@@ -145,9 +142,7 @@ def _longer(country: Country) -> Iterator[Asked]:
 def _same_town(country: Country) -> Iterator[Asked]:
     for one, other in combinations(country.people, 2):
         if one.name != other.name and (one.town is other.town or one.town.name != other.town.name):
-            values = {"calling": one.calling, "person": one.name}
-            others = {"other_calling": other.calling, "other": other.name}
-            yield Asked(values | others, _yes(one.town is other.town), (one, other))
+            yield Asked(_called(one, other), _yes(one.town is other.town), (one, other))
 
 
 def _same_river(country: Country) -> Iterator[Asked]:
@@ -159,19 +154,23 @@ def _same_river(country: Country) -> Iterator[Asked]:
 def _first_work(country: Country) -> Iterator[Asked]:
     for one, other in combinations(country.works, 2):
         if one.name != other.name and one.year != other.year:
-            values = _named(one) | {"other_form": other.form, "other": other.name}
-            yield Asked(values, min(one, other, key=lambda work: work.year).name, (one, other))
+            yield Asked(_named(one, other), min(one, other, key=lambda work: work.year).name, (one, other))
 
 
 def _same_maker(country: Country) -> Iterator[Asked]:
     for one, other in combinations(country.works, 2):
         if one.name != other.name:
-            values = _named(one) | {"other_form": other.form, "other": other.name}
-            yield Asked(values, _yes(one.maker is other.maker), (one, other))
+            yield Asked(_named(one, other), _yes(one.maker is other.maker), (one, other))
 
 
-def _named(work: Any) -> dict[str, Any]:
-    return {"calling": work.maker.calling, "form": work.form, "work": work.name}
+def _called(person: Person, other: Person | None = None) -> dict[str, Any]:
+    values = {"calling": person.calling, "person": person.name}
+    return values | ({"other_calling": other.calling, "other": other.name} if other else {})
+
+
+def _named(work: Work, other: Work | None = None) -> dict[str, Any]:
+    values = {"calling": work.maker.calling, "form": work.form, "work": work.name}
+    return values | ({"other_form": other.form, "other": other.name} if other else {})
 
 
 def _yes(holds: bool) -> str:

@@ -6,7 +6,6 @@ brackets of exactly one title. Similar titles are those that BM25 ranks first, w
 
 import hashlib
 import json
-import os
 import re
 import sqlite3
 import threading
@@ -16,6 +15,7 @@ from contextlib import closing
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 
+from langgraph_reflexion.envs.cache import cache_folder, open_kept
 from langgraph_reflexion.envs.hotpotqa.pages import SHOWN, Missing, Page, fold
 from langgraph_reflexion.errors import EnvironmentUnavailable
 
@@ -83,7 +83,7 @@ class Corpus:
         kept = folder / f"corpus-{_VERSION}-{name}.db"
         if not _whole(kept):
             _build(kept, pages)
-        return cls(_opened(kept))
+        return cls(open_kept(kept))
 
     def find(self, entity: str) -> Page | Missing:
         """The page of that title, or the titles that come near; see `Pages.find`."""
@@ -124,21 +124,11 @@ class Corpus:
         return tuple(row[0] for row in self._connection.execute(_SIMILAR, (wanted, SHOWN)))
 
 
-def cache_folder() -> Path:
-    """Where corpora are kept."""
-    root = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
-    return Path(root).expanduser() / "langgraph-reflexion"
-
-
-def _opened(kept: Path) -> sqlite3.Connection:
-    return sqlite3.connect(f"{kept.resolve().as_uri()}?immutable=1", uri=True, check_same_thread=False)
-
-
 def _whole(kept: Path) -> bool:
     """Whether there is a corpus, and not what a failing disk has left of one."""
     if not kept.exists():
         return False
-    with closing(_opened(kept)) as connection:
+    with closing(open_kept(kept)) as connection:
         try:
             connection.execute("SELECT count(*) FROM pages").fetchone()
         except sqlite3.Error:

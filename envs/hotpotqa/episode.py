@@ -8,6 +8,8 @@ from langgraph_reflexion.envs.base import Action, Episode, StepResult, action
 from langgraph_reflexion.envs.hotpotqa.grading import answered, exact_match
 from langgraph_reflexion.envs.hotpotqa.pages import Missing, Page, Pages
 
+Answer = Annotated[str, "the answer: a name, a number, yes or no; nothing else"]
+
 KEPT = 3
 """How many of the last searches a snapshot keeps, the open page among them."""
 
@@ -75,7 +77,7 @@ class HotPotQAEpisode(Episode):
         return f"(Result {count} / {len(hits)}) {hits[count - 1]}" if count <= len(hits) else NO_MORE
 
     @action("finish[{answer}]")
-    def finish(self, answer: Annotated[str, "the answer: a name, a number, yes or no; nothing else"]) -> str:
+    def finish(self, answer: Answer) -> str:
         """Hand in the answer to the question and end the trial."""
         if not answered(answer):
             return self.invalid("finish wants an answer")

@@ -103,7 +103,7 @@ def _entries(path: Path) -> Iterator[tuple[str, Any]]:
 def _whole(path: Path, text: str) -> Iterator[tuple[str, Any]]:
     try:
         entries = json.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise ConfigurationError(f"{path} is no JSON: {error}") from error
     for number, entry in enumerate(entries, 1):
         yield f"{path}, entry {number}", entry

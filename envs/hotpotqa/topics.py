@@ -9,7 +9,7 @@ from functools import lru_cache
 from random import Random
 
 from langgraph_reflexion.envs.hotpotqa.asking import KINDS, Asked, question_of, tells
-from langgraph_reflexion.envs.hotpotqa.country import Thing
+from langgraph_reflexion.envs.hotpotqa.country import Thing, words
 from langgraph_reflexion.envs.hotpotqa.drawing import draw_country
 from langgraph_reflexion.envs.hotpotqa.questions import Question
 
@@ -37,7 +37,7 @@ def topic_questions(split: str, seed: int) -> tuple[Question, ...]:
         alike: dict[Thing, list[Asked]] = defaultdict(list)
         for asked in make(country):
             # What a bridge question leads to is not its topic: its words do not name it.
-            topics = asked.pages if question_of("", kind, asked).type == "comparison" else asked.pages[:1]
+            topics = asked.pages if kind in words()["comparison"] else asked.pages[:1]
             for thing in () if tells(kind, asked) else topics:
                 alike[thing].append(asked)
         for thing, possible in alike.items():

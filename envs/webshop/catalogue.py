@@ -4,7 +4,6 @@ Every goal has a product that answers it in full, and beside that near misses, w
 results: one costs too much, one does not come in what is asked for, and some lack a property.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from random import Random
@@ -52,18 +51,6 @@ def generate(seed: int) -> Catalogue:
         _add_kind(made, inventor, random, category, thing, wanted=number < GOALS)
     random.shuffle(made.products)
     return made
-
-
-def oracle(catalogue: Catalogue, goal: Mapping[str, Any]) -> list[str]:
-    """The actions that answer a goal in full, as text.
-
-    Args:
-        catalogue: Where the goal is from.
-        goal: One of its goals.
-    """
-    title = next(product["name"] for product in catalogue.products if product["asin"] == goal["asin"])
-    chosen = [option.partition(": ")[2] for option in goal["instruction_options"]]
-    return [f"search[{title}]", *(f"click[{each}]" for each in (goal["asin"], *chosen, "Buy Now"))]
 
 
 def _add_kind(

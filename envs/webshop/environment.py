@@ -199,6 +199,8 @@ class WebShop(Environment):
                 f"{self.types}: set exact_types= as it was"
             )
         store, goals = self._catalogue(data["split"], data["seed"])
+        if data["goal"] not in range(len(goals)):
+            raise ConfigurationError(f"there are {len(goals)} goals for these products, and none is {task['id']}")
         return OwnShop(store, goals[data["goal"]], data["seed"], self.show_attributes, self._nouns)
 
     def _catalogue(self, split: str, seed: int) -> tuple[Store, list[Goal]]:

@@ -128,8 +128,9 @@ class IndexBuilder:
         if self._folder is None:
             self._chunks.append(chunk)
         else:
-            self._chunks.append(self._folder / f"chunk-{len(self._chunks)}.npy")
-            np.save(self._folder / f"chunk-{len(self._chunks) - 1}.npy", chunk)
+            file = self._folder / f"chunk-{len(self._chunks)}.npy"
+            np.save(file, chunk)
+            self._chunks.append(file)
         self._first, self._waiting = len(self._lengths), array("i")
 
     def _empty(self, name: str, kind: type) -> np.ndarray:

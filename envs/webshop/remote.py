@@ -4,21 +4,16 @@ The addresses, and how things are written in them, are those of the original's `
 is a fault: it never passes for a purchase that was worth nothing.
 """
 
-import threading
-import time
-import weakref
 from collections.abc import Callable
-from typing import NoReturn, TypeVar
+from typing import TypeVar
 from urllib.parse import quote
 
-import httpx
-
+from langgraph_reflexion.envs.site import Site, read_address, status_of
 from langgraph_reflexion.envs.webshop.html import read_instruction, read_page
 from langgraph_reflexion.envs.webshop.pages import Page, PageName
 from langgraph_reflexion.envs.webshop.state import State
 from langgraph_reflexion.errors import ConfigurationError, EnvironmentFault
 
-_LARGEST_PAGE = 20_000_000
 _Read = TypeVar("_Read")
 
 
@@ -34,22 +29,12 @@ class Remote:
     """
 
     def __init__(self, base_url: str, timeout: float = 20.0) -> None:
-        try:
-            url = httpx.URL(base_url)
-        except (httpx.InvalidURL, TypeError):
-            url = httpx.URL("")
-        if url.scheme not in ("http", "https") or not url.host:
-            raise ConfigurationError(f"base_url is {base_url!r}: give an address such as http://localhost:3000")
+        url = read_address("base_url", base_url, "http://localhost:3000")
         if url.userinfo or url.query or url.fragment:
             # Options are written into the record of a run.
             raise ConfigurationError("base_url has a user, a password, a query or a fragment: give it without")
-        if not isinstance(timeout, int | float) or not timeout > 0:
-            raise ConfigurationError(f"timeout is {timeout}: give a number of seconds above 0")
         self.base_url = base_url.rstrip("/")
-        self.host = url.netloc.decode()
-        self.timeout = timeout
-        self._client: httpx.Client | None = None
-        self._lock = threading.Lock()
+        self.site = Site(f"the WebShop server at {url.netloc.decode()}", timeout)
 
     def instruction(self, number: int) -> str | None:
         """What is to be bought for a goal; None where the server has fewer goals.
@@ -82,55 +67,24 @@ class Remote:
 
     def close(self) -> None:
         """Close the connections; the next request opens new ones."""
-        with self._lock:
-            if self._client is not None:
-                self._client.close()
-            self._client = None
+        self.site.close()
 
     def _instruction(self, number: int) -> str:
         return self._get(address(session_of(number), State()), read_instruction)
 
     def _get(self, path: str, read: Callable[[str], _Read]) -> _Read:
-        begin, body = time.monotonic(), b""
-        try:
-            with self._connected().stream("GET", self.base_url + path) as response:
-                # What httpx limits is the time between two pieces.
-                for piece in response.iter_bytes():
-                    body += piece
-                    if time.monotonic() - begin > self.timeout:
-                        raise httpx.ReadTimeout("the answer does not end")
-                    if len(body) > _LARGEST_PAGE:
-                        self._fail(f"answered with more than {_LARGEST_PAGE:,} bytes", transient=False)
-        except httpx.TimeoutException as error:
-            self._fail(f"timed out after {self.timeout:g} s", cause=error)
-        except (httpx.DecodingError, httpx.RemoteProtocolError, httpx.TooManyRedirects) as error:
-            self._fail(f"answered with garbage: {error}", cause=error)
-        except httpx.HTTPError as error:
-            self._fail(f"is unreachable: {error}", cause=error)
+        response, body = self.site.get(self.base_url + path)
         if response.status_code >= 500:
-            raise ServerError(self._told(f"said {_status(response)} to {path:.200}"))
+            raise ServerError(f"{self.site.name} said {status_of(response)} to {path:.200}")
         if response.status_code != 200:
             passing = response.status_code in (408, 429)
-            self._fail(f"said {_status(response)} to {path:.200}: is it WebShop's?", transient=passing)
+            self.site.fail(f"said {status_of(response)} to {path:.200}: is it WebShop's?", transient=passing)
         if not body.strip():
-            self._fail(f"answered with an empty page to {path:.200}")
+            self.site.fail(f"answered with an empty page to {path:.200}")
         try:
             return read(body.decode("utf-8", "replace"))
         except ValueError as error:
-            self._fail(f"answered with garbage to {path:.200}: {error}", cause=error)
-
-    def _connected(self) -> httpx.Client:
-        with self._lock:
-            if self._client is None:
-                self._client = httpx.Client(timeout=httpx.Timeout(self.timeout, pool=None), follow_redirects=True)
-                weakref.finalize(self, self._client.close)
-            return self._client
-
-    def _told(self, what: str) -> str:
-        return f"the WebShop server at {self.host} {what}"
-
-    def _fail(self, what: str, *, transient: bool = True, cause: BaseException | None = None) -> NoReturn:
-        raise EnvironmentFault(self._told(what), transient=transient) from cause
+            self.site.fail(f"answered with garbage to {path:.200}: {error}", cause=error)
 
 
 class ServerError(EnvironmentFault):
@@ -169,9 +123,9 @@ class RemoteShop:
             return
         told = self._remote.instruction(self._number)
         if told != self._told:
-            raise EnvironmentFault(
-                f"the WebShop server at {self._remote.host} has another goal {self._number} than the task, as the "
-                "original draws new budgets whenever it starts: begin a new run",
+            self._remote.site.fail(
+                f"has another goal {self._number} than the task, as the original draws new budgets whenever it "
+                "starts: begin a new run",
                 transient=False,
             )
         self._known = True
@@ -199,7 +153,3 @@ def address(session: str, state: State) -> str:
         "done": ["done", session, state.asin, options],
     }
     return "".join("/" + quote(str(part), safe="") for part in parts[state.page])
-
-
-def _status(response: httpx.Response) -> str:
-    return f"{response.status_code} ({response.reason_phrase.lower() or 'no reason given'})"

@@ -5,7 +5,6 @@ The official file of 1.18 million products is read entry by entry, so that it ne
 
 import hashlib
 import json
-import os
 import shutil
 import sqlite3
 import threading
@@ -15,6 +14,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from langgraph_reflexion.envs.cache import cache_folder, open_kept
 from langgraph_reflexion.envs.webshop.index import Index, IndexBuilder
 from langgraph_reflexion.envs.webshop.products import Product, read_product
 from langgraph_reflexion.envs.webshop.streaming import stream
@@ -70,7 +70,7 @@ class Store:
             EnvironmentUnavailable: a file cannot be read, the folder cannot be written to, or what is kept there is
                 damaged.
         """
-        folder = cache or _cache_folder()
+        folder = cache or cache_folder()
         kept = folder / f"webshop-{_VERSION}-{_fingerprint(products, attributes)}"
         if not kept.exists():
             try:
@@ -85,7 +85,7 @@ class Store:
                 ) from error
         try:
             index = Index.open(kept)
-            store = cls(_opened(kept / "products.db"), index)
+            store = cls(open_kept(kept / "products.db"), index)
             store.find("")
         except (OSError, EOFError, ValueError, KeyError, TypeError, sqlite3.Error) as error:
             raise EnvironmentUnavailable(
@@ -119,11 +119,6 @@ class Store:
         with self._lock:
             row = self._connection.execute(f"SELECT id, told FROM products WHERE {where}", (value,)).fetchone()
         return (row[0], Product.from_json(json.loads(row[1]))) if row else None
-
-
-def _cache_folder() -> Path:
-    root = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
-    return Path(root).expanduser() / "langgraph-reflexion"
 
 
 def _fingerprint(*files: Path | None) -> str:
@@ -174,10 +169,6 @@ def _keep(whole: Path, kept: Path) -> None:
         if not kept.exists():
             raise
         shutil.rmtree(whole)
-
-
-def _opened(file: Path) -> sqlite3.Connection:
-    return sqlite3.connect(f"{file.resolve().as_uri()}?immutable=1", uri=True, check_same_thread=False)
 
 
 def _fill(

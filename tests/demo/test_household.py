@@ -8,7 +8,7 @@ from langchain_core.messages import AIMessage
 
 from langgraph_reflexion import create_reflexion, load_environment
 from langgraph_reflexion.demo import DemoChatModel
-from langgraph_reflexion.envs.alfworld.generate import rooms
+from langgraph_reflexion.envs.alfworld.rooms import rooms
 from tests.demo.between import Between, confused, forgetful
 from tests.demo.playing import curve_of, once, play_all
 from tests.toys import Timeless, text_of

@@ -242,15 +242,19 @@ class Sticky(Episode):
         raise OSError("stuck")
 
 
-async def test_an_episode_that_cannot_be_closed_costs_its_trial_nothing(caplog):
+async def test_an_episode_that_cannot_be_closed_costs_no_trial_anything(caplog):
     class Stuck(Counter):
         def start(self, task):
             return Sticky()
 
-    pool = EpisodePool(environment := Stuck())
-    await pool.start(environment.tasks()[0])
-    await pool.release(environment.tasks()[0], [])
-    assert "could not be closed" in caplog.text
+    pool = EpisodePool(environment := Stuck(), size=1)
+    first, second = environment.tasks()[:2]
+    for task in (first, second):
+        await pool.start(task)
+    await pool.release(second, [])
+    await pool.start(first)
+    pool.close()
+    assert caplog.text.count("could not be closed") == 3
 
 
 BREAK = Action(name="break", args={}, text="fail")

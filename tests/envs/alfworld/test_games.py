@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from langgraph_reflexion.envs.alfworld.asking import goal
 from langgraph_reflexion.envs.alfworld.engine import Game
 from langgraph_reflexion.envs.alfworld.games import (
     KINDS,
@@ -15,7 +16,7 @@ from langgraph_reflexion.envs.alfworld.games import (
     official_games,
     to_tw_pddl,
 )
-from langgraph_reflexion.envs.alfworld.generate import generated_games, goal
+from langgraph_reflexion.envs.alfworld.generate import generated_games
 from langgraph_reflexion.envs.alfworld.native import NativeEngine, World, supports
 from langgraph_reflexion.envs.alfworld.textworld import TextWorldEngine, unavailable
 from langgraph_reflexion.errors import ConfigurationError, EnvironmentUnavailable

@@ -8,15 +8,9 @@ from collections import Counter
 import pytest
 
 from langgraph_reflexion.envs.alfworld.engine import Game, Kind
-from langgraph_reflexion.envs.alfworld.generate import (
-    SPLITS,
-    floor_plan,
-    generate,
-    generated_games,
-    names,
-    rooms,
-)
+from langgraph_reflexion.envs.alfworld.generate import SPLITS, generate, generated_games
 from langgraph_reflexion.envs.alfworld.native import NativeEngine
+from langgraph_reflexion.envs.alfworld.rooms import floor_plan, rooms
 from langgraph_reflexion.envs.alfworld.textworld import TextWorldEngine, unavailable
 from langgraph_reflexion.errors import ConfigurationError
 
@@ -149,17 +143,6 @@ def test_plans_come_in_all_sizes() -> None:
     sizes = [len(floor_plan("kitchen", number, 0).receptacles) for number in range(12)]
     assert min(sizes) < 18
     assert max(sizes) > 26
-
-
-def test_names() -> None:
-    ids = ["Mug_bar_1", "Mug_bar__minus_1", "Mug_bar__plus_1", "Sink_bar_1_bar_SinkBasin", "CD_bar_1"]
-    assert names(ids) == {
-        "Mug_bar_1": "mug 3",
-        "Mug_bar__minus_1": "mug 2",
-        "Mug_bar__plus_1": "mug 1",
-        "Sink_bar_1_bar_SinkBasin": "sinkbasin 1",
-        "CD_bar_1": "cd 1",
-    }
 
 
 def test_tasks_ask_for_what_takes_doing(games: tuple[Game, ...]) -> None:

@@ -6,7 +6,8 @@ from random import Random
 import pytest
 
 from langgraph_reflexion import load_environment
-from langgraph_reflexion.envs.base import MAP_CHARACTERS, Action
+from langgraph_reflexion.envs.base import Action
+from langgraph_reflexion.envs.trials import MAP_CHARACTERS
 
 NAME = r"[a-z]+ \d+"
 LISTED = re.compile(

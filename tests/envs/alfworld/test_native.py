@@ -130,6 +130,7 @@ def test_what_the_reference_refuses_to_load_can_be_played():
         (problem(objects="loc_bar_2 - location", init="(atLocation agent1 loc_bar_2)"), "at 2 places"),
         (problem(goal="(checked loc_bar_1)"), "checked"),
         (problem(goal="(opened ?r)"), r"uses \?r where it is not declared"),
+        (problem("a b c d e f g h - object", goal="(exists (?a ?b ?c ?d ?e ?f) (opened ?a))"), "more than 100,000"),
         (problem(goal="(and or"), "never closed"),
         ("a (b)", "not one expression"),
         (problem(goal=")))"), "never opened"),
@@ -153,6 +154,9 @@ def test_a_problem_that_makes_no_sense_is_refused_by_name(text: str, why: str):
 def test_supports():
     assert supports(generate("pick", seed=0, index=0)) is None
     assert "closeobject, " in (supports(game(problem(), domain="(define (domain d))")) or "")
+    for sections in ("()", "(:action)"):
+        domain = f"(define (domain d) {sections})"
+        assert "its domain cannot be read" in (supports(game(problem(), domain=domain)) or "")
     assert "its grammar cannot be read at 'once'" in (supports(game(problem(), grammar="once")) or "")
     assert "its grammar has no 'task'" in (supports(game(problem(), grammar='grammar :: """{}""";')) or "")
     assert "not JSON" in (supports(game(problem(), grammar='grammar :: """{""";')) or "")

@@ -51,6 +51,7 @@ def test_a_question_needs_no_more_than_an_answer(file):
     ("content", "says"),
     [
         ("[{", r"questions.json is no JSON: .*line 1"),
+        ("[" * 100_000, "questions.json is no JSON: "),
         (lines(OFFICIAL[:1]) + "{oops}\n", r"questions.json, line 3: no JSON"),
         (b"\xff\xfe\x00", "is no JSON: "),
         (b"PAR1\x15\x04", "is a Parquet file: write JSON with"),

@@ -102,3 +102,10 @@ def write(folder: Path, products=PRODUCTS, attributes=ATTRIBUTES, goals=GOALS, s
     (folder / f"items_ins_v2{size}.json").write_text(json.dumps(attributes), encoding="utf-8")
     (folder / "items_human_ins.json").write_text(json.dumps(goals), encoding="utf-8")
     return folder
+
+
+def solution(catalogue, goal):
+    """The actions that answer a goal of the project's own catalogue in full, as text."""
+    title = next(product["name"] for product in catalogue.products if product["asin"] == goal["asin"])
+    chosen = [option.partition(": ")[2] for option in goal["instruction_options"]]
+    return [f"search[{title}]", *(f"click[{each}]" for each in (goal["asin"], *chosen, "Buy Now"))]

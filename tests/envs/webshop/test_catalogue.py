@@ -7,10 +7,11 @@ from itertools import combinations
 
 import pytest
 
-from langgraph_reflexion.envs.webshop.catalogue import GOALS, MISSES, generate, oracle
+from langgraph_reflexion.envs.webshop.catalogue import GOALS, MISSES, generate
 from langgraph_reflexion.envs.webshop.environment import WebShop
 from langgraph_reflexion.envs.webshop.invented import words
 from langgraph_reflexion.envs.webshop.reward import alike, colour
+from tests.envs.webshop.small import solution
 
 SEEDS = [0, 11, 7919]
 OFFICIAL = {
@@ -59,12 +60,12 @@ def bought(catalogue, goal, asin):
 
 
 @every_seed
-def test_the_oracle_of_every_goal_gets_the_whole_reward(seed, shops):
+def test_the_solution_of_every_goal_gets_the_whole_reward(seed, shops):
     catalogue, tasks = generate(seed), shops[seed].tasks("own")
     assert len(tasks) == len(catalogue.goals) == GOALS == 100
     for task, goal in zip(tasks, catalogue.goals, strict=True):
         assert goal["instruction"] in task["instruction"]
-        result = play(shops[seed], task, oracle(catalogue, goal))
+        result = play(shops[seed], task, solution(catalogue, goal))
         assert (result.reward, result.terminated) == (1.0, True), goal
 
 
@@ -83,7 +84,7 @@ def test_every_near_miss_falls_short_by_what_it_misses(seed, shops):
 def test_without_its_options_the_right_product_falls_short(seed, shops):
     catalogue = generate(seed)
     for task, goal in zip(shops[seed].tasks("own"), catalogue.goals, strict=True):
-        first, second, *_, last = oracle(catalogue, goal)
+        first, second, *_, last = solution(catalogue, goal)
         assert play(shops[seed], task, [first, second, last]).reward < 1.0
 
 

@@ -7,7 +7,7 @@ import pytest
 from langgraph_reflexion.envs import load_environment
 from langgraph_reflexion.envs.base import Action, FinishedTrial
 from langgraph_reflexion.envs.pool import EpisodePool
-from langgraph_reflexion.envs.webshop.catalogue import generate, oracle
+from langgraph_reflexion.envs.webshop.catalogue import generate
 from langgraph_reflexion.envs.webshop.environment import WebShop
 from langgraph_reflexion.envs.webshop.episode import INVALID, LISTED, OVER, WebShopEpisode
 from langgraph_reflexion.envs.webshop.goals import Goal
@@ -17,7 +17,7 @@ from langgraph_reflexion.envs.webshop.state import LONGEST_QUERY, clean_query
 from langgraph_reflexion.envs.webshop.store import Store
 from langgraph_reflexion.errors import ConfigurationError
 from langgraph_reflexion.testing import CHECKS, Case
-from tests.envs.webshop.small import ATTRIBUTES, LAMP, PRODUCTS, SPRAY, STICK, product, values
+from tests.envs.webshop.small import ATTRIBUTES, LAMP, PRODUCTS, SPRAY, STICK, product, solution, values
 
 SEARCH_FIRST = "You can search: search[{query}]."
 
@@ -61,7 +61,7 @@ def over(*texts):
 @pytest.mark.parametrize("rendering", RENDERINGS)
 def test_conformance(check, rendering):
     environment, catalogue = WebShop(rendering=rendering), generate(0)
-    search, item, *rest = oracle(catalogue, catalogue.goals[0])
+    search, item, *rest = solution(catalogue, catalogue.goals[0])
     about = ["click[Description]", "click[< Prev]", "click[< Prev]", "click[Next >]", "click[Back to Search]"]
     actions = [search, "click[nothing]", item, "search[no]", *about, search, item, *rest, "click[Buy Now]"]
     check(Case.of(environment, actions=actions))
@@ -82,7 +82,7 @@ def test_every_goal_of_our_own_has_a_way_to_the_whole_reward(seed):
     environment, catalogue = WebShop(seed=seed), generate(seed)
     for task, goal in zip(environment.tasks(), catalogue.goals, strict=True):
         shopping = environment.start(task)
-        results = [shopping.step(environment.parse(text)) for text in oracle(catalogue, goal)]
+        results = [shopping.step(environment.parse(text)) for text in solution(catalogue, goal)]
         assert (results[-1].reward, results[-1].terminated) == (1.0, True), task["id"]
         assert all((result.reward, result.terminated) == (0.0, False) for result in results[:-1])
 
@@ -281,7 +281,7 @@ def test_strictly_as_it_should_be_done(store):
 
 def test_a_finished_trial_is_measured_by_its_purchase(environment):
     task, catalogue = environment.tasks()[0], generate(0)
-    search, item, *options, buy = oracle(catalogue, catalogue.goals[0])
+    search, item, *options, buy = solution(catalogue, catalogue.goals[0])
     whole = environment.review(task, over(search, item, *options, buy)).measures
     assert whole == dict.fromkeys(("reward", "type", "attributes", "options", "price"), 1.0)
     less = environment.review(task, over(search, item, "click[Reviews]", "click[< Prev]", buy)).measures
@@ -294,7 +294,7 @@ def test_a_finished_trial_is_measured_by_its_purchase(environment):
 def test_a_near_miss_is_worth_less_by_what_it_misses(environment):
     catalogue = generate(0)
     for number, (goal, misses) in enumerate(zip(catalogue.goals, catalogue.near_misses, strict=True)):
-        search, _, *rest = oracle(catalogue, goal)
+        search, _, *rest = solution(catalogue, goal)
         wrong = next(asin for asin, why in misses.items() if why == "price")
         shop = environment.start(environment.tasks()[number])
         do(shop, search)
@@ -312,7 +312,7 @@ def test_tasks_play_in_an_environment_of_another_seed_and_after_it_was_closed():
     task, catalogue = made.tasks()[3], generate(1)
     for _ in range(2):
         shopping = other.start(task)
-        texts = oracle(catalogue, catalogue.goals[3])
+        texts = solution(catalogue, catalogue.goals[3])
         assert [shopping.step(other.parse(text)).reward for text in texts][-1] == 1.0
         other.close()
 
@@ -333,7 +333,7 @@ def test_many_episodes_at_once_do_not_mix():
 
     async def play(pool, number):
         done = []
-        for text in oracle(catalogue, catalogue.goals[number]):
+        for text in solution(catalogue, catalogue.goals[number]):
             action = environment.parse(text)
             last = await pool.step(tasks[number], done, action, None)
             done.append(action)
@@ -375,3 +375,6 @@ def test_a_task_of_something_else_is_named(environment):
         environment.start(official)
     with pytest.raises(ConfigurationError, match="set exact_types= as it was"):
         environment.start(official | {"data": official["data"] | {"types": "en_core_web_lg"}})
+    gone = {"id": "own/s0/100", "instruction": "x", "data": official["data"] | {"split": "own", "goal": 100}}
+    with pytest.raises(ConfigurationError, match="there are 100 goals for these products, and none is own/s0/100"):
+        environment.start(gone)

@@ -8,7 +8,6 @@ import pytest
 
 from langgraph_reflexion.envs.base import Action, FinishedTrial
 from langgraph_reflexion.envs.pool import EpisodePool
-from langgraph_reflexion.envs.webshop.catalogue import oracle
 from langgraph_reflexion.envs.webshop.environment import WebShop
 from langgraph_reflexion.envs.webshop.goals import Goal
 from langgraph_reflexion.envs.webshop.html import read_instruction, read_page
@@ -18,9 +17,9 @@ from langgraph_reflexion.envs.webshop.store import Store
 from langgraph_reflexion.errors import ConfigurationError, EnvironmentFault, EnvironmentUnavailable
 from langgraph_reflexion.testing import CHECKS, WEBSHOP_FAULTS, Case, WebShopServer
 from tests.envs.webshop.conftest import CATALOGUE
-from tests.envs.webshop.small import product, values
+from tests.envs.webshop.small import product, solution, values
 
-WAY = oracle(CATALOGUE, CATALOGUE.goals[0])
+WAY = solution(CATALOGUE, CATALOGUE.goals[0])
 
 
 @pytest.fixture
@@ -44,7 +43,7 @@ def test_all_pages_come_out_as_from_the_own_engine(server, rendering):
     served, own = WebShop(base_url=server.url, rendering=rendering), WebShop(rendering=rendering)
     about = ["click[Description]", "click[< Prev]", "click[Features]", "click[< Prev]", "click[Reviews]"]
     for number in (0, 7, 42):
-        search, item, *rest = oracle(CATALOGUE, CATALOGUE.goals[number])
+        search, item, *rest = solution(CATALOGUE, CATALOGUE.goals[number])
         episodes = [each.start(each.tasks()[number]) for each in (served, own)]
         assert episodes[0].observation == episodes[1].observation
         back = ["click[< Prev]"] * 2

@@ -9,13 +9,13 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph_reflexion import create_reflexion
 from langgraph_reflexion.bench.settings import SweepSettings
 from langgraph_reflexion.bench.sweep import sweep
-from langgraph_reflexion.envs.webshop.catalogue import oracle
 from langgraph_reflexion.envs.webshop.environment import WebShop
 from langgraph_reflexion.models import Retries
 from langgraph_reflexion.testing import ScriptedChatModel
 from tests.envs.webshop.conftest import CATALOGUE
+from tests.envs.webshop.small import solution
 
-WAY = oracle(CATALOGUE, CATALOGUE.goals[0])
+WAY = solution(CATALOGUE, CATALOGUE.goals[0])
 
 
 def graph(environment, *actions, **options):
