@@ -26,7 +26,8 @@ def read_budgets(pairs: Sequence[str]) -> dict[str, dict[str, float | None]]:
         name, _, value = pair.partition("=")
         scope, _, what = name.partition(".")
         try:
-            limit = None if value.lower() == "none" else KINDS[what](value)
+            kind = KINDS[what]
+            limit = None if value.lower() == "none" else kind(value)
             if scope not in SCOPES:
                 raise KeyError(scope)
         except (KeyError, ValueError) as error:

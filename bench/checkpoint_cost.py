@@ -47,8 +47,8 @@ async def opened(kind: str, path: Path) -> AsyncIterator[Any]:
 
 async def one_trial(kind: str, steps: int, path: Path) -> float:
     """CPU milliseconds per step of a trial, in a database of its own."""
-    async with opened(kind, path) as saver, through_graph(saver, steps, KINDS[kind]) as run:
-        return await cpu(run, steps)
+    async with opened(kind, path) as saver:
+        return await cpu(through_graph(saver, steps, KINDS[kind]), steps)
 
 
 async def measure(lengths: list[int], port: int, folder: Path, repeats: int = 3) -> dict[str, Any]:

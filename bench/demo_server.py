@@ -9,7 +9,7 @@ import os
 import random
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from multiprocessing.connection import Connection
 from multiprocessing.context import BaseContext
@@ -39,9 +39,23 @@ def demo_server(context: BaseContext, requests: Path, seconds: float) -> Iterato
         requests: Where requests are recorded, one JSON line each, before they are answered.
         seconds: How long an answer takes on average.
     """
+    with served(context, _serve, str(requests), seconds) as url:
+        yield url
+
+
+@contextmanager
+def served(context: BaseContext, serve: Callable[..., None], *args: Any) -> Iterator[Any]:
+    """Run a server in a process of its own, and give what it says first: where it is found.
+
+    Args:
+        context: How the process is started.
+        serve: What runs there; it is given a pipe to say that into, and the arguments.
+        args: These arguments.
+    """
     ours, theirs = context.Pipe()
-    process = cast(Any, context).Process(target=_serve, args=(theirs, str(requests), seconds), daemon=True)
+    process = cast(Any, context).Process(target=serve, args=(theirs, *args), daemon=True)
     process.start()
+    theirs.close()  # a server that dies while it starts is then noticed, and not waited for
     try:
         yield ours.recv()
     finally:

@@ -11,26 +11,19 @@ import argparse
 import json
 import time
 import tracemalloc
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from itertools import count
 from random import Random
-from typing import get_args
 
-from langgraph_reflexion.envs.alfworld.engine import Engine, Game, Kind
+from langgraph_reflexion.bench.differential import generated
+from langgraph_reflexion.envs.alfworld.engine import Engine, Game
 from langgraph_reflexion.envs.alfworld.generate import generate
 from langgraph_reflexion.envs.alfworld.native import NativeEngine
 from langgraph_reflexion.envs.alfworld.textworld import TextWorldEngine, Workers
 
 LIVE = 200
 """How many live episodes the memory of one is averaged over."""
-
-
-def games_of_all_kinds(number: int) -> Iterator[Game]:
-    """Games of the six kinds in turn, from a seed of their own."""
-    kinds = get_args(Kind)
-    for index in range(number):
-        yield generate(kinds[index % len(kinds)], seed=500, index=index)
 
 
 def walk(game: Game, steps: int) -> list[str]:
@@ -114,7 +107,7 @@ def measure(number: int, length: int) -> dict[str, float]:
     workers = Workers(1, patches=False)
     plain, listed, resets, reference_steps, reference_resets = [], [], [], [], []
     try:
-        for game in games_of_all_kinds(number):
+        for game in generated(number, seed=500):
             commands = walk(game, length)
             engine = NativeEngine(game)
             plain.append(per_second(steps(engine, commands, listing=False)))

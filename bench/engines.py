@@ -6,7 +6,6 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from langgraph_reflexion.bench.crew import Crew, starting
 from langgraph_reflexion.bench.messages import Link
@@ -31,8 +30,6 @@ def check_engine(settings: SweepSettings) -> None:
     """
     if settings.engine not in ENGINES:
         raise ConfigurationError(f"engine={settings.engine!r}: choose one of {', '.join(ENGINES)}")
-    if settings.workers < 1:
-        raise ConfigurationError(f"workers={settings.workers}: at least 1 is needed")
     if settings.engine != "ray":
         return
     if importlib.util.find_spec("ray") is None:
@@ -91,5 +88,5 @@ async def open_engine(
 
             open_link, public = await stack.enter_async_context(open_cluster(settings))
             start = {**start, "settings": public}
-        crew: Any = Crew(open_link, size, share, start, parts.budgets, on_action)
+        crew = Crew(open_link, size, share, start, parts.budgets, on_action)
         yield (await stack.enter_async_context(crew)).advance

@@ -89,8 +89,8 @@ class Outcome:
 class Watcher(Observer, Protocol):
     """What wants to see how an experiment goes: an observer of each run, told which one it is."""
 
-    def on_run(self, number: int, name: str) -> None:
-        """A run begins, counted from 1."""
+    def on_run(self, name: str) -> None:
+        """A run begins."""
 
     def on_outcome(self, outcome: Outcome) -> None:
         """A run has ended, or was not begun."""
@@ -169,15 +169,17 @@ def _opening(settings: SweepSettings, environment: Environment, tasks: Sequence[
 
 
 def _finished(run: Run, settings: SweepSettings, tasks: Sequence[str]) -> bool:
-    """Whether every task is solved or out of trials, and none ended as a fault."""
+    """Whether nothing is left to be done: no task ended as a fault or on a budget, and all came to their end."""
     last = {row["task_id"]: row for row in run.trials}
-    return all(
-        task in last
-        and not last[task]["fault"]
-        and last[task]["stop_reason"] != "budget"
-        and (bool(last[task]["verdict"]) or last[task]["trial"] >= (settings.trials or 0))
-        for task in tasks
-    )
+    if any(task not in last or last[task]["fault"] or last[task]["stop_reason"] == "budget" for task in tasks):
+        return False
+    left = [row for row in last.values() if not row["verdict"] and row["trial"] < (settings.trials or 0)]
+    if not left or not settings.stop_without_improvement:
+        return not left
+    # All tasks advance together: those that are left have ended, too, once a trial has solved nothing new.
+    latest = max(row["trial"] for row in last.values())
+    solved = any(row["verdict"] and row["trial"] == latest for row in last.values())
+    return latest > 1 and not solved and all(row["trial"] == latest for row in left)
 
 
 async def run_experiment(
@@ -209,13 +211,13 @@ async def run_experiment(
     write_info(folder, {"file": experiment.file.name, "budget": budget}, told)
     purse = Purse(experiment.budget, watcher, [run.run for run in runs if run.run])
     outcomes = []
-    for number, each in enumerate(runs, 1):
+    for each in runs:
         if each.why_not:
             outcome = Outcome(each.cell.name, each.folder, "refused", each.why_not)
         elif each.finished:
             outcome = Outcome(each.cell.name, each.folder, "finished")
         else:
-            watcher.on_run(number, each.cell.name)
+            watcher.on_run(each.cell.name)
             outcome = await _run(each, purse, given)
         watcher.on_outcome(outcome)
         outcomes.append(outcome)

@@ -18,7 +18,7 @@ later one holds: `common`, the environment's, the model's, the axes `agents` and
 import re
 import tomllib
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
@@ -89,7 +89,7 @@ def _cells(read: ExperimentFile) -> tuple[Cell, ...]:
     named = read.matrix.get("environments", list(read.environments))
     if not named:
         raise ConfigurationError("[matrix], environments: name at least one, or give it a table [environments.NAME]")
-    unused = [0] * len(read.exclude)
+    needed: set[int] = set()
     found: list[Cell] = []
     used: dict[str, set[str]] = {"environments": set(named), "models": set(), "ablations": set()}
     for environment in named:
@@ -98,17 +98,18 @@ def _cells(read: ExperimentFile) -> tuple[Cell, ...]:
         used["ablations"] |= {*axes["ablations"]}
         for values in product(*axes.values()):
             at = {"environment": environment, **dict(zip((AXES[name] for name in axes), values, strict=True))}
-            left_out = False
-            for number, rule in enumerate(read.exclude):
-                if all(at[axis] in among for axis, among in rule.items()):
-                    unused[number] += 1
-                    left_out = True
-            if not left_out:
+            excluding = {
+                number
+                for number, rule in enumerate(read.exclude, 1)
+                if all(at[axis] in among for axis, among in rule.items())
+            }
+            needed |= excluding
+            if not excluding:
                 found.append(_cell(read, at))
-    if 0 in unused:
-        rule = read.exclude[unused.index(0)]
-        told = ", ".join(f"{axis} = {' or '.join(map(str, among))}" for axis, among in rule.items())
-        raise ConfigurationError(f"[[exclude]] number {unused.index(0) + 1} ({told}) excludes nothing")
+    for number, rule in enumerate(read.exclude, 1):
+        if number not in needed:
+            told = ", ".join(f"{axis} = {' or '.join(map(str, among))}" for axis, among in rule.items())
+            raise ConfigurationError(f"[[exclude]] number {number} ({told}) excludes nothing")
     for table, names in used.items():
         if idle := [name for name in getattr(read, table) if name not in names]:
             raise ConfigurationError(f"[{table}.{idle[0]}]: no run uses it; name it in {table}, or leave it out")
@@ -168,9 +169,8 @@ def _over(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
     return merged
 
 
-def _told_apart(cells: Iterable[Cell]) -> None:
+def _told_apart(cells: Sequence[Cell]) -> None:
     """Refuse runs of the same name, and runs that are the same under two names."""
-    cells = list(cells)
     name, times = Counter(cell.name.casefold() for cell in cells).most_common(1)[0]
     if times > 1:
         raise ConfigurationError(f"{times} runs would be called {name}: give the labels names that differ")

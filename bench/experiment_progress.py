@@ -26,7 +26,7 @@ class ExperimentProgress(LiveProgress):
         self._name = ""
         self._all = self._progress.add_task("runs", total=runs, state="")
 
-    def on_run(self, number: int, name: str) -> None:
+    def on_run(self, name: str) -> None:
         """Name the run."""
         self._name = printable(name)
         self._progress.update(self._all, state=self._name)

@@ -113,13 +113,13 @@ def read_schema(tables: dict[str, Any]) -> ExperimentFile:
     try:
         read = ExperimentFile(**_Tables.model_validate(tables).model_dump(exclude_unset=True))
     except ValidationError as error:
-        raise ConfigurationError("; ".join(_told(each, tables) for each in error.errors())) from error
+        raise ConfigurationError("; ".join(_told(each) for each in error.errors())) from error
     if NONE in read.ablations:
         raise ConfigurationError(f"[ablations.{NONE}]: {NONE} is what no ablation is called by")
     return read
 
 
-def _told(error: Any, tables: dict[str, Any]) -> str:
+def _told(error: Any) -> str:
     """One mistake, by table and key."""
     place = [part for part in error["loc"] if not (isinstance(part, str) and part.startswith(("list[", "function-")))]
     *path, key = place

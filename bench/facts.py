@@ -5,6 +5,9 @@ from typing import Any
 from langgraph_reflexion.bench.printable import printable
 from langgraph_reflexion.models.load import DEMO
 
+NO_LLM = "The demo model follows rules. It is not an LLM, and its numbers say nothing about one."
+"""What is said beside numbers that the demo model has to do with."""
+
 
 def facts(settings: dict[str, Any]) -> dict[str, str]:
     """What a run's settings say that its numbers depend on, by name, its seed excepted; of a log, where it is from.

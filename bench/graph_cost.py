@@ -17,8 +17,8 @@ import os
 import statistics
 import tempfile
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import AsyncExitStack, contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -28,6 +28,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 
 from langgraph_reflexion import Environment, Episode, StepResult, Task, action, create_reflexion
+from langgraph_reflexion.bench.demo_server import served
 from langgraph_reflexion.graph.checkpoint import Checkpoints, LatestSaver
 
 OBSERVATION = "On the shelf you see a cup, a plate and a candle. " * 2
@@ -89,10 +90,7 @@ async def bare_loop(steps: int) -> None:
         trajectory.append({"thought": thought, "action": act, "observation": result.observation})
 
 
-@asynccontextmanager
-async def through_graph(
-    saver: Any, steps: int, checkpoints: Checkpoints = "history"
-) -> AsyncIterator[Callable[[], Awaitable[None]]]:
+def through_graph(saver: Any, steps: int, checkpoints: Checkpoints = "history") -> Callable[[], Awaitable[None]]:
     """One trial of so many steps through the graph."""
     environment = Gym()
     graph = create_reflexion(
@@ -113,7 +111,7 @@ async def through_graph(
             # What it keeps would slow down the garbage collector in every other variant.
             saver.delete_thread(thread)
 
-    yield run
+    return run
 
 
 def completion(content: str) -> bytes:
@@ -159,14 +157,8 @@ def model_server(content: str = "Action: walk 1", seconds: float = 0.0) -> Itera
         seconds: After how long.
     """
     os.environ["LANGSMITH_TRACING"] = "false"
-    context = multiprocessing.get_context("spawn")
-    receive, send = context.Pipe(duplex=False)
-    server = context.Process(target=serve, args=(send, content, seconds), daemon=True)
-    server.start()
-    try:
-        yield receive.recv()
-    finally:
-        server.kill()
+    with served(multiprocessing.get_context("spawn"), serve, content, seconds) as port:
+        yield port
 
 
 def model_calls(port: int, number: int) -> Callable[[], Awaitable[None]]:
@@ -208,7 +200,7 @@ async def measure(steps: int, repeats: int, port: int, folder: Path) -> dict[str
         }
         for name, saver in savers.items():
             kept: Checkpoints = "latest" if saver is latest else "history"
-            variants[f"graph, {name}"] = await stack.enter_async_context(through_graph(saver, steps, kept))
+            variants[f"graph, {name}"] = through_graph(saver, steps, kept)
         for run in variants.values():
             await run()
         samples: dict[str, list[float]] = {name: [] for name in variants}

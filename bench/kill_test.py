@@ -26,12 +26,13 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
 
 from langgraph_reflexion.bench.demo_server import Request, demo_server, read_requests
+from langgraph_reflexion.bench.peace import command, differences, recorded, timeless
 from langgraph_reflexion.bench.postgres import postgres_server
-from langgraph_reflexion.bench.record import TRAJECTORIES, TRIALS, holds_run, read_run
+from langgraph_reflexion.bench.record import holds_run, read_run
 from langgraph_reflexion.bench.requests import check_requests, tasks_by_seed
+from langgraph_reflexion.bench.rows import key_of
 
 PRELOADED = ["langgraph_reflexion.bench.sweep", "langgraph_reflexion.bench.printed", "langchain_openai", "langchain"]
 AT_START_UP = 0.1
@@ -116,7 +117,8 @@ class KillTest:
         started = time.perf_counter()
         with demo_server(self.context, self.requests, self.seconds) as url:
             peace = self.folder / "peace"
-            self._live("peace", self._command(peace, url), None)
+            if not self._live("peace", self._command(peace, url), None):
+                return self.outcome
             self.reference = recorded(peace)
             # So that a sweep gets done in about as many lives as there are kills, half of them to spare.
             self.longest = 1.5 * self._at_work / max(kills, 1)
@@ -138,27 +140,24 @@ class KillTest:
         while not done and not self.outcome.violations:
             self._lives += 1
             again = holds_run(folder) and self.random.random() < 0.5
-            command = ["resume", str(folder)] if again else self._command(folder, url)
-            done = self._live(f"life {self._lives}", command, kills)
-            if not done and holds_run(folder) and (folder / TRIALS).exists():
+            arguments = ["resume", str(folder)] if again else self._command(folder, url)
+            done = self._live(f"life {self._lives}", arguments, kills)
+            if not done and holds_run(folder):
                 self._expect_kept(folder)
         if self.outcome.violations:
             return
-        self._expect_same(folder)
+        self.outcome.violations += [f"{folder.name}: {what}" for what in differences(folder, self.folder / "peace")]
         names = [f"life {number}" for number in range(first, self._lives + 1)]
         self._expect_requests([each for each in self._asked() if each.life in names], folder.name)
 
     def _command(self, folder: Path, url: str) -> list[str]:
-        return [
-            *("run", "alfworld", "--option", "engine=native", "--limit", str(self.tasks)),
-            *("--trials", str(self.trials), "--strategy", "reflexion", "--concurrency", str(self.concurrency)),
-            *("--model", "openai:demo", "--base-url", url, "--out", str(folder), *self.more),
-        ]
+        amounts = {"tasks": self.tasks, "trials": self.trials, "concurrency": self.concurrency}
+        return [*command(url, str(folder), **amounts), *self.more]
 
-    def _live(self, life: str, command: list[str], kills: int | None) -> bool:
+    def _live(self, life: str, arguments: list[str], kills: int | None) -> bool:
         """One process, which is killed as long as there are kills to do. Returns whether it came to its end."""
         log = self.folder / "output.log"
-        process = self.context.Process(target=_command_line, args=(command, life, str(log)))
+        process = self.context.Process(target=_command_line, args=(arguments, life, str(log)))
         process.start()
         deadline = time.perf_counter() + PATIENCE
         early = self.random.random() < AT_START_UP
@@ -178,10 +177,11 @@ class KillTest:
         if process.exitcode is None:
             process.kill()
             process.join()
-            self._violation(f"{life} hung: {' '.join(command)}")
+            self._violation(f"{life} hung: {' '.join(arguments)}")
         elif process.exitcode > 0:
             last = log.read_text(encoding="utf-8", errors="replace").splitlines()[-3:]
-            self._violation(f"{life} ended with status {process.exitcode}: {' '.join(command)}: {' / '.join(last)}")
+            told = f"{' '.join(arguments)}: {' / '.join(last)}"
+            self._violation(f"{life} ended with status {process.exitcode}: {told}")
         elif process.exitcode < 0:
             at_work = any(request.life == life for request in self._asked())
             self.outcome.kills += at_work
@@ -193,21 +193,8 @@ class KillTest:
         rows = read_run(folder).trials
         self._kept.append(len(rows))
         for row in rows:
-            if _timeless(dict(row)) != self.reference.get((row["task_id"], row["trial"])):
+            if timeless(row) != self.reference.get(key_of(row)):
                 self._violation(f"at kill {self.outcome.kills}, trial {row['trial']} of {row['task_id']} differs")
-
-    def _expect_same(self, folder: Path) -> None:
-        found = recorded(folder)
-        for key in self.reference.keys() | found.keys():
-            if found.get(key) != self.reference.get(key):
-                what = "is missing" if key not in found else "is new" if key not in self.reference else "differs"
-                self._violation(f"{folder.name}: trial {key[1]} of {key[0]} {what}")
-        for name in (TRIALS, TRAJECTORIES):
-            ours, theirs = ((each / name).read_bytes().splitlines() for each in (folder, self.folder / "peace"))
-            if len(ours) != len(theirs):
-                self._violation(f"{folder.name}: {name} has {len(ours)} rows, not {len(theirs)}")
-            if name == TRAJECTORIES and ours != theirs:
-                self._violation(f"{folder.name}: {name} differs")
 
     def _expect_requests(self, requests: list[Request], sweep: str) -> None:
         peace = [request for request in self._asked() if request.life == "peace"]
@@ -225,7 +212,7 @@ class KillTest:
         self.outcome.violations.append(what)
 
 
-def _command_line(command: list[str], life: str, log: str) -> None:
+def _command_line(arguments: list[str], life: str, log: str) -> None:
     """A process of the sweep: the command line, its output to a file."""
     from langgraph_reflexion.cli import main
 
@@ -235,17 +222,8 @@ def _command_line(command: list[str], life: str, log: str) -> None:
     output = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
     for descriptor in (1, 2):
         os.dup2(output, descriptor)
-    sys.argv = ["langgraph-reflexion", *command]
+    sys.argv = ["langgraph-reflexion", *arguments]
     main()
-
-
-def recorded(folder: Path) -> dict[tuple[str, int], dict[str, Any]]:
-    """What a run has recorded, by task and trial, times apart."""
-    return {(row["task_id"], row["trial"]): _timeless(dict(row)) for row in read_run(folder).trials}
-
-
-def _timeless(row: dict[str, Any]) -> dict[str, Any]:
-    return row | {"seconds": 0}
 
 
 def main() -> None:

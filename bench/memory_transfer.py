@@ -24,6 +24,7 @@ from langgraph.store.base import BaseStore
 from langgraph.store.memory import InMemoryStore
 
 from langgraph_reflexion.bench.environment import make_environment
+from langgraph_reflexion.bench.facts import NO_LLM
 from langgraph_reflexion.bench.statistics import CONFIDENCE, Interval, sign_test
 from langgraph_reflexion.envs.base import Environment
 from langgraph_reflexion.graph.reflexion import create_reflexion
@@ -35,7 +36,8 @@ SPLITS = {"alfworld": ("shared-rooms-train", "shared-rooms-test"), "hotpotqa": (
 """The splits whose tasks share rooms or topics: to learn on, and to be tested on."""
 
 ARMS = ("without", "with", "swapped")
-NOTE = "The demo model follows rules. It is not an LLM, and its numbers say nothing about one."
+PAIRS = (("with", "without"), ("with", "swapped"), ("swapped", "without"))
+"""Which of them are held against which."""
 
 
 @dataclass(frozen=True)
@@ -210,7 +212,7 @@ def table(result: Transfer) -> str:
     for arm in ARMS:
         solved, tasks, at = result.share(arm)
         lines.append(f"  {arm:<8} {solved:>4} of {tasks}  {solved / tasks:>6.1%}  ({at.low:.1%} to {at.high:.1%})")
-    for first, second in (("with", "without"), ("with", "swapped"), ("swapped", "without")):
+    for first, second in PAIRS:
         pair = result.pair(first, second)
         chance = "" if pair.p is None else f", p = {pair.p:.2g}"
         lines.append(
@@ -223,12 +225,11 @@ def table(result: Transfer) -> str:
 
 def as_json(result: Transfer) -> dict[str, object]:
     """The result as plain JSON."""
-    pairs = [("with", "without"), ("with", "swapped"), ("swapped", "without")]
     return {
         "settings": asdict(result.settings),
         "lessons": result.lessons,
         "arms": {arm: dict(zip(("solved", "tasks", "interval"), result.share(arm), strict=True)) for arm in ARMS},
-        "pairs": {f"{first} - {second}": result.pair(first, second)._asdict() for first, second in pairs},
+        "pairs": {f"{first} - {second}": result.pair(first, second)._asdict() for first, second in PAIRS},
     }
 
 
@@ -250,7 +251,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         result = asyncio.run(measure(settings))
         print(json.dumps(as_json(result)) if given.json else table(result), flush=True)
     if given.model == DEMO and not given.json:
-        print(NOTE)
+        print(NO_LLM)
 
 
 if __name__ == "__main__":

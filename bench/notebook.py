@@ -1,4 +1,7 @@
-"""What a notebook shows of a run, a comparison and a task's trials: readable on a dark ground and on a light one."""
+"""What a notebook shows of a run, a comparison and a task's trials: readable on a dark ground and on a light one.
+
+The page of a report is filled in like an output of a notebook.
+"""
 
 from functools import cache
 from pathlib import Path
@@ -7,7 +10,9 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 from markupsafe import Markup
 
-_TEMPLATES = Path(__file__).parent / "templates"
+from langgraph_reflexion.bench.printable import printable
+
+TEMPLATES = Path(__file__).parent / "templates"
 
 
 def framed(*parts: Markup) -> str:
@@ -27,12 +32,13 @@ def fill(name: str, **values: Any) -> Markup:
 
 @cache
 def _style() -> str:
-    return (_TEMPLATES / "notebook.css").read_text(encoding="utf-8")
+    return (TEMPLATES / "notebook.css").read_text(encoding="utf-8")
 
 
 @cache
 def _template(name: str) -> Template:
     environment = Environment(
-        loader=FileSystemLoader(_TEMPLATES), autoescape=True, undefined=StrictUndefined, trim_blocks=True
+        loader=FileSystemLoader(TEMPLATES), autoescape=True, undefined=StrictUndefined, trim_blocks=True
     )
+    environment.filters["printable"] = printable
     return environment.get_template(name)

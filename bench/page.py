@@ -13,12 +13,12 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from langgraph_reflexion.bench.comparison import Comparison
 from langgraph_reflexion.bench.curve import failure, returned, tokens
 from langgraph_reflexion.bench.figures import draw
+from langgraph_reflexion.bench.notebook import TEMPLATES, fill
 from langgraph_reflexion.bench.printable import printable
 from langgraph_reflexion.bench.record import Run
 from langgraph_reflexion.bench.rows import TrialRow
@@ -26,7 +26,6 @@ from langgraph_reflexion.bench.series import Series
 from langgraph_reflexion.bench.story import ON_PROMPTS, stories
 from langgraph_reflexion.errors import ConfigurationError
 
-TEMPLATES = Path(__file__).parent / "templates"
 TITLES = {
     "success_by_trial": "Share of tasks solved by trial",
     "success_by_tokens": "Share of tasks solved by tokens spent",
@@ -86,12 +85,9 @@ def page(comparison: Comparison) -> str:
     """
     columns = _columns(comparison.series)
     script = (TEMPLATES / "report.js").read_text(encoding="utf-8")
-    environment = Environment(
-        loader=FileSystemLoader(TEMPLATES), autoescape=True, undefined=StrictUndefined, trim_blocks=True
-    )
-    environment.filters["printable"] = printable
     figures = {TITLES[name]: _inlined(svg, name) for name, svg in draw(comparison.series).items()}
-    return environment.get_template("report.html.j2").render(
+    return fill(
+        "report.html.j2",
         comparison=comparison,
         columns=columns,
         figures=figures,

@@ -44,11 +44,6 @@ class ProcessLink:
         options |= {"pass_fds": shared} if shared else {}
         return cls(await asyncio.create_subprocess_exec(*command, **options))
 
-    @property
-    def pid(self) -> int:
-        """The process's number."""
-        return self._process.pid
-
     def tell(self, message: str) -> None:
         """See `Link`."""
         self._input.write(framed(message))

@@ -3,7 +3,6 @@
 import os
 import secrets
 import shutil
-import signal
 import socket
 import subprocess
 import sys
@@ -40,27 +39,23 @@ def ray_cluster(workers: int, environment: dict[str, str] | None = None) -> Iter
     found["RAY_TMPDIR"] = folder = tempfile.mkdtemp(prefix="ray-")
     command = ["start", "--head", "--block", "--node-ip-address=127.0.0.1", f"--port={port}", f"--temp-dir={folder}"]
     command += [f"--num-cpus={workers}", "--include-dashboard=false", "--disable-usage-stats"]
-    process = subprocess.Popen(
-        [sys.executable, "-m", "ray.scripts.scripts", *command],
-        env={**os.environ, **found, **(environment or {})},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        start_new_session=True,
-        text=True,
-    )
+    log = Path(folder) / "output.log"
+    with log.open("w") as output:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "ray.scripts.scripts", *command],
+            env={**os.environ, **found, **(environment or {})},
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
     try:
-        _wait(process, Path(folder))
+        deadline = time.monotonic() + START_SECONDS
+        while not any(Path(folder).glob("session_latest/sockets/raylet*")):
+            if process.poll() is not None or time.monotonic() > deadline:
+                raise RuntimeError(f"Ray does not start: {log.read_text(encoding='utf-8', errors='replace')}")
+            time.sleep(0.1)
         yield found
     finally:
-        process.send_signal(signal.SIGTERM)
-        process.communicate()
+        process.terminate()
+        process.wait()
         shutil.rmtree(folder, ignore_errors=True)
-
-
-def _wait(process: subprocess.Popen[str], folder: Path) -> None:
-    deadline = time.monotonic() + START_SECONDS
-    while not any(folder.glob("session_latest/sockets/raylet*")):
-        if process.poll() is not None or time.monotonic() > deadline:
-            process.terminate()
-            raise RuntimeError(f"Ray does not start: {process.communicate()[0]}")
-        time.sleep(0.1)

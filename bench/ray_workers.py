@@ -8,7 +8,7 @@ in the worker's environment, and its database the password in `PGPASSWORD` there
 import asyncio
 import logging
 import os
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import asdict
 from typing import Any
@@ -57,10 +57,6 @@ class RayWorker:
         """Wait until all is closed."""
         if self._serving is not None:
             await self._serving
-
-    async def pid(self) -> int:
-        """The process's number."""
-        return os.getpid()
 
 
 class RayLink:
@@ -142,7 +138,7 @@ def _local(settings: SweepSettings) -> dict[str, Any]:
 
 
 @contextmanager
-def _password(database: str | None) -> Any:
+def _password(database: str | None) -> Iterator[None]:
     """The database's password in the environment that workers on this machine inherit, while Ray is started."""
     before, given = os.environ.get("PGPASSWORD"), database_secrets(database)
     if given:

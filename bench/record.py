@@ -186,8 +186,6 @@ class Run:
             for row in rows:
                 _expect(TrajectoryRow.__required_keys__, row, "a row")
             return {key_of(row): row for row in rows}
-        except FileNotFoundError:
-            return {}
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise ConfigurationError(f"{path} cannot be read: {error}") from error
 
@@ -247,7 +245,7 @@ def read_run(folder: Path) -> Run:
     except FileNotFoundError as error:
         several = any(folder.glob(f"*/{RUN}"))
         hint = "; its folders hold some: name them, or those of an import by --paper" if several else ""
-        raise ConfigurationError(f"{folder} holds no run: there is no {Path(error.filename).name}{hint}") from error
+        raise ConfigurationError(f"{folder} holds no run: there is no {RUN}{hint}") from error
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise ConfigurationError(f"{folder} holds no run that can be read: {error}") from error
     return Run(folder, info, cast(list[TrialRow], trials))

@@ -83,9 +83,10 @@ def row_order(tasks: Sequence[str]) -> Callable[[Key], tuple[int, int]]:
 
 
 def whole_lines(path: Path) -> Iterator[bytes]:
-    """The lines of a file without the last one, should its writer have been killed while it wrote it."""
-    with path.open("rb") as file:
-        yield from (line for line in file if line.endswith(b"\n"))
+    """The lines of a file, if it is there, without the last one where its writer was killed while it wrote it."""
+    if path.exists():
+        with path.open("rb") as file:
+            yield from (line for line in file if line.endswith(b"\n"))
 
 
 class RowFile:

@@ -12,6 +12,7 @@ from typing import Any
 
 import langgraph_reflexion
 from langgraph_reflexion.bench.commit import commit
+from langgraph_reflexion.bench.facts import NO_LLM
 from langgraph_reflexion.envs.base import Environment, choose_split
 from langgraph_reflexion.errors import ConfigurationError
 from langgraph_reflexion.graph.profiles import load_profile
@@ -21,6 +22,9 @@ from langgraph_reflexion.models.secrets import public_database, public_url
 
 RAISABLE = ("trials", "limit", "budgets")
 """What may be raised when a run goes on, and never lowered."""
+
+COUNTS = ("limit", "trials", "samples", "retries", "memory_size", "concurrency", "workers")
+"""Settings that are numbers from 1 on."""
 
 FREE = ("concurrency", "workers", "engine", "retries", "timeout", "cache")
 """What may be anything when a run goes on, as the record does not depend on it."""
@@ -38,7 +42,7 @@ class SweepSettings:
         trials: At most so many trials per task.
         strategy: What a retry gets to see.
         agent: How the actor acts: `react`, `tools`, or one of the environment's variants.
-        evaluator: What passes the verdict: `environment`, `llm` or `self-consistency`.
+        evaluator: What passes the verdict: `environment`, `llm`, `self-consistency`, `self-tests` or `none`.
         samples: How often `self-consistency` asks again.
         feedback: How much of the verdict is told.
         profile: Numbers and rules.
@@ -106,8 +110,11 @@ class SweepSettings:
         """The settings with every value filled in.
 
         Raises:
-            ConfigurationError: what is said of lessons does not go together.
+            ConfigurationError: a number is below 1, or what is said of lessons does not go together.
         """
+        for name in COUNTS:
+            if (count := getattr(self, name)) is not None and count < 1:
+                raise ConfigurationError(f"{name}={count}: at least 1 is needed")
         if self.lessons is None and (self.frozen or not self.recall or self.user is not None):
             raise ConfigurationError(
                 "--no-recall, --frozen and --user say how --lessons are used, and there are none"
@@ -151,13 +158,12 @@ def describe(settings: SweepSettings, tasks: Sequence[str]) -> dict[str, Any]:
     # The run's own id keeps its checkpoints apart from those of other runs in the same database.
     info: dict[str, Any] = {"run_id": uuid.uuid4().hex[:12], "settings": settings.public(), "tasks": list(tasks)}
     if DEMO in (settings.model, settings.reflection_model):
-        info["note"] = "The demo model follows rules. It is not an LLM, and its numbers say nothing about one."
-    packages = ("langgraph", "langchain-core")
+        info["note"] = NO_LLM
     info["versions"] = {
         "python": platform.python_version(),
         "langgraph_reflexion": langgraph_reflexion.__version__,
         "commit": commit(),
-        **{package: version(package) for package in packages},
+        **{package: version(package) for package in ("langgraph", "langchain-core")},
     }
     info["created"] = datetime.now(UTC).isoformat(timespec="seconds")
     return info

@@ -1,7 +1,6 @@
 """How many tasks are advanced at once, and how quickly one begins after another."""
 
 import asyncio
-from types import TracebackType
 
 PACE = 0.008
 """At least so many seconds lie between two beginnings: about twice what the CPU has to do for one model call."""
@@ -34,7 +33,5 @@ class Slots:
             self._free.release()
             raise
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *exception: object) -> None:
         self._free.release()

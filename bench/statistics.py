@@ -32,8 +32,6 @@ class SignTest(NamedTuple):
     """Tasks on which the first is better."""
     losses: int
     """Tasks on which the second is."""
-    ties: int
-    """Tasks on which they are alike, which say nothing."""
     p: float | None
     """How likely so uneven a split is by chance, two-sided; None without scipy."""
 
@@ -86,7 +84,7 @@ def sign_test(differences: Collection[int]) -> SignTest:
             second did. So a task votes once, however many seeds it was run under.
     """
     wins, losses = sum(each > 0 for each in differences), sum(each < 0 for each in differences)
-    return SignTest(wins, losses, len(differences) - wins - losses, _p(wins, losses) if have_scipy() else None)
+    return SignTest(wins, losses, _p(wins, losses) if have_scipy() else None)
 
 
 def _p(wins: int, losses: int) -> float:

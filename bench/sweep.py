@@ -3,7 +3,8 @@
 import asyncio
 import re
 from collections import Counter
-from contextlib import AsyncExitStack
+from collections.abc import Iterator
+from contextlib import AsyncExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from time import perf_counter
@@ -22,7 +23,6 @@ from langgraph_reflexion.bench.report import RunReport, report_run
 from langgraph_reflexion.bench.rows import TrialRow
 from langgraph_reflexion.bench.settings import SweepSettings, continued, describe, settings_of
 from langgraph_reflexion.bench.tracing import tracing_as_asked
-from langgraph_reflexion.envs.base import Environment
 from langgraph_reflexion.errors import ModelFault
 from langgraph_reflexion.graph.checkpoint import Checkpoints, open_checkpointer
 from langgraph_reflexion.graph.memory import Strategy
@@ -82,16 +82,10 @@ async def run_sweep(settings: SweepSettings, out: Path | None = None, observer: 
         EnvironmentUnavailable: the environment cannot be used here.
         ModelFault: the model refused for good, or never answered. The rows so far are kept.
     """
-    environment = make_environment(settings.environment, settings.options, settings.seed)
-    try:
-        settings = settings.resolved(environment)
-        folder = out or _default_folder(settings, environment)
-        check_engine(settings)
-        parts = make_parts(settings, environment)
+    with _put_together(settings) as (settings, parts):
+        folder = out or _default_folder(settings, parts)
         with locked(folder) as lock:
             return await run_parts(settings, parts, folder, observer or Unobserved(), lock)
-    finally:
-        environment.close()
 
 
 async def resume_sweep(
@@ -144,14 +138,8 @@ async def resume_sweep(
         settings = settings_of(read_info(folder))
         settings = replace(settings, **{name: value for name, value in given.items() if value is not None})
         settings = replace(settings, budgets=raised(settings.budgets, budgets or {}))
-        environment = make_environment(settings.environment, settings.options, settings.seed)
-        try:
-            settings = settings.resolved(environment)
-            check_engine(settings)
-            parts = make_parts(settings, environment)
+        with _put_together(settings) as (settings, parts):
             return await run_parts(settings, parts, folder, observer or Unobserved(), lock)
-        finally:
-            environment.close()
 
 
 def sweep(settings: SweepSettings, out: Path | None = None, observer: Observer | None = None) -> Summary:
@@ -183,10 +171,10 @@ async def run_parts(
     """
     started = perf_counter()
     ids = [task["id"] for task in parts.tasks]
-    goes_on = holds_run(folder)
-    info = continued(read_info(folder), settings, ids, folder) if goes_on else describe(settings, ids)
-    added = ids[len(read_info(folder)["tasks"]) :] if goes_on else ids
-    if settings.lessons and (goes_on or settings.frozen):
+    before = read_info(folder) if holds_run(folder) else None
+    info = continued(before, settings, ids, folder) if before else describe(settings, ids)
+    added = ids[len(before["tasks"]) :] if before else ids
+    if settings.lessons and (before or settings.frozen):
         expect_lessons(settings.lessons)
     record = RunRecord(folder, info, parts.secrets)
     answered = False
@@ -220,7 +208,7 @@ async def run_parts(
             parts.budgets.start_clock(info.get("seconds", 0.0))
             observer.on_start(folder, len(parts.tasks), cast(int, settings.trials))
             try:
-                if goes_on:
+                if before:
                     await drive.restore()
                 with tracing_as_asked(), rare_collections():
                     await (drive.in_step() if settings.stop_without_improvement else drive.to_the_end())
@@ -239,6 +227,18 @@ async def run_parts(
     return Summary(report_run(read_run(folder)), statuses, perf_counter() - started)
 
 
-def _default_folder(settings: SweepSettings, environment: Environment) -> Path:
-    stem = f"{environment.name}-{settings.split}-{settings.strategy}"
+@contextmanager
+def _put_together(settings: SweepSettings) -> Iterator[tuple[SweepSettings, Parts]]:
+    """A sweep's settings, resolved, and what it is made of; its environment is closed afterwards."""
+    environment = make_environment(settings.environment, settings.options, settings.seed)
+    try:
+        settings = settings.resolved(environment)
+        check_engine(settings)
+        yield settings, make_parts(settings, environment)
+    finally:
+        environment.close()
+
+
+def _default_folder(settings: SweepSettings, parts: Parts) -> Path:
+    stem = f"{parts.environment}-{settings.split}-{settings.strategy}"
     return free_folder(Path("runs"), re.sub(r"[^\w.-]+", "-", stem))

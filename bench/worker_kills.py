@@ -26,10 +26,9 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from langgraph_reflexion.bench.demo_server import demo_server, read_requests
-from langgraph_reflexion.bench.kill_test import recorded
+from langgraph_reflexion.bench.peace import command, differences, recorded
 from langgraph_reflexion.bench.postgres import postgres_server
 from langgraph_reflexion.bench.ray_cluster import ray_cluster
-from langgraph_reflexion.bench.record import TRAJECTORIES, TRIALS
 
 PATIENCE = 180.0
 """How many seconds a round may last."""
@@ -110,11 +109,12 @@ class WorkerKills:
         """
         with demo_server(multiprocessing.get_context("spawn"), self.requests, self.seconds) as url:
             began = time.perf_counter()
-            self._end("peace", self._start("peace", url, []))
+            if not self._end("peace", self._start("peace", url, [])):
+                return self.outcome
             self.outcome.peace_seconds = round(time.perf_counter() - began, 1)
-            self.reference = recorded(self.folder / "peace")
-            self.outcome.trials = len(self.reference)
-            self.outcome.tasks = len({task for task, _ in self.reference})
+            reference = recorded(self.folder / "peace")
+            self.outcome.trials = len(reference)
+            self.outcome.tasks = len({task for task, _ in reference})
             self.peace = {request[1:] for request in read_requests(self.requests)}
             began = time.perf_counter()
             for number in range(1, rounds + 1):
@@ -138,7 +138,8 @@ class WorkerKills:
         self.outcome.rounds += 1
         if not self._end(name, process):
             return
-        self._compare(name)
+        told = differences(self.folder / name, self.folder / "peace")
+        self.outcome.violations += [f"{name}: {what}" for what in told]
         asked = [request[1:] for request in read_requests(self.requests)[before:]]
         repeated = sum(times - 1 for times in Counter(asked).values())
         self.outcome.requests += len(asked)
@@ -152,13 +153,9 @@ class WorkerKills:
     def _start(self, name: str, url: str, more: list[str]) -> "subprocess.Popen[str]":
         home = self.folder / name
         home.mkdir()
-        command = [
-            *("run", "alfworld", "--option", "engine=native", "--limit", str(self.tasks)),
-            *("--trials", str(self.trials), "--strategy", "reflexion", "--concurrency", str(self.concurrency)),
-            *("--model", "openai:demo", "--base-url", url, "--out", ".", *more),
-        ]
+        arguments = command(url, ".", tasks=self.tasks, trials=self.trials, concurrency=self.concurrency)
         return subprocess.Popen(
-            [sys.executable, "-m", "langgraph_reflexion", *command],
+            [sys.executable, "-m", "langgraph_reflexion", *arguments, *more],
             cwd=home,
             env={**os.environ, "LANGSMITH_TRACING": "false", **self.environment},
             stdout=subprocess.DEVNULL,
@@ -178,19 +175,6 @@ class WorkerKills:
             last = " / ".join(said.splitlines()[-3:])
             self.outcome.violations.append(f"{name} ended with status {process.returncode}: {last}")
         return process.returncode == 0
-
-    def _compare(self, name: str) -> None:
-        found = recorded(self.folder / name)
-        for key in self.reference.keys() | found.keys():
-            if found.get(key) != self.reference.get(key):
-                what = "is missing" if key not in found else "is new" if key not in self.reference else "differs"
-                self.outcome.violations.append(f"{name}: trial {key[1]} of {key[0]} {what}")
-        for file in (TRIALS, TRAJECTORIES):
-            ours, theirs = ((self.folder / each / file).read_bytes().splitlines() for each in (name, "peace"))
-            if len(ours) != len(theirs):
-                self.outcome.violations.append(f"{name}: {file} has {len(ours)} rows, not {len(theirs)}")
-            if file == TRAJECTORIES and ours != theirs:
-                self.outcome.violations.append(f"{name}: {file} differs")
 
 
 def workers_in(home: Path) -> list[int]:

@@ -12,7 +12,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from langgraph_reflexion.bench.upstream.hotpotqa_rows import Row, key_of, read_row
+from langgraph_reflexion.bench.upstream.hotpotqa_rows import Row, agent_of, key_of, read_row
 from langgraph_reflexion.bench.upstream.logged import some, twice_notes
 from langgraph_reflexion.bench.upstream.text import read_text
 from langgraph_reflexion.errors import ConfigurationError
@@ -97,9 +97,14 @@ class HotPotQALog:
     notes: list[str]
 
     @property
+    def agent(self) -> str:
+        """Which agent it is of: `react`, which searches pages, or `cot` and `cot-gt`, which answer in one step."""
+        return agent_of([row for _, row in self._rows()])
+
+    @property
     def react(self) -> bool:
-        """Whether pages were searched; otherwise a question was answered in one step (CoT)."""
-        return any(row.numbered for _, row in self._rows())
+        """Whether pages were searched."""
+        return self.agent == "react"
 
     @property
     def with_context(self) -> bool:

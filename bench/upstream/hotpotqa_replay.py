@@ -32,7 +32,7 @@ class LoggedEpisode(Episode):
     """
 
     def __init__(self, row: Row, key: str, number: int) -> None:
-        self.observation = f"{row.context}\n\nQuestion: {row.question}".strip()
+        self.observation = row.observation
         self._key = key
         self._steps = row.steps
         self._number = number
@@ -94,8 +94,7 @@ class LoggedQuestions(Environment):
         self.log = log
         self._started: Counter[str] = Counter()
         if not log.react:
-            folder = "cot-gt" if log.with_context else "cot"
-            self.prompts = Path(prompts.__file__).parent / "hotpotqa" / folder
+            self.prompts = Path(prompts.__file__).parent / "hotpotqa" / log.agent
 
     def tasks(self, split: str | None = None, limit: int | None = None) -> Sequence[Task]:
         """The questions that the log tells anything of, in its order; see `Environment.tasks`."""

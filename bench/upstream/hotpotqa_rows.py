@@ -10,6 +10,7 @@ attempts is in it, too, and where that stands depends on the agent:
 """
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 
@@ -50,9 +51,21 @@ class Row:
     last_attempt: bool
     numbered: bool
 
+    @property
+    def observation(self) -> str:
+        """What the attempt saw first."""
+        return f"{self.context}\n\nQuestion: {self.question}".strip()
+
     def lesson_since(self, earlier: "Row") -> str:
         """The reflection on an earlier attempt: what this one was shown and that one was not. Empty if not logged."""
         return "\n".join(text for text in self.reflections if text not in earlier.reflections)
+
+
+def agent_of(rows: Sequence[Row]) -> str:
+    """Which agent made these attempts: `react`, which numbers its steps, `cot`, or with a context `cot-gt`."""
+    if any(row.numbered for row in rows):
+        return "react"
+    return "cot-gt" if any(row.context for row in rows) else "cot"
 
 
 def key_of(question: str) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 
 from langgraph_reflexion.bench.rows import Finished
 from langgraph_reflexion.bench.upstream.hotpotqa_log import read_log, strategy_of
-from langgraph_reflexion.bench.upstream.hotpotqa_rows import LoggedStep, Row, key_of, read_row
+from langgraph_reflexion.bench.upstream.hotpotqa_rows import LoggedStep, Row, agent_of, key_of, read_row
 from langgraph_reflexion.bench.upstream.logged import (
     LoggedRun,
     logged_settings,
@@ -57,7 +57,7 @@ def read_hotpotqa_log(path: Path, source: str) -> LoggedRun:
                     success=right,
                     verdict=right,
                     stop_reason="truncated" if outcome == "halted" else "terminated",
-                    observation=_observation(row),
+                    observation=row.observation,
                     steps=_steps(row.steps),
                     reflection=later.lesson_since(row) if later and not right else None,
                 )
@@ -70,8 +70,7 @@ def read_hotpotqa_log(path: Path, source: str) -> LoggedRun:
         solved = len([number for number in solved_in if number <= trial.number])
         if trial.summary and trial.summary.right != solved:
             notes.append(f"trial {trial.number}: its rows make {solved} solved, its summary {trial.summary.right}")
-    agent = ("cot-gt" if log.with_context else "cot") if not log.react else "react"
-    return _run(source, agent, log.strategy, list(log.questions), finished, notes, last - first + 1, first)
+    return _run(source, log.agent, log.strategy, list(log.questions), finished, notes, last - first + 1, first)
 
 
 def read_hotpotqa_dicts(path: Path, source: str) -> LoggedRun:
@@ -93,13 +92,14 @@ def read_hotpotqa_dicts(path: Path, source: str) -> LoggedRun:
     if not read:
         raise ConfigurationError("plain data, but no list of agents")
     rows = {key_of(row.question): (row, answer, lessons) for row, answer, lessons in reversed(read)}
-    strategy = strategy_of(path, [row for row, _, lessons in read])
+    attempts = [row for row, _, _ in read]
+    strategy = strategy_of(path, attempts)
     notes = ["dumped agents: how they ended; earlier attempts are known by their reflections alone"]
     if left := len(agents) - len(read):
         notes.append(f"{left} entries are no agent, and are left out")
     notes += twice_notes("question", len(read) - len(rows))
     finished: list[Finished] = []
-    tasks = list(dict.fromkeys(key_of(row.question) for row, _, _ in read))
+    tasks = list(dict.fromkeys(key_of(row.question) for row in attempts))
     for task in tasks:
         row, answer, lessons = rows[task]
         failed = lessons if strategy is Strategy.REFLEXION else []
@@ -112,14 +112,12 @@ def read_hotpotqa_dicts(path: Path, source: str) -> LoggedRun:
             success=right,
             verdict=right,
             stop_reason="terminated" if answer else "truncated",
-            observation=_observation(row),
+            observation=row.observation,
             steps=_steps(row.steps),
         )
         finished.append(ended)
     trials = max(each.row["trial"] for each in finished)
-    react = any(row.numbered for row, _, _ in read)
-    agent = "react" if react else "cot-gt" if any(row.context for row, _, _ in read) else "cot"
-    return _run(source, agent, strategy, tasks, finished, notes, trials, 1)
+    return _run(source, agent_of(attempts), strategy, tasks, finished, notes, trials, 1)
 
 
 def _run(
@@ -175,10 +173,6 @@ def _lessons(value: Any) -> list[str]:
 
 def _text(value: Any) -> str:
     return value if isinstance(value, str) else ""
-
-
-def _observation(row: Row) -> str:
-    return f"{row.context}\n\nQuestion: {row.question}".strip()
 
 
 def _steps(steps: Sequence[LoggedStep]) -> list[Step]:

@@ -238,15 +238,15 @@ def _beside(number: Number, run: PaperRun, runs: Sequence[PaperRun]) -> list[Lin
     others = [each for each in runs if each.fits(number.minus) and bool(each.imported) == bool(run.imported)]
     lines = []
     # A run's own earlier trial, where it has it, rather than that of another run.
-    for other in [run] if run in others and _earlier(number, run, run) else others:
-        if less := _earlier(number, run, other):
+    for other in [run] if run in others and _earlier(number, run) else others:
+        if less := _earlier(number, other):
             value = _in_unit(share - Fraction(*less), counted, number.unit)
             both = (run,) if other is run else (run, other)
             lines.append(Line(number, both, f"{written} - {less[0]}/{less[1]}", value))
     return lines
 
 
-def _earlier(number: Number, run: PaperRun, other: PaperRun) -> tuple[int, int] | None:
+def _earlier(number: Number, other: PaperRun) -> tuple[int, int] | None:
     """What a difference is to."""
     at = number.minus_at or number.at
     if number.minus_at is None and isinstance(at, int) and other.trials and other.trials[-1] < at:

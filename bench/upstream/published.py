@@ -27,7 +27,7 @@ class Number:
         run: Which runs it is about: what their settings say.
         measure: What is counted.
         at: After which trial.
-        minus: The runs that it is a difference to; empty where it is none.
+        minus: The runs that it is a difference to; None where it is none.
         minus_at: After which of their trials; the same one, or their last if that is earlier, unless given.
     """
 
@@ -70,8 +70,7 @@ def published_tables() -> list[PublishedTable]:
     """The papers' tables and figures, as far as the original's logs are about them."""
     tables = []
     for table in _published()["table"]:
-        shared = {key: table[key] for key in ("source",) if key in table}
-        numbers = [Number(**shared, **_about(number, table)) for number in table["numbers"]]
+        numbers = [Number(**{"source": table.get("source"), **_about(number, table)}) for number in table["numbers"]]
         tables.append(PublishedTable(table["title"], table["environment"], numbers))
     return tables
 

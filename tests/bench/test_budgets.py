@@ -91,7 +91,8 @@ def test_reading_and_raising() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["run.tokens", "tokens=1", "run.words=1", "all.tokens=1", "run.tokens=1.5", "run.cost=x"]
+    "text",
+    ["run.tokens", "tokens=1", "run.words=1", "run.words=none", "all.tokens=1", "run.tokens=1.5", "run.cost=x"],
 )
 def test_what_is_no_budget_is_refused(text: str) -> None:
     with pytest.raises(ConfigurationError, match=r"write it as SCOPE.WHAT=NUMBER"):

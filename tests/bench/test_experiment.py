@@ -29,7 +29,7 @@ class Watch(Unobserved):
     def __init__(self) -> None:
         self.begun: list[str] = []
 
-    def on_run(self, number: int, name: str) -> None:
+    def on_run(self, name: str) -> None:
         self.begun.append(name)
 
     def on_outcome(self, outcome: Outcome) -> None:
@@ -247,6 +247,20 @@ def test_it_is_run_whole_and_again_there_is_nothing_left_to_do(
         "game-reflexion-toy-s1",
     ]
     assert len(compare_experiment(out).runs) == 3
+
+
+def test_a_run_that_ended_as_a_trial_solved_nothing_new_has_nothing_left_to_do(
+    tmp_path: Path, server: GuessingServer, run: Run
+) -> None:
+    text = matrix(server, seeds="1").replace("trials = 4", "trials = 4\n        stop_without_improvement = true")
+    experiment, out = read(tmp_path, text), tmp_path / "out"
+    outcomes, _ = run(experiment, out)
+    # Retrying solves one game at once, and then none; who learns solves one in every trial.
+    assert [max(row["trial"] for row in rows(outcome.folder)) for outcome in outcomes] == [2, 4]
+    assert [each.finished for each in check(experiment, out)] == [True, True]
+    trials = (outcomes[0].folder / "trials.jsonl").read_text().splitlines(keepends=True)
+    (outcomes[0].folder / "trials.jsonl").write_text("".join(trials[:-1]))
+    assert [each.finished for each in check(experiment, out)] == [False, True]
 
 
 def within(estimate: Estimate, name: str, amount: float) -> bool:

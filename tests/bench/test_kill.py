@@ -1,12 +1,13 @@
 """The kill test in short; `python -m langgraph_reflexion.bench.kill_test` is the long form."""
 
+import multiprocessing
 import sys
 from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
-from langgraph_reflexion.bench.demo_server import Request
+from langgraph_reflexion.bench.demo_server import Request, served
 from langgraph_reflexion.bench.kill_test import KillTest
 from langgraph_reflexion.bench.postgres import binaries, postgres_server
 from langgraph_reflexion.bench.requests import check_requests, tasks_by_seed
@@ -21,6 +22,20 @@ def test_a_sweep_that_is_killed_ten_times_loses_and_repeats_nothing(tmp_path: Pa
     assert outcome.kills == 10
     assert outcome.tasks == 20
     assert outcome.kept_trials > 0
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="nothing is forked there")
+def test_a_sweep_that_does_not_even_run_in_peace_is_told_of(tmp_path: Path) -> None:
+    outcome = KillTest(tmp_path, tasks=1, trials=1, more=["--checkpoints", "none"]).run(kills=1)
+    assert len(outcome.violations) == 1
+    assert "peace ended with status 2" in outcome.violations[0]
+    assert "choose one of history, latest" in outcome.violations[0]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="nothing is forked there")
+def test_a_server_that_ends_before_it_has_begun_is_not_waited_for() -> None:
+    with pytest.raises(EOFError), served(multiprocessing.get_context("forkserver"), bool):
+        raise AssertionError
 
 
 @pytest.mark.long

@@ -37,6 +37,14 @@ def cluster() -> Iterator[tuple[str, dict[str, str]]]:
         yield database, environment | {"OPENAI_API_KEY": KEY}
 
 
+def test_a_cluster_that_does_not_start_says_why() -> None:
+    with (
+        pytest.raises(RuntimeError, match=r"Ray does not start: (.|\n)*nowhere"),
+        ray_cluster(1, {"PYTHONHOME": "/nowhere"}),
+    ):
+        raise AssertionError
+
+
 def test_workers_that_are_killed_lose_and_repeat_nothing(tmp_path: Path, cluster: tuple[str, dict[str, str]]) -> None:
     database, environment = cluster
     rounds = int(os.environ.get("RAY_ROUNDS", "2"))

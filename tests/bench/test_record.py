@@ -52,6 +52,14 @@ def test_a_torn_last_line_is_left_out_and_cut_off_by_the_next_process(tmp_path: 
     again.close(1.0)
 
 
+def test_a_run_whose_process_was_killed_before_it_could_add_a_row_has_none(tmp_path: Path) -> None:
+    RunRecord(tmp_path, INFO).close(1.0)
+    for name in ("trials.jsonl", "trajectories.jsonl"):
+        (tmp_path / name).unlink()
+    run = read_run(tmp_path)
+    assert (run.trials, run.trajectories()) == ([], {})
+
+
 @pytest.mark.parametrize("line", ["{}", "nonsense", "[]", '{"task_id": "a"}'])
 def test_a_line_that_cannot_be_read_is_named(tmp_path: Path, line: str) -> None:
     RunRecord(tmp_path, INFO).close(1.0)

@@ -8,7 +8,7 @@ from langgraph_reflexion import ModelFault
 from langgraph_reflexion.bench.environment import make_environment
 from langgraph_reflexion.bench.record import read_run
 from langgraph_reflexion.bench.rows import TrialRow
-from langgraph_reflexion.bench.settings import SweepSettings, describe
+from langgraph_reflexion.bench.settings import COUNTS, SweepSettings, describe
 from langgraph_reflexion.bench.sweep import sweep
 from langgraph_reflexion.errors import ConfigurationError
 from tests.bench.guessing import Guessing, Watch, count_up, drive_all, rows, timeless
@@ -165,6 +165,13 @@ def test_settings_are_filled_in_from_environment_and_profile() -> None:
     own = SweepSettings("guessing", profile="preprint", stop_without_improvement=False, trials=2)
     assert own.resolved(environment).stop_without_improvement is False
     assert own.resolved(environment).trials == 2
+
+
+@pytest.mark.parametrize("name", COUNTS)
+def test_a_number_below_1_is_refused_and_not_taken_for_one_that_was_not_given(name: str) -> None:
+    settings = SweepSettings("guessing", **{name: 0})  # type: ignore[arg-type]
+    with pytest.raises(ConfigurationError, match=f"{name}=0: at least 1 is needed"):
+        settings.resolved(Guessing())
 
 
 def test_run_json_names_everything_and_no_secret() -> None:

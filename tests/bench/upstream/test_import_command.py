@@ -1,32 +1,21 @@
 """`import-upstream` and `report --paper`, as processes."""
 
 import json
-import os
 import pickle
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from tests.bench.upstream.clone import (
-    write_env_results,
-)
+from tests.bench.upstream.clone import write_env_results
 from tests.bench.upstream.logs import ALFWORLD, ROOT, write_all
+from tests.bench.upstream.test_pickles import Runs
 
 
 def command(*arguments: object) -> subprocess.CompletedProcess[str]:
     run = [sys.executable, "-m", "langgraph_reflexion", *map(str, arguments)]
     return subprocess.run(run, capture_output=True, text=True, check=False, encoding="utf-8")
-
-
-class Runs:
-    def __init__(self, marker: Path) -> None:
-        self.marker = marker
-
-    def __reduce__(self) -> Any:
-        return os.mkdir, (str(self.marker),)
 
 
 def test_the_command_names_what_is_irregular_and_exits_with_0(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from langgraph_reflexion.bench.upstream.paper import Line, compare
 from langgraph_reflexion.bench.upstream.paper_tables import beside_published
-from tests.bench.test_report import folder, row
+from tests.bench.runs import folder, row
 
 
 def beside(path: Path) -> dict[tuple[str, str, str], Line]:
