@@ -18,6 +18,7 @@ def blocks(language):
     return re.findall(rf"```{language}\n(.*?)```", CONTRIBUTING, re.DOTALL)
 
 
+@pytest.mark.long
 def test_the_long_forms_are_commands_that_exist():
     commands = [
         line

@@ -217,6 +217,7 @@ def test_a_killed_evaluation_goes_on_where_it_was(home: Path, evaluated: Path) -
     ]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("name", "limit"), [("limited", "token"), ("talkative", "message")])
 def test_a_limit_ends_the_sample_and_is_no_fault(small: dict[str, Any], name: str, limit: str) -> None:
     ended = sample(small[name])
@@ -225,6 +226,7 @@ def test_a_limit_ends_the_sample_and_is_no_fault(small: dict[str, Any], name: st
     assert ended.scores["solved"].metadata["trials"] == 0
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("name", "words"),
     [("broken", "fell off the wall"), ("silent", "the model is gone"), ("empty", "answered with nothing")],
@@ -235,6 +237,7 @@ def test_a_fault_is_an_error_and_no_wrong_answer(small: dict[str, Any], name: st
     assert not failed.scores
 
 
+@pytest.mark.long
 def test_tools_are_called_both_ways(small: dict[str, Any]) -> None:
     ended = sample(small["tools"])
     assert ended.scores["solved"].value == "C"
@@ -247,6 +250,7 @@ def test_tools_are_called_both_ways(small: dict[str, Any]) -> None:
     assert (shown.function, shown.arguments) == ("add", {"amount": 3})
 
 
+@pytest.mark.long
 def test_the_reflector_is_a_role_and_settings_of_generation_arrive(small: dict[str, Any]) -> None:
     ended = sample(small["roles"])
     calls = [event for event in ended.events if event.event == "model"]
@@ -262,6 +266,7 @@ def test_the_reflector_is_a_role_and_settings_of_generation_arrive(small: dict[s
     assert calls[0].config.stop_seqs
 
 
+@pytest.mark.long
 def test_a_task_that_nobody_can_judge_is_not_scored(small: dict[str, Any]) -> None:
     log = small["doubtful"]
     values = [each.scores["solved"].value for each in log.samples]
@@ -271,11 +276,13 @@ def test_a_task_that_nobody_can_judge_is_not_scored(small: dict[str, Any]) -> No
     assert metrics(log)["trial 1"] == 0.5
 
 
+@pytest.mark.long
 def test_recorded_replies_are_a_model_too(small: dict[str, Any]) -> None:
     score = sample(small["recorded"]).scores["solved_by_trial"]
     assert score.value == {"trial 1": 0.0, "trial 2": 1.0}
 
 
+@pytest.mark.long
 def test_an_agent_of_ones_own_is_wrapped(small: dict[str, Any]) -> None:
     ended = sample(small["own_agent"])
     assert ended.output.completion == "forty-two"

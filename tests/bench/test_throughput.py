@@ -15,6 +15,7 @@ from langgraph_reflexion.bench.slots import PACE, Slots
 from langgraph_reflexion.bench.tracing import tracing_as_asked
 
 
+@pytest.mark.long
 def test_a_small_measurement_has_every_column():
     # In a process of its own: the actor that it measures with is not to be known to other tests.
     command = [sys.executable, "-m", "langgraph_reflexion.bench.throughput", "--json", "--repeats", "1"]

@@ -53,6 +53,7 @@ def html_of(page: str) -> str:
     return "index.html" if path.name == "index" else f"{path.as_posix()}/index.html"
 
 
+@pytest.mark.long
 def test_every_page_is_in_the_site_and_in_its_navigation(site: Path) -> None:
     listed = re.findall(r"^ *- [^#\n]*: (\S+\.md)$", (ROOT / "mkdocs.yml").read_text(encoding="utf-8"), re.MULTILINE)
     for page in PAGES:
@@ -61,6 +62,7 @@ def test_every_page_is_in_the_site_and_in_its_navigation(site: Path) -> None:
             assert page.path.relative_to(DOCS).as_posix() in listed, f"{page.name} is not in the nav of mkdocs.yml"
 
 
+@pytest.mark.long
 def test_no_page_loads_anything_from_elsewhere(site: Path) -> None:
     loads = re.compile(r'<(?:script|img|iframe|link)\b[^>]*?\b(?:src|href)="((?:https?:)?//[^"]*)"')
     for file in site.rglob("*.html"):
@@ -68,6 +70,7 @@ def test_no_page_loads_anything_from_elsewhere(site: Path) -> None:
             assert 'rel="canonical"' in tag[0] or 'rel="license"' in tag[0], f"{file.name} loads {tag[1]}"
 
 
+@pytest.mark.long
 def test_the_reference_is_made_of_docstrings(site: Path) -> None:
     text = (site / "reference" / "python" / "index.html").read_text(encoding="utf-8")
     assert 'id="langgraph_reflexion.create_reflexion"' in text
@@ -75,6 +78,7 @@ def test_the_reference_is_made_of_docstrings(site: Path) -> None:
     assert ":::" not in text
 
 
+@pytest.mark.long
 @needs_chromium
 @pytest.mark.parametrize("width", [400, 1400])
 def test_pages_open_fit_and_are_found_without_the_network(address: str, width: int) -> None:

@@ -7,10 +7,15 @@ import sys
 from pathlib import Path
 
 import pytest
+from probes import COLUMNS
 
 from langgraph_reflexion.envs.sandbox import probe
 
 HERE = Path(__file__).parent
+
+USUAL = "bubblewrap", "user"
+ALL = [pytest.param(*each, marks=[] if each == USUAL else [pytest.mark.long]) for each in COLUMNS]
+"""All columns; those that are not the usual one are for the long tests."""
 
 
 def needs(backend: str, user: str = "") -> None:

@@ -3,10 +3,9 @@
 import columns
 import pytest
 from honest import MAY_BE_MISSING, PROGRAMS
-from probes import COLUMNS
 
 
-@pytest.mark.parametrize(("backend", "user"), COLUMNS)
+@pytest.mark.parametrize(("backend", "user"), columns.ALL)
 def test_honest_programs_are_unharmed(backend, user):
     columns.needs(backend, user)
     rows = columns.run("honest.py", user, backend)

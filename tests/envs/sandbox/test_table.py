@@ -5,12 +5,12 @@ from pathlib import Path
 
 import columns
 import pytest
-from probes import COLUMNS, HOSTILE, contained, table
+from probes import HOSTILE, contained, table
 
 ROOT = Path(__file__).parents[3]
 
 
-@pytest.mark.parametrize(("backend", "user"), COLUMNS)
+@pytest.mark.parametrize(("backend", "user"), columns.ALL)
 def test_the_outcome_is_the_tables(backend, user, tmp_path, monkeypatch):
     columns.needs(backend, user)
     monkeypatch.setenv("HOME", str(tmp_path))
@@ -25,6 +25,7 @@ def test_the_outcome_is_the_tables(backend, user, tmp_path, monkeypatch):
     assert not wrong
 
 
+@pytest.mark.long
 def test_on_the_bare_host_they_get_through_so_that_the_programs_are_known_to_try():
     columns.needs("unsafe-bare-host")
     rows = columns.run("world.py", "user", "unsafe-bare-host")
