@@ -95,6 +95,7 @@ def test_the_demo_model_plays_and_is_called_no_llm(home: Path) -> None:
     assert {row["task_id"] for row in timeless(home / "run") if row["success"]}
 
 
+@pytest.mark.long
 def test_a_run_is_drawn_written_as_a_page_and_shown(home: Path) -> None:
     status, *_ = call(home, "run", "alfworld", "--limit", "2", "--trials", "2", "--out", "run")
     assert status == 0
@@ -123,7 +124,7 @@ def test_all_tasks_advance_together_until_nothing_new_is_solved(home: Path, serv
 
 def test_a_task_that_ends_as_a_fault_shows_in_the_status(home: Path, server: GuessingServer) -> None:
     server.drops = {"2"}
-    status, out, err = call(home, *run_args(server))
+    status, out, err = call(home, *run_args(server), "--retries", "1")
     assert (status, err) == (1, "")
     assert "2 solved, 1 fault in" in out
     assert "fell on the floor" in [row["fault"] for row in timeless(home / "runs/guessing-numbers-reflexion-1")][1]

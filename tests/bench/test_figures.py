@@ -66,6 +66,7 @@ def test_a_figure_names_what_it_was_measured_under(runs: list[Path]) -> None:
             assert fact in texts
 
 
+@pytest.mark.long
 def test_the_same_runs_give_the_same_files(runs: list[Path], tmp_path: Path) -> None:
     series = compare(runs).series
     written = write_figures(series, tmp_path / "new" / "figures")

@@ -33,6 +33,7 @@ def measured(environment):
     return asyncio.run(measure(Settings(environment, seeds=2, limit=LIMITS[environment])))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("environment", SPLITS)
 def test_lessons_raise_first_trial_success_on_unseen_tasks_and_swapped_ones_do_not(environment):
     result = measured(environment)

@@ -100,6 +100,7 @@ def test_workers_end_with_their_driver_and_no_other_process_meets_them(
     assert [row["trial"] for row in rows(home)] == [1, 1, 2, 1, 2, 3, *[1, 2, 3, 4] * 3]
 
 
+@pytest.mark.long
 def test_budgets_hold_over_all_workers(home: Path, server: GuessingServer) -> None:
     server.seconds = 0.05
     settings = guessing(server, 6, trials=6, concurrency=4, workers=2, budgets={"run": {"actions": 8}})
@@ -134,6 +135,7 @@ def test_faults_are_what_they_are_in_one_process(home: Path, server: GuessingSer
     assert [row["task_id"] for row in rows(home / "run")] == ["g1", "g2", "g2"]
 
 
+@pytest.mark.long
 def test_a_model_that_has_answered_one_worker_is_no_stranger_to_the_next(home: Path, server: GuessingServer) -> None:
     server.faults, server.seconds = {"2": "500"}.get, 0.3
     # The second worker is asked for g2 alone, and gets no answer; the first has had some by then.
@@ -170,6 +172,7 @@ class Here(Guessing):
 '''
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("environment", "error", "says"),
     [

@@ -77,6 +77,7 @@ def test_reflexion_gains_in_any_set_of_problems_and_the_bare_feedback_hardly_doe
     assert mended.rate(TRIALS) - mended.rate(1) <= 0.05
 
 
+@pytest.mark.long
 def test_its_own_tests_are_right_and_wrong_in_every_way():
     seen = {pair for seed in (0, 5) for pair in (*played(seed=seed).matrix(), *played("last_attempt", seed).matrix())}
     assert seen == {(True, True), (True, False), (False, True), (False, False)}

@@ -154,6 +154,7 @@ def test_the_same_seed_gives_the_same_run_and_another_seed_another():
     ]
 
 
+@pytest.mark.long
 def test_as_a_judge_it_mostly_agrees_with_the_truth():
     records = [record for final in play(evaluator="llm", max_trials=2) for record in final["trials"]]
     agreed = sum(record["verdict"] == record["success"] for record in records) / len(records)

@@ -114,6 +114,7 @@ def test_retry_tries_the_same_again(played):
     assert {final["status"] for final in finals} == {"failed"}
 
 
+@pytest.mark.long
 @needs_sandbox
 def test_without_the_reflections_in_its_prompt_or_with_anothers_the_gain_is_gone(played):
     _, prompts = played(SEEDS)

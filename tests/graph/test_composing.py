@@ -102,11 +102,13 @@ def size_after(actions, path, checkpoints):
         return pages.fetchone()[0]
 
 
+@pytest.mark.long
 def test_history_grows_with_the_number_of_steps_and_not_with_its_square(tmp_path):
     few, many = (size_after(steps, tmp_path / f"{steps}.db", "history") for steps in (30, 300))
     assert many < 12 * few
 
 
+@pytest.mark.long
 def test_latest_keeps_some_hundred_bytes_per_step(tmp_path):
     few, many = (size_after(steps, tmp_path / f"{steps}.db", "latest") for steps in (100, 300))
     assert (many - few) / 200 < 400

@@ -18,6 +18,7 @@ def command(*arguments: object) -> subprocess.CompletedProcess[str]:
     return subprocess.run(run, capture_output=True, text=True, check=False, encoding="utf-8")
 
 
+@pytest.mark.long
 def test_the_command_names_what_is_irregular_and_exits_with_0(tmp_path: Path) -> None:
     clone, out, marker = tmp_path / "clone", tmp_path / "out", tmp_path / "made"
     path = write_all(clone)["programming"]
@@ -41,6 +42,7 @@ def test_the_command_names_what_is_irregular_and_exits_with_0(tmp_path: Path) ->
     assert len(again["left_out"]) == 3
 
 
+@pytest.mark.long
 def test_the_papers_tables_with_a_run_of_ones_own(tmp_path: Path) -> None:
     write_all(tmp_path / "clone")
     out, mine = tmp_path / "out", tmp_path / "mine"

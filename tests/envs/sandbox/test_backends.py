@@ -100,6 +100,7 @@ def test_the_command_prints_what_each_probe_said() -> None:
     assert all(f"{name}: " in words for name in BACKENDS)
 
 
+@pytest.mark.long
 def test_the_command_runs_a_command(tmp_path: Path) -> None:
     columns.needs("bubblewrap")
     assert command_line("exec", "--", "echo", "x").stdout == "x\n"

@@ -25,7 +25,9 @@ def landlock():
     return Sandbox("landlock", allow_degraded=True)
 
 
-@pytest.mark.parametrize("source", [DEEP, SHUT], ids=["deep", "shut"])
+@pytest.mark.parametrize(
+    "source", [pytest.param(DEEP, id="deep", marks=pytest.mark.long), pytest.param(SHUT, id="shut")]
+)
 @pytest.mark.filterwarnings("ignore")
 def test_a_folder_goes_whatever_is_in_it(landlock, source):
     source = "import os; print(os.environ['HOME'], flush=True)\n" + source
@@ -51,6 +53,7 @@ def test_removing_follows_no_link(tmp_path):
     folders.remove(str(made))
 
 
+@pytest.mark.long
 def test_an_ordinary_users_shut_folders_go_too():
     if os.geteuid() != 0:
         pytest.skip("needs root")

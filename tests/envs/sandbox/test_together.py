@@ -46,6 +46,7 @@ def until(happened: Callable[[], object], seconds: float = 15) -> bool:
     return False
 
 
+@pytest.mark.long
 def test_sixteen_at_once_with_a_fork_bomb_among_them(sandbox: Sandbox) -> None:
     launcher.shared()
     before, kept, mounts = helpers().keys(), folders(), Path("/proc/mounts").read_text()

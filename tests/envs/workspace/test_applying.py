@@ -33,6 +33,7 @@ def ran(play: Play, folder: Path, tmp_path: Path):
         yield run
 
 
+@pytest.mark.long
 def test_a_result_is_applied_afterwards_once_and_only_to_what_it_fits(ran, folder: Path, tmp_path: Path):
     before = state(folder)
     status, out, err = ran("--trials", "2")
