@@ -15,7 +15,7 @@ from langgraph_reflexion.bench.record import CHECKPOINTS
 from langgraph_reflexion.bench.rows import Finished
 from langgraph_reflexion.bench.settings import SweepSettings
 from langgraph_reflexion.bench.task_run import TaskRun
-from langgraph_reflexion.errors import ConfigurationError
+from langgraph_reflexion.errors import ConfigurationError, the_extra
 from langgraph_reflexion.lessons.opening import is_postgres
 from langgraph_reflexion.models.secrets import database_secrets, public_url
 
@@ -33,7 +33,7 @@ def check_engine(settings: SweepSettings) -> None:
     if settings.engine != "ray":
         return
     if importlib.util.find_spec("ray") is None:
-        raise ConfigurationError("the engine ray needs an extra: pip install 'langgraph-reflexion[ray]'")
+        raise ConfigurationError(f"the engine ray needs {the_extra('ray')}")
     if settings.database is None:
         raise ConfigurationError(
             "the engine ray needs a database that all of its workers reach: --database postgresql://user@host/name"

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, cast
 
-from langgraph_reflexion.bench.record import holds_run
+from langgraph_reflexion.bench.record import holds_run, trouble
 from langgraph_reflexion.bench.rows import write_whole
 from langgraph_reflexion.errors import ConfigurationError
 
@@ -50,7 +50,7 @@ def read_info(folder: Path) -> dict[str, Any]:
         info["created"], [(run["series"], run["axes"]) for run in info["runs"].values()]
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise ConfigurationError(
-            f"{folder} holds no experiment that can be read: {error!r} in {EXPERIMENT}"
+            f"{folder} holds no experiment that can be read: {EXPERIMENT} {trouble(error)}"
         ) from error
     return cast(dict[str, Any], info)
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from langgraph_reflexion.bench.printable import printable
 from langgraph_reflexion.bench.series import Series, caption
 from langgraph_reflexion.bench.spread import spreads
-from langgraph_reflexion.errors import ConfigurationError
+from langgraph_reflexion.errors import ConfigurationError, the_extra
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -94,7 +94,9 @@ def draw(series: Sequence[Series]) -> dict[str, str]:
 def _drawn(series: Sequence[Series]) -> "Iterator[dict[str, Figure]]":
     """The figures by name, in the style that they have to be saved in as well."""
     if not have_matplotlib():
-        raise ConfigurationError("figures are drawn by matplotlib: pip install 'langgraph-reflexion[bench]'")
+        raise ConfigurationError(
+            f"matplotlib, which draws the figures, is missing; it comes with {the_extra('bench')}"
+        )
     from matplotlib import rc_context
 
     makers: dict[str, Callable[[Sequence[Series]], Figure]] = {}

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from langgraph_reflexion.bench.record import holds_run
+from langgraph_reflexion.bench.record import LOCK, holds_run
 from langgraph_reflexion.errors import ConfigurationError
 
 try:
@@ -15,8 +15,6 @@ try:
 except ImportError:  # Windows has no fcntl: there, two processes on one folder are not told apart
     fcntl = None  # type: ignore[assignment]
 
-LOCK = "lock"
-"""The file that is held. It stays in the folder: what counts is whether a process holds it."""
 PATIENCE_SECONDS = 3.0
 """How long is waited for workers whose driver was killed: they share its hold, and end when they notice."""
 

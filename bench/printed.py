@@ -8,15 +8,24 @@ from rich.text import Text
 from langgraph_reflexion.bench.comparison import Comparison
 from langgraph_reflexion.bench.printable import printable
 from langgraph_reflexion.bench.series import Series
+from langgraph_reflexion.bench.statistics import MISSING
 
 
-def print_comparison(console: Console, comparison: Comparison) -> None:
-    """Print what was run, its tables, and what they come to in words."""
+def print_comparison(console: Console, comparison: Comparison, *, hint: bool = True) -> None:
+    """Print what was run, its tables, and what they come to in words.
+
+    Args:
+        console: Where to.
+        comparison: What was run.
+        hint: Whether to say what is not installed that would tell more.
+    """
     _print_headings(console, comparison.series, brief=comparison.brief)
     for grid in comparison.grids():
         grid.print(console)
     for sentence in comparison.sentences():
-        console.print(Text(sentence))
+        if hint or sentence != MISSING:
+            # A command to copy stays in one piece.
+            console.print(Text(sentence), soft_wrap=sentence == MISSING)
 
 
 def _print_headings(console: Console, series: Sequence[Series], *, brief: bool) -> None:

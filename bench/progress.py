@@ -5,6 +5,7 @@ from typing import Self
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.text import Text
 
 from langgraph_reflexion.bench.rows import TrialRow
 
@@ -15,13 +16,15 @@ class LiveProgress:
     Args:
         console: Where to draw. Nothing is drawn where it is no terminal.
         hidden: Draw nothing at all.
+        notice: What is said when the run begins, in one line, drawing or not.
 
     Attributes:
         folder: Where the run is recorded; None before it began.
         rows: How many trials were recorded so far.
     """
 
-    def __init__(self, console: Console, *, hidden: bool) -> None:
+    def __init__(self, console: Console, *, hidden: bool, notice: str = "") -> None:
+        self._notice = notice
         self.folder: Path | None = None
         self.rows = 0
         self._solved = self._actions = self._trials = 0
@@ -45,7 +48,9 @@ class LiveProgress:
         self._progress.stop()
 
     def on_start(self, folder: Path, tasks: int, trials: int) -> None:
-        """Draw the empty bar."""
+        """Draw the empty bar, below the notice."""
+        if self._notice:
+            self._progress.console.print(Text(f"langgraph-reflexion: {self._notice}"), soft_wrap=True)
         self.folder, self._trials = folder, trials
         self._bar = self._progress.add_task("tasks", total=tasks, state=self._state())
 

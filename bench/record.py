@@ -44,6 +44,8 @@ SETTINGS = {
 """The settings that a run is read with."""
 
 RUN, TRIALS, TRAJECTORIES, CHECKPOINTS = "run.json", "trials.jsonl", "trajectories.jsonl", "checkpoints.db"
+LOCK = "lock"
+"""The file that is held. It stays in the folder: what counts is whether a process holds it."""
 
 
 class RunRecord:
@@ -134,7 +136,7 @@ class RunRecord:
     def discard(self) -> None:
         """Remove the record of a run in which nothing has happened. Closed it must be."""
         beside = [f"{CHECKPOINTS}{end}" for end in ("", "-wal", "-shm")]
-        for name in (TRIALS, TRAJECTORIES, RUN, *beside):
+        for name in (*beside, TRIALS, TRAJECTORIES, RUN):  # for as long as anything is here, it is a run
             (self.folder / name).unlink(missing_ok=True)
 
     def without_secrets(self, text: str) -> str:
@@ -205,6 +207,38 @@ def holds_run(folder: Path) -> bool:
     return (folder / RUN).exists()
 
 
+def expect_room(folder: Path, beside: Sequence[str | None] = ()) -> None:
+    """Make sure that what is begun in a folder has it to itself.
+
+    Args:
+        folder: The folder, which need not be there.
+        beside: Files that may lie in it, such as the run's lessons.
+
+    Raises:
+        ConfigurationError: it holds something else.
+    """
+    # A process that was killed as it began leaves a lock, and half of its first file.
+    ours = (".", LOCK, f"{RUN}.tmp", *(Path(each).name for each in beside if each))
+    try:
+        names = sorted(path.name for path in folder.iterdir()) if folder.is_dir() else []
+    except OSError as error:
+        raise ConfigurationError(f"cannot write to {folder}: {error.strerror}") from error
+    if others := [name for name in names if not name.startswith(ours)]:
+        raise ConfigurationError(f"{folder} holds something else, such as {others[0]}: choose another --out")
+
+
+def trouble(error: Exception) -> str:
+    """What is wrong with a JSON file that could not be read, in words that follow its name."""
+    match error:
+        case json.JSONDecodeError():
+            return f"is no JSON: {error}"
+        case OSError():
+            return f"cannot be read: {error.strerror}"
+        case KeyError():
+            return f"lacks {error.args[0]}"
+    return f"says something wrong: {error}"
+
+
 def read_info(folder: Path) -> dict[str, Any]:
     """What a folder's `run.json` says.
 
@@ -215,10 +249,12 @@ def read_info(folder: Path) -> dict[str, Any]:
         info = json.loads((folder / RUN).read_text(encoding="utf-8"))
         imported = "imported" in info["settings"]
         info["settings"]["environment"], info["tasks"], imported or info["run_id"]
+    except NotADirectoryError as error:
+        raise _file(folder) from error
     except FileNotFoundError as error:
         raise ConfigurationError(f"{folder} holds no run: there is no {RUN}") from error
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise ConfigurationError(f"{folder} holds no run that can go on: {error!r} in {RUN}") from error
+        raise ConfigurationError(f"{folder} holds no run that can go on: {RUN} {trouble(error)}") from error
     if imported:
         raise ConfigurationError(f"{folder} holds an imported log, and nothing to go on with")
     return cast(dict[str, Any], info)
@@ -242,6 +278,8 @@ def read_run(folder: Path) -> Run:
         for row in trials:
             # Runs that were recorded before there were measures have none, and what a node used is not read.
             _expect(TrialRow.__required_keys__ - {"measures", "usage"}, row, TRIALS)
+    except NotADirectoryError as error:
+        raise _file(folder) from error
     except FileNotFoundError as error:
         several = any(folder.glob(f"*/{RUN}"))
         hint = "; its folders hold some: name them, or those of an import by --paper" if several else ""
@@ -249,6 +287,10 @@ def read_run(folder: Path) -> Run:
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise ConfigurationError(f"{folder} holds no run that can be read: {error}") from error
     return Run(folder, info, cast(list[TrialRow], trials))
+
+
+def _file(folder: Path) -> ConfigurationError:
+    return ConfigurationError(f"{folder} is a file: name a run folder")
 
 
 def _expect(names: Collection[str], found: Mapping[str, Any], file: str) -> None:

@@ -8,13 +8,15 @@ import importlib.util
 from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
+from langgraph_reflexion.errors import the_extra
+
 CONFIDENCE = 0.95
 """How often such an interval holds the true share."""
 
 SIGNIFICANT = 0.05
 """Below this p a difference is called shown."""
 
-MISSING = "For intervals, tests and figures: pip install 'langgraph-reflexion[bench]'."
+MISSING = f"Intervals and tests (scipy) and figures (matplotlib) need {the_extra('bench')}."
 """What is said where scipy is not installed."""
 
 

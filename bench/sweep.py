@@ -18,7 +18,15 @@ from langgraph_reflexion.bench.fence import open_fence
 from langgraph_reflexion.bench.garbage import rare_collections
 from langgraph_reflexion.bench.lock import locked
 from langgraph_reflexion.bench.parts import Parts, make_parts
-from langgraph_reflexion.bench.record import CHECKPOINTS, RunRecord, free_folder, holds_run, read_info, read_run
+from langgraph_reflexion.bench.record import (
+    CHECKPOINTS,
+    RunRecord,
+    expect_room,
+    free_folder,
+    holds_run,
+    read_info,
+    read_run,
+)
 from langgraph_reflexion.bench.report import RunReport, report_run
 from langgraph_reflexion.bench.rows import TrialRow
 from langgraph_reflexion.bench.settings import SweepSettings, continued, describe, settings_of
@@ -82,6 +90,8 @@ async def run_sweep(settings: SweepSettings, out: Path | None = None, observer: 
         EnvironmentUnavailable: the environment cannot be used here.
         ModelFault: the model refused for good, or never answered. The rows so far are kept.
     """
+    if out and not holds_run(out):
+        expect_room(out, (settings.cache, settings.lessons))
     with _put_together(settings) as (settings, parts):
         folder = out or _default_folder(settings, parts)
         with locked(folder) as lock:

@@ -69,19 +69,20 @@ def pair_grid(pairs: Sequence[Pair], told: str) -> Grid:
         pairs: The pairs.
         told: The caption.
     """
-    rows = [_match(pair, match) for pair in pairs for match in pair.matches]
-    head = ("", "at equal", "solved", "of", "solved alone", "p")
+    tested = any(match.test.p is not None for pair in pairs for match in pair.matches)
+    rows = [_match(pair, match, tested=tested) for pair in pairs for match in pair.matches]
+    head = ("", "at equal", "solved", "of", "solved alone", *["p"] * tested)
     return Grid("Task by task: two strategies at equal trials, and at equal tokens", head, rows, told)
 
 
-def _match(pair: Pair, match: Match) -> list[Cell]:
+def _match(pair: Pair, match: Match, *, tested: bool) -> list[Cell]:
     return [
         f"{pair.one.name} and {pair.other.name}",
         f"{match.amount:,} {match.equal}",
         f"{match.solved[0]} and {match.solved[1]}",
         str(match.of),
         f"{match.test.wins} and {match.test.losses}",
-        _chance(match.test.p),
+        *[_chance(match.test.p)] * tested,
     ]
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from langgraph_reflexion.envs.base import Environment
-from langgraph_reflexion.errors import ConfigurationError, ReflexionError
+from langgraph_reflexion.errors import ConfigurationError, OptionsRefused, ReflexionError
 
 ENVIRONMENTS = {
     "alfworld": "langgraph_reflexion.envs.alfworld.environment:ALFWorld",
@@ -17,6 +17,8 @@ ENVIRONMENTS = {
 }
 """The environments that ship: name to `module:Class`, imported when asked for."""
 
+_BY_NAME = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+
 
 def load_environment(name: str, **options: Any) -> Environment:
     """Make an environment.
@@ -26,8 +28,9 @@ def load_environment(name: str, **options: Any) -> Environment:
         **options: Passed on to it.
 
     Raises:
-        ConfigurationError: no such environment, an option that it does not take, or code of its own that fails
-            when it is loaded or made. What failed is the error's cause.
+        OptionsRefused: it does not take one of these options, or lacks one.
+        ConfigurationError: no such environment, or code of its own that fails when it is loaded or made. What failed
+            is the error's cause.
         EnvironmentUnavailable: something that it needs is missing.
     """
     path = ENVIRONMENTS.get(name, name)
@@ -46,10 +49,16 @@ def load_environment(name: str, **options: Any) -> Environment:
         raise ConfigurationError(f"cannot load the environment {name!r}: {_in_one_line(error)}") from error
     if not callable(factory):
         raise ConfigurationError(f"{name!r} is a {type(factory).__name__}, which makes no Environment")
+    signature = _signature(factory)
     try:
-        _signature(factory).bind(**options)
+        signature.bind(**options)
     except TypeError as error:
-        raise ConfigurationError(f"the environment {name!r} does not take these options: {error}") from error
+        taken = [each.name for each in signature.parameters.values() if each.kind in _BY_NAME]
+        raise OptionsRefused(
+            f"the environment {name!r} does not take these options: {error} (it takes {', '.join(taken) or 'none'})",
+            unknown=[] if _takes_any(signature) else [option for option in options if option not in taken],
+            taken=taken,
+        ) from error
     try:
         environment = factory(**options)
     except ReflexionError:
@@ -59,6 +68,10 @@ def load_environment(name: str, **options: Any) -> Environment:
     if not isinstance(environment, Environment):
         raise ConfigurationError(f"{name!r} makes a {type(environment).__name__}, which is no Environment")
     return environment
+
+
+def _takes_any(signature: inspect.Signature) -> bool:
+    return any(each.kind is inspect.Parameter.VAR_KEYWORD for each in signature.parameters.values())
 
 
 def _signature(factory: Callable[..., Any]) -> inspect.Signature:

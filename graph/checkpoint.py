@@ -21,7 +21,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 
-from langgraph_reflexion.errors import ConfigurationError
+from langgraph_reflexion.errors import ConfigurationError, the_extra
 
 _REPLACE = """
     UPDATE checkpoints SET checkpoint_id = ?, parent_checkpoint_id = ?, type = ?, checkpoint = ?, metadata = ?
@@ -62,8 +62,7 @@ async def open_checkpointer(
         try:
             from langgraph_reflexion.graph.postgres import open_postgres
         except ImportError as error:
-            hint = "pip install 'langgraph-reflexion[postgres]'"
-            raise ConfigurationError(f"checkpoints in Postgres need an extra: {hint}") from error
+            raise ConfigurationError(f"checkpoints in Postgres need {the_extra('postgres')}") from error
         async with open_postgres(str(where), latest=kind == "latest") as postgres:
             yield postgres
     elif kind == "latest":

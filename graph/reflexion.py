@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Collection, Mapping
 from functools import partial
+from types import NoneType
 from typing import Any, Literal, get_args
 
 from langchain_core.language_models import BaseChatModel
@@ -171,6 +172,8 @@ def create_reflexion(
 
     def client(model: BaseChatModel | str) -> Client:
         made = load_model(model) if isinstance(model, str) else model
+        if not isinstance(made, Runnable):
+            raise ConfigurationError(f"model must be a chat model or its name; got {type(made).__name__}")
         price = price_of(name_of(made), prices or {}, needed=budgets.limits_cost)
         return Client(made, retries=retries, price=price, cache=cache)
 
@@ -259,6 +262,10 @@ def _agent(
 ) -> WrappedAgent | None:
     if isinstance(actor, Runnable):
         actor = WrappedAgent(actor)
+    if not isinstance(actor, (str, WrappedAgent, NoneType)):
+        raise ConfigurationError(
+            f"actor must be a name, a compiled graph or another Runnable; got {type(actor).__name__}"
+        )
     if isinstance(actor, WrappedAgent) == (environment is not None):
         raise ConfigurationError(
             "give either an environment, whose actions are the steps, or an agent as actor, whose calls are trials"

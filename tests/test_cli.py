@@ -95,6 +95,14 @@ def test_the_demo_model_plays_and_is_called_no_llm(home: Path) -> None:
     assert {row["task_id"] for row in timeless(home / "run") if row["success"]}
 
 
+def test_the_demo_model_is_said_to_know_only_what_ships(home: Path) -> None:
+    status, _, err = call(home, "run", ENV, "--option", "highest=1", "--trials", "1")
+    assert status == 0
+    said = one_line(err)
+    assert "knows only the environments that ship, and solves nothing of others" in said
+    assert f"langgraph-reflexion play {ENV}, or choose another --model" in said
+
+
 @pytest.mark.long
 def test_a_run_is_drawn_written_as_a_page_and_shown(home: Path) -> None:
     status, *_ = call(home, "run", "alfworld", "--limit", "2", "--trials", "2", "--out", "run")
@@ -148,9 +156,16 @@ def test_a_task_that_ends_as_a_fault_shows_in_the_status(home: Path, server: Gue
         (["run", ENV, "--feedback", "loud"], "binary, scalar, words"),
         (["run", ENV, "--trials", "0"], "--trials"),
         (["run", ENV, "--limit", "many"], "--limit"),
-        (["run", ENV, "--colour", "red"], "unexpected keyword argument 'colour'"),
-        (["run", ENV, "--model", "demo", "--base-url", "http://127.0.0.1:9"], "keyword argument 'base_url'"),
+        (["run", ENV, "--colour", "red"], f"no option --colour ({ENV}'s own options: --highest)"),
+        (["run", ENV, "--limt", "3"], "no option --limt: did you mean --limit?"),
+        (["run", ENV, "--hihgest=3"], "no option --hihgest: did you mean --highest?"),
+        (["run", ENV, "--option", "trials=3"], f"--trials is no option of {ENV}"),
+        (["run", "workspace", "--strateg", "retry"], "no option --strateg: did you mean --strategy?"),
+        (["play", "alfworld", "--max-step", "3"], "no option --max-step: did you mean --max-steps?"),
+        (["run", ENV, "--model", "demo", "--base-url", "http://127.0.0.1:9"], f"--base-url is no option of {ENV}"),
         (["run", ENV, "--colour"], "--colour is no option"),
+        (["run", ENV, "--jsn"], "did you mean --json?"),
+        (["run", ENV, "--no-recal"], "did you mean --no-recall?"),
         (["run", ENV, "--highest", "--json"], "--highest is no option"),
         (["run", ENV, "red"], "'red' is neither"),
         (["run", ENV, "-x", "3"], "'-x' is neither"),
@@ -159,6 +174,9 @@ def test_a_task_that_ends_as_a_fault_shows_in_the_status(home: Path, server: Gue
         (["report"], "DIR"),
         (["report", "nowhere"], "nowhere holds no run"),
         (["report", "toys"], "toys holds no run"),
+        (["report", "toys/guessing.py"], "toys/guessing.py is a file: name a run folder"),
+        (["resume", "toys/guessing.py"], "toys/guessing.py is a file: name a run folder"),
+        (["run", ENV, "--out", "toys"], "toys holds something else, such as __init__.py: choose another --out"),
         (["play", ENV, "--task", "g9"], "no task 'g9'"),
         (["run", ENV, "--checkpoints", "some"], "history, latest"),
         (["resume"], "DIR"),

@@ -18,7 +18,7 @@ from typing import Any
 
 import langgraph_reflexion
 from langgraph_reflexion.bench.curve import solved_by_trial
-from langgraph_reflexion.bench.record import RUN, TRAJECTORIES, TRIALS, holds_run
+from langgraph_reflexion.bench.record import RUN, TRAJECTORIES, TRIALS, holds_run, trouble
 from langgraph_reflexion.bench.rows import write_whole
 from langgraph_reflexion.bench.upstream.logged import LoggedRun
 from langgraph_reflexion.bench.upstream.reading import read_logs
@@ -106,8 +106,8 @@ def read_import(folder: Path) -> dict[str, Any]:
         if not all(isinstance(name, str) and (name,) == Path(name).parts != ("..",) for name in listed["runs"]):
             raise ValueError("a run that is no folder of it")
     except (OSError, ValueError, KeyError, TypeError) as error:
-        why = "there is no" if isinstance(error, FileNotFoundError) else f"{error!r} in"
-        raise ConfigurationError(f"{folder} holds no import: {why} {IMPORT}") from error
+        why = f"there is no {IMPORT}" if isinstance(error, FileNotFoundError) else f"{IMPORT} {trouble(error)}"
+        raise ConfigurationError(f"{folder} holds no import: {why}") from error
     return dict(listed)
 
 

@@ -16,7 +16,7 @@ from typing import Any
 
 from langgraph_reflexion.envs.alfworld.asking import LAMP, goal, instruction
 from langgraph_reflexion.envs.alfworld.engine import Game, Kind
-from langgraph_reflexion.errors import ConfigurationError, EnvironmentUnavailable, ReflexionError
+from langgraph_reflexion.errors import ConfigurationError, EnvironmentUnavailable, ReflexionError, the_extra
 
 OFFICIAL_SPLITS = ("train", "valid_seen", "valid_unseen")
 """The splits of ALFWorld's own games; the 134 games of the papers are `valid_unseen`."""
@@ -101,9 +101,7 @@ def installed_texts() -> tuple[str, str]:
         domain, grammar = Path(folder, "data", "alfred.pddl"), Path(folder, "data", "alfred.twl2")
         if domain.is_file() and grammar.is_file():
             return domain.read_text(encoding="utf-8"), grammar.read_text(encoding="utf-8")
-    raise EnvironmentUnavailable(
-        "the original ALFWorld engine is not installed: pip install 'langgraph-reflexion[alfworld]'"
-    )
+    raise EnvironmentUnavailable(f"the original ALFWorld engine is missing; it comes with {the_extra('alfworld')}")
 
 
 def to_tw_pddl(game: Game, domain: str, grammar: str) -> dict[str, Any]:

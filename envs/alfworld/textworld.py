@@ -22,7 +22,7 @@ from typing import Any
 from langgraph_reflexion.envs.alfworld.engine import Game
 from langgraph_reflexion.envs.alfworld.games import installed_texts, to_tw_pddl
 from langgraph_reflexion.envs.alfworld.process import ChildProcess
-from langgraph_reflexion.errors import EnvironmentFault, EnvironmentUnavailable
+from langgraph_reflexion.errors import EnvironmentFault, EnvironmentUnavailable, the_extra
 
 _WORKER = Path(__file__).with_name("textworld_worker.py")
 
@@ -36,7 +36,7 @@ def unavailable() -> str | None:
         return f"TextWorld 1.7, ALFWorld's engine, does not run on Python {python}: use Python 3.11 or 3.12"
     if missing:
         names = ", ".join(missing)
-        return f"ALFWorld's engine is not installed ({names}): pip install 'langgraph-reflexion[alfworld]'"
+        return f"ALFWorld's engine is missing ({names}); it comes with {the_extra('alfworld')}"
     return None
 
 

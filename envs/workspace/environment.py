@@ -1,6 +1,7 @@
 """The workspace: work in a folder until its checks pass."""
 
 import hashlib
+import inspect
 import itertools
 import os
 import re
@@ -21,9 +22,9 @@ from langgraph_reflexion.envs.workspace.lending import Copies, remove_forgotten
 from langgraph_reflexion.envs.workspace.repositories import lay_out, own_repositories
 from langgraph_reflexion.envs.workspace.shadow import Shadow
 from langgraph_reflexion.envs.workspace.states import Files, take_in
-from langgraph_reflexion.envs.workspace.tasks import make_tasks, read_tasks
+from langgraph_reflexion.envs.workspace.tasks import KNOWN, make_tasks, read_tasks
 from langgraph_reflexion.envs.workspace.verification import Judge
-from langgraph_reflexion.errors import ConfigurationError, EnvironmentUnavailable
+from langgraph_reflexion.errors import ConfigurationError, EnvironmentUnavailable, OptionsRefused
 
 COUNT = 12
 """How many repositories are generated."""
@@ -54,6 +55,7 @@ class Workspace(Environment):
         **more: What else a task file may say of the single task (`protect`, `allow`, `network`, `timeout`, ...).
 
     Raises:
+        OptionsRefused: there is no such option.
         ConfigurationError: the tasks are wrong, or there are none.
     """
 
@@ -78,6 +80,10 @@ class Workspace(Environment):
         given = [name for name, value in (("task", task), ("tasks", tasks), ("path", path)) if value is not None]
         if len(given) > 1:
             raise ConfigurationError(f"the workspace takes one of {given[0]}= and {given[1]}=, and not both")
+        if unknown := sorted(more.keys() - KNOWN):
+            taken = sorted({*inspect.signature(Workspace).parameters, *KNOWN} - {"more"})
+            said = f"the workspace does not take the option {unknown[0]} (it takes {', '.join(taken)})"
+            raise OptionsRefused(said, unknown=unknown, taken=taken)
         if path is None and (instruction is not None or verify or more):
             what = next(iter(more), "instruction" if instruction is not None else "verify")
             raise ConfigurationError(f"{what}= goes with path=, for a single task; a task file says it itself")

@@ -16,7 +16,8 @@ MEMORY = 4096
 """Megabytes that a command may use."""
 
 _LISTS = ("verify", "protect", "allow", "show")
-_KNOWN = {"id", "path", "instruction", "network", "timeout", "memory", "env", *_LISTS}
+KNOWN = {"id", "path", "instruction", "network", "timeout", "memory", "env", *_LISTS}
+"""What a task file may say of a task."""
 
 
 def read_tasks(file: Path) -> list[Task]:
@@ -68,8 +69,8 @@ def make_tasks(given: Sequence[Mapping[str, Any]], base: Path, where: str) -> li
 def _task(given: Mapping[str, Any], base: Path, where: str) -> Task:
     if not isinstance(given, Mapping):
         raise ConfigurationError(f"{where}: a task is a table, and this is {given!r:.60}")
-    if unknown := sorted(given.keys() - _KNOWN):
-        raise ConfigurationError(f"{where}: unknown {unknown[0]!r}: a task has {', '.join(sorted(_KNOWN))}")
+    if unknown := sorted(given.keys() - KNOWN):
+        raise ConfigurationError(f"{where}: unknown {unknown[0]!r}: a task has {', '.join(sorted(KNOWN))}")
     for name in ("path", "instruction", "verify"):
         if not given.get(name):
             raise ConfigurationError(f"{where}: {name!r} is missing")

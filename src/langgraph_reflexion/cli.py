@@ -16,7 +16,7 @@ from typing import Annotated
 import typer
 
 from langgraph_reflexion import __version__
-from langgraph_reflexion.command_options import OPEN, Env, Options, Seed, Split, fail, read_options
+from langgraph_reflexion.command_options import OPEN, Env, Options, Seed, Split, fail, naming_options, read_options
 from langgraph_reflexion.errors import ModelFault, ReflexionError
 from langgraph_reflexion.experiment_command import experiment
 from langgraph_reflexion.grade_command import grade
@@ -118,7 +118,8 @@ def play(
     from langgraph_reflexion.bench import play as playing
     from langgraph_reflexion.bench.environment import make_environment
 
-    environment = make_environment(env, read_options(option, context.args), seed)
+    with naming_options(context, env):
+        environment = make_environment(env, read_options(option, context), seed)
     try:
         chosen = playing.choose_task(environment, split, task)
         for shown in playing.play(environment, chosen, _typed()):

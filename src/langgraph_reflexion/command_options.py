@@ -2,13 +2,15 @@
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from langgraph_reflexion.errors import ConfigurationError
+from langgraph_reflexion.errors import ConfigurationError, OptionsRefused
 
 OPEN = {"allow_extra_args": True, "ignore_unknown_options": True}
 """How a command is declared whose other options, `--name value`, are the environment's."""
@@ -65,26 +67,28 @@ Engine = Annotated[
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
-def read_options(pairs: list[str], rest: Sequence[str]) -> dict[str, Any]:
+def read_options(pairs: list[str], context: typer.Context) -> dict[str, Any]:
     """The environment's options. A value is read as JSON where it is some (`3`, `true`), else as text.
 
     Args:
         pairs: Those that were given as KEY=VALUE.
-        rest: What is left of the command line: those that were given as `--key value` or `--key=value`.
+        context: The command's. What is left of its line are those that were given as `--key value` or `--key=value`.
 
     Raises:
         ConfigurationError: a word is no option, or an option has no value.
     """
     given = [("--option", each) for each in pairs]
-    left = iter(rest)
+    left = iter(context.args)
     for word in left:
         name, equals, value = word.partition("=")
         if not re.fullmatch(r"--[a-z][a-z0-9-]*", name):
             raise ConfigurationError(f"{word!r} is neither an option nor the value of one")
         value = value if equals else next(left, "--")
         if value.startswith("--"):
+            meant = _meant(name, _options_of(context))
             raise ConfigurationError(
-                f"{name} is no option of the command, and as one of the environment wants a value"
+                f"{name} is no option of the command{meant and f' ({meant})'}, "
+                "and as one of the environment wants a value"
             )
         given.append((name, f"{name[2:].replace('-', '_')}={value}"))
     options: dict[str, Any] = {}
@@ -97,6 +101,44 @@ def read_options(pairs: list[str], rest: Sequence[str]) -> dict[str, Any]:
         except ValueError:
             options[key] = value
     return options
+
+
+@contextmanager
+def naming_options(context: typer.Context, env: str) -> Iterator[None]:
+    """Say of an option that neither the command nor the environment has which one may be meant.
+
+    Args:
+        context: The command's.
+        env: The environment's name.
+
+    Raises:
+        ConfigurationError: instead of what the environment says.
+    """
+    try:
+        yield
+    except OptionsRefused as error:
+        if not error.unknown:
+            raise
+        ours = _options_of(context)
+        own = [name for name in map(_as_option, error.taken) if name not in ours]
+        name = _as_option(error.unknown[0])
+        meant = _meant(name, [*ours, *own])
+        said = f"{name} is no option of {env}" if name in ours else f"no option {name}{meant and f': {meant}'}"
+        raise ConfigurationError(f"{said} ({env}'s own options: {', '.join(own) or 'none'})") from error
+
+
+def _options_of(context: typer.Context) -> list[str]:
+    named = [name for each in context.command.get_params(context) for name in (*each.opts, *each.secondary_opts)]
+    return [name for name in named if name.startswith("--")]
+
+
+def _as_option(name: str) -> str:
+    return f"--{name.replace('_', '-')}"
+
+
+def _meant(name: str, names: Sequence[str]) -> str:
+    close = get_close_matches(name[2:], [each[2:] for each in names], n=1)
+    return f"did you mean --{close[0]}?" if close else ""
 
 
 def pair(option: str, text: str) -> tuple[str, str]:

@@ -2,6 +2,7 @@
 
     ReflexionError
      ├── ConfigurationError       a setting is wrong, or does not fit another one
+     │    └── OptionsRefused      an environment does not take such options
      ├── EnvironmentUnavailable   an extra, a toolchain or data is missing
      ├── WorkersLost              the workers of a sweep die again and again
      └── Fault                    trouble outside the agent: never counted as a wrong answer
@@ -14,6 +15,13 @@ A failed trial is data, not an error: it is recorded, and the loop goes on. A tr
 tried again; one that stays ends its task with status `fault`, with what was gathered so far kept in the state.
 """
 
+from collections.abc import Sequence
+
+
+def the_extra(name: str) -> str:
+    """An extra of this package, and how it is installed, for a message."""
+    return f"the extra {name}: pip install 'langgraph-reflexion[{name}]', in a clone '.[{name}]'"
+
 
 class ReflexionError(Exception):
     """Base class of everything that this package raises on purpose.
@@ -24,6 +32,20 @@ class ReflexionError(Exception):
 
 class ConfigurationError(ReflexionError, ValueError):
     """A setting is wrong. The message says which one, and what would be right."""
+
+
+class OptionsRefused(ConfigurationError):
+    """An environment does not take the options that it was given.
+
+    Args:
+        message: In one line.
+        unknown: Those of them that it does not know; none where it lacks one.
+        taken: The options that it takes.
+    """
+
+    def __init__(self, message: str, *, unknown: Sequence[str] = (), taken: Sequence[str] = ()) -> None:
+        super().__init__(message)
+        self.unknown, self.taken = unknown, taken
 
 
 class EnvironmentUnavailable(ReflexionError, RuntimeError):

@@ -20,6 +20,7 @@ from langgraph_reflexion.command_options import (
     Split,
     Workers,
     fail,
+    naming_options,
     pair,
     read_options,
 )
@@ -138,8 +139,9 @@ def run(
     from langgraph_reflexion.bench.budgets import raised, read_budgets
     from langgraph_reflexion.bench.settings import SweepSettings
     from langgraph_reflexion.bench.sweep import sweep
+    from langgraph_reflexion.envs import ENVIRONMENTS
 
-    options = read_options(option, context.args)
+    options = read_options(option, context)
     if base_url and {model, reflection_model or model} == {"demo"}:
         # The demo model has no server, so it is the environment's.
         options, base_url = {"base_url": base_url, **options}, None
@@ -181,7 +183,15 @@ def run(
     )
     if apply and env != "workspace":
         raise ConfigurationError(f"--apply goes with workspace, and {env} changes no files of yours")
-    raise typer.Exit(_sweep(lambda progress: sweep(settings, out, progress), as_json, apply=apply))
+    notice = ""
+    if "demo" in (model, reflection_model) and env not in {*ENVIRONMENTS, *ENVIRONMENTS.values()}:
+        notice = (
+            "the demo model knows only the environments that ship, and solves nothing of others: "
+            f"langgraph-reflexion play {env}, or choose another --model"
+        )
+    with naming_options(context, env):
+        status = _sweep(lambda progress: sweep(settings, out, progress), as_json, apply=apply, notice=notice)
+    raise typer.Exit(status)
 
 
 def resume(
@@ -219,15 +229,18 @@ def resume(
     raise typer.Exit(_sweep(lambda progress: sweep.resume(folder, progress, **given), as_json))
 
 
-def _sweep(work: Callable[[Any], Any], as_json: bool, *, apply: bool = False) -> int:
-    """Run or go on, with a progress line; print how it went, and apply it if asked to. Returns the exit status."""
+def _sweep(work: Callable[[Any], Any], as_json: bool, *, apply: bool = False, notice: str = "") -> int:
+    """Run or go on, with a notice and a progress line; print how it went, and apply it if asked to.
+
+    Returns the exit status.
+    """
     from rich.console import Console
 
     from langgraph_reflexion.bench.comparison import compare
     from langgraph_reflexion.bench.printed import print_comparison
     from langgraph_reflexion.bench.progress import LiveProgress
 
-    progress = LiveProgress(Console(stderr=True), hidden=as_json)
+    progress = LiveProgress(Console(stderr=True), hidden=as_json, notice=notice)
     try:
         with progress:
             summary = work(progress)
@@ -240,7 +253,7 @@ def _sweep(work: Callable[[Any], Any], as_json: bool, *, apply: bool = False) ->
     if as_json:
         typer.echo(json.dumps(summary.as_json(), indent=2))
     else:
-        print_comparison(Console(), compare([summary.report.folder]))
+        print_comparison(Console(), compare([summary.report.folder]), hint=False)
         counts = ", ".join(f"{count} {status}" for status, count in summary.statuses.items() if count)
         typer.echo(f"{counts} in {summary.seconds:.1f} s. Recorded in {summary.report.folder}")
     if apply:

@@ -364,7 +364,8 @@ def test_without_inspect_the_error_names_the_extra() -> None:
         "except EnvironmentUnavailable as error: print(error)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "inspect-ai is missing: pip install 'langgraph-reflexion[inspect]'"
+    hint = "the extra inspect: pip install 'langgraph-reflexion[inspect]', in a clone '.[inspect]'"
+    assert done.stdout.strip() == f"inspect-ai is missing; it comes with {hint}"
 
 
 @pytest.fixture

@@ -297,14 +297,21 @@ def test_without_scipy_and_matplotlib_the_tables_say_what_is_missing(tmp_path: P
         "from langgraph_reflexion.cli import main; main()"
     )
 
+    def command(*args: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run([sys.executable, "-c", program, *args], capture_output=True, text=True, timeout=60)
+
     def report(*args: str) -> subprocess.CompletedProcess[str]:
-        command = [sys.executable, "-c", program, "report", str(one), str(other), *args]
-        return subprocess.run(command, capture_output=True, text=True, timeout=60)
+        return command("report", str(one), str(other), *args)
 
     done = report()
     assert (done.returncode, done.stderr) == (0, "")
     assert "A reflexion wins by trials and by tokens." in done.stdout
-    assert "pip install 'langgraph-reflexion[bench]'" in done.stdout
+    assert "pip install 'langgraph-reflexion[bench]', in a clone '.[bench]'" in done.stdout
+    (head,) = [line for line in done.stdout.splitlines() if "solved alone" in line]
+    assert head.split()[-2:] == ["solved", "alone"], "no column p without the test"
+    done = command("run", "alfworld", "--limit", "1", "--trials", "1", "--out", str(tmp_path / "run"))
+    assert done.returncode == 0
+    assert "langgraph-reflexion[bench]" not in done.stdout, "the report says it"
     pairs = json.loads(report("--json").stdout)["pairs"]
     assert (pairs[0]["equal_trials"]["only"], pairs[0]["equal_trials"]["p"]) == ([1, 0], None)
     done = report("--figures", str(tmp_path / "figures"))

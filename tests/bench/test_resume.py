@@ -308,9 +308,14 @@ def test_tasks_that_have_changed_are_refused(tmp_path: Path) -> None:
 def test_a_folder_that_cannot_go_on_is_named(tmp_path: Path) -> None:
     with pytest.raises(ConfigurationError, match=r"holds no run: there is no run.json"):
         read_info(tmp_path)
-    for text in ("{", "{}", '{"settings": {"environment": "alfworld"}, "tasks": []}'):
+    for text, says in (
+        ("{", "run.json is no JSON: Expecting"),
+        ("{}", "run.json lacks settings"),
+        ('{"settings": {"environment": "alfworld"}, "tasks": []}', "run.json lacks run_id"),
+        ("[]", "run.json says something wrong: list"),
+    ):
         (tmp_path / "run.json").write_text(text)
-        with pytest.raises(ConfigurationError, match="holds no run that can go on"):
+        with pytest.raises(ConfigurationError, match=f"holds no run that can go on: {says}"):
             read_info(tmp_path)
 
 

@@ -35,7 +35,7 @@ BOXES = {
     "models": ["models"],
     "prompts": ["prompts"],
     "nodes": ["nodes"],
-    "protocols": ["envs.base", "envs.actions", "envs.pool", "envs.tested", "envs.alone"],
+    "protocols": ["envs.base", "envs.actions", "envs.trials", "envs.pool", "envs.tested", "envs.alone"],
     "environments": ["envs"],
     "graph": ["graph.reflexion", "graph.profiles", "graph.compiled"],
     "state": ["graph"],

@@ -17,6 +17,7 @@ from langgraph_reflexion.envs.base import Environment
 from langgraph_reflexion.graph.profiles import ALL, PROFILES
 from langgraph_reflexion.prompts import load_prompts
 from tests.docs.drawings import allowed_imports
+from tests.docs.names import in_full, in_short
 from tests.docs.pages import PAGES, ROOT
 
 REGION = re.compile(r"(<!-- generated: ([\w /-]+) -->\n).*?(<!-- end -->)", re.DOTALL)
@@ -109,7 +110,13 @@ def imports() -> str:
 @cache
 def writers() -> dict[str, Callable[[], str]]:
     """Every generated part by its name."""
-    found: dict[str, Callable[[], str]] = {"command line": command_line, "imports": imports, "profiles": profiles}
+    found: dict[str, Callable[[], str]] = {
+        "command line": command_line,
+        "imports": imports,
+        "names in full": in_full,
+        "names in short": in_short,
+        "profiles": profiles,
+    }
     for name in ENVIRONMENTS:
         for what in (tools, arguments, prompts):
             found[f"{what.__name__}/{name}"] = lambda what=what, name=name: what(name)  # type: ignore[misc]

@@ -82,7 +82,12 @@ class Page:
     def anchors(self) -> set[str]:
         """What a link within the page may lead to."""
         headings = [t.content for before, t in zip(self.tokens, self.tokens[1:], strict=False) if is_heading(before)]
-        return {slug(heading) for heading in headings}
+        return {slug(heading) for heading in headings} | set(self.docstrings)
+
+    @property
+    def docstrings(self) -> list[str]:
+        """The names whose docstrings the site puts here, under their paths as anchors."""
+        return re.findall(r"^::: (\S+)$", self.text, re.MULTILINE)
 
 
 def is_heading(token: Token) -> bool:

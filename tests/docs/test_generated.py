@@ -31,9 +31,10 @@ def test_every_environment_has_a_page() -> None:
 
 
 def test_the_reference_has_every_public_name() -> None:
-    text = BY_NAME["docs/reference/python.md"].text
-    told = {line.rpartition(".")[2] for line in text.splitlines() if line.startswith("::: langgraph_reflexion.")}
-    assert set(langgraph_reflexion.__all__) <= told
+    page = BY_NAME["docs/reference/python.md"]
+    in_short = {link.removeprefix("#") for link in page.links}
+    assert set(langgraph_reflexion.__all__) <= {name.rpartition(".")[2] for name in page.docstrings}
+    assert set(page.docstrings) <= in_short
 
 
 # Drawings.

@@ -73,7 +73,9 @@ def test_no_page_loads_anything_from_elsewhere(site: Path) -> None:
 @pytest.mark.long
 def test_the_reference_is_made_of_docstrings(site: Path) -> None:
     text = (site / "reference" / "python" / "index.html").read_text(encoding="utf-8")
-    assert 'id="langgraph_reflexion.create_reflexion"' in text
+    anchors = set(re.findall(r'id="(langgraph_reflexion\.[\w.]+)"', text))
+    assert "langgraph_reflexion.create_reflexion" in anchors
+    assert set(re.findall(r'href="#(langgraph_reflexion\.[\w.]+)"', text)) <= anchors
     assert "Build the Reflexion agent" in text
     assert ":::" not in text
 

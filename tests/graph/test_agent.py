@@ -485,6 +485,11 @@ def test_budgets_and_prices_hold_for_what_the_agent_spends() -> None:
     [
         (lambda: create_reflexion(reflecting(), actor=guesser()[0]), "an agent needs a verifier"),
         (lambda: create_reflexion(reflecting(), evaluator=is_three), "give either an environment"),
+        (
+            lambda: create_reflexion(reflecting(), actor=is_three, evaluator=is_three),
+            "actor must be .*; got function",
+        ),  # type: ignore[arg-type]
+        (lambda: create_reflexion(None, actor=guesser()[0], evaluator=is_three), "model must be .*; got NoneType"),  # type: ignore[arg-type]
         (lambda: WrappedAgent(guesser()[0], reflections="loud"), "reflections='loud': choose one of"),  # type: ignore[arg-type]
         (lambda: WrappedAgent(guesser(checkpointer=True)[0]), "compile it without a checkpointer"),
         (lambda: CommandEvaluator(" "), "the verifier's command is empty"),

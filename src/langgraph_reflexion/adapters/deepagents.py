@@ -15,13 +15,13 @@ from pathlib import Path
 from langgraph_reflexion.envs.sandbox import Bind, Limits, Policy, Result, Sandbox
 from langgraph_reflexion.envs.sandbox.checks import word
 from langgraph_reflexion.envs.sandbox.sandbox import with_wall
-from langgraph_reflexion.errors import ConfigurationError, EnvironmentUnavailable
+from langgraph_reflexion.errors import ConfigurationError, EnvironmentUnavailable, the_extra
 
 try:
     from deepagents.backends.protocol import ExecuteResponse, FileDownloadResponse, FileUploadResponse
     from deepagents.backends.sandbox import BaseSandbox
 except ImportError as error:
-    raise EnvironmentUnavailable("deepagents is missing: pip install 'langgraph-reflexion[deepagents]'") from error
+    raise EnvironmentUnavailable(f"deepagents is missing; it comes with {the_extra('deepagents')}") from error
 
 _WRITE = 'mkdir -p -- "$(dirname -- "$1")" && cat > "$1"'
 _READ = 'test -d "$1" && exit 3; test -e "$1" || exit 4; cat -- "$1"'

@@ -9,7 +9,7 @@ from pathlib import Path
 from langgraph.store.base import BaseStore
 from langgraph.store.memory import InMemoryStore
 
-from langgraph_reflexion.errors import ConfigurationError
+from langgraph_reflexion.errors import ConfigurationError, the_extra
 from langgraph_reflexion.models.secrets import public_database
 
 WAITS = 60_000
@@ -82,8 +82,7 @@ async def _postgres(url: str) -> AsyncIterator[BaseStore]:
         from psycopg.rows import dict_row
         from psycopg_pool import AsyncConnectionPool, PoolTimeout
     except ImportError as error:
-        hint = "pip install 'langgraph-reflexion[postgres]'"
-        raise ConfigurationError(f"lessons in Postgres need an extra: {hint}") from error
+        raise ConfigurationError(f"lessons in Postgres need {the_extra('postgres')}") from error
     options = {"autocommit": True, "prepare_threshold": 0, "row_factory": dict_row}
     pool = AsyncConnectionPool[psycopg.AsyncConnection[psycopg.rows.DictRow]](
         url, min_size=1, max_size=4, open=False, kwargs=options

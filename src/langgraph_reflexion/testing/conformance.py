@@ -91,7 +91,7 @@ def tasks_are_stable(case: Case) -> None:
         case.environment.tasks("no such split")
     except ConfigurationError:
         return
-    raise AssertionError("an unknown split must raise ConfigurationError")
+    raise AssertionError("an unknown split must raise ConfigurationError: call choose_split(self, split) in tasks()")
 
 
 def tools_have_schemas(case: Case) -> None:

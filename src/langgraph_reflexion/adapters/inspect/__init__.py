@@ -8,12 +8,12 @@ inspect view
 `docs/inspect.md` says what is mapped to what, and where the bridge ends.
 """
 
-from langgraph_reflexion.errors import EnvironmentUnavailable
+from langgraph_reflexion.errors import EnvironmentUnavailable, the_extra
 
 try:
     import inspect_ai
 except ImportError as error:
-    raise EnvironmentUnavailable("inspect-ai is missing: pip install 'langgraph-reflexion[inspect]'") from error
+    raise EnvironmentUnavailable(f"inspect-ai is missing; it comes with {the_extra('inspect')}") from error
 
 from langgraph_reflexion.adapters.inspect.agent import place, reflexion_agent
 from langgraph_reflexion.adapters.inspect.chat_model import InspectChatModel
