@@ -43,10 +43,10 @@ docs: $(VENV)/dev  ## Build the site of docs/ into build/site, strictly
 	$(RUN) zensical build --strict --clean
 
 test: $(VENV)/dev  ## Run the test suite
-	$(RUN) pytest --numprocesses 2 --dist loadfile
+	$(RUN) pytest --numprocesses 4 --dist loadfile
 
 test-long: $(VENV)/dev  ## Run the tests that take their time: killed runs, clusters, clean environments, other worlds
-	$(RUN) pytest --numprocesses 2 --dist loadfile -m long
+	$(RUN) pytest --numprocesses 4 --dist loadfile -m long
 
 $(OLDEST)/dev: pyproject.toml tests/oldest.txt
 	$(PYTHON) -m venv $(OLDEST)
@@ -56,7 +56,7 @@ $(OLDEST)/dev: pyproject.toml tests/oldest.txt
 	@touch $@
 
 test-oldest: $(OLDEST)/dev  ## Run the core tests on the oldest supported versions
-	PATH="$(CURDIR)/$(OLDEST)/bin:$$PATH" pytest --numprocesses 2 --dist loadfile \
+	PATH="$(CURDIR)/$(OLDEST)/bin:$$PATH" pytest --numprocesses 4 --dist loadfile \
 		tests/graph tests/nodes tests/models tests/test_oldest.py
 
 lint: $(VENV)/dev  ## Check style and types

@@ -261,6 +261,7 @@ def test_a_killed_run_goes_on_by_either_command_and_on_another_machine(home: Pat
     ]
 
 
+@pytest.mark.long
 def test_a_fault_is_tried_again_and_its_row_replaced(home: Path, server: GuessingServer) -> None:
     args = run_args(server, "--retries", "1", "--out")
     assert call(home, *args, "whole")[0] == 0
@@ -330,6 +331,7 @@ def test_a_person_wins_a_game(home: Path) -> None:
     assert out.splitlines()[-2:] == ["Right.", "You won after 3 actions."]
 
 
+@pytest.mark.long
 def test_a_person_loses_quits_or_goes_away(home: Path) -> None:
     assert "You lost after 1 action." in call(home, "play", ENV, "--task", "3", typed="say 1\n")[1]
     for typed in ("wait\nquit\nsay 1\n", "wait\n", ""):

@@ -63,6 +63,7 @@ def texts(notebook: dict[str, Any]) -> list[str]:
     return said
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", os.environ.get("NOTEBOOK_OUTPUTS", "04_time_travel").split(","))
 def test_executed_again_it_says_the_same(name: str) -> None:
     path = next(path for path in NOTEBOOKS if path.stem == name)

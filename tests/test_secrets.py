@@ -71,6 +71,7 @@ def logged(home: Path, server: Telltale, what: str, *args: str) -> tuple[int, st
     return server.process.returncode, out, err
 
 
+@pytest.mark.long
 def test_the_key_is_written_nowhere(tmp_path: Path, server: Telltale) -> None:
     home = make_home(tmp_path)
     args = run_args(server, "--option", "highest=5", "--trials", "2", "--concurrency", "1", "--retries", "2")

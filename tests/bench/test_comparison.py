@@ -289,6 +289,7 @@ def test_nothing_in_a_setting_or_a_name_reaches_the_terminal_but_text(tmp_path: 
     assert out.getvalue().count("␛[2J[bold]x[/bold]") > 10
 
 
+@pytest.mark.long
 def test_without_scipy_and_matplotlib_the_tables_say_what_is_missing(tmp_path: Path) -> None:
     one = folder(tmp_path / "one", [row("a", 1, True)], ["a"], trials=1)
     other = folder(tmp_path / "other", [row("a", 1, False)], ["a"], trials=1, strategy="retry")

@@ -339,6 +339,7 @@ def test_what_cannot_run_is_told_and_the_others_run(tmp_path: Path, server: Gues
     assert "set OPENAI_API_KEY" in outcomes[0].why
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("limit", "spends"), [("cost = 0.004", True), ("seconds = 0.4", False)])
 def test_the_budget_of_the_whole_stops_it_and_more_of_it_goes_on(
     tmp_path: Path, server: GuessingServer, run: Run, limit: str, spends: bool

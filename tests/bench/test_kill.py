@@ -24,6 +24,7 @@ def test_a_sweep_that_is_killed_ten_times_loses_and_repeats_nothing(tmp_path: Pa
     assert outcome.kept_trials > 0
 
 
+@pytest.mark.long
 @pytest.mark.skipif(sys.platform == "win32", reason="nothing is forked there")
 def test_a_sweep_that_does_not_even_run_in_peace_is_told_of(tmp_path: Path) -> None:
     outcome = KillTest(tmp_path, tasks=1, trials=1, more=["--checkpoints", "none"]).run(kills=1)

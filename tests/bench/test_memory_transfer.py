@@ -58,6 +58,7 @@ def test_no_test_task_was_trained_on(environment):
         played.close()
 
 
+@pytest.mark.long
 def test_the_result_in_words_and_in_json():
     result = measured("hotpotqa")
     told = table(result)

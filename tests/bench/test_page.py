@@ -76,6 +76,7 @@ def focused(tab: Any) -> str:
     return str(tab.evaluate("document.activeElement.getAttribute('aria-label') || document.activeElement.innerText"))
 
 
+@pytest.mark.long
 @needs_chromium
 @pytest.mark.parametrize("width", [400, 1400])
 def test_a_real_run_is_read_with_the_keyboard(real: Path, opened: Opened, width: int) -> None:
@@ -215,6 +216,7 @@ def test_a_hostile_text_does_no_harm(tmp_path: Path, opened: Opened, width: int)
     assert box["width"] <= width
 
 
+@pytest.mark.long
 @needs_chromium
 def test_134_tasks_of_12_trials_load_in_under_2_seconds(tmp_path: Path, opened: Opened) -> None:
     tasks = [f"generated/{number:03}-clean-kitchen" for number in range(134)]

@@ -22,6 +22,7 @@ from tests.toys import text_of
 
 drive_all = partial(guessing.drive_all, model_class=ScriptedChatModel)
 STRATEGIES = ["retry", "last_attempt", "reflexion", "last_attempt_and_reflexion"]
+MOSTLY_LONG = [pytest.param(each, marks=[] if each == "reflexion" else [pytest.mark.long]) for each in STRATEGIES]
 Replies = Callable[[list[BaseMessage]], Any]
 
 
@@ -60,7 +61,7 @@ SETTINGS: dict[str, Any] = {"numbers": [2, 3], "trials": 3, "concurrency": 1, "f
 
 
 @pytest.mark.parametrize("checkpoints", ["latest", "history"])
-@pytest.mark.parametrize("strategy", STRATEGIES)
+@pytest.mark.parametrize("strategy", MOSTLY_LONG)
 def test_stopped_at_any_call_it_goes_on_mid_trial_and_repeats_no_call(
     tmp_path: Path, strategy: str, checkpoints: str
 ) -> None:
@@ -160,6 +161,7 @@ def test_more_trials_begin_with_the_reflection_on_the_last_one(
     assert info["settings"]["trials"] == 4
 
 
+@pytest.mark.long
 def test_in_step_a_stopped_sweep_takes_the_same_decisions(tmp_path: Path) -> None:
     for numbers in ([1, 2, 4, 3], [1, 4], [9, 8]):
         settings: dict[str, Any] = {"numbers": numbers, "in_step": True, "concurrency": 1, "trials": 9}

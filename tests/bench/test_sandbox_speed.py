@@ -9,6 +9,7 @@ import pytest
 from langgraph_reflexion.envs.sandbox import probe
 
 
+@pytest.mark.long
 def test_it_prints_its_ratios():
     if not probe("bubblewrap").works:
         pytest.skip(f"bubblewrap: {probe('bubblewrap').words}")

@@ -1,9 +1,12 @@
 """The measurement of WebShop's engine: on few products, that it measures what it says."""
 
+import pytest
+
 from langgraph_reflexion.bench.webshop_speed import measure, products
 from langgraph_reflexion.envs.webshop.products import read_product
 
 
+@pytest.mark.long
 def test_few_products_are_built_searched_and_shown():
     result = measure(300, 20)
     assert result["products"] == 300

@@ -53,7 +53,9 @@ SWEEPS: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.mark.parametrize("environment", SWEEPS)
+@pytest.mark.parametrize(
+    "environment", ["alfworld", *(pytest.param(name, marks=pytest.mark.long) for name in ("hotpotqa", "programming"))]
+)
 def test_the_record_is_that_of_one_process(tmp_path: Path, environment: str) -> None:
     settings = SWEEPS[environment]
     for workers in (1, 2):
@@ -119,6 +121,7 @@ def test_budgets_hold_over_all_workers(home: Path, server: GuessingServer) -> No
     assert len(server.requests) == 6 + 2 * 15
 
 
+@pytest.mark.long
 def test_faults_are_what_they_are_in_one_process(home: Path, server: GuessingServer) -> None:
     settings = guessing(server, retries=1, concurrency=2, workers=2)
     # Nobody has answered: the run ends, and leaves nothing.

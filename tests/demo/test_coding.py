@@ -20,6 +20,8 @@ from tests.demo.between import confused, forgetful
 from tests.demo.playing import once
 from tests.toys import Timeless
 
+pytestmark = pytest.mark.long
+
 TASKS, TRIALS = 20, 5
 
 
@@ -68,7 +70,7 @@ def played(strategy="last_attempt_and_reflexion", seed=0):
     return Played(strategy=strategy, seed=seed)
 
 
-@pytest.mark.parametrize("seed", [0, pytest.param(5, marks=pytest.mark.long)])
+@pytest.mark.parametrize("seed", [0, 5])
 def test_reflexion_gains_in_any_set_of_problems_and_the_bare_feedback_hardly_does(seed):
     learned, mended = played(seed=seed), played("last_attempt", seed)
     assert learned.rate(1) == mended.rate(1), "the first trial is the same"
@@ -77,13 +79,11 @@ def test_reflexion_gains_in_any_set_of_problems_and_the_bare_feedback_hardly_doe
     assert mended.rate(TRIALS) - mended.rate(1) <= 0.05
 
 
-@pytest.mark.long
 def test_its_own_tests_are_right_and_wrong_in_every_way():
     seen = {pair for seed in (0, 5) for pair in (*played(seed=seed).matrix(), *played("last_attempt", seed).matrix())}
     assert seen == {(True, True), (True, False), (False, True), (False, False)}
 
 
-@pytest.mark.long
 def test_without_the_reflections_in_its_prompt_the_gain_is_gone():
     model, removed = forgetful()
     without = Played(model)
@@ -91,7 +91,6 @@ def test_without_the_reflections_in_its_prompt_the_gain_is_gone():
     assert without.truths == played("last_attempt").truths
 
 
-@pytest.mark.long
 def test_with_another_problems_reflections_the_gain_is_gone():
     model, swapped = confused(lambda text: read_exercise(text).name)
     misled = Played(model)

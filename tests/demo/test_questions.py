@@ -14,6 +14,8 @@ from tests.demo.between import confused, forgetful
 from tests.demo.playing import curve_of, once, play_all
 from tests.toys import Timeless
 
+pytestmark = pytest.mark.long
+
 TASKS, TRIALS = 48, 6
 
 
@@ -29,7 +31,7 @@ def played(strategy, actor="react", seed=0):
 curve = partial(curve_of, trials=TRIALS)
 
 
-@pytest.mark.parametrize("seed", [0, pytest.param(11, marks=pytest.mark.long)])
+@pytest.mark.parametrize("seed", [0, 11])
 @pytest.mark.parametrize("actor", ["react", "cot-gt"])
 def test_reflexion_gains_and_retry_hardly_does_in_any_world(actor, seed):
     learned, retried = curve(played("reflexion", actor, seed)), curve(played("retry", actor, seed))
@@ -56,7 +58,6 @@ def test_it_fails_for_reasons_of_its_own_and_names_each():
     assert {r["stop_reason"] for f in played("reflexion") for r in f["trials"]} == {"terminated", "hallucination"}
 
 
-@pytest.mark.long
 @pytest.mark.parametrize("actor", ["react", "cot-gt"])
 def test_without_the_reflections_in_its_prompt_the_gain_is_gone(actor):
     model, removed = forgetful()
@@ -65,7 +66,6 @@ def test_without_the_reflections_in_its_prompt_the_gain_is_gone(actor):
     assert curve(finals) == curve(played("retry", actor))
 
 
-@pytest.mark.long
 def test_with_another_questions_reflections_the_gain_is_gone():
     model, swapped = confused(lambda text: text.rpartition("Question: ")[2])
     finals = play(model=model)
@@ -74,7 +74,6 @@ def test_with_another_questions_reflections_the_gain_is_gone():
     assert curve(finals)[-1] < curve(played("reflexion"))[-1] - 0.2
 
 
-@pytest.mark.long
 def test_acting_by_tool_calls_gives_the_same_curve():
     finals = play(actor="tools")
     assert curve(finals) == curve(played("reflexion"))

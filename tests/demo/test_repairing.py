@@ -24,6 +24,8 @@ from langgraph_reflexion.prompts import load_prompts
 from tests.demo.between import Between, lessons_of, with_lessons
 from tests.toys import asks_for
 
+pytestmark = pytest.mark.long
+
 OWN = {repository.id: repository for repository in own_repositories()}
 SEEDS = (4, 9)
 """Of generated repositories, some that take more than one trial."""
@@ -95,7 +97,6 @@ def test_each_of_our_own_is_repaired_within_three_trials_and_the_patch_applies(n
     assert {path: (folder / path).read_text() for path in OWN[name].files} == OWN[name].files
 
 
-@pytest.mark.long
 @needs_sandbox
 def test_generated_ones_are_repaired_after_trials_that_failed(played):
     finals, _ = played(SEEDS)
@@ -107,14 +108,12 @@ def test_generated_ones_are_repaired_after_trials_that_failed(played):
         )
 
 
-@pytest.mark.long
 @needs_sandbox
 def test_retry_tries_the_same_again(played):
     finals, _ = played(SEEDS[1:], strategy="retry", trials=2)
     assert {final["status"] for final in finals} == {"failed"}
 
 
-@pytest.mark.long
 @needs_sandbox
 def test_without_the_reflections_in_its_prompt_or_with_anothers_the_gain_is_gone(played):
     _, prompts = played(SEEDS)
@@ -140,7 +139,6 @@ def test_what_a_reflection_names_is_not_tried_again(played):
             assert f"{line} to: {code}" not in changes(DemoChatModel().invoke(messages).text)
 
 
-@pytest.mark.long
 @needs_sandbox
 def test_tool_calls_do_as_well_as_text(played):
     by_text, _ = played(SEEDS)

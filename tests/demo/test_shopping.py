@@ -18,6 +18,8 @@ from tests.demo.between import confused, forgetful
 from tests.demo.playing import curve_of, once, play_all
 from tests.toys import Timeless
 
+pytestmark = pytest.mark.long
+
 TASKS, TRIALS = 36, 4
 
 
@@ -34,7 +36,7 @@ def played(strategy, seed=0):
 curve = partial(curve_of, trials=TRIALS)
 
 
-@pytest.mark.parametrize("seed", [0, pytest.param(11, marks=pytest.mark.long)])
+@pytest.mark.parametrize("seed", [0, 11])
 def test_reflexion_gains_and_retry_hardly_does_in_any_shop(seed):
     learned, retried = curve(played("reflexion", seed)), curve(played("retry", seed))
     assert learned[0] == retried[0], "the first trial is the same"
@@ -58,7 +60,6 @@ def test_it_fails_for_reasons_of_its_own_and_names_each():
     assert {r["stop_reason"] for f in played("reflexion") for r in f["trials"]} == {"terminated"}
 
 
-@pytest.mark.long
 def test_without_the_reflections_in_its_prompt_the_gain_is_gone():
     model, removed = forgetful()
     finals = play(model=model)
@@ -66,7 +67,6 @@ def test_without_the_reflections_in_its_prompt_the_gain_is_gone():
     assert curve(finals) == curve(played("retry"))
 
 
-@pytest.mark.long
 def test_with_another_errands_reflections_the_gain_is_gone():
     model, swapped = confused(lambda text: text.rpartition("Instruction:")[2])
     finals = play(model=model)
@@ -75,7 +75,6 @@ def test_with_another_errands_reflections_the_gain_is_gone():
     assert curve(finals)[-1] < curve(played("reflexion"))[-1] - 0.2
 
 
-@pytest.mark.long
 def test_where_the_memory_is_not_shown_reflexion_is_retry():
     unseen = replace(PROFILES["paper"], shows_memory=False)
     finals = play(profile=unseen)
@@ -83,14 +82,12 @@ def test_where_the_memory_is_not_shown_reflexion_is_retry():
     assert curve(finals) == curve(played("retry"))
 
 
-@pytest.mark.long
 def test_acting_by_tool_calls_gives_the_same_curve():
     finals = play(actor="tools")
     assert curve(finals) == curve(played("reflexion"))
     assert [final["reflections"] for final in finals] == [final["reflections"] for final in played("reflexion")]
 
 
-@pytest.mark.long
 def test_in_text_mode_it_sees_more_results_and_learns_as_well():
     learned = curve(play(rendering="text"))
     assert 0.25 <= learned[0] <= 0.55

@@ -90,6 +90,7 @@ def test_after_a_finished_task(task, strategy):
     anew(saver, task, strategy)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("task", [OTHER, count_to(3)], ids=["another", "the same"])
 def test_after_a_task_that_was_killed(task, whole):
     for cut in range(1, whole[2], 3):

@@ -41,10 +41,12 @@ async def read(where):
         return await Bank(store, "shared").book()
 
 
+@pytest.mark.long
 def test_in_sqlite(tmp_path):
     written_at_once(tmp_path / "lessons.db")
 
 
+@pytest.mark.long
 @needs_postgres
 def test_in_postgres():
     with postgres_server() as url:

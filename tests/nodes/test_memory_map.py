@@ -91,6 +91,7 @@ def test_a_new_task_on_a_used_thread_starts_with_an_empty_map():
     assert not any(HEAD in m[-1].text for m in begins)
 
 
+@pytest.mark.long
 def test_resumed_and_forked_runs_are_told_the_same_map():
     expected, environment = run(memory_map=True, tasks=3)[0], load_environment("alfworld")
     model, saver, config = Listening(asked=[]), InMemorySaver(), {"configurable": {"thread_id": "1"}}

@@ -277,6 +277,7 @@ class TestGameFiles:
         with pytest.raises(ConfigurationError, match="path="):
             ALFWorld().start(task)
 
+    @pytest.mark.long
     @pytest.mark.parametrize("engine", ENGINES)
     @pytest.mark.parametrize(("change", "own"), [(str, "move"), (old_syntax, "put")])
     @pytest.mark.parametrize("said", ["move {} to {}", "put {} in/on {}"])

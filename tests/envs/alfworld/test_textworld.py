@@ -147,6 +147,7 @@ class TestEngine:
         assert not {"alfworld", "textworld", "fast_downward"} & set(sys.modules)
 
 
+@pytest.mark.long
 @needs_engine
 class TestChildren:
     def test_engines_spread_over_children_and_new_ones_start_only_when_needed(self, own_workers):

@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-from collections import Counter
 from pathlib import Path
 from textwrap import indent
 from typing import Any
@@ -180,14 +179,14 @@ def test_a_test_with_two_outcomes_is_dropped_for_good(problems: Programming) -> 
         "    return side * side"
     )
     tests = "```\nassert area(2) == 4\nassert area(7) % 2 == 0\nassert area(-1) == 0\n```"
-    outcomes = Counter()
-    for _ in range(6):
+    for _ in range(40):
         final, _ = played(problems, block(luck), block(RIGHT), tests=tests)
         dropped = "assert area(7) % 2 == 0" not in final["task"]["prepared"]["tests"]
-        outcomes[dropped] += 1
         noted = [note for trial in final["trials"] for note in trial["notes"] if "two outcomes: 1" in note]
         assert bool(noted) == dropped
-    assert outcomes[True] > 0
+        if dropped:
+            return
+    raise AssertionError("half of the programs give two outcomes at once")
 
 
 def test_where_no_valid_test_was_written_the_first_program_is_accepted(problems: Programming) -> None:

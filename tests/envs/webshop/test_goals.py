@@ -86,6 +86,7 @@ def test_budgets_stay_when_other_goals_and_products_come_and_go(tmp_path, store)
     assert {goal.instruction for goal in after} == before
 
 
+@pytest.mark.long
 def test_another_process_with_other_hashes_sees_the_same(tmp_path):
     write(tmp_path)
     program = (

@@ -87,6 +87,7 @@ def test_what_cannot_be_written_whole_is_not_written_at_all(play: Play, folder: 
     assert (folder / "renamed").read_text() == "stays\n" * 20
 
 
+@pytest.mark.long
 def test_a_result_is_applied_at_once_where_that_is_asked_for(ran, folder: Path, tmp_path: Path):
     before = state(folder)
     status, out, _ = ran("--trials", "1", "--apply")
