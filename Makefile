@@ -7,7 +7,7 @@ EXTRAS ?= alfworld,bench,deepagents,inspect,notebooks,postgres,ray,studio
 
 OLDEST = .venv-oldest
 
-.PHONY: help demo figures docs test test-long test-oldest lint format clean
+.PHONY: help demo figures dev docs test test-long test-oldest lint format clean
 
 help:  ## Show the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/:/'
@@ -38,6 +38,8 @@ $(VENV)/bench: pyproject.toml
 figures: $(VENV)/bench demo  ## The README's figures from the runs of the demo, and a page of them in runs/demo.html
 	$(RUN) langgraph-reflexion report runs/demo-retry runs/demo-reflexion --figures runs/figures --html runs/demo.html
 	mkdir -p docs/figures && cp runs/figures/*.svg docs/figures/
+
+dev: $(VENV)/dev  ## Install what the targets below need
 
 docs: $(VENV)/dev  ## Build the site of docs/ into build/site, strictly
 	$(RUN) zensical build --strict --clean
