@@ -48,7 +48,7 @@ test: $(VENV)/dev  ## Run the test suite
 	$(RUN) pytest --numprocesses 4 --dist loadfile
 
 test-long: $(VENV)/dev  ## Run the tests that take their time: killed runs, clusters, clean environments, other worlds
-	$(RUN) pytest --numprocesses 4 --dist loadfile -m long
+	$(RUN) pytest --numprocesses 2 --dist loadfile -m long
 
 $(OLDEST)/dev: pyproject.toml tests/oldest.txt
 	$(PYTHON) -m venv $(OLDEST)
