@@ -123,7 +123,7 @@ class EpisodePool:
         A failure to close is logged, and costs the trial nothing.
         """
         if live := self._take(task, actions):
-            await self._run(task, partial(self._close, live.episode))
+            await self._let_go(live)
 
     def close(self) -> None:
         """Close every live episode."""
@@ -152,7 +152,17 @@ class EpisodePool:
             self._live.append(live)
             surplus, self._live = self._live[: -self.size], self._live[-self.size :]
         for each in surplus:
-            await self._run(each.task, partial(self._close, each.episode))
+            await self._let_go(each)
+
+    async def _let_go(self, live: _Live) -> None:
+        try:
+            blocks = self.environment.blocks(live.task)
+        except Exception:  # its task cannot even be read any more
+            blocks = True
+        if blocks:
+            await in_thread(partial(self._close, live.episode), None)
+        else:
+            self._close(live.episode)
 
     def _close(self, episode: Episode) -> None:
         # One that does not close is no reason to fail a trial, its own or another.

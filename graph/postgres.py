@@ -7,7 +7,6 @@ from typing import Any
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import WRITES_IDX_MAP, ChannelVersions, Checkpoint, CheckpointMetadata
 from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
-from psycopg import AsyncConnection, OperationalError
 from psycopg.rows import dict_row
 from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
@@ -61,10 +60,8 @@ async def open_postgres(url: str, *, latest: bool) -> AsyncIterator[AsyncPostgre
         url, min_size=1, max_size=CONNECTIONS, open=False, kwargs=options
     )
     try:
-        # A pool tries again and again where a server refuses.
-        await (await AsyncConnection.connect(url, connect_timeout=10)).close()
         await pool.open(wait=True, timeout=10)
-    except (OperationalError, PoolTimeout) as error:
+    except PoolTimeout as error:
         await pool.close()
         raise ConfigurationError("the Postgres server cannot be reached: check --database") from error
     async with pool:

@@ -8,7 +8,7 @@ import pytest
 from langgraph_reflexion.envs import load_environment
 from langgraph_reflexion.envs.base import Action, Episode, MemoryMap, StepResult, action
 from langgraph_reflexion.envs.pool import EpisodePool
-from langgraph_reflexion.errors import ConfigurationError, EnvironmentFault
+from langgraph_reflexion.errors import ConfigurationError, EnvironmentFault, EnvironmentUnavailable
 from langgraph_reflexion.testing.conformance import CHECKS, Case, check_environment
 from tests.toys import Counter, CounterEpisode, Notebook, SlowCounter, add
 
@@ -255,6 +255,23 @@ async def test_an_episode_that_cannot_be_closed_costs_no_trial_anything(caplog):
     await pool.start(first)
     pool.close()
     assert caplog.text.count("could not be closed") == 3
+
+
+async def test_a_task_that_is_gone_costs_the_next_one_nothing():
+    class Gone(Counter):
+        gone = ""
+
+        def blocks(self, task):
+            if task["id"] == self.gone:
+                raise EnvironmentUnavailable("its file is gone")
+            return False
+
+    pool = EpisodePool(environment := Gone(), size=1)
+    first, second = environment.tasks()[:2]
+    await pool.start(first)
+    environment.gone = first["id"]
+    await pool.start(second)
+    assert [episode.closed for episode in environment.started] == [1, 0]
 
 
 BREAK = Action(name="break", args={}, text="fail")

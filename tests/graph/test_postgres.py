@@ -60,6 +60,7 @@ async def test_pauses_survive_in_the_latest_checkpoint(database):
 
 
 @needs_extra
+@pytest.mark.long
 async def test_a_server_that_is_not_there_is_a_clear_error():
     with pytest.raises(ConfigurationError, match="cannot be reached"):
         async with open_checkpointer("latest", "postgresql://nobody@127.0.0.1:9/none"):
