@@ -58,7 +58,7 @@ $(OLDEST)/dev: pyproject.toml tests/oldest.txt
 	@touch $@
 
 test-oldest: $(OLDEST)/dev  ## Run the core tests on the oldest supported versions
-	PATH="$(CURDIR)/$(OLDEST)/bin:$$PATH" pytest --numprocesses 4 --dist loadfile \
+	PATH="$(CURDIR)/$(OLDEST)/bin:$$PATH" pytest --numprocesses 4 --dist loadfile -m "" \
 		tests/graph tests/nodes tests/models tests/test_oldest.py
 
 lint: $(VENV)/dev  ## Check style and types

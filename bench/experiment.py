@@ -14,11 +14,11 @@ from langgraph_reflexion.bench.drive import Observer
 from langgraph_reflexion.bench.engines import check_engine
 from langgraph_reflexion.bench.environment import make_environment
 from langgraph_reflexion.bench.experiment_file import Cell, Experiment
-from langgraph_reflexion.bench.experiment_folder import holds_experiment, write_info
+from langgraph_reflexion.bench.experiment_folder import write_info
 from langgraph_reflexion.bench.lock import locked
 from langgraph_reflexion.bench.parts import plan
 from langgraph_reflexion.bench.purse import Purse, SpentAll
-from langgraph_reflexion.bench.record import Run, expect_room, holds_run, read_info, read_run
+from langgraph_reflexion.bench.record import Run, holds_run, read_info, read_run
 from langgraph_reflexion.bench.settings import SweepSettings, continued
 from langgraph_reflexion.bench.sweep import run_sweep
 from langgraph_reflexion.envs.base import Environment, Task
@@ -117,8 +117,6 @@ def check(experiment: Experiment, folder: Path, *, openings: bool = False) -> li
     """The same without holding the folder, for who only looks."""
     if holds_run(folder):
         raise ConfigurationError(f"{folder} holds a single run: choose another --out for the experiment")
-    if not holds_experiment(folder):
-        expect_room(folder)
     environments: dict[str, Environment] = {}
     wrong: dict[str, list[str]] = defaultdict(list)
     found = []

@@ -207,26 +207,6 @@ def holds_run(folder: Path) -> bool:
     return (folder / RUN).exists()
 
 
-def expect_room(folder: Path, beside: Sequence[str | None] = ()) -> None:
-    """Make sure that what is begun in a folder has it to itself.
-
-    Args:
-        folder: The folder, which need not be there.
-        beside: Files that may lie in it, such as the run's lessons.
-
-    Raises:
-        ConfigurationError: it holds something else.
-    """
-    # A process that was killed as it began leaves a lock, and half of its first file.
-    ours = (".", LOCK, f"{RUN}.tmp", *(Path(each).name for each in beside if each))
-    try:
-        names = sorted(path.name for path in folder.iterdir()) if folder.is_dir() else []
-    except OSError as error:
-        raise ConfigurationError(f"cannot write to {folder}: {error.strerror}") from error
-    if others := [name for name in names if not name.startswith(ours)]:
-        raise ConfigurationError(f"{folder} holds something else, such as {others[0]}: choose another --out")
-
-
 def trouble(error: Exception) -> str:
     """What is wrong with a JSON file that could not be read, in words that follow its name."""
     match error:
@@ -270,6 +250,9 @@ def read_run(folder: Path) -> Run:
         info = json.loads((folder / RUN).read_text(encoding="utf-8"))
         _expect(("settings", "tasks"), info, RUN)
         order = row_order(info["tasks"])
+        begun = "seconds" in info or any(whole_lines(folder / TRAJECTORIES))
+        if begun and not (folder / TRIALS).exists():
+            raise ConfigurationError(f"{folder} holds no run: there is no {TRIALS}")
         rows = {key_of(row): row for row in map(json.loads, whole_lines(folder / TRIALS))}
         trials = [rows[key] for key in sorted(rows, key=order)]
         _expect(SETTINGS, info["settings"], RUN)

@@ -21,7 +21,6 @@ from langgraph_reflexion.bench.parts import Parts, make_parts
 from langgraph_reflexion.bench.record import (
     CHECKPOINTS,
     RunRecord,
-    expect_room,
     free_folder,
     holds_run,
     read_info,
@@ -90,8 +89,6 @@ async def run_sweep(settings: SweepSettings, out: Path | None = None, observer: 
         EnvironmentUnavailable: the environment cannot be used here.
         ModelFault: the model refused for good, or never answered. The rows so far are kept.
     """
-    if out and not holds_run(out):
-        expect_room(out, (settings.cache, settings.lessons))
     with _put_together(settings) as (settings, parts):
         folder = out or _default_folder(settings, parts)
         with locked(folder) as lock:

@@ -184,9 +184,9 @@ def run(
     if apply and env != "workspace":
         raise ConfigurationError(f"--apply goes with workspace, and {env} changes no files of yours")
     notice = ""
-    if "demo" in (model, reflection_model) and env not in {*ENVIRONMENTS, *ENVIRONMENTS.values()}:
+    if model == "demo" and env not in {*ENVIRONMENTS, *ENVIRONMENTS.values()}:
         notice = (
-            "the demo model knows only the environments that ship, and solves nothing of others: "
+            "the demo model knows only the environments that ship, and may solve nothing here: "
             f"langgraph-reflexion play {env}, or choose another --model"
         )
     with naming_options(context, env):

@@ -203,12 +203,6 @@ def test_what_is_wrong_is_named_by_file_table_and_key(tmp_path: Path, text: str,
     assert "experiment.toml" in str(caught.value)
 
 
-def test_a_folder_that_holds_something_else_is_refused(tmp_path: Path) -> None:
-    experiment = read(tmp_path, f'[matrix]\nenvironments = ["{GUESSING}"]')
-    with pytest.raises(ConfigurationError, match=r"holds something else, such as experiment.toml: choose another"):
-        check(experiment, tmp_path)
-
-
 def test_combinations_that_an_environment_does_not_have_are_named_before_anything_begins(tmp_path: Path) -> None:
     text = f'[matrix]\nenvironments = ["{GUESSING}", "huntpotqa", "alfworld"]\nagents = ["react", "cot"]'
     experiment = read(tmp_path, f"{text}\n[environments.alfworld]\nengine = 'dask'\nagents = ['react']")

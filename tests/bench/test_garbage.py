@@ -42,6 +42,13 @@ def test_of_two_that_overlap_the_last_one_puts_it_back():
     assert gc.get_threshold() == (700, 10, 10)
 
 
+def test_what_somebody_else_has_frozen_stays_so():
+    gc.freeze()
+    with rare_collections():
+        pass
+    assert gc.get_freeze_count() > 0
+
+
 @pytest.mark.parametrize("threshold", [0, 10 * RARELY])
 def test_who_has_said_how_often_is_heard(threshold):
     gc.set_threshold(threshold, 10, 10)

@@ -1,12 +1,13 @@
 """The run folder: rows that are added one at a time, by one process after another."""
 
+import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from langgraph_reflexion.bench.lock import locked
-from langgraph_reflexion.bench.record import RunRecord, expect_room, free_folder, read_run
+from langgraph_reflexion.bench.record import RunRecord, free_folder, read_run
 from langgraph_reflexion.bench.rows import Finished, TrajectoryRow, TrialRow
 from langgraph_reflexion.errors import ConfigurationError
 from tests.bench.guessing import rows
@@ -56,6 +57,10 @@ def test_a_run_whose_process_was_killed_before_it_could_add_a_row_has_none(tmp_p
     RunRecord(tmp_path, INFO).close(1.0)
     for name in ("trials.jsonl", "trajectories.jsonl"):
         (tmp_path / name).unlink()
+    # Of one that came to its end, or to a pause, they were removed.
+    with pytest.raises(ConfigurationError, match=r"there is no trials.jsonl"):
+        read_run(tmp_path)
+    (tmp_path / "run.json").write_text(json.dumps(INFO))
     run = read_run(tmp_path)
     assert (run.trials, run.trajectories()) == ([], {})
 
@@ -115,15 +120,6 @@ def test_what_is_no_run_is_refused(tmp_path: Path) -> None:
     for name in ("notes.txt", "notes.txt/run"):
         with pytest.raises(ConfigurationError, match="cannot write"):
             RunRecord(tmp_path / name, INFO)
-
-
-def test_a_new_run_has_its_folder_to_itself(tmp_path: Path) -> None:
-    expect_room(tmp_path / "nowhere")
-    for left in ("lock", "run.json.tmp", ".DS_Store", "lessons.db", "lessons.db-wal"):
-        (tmp_path / left).touch()
-    expect_room(tmp_path, ["runs/lessons.db", None])
-    with pytest.raises(ConfigurationError, match=r"holds something else, such as lessons.db: choose another --out"):
-        expect_room(tmp_path)
 
 
 def test_one_process_at_a_time_holds_a_folder(tmp_path: Path) -> None:
