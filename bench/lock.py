@@ -7,8 +7,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from langgraph_reflexion.bench.record import LOCK, holds_run
+from langgraph_reflexion.bench.record import holds_run
 from langgraph_reflexion.errors import ConfigurationError
+
+LOCK = "lock"
+"""The file that is held. It stays in the folder: what counts is whether a process holds it."""
 
 try:
     import fcntl

@@ -44,8 +44,6 @@ SETTINGS = {
 """The settings that a run is read with."""
 
 RUN, TRIALS, TRAJECTORIES, CHECKPOINTS = "run.json", "trials.jsonl", "trajectories.jsonl", "checkpoints.db"
-LOCK = "lock"
-"""The file that is held. It stays in the folder: what counts is whether a process holds it."""
 
 
 class RunRecord:
