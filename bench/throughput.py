@@ -8,7 +8,7 @@ is a loopback server in another process that takes half a second for each answer
 about 500 characters. A run's ideal is the latency of its calls together. What is printed is the mean wall time of a
 run beside it; `whole` is the wall time of all runs, beside the latency of all calls over the concurrency.
 
-In turns with it, as many tasks at once make the same calls in a bare loop over LangChain's plain `ChatOpenAI`, which
+In turns with it, as many tasks at once send such requests in a bare loop over LangChain's plain `ChatOpenAI`, which
 has neither graph nor checkpoint nor record. Compare the ratios of one run, since machines differ and are noisy.
 """
 
@@ -25,12 +25,13 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from langgraph_reflexion.bench.graph_cost import CALL, model_server
+from langgraph_reflexion.bench.graph_cost import model_server
 from langgraph_reflexion.bench.rows import TrialRow
 from langgraph_reflexion.bench.settings import SweepSettings
 from langgraph_reflexion.bench.slots import Slots
 from langgraph_reflexion.bench.sweep import Unobserved, run_sweep
-from langgraph_reflexion.bench.treadmill import REPLY, last_made, settings
+from langgraph_reflexion.bench.treadmill import CONVERSATION, REPLY, last_made, settings
+from langgraph_reflexion.nodes.actors import STOP
 
 
 class Case(NamedTuple):
@@ -116,7 +117,7 @@ async def bare_loop(share: Share) -> list[float]:
         async with slots:
             began = time.perf_counter()
             for _ in range(share.steps):
-                await client.ainvoke(CALL)
+                await client.ainvoke(CONVERSATION, stop=STOP, seed=1)
             return time.perf_counter() - began
 
     return await asyncio.gather(*(run() for _ in range(share.tasks)))

@@ -7,7 +7,7 @@ import time
 from collections.abc import Sequence
 from typing import Annotated, Any, cast
 
-from langchain_core.messages import BaseMessage, HumanMessage
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
 
 from langgraph_reflexion.envs.base import Environment, Episode, StepResult, Task, action
 from langgraph_reflexion.graph.state import ReflexionState
@@ -28,6 +28,13 @@ def text_of(begins: str) -> str:
 
 REPLY = f"Thought: {text_of('Nothing is of use here.')[:-30]}\nAction: walk 1"
 """What the model always says."""
+
+CONVERSATION = [
+    SystemMessage(text_of("You walk.")),
+    HumanMessage(text_of("Walk.")),
+    *[AIMessage(REPLY), HumanMessage(text_of("Observation: There are 5 steps to go."))] * SHOWN,
+]
+"""A prompt like those of the window actor, for who calls without a graph."""
 
 
 class Treadmill(Episode):

@@ -1,24 +1,30 @@
 """The client that costs half as much sends the same requests, and is the plain one wherever it cannot."""
 
+import asyncio
 import json
 import threading
 import time
+from contextlib import closing
+from functools import wraps
 from pathlib import Path
+from types import MappingProxyType
 
 import pytest
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, ToolMessage
 from langchain_openai import AzureChatOpenAI, ChatOpenAI
+from openai.resources.chat.completions import AsyncCompletions
 from pydantic import BaseModel, SecretStr
 
 from langgraph_reflexion import load_model
 from langgraph_reflexion.models.answers import Answers
 from langgraph_reflexion.models.calls import Call
 from langgraph_reflexion.models.client import Client
-from langgraph_reflexion.models.lean import lean, lean_class, lean_payload
+from langgraph_reflexion.models.lean import lean, lean_class, posted
 from langgraph_reflexion.models.load import without_own_retries
 from langgraph_reflexion.models.secrets import secrets_of
 from langgraph_reflexion.nodes.node import run_blocking
 from langgraph_reflexion.testing import ModelServer, ScriptedChatModel
+from langgraph_reflexion.testing.loopback import Answer, Listener
 
 KEY = "sk-0123456789"
 TEXT = [SystemMessage("You walk."), HumanMessage("Où êtes-vous?"), AIMessage("Here."), HumanMessage("Go on.")]
@@ -53,64 +59,107 @@ def plain(server, **settings):
 
 def sent(server, ask, model):
     """What a call sends: the body with its keys in order, and the headers."""
-    ask(model)
+    run_blocking(ask(model))
     request = server.requests[-1]
     return json.dumps(request.body), request.headers
 
 
+async def streamed(model):
+    return [chunk async for chunk in model.astream(TEXT)]
+
+
+async def without_coroutine(model):
+    return await asyncio.to_thread(model.invoke, TEXT)
+
+
 CALLS = {
-    "text": lambda model: model.invoke(TEXT),
-    "a string": lambda model: model.invoke("Go."),
-    "tool calls and results": lambda model: model.invoke(
+    "text": lambda model: model.ainvoke(TEXT),
+    "a string": lambda model: model.ainvoke("Go."),
+    "tool calls and results": lambda model: model.ainvoke(
         [*TEXT, CALLED, ToolMessage("Done.", tool_call_id="call_1")]
     ),
-    "image parts": lambda model: model.invoke(PARTS),
-    "stop and seed": lambda model: model.invoke(TEXT, stop=["\nObservation:"], seed=7),
-    "a body of the user's": lambda model: model.invoke(TEXT, extra_body={"ttl": 300, "model": "theirs"}),
-    "messages of the user's": lambda model: model.invoke(
+    "image parts": lambda model: model.ainvoke(PARTS),
+    "stop and seed": lambda model: model.ainvoke(TEXT, stop=["\nObservation:"], seed=7),
+    "a body of the user's": lambda model: model.ainvoke(TEXT, extra_body={"ttl": 300, "model": "theirs"}),
+    "messages of the user's": lambda model: model.ainvoke(
         TEXT, extra_body={"messages": [{"role": "user", "content": "?"}]}
     ),
-    "tools": lambda model: model.bind_tools([WALK], tool_choice="walk").invoke(TEXT),
-    "tools, and a body": lambda model: model.bind_tools([WALK]).invoke(TEXT, extra_body={"ttl": 300}),
-    "a stream": lambda model: list(model.stream(TEXT)),
-    "structured": lambda model: model.with_structured_output(Place).invoke(TEXT),
+    "tools": lambda model: model.bind_tools([WALK], tool_choice="walk").ainvoke(TEXT),
+    "tools, and a body": lambda model: model.bind_tools([WALK]).ainvoke(TEXT, extra_body={"ttl": 300}),
 }
+USUAL = {
+    "headers of the user's": lambda model: model.ainvoke(TEXT, extra_headers={"x-team": "walkers"}),
+    "a query and a time limit": lambda model: model.ainvoke(TEXT, extra_query={"a": "b"}, timeout=9),
+    "more than JSON": lambda model: model.ainvoke(TEXT, logit_bias=MappingProxyType({"50256": -100})),
+    "a stream": streamed,
+    "without a coroutine": without_coroutine,
+    "structured": lambda model: model.with_structured_output(Place).ainvoke(TEXT),
+}
+"""What the SDK has to see."""
 
 
 @pytest.mark.filterwarnings("ignore:Pydantic serializer warnings")  # of LangChain's, in older versions
-@pytest.mark.parametrize("ask", CALLS.values(), ids=CALLS)
+@pytest.mark.parametrize("ask", [*CALLS.values(), *USUAL.values()], ids=[*CALLS, *USUAL])
 def test_requests_are_the_same_on_the_wire(server, ask):
     model = plain(server, temperature=0.5, stream_usage=True)
     cheaper = lean(model)
     assert type(cheaper) is not type(model)
     assert sent(server, ask, cheaper) == sent(server, ask, model)
+    assert sent(server, ask, cheaper) == sent(server, ask, model), "again, now that it is known what the SDK sends"
 
 
 @pytest.mark.parametrize(
-    "settings", [{"extra_body": {"ttl": 1}}, {"model_kwargs": {"user": "me"}}, {"max_tokens": 9}]
+    "settings",
+    [{"extra_body": {"ttl": 1}}, {"model_kwargs": {"user": "me"}}, {"max_tokens": 9}, {"default_query": {"a": "b"}}],
 )
 def test_so_they_are_with_settings_of_the_model(server, settings):
     model = plain(server, **settings)
     assert sent(server, CALLS["tools"], lean(model)) == sent(server, CALLS["tools"], model)
 
 
-def test_so_they_are_from_coroutines(server):
-    async def ask(model):
-        await model.bind_tools([WALK]).ainvoke([*TEXT, CALLED, ToolMessage("Done.", tool_call_id="call_1")])
-        return [chunk async for chunk in model.astream(TEXT)]
+class Traced(ChatOpenAI):
+    """Says in which thread a reply is read: LangChain's client reads it in another than the loop's."""
 
-    model = plain(server)
-    for each in (model, lean(model)):
-        run_blocking(ask(each))
-    plainly, streamed, leanly, lean_stream = [(json.dumps(each.body), each.headers) for each in server.requests[-4:]]
-    assert (leanly, lean_stream) == (plainly, streamed)
+    def _create_chat_result(self, *args):
+        read = super()._create_chat_result(*args)
+        read.llm_output["system_fingerprint"] = threading.current_thread().name
+        return read
 
 
-def test_messages_and_tools_go_past_the_sdk(server):
+def is_usual(server, kind, ask):
+    """Whether a request went the way of LangChain's client."""
+
+    async def threads():
+        reply = await ask(kind(model="any", base_url=server.url, api_key=SecretStr(KEY)))
+        return reply.response_metadata["system_fingerprint"], threading.current_thread().name
+
+    read, own = run_blocking(threads())
+    return read != own
+
+
+@pytest.mark.parametrize("ask", CALLS.values(), ids=CALLS)
+def test_requests_go_past_the_sdk(server, ask):
     """Otherwise the tests above would compare the plain client with itself."""
-    payload = lean(plain(server))._get_request_payload(TEXT, tools=[WALK])
-    assert (payload["messages"], payload["tools"]) == ([], [])
-    assert len(payload["extra_body"]["messages"]) == len(TEXT)
+    assert is_usual(server, Traced, ask)
+    assert not is_usual(server, lean_class(Traced), ask)
+
+
+@pytest.mark.parametrize("name", ["headers of the user's", "a query and a time limit", "more than JSON"])
+def test_but_for_those_that_it_has_to_see(server, name):
+    assert is_usual(server, lean_class(Traced), USUAL[name])
+
+
+def test_and_while_somebody_watches_it(server, monkeypatch):
+    seen, create = [], AsyncCompletions.create
+
+    @wraps(create)
+    async def watched(self, **options):
+        seen.append(options["messages"])
+        return await create(self, **options)
+
+    monkeypatch.setattr(AsyncCompletions, "create", watched)
+    assert is_usual(server, lean_class(Traced), CALLS["text"])
+    assert [len(messages) for messages in seen] == [len(TEXT)]
 
 
 def test_the_named_model_is_the_cheaper_one_and_passes_for_the_plain_one(server, monkeypatch):
@@ -187,19 +236,29 @@ async def test_what_has_another_shape_is_sent_as_it_is():
         {"messages": [{"role": "user", "content": ("a", "b")}]},
         {"messages": ({"role": "user", "content": "Go."},)},
         {"messages": [{"role": "user", "content": "Go."}], "response_format": Place},
-        {"messages": [{"role": "user", "content": "Go."}], "extra_body": {"messages": []}},
         {"messages": [{"role": "user", "content": "Go."}], "extra_body": ["no", "mapping"]},
+        {"messages": [{"role": "user", "content": "Go."}], "extra_body": {"place": Place(name="here")}},
         {"messages": [{"role": "user", "content": "Go."}], "tools": [{"function": Place}]},
+        {"messages": [{"role": "user", "content": "Go."}], "stream": True},
+        {"messages": [{"role": "user", "content": "Go."}], "unheard_of": 1},
         {"input": [{"role": "user", "content": "Go."}]},
     ],
 )
-def test_what_the_sdk_has_to_see_it_sees(payload):
-    assert lean_payload(payload) is payload
+async def test_what_the_sdk_has_to_see_it_sees(server, payload):
+    assert await posted(plain(server), {"model": "any"} | payload) is None
 
 
-def test_the_responses_api_and_azure_have_the_usual_requests():
+async def test_connections_of_the_users_own_are_used(server):
+    model = plain(server)
+    other = model.model_copy(update={"async_client": model.root_async_client.with_options().chat.completions})
+    payload = {"model": "any", "messages": []}
+    assert await posted(model, payload) is not None
+    assert await posted(other, payload) is None
+
+
+async def test_the_responses_api_and_azure_are_left_alone():
     responses = ChatOpenAI(model="any", api_key=SecretStr(KEY), use_responses_api=True)
-    assert lean(responses)._get_request_payload(TEXT) == responses._get_request_payload(TEXT)
+    assert await posted(responses, responses._get_request_payload(TEXT)) is None
     azure = AzureChatOpenAI(
         azure_endpoint="https://azure.invalid", api_version="2025-01-01", api_key=SecretStr(KEY), model="any"
     )
@@ -210,11 +269,14 @@ def test_it_costs_less(server):
     """Of a call's CPU, putting the request together is the larger part: here, a quarter less is enough."""
     model, messages = plain(server), [HumanMessage("x" * 500)] * 40
 
-    def cpu(each):
-        begin = time.thread_time()
+    async def calls(each):
+        begin = time.process_time()
         for _ in range(5):
-            each.invoke(messages)
-        return time.thread_time() - begin
+            await each.ainvoke(messages)
+        return time.process_time() - begin
+
+    def cpu(each):
+        return run_blocking(calls(each))
 
     cpu(lean(model)), cpu(model)
     assert min(cpu(lean(model)) for _ in range(3)) < 0.75 * min(cpu(model) for _ in range(3))
@@ -247,25 +309,66 @@ def test_replies_and_errors_are_the_same(fault):
         assert len(server.requests) == 2
 
 
-class Traced(ChatOpenAI):
-    """Says in which thread a reply is read."""
+def completion(message=None, usage=None, choice=None, **more):
+    """A reply with some of its parts as given."""
+    told = {"role": "assistant", "content": "Here."} | (message or {})
+    counted = {"prompt_tokens": 4, "completion_tokens": 2, "total_tokens": 6} | (usage or {})
+    chosen = {"index": 0, "message": told, "finish_reason": "stop"} | (choice or {})
+    begin = {"id": "chatcmpl-1", "object": "chat.completion", "created": 1700000000, "model": "any"}
+    return {**begin, "choices": [chosen], "usage": counted, **more}
 
-    def _create_chat_result(self, *args):
-        read = super()._create_chat_result(*args)
-        read.llm_output["system_fingerprint"] = threading.current_thread().name
-        return read
+
+CUSTOM = {"id": "c1", "type": "custom", "custom": {"name": "walk", "input": "3"}}
+UNTYPED = {"id": "c1", "function": {"name": "walk", "arguments": '{"steps": 3}'}}
+LOGPROB = {"token": "Here", "logprob": -1, "bytes": [72], "top_logprobs": []}
+REPLIES = {
+    "plain": completion(),
+    "in full": completion(
+        {"refusal": None, "annotations": [], "tool_calls": None, "audio": None},
+        {
+            "prompt_tokens_details": {"cached_tokens": 3, "audio_tokens": 0},
+            "completion_tokens_details": {"reasoning_tokens": 1},
+        },
+        {"logprobs": {"content": [LOGPROB], "refusal": None}},
+        service_tier="default",
+        system_fingerprint="fp_1",
+    ),
+    "more than is documented": completion(
+        {"reasoning_content": "Hm.", "name": "walker"},
+        {"prompt_tokens_details": None, "cost": 0.5},
+        {"stop_reason": 7, "content_filter_results": {}},
+        prompt_logprobs=None,
+        kv={"a": [1]},
+    ),
+    "unknown words": completion(choice={"finish_reason": "weary"}, service_tier="gold"),
+    "numbers of other kinds": completion(usage={"prompt_tokens": 4.0, "total_tokens": "6"}, created=1.5),
+    "less": {"choices": [{"message": {"role": "assistant", "content": "Here."}}]},
+    "no usage": completion() | {"usage": None},
+    "no role": {"choices": [{"index": 0, "message": {"content": "Here."}}]},
+    "calls": completion({"content": None, "tool_calls": [UNTYPED | {"type": "function"}]}),
+    "calls without a type": completion({"content": None, "tool_calls": [UNTYPED, UNTYPED | {"index": 1}]}),
+    "calls of another kind": completion({"content": None, "tool_calls": [CUSTOM]}),
+    "a call as in old times": completion({"function_call": {"name": "walk", "arguments": "{}"}}),
+    "parts": completion({"content": [{"type": "text", "text": "Here."}]}),
+    "several": completion(choices=completion()["choices"] * 2),
+    "none": completion(choices=[]),
+    "nothing": completion(choices=None),
+    "an error": {"error": {"message": "overloaded", "code": 1}},
+    "half a character": completion({"content": "\ud83d!"}),
+    "a list": [completion()],
+    "null": None,
+}
 
 
-def test_a_reply_is_read_in_the_thread_of_the_loop(server):
-    async def threads(kind):
-        model = kind(model="any", base_url=server.url, api_key=SecretStr(KEY))
-        reply = await model.ainvoke(TEXT)
-        return reply.response_metadata["system_fingerprint"], threading.current_thread().name
-
-    read, own = run_blocking(threads(lean_class(Traced)))
-    assert read == own
-    read, own = run_blocking(threads(Traced))
-    assert read != own
+@pytest.mark.filterwarnings("ignore:Pydantic serializer warnings")  # of LangChain's, in older versions
+@pytest.mark.parametrize("kind", ["application/json", "text/plain"])
+@pytest.mark.parametrize("reply", REPLIES.values(), ids=REPLIES)
+async def test_replies_of_all_shapes_are_read_alike(reply, kind):
+    listener = Listener(0, lambda call: Answer(json.dumps(reply).encode(), kind=kind))
+    with closing(listener):
+        model = ChatOpenAI(model="any", base_url=listener.url, api_key=SecretStr(KEY), max_retries=0)
+        usual = await outcome(model)
+        assert await outcome(lean(model)) == usual
 
 
 def test_response_headers_come_in_the_usual_way(server):

@@ -1,17 +1,19 @@
 """OpenAI's client at half its price: neither are its prompts walked through, nor do its replies change threads.
 
-Before the SDK sends a request it compares each message and tool with all the types that these can have, which changes
-nothing and costs as much CPU as all the rest of the call. What is given as `extra_body` it sends as it is. And what
-came back is read in a thread of a pool, which costs more than the reading. The client is the same otherwise, and so
-are its requests, its replies and its errors.
+Before the SDK sends a request it compares each argument, message and tool with all the types that these can have,
+which changes nothing and costs as much CPU as all the rest of the call. Then it reads what came back field by field,
+in a thread of a pool, which costs more than the reading. Here it is asked once what it would send for such arguments,
+and that is sent with its own `post`, as it is. The client is the same otherwise, and so are its requests, its replies
+and its errors. What streams, and what is not asked from a coroutine, goes the usual way.
 """
 
 import inspect
-from collections.abc import Mapping
 from functools import cache
-from typing import Any, TypeVar
+from types import FunctionType
+from typing import Any, NamedTuple, TypeVar
 
 from langchain_core.language_models import BaseChatModel
+from pydantic import ValidationError
 
 Model = TypeVar("Model", bound=BaseChatModel)
 
@@ -38,7 +40,7 @@ def lean(model: Model) -> Model:
 
 @cache
 def lean_class(client: type[Model]) -> type[Model]:
-    """A class of clients whose messages and tools go by way of `extra_body`; the class itself where that cannot be.
+    """A class of clients that post what the SDK would; the class itself where that cannot be.
 
     Args:
         client: `ChatOpenAI`, or one that sends its requests in the same way.
@@ -49,53 +51,97 @@ def lean_class(client: type[Model]) -> type[Model]:
         return client
 
     class Lean(client):  # type: ignore[valid-type,misc]
-        def _get_request_payload(self, *args: Any, **options: Any) -> Any:
-            return lean_payload(super()._get_request_payload(*args, **options))
-
         async def _agenerate(self, messages: Any, stop: Any = None, run_manager: Any = None, **options: Any) -> Any:
             def as_ever(client: Any) -> Any:
                 return send(client, messages, stop=stop, run_manager=run_manager, **options)
 
             payload = self._get_request_payload(messages, stop=stop, **options)
-            if not _is_lean(payload) or self.include_response_headers or getattr(self, "_uses_gateway", False):
+            post = await posted(self, payload)
+            if post is None or self.include_response_headers or getattr(self, "_uses_gateway", False):
                 return await as_ever(self)
             came = _Came()
             try:
-                came.reply = await self.async_client.with_raw_response.create(**payload)
-                return self._create_chat_result(came.reply.parse(), {})
+                came.reply = await self.root_async_client.post(post.path, body=post.body, **post.how)
+                return self._create_chat_result(_read(came.reply, post.how), {})
             except Exception as error:
                 # LangChain has words of its own for what goes wrong: it is shown the same once more.
                 came.error = error
                 return await as_ever(self.model_copy(update={"async_client": came}))
 
+    # LangChain looks at the arguments with each call.
+    Lean._agenerate.__signature__ = inspect.signature(send)  # type: ignore[attr-defined]
     # Traces, caches and what is serialised know it by the name that it always had.
     Lean.__name__, Lean.__qualname__, Lean.__doc__ = client.__name__, client.__qualname__, client.__doc__
     return Lean
 
 
-def lean_payload(payload: Any) -> Any:
-    """The arguments of a request with messages and tools in `extra_body`; as they are where the SDK has to see them.
+class Post(NamedTuple):
+    """What the SDK hands to its client's `post`."""
 
-    It has to where the answer is structured, as the SDK reads that with the request in hand, and where they hold
-    more than JSON. Requests to the Responses API have no messages.
+    path: str
+    body: dict[str, Any]
+    how: dict[str, Any]
+    """The other arguments."""
+
+
+async def posted(model: Any, payload: Any) -> Post | None:
+    """What the SDK would post; None where it has to see for itself.
+
+    It has to where the answer is structured, as the SDK reads that with the request in hand; where the arguments hold
+    more than JSON; and where they are not all for the server. Requests to the Responses API have no messages.
 
     Args:
+        model: The client.
         payload: The arguments of `chat.completions.create`.
     """
-    if not isinstance(payload, dict) or "response_format" in payload or not isinstance(payload.get("messages"), list):
-        return payload
-    long = {name: payload[name] for name in ("messages", "tools") if isinstance(payload.get(name), list)}
-    given = payload.get("extra_body")
-    body = {} if given is None else given
-    # What a user has set there goes over everything else, messages included.
-    if not isinstance(body, Mapping) or body.keys() & long or not _is_json(long):
-        return payload
-    # The empty lists keep their places among the other keys.
-    return payload | {name: [] for name in long} | {"extra_body": {**body, **long}}
+    if not isinstance(payload, dict) or "response_format" in payload or payload.get("stream"):
+        return None
+    given = {name: value for name, value in payload.items() if name != "extra_body"}
+    extra = payload.get("extra_body") or {}
+    if not (type(given.get("messages")) is list and type(extra) is dict and _is_json(given) and _is_json(extra)):
+        return None
+    try:
+        completions = model.async_client
+        create = type(completions).create
+        # Somebody may have put a function of their own there, to see what is asked.
+        as_made = type(create) is FunctionType and create.__globals__["__name__"].startswith("openai.")
+        if not as_made or model.root_async_client.chat.completions is not completions:
+            return None
+        asked = await _would_post(type(completions), frozenset(given))
+    except (AttributeError, TypeError):
+        return None
+    if asked.body.keys() != given.keys():
+        return None
+    return asked._replace(body={**{name: given[name] for name in asked.body}, **extra})
 
 
-def _is_lean(payload: Any) -> bool:
-    return isinstance(payload, dict) and payload.get("messages") == [] and "messages" in payload.get("extra_body", ())
+_asked: dict[tuple[type, frozenset[str]], Post] = {}
+
+
+async def _would_post(completions: type, names: frozenset[str]) -> Post:
+    """What the SDK posts where these arguments are given, whatever they are."""
+    if (completions, names) not in _asked:
+        asked = completions(_Asked()).with_raw_response.create(**dict.fromkeys(names))
+        _asked[completions, names] = await asked
+    return _asked[completions, names]
+
+
+class _Asked:
+    """In the place of the SDK's client: says what it is to post."""
+
+    async def post(self, path: str, *, body: dict[str, Any], **how: Any) -> Post:
+        return Post(path, body, how)
+
+    def __getattr__(self, name: str) -> None:
+        """Has nothing else."""
+
+
+def _read(reply: Any, how: dict[str, Any]) -> Any:
+    """What the SDK makes of a reply; in one go where all of it is as documented."""
+    try:
+        return how["cast_to"].model_validate_json(reply.content, strict=True)
+    except ValidationError:
+        return reply.parse()
 
 
 def _is_json(value: Any) -> bool:
