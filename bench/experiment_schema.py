@@ -49,7 +49,7 @@ def _several(values: Any) -> Any:
     return values if isinstance(values, list) else [values]
 
 
-Limits = Annotated[float, Field(gt=0)]
+Limits = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 Budget = create_model(  # type: ignore[call-overload]
     "Budget", __config__=ConfigDict(extra="forbid", strict=True), **dict.fromkeys(KINDS, (Limits | None, None))
 )

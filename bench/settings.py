@@ -1,6 +1,7 @@
 """What a sweep is made of: its settings, what `run.json` says of them, and what may change when it goes on."""
 
 import json
+import math
 import platform
 import uuid
 from collections.abc import Sequence
@@ -25,6 +26,9 @@ RAISABLE = ("trials", "limit", "budgets")
 
 COUNTS = ("limit", "trials", "samples", "retries", "memory_size", "concurrency", "workers")
 """Settings that are numbers from 1 on."""
+
+MEASURES = {"timeout": 0.01, "temperature": 0.0}
+"""Settings that are measured, and the least that they may be."""
 
 FREE = ("concurrency", "workers", "engine", "retries", "timeout", "cache")
 """What may be anything when a run goes on, as the record does not depend on it."""
@@ -110,11 +114,14 @@ class SweepSettings:
         """The settings with every value filled in.
 
         Raises:
-            ConfigurationError: a number is below 1, or what is said of lessons does not go together.
+            ConfigurationError: a number is too small, or what is said of lessons does not go together.
         """
         for name in COUNTS:
             if (count := getattr(self, name)) is not None and count < 1:
                 raise ConfigurationError(f"{name}={count}: at least 1 is needed")
+        for name, least in MEASURES.items():
+            if (value := getattr(self, name)) is not None and not least <= value < math.inf:
+                raise ConfigurationError(f"{name}={value}: a number from {least:g} on is needed")
         if self.lessons is None and (self.frozen or not self.recall or self.user is not None):
             raise ConfigurationError(
                 "--no-recall, --frozen and --user say how --lessons are used, and there are none"

@@ -84,8 +84,8 @@ def run(
     evaluator: Annotated[
         str | None,
         typer.Option(
-            help="What passes the verdict: environment (an oracle), llm or self-consistency."
-            "  [default: the profile's, mostly environment]"
+            help="What passes the verdict: environment (an oracle), llm, self-consistency, self-tests (of programs)"
+            " or none.  [default: the profile's, mostly environment]"
         ),
     ] = None,
     samples: Annotated[int, typer.Option(min=1, help="So often self-consistency asks again, an odd number.")] = 5,

@@ -180,6 +180,7 @@ def test_the_files_of_the_documentation_are_what_they_say(tmp_path: Path) -> Non
         ("[matrix]\nstrategies = []", "[matrix], strategies: list should have at least 1 item"),
         ("[matrix]\nstrategies = ['retry']", "[matrix], environments: name at least one"),
         ("[budget]\ncost = 0", "[budget], cost: input should be greater than 0"),
+        ("[budget]\ncost = inf", "[budget], cost: input should be a finite number"),
         (
             "[environments.alfworld]\n[[exclude]]\nagent = 'cot'",
             "[[exclude]] number 1 (agent = cot) excludes nothing",

@@ -1,3 +1,4 @@
+import math
 from pathlib import Path
 from typing import Any
 
@@ -171,6 +172,13 @@ def test_settings_are_filled_in_from_environment_and_profile() -> None:
 def test_a_number_below_1_is_refused_and_not_taken_for_one_that_was_not_given(name: str) -> None:
     settings = SweepSettings("guessing", **{name: 0})  # type: ignore[arg-type]
     with pytest.raises(ConfigurationError, match=f"{name}=0: at least 1 is needed"):
+        settings.resolved(Guessing())
+
+
+@pytest.mark.parametrize(("name", "value"), [("timeout", 0.0), ("timeout", math.inf), ("temperature", math.nan)])
+def test_so_is_what_is_no_time_and_no_temperature(name: str, value: float) -> None:
+    settings = SweepSettings("guessing", **{name: value})  # type: ignore[arg-type]
+    with pytest.raises(ConfigurationError, match=f"{name}={value}: a number from 0.* on is needed"):
         settings.resolved(Guessing())
 
 
