@@ -5,7 +5,8 @@ import json
 import threading
 import time
 from contextlib import closing
-from functools import wraps
+from functools import partial, wraps
+from inspect import signature
 from pathlib import Path
 from types import MappingProxyType
 
@@ -19,7 +20,7 @@ from langgraph_reflexion import load_model
 from langgraph_reflexion.models.answers import Answers
 from langgraph_reflexion.models.calls import Call
 from langgraph_reflexion.models.client import Client
-from langgraph_reflexion.models.lean import lean, lean_class, posted
+from langgraph_reflexion.models.lean import lean, lean_class, prepared
 from langgraph_reflexion.models.load import without_own_retries
 from langgraph_reflexion.models.secrets import secrets_of
 from langgraph_reflexion.nodes.node import run_blocking
@@ -149,17 +150,87 @@ def test_but_for_those_that_it_has_to_see(server, name):
     assert is_usual(server, lean_class(Traced), USUAL[name])
 
 
-def test_and_while_somebody_watches_it(server, monkeypatch):
-    seen, create = [], AsyncCompletions.create
+class Watching:
+    """What an instrumentation puts in the place of a function."""
 
-    @wraps(create)
-    async def watched(self, **options):
-        seen.append(options["messages"])
-        return await create(self, **options)
+    def __init__(self, function):
+        self.function, self.seen = function, []
 
-    monkeypatch.setattr(AsyncCompletions, "create", watched)
-    assert is_usual(server, lean_class(Traced), CALLS["text"])
-    assert [len(messages) for messages in seen] == [len(TEXT)]
+    async def __call__(self, *args, **options):
+        self.seen.append(options)
+        return await self.function(*args, **options)
+
+
+def watched_class(model, monkeypatch):
+    watching = Watching(AsyncCompletions.create)
+
+    @wraps(watching.function)
+    async def create(*args, **options):
+        return await watching(*args, **options)
+
+    monkeypatch.setattr(AsyncCompletions, "create", create)
+    return watching
+
+
+def watched_class_by_an_object(model, monkeypatch):
+    class Descriptor(Watching):
+        def __get__(self, completions, owner):
+            return partial(self, completions) if completions else self
+
+    watching = Descriptor(AsyncCompletions.create)
+    monkeypatch.setattr(AsyncCompletions, "create", watching)
+    return watching
+
+
+def watched_client(model, monkeypatch):
+    watching = Watching(model.async_client.create)
+    model.async_client.create = watching.__call__
+    return watching
+
+
+def watched_raw(model, monkeypatch):
+    raw = model.async_client.with_raw_response
+    raw.create = Watching(raw.create)
+    return raw.create
+
+
+def watched_post(model, monkeypatch):
+    model.async_client._post = Watching(model.async_client._post)
+    return model.async_client._post
+
+
+WATCHED = [watched_class, watched_class_by_an_object, watched_client, watched_raw, watched_post]
+
+
+@pytest.mark.parametrize("watched", WATCHED)
+def test_and_while_somebody_watches_it(server, watched, monkeypatch):
+    model = lean(plain(server))
+    watching = watched(model, monkeypatch)
+    assert run_blocking(model.ainvoke(TEXT)).text
+    assert len(watching.seen) == 1
+
+
+def test_who_writes_into_a_request_writes_into_no_other(server):
+    model, other = plain(server), lean(plain(server))
+    client = model.root_async_client
+    post = client.post
+
+    async def signed(path, *, body, options, **how):
+        options["headers"]["x-team"] = "walkers"
+        options["timeout"] = 9
+        body["tools"][0]["function"]["name"] += "_on"
+        return await post(path, body=body, options=options, **how)
+
+    client.post = model.async_client._post = signed
+    call = CALLS["tools, and a body"]
+    for names in ("walk_on", "walk_on"):
+        body, headers = sent(server, call, lean(model))
+        assert (json.loads(body)["tools"][0]["function"]["name"], headers["x-team"]) == (names, "walkers")
+    assert sent(server, call, other) == sent(server, call, plain(server))
+
+
+def test_langchain_sees_the_same_signature(server):
+    assert signature(lean_class(ChatOpenAI)._agenerate) == signature(ChatOpenAI._agenerate)
 
 
 def test_the_named_model_is_the_cheaper_one_and_passes_for_the_plain_one(server, monkeypatch):
@@ -228,6 +299,10 @@ async def test_what_has_another_shape_is_sent_as_it_is():
     assert await lean_class(Otherwise)()._agenerate(TEXT) == ("any", TEXT)
 
 
+IN_ITSELF = {}
+IN_ITSELF["in"] = IN_ITSELF
+
+
 @pytest.mark.parametrize(
     "payload",
     [
@@ -236,7 +311,11 @@ async def test_what_has_another_shape_is_sent_as_it_is():
         {"messages": [{"role": "user", "content": ("a", "b")}]},
         {"messages": ({"role": "user", "content": "Go."},)},
         {"messages": [{"role": "user", "content": "Go."}], "response_format": Place},
+        {"messages": [{"role": "user", "content": "Go."}], "response_format": {"type": "json_object"}},
         {"messages": [{"role": "user", "content": "Go."}], "extra_body": ["no", "mapping"]},
+        {"messages": [{"role": "user", "content": "Go."}], "extra_body": []},
+        {"messages": [{"role": "user", "content": "Go."}], "extra_body": {1: "one"}},
+        {"messages": [{"role": "user", "content": "Go."}], "extra_body": IN_ITSELF},
         {"messages": [{"role": "user", "content": "Go."}], "extra_body": {"place": Place(name="here")}},
         {"messages": [{"role": "user", "content": "Go."}], "tools": [{"function": Place}]},
         {"messages": [{"role": "user", "content": "Go."}], "stream": True},
@@ -245,20 +324,20 @@ async def test_what_has_another_shape_is_sent_as_it_is():
     ],
 )
 async def test_what_the_sdk_has_to_see_it_sees(server, payload):
-    assert await posted(plain(server), {"model": "any"} | payload) is None
+    assert await prepared(plain(server), {"model": "any"} | payload) is None
 
 
 async def test_connections_of_the_users_own_are_used(server):
     model = plain(server)
     other = model.model_copy(update={"async_client": model.root_async_client.with_options().chat.completions})
     payload = {"model": "any", "messages": []}
-    assert await posted(model, payload) is not None
-    assert await posted(other, payload) is None
+    assert await prepared(model, payload) is not None
+    assert await prepared(other, payload) is None
 
 
 async def test_the_responses_api_and_azure_are_left_alone():
     responses = ChatOpenAI(model="any", api_key=SecretStr(KEY), use_responses_api=True)
-    assert await posted(responses, responses._get_request_payload(TEXT)) is None
+    assert await prepared(responses, responses._get_request_payload(TEXT)) is None
     azure = AzureChatOpenAI(
         azure_endpoint="https://azure.invalid", api_version="2025-01-01", api_key=SecretStr(KEY), model="any"
     )
@@ -288,11 +367,17 @@ def test_it_costs_less(server):
 async def outcome(model, messages=TEXT, **options):
     """What a call comes to: the reply without its id, or the error."""
     try:
-        reply = await model.ainvoke(messages, **options)
+        result = await model.agenerate([messages], **options)
     except Exception as error:
         kept = {name: getattr(error, name, None) for name in ("status_code", "code", "param")}
-        return type(error), str(error), kept, type(error.__cause__), hasattr(error, "response")
-    return {**reply.model_dump(), "id": None, "response_metadata": {**reply.response_metadata, "id": None}}
+        around = type(error.__cause__), type(error.__context__), hasattr(error, "response")
+        return type(error), str(error), kept, around
+    (generations,) = result.generations
+    told = [each.model_dump() | {"message": each.message.model_dump()} for each in generations]
+    for each in told:
+        each["message"] |= {"id": None}
+        each["message"]["response_metadata"].pop("id", None)
+    return told, {**result.llm_output, "id": None}
 
 
 FAULTS = ["ok", "429", "500", "reset", "invalid-json", "empty-choices", "empty-text", "refusal", "broken-tool-call"]
@@ -341,7 +426,8 @@ REPLIES = {
         kv={"a": [1]},
     ),
     "unknown words": completion(choice={"finish_reason": "weary"}, service_tier="gold"),
-    "numbers of other kinds": completion(usage={"prompt_tokens": 4.0, "total_tokens": "6"}, created=1.5),
+    "words for numbers": completion(usage={"total_tokens": "6"}),
+    "numbers of other kinds": completion(usage={"prompt_tokens": 4.0}, created=1.5),
     "less": {"choices": [{"message": {"role": "assistant", "content": "Here."}}]},
     "no usage": completion() | {"usage": None},
     "no role": {"choices": [{"index": 0, "message": {"content": "Here."}}]},
@@ -369,6 +455,14 @@ async def test_replies_of_all_shapes_are_read_alike(reply, kind):
         model = ChatOpenAI(model="any", base_url=listener.url, api_key=SecretStr(KEY), max_retries=0)
         usual = await outcome(model)
         assert await outcome(lean(model)) == usual
+
+
+def test_what_a_gateway_tells_is_kept():
+    told = {"X-LangSmith-Gateway-Metadata": '{"provider": "elsewhere"}'}
+    listener = Listener(0, lambda call: Answer(json.dumps(completion()).encode(), headers=told))
+    with closing(listener):
+        model = ChatOpenAI(model="any", base_url=listener.url, api_key=SecretStr(KEY), max_retries=0)
+        assert run_blocking(outcome(lean(model))) == run_blocking(outcome(model))
 
 
 def test_response_headers_come_in_the_usual_way(server):

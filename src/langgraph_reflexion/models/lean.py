@@ -1,4 +1,4 @@
-"""OpenAI's client at half its price: neither are its prompts walked through, nor do its replies change threads.
+"""OpenAI's client at half its price: its prompts are not compared with types, and its replies change no threads.
 
 Before the SDK sends a request it compares each argument, message and tool with all the types that these can have,
 which changes nothing and costs as much CPU as all the rest of the call. Then it reads what came back field by field,
@@ -9,7 +9,6 @@ and its errors. What streams, and what is not asked from a coroutine, goes the u
 
 import inspect
 from functools import cache
-from types import FunctionType
 from typing import Any, NamedTuple, TypeVar
 
 from langchain_core.language_models import BaseChatModel
@@ -52,21 +51,20 @@ def lean_class(client: type[Model]) -> type[Model]:
 
     class Lean(client):  # type: ignore[valid-type,misc]
         async def _agenerate(self, messages: Any, stop: Any = None, run_manager: Any = None, **options: Any) -> Any:
-            def as_ever(client: Any) -> Any:
-                return send(client, messages, stop=stop, run_manager=run_manager, **options)
-
-            payload = self._get_request_payload(messages, stop=stop, **options)
-            post = await posted(self, payload)
-            if post is None or self.include_response_headers or getattr(self, "_uses_gateway", False):
-                return await as_ever(self)
-            came = _Came()
-            try:
-                came.reply = await self.root_async_client.post(post.path, body=post.body, **post.how)
-                return self._create_chat_result(_read(came.reply, post.how), {})
-            except Exception as error:
-                # LangChain has words of its own for what goes wrong: it is shown the same once more.
-                came.error = error
-                return await as_ever(self.model_copy(update={"async_client": came}))
+            request = await prepared(self, self._get_request_payload(messages, stop=stop, **options))
+            asked = self
+            if request is not None:
+                sent = _Sent()
+                try:
+                    sent.reply = await self.root_async_client.post(request.path, body=request.body, **request.how)
+                    if not _has_news(self, sent.reply):
+                        return self._create_chat_result(_read(sent.reply, request.how["cast_to"]), {})
+                except Exception as error:
+                    sent.error = error
+                # What went wrong LangChain has words of its own for, and what headers say it keeps: it asks once
+                # more, and is given what came. Nothing is sent again.
+                asked = self.model_copy(update={"async_client": sent})
+            return await send(asked, messages, stop=stop, run_manager=run_manager, **options)
 
     # LangChain looks at the arguments with each call.
     Lean._agenerate.__signature__ = inspect.signature(send)  # type: ignore[attr-defined]
@@ -75,7 +73,7 @@ def lean_class(client: type[Model]) -> type[Model]:
     return Lean
 
 
-class Post(NamedTuple):
+class Request(NamedTuple):
     """What the SDK hands to its client's `post`."""
 
     path: str
@@ -84,83 +82,108 @@ class Post(NamedTuple):
     """The other arguments."""
 
 
-async def posted(model: Any, payload: Any) -> Post | None:
+async def prepared(model: Any, payload: Any) -> Request | None:
     """What the SDK would post; None where it has to see for itself.
 
-    It has to where the answer is structured, as the SDK reads that with the request in hand; where the arguments hold
-    more than JSON; and where they are not all for the server. Requests to the Responses API have no messages.
+    That rests on what the tests see on the wire: of arguments that are plain JSON, the SDK changes none. It has to
+    see for itself where they hold more than that; where the answer is structured, as it reads that with the request
+    in hand, or streamed; where they are not all for the body; and where anything about it is not as it was made.
 
     Args:
         model: The client.
         payload: The arguments of `chat.completions.create`.
     """
-    if not isinstance(payload, dict) or "response_format" in payload or payload.get("stream"):
-        return None
-    given = {name: value for name, value in payload.items() if name != "extra_body"}
-    extra = payload.get("extra_body") or {}
-    if not (type(given.get("messages")) is list and type(extra) is dict and _is_json(given) and _is_json(extra)):
-        return None
     try:
-        completions = model.async_client
-        create = type(completions).create
-        # Somebody may have put a function of their own there, to see what is asked.
-        as_made = type(create) is FunctionType and create.__globals__["__name__"].startswith("openai.")
-        if not as_made or model.root_async_client.chat.completions is not completions:
+        given = {name: _copied(value) for name, value in payload.items() if name != "extra_body"}
+        extra = payload.get("extra_body")
+        if "response_format" in given or given.get("stream") or _is_watched(model):
             return None
-        asked = await _would_post(type(completions), frozenset(given))
-    except (AttributeError, TypeError):
+        path, body, how = await _sample(type(model.async_client), frozenset(given))
+        if body.keys() != given.keys():
+            return None
+        in_order = {name: given[name] for name in body}
+        # Each request has its own, as clients may be wrapped in what writes into them.
+        options = {name: dict(each) if isinstance(each, dict) else each for name, each in how["options"].items()}
+        return Request(path, in_order | ({} if extra is None else _copied(extra)), how | {"options": options})
+    except Exception:
+        # It is another SDK, or arguments that it refuses: it says so itself.
         return None
-    if asked.body.keys() != given.keys():
-        return None
-    return asked._replace(body={**{name: given[name] for name in asked.body}, **extra})
 
 
-_asked: dict[tuple[type, frozenset[str]], Post] = {}
+def _copied(value: Any) -> Any:
+    """A copy of what is plain JSON, as the SDK makes one.
+
+    Raises:
+        TypeError: it is something else.
+    """
+    kind = type(value)
+    if kind is str or value is None or kind in (bool, int, float):
+        return value
+    if kind is list:
+        return [_copied(each) for each in value]
+    if kind is dict and all(type(key) is str for key in value):
+        return {key: _copied(each) for key, each in value.items()}
+    raise TypeError(kind)
 
 
-async def _would_post(completions: type, names: frozenset[str]) -> Post:
-    """What the SDK posts where these arguments are given, whatever they are."""
-    if (completions, names) not in _asked:
-        asked = completions(_Asked()).with_raw_response.create(**dict.fromkeys(names))
-        _asked[completions, names] = await asked
-    return _asked[completions, names]
+def _is_watched(model: Any) -> bool:
+    """Whether somebody has put a function of his own in the place of one of the SDK's, to see what is asked."""
+    client, completions = model.root_async_client, model.async_client
+    create = type(completions).create
+    # A wrapper may pass for what it wraps, but its globals are those of where it was written.
+    if not create.__globals__["__name__"].startswith("openai."):
+        return True
+    asks = completions.with_raw_response.create.__wrapped__
+    return asks.__func__ is not create or completions._post != client.post
 
 
-class _Asked:
-    """In the place of the SDK's client: says what it is to post."""
+_samples: dict[tuple[type, frozenset[str]], Request] = {}
 
-    async def post(self, path: str, *, body: dict[str, Any], **how: Any) -> Post:
-        return Post(path, body, how)
+
+async def _sample(completions: type, names: frozenset[str]) -> Request:
+    """What the SDK posts where these arguments are given, whatever their values.
+
+    Args:
+        completions: The class that has `create`.
+        names: The arguments' names. It says itself which of them it does not know.
+    """
+    if (completions, names) not in _samples:
+        request = await completions(_NoServer()).with_raw_response.create(**dict.fromkeys(names))
+        _samples[completions, names] = request
+    return _samples[completions, names]
+
+
+class _NoServer:
+    """In the place of the SDK's client: gives back what it is to post, and sends nothing."""
+
+    async def post(self, path: str, *, body: dict[str, Any], **how: Any) -> Request:
+        return Request(path, body, how)
 
     def __getattr__(self, name: str) -> None:
-        """Has nothing else."""
+        """There are no other methods, for which it is only asked."""
 
 
-def _read(reply: Any, how: dict[str, Any]) -> Any:
-    """What the SDK makes of a reply; in one go where all of it is as documented."""
+def _has_news(model: Any, reply: Any) -> bool:
+    """Whether LangChain keeps some of a reply's headers."""
+    return model.include_response_headers or any(name.startswith("x-langsmith") for name in reply.headers)
+
+
+def _read(reply: Any, kind: Any) -> Any:
+    """What the SDK makes of a reply; in one go, which is cheaper, where all of it is as documented."""
     try:
-        return how["cast_to"].model_validate_json(reply.content, strict=True)
+        return kind.model_validate_json(reply.content, strict=True)
     except ValidationError:
         return reply.parse()
 
 
-def _is_json(value: Any) -> bool:
-    kind = type(value)
-    if kind is str or value is None or kind in (bool, int, float):
-        return True
-    if kind is dict:
-        return all(type(key) is str and _is_json(each) for key, each in value.items())
-    return kind is list and all(map(_is_json, value))
-
-
-class _Came:
+class _Sent:
     """In the place of the client's connection: what came of a request that was sent already."""
 
     reply: Any = None
     error: Exception
 
     @property
-    def with_raw_response(self) -> "_Came":
+    def with_raw_response(self) -> "_Sent":
         return self
 
     async def create(self, **payload: Any) -> Any:
