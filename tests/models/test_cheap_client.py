@@ -111,11 +111,26 @@ def test_requests_are_the_same_on_the_wire(server, ask):
 
 @pytest.mark.parametrize(
     "settings",
-    [{"extra_body": {"ttl": 1}}, {"model_kwargs": {"user": "me"}}, {"max_tokens": 9}, {"default_query": {"a": "b"}}],
+    [{"extra_body": {"ttl": 1}}, {"model_kwargs": {"user": "me"}}, {"max_tokens": 9}],
 )
 def test_so_they_are_with_settings_of_the_model(server, settings):
     model = plain(server, **settings)
     assert sent(server, CALLS["tools"], lean(model)) == sent(server, CALLS["tools"], model)
+
+
+def test_so_are_their_addresses():
+    paths = []
+
+    def answer(call):
+        paths.append(call.path)
+        return Answer(json.dumps(completion()).encode())
+
+    with closing(Listener(0, answer)) as listener:
+        usual = plain(listener, default_query={"api-version": "2"})
+        for model in (usual, lean(usual)):
+            run_blocking(model.ainvoke(TEXT))
+            run_blocking(model.ainvoke(TEXT, extra_query={"a": "b"}))
+    assert paths == ["/chat/completions?api-version=2", "/chat/completions?api-version=2&a=b"] * 2
 
 
 class Traced(ChatOpenAI):
@@ -229,7 +244,7 @@ def test_who_writes_into_a_request_writes_into_no_other(server):
     assert sent(server, call, other) == sent(server, call, plain(server))
 
 
-def test_langchain_sees_the_same_signature(server):
+def test_langchain_sees_the_same_signature():
     assert signature(lean_class(ChatOpenAI)._agenerate) == signature(ChatOpenAI._agenerate)
 
 
@@ -452,7 +467,7 @@ REPLIES = {
 async def test_replies_of_all_shapes_are_read_alike(reply, kind):
     listener = Listener(0, lambda call: Answer(json.dumps(reply).encode(), kind=kind))
     with closing(listener):
-        model = ChatOpenAI(model="any", base_url=listener.url, api_key=SecretStr(KEY), max_retries=0)
+        model = plain(listener)
         usual = await outcome(model)
         assert await outcome(lean(model)) == usual
 
@@ -461,7 +476,7 @@ def test_what_a_gateway_tells_is_kept():
     told = {"X-LangSmith-Gateway-Metadata": '{"provider": "elsewhere"}'}
     listener = Listener(0, lambda call: Answer(json.dumps(completion()).encode(), headers=told))
     with closing(listener):
-        model = ChatOpenAI(model="any", base_url=listener.url, api_key=SecretStr(KEY), max_retries=0)
+        model = plain(listener)
         assert run_blocking(outcome(lean(model))) == run_blocking(outcome(model))
 
 
