@@ -14,14 +14,14 @@ help:  ## Show the targets
 
 $(VENV)/demo: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
-	$(RUN) pip install --quiet --editable . --config-settings editable_mode=strict
+	$(RUN) pip install --quiet --editable .
 	@touch $@
 
 # fast-downward-textworld is compiled on installation, and its build calls `python`: hence the PATH.
 $(VENV)/dev: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(RUN) pip install --quiet --upgrade 'pip>=25.1'
-	$(RUN) pip install --quiet --editable '.[$(EXTRAS)]' --group dev --config-settings editable_mode=strict
+	$(RUN) pip install --quiet --editable '.[$(EXTRAS)]' --group dev
 	@touch $@
 
 demo: $(VENV)/demo  ## Two strategies side by side on generated household tasks; needs no key
@@ -32,7 +32,7 @@ demo: $(VENV)/demo  ## Two strategies side by side on generated household tasks;
 
 $(VENV)/bench: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
-	$(RUN) pip install --quiet --editable '.[bench]' --config-settings editable_mode=strict
+	$(RUN) pip install --quiet --editable '.[bench]'
 	@touch $@ $(VENV)/demo
 
 figures: $(VENV)/bench demo  ## The README's figures from the runs of the demo, and a page of them in runs/demo.html
@@ -53,8 +53,7 @@ test-long: $(VENV)/dev  ## Run the tests that take their time: killed runs, clus
 $(OLDEST)/dev: pyproject.toml tests/oldest.txt
 	$(PYTHON) -m venv $(OLDEST)
 	$(OLDEST)/bin/pip install --quiet --upgrade 'pip>=25.1'
-	$(OLDEST)/bin/pip install --quiet --editable . --group test --constraint tests/oldest.txt \
-		--config-settings editable_mode=strict
+	$(OLDEST)/bin/pip install --quiet --editable . --group test --constraint tests/oldest.txt
 	@touch $@
 
 test-oldest: $(OLDEST)/dev  ## Run the core tests on the oldest supported versions

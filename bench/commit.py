@@ -8,7 +8,7 @@ import langgraph_reflexion
 
 def commit() -> str | None:
     """The commit of the code that is at work, with `-dirty` where files differ from it; None outside a repository."""
-    # An editable installation is a farm of links: what they point to is what lies in the repository.
+    # The package holds links; git knows what they point to.
     return commit_of(Path(langgraph_reflexion.__file__).resolve())
 
 

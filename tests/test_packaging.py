@@ -10,14 +10,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
-FOLDERS = {
-    "bench": "bench",
-    "envs": "envs",
-    "graph": "graph",
-    "nodes": "nodes",
-    "prompts": "prompts",
-    "src/langgraph_reflexion": "",
-}
+LINKS = ("bench", "envs", "graph", "nodes", "prompts")
 
 
 def run(*command: str | Path, cwd: Path, **environment: str) -> str:
@@ -38,14 +31,10 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def shipped() -> set[str]:
     """Every file that belongs into the wheel, by its path there."""
-    found = set()
-    tracked = run("git", "ls-files", "-z", "--cached", "--others", "--exclude-standard", cwd=ROOT).split("\0")
-    for folder, package in FOLDERS.items():
-        for name in tracked:
-            if name.startswith(f"{folder}/") and (ROOT / name).exists():
-                inner = name.removeprefix(f"{folder}/")
-                found.add("/".join(part for part in ("langgraph_reflexion", package, inner) if part))
-    return found
+    listed = run("git", "ls-files", "-z", "--cached", "--others", "--exclude-standard", cwd=ROOT).split("\0")
+    tracked = [name for name in listed if (ROOT / name).is_file()]
+    linked = {f"langgraph_reflexion/{name}" for name in tracked if name.startswith(tuple(f"{link}/" for link in LINKS))}
+    return linked | {name.removeprefix("src/") for name in tracked if name.startswith("src/")}
 
 
 def test_wheel_holds_every_file_and_no_other_top_level(wheel: Path) -> None:

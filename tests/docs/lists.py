@@ -13,7 +13,6 @@ ELSEWHERE = {
     "langgraph-reflexion resume runs/shared --database postgresql://user:password@localhost/reflexion": "the same",
     "docs/howto/postgres.md: from langgraph.checkpoint.postgres import PostgresSaver": "the same",
     "git clone https://github.com/noahshinn/reflexion": "wants the network; a made-up clone stands in its place",
-    "rm .venv/dev && make lint": "installs anew",
     'for n in $(seq 20); do pytest -q -m "" tests/envs/sandbox/test_together.py || break; done': "is twenty runs",
     "cd tests/envs/sandbox && python -c 'import probes; print(probes.table())'": "tests/envs/sandbox/test_table.py",
     "langgraph-reflexion run alfworld --engine ray --workers 8 --database postgresql://me@db.example/runs"
