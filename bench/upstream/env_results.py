@@ -78,6 +78,7 @@ def read_env_results(folder: Path, source: str, environment: str) -> LoggedRun:
     notes += [f"{note}: {some(environments)}" for note, environments in irregular.items()]
     settings = logged_settings(
         environment,
+        source,
         benchmark=environment,
         strategy=Strategy.REFLEXION.value if "reflexion" in folder.name else Strategy.RETRY.value,
         trials=numbers[-1] - numbers[0] + 1,

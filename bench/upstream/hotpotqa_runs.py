@@ -133,6 +133,7 @@ def _run(
     named = _MODEL.search(source)
     settings = logged_settings(
         "hotpotqa",
+        source,
         benchmark="hotpotqa",
         strategy=strategy.value,
         trials=trials,

@@ -6,6 +6,7 @@ from typing import Any
 
 from langgraph_reflexion.bench.rows import Finished, TrajectoryRow, TrialRow
 from langgraph_reflexion.bench.settings import SweepSettings
+from langgraph_reflexion.bench.upstream.published import original
 from langgraph_reflexion.graph.state import Evaluation, Step
 
 NOT_LOGGED = "not logged"
@@ -48,6 +49,7 @@ class LoggedRun:
 
 def logged_settings(
     environment: str,
+    source: str,
     *,
     benchmark: str,
     strategy: str,
@@ -58,10 +60,13 @@ def logged_settings(
     logged_strategy: str | None = None,
     **others: Any,
 ) -> dict[str, Any]:
-    """What `run.json` says of an imported run: the settings of a sweep, and where they come from.
+    """Return what `run.json` says of an imported run: the settings of a sweep, and where they come from.
+
+    What the log and its name say gives way to what is listed of its path in the original repository.
 
     Args:
         environment: Its environment.
+        source: Its path in the original repository.
         benchmark: Which tasks these are, as in `SIZES`.
         strategy: What a retry saw.
         trials: How many trials the log tells of.
@@ -71,20 +76,26 @@ def logged_settings(
         logged_strategy: What the original calls the strategy, where that is another name.
         others: More settings of a sweep.
     """
-    usual: dict[str, Any] = {"agent": "react", "evaluator": "environment", "feedback": "binary"}
+    listed = original(source)
+    about: dict[str, Any] = {"agent": "react", "evaluator": "environment", "feedback": "binary"}
+    about |= {"strategy": strategy, "model": model} | others
+    about |= {key: listed[key] for key in ("agent", "strategy", "model") if key in listed}
     settings = SweepSettings(
         environment=environment,
         split="logged",
-        strategy=strategy,
         trials=trials,
-        model=model,
         memory_size=memory_size,
         profile="upstream",
         concurrency=1,
         stop_without_improvement=False,
-        **(usual | others),
+        **about,
     )
-    imported = {"benchmark": benchmark, "strategy": logged_strategy or strategy, "first_trial": first_trial}
+    imported = {
+        "benchmark": listed.get("benchmark", benchmark),
+        "strategy": logged_strategy or strategy,
+        "first_trial": first_trial,
+        "part": listed.get("part", ""),
+    }
     # No run of the original was seeded.
     return settings.public() | {"seed": None, "imported": imported}
 

@@ -1,7 +1,7 @@
 """The papers' tables from run folders: each published number, what the rows of a run come to, and the difference.
 
 Imported logs and one's own runs are held against the same numbers. A run fits a number by its environment, agent,
-strategy and problems, an imported one by its model, too.
+strategy and problems, an imported one by its model, too, where that is known.
 """
 
 import re
@@ -15,6 +15,7 @@ from langgraph_reflexion.bench.curve import verdicts
 from langgraph_reflexion.bench.record import holds_run, read_run
 from langgraph_reflexion.bench.report import RunReport, report_run
 from langgraph_reflexion.bench.upstream.imports import IMPORT, read_import
+from langgraph_reflexion.bench.upstream.logged import NOT_LOGGED
 from langgraph_reflexion.bench.upstream.published import (
     Measure,
     Mismatch,
@@ -64,9 +65,13 @@ class PaperRun:
         return list(range(first, first + len(self.report.solved)))
 
     def fits(self, run: dict[str, str]) -> bool:
-        """Whether a number is about runs like this one."""
+        """Whether a number is about runs like this one, and not about one that it is only a part of."""
+        if self.imported and self.imported.get("part"):
+            return False
         about = self.about
-        return all(about[key] == value for key, value in run.items() if self.imported or key != "model")
+        # A log that does not name its model is known by the rest.
+        any_model = not self.imported or about["model"] == NOT_LOGGED
+        return all(about[key] == value for key, value in run.items() if key != "model" or not any_model)
 
     def counted(self, measure: Measure, at: Place) -> tuple[int, int] | None:
         """How many of how many, after a trial; None where its rows do not say."""
@@ -105,7 +110,7 @@ class Line:
     @property
     def differs(self) -> bool:
         """Whether that is more than rounding."""
-        return self.difference is not None and abs(self.difference) >= 10.0**-self.number.digits - 1e-9
+        return self.difference is not None and abs(self.difference) > 0.5 * 10.0**-self.number.digits + 1e-9
 
 
 @dataclass(frozen=True)

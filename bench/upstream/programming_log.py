@@ -21,6 +21,7 @@ from langgraph_reflexion.bench.upstream.logged import (
     some,
     twice_notes,
 )
+from langgraph_reflexion.bench.upstream.published import original
 from langgraph_reflexion.bench.upstream.text import read_text
 from langgraph_reflexion.envs.base import Action
 from langgraph_reflexion.errors import ConfigurationError
@@ -38,8 +39,8 @@ NAME = re.compile(
 """What a log is called, without its suffix. The oldest ones name neither the problems nor the language."""
 
 _STRATEGIES = {"simple": Strategy.RETRY.value, "reflexion": Strategy.REFLEXION.value}
-_TESTED = ("reflexion", "immediate-refinement")
-"""Strategies that end when the self-written tests pass."""
+_TESTED = ("reflexion", "reflexion-ucs", "immediate-refinement")
+"""Strategies that write tests of their own."""
 
 
 def read_programming_log(path: Path, source: str) -> LoggedRun:
@@ -104,16 +105,16 @@ def _problems(path: Path, source: str, rows: dict[str, Mapping[str, Any]], notes
     if most > allowed:
         notes.append(f"up to {most} reflections, where the log's name allows {allowed}: {most} is taken")
         allowed = most
-    if not named:
-        notes.append(f"its name says neither strategy nor iterations: taken as {strategy} with {allowed + 1}")
+    if not named and not original(source):
+        notes.append(f"its name says neither strategy, iterations nor model: taken as {strategy} with {allowed + 1}")
     finished = [_finished(name, row, strategy, allowed) for name, row in rows.items()]
     language = (named["language"] if named else None) or next(
         (row["language"] for row in rows.values() if isinstance(row.get("language"), str)), "py"
     )
     benchmark = _benchmark(source, next(iter(rows)), language)
-    tests = strategy in _TESTED or strategy == "reflexion-ucs"
     settings = logged_settings(
         "programming",
+        source,
         benchmark=benchmark,
         strategy=_STRATEGIES.get(strategy, strategy),
         logged_strategy=strategy,
@@ -121,7 +122,7 @@ def _problems(path: Path, source: str, rows: dict[str, Mapping[str, Any]], notes
         model=named["model"] if named else NOT_LOGGED,
         memory_size=1,
         agent="code",
-        evaluator="tests" if tests else "none" if strategy == "immediate-reflexion" else "environment",
+        evaluator="tests" if strategy in _TESTED else "none" if strategy == "immediate-reflexion" else "environment",
         feedback="words",
         temperature=0.0,
     )
@@ -139,8 +140,8 @@ def _finished(name: str, row: Mapping[str, Any], strategy: str, allowed: int) ->
     if steps[-1]["action"] and isinstance(solution, str):
         steps[-1]["action"]["text"] = solution
     solved: bool = row["is_solved"]
-    if strategy in _TESTED:
-        # A log that should have reflections and has none, or allows none, does not say.
+    if strategy == "reflexion":
+        # Only here do reflections count the failed tests. A log that has none, or allows none, does not say.
         verdict = len(lessons) < allowed if allowed and isinstance(row.get("reflections"), list) else None
     else:
         verdict = solved if strategy in ("simple", "test-acc") else None
@@ -167,6 +168,7 @@ def _submissions(source: str, rows: dict[str, Mapping[str, Any]], notes: list[st
     ]
     settings = logged_settings(
         "programming",
+        source,
         benchmark="leetcode-submissions",
         strategy=NOT_LOGGED,
         trials=1,

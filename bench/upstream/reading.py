@@ -14,12 +14,14 @@ from langgraph_reflexion.bench.upstream.programming_log import (
     is_programming_log,
     read_programming_log,
 )
+from langgraph_reflexion.bench.upstream.published import original
 from langgraph_reflexion.bench.upstream.text import read_text
 from langgraph_reflexion.errors import ConfigurationError
 
 PICKLES = (".joblib", ".pkl", ".pickle")
 
 _PARTS = {"alfworld": "ALFWorld", "hotpotqa": "HotPotQA", "programming": "programming", "webshop": "WebShop"}
+_FOLDERS = [f"{environment}_runs" for environment in _PARTS]
 
 
 @dataclass
@@ -44,6 +46,8 @@ class Logs:
             self.left_out.append((source, f"cannot be read: {error.strerror}"))
         else:
             if run is not None:
+                if part := original(source).get("part"):
+                    run.notes.append(f"in none of the papers' tables, as it holds {part}")
                 self.runs.append(run)
 
     def missing(self) -> list[str]:
@@ -66,10 +70,18 @@ def read_logs(root: Path) -> Logs:
         raise ConfigurationError(f"{root} is not there: give a clone of the original repository")
     base = root if root.is_dir() else root.parent
     for path in _candidates(root, logs):
-        logs.read(path.relative_to(base).as_posix() if path != base else base.resolve().name, path)
+        logs.read(_place(path, base), path)
     if not logs.runs and not logs.left_out:
         raise ConfigurationError(f"{root} holds no log of the original repository: give a clone of it")
     return logs
+
+
+def _place(path: Path, base: Path) -> str:
+    """Where a log lies in the original repository, whatever part of that was given; elsewhere, below the base."""
+    parts = path.absolute().parts
+    if top := max((number for number, part in enumerate(parts) if part in _FOLDERS), default=0):
+        return "/".join(parts[top:])
+    return path.relative_to(base).as_posix() if path != base else base.resolve().name
 
 
 def _candidates(root: Path, logs: Logs) -> Iterator[Path]:
@@ -94,16 +106,16 @@ def _candidates(root: Path, logs: Logs) -> Iterator[Path]:
 def _run(path: Path, source: str) -> LoggedRun | None:
     """The log that a file or a folder is; None where it is none."""
     if path.is_dir():
-        webshop = "webshop_runs" in path.resolve().parts
-        return read_env_results(path, source, "webshop" if webshop else "alfworld")
+        return read_env_results(path, source, "webshop" if source.startswith("webshop_runs/") else "alfworld")
     if not path.is_file():
         # Pipes and the like are no logs, and would keep whoever reads them waiting.
         return None
     if NAME.fullmatch(path.name):
         raise ConfigurationError("one trial of several: give its folder")
-    if path.suffix in PICKLES:
+    logged = source.startswith("hotpotqa_runs/root/")
+    if path.suffix in PICKLES or (logged and not path.suffix):
         return read_hotpotqa_dicts(path, source)
-    if path.suffix == ".txt" and _told_in_sections(path):
+    if path.suffix == ".txt" and (logged or _told_in_sections(path)):
         return read_hotpotqa_log(path, source)
     if is_programming_log(path) or (path.suffix == ".jsonl" and holds_problems(path)):
         return read_programming_log(path, source)

@@ -89,9 +89,9 @@ HUMANEVAL, MBPP, LEET = "HumanEval/{}", "mbpp_{}_sum", "sum-of-{}"
 HARD = "HumanEval_{}_sum"
 
 
-def write_clone(root: Path) -> Path:
-    """A clone whose logs have the counts of the original's, as its description gives them."""
-    alfworld, webshop = root / "alfworld_runs" / "root", root / "webshop_runs"
+def write_clone(clone: Path) -> Path:
+    """A clone with logs at paths of the original's, and with their counts."""
+    alfworld, webshop = clone / "alfworld_runs" / "root", clone / "webshop_runs"
     write_env_results(alfworld / "base_run_logs", [84, 94, 97, 98, 100, 101, 101], 134, reflects=False)
     curve = [84, 103, 111, 113, 117, 118, 123, 126, 128, 129, 130, 130, 131, 133, 134]
     write_env_results(alfworld / "reflexion_run_logs", curve, 134)
@@ -99,46 +99,53 @@ def write_clone(root: Path) -> Path:
     write_env_results(webshop / "base_run_logs_2", [33, 34, 34, 34], 100)
     write_env_results(webshop / "reflexion_run_logs_1", [33, 33, 34, 35], 100)
     write_env_results(webshop / "reflexion_run_logs_2", [33, 35, 35, 35], 100)
-    hotpotqa = root / "hotpotqa_runs" / "root"
-    write_hotpotqa(hotpotqa / "ReAct/base/100_questions_5_trials.txt", [34] * 5)
-    react_log = hotpotqa / "ReAct/reflexion/100_questions_5_trials.txt"
-    write_hotpotqa(react_log, [32, 42, 48, 50, 51], reflects=True)
-    write_hotpotqa(react_log.with_name("100_questions_trials_6_to_7.txt"), [53, 53], reflects=True, first=6)
+    hotpotqa = clone / "hotpotqa_runs" / "root"
+    react_base, react_log = hotpotqa / "ReAct/base", hotpotqa / "ReAct/reflexion"
+    write_hotpotqa(react_base / "100_questions_5_trials.txt", [34] * 5)
+    curve = [32, 42, 48, 50, 51, 53, 53]
+    write_hotpotqa(react_log / "100_questions_5_trials.txt", curve[:5], reflects=True)
+    write_hotpotqa(react_log / "100_questions_7_trials.txt", curve, reflects=True)
+    write_hotpotqa(react_log / "100_questions_trials_6_to_7.txt", curve[5:], reflects=True, first=6)
     gt, cot_only = hotpotqa / "CoT/context", hotpotqa / "CoT/no_context"
-    text = "100_questions_8_trials.txt"
-    write_hotpotqa(gt / "reflexion" / text, [61, 69, 69, 70, 72, 74, 75, 75], agent="cot-gt", reflects=True)
-    write_hotpotqa(gt / "last_trial" / text, [62, 66, 66, 66, 66], agent="cot-gt")
-    write_hotpotqa(gt / "last_trial_and_reflexion" / text, [63, 70, 72, 74, 74], agent="cot-gt")
-    write_hotpotqa(cot_only / "base" / text, [32, 33, 33, 33, 33], agent="cot")
-    write_hotpotqa(cot_only / "last_trial" / text, [32, 34, 35, 36, 37, 38], agent="cot")
-    write_hotpotqa(cot_only / "last_trial_and_reflexion" / text, [31, 33, 34, 35, 35, 35], agent="cot")
-    write_hotpotqa(cot_only / "reflexion" / text, [32, 37, 40, 40, 40], agent="cot", reflects=True)
-    root = root / "programming_runs" / "root"
-    end = "_5_gpt-4_pass_at_k_1"
-    name = "humaneval-py._reflexion_10_gpt-4_pass_at_k_1_py.jsonl"
-    write_problems(root / "reflexion_humaneval_py_pass_at_1" / name, with_tests(HUMANEVAL, (142, 144), (8, 20), 9))
-    for model, solved in (("gpt-4", 134), ("gpt-3.5-turbo", 42), ("text-davinci-003", 96)):
-        path = root / "simple_test_run" / f"simple_1_{model}_pass_at_k_1.jsonl"
-        write_problems(path, simple(HUMANEVAL, solved, 164))
-    path = root / "reflexion_mbpp_py" / f"mbpp-py._reflexion{end}_py.jsonl"
-    write_problems(path, with_tests(MBPP, (242, 289), (64, 108), 4))
-    write_problems(root / "simple_mbpp_py/mbpp-py._simple_1_gpt-4_pass_at_k_1_py.jsonl", simple(MBPP, 318, 397))
-    path = root / "reflexion_mbpp_rs" / f"mbpp-rs._reflexion{end}_rs.jsonl"
-    write_problems(path, with_tests(MBPP, (221, 262), (47, 92), 4))
-    write_problems(root / "simple_mbpp_rs/mbpp-rs._simple_1_gpt-4_pass_at_k_1_rs.jsonl", simple(MBPP, 252, 354))
-    path = root / "reflexion_humaneval_rs_hard50" / f"humaneval-rs._reflexion{end}_rs.jsonl"
-    write_problems(path, with_tests(HARD, (27, 31), (7, 19), 4))
-    path = root / "simple_humaneval_rs_hard50/humaneval-rs._simple_1_gpt-4_pass_at_k_1_rs.jsonl"
-    write_problems(path, simple(HARD, 30, 50))
-    folder = root / "immediate_reflexion_humaneval_rs_hardest50"
-    rows = [problem(HARD.format(each), each < 26, 4) for each in range(50)]
-    write_problems(folder / f"humaneval-rs-hardest50._immediate-reflexion{end}_rs.jsonl", rows)
-    folder = root / "immediate_refinement_humaneval_rs_hardest50"
-    path = folder / f"humaneval-rs-hardest50._immediate-refinement{end}_rs.jsonl"
-    write_problems(path, with_tests(HARD, (25, 30), (5, 20), 4))
-    leet = "leetcode-hard-py-40-uncontaminated."
-    path = root / "reflexion_leetcode_gpt4_visible" / f"{leet}_reflexion{end}_py.jsonl"
-    write_problems(path, with_tests(LEET, (4, 10), (2, 30), 4))
-    path = root / "simple_leetcode_gpt4_visible" / f"{leet}_simple_1_gpt-4_pass_at_k_1_py.jsonl"
-    write_problems(path, simple(LEET, 4, 40))
-    return root.parents[1]
+    five, six, eight = (f"100_questions_{trials}_trials.txt" for trials in (5, 6, 8))
+    write_hotpotqa(gt / "reflexion" / eight, [61, 69, 69, 70, 72, 74, 75, 75], agent="cot-gt", reflects=True)
+    write_hotpotqa(gt / "last_trial" / eight, [62, 66, 66, 66, 66], agent="cot-gt")
+    write_hotpotqa(gt / "last_trial_and_reflexion" / five, [63, 70, 72, 74, 74], agent="cot-gt")
+    write_hotpotqa(cot_only / "base" / five, [32, 33, 33, 33, 33], agent="cot")
+    write_hotpotqa(cot_only / "last_trial" / six, [32, 34, 35, 36, 37, 38], agent="cot")
+    write_hotpotqa(cot_only / "last_trial_and_reflexion" / five, [31, 33, 34, 35, 35, 35], agent="cot")
+    write_hotpotqa(cot_only / "reflexion" / five, [32, 37, 40, 40, 40], agent="cot", reflects=True)
+    for path, rows in problems().items():
+        write_problems(clone / "programming_runs" / "root" / path, rows)
+    return clone
+
+
+def problems() -> dict[str, list[dict[str, Any]]]:
+    """The rows of a clone's programming logs, by path."""
+    hard, leet = "humaneval-rs-hardest50.", "leetcode-hard-py-40-uncontaminated_tests."
+    five, one = "5_gpt-4_pass_at_k_1", "1_gpt-4_pass_at_k_1"
+    visible = "reflexion_leetcode_python3_gpt4_react_constraints_visible"
+    return {
+        "reflexion_humaneval_py_pass_at_1/reflexion_humaneval_py_pass_at_1.jsonl": with_tests(
+            HUMANEVAL, (142, 144), (8, 20), 9
+        ),
+        f"simple_test_run/simple_{one}.jsonl": simple(HUMANEVAL, 134, 164),
+        "simple_test_run/simple_1_gpt-3.5-turbo_pass_at_k_1.jsonl": simple(HUMANEVAL, 42, 164),
+        "simple_test_run/simple_1_text-davinci-003_pass_at_k_1.jsonl": simple(HUMANEVAL, 96, 164),
+        f"reflexion_mbpp_py/mbpp-py._reflexion_{five}_py.jsonl": with_tests(MBPP, (242, 289), (64, 108), 4),
+        f"simple_mbpp_py/mbpp-py._simple_{one}_py.jsonl": simple(MBPP, 318, 397),
+        f"reflexion_mbpp_rs/mbpp-rs._reflexion_{five}_rs.jsonl": with_tests(MBPP, (221, 262), (47, 92), 4),
+        f"simple_mbpp_rs/mbpp-rs._simple_{one}_rs.jsonl": simple(MBPP, 252, 354),
+        f"reflexion_humaneval_rs_hard50/humaneval-rs._reflexion_{five}_rs.jsonl": with_tests(
+            HARD, (27, 31), (7, 19), 4
+        ),
+        f"simple_humaneval_rs_hard50/humaneval-rs._simple_{one}_rs.jsonl": simple(HARD, 30, 50),
+        f"immediate_reflexion_humaneval_rs_hardest50/{hard}_immediate-reflexion_{five}_rs.jsonl": [
+            problem(HARD.format(each), each < 26, 4) for each in range(50)
+        ],
+        f"immediate_refinement_humaneval_rs_hardest50/{hard}_immediate-refinement_{five}_rs.jsonl": [
+            problem(HARD.format(each), each < 30, 0) for each in range(50)
+        ],
+        f"{visible}/{leet}_reflexion_{five}_py.jsonl": with_tests(LEET, (5, 16), (1, 24), 4),
+        f"simple_leetcode_python3_gpt4_visible/{leet}_simple_{one}_py.jsonl": simple(LEET, 4, 40),
+    }

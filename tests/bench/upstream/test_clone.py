@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -11,8 +12,8 @@ from langgraph_reflexion.bench.report import report_run
 from langgraph_reflexion.bench.sweep import resume
 from langgraph_reflexion.bench.upstream.imports import Import, import_logs
 from langgraph_reflexion.bench.upstream.paper import Paper, compare
-from langgraph_reflexion.bench.upstream.published import mismatches, published_tables
-from tests.bench.upstream.clone import write_clone
+from langgraph_reflexion.bench.upstream.published import mismatches, original, published_tables
+from tests.bench.upstream.clone import LEET, MBPP, with_tests, write_clone, write_problems
 from tests.bench.upstream.logs import ROOT
 
 
@@ -35,9 +36,9 @@ def value(paper: Paper, title: str, row: str, column: str) -> list[tuple[str, st
 
 
 def test_every_log_is_a_run_folder_that_is_reported(imported: Import) -> None:
-    assert len(imported.runs) == 30
+    assert len(imported.runs) == 31
     reports = [report_run(read_run(imported.folder / name)) for name in imported.runs]
-    assert [report.unfinished for report in reports] == [0] * 30
+    assert [report.unfinished for report in reports] == [0] * 31
     curves = dict(zip(imported.runs, (report.solved for report in reports), strict=True))
     assert curves["alfworld-reflexion_run_logs"][-4:] == [130, 131, 133, 134]
     assert curves["hotpotqa-CoT-context-reflexion"] == [61, 69, 69, 70, 72, 74, 75, 75]
@@ -50,7 +51,13 @@ def test_every_log_is_a_run_folder_that_is_reported(imported: Import) -> None:
 
 
 def test_whole_logs_have_nothing_irregular(imported: Import) -> None:
-    assert {name: run.notes for name, run in imported.runs.items() if run.notes} == {}
+    part = "in none of the papers' tables, as it holds 99 questions, and trials 6 and 7 of 7 alone"
+    noted = {name: run.notes for name, run in imported.runs.items() if run.notes}
+    assert noted == {"hotpotqa-ReAct-reflexion-100_questions_trials_6_to_7": [part]}
+
+
+def test_every_log_of_the_clone_lies_where_the_originals_does(imported: Import) -> None:
+    assert [run.source for run in imported.runs.values() if not original(run.source)] == []
 
 
 @pytest.mark.parametrize(
@@ -111,10 +118,10 @@ def test_every_published_number_stands_beside_a_log(paper: Paper) -> None:
         ("ALFWorld", "ReAct + Reflexion", "tasks, trial 12", [("130/134", "+0.00")]),
         ("ALFWorld", "Reflexion over ReAct", "%, trial 12", [("130/134 - 101/134", "-0.36")]),
         ("ALFWorld", "ReAct", "gain, trial 6 to 7", [("101/134 - 101/134", "+0.00")]),
-        ("HotPotQA", "ReAct + Reflexion", "%, trial 5", [("51/100", "+0.00")]),
+        ("HotPotQA", "ReAct + Reflexion", "%, trial 5", [("51/100", "+0.00")] * 2),
         ("HotPotQA", "ReAct + Reflexion", "%, trial 7", [("53/100", "-1.00")]),
         ("HotPotQA", "ReAct + Reflexion", "gain, trial 1 to 7", [("53/100 - 32/100", "-1.00")]),
-        ("HotPotQA", "Reflexion over ReAct", "%, trial 5", [("51/100 - 34/100", "+0.00")]),
+        ("HotPotQA", "Reflexion over ReAct", "%, trial 5", [("51/100 - 34/100", "+0.00")] * 2),
         (
             "HotPotQA",
             "Reflexion over ReAct",
@@ -148,6 +155,7 @@ def test_what_differs_by_more_than_rounding_is_marked(paper: Paper) -> None:
         ("Table 1", "MBPP (RS)", "Reflexion"),
         ("Table 1", "Leetcode Hard (PY)", "base"),
         ("Table 2", "HumanEval (PY)", "base"),
+        ("Table 2", "MBPP (RS)", "Reflexion"),
         ("Programming", "HumanEval (PY)", "gain"),
         ("HotPotQA", "ReAct + Reflexion", "%, trial 7"),
         ("HotPotQA", "ReAct + Reflexion", "gain, trial 1 to 7"),
@@ -199,10 +207,50 @@ def test_a_clone_in_parts_gives_the_same_counts(tmp_path: Path) -> None:
     clone = write_clone(tmp_path / "reflexion")
     part = import_logs(clone / "webshop_runs", tmp_path / "out")
     told = {name: (run.settings["environment"], len(run.tasks)) for name, run in part.runs.items()}
-    assert told["base_run_logs_2"] == ("webshop", 100)
+    assert told["webshop-base_run_logs_2"] == ("webshop", 100)
     assert part.missing == ["ALFWorld", "HotPotQA", "programming"]
     one = import_logs(clone / f"hotpotqa_runs/{ROOT}/ReAct/base/100_questions_5_trials.txt", tmp_path / "one")
-    assert list(one.runs) == ["100_questions_5_trials"]
+    assert list(one.runs) == ["hotpotqa-ReAct-base"]
+
+
+def test_a_log_alone_is_known_by_its_path_and_elsewhere_by_its_rows(tmp_path: Path) -> None:
+    log = "programming_runs/root/reflexion_humaneval_py_pass_at_1/reflexion_humaneval_py_pass_at_1.jsonl"
+    path = write_clone(tmp_path / "reflexion") / log
+    moved = tmp_path / "moved" / "log.jsonl"
+    moved.parent.mkdir()
+    moved.write_bytes(path.read_bytes())
+    for place, model in ((path, "gpt-4"), (moved, "not logged")):
+        done = import_logs(place, tmp_path / "out")
+        assert [run.settings["model"] for run in done.runs.values()] == [model]
+        assert value(compare([done.folder]), "Table 1", "HumanEval (PY)", "Reflexion") == [("150/164", "+0.46")]
+
+
+@pytest.mark.parametrize(
+    ("log", "rows", "row"),
+    [
+        (
+            "reflexion_mbpp_py3/mbpp-py._reflexion_5_gpt-4_pass_at_k_1_py.jsonl",
+            with_tests(MBPP, (150, 190), (54, 67), 4),
+            "MBPP (PY)",
+        ),
+        (
+            "reflexion_leetcode_python3_gpt4_react/"
+            "leetcode-hard-py-40-uncontaminated._reflexion_5_gpt-4_pass_at_k_1_py.jsonl",
+            with_tests(LEET, (0, 0), (0, 2), 4),
+            "Leetcode Hard (PY)",
+        ),
+    ],
+)
+def test_a_part_of_a_run_is_compared_with_no_number(
+    tmp_path: Path, log: str, rows: list[dict[str, Any]], row: str
+) -> None:
+    path = write_problems(tmp_path / "reflexion" / "programming_runs" / "root" / log, rows)
+    done = import_logs(path, tmp_path / "out")
+    assert value(compare([done.folder]), "Table 1", row, "Reflexion") == []
+    # The same rows at no path of the original's are compared.
+    path.parent.rename(path.parent.with_name("mine"))
+    done = import_logs(tmp_path / "reflexion", tmp_path / "out")
+    assert len(value(compare([done.folder]), "Table 1", row, "Reflexion")) == 1
 
 
 def test_an_import_replaces_an_import_and_nothing_else(tmp_path: Path) -> None:
@@ -211,7 +259,8 @@ def test_an_import_replaces_an_import_and_nothing_else(tmp_path: Path) -> None:
     (out / "webshop-base_run_logs_1" / "mine.txt").write_text("mine")
     import_logs(clone / "alfworld_runs", out)
     left = sorted(path.name for path in out.iterdir())
-    assert left == ["base_run_logs", "import.json", "reflexion_run_logs", "webshop-base_run_logs_1"]
+    alfworld = ["alfworld-base_run_logs", "alfworld-reflexion_run_logs"]
+    assert left == [*alfworld, "import.json", "webshop-base_run_logs_1"]
     assert [path.name for path in (out / "webshop-base_run_logs_1").iterdir()] == ["mine.txt"]
     other = tmp_path / "other"
     other.mkdir()
@@ -224,13 +273,14 @@ def test_an_import_replaces_an_import_and_nothing_else(tmp_path: Path) -> None:
 def test_a_run_of_ones_own_that_lies_in_an_import_stays(tmp_path: Path) -> None:
     clone, out = write_clone(tmp_path / "reflexion"), tmp_path / "out"
     import_logs(clone / "alfworld_runs", out)
-    mine = out / "base_run_logs_1" / "run.json"
+    mine = out / "webshop-base_run_logs_1" / "run.json"
     mine.parent.mkdir()
     mine.write_text("mine")
     with pytest.raises(ConfigurationError, match="base_run_logs_1 holds a run that was not imported"):
         import_logs(clone / "webshop_runs", out)
     assert mine.read_text() == "mine"
-    assert [run["name"] for run in compare([out]).as_json()["runs"]] == ["base_run_logs", "reflexion_run_logs"]
+    runs = [run["name"] for run in compare([out]).as_json()["runs"]]
+    assert runs == ["alfworld-base_run_logs", "alfworld-reflexion_run_logs"]
 
 
 @pytest.mark.parametrize("name", ["..", "", "a/b", "/tmp"])
@@ -246,11 +296,11 @@ def test_a_list_of_runs_that_leads_out_of_its_folder_is_refused(tmp_path: Path, 
 
 def test_a_run_that_lost_rows_is_told(tmp_path: Path) -> None:
     done = import_logs(write_clone(tmp_path / "reflexion") / "alfworld_runs", tmp_path / "out")
-    trials = done.folder / "base_run_logs" / "trials.jsonl"
+    trials = done.folder / "alfworld-base_run_logs" / "trials.jsonl"
     lines = trials.read_text(encoding="utf-8").splitlines(keepends=True)
     trials.write_text("".join(lines[1:]), encoding="utf-8")
     told = compare([done.folder])
-    assert "base_run_logs: 1 of 134 tasks are unfinished" in told.notes
+    assert "alfworld-base_run_logs: 1 of 134 tasks are unfinished" in told.notes
     assert told.as_json()["runs"][0]["solved"] == [83, 93, 96, 97, 99, 100, 100]
 
 

@@ -164,6 +164,8 @@ def test_a_missing_trial_is_named_and_what_it_solved_counts_later(tmp_path: Path
             "zero bytes in it: 1",
         ),
         (f"hotpotqa_runs/{ROOT}/a/plain.joblib", pickle.dumps({"a": [1]}), "plain data, but no list of agents"),
+        (f"hotpotqa_runs/{ROOT}/ReAct/reflexion/agent_dicts", pickle.dumps(Path()), "refused, and nothing in it run"),
+        (f"hotpotqa_runs/{ROOT}/appendix.txt", "Previous Trial:\nQuestion: Who?", "lists no question"),
         (f"hotpotqa_runs/{ROOT}/a/agents.pkl", pickle.dumps(KINDS)[:-3], "no pickle that can be read"),
     ],
 )

@@ -167,7 +167,7 @@ def test_reflections_of_a_problem_and_its_last_implementation(tmp_path: Path) ->
             ([96], "humaneval-py", "retry", "text-davinci-003", []),
         ),
         (
-            "reflexion_ucs_2/reflexion-ucs_5_gpt-4_pass_at_k_1_rs.jsonl",
+            "reflexion_ucs_plays_with_the_ferris_crab_2/reflexion-ucs_5_gpt-4_pass_at_k_1_rs.jsonl",
             [problem(HARD.format(each), each < 135, 1, language="rs") for each in range(156)],
             ([135], "humaneval-rs", "reflexion-ucs", "gpt-4", []),
         ),
@@ -184,10 +184,14 @@ def test_reflections_of_a_problem_and_its_last_implementation(tmp_path: Path) ->
         (
             "reflexion_mbpp_py3/mbpp-py._reflexion_5_gpt-4_pass_at_k_1_py.jsonl",
             with_tests("mbpp_{}_sum", (150, 190), (54, 67), 4),
-            ([204], "mbpp-py", "reflexion", "gpt-4", ["257 problems, where mbpp-py has 397"]),
+            ([204], "mbpp-py", "reflexion", "gpt-4", [
+                "257 problems, where mbpp-py has 397",
+                "in none of the papers' tables, as it holds the first 257 problems of 397",
+            ]),
         ),
         (
-            "reflexion_leetcode_rs/leetcode-hard-rs-40-uncontaminated_tests._reflexion_5_gpt-4_pass_at_k_1_rs.jsonl",
+            "reflexion_leetcode_rs_gpt4_react_constraints_visible/"
+            "leetcode-hard-rs-40-uncontaminated_tests._reflexion_5_gpt-4_pass_at_k_1_rs.jsonl",
             with_tests(LEET, (1, 5), (1, 35), 4),
             ([2], "leetcode-rs", "reflexion", "gpt-4", []),
         ),
@@ -213,3 +217,13 @@ def test_other_layouts_of_programming_logs(
     settings, _, _, notes = only(done)
     about = settings["imported"]["benchmark"], settings["strategy"], settings["model"]
     assert (curve(done), *about, notes) == expected
+
+
+def test_tests_without_reflection_leave_no_verdict(tmp_path: Path) -> None:
+    # The original writes an empty list of reflections for each problem there, passed or not.
+    name = "humaneval-rs-hardest50._immediate-refinement_5_gpt-4_pass_at_k_1_rs.jsonl"
+    folder = tmp_path / "clone/programming_runs/root/immediate_refinement_humaneval_rs_hardest50"
+    write_problems(folder / name, [problem(HARD.format(each), each < 30, 0) for each in range(50)])
+    settings, trials, _, _ = only(imported(tmp_path))
+    assert [row["verdict"] for row in trials] == [None] * 50
+    assert (settings["evaluator"], sum(bool(row["success"]) for row in trials)) == ("tests", 30)

@@ -8,25 +8,38 @@ import pytest
 
 from langgraph_reflexion.bench.upstream.imports import import_logs
 from langgraph_reflexion.bench.upstream.paper import compare
+from langgraph_reflexion.bench.upstream.published import originals
+from tests.bench.upstream.clone import write_clone
 from tests.bench.upstream.logs import ROOT, curve, imported
 
 REAL = Path(os.environ.get("UPSTREAM_LOGS", "none"))
 
 
 @pytest.fixture(scope="module")
-def real(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+def paper(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     if not REAL.is_dir():
         pytest.skip("UPSTREAM_LOGS names no folder with the original's logs")
-    done = import_logs(REAL, tmp_path_factory.mktemp("real") / "out")
-    return {run["source"]: run for run in compare([done.folder]).as_json()["runs"]}
+    return compare([import_logs(REAL, tmp_path_factory.mktemp("real") / "out").folder]).as_json()
+
+
+@pytest.fixture(scope="module")
+def real(paper: dict[str, Any]) -> dict[str, Any]:
+    return {run["source"]: run for run in paper["runs"]}
+
+
+@pytest.fixture
+def whole(paper: dict[str, Any]) -> dict[str, Any]:
+    if not (REAL / "README.md").is_file():
+        pytest.skip("UPSTREAM_LOGS names a part of the original repository")
+    return paper
 
 
 @pytest.mark.parametrize(
     ("source", "tasks", "solved"),
     [
         (f"alfworld_runs/{ROOT}/base_run_logs", 134, [84, 94, 97, 98, 100, 101, 101]),
-        (f"hotpotqa_runs/{ROOT}/CoT/no_context/base/", 100, [32, 33, 33, 33, 33]),
-        (f"hotpotqa_runs/{ROOT}/ReAct/base/", 100, [34, 34, 34, 34, 34]),
+        (f"hotpotqa_runs/{ROOT}/CoT/no_context/base/100_questions_5_trials.txt", 100, [32, 33, 33, 33, 33]),
+        (f"hotpotqa_runs/{ROOT}/ReAct/base/100_questions_5_trials.txt", 100, [34, 34, 34, 34, 34]),
         (f"programming_runs/{ROOT}/immediate_reflexion_humaneval_rs_hardest50/", 50, [26]),
         (f"programming_runs/{ROOT}/simple_humaneval_py_hardest50/", 50, [35]),
         (f"programming_runs/{ROOT}/simple_humaneval_rs_hard50/", 50, [30]),
@@ -47,3 +60,33 @@ def test_with_a_verdict_of_a_real_log_altered_its_count_moves(tmp_path: Path) ->
     text = path.read_text(encoding="utf-8")
     copy.write_text(text.replace('"is_solved": true', '"is_solved": false', 1), encoding="utf-8")
     assert curve(imported(tmp_path)) == [29]
+
+
+@pytest.mark.long
+def test_the_whole_repository_holds_the_listed_logs_and_no_others(
+    whole: dict[str, Any], real: dict[str, Any]
+) -> None:
+    submissions = f"programming_runs/{ROOT}/leetcode_metadata/"
+    assert {source for source in real if not source.startswith(submissions)} == set(originals())
+
+
+@pytest.mark.long
+def test_every_published_number_stands_beside_a_log_of_the_whole_repository(whole: dict[str, Any]) -> None:
+    numbers = [number for table in whole["tables"] for number in table["numbers"]]
+    assert [f"{number['row']}, {number['column']}" for number in numbers if not number["runs"]] == []
+
+
+@pytest.mark.long
+def test_the_made_up_clone_has_the_counts_of_the_whole_repository(
+    whole: dict[str, Any], real: dict[str, Any], tmp_path: Path
+) -> None:
+    made = compare([import_logs(write_clone(tmp_path / "made"), tmp_path / "out").folder]).as_json()
+    about = ("trials", "solved", "verdicts", "environment", "agent", "strategy", "model", "benchmark")
+    for run in made["runs"]:
+        assert {key: real[run["source"]][key] for key in about} == {key: run[key] for key in about}
+    for mine, table in zip(made["tables"], whole["tables"], strict=True):
+        assert {_cell(number) for number in mine["numbers"]} <= {_cell(number) for number in table["numbers"]}
+
+
+def _cell(number: dict[str, Any]) -> tuple[str, ...]:
+    return number["row"], number["column"], number["counted"]
