@@ -82,17 +82,15 @@ def read_programming_log(path: Path, source: str) -> LoggedRun:
 
 
 def is_programming_log(path: Path) -> bool:
-    """Whether a file is called as such logs are."""
-    return path.parent.name == FOLDER or (path.suffix == ".jsonl" and bool(NAME.fullmatch(path.stem)))
-
-
-def holds_problems(path: Path) -> bool:
-    """Whether a line of a file tells of a problem, whatever the file is called."""
+    """Whether a file is called as such logs are, or a line of it tells of a problem."""
+    if path.parent.name == FOLDER or path.suffix != ".jsonl":
+        return path.parent.name == FOLDER
     try:
-        text, _ = read_text(path)
+        return bool(NAME.fullmatch(path.stem)) or any(
+            _row(line, submitted=False) for line in read_text(path)[0].split("\n")
+        )
     except ConfigurationError:
         return False
-    return any(_row(line, submitted=False) for line in text.split("\n"))
 
 
 def _problems(path: Path, source: str, rows: dict[str, Mapping[str, Any]], notes: list[str]) -> LoggedRun:

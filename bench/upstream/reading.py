@@ -9,11 +9,7 @@ from pathlib import Path
 from langgraph_reflexion.bench.upstream.env_results import NAME, read_env_results
 from langgraph_reflexion.bench.upstream.hotpotqa_runs import read_hotpotqa_dicts, read_hotpotqa_log
 from langgraph_reflexion.bench.upstream.logged import LoggedRun
-from langgraph_reflexion.bench.upstream.programming_log import (
-    holds_problems,
-    is_programming_log,
-    read_programming_log,
-)
+from langgraph_reflexion.bench.upstream.programming_log import is_programming_log, read_programming_log
 from langgraph_reflexion.bench.upstream.published import original
 from langgraph_reflexion.bench.upstream.text import read_text
 from langgraph_reflexion.errors import ConfigurationError
@@ -117,7 +113,7 @@ def _run(path: Path, source: str) -> LoggedRun | None:
         return read_hotpotqa_dicts(path, source)
     if path.suffix == ".txt" and (logged or _told_in_sections(path)):
         return read_hotpotqa_log(path, source)
-    if is_programming_log(path) or (path.suffix == ".jsonl" and holds_problems(path)):
+    if is_programming_log(path):
         return read_programming_log(path, source)
     if path.suffix == ".json" and _counts_alone(path):
         raise ConfigurationError("counts by trial and no questions: nothing to make rows of")
