@@ -9,10 +9,19 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Annotated, Any, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, NamedTuple, get_args, get_origin, get_type_hints
 
 from pydantic import BaseModel, ConfigDict, Field, create_model
 from typing_extensions import TypedDict  # pydantic makes schemas of these alone before Python 3.12
+
+
+class ShownAction(NamedTuple):
+    """An action as a prompt shows it to a model that writes its actions as text."""
+
+    form: str
+    """How it is written, arguments in braces."""
+    explanation: str
+    """What it does, and what its arguments are; empty where nothing says so."""
 
 
 class Action(TypedDict):
@@ -90,9 +99,10 @@ def spec_of(method_name: str, method: Callable[..., Any]) -> ActionSpec:
     fields: dict[str, Any] = {}
     for parameter in list(inspect.signature(method).parameters.values())[1:]:
         hint = hints[parameter.name]
-        described = get_args(hint)[1] if get_origin(hint) is Annotated else None
+        notes = get_args(hint)[1:] if get_origin(hint) is Annotated else ()
+        described = next((note for note in notes if isinstance(note, str)), None)
         default = ... if parameter.default is parameter.empty else parameter.default
-        fields[parameter.name] = (hint, Field(default, description=described))
+        fields[parameter.name] = (hint, Field(default, description=described) if described else Field(default))
     if not forms:
         inner = ", ".join("{" + field + "}" for field in fields)
         forms = (f"{name}[{inner}]",)
@@ -102,6 +112,25 @@ def spec_of(method_name: str, method: Callable[..., Any]) -> ActionSpec:
 
 # Models call with numbers where words are meant: a year, a length.
 _LENIENT = ConfigDict(coerce_numbers_to_str=True)
+
+
+def shown_actions(forms: Sequence[str], specs: Sequence[ActionSpec]) -> list[ShownAction]:
+    """Pair each form with the action's description and the descriptions and allowed values of its arguments.
+
+    An argument that several actions share is explained at the first of them.
+
+    Args:
+        forms: How the actions are written, one form for each.
+        specs: The actions.
+    """
+    shown, known = [], set[str]()
+    for form, spec in zip(forms, specs, strict=True):
+        arguments = [each for name, each in _explained(spec.schema).items() if "{" + name + "}" in form]
+        new = [each for each in arguments if each not in known]
+        known.update(new)
+        sentences = [spec.description, "; ".join(new)]
+        shown.append(ShownAction(form, " ".join(_ended(each) for each in sentences if each)))
+    return shown
 
 
 def invalid_action(why: str, forms: Sequence[str]) -> str:
@@ -136,3 +165,32 @@ def _pattern(form: str) -> re.Pattern[str]:
             # What has a line to itself has as many as it likes.
             body += rf"(?P<{name}>(?s:.*?))" if line else rf"(?P<{name}>\S(?:.*?\S)?)"
     return re.compile(body, re.IGNORECASE)
+
+
+@cache
+def _explained(schema: type[BaseModel]) -> dict[str, str]:
+    """What is known of each argument, such as `{direction}: which way (up or down)`."""
+    described = schema.model_json_schema()
+    explained = {}
+    for name, field in described["properties"].items():
+        what, values = field.get("description", ""), _allowed(field, described.get("$defs", {}))
+        if known := f"{what} ({values})" if what and values else what or values:
+            explained[name] = f"{{{name}}}: {known}"
+    return explained
+
+
+def _allowed(field: dict[str, Any], definitions: dict[str, Any]) -> str:
+    """The values that a schema allows, in words; empty where it allows any of their type."""
+    if "$ref" in field:
+        field = definitions[field["$ref"].rpartition("/")[2]]
+    if values := field.get("enum", [field["const"]] if "const" in field else []):
+        *others, last = map(str, values)
+        return f"{', '.join(others)} or {last}" if others else last
+    low, high = field.get("minimum"), field.get("maximum")
+    if low is None or high is None:
+        return f"at least {low}" if low is not None else f"at most {high}" if high is not None else ""
+    return f"{low} to {high}"
+
+
+def _ended(sentence: str) -> str:
+    return sentence if sentence.endswith((".", "!", "?")) else f"{sentence}."

@@ -33,9 +33,10 @@ from typing_extensions import TypedDict  # pydantic makes schemas of these alone
 
 from langgraph_reflexion.envs.actions import Action as Action
 from langgraph_reflexion.envs.actions import ActionSpec as ActionSpec
+from langgraph_reflexion.envs.actions import ShownAction as ShownAction
 from langgraph_reflexion.envs.actions import action as action
 from langgraph_reflexion.envs.actions import invalid_action as invalid_action
-from langgraph_reflexion.envs.actions import spec_of
+from langgraph_reflexion.envs.actions import shown_actions, spec_of
 from langgraph_reflexion.envs.trials import FinishedTrial as FinishedTrial
 from langgraph_reflexion.envs.trials import MemoryMap as MemoryMap
 from langgraph_reflexion.envs.trials import Review as Review
@@ -49,7 +50,7 @@ class Task(TypedDict):
     id: str
     """Names the task within its environment; the same seed gives the same ids."""
     instruction: str
-    """The task in words, as the actor is told it."""
+    """The task in words. Models are shown it before the episode's first observation, unless that contains it."""
     kind: NotRequired[str]
     """Which few-shot examples fit ("heat", "comparison"); absent where there is only one kind."""
     data: NotRequired[dict[str, Any]]
@@ -249,6 +250,19 @@ class Environment(ABC):
     def forms(self, task: Task) -> list[str]:
         """How the allowed actions of a task are written, one form for each."""
         return [spec.forms[0] for spec in self.episode.actions().values()]
+
+    def shown_actions(self, task: Task) -> list[ShownAction]:
+        """The actions of a task as a prompt shows them: each form with what its docstring and signature say.
+
+        Raises:
+            ConfigurationError: `forms` has more or fewer forms than there are actions.
+        """
+        forms, specs = self.forms(task), [*self.episode.actions().values()]
+        if len(forms) != len(specs):
+            raise ConfigurationError(
+                f"{self.name}.forms() gives {len(forms)} forms for {len(specs)} actions: give one for each, in order"
+            )
+        return shown_actions(forms, specs)
 
     @property
     def tools(self) -> list[dict[str, Any]]:

@@ -8,13 +8,13 @@ from typing import Any, NamedTuple, cast
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolCall, ToolMessage
 from langchain_core.runnables import RunnableConfig
 
-from langgraph_reflexion.envs.base import Action, Environment
+from langgraph_reflexion.envs.base import Action, Environment, ShownAction
 from langgraph_reflexion.errors import ToolsRefused
 from langgraph_reflexion.graph.memory import Feedback, status_line
 from langgraph_reflexion.graph.state import Decision, Reflection, ReflexionState, Step
 from langgraph_reflexion.models.calls import Call, storable
 from langgraph_reflexion.models.client import Client
-from langgraph_reflexion.nodes.asking import Asked, ask_about, with_lessons
+from langgraph_reflexion.nodes.asking import Asked, ask_about, opening_of, with_lessons
 from langgraph_reflexion.nodes.memory_map import Mapper
 from langgraph_reflexion.nodes.react import LONGEST, call_text, read_reply
 from langgraph_reflexion.prompts import Example, Prompts
@@ -108,22 +108,22 @@ class Actor(ABC):
         last_attempt = state.get("last_attempt")
         reflections = state["reflections"] if self.shows_memory else []
         opening = self._opening(
-            state["episode"]["observation"],
+            opening_of(state, self.prompts),
             tuple((reflection["trial"], reflection["text"]) for reflection in reflections),
             json.dumps(last_attempt) if last_attempt else "[]",
             status_line(state["evaluation"], self.feedback),
         )
         messages: list[BaseMessage] = [
-            self._instruction(task.get("kind"), tuple(self.environment.forms(task))),
+            self._instruction(task.get("kind"), tuple(self.environment.shown_actions(task))),
             HumanMessage(with_lessons(opening, state, self.prompts)),
         ]
         for index, step in enumerate(state["trajectory"]):
             messages += self._step(index, step)
         return messages
 
-    def _render_instruction(self, kind: str | None, forms: tuple[str, ...]) -> SystemMessage:
+    def _render_instruction(self, kind: str | None, actions: tuple[ShownAction, ...]) -> SystemMessage:
         examples = [self._shown(example) for example in self.prompts.examples(kind, self.examples)]
-        values = {"in_text": self.in_text, "forms": forms, "examples": examples, "numbered": self.numbered}
+        values = {"in_text": self.in_text, "actions": actions, "examples": examples, "numbered": self.numbered}
         return SystemMessage(self.prompts.render(self.instruction, **values))
 
     def _render_opening(

@@ -8,7 +8,7 @@ from langchain_core.runnables import RunnableConfig
 
 from langgraph_reflexion.errors import ContextTooLong
 from langgraph_reflexion.graph.state import ReflexionState, Step, Usage
-from langgraph_reflexion.models.calls import Call
+from langgraph_reflexion.models.calls import Call, storable
 from langgraph_reflexion.models.client import Client
 from langgraph_reflexion.models.prices import NO_USAGE, add_usage
 from langgraph_reflexion.prompts import Prompts
@@ -110,6 +110,11 @@ def without_longest(steps: Sequence[Step], tokens: int | None) -> list[Step]:
             break
         shown[index] = {**shown[index], "observation": LEFT_OUT}
     return shown
+
+
+def opening_of(state: ReflexionState, prompts: Prompts) -> str:
+    """The trial's opening: the first observation, and the task's instruction where that does not contain it."""
+    return prompts.opening(storable(state["task"]["instruction"]), state["episode"]["observation"])
 
 
 def with_lessons(prompt: str, state: ReflexionState, prompts: Prompts) -> str:

@@ -21,7 +21,7 @@ from langgraph_reflexion.lessons.settings import Lessons, source_of, use_of
 from langgraph_reflexion.models.calls import Call
 from langgraph_reflexion.models.client import Client
 from langgraph_reflexion.models.retries import Retries
-from langgraph_reflexion.nodes.asking import ask_about, charged, noted
+from langgraph_reflexion.nodes.asking import ask_about, charged, noted, opening_of
 from langgraph_reflexion.nodes.node import Update
 from langgraph_reflexion.prompts import Prompts
 
@@ -138,7 +138,7 @@ class Lessoned:
         """What the model says has worked, and the trial's account; the task is solved whether it says anything."""
 
         def render(steps: list[Step]) -> list[BaseMessage]:
-            told = {"observation": state["episode"]["observation"], "reflections": state["reflections"]}
+            told = {"observation": opening_of(state, self.prompts), "reflections": state["reflections"]}
             trial = self.prompts.render("succeeded_trial", steps=steps, **told)
             return [SystemMessage(self.prompts.render("success")), HumanMessage(trial)]
 

@@ -8,7 +8,7 @@ from langchain_core.runnables import RunnableConfig
 from langgraph_reflexion.graph.state import ReflexionState, Step
 from langgraph_reflexion.models.calls import Call
 from langgraph_reflexion.models.client import Client
-from langgraph_reflexion.nodes.asking import ask_about
+from langgraph_reflexion.nodes.asking import ask_about, opening_of
 from langgraph_reflexion.nodes.evaluators import Evaluator, Scored
 from langgraph_reflexion.prompts import Prompts
 
@@ -31,7 +31,7 @@ class LLMEvaluator(Evaluator):
         """Ask the judge; anything but a clear yes is a no."""
 
         def render(steps: list[Step]) -> list[BaseMessage]:
-            trial = self.prompts.render("trial", observation=state["episode"]["observation"], steps=steps)
+            trial = self.prompts.render("trial", observation=opening_of(state, self.prompts), steps=steps)
             return [SystemMessage(self.prompts.render("judge")), HumanMessage(trial)]
 
         call = Call(self.seed, state["task"]["id"], state["trial"], "evaluate")

@@ -9,7 +9,7 @@ from langgraph_reflexion.graph.state import Reflection, ReflexionState, Step, Us
 from langgraph_reflexion.models.calls import Call, storable
 from langgraph_reflexion.models.client import Client
 from langgraph_reflexion.models.prices import NO_USAGE, add_usage
-from langgraph_reflexion.nodes.asking import ask_about, charged, noted, with_lessons, without_longest
+from langgraph_reflexion.nodes.asking import ask_about, charged, noted, opening_of, with_lessons, without_longest
 from langgraph_reflexion.nodes.memory_map import Mapper
 from langgraph_reflexion.nodes.node import Update
 from langgraph_reflexion.prompts import Prompts
@@ -56,7 +56,7 @@ class Reflect:
         def render(steps: list[Step]) -> list[BaseMessage]:
             failed = self.prompts.render(
                 "failed_trial",
-                observation=state["episode"]["observation"],
+                observation=opening_of(state, self.prompts),
                 steps=without_longest(steps, self.truncation),
                 status=status_line(state["evaluation"], self.feedback),
                 reflections=state["reflections"] if self.with_memory else [],

@@ -5,6 +5,7 @@ the words on its world, and examples. A file in the domain's folder takes the pl
 """
 
 import os
+import re
 import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -128,6 +129,17 @@ class Prompts:
         """
         return self._checked(name, lambda: self._templates.get_template(f"{name}.md").render(**values).strip())
 
+    def opening(self, instruction: str, observation: str) -> str:
+        """A task as it is shown to models: its first observation, below its instruction unless that is in it.
+
+        Args:
+            instruction: The task in words.
+            observation: What is seen first.
+        """
+        if contains(observation, instruction):
+            return observation
+        return self.render("opening", instruction=instruction, observation=observation)
+
     def _checked(self, name: str, make: Callable[[], _T]) -> _T:
         try:
             return make()
@@ -157,6 +169,15 @@ def _trouble(error: Exception) -> str:
         case TemplateError():
             return f": {error.message}"
     return f": {type(error).__name__}: {error}"
+
+
+def contains(text: str, words: str) -> bool:
+    """Check that a text contains these words, whatever their capitals, line breaks and full stop.
+
+    Only whole words count: "Count to 3." is not in "Count to 30."
+    """
+    text, words = (" ".join(each.casefold().split()) for each in (text, words.strip().rstrip(".!?:")))
+    return not words or re.search(rf"(?<!\w){re.escape(words)}(?!\w)", text) is not None
 
 
 @cache

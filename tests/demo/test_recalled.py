@@ -8,6 +8,7 @@ from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
 from langgraph_reflexion import load_environment
 from langgraph_reflexion.demo import DemoChatModel
 from langgraph_reflexion.demo.rooms import read_rooms, tell_room
+from langgraph_reflexion.envs.base import ShownAction
 from langgraph_reflexion.prompts import load_prompts
 
 ROOM = (
@@ -15,7 +16,10 @@ ROOM = (
     "and a sofa 1.\n\nYour task is to: put a mug on the sofa."
 )
 FURNITURE = "2 cabinet, 1 shelf, 1 sofa"
-FORMS = {"alfworld": ["go to {receptacle}"], "hotpotqa": ["search[{entity}]", "lookup[{string}]", "finish[{answer}]"]}
+ACTIONS = {
+    "alfworld": [ShownAction("go to {receptacle}", "")],
+    "hotpotqa": [ShownAction(form, "") for form in ("search[{entity}]", "lookup[{string}]", "finish[{answer}]")],
+}
 AT_CABINET = f"In the room with {FURNITURE} I saw: cabinet 1 has bowl, mug; shelf 1 had nothing."
 
 
@@ -25,7 +29,7 @@ def said(*turns, notes=(), opening=ROOM, domain="alfworld", seed=0):
     recalled = [{"text": json.dumps(note)} for note in notes]
     first = f"{prompts.render('recalled', lessons=recalled)}\n\n{opening}" if notes else opening
     messages = [
-        SystemMessage(prompts.render("act", in_text=True, forms=FORMS[domain], examples=[])),
+        SystemMessage(prompts.render("act", in_text=True, actions=ACTIONS[domain], examples=[])),
         HumanMessage(first),
     ]
     for thought, action, observation in turns:

@@ -2,11 +2,14 @@ import asyncio
 import json
 import threading
 import time
+from enum import Enum
+from typing import Annotated, Literal
 
 import pytest
+from pydantic import Field
 
 from langgraph_reflexion.envs import load_environment
-from langgraph_reflexion.envs.base import Action, Episode, MemoryMap, StepResult, action
+from langgraph_reflexion.envs.base import Action, Episode, MemoryMap, StepResult, Task, action
 from langgraph_reflexion.envs.pool import EpisodePool
 from langgraph_reflexion.errors import ConfigurationError, EnvironmentFault, EnvironmentUnavailable
 from langgraph_reflexion.testing.conformance import CHECKS, Case, check_environment
@@ -111,6 +114,87 @@ def test_actions_come_from_methods():
     assert specs["read"].description == "Read the counter."
     assert specs["break"].method == "fail"
     assert specs["add"].render({"amount": 2}) == "add 2"
+
+
+class Tool(Enum):
+    AXE = "axe"
+    SAW = "saw"
+
+
+class WorkshopEpisode(Episode):
+    """Actions with all kinds of arguments."""
+
+    observation = "A workshop."
+
+    @action("take {tool}")
+    def take(self, tool: Tool) -> str:
+        """Take a tool"""
+        return "Taken."
+
+    @action("cut {tool} {length} {times}")
+    def cut(
+        self,
+        tool: Tool,
+        length: Annotated[int, "in metres", Field(ge=1, le=9)],
+        times: Annotated[int, Field(ge=1)] = 1,
+    ) -> str:
+        """Cut a plank with it."""
+        return "Cut."
+
+    @action("paint {length}")
+    def paint(self, length: Annotated[int, "in coats"], colour: Literal["red"] = "red") -> str:
+        """Paint the plank."""
+        return "Painted."
+
+    @action("note\n{text}")
+    def note(self, text: str) -> str:
+        """Write a note."""
+        return "Written."
+
+
+class Workshop(Counter):
+    episode = WorkshopEpisode
+
+    def start(self, task):
+        return WorkshopEpisode()
+
+
+def test_actions_are_shown_with_what_docstrings_and_signatures_say():
+    assert [tuple(each) for each in Workshop().shown_actions(Workshop().tasks()[0])] == [
+        ("take {tool}", "Take a tool. {tool}: axe or saw."),
+        ("cut {tool} {length} {times}", "Cut a plank with it. {length}: in metres (1 to 9); {times}: at least 1."),
+        ("paint {length}", "Paint the plank. {length}: in coats."),
+        ("note\n{text}", "Write a note."),
+    ]
+    check_environment(Workshop())
+
+
+def test_a_form_too_few_is_refused():
+    class Brief(Counter):
+        def forms(self, task):
+            return super().forms(task)[:-1]
+
+    with pytest.raises(ConfigurationError, match=r"counter\.forms\(\) gives 3 forms for 4 actions"):
+        Brief().shown_actions(Brief().tasks()[0])
+
+
+@pytest.mark.parametrize("template", ["task", "task_attempt_first", "failed_trial", "trial"])
+def test_prompts_that_keep_the_task_from_a_model_are_found(template, tmp_path):
+    class Secretive(Notebook):
+        prompts = tmp_path
+
+    (tmp_path / f"{template}.md").write_text("You know what to do.", encoding="utf-8")
+    with pytest.raises(AssertionError, match=rf"models_are_shown_the_task: {template}\.md in .* lacks"):
+        check_environment(Secretive())
+
+
+def test_a_task_without_words_is_found():
+    class Wordless(Counter):
+        def tasks(self, split=None, limit=None):
+            return [Task(**{**task, "instruction": " "}) for task in super().tasks(split, limit)]
+
+    with pytest.raises(AssertionError, match="no instruction"):
+        CHECKS["models_are_shown_the_task"](Case.of(Wordless()))
 
 
 def test_the_tool_schema_is_what_a_model_gets():

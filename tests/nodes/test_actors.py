@@ -99,10 +99,22 @@ def test_the_order_of_a_prompt_instruction_memory_task_trajectory():
     ]
 
 
-def test_the_react_instruction_names_the_forms():
+def test_the_react_instruction_explains_each_action():
     _, model = played(["Action: add 3"], "react")
-    for form in ("add {amount}", "go {direction}", "read[]", "fail"):
-        assert f"- {form}\n" in model.prompts[0][0].text
+    assert (
+        "\n\n- add {amount}\n  Add to the counter. {amount}: how much to add.\n"
+        "- go {direction}\n  Go one step up or down. {direction}: which way (up or down).\n"
+        "- read[]\n  Read the counter.\n"
+        "- fail\n  Make the environment itself fail.\n\n"
+    ) in model.prompts[0][0].text
+
+
+def test_what_ships_describes_its_actions_in_its_setting_and_lists_their_forms():
+    environment = load_environment("hotpotqa")
+    model = ScriptedChatModel(replies=["Action: finish[yes]"])
+    create_reflexion(model, environment, max_trials=1).compile().invoke({"task": environment.tasks(limit=1)[0]})
+    assert "\n\n- search[{entity}]\n- lookup[{string}]\n- finish[{answer}]\n\n" in model.prompts[0][0].text
+    environment.close()
 
 
 # Tool calls.

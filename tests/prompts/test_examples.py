@@ -14,6 +14,7 @@ from langgraph_reflexion.envs.alfworld.episode import ALFWorldEpisode
 from langgraph_reflexion.envs.alfworld.generate import SPLITS, generate, generated_games
 from langgraph_reflexion.envs.alfworld.native import NativeEngine, World
 from langgraph_reflexion.envs.alfworld.textworld import TextWorldEngine, Workers, unavailable
+from langgraph_reflexion.envs.base import ShownAction
 from langgraph_reflexion.nodes.heuristic_check import Heuristic
 from langgraph_reflexion.prompts import Prompts, load_prompts
 
@@ -162,8 +163,9 @@ def steps(count=2):
 
 
 NOTES = [{"trial": 3, "text": "I will look left."}, {"trial": 4, "text": "I will look right."}]
+ACTIONS = [ShownAction("look", "Look around."), ShownAction("go {direction}", "")]
 VALUES = {
-    "act": {"in_text": True, "forms": ["look"], "examples": load_prompts("alfworld").examples("heat", 2)},
+    "act": {"in_text": True, "actions": ACTIONS, "examples": load_prompts("alfworld").examples("heat", 2)},
     "failed_trial": {
         "observation": "A room.",
         "steps": steps(),
@@ -171,12 +173,15 @@ VALUES = {
         "reflections": NOTES,
         "memory_map": "",
     },
-    "act_in_two": {"forms": ["look"], "examples": load_prompts("alfworld").examples("heat", 2), "numbered": True},
+    "act_in_two": {"actions": ACTIONS, "examples": load_prompts("alfworld").examples("heat", 2), "numbered": True},
+    "actions": {"actions": ACTIONS},
     "condense": {},
     "condensed": {"reflections": NOTES},
+    "forms": {"actions": ACTIONS},
     "judge": {},
     "map": {"lines": "cabinet 1: mug 1.", "earlier": True},
     "memory": {},
+    "opening": {"instruction": "Reach the tower.", "observation": "A wood."},
     "recalled": {"lessons": [{"id": "0", "text": '"Mugs are in cabinets."'}]},
     "reflect": {"examples": load_prompts("alfworld").reflections},
     "scratchpad": {"steps": steps(), "numbered": True},
@@ -237,7 +242,7 @@ def test_a_template_fails_on_half_a_reflection(domain):
 @both_sets
 def test_act_without_examples_speaks_of_none(domain):
     for in_text in (True, False):
-        text = load_prompts(domain).render("act", in_text=in_text, forms=["look"], examples=[])
+        text = load_prompts(domain).render("act", in_text=in_text, actions=ACTIONS, examples=[])
         assert "xample" not in text
         assert ("Action:" in text) == in_text
 

@@ -143,11 +143,12 @@ def test_one_failure_repeats_itself_and_the_other_answers_wrongly(environment):
 def test_the_prompts_render_with_every_example(agent):
     prompts = load_prompts(FOLDERS[agent]) if agent != "react" else load_prompts("hotpotqa")
     examples = prompts.examples(None, 6)
-    forms = ["finish[{answer}]"] if agent != "react" else HotPotQA().forms(HotPotQA().tasks(limit=1)[0])
-    text = prompts.render("act", in_text=True, forms=forms, examples=examples)
+    environment = HotPotQA() if agent == "react" else HotPotQA().variant(agent)
+    actions = environment.shown_actions(environment.tasks(limit=1)[0])
+    text = prompts.render("act", in_text=True, actions=actions, examples=examples)
     assert "--- Example 6 ---" in text
     assert prompts.render("setting") in text
-    assert all(f"- {form}\n" in text for form in forms)
+    assert "\n\n{}\n\nLeave the thought out".format("\n".join(f"- {action.form}" for action in actions)) in text
     assert all(step.thought in text and step.action in text for example in examples for step in example.steps)
     reflect = prompts.render("reflect", examples=prompts.reflections)
     assert reflect.count("Status: FAILED\n\nReflection: ") == 2

@@ -126,13 +126,13 @@ def test_one_bought_without_reading_and_the_other_without_choosing(environment):
 
 def test_the_prompts_render_with_every_example(environment):
     prompts = load_prompts("webshop")
-    forms = environment.forms(environment.tasks(limit=1)[0])
-    assert forms == ["search[{query}]", "click[{element}]"]
+    actions = environment.shown_actions(environment.tasks(limit=1)[0])
+    assert [action.form for action in actions] == ["search[{query}]", "click[{element}]"]
     examples = prompts.examples(None, 2)
-    text = prompts.render("act", in_text=True, forms=forms, examples=examples)
+    text = prompts.render("act", in_text=True, actions=actions, examples=examples)
     assert "--- Example 2 ---" in text
     assert prompts.render("setting") in text
-    assert all(f"- {form}\n" in text for form in forms)
+    assert "\n\n{}\n\nLeave the thought out".format("\n".join(f"- {action.form}" for action in actions)) in text
     assert all(step.thought in text and step.action in text for example in examples for step in example.steps)
     reflect = prompts.render("reflect", examples=prompts.reflections)
     assert reflect.count("Status: FAILED\n\nReflection: ") == 2

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from langgraph_reflexion import prompts as package
+from langgraph_reflexion.envs.actions import shown_actions
 from langgraph_reflexion.envs.sandbox import probe
 from langgraph_reflexion.envs.workspace.environment import Workspace
 from langgraph_reflexion.envs.workspace.repositories import own_repositories
@@ -108,10 +109,11 @@ def test_one_changes_its_judge_and_the_other_repeats_itself():
 
 def test_the_prompts_render_with_every_example():
     prompts = load_prompts("workspace")
-    forms = [spec.forms[0] for spec in Workspace.episode.actions().values()]
-    text = prompts.render("act", in_text=True, forms=forms, examples=prompts.examples(None, 3))
+    specs = [*Workspace.episode.actions().values()]
+    actions = shown_actions([spec.forms[0] for spec in specs], specs)
+    text = prompts.render("act", in_text=True, actions=actions, examples=prompts.examples(None, 3))
     assert "--- Example 3 ---" in text
     assert prompts.render("setting") in text
-    assert all(f"- {form}\n" in text for form in forms)
+    assert "\n\n{}\n\nLeave the thought out".format("\n".join(f"- {action.form}" for action in actions)) in text
     reflect = prompts.render("reflect", examples=prompts.reflections)
     assert reflect.count("Status: FAILED\n\nReflection: ") == 2

@@ -5,6 +5,7 @@ import time
 from collections.abc import Coroutine, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from enum import Enum
 from typing import Any, Literal, TypeVar, get_args, get_origin
 
 from langgraph_reflexion.envs.base import Action, ActionSpec, Environment, StepResult, Task
@@ -61,6 +62,8 @@ def made_up(spec: ActionSpec) -> Action:
 def _value(kind: Any) -> Any:
     if get_origin(kind) is Literal:
         return get_args(kind)[0]
+    if isinstance(kind, type) and issubclass(kind, Enum):
+        return next(iter(kind)).value
     return {int: 2, float: 2.5, bool: True}.get(kind, "thing 1")
 
 

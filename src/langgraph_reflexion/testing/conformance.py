@@ -21,6 +21,7 @@ from typing import Any
 from langgraph_reflexion.envs.base import Action, ActionSpec, Environment, Seen, StepResult, Task
 from langgraph_reflexion.envs.pool import EpisodePool
 from langgraph_reflexion.errors import ConfigurationError
+from langgraph_reflexion.prompts import contains, load_prompts
 from langgraph_reflexion.testing.case import (
     Case,
     filled,
@@ -92,6 +93,25 @@ def tasks_are_stable(case: Case) -> None:
     except ConfigurationError:
         return
     raise AssertionError("an unknown split must raise ConfigurationError: call choose_split(self, split) in tasks()")
+
+
+def models_are_shown_the_task(case: Case) -> None:
+    """The prompts of actor, reflection and judge contain the task's instruction."""
+    environment, task = case.environment, case.task
+    _require(bool(task["instruction"].strip()), f"the task {task['id']!r} has no instruction: say what is to be done")
+    prompts = load_prompts(environment.prompts or environment.name)
+    episode = environment.start(task)
+    shown = {"observation": prompts.opening(task["instruction"], episode.observation)}
+    episode.close()
+    actor = {**shown, "reflections": [], "last_attempt": [], "status": ""}
+    trial = {**shown, "steps": []}
+    reflection = {**trial, "reflections": [], "status": "", "memory_map": ""}
+    values = {"task": actor, "task_attempt_first": actor, "trial": trial, "failed_trial": reflection}
+    for name, given in values.items():
+        _require(
+            contains(prompts.render(name, **given), task["instruction"]),
+            f"{name}.md in {prompts.folder} does not show the task: it lacks {{{{ observation }}}}",
+        )
 
 
 def tools_have_schemas(case: Case) -> None:
@@ -256,6 +276,7 @@ CHECKS: dict[str, Callable[[Case], None]] = {
     check.__name__: check
     for check in (
         tasks_are_stable,
+        models_are_shown_the_task,
         tools_have_schemas,
         text_forms_parse_back,
         same_actions_same_observations,
