@@ -16,7 +16,6 @@ from langgraph_reflexion.graph.memory import Feedback, Memory
 from langgraph_reflexion.graph.reflexion import create_reflexion
 from langgraph_reflexion.lessons.settings import Lessons
 from langgraph_reflexion.models.answers import open_cache
-from langgraph_reflexion.models.connections import connections
 from langgraph_reflexion.models.load import load_model
 from langgraph_reflexion.models.prices import Price
 from langgraph_reflexion.models.retries import Retries
@@ -50,7 +49,6 @@ def make_parts(settings: SweepSettings, environment: Environment) -> Parts:
         ConfigurationError: a setting is wrong, or there are no tasks.
         EnvironmentUnavailable: the environment lacks something.
     """
-    over = connections(settings.model, settings.reflection_model)
 
     def load(name: str) -> BaseChatModel:
         return load_model(
@@ -58,7 +56,6 @@ def make_parts(settings: SweepSettings, environment: Environment) -> Parts:
             base_url=settings.base_url,
             timeout=settings.timeout,
             temperature=settings.temperature,
-            connections=over,
         )
 
     model = load(settings.model)

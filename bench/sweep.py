@@ -15,7 +15,6 @@ from langgraph_reflexion.bench.drive import Drive, Observer
 from langgraph_reflexion.bench.engines import check_engine, open_engine
 from langgraph_reflexion.bench.environment import make_environment
 from langgraph_reflexion.bench.fence import open_fence
-from langgraph_reflexion.bench.garbage import rare_collections
 from langgraph_reflexion.bench.lock import locked
 from langgraph_reflexion.bench.parts import Parts, make_parts
 from langgraph_reflexion.bench.record import (
@@ -217,7 +216,7 @@ async def run_parts(
             try:
                 if before:
                     await drive.restore()
-                with tracing_as_asked(), rare_collections():
+                with tracing_as_asked():
                     await (drive.in_step() if settings.stop_without_improvement else drive.to_the_end())
             finally:
                 answered = drive.answered

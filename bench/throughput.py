@@ -28,7 +28,6 @@ from typing import Any, NamedTuple
 from langgraph_reflexion.bench.graph_cost import model_server
 from langgraph_reflexion.bench.rows import TrialRow
 from langgraph_reflexion.bench.settings import SweepSettings
-from langgraph_reflexion.bench.slots import Slots
 from langgraph_reflexion.bench.sweep import Unobserved, run_sweep
 from langgraph_reflexion.bench.treadmill import CONVERSATION, REPLY, last_made, settings
 from langgraph_reflexion.nodes.actors import STOP
@@ -111,7 +110,7 @@ async def bare_loop(share: Share) -> list[float]:
     from pydantic import SecretStr
 
     client = ChatOpenAI(model="m", base_url=f"http://127.0.0.1:{share.port}/v1", api_key=SecretStr("none"))
-    slots = Slots(share.concurrency)
+    slots = asyncio.Semaphore(share.concurrency)
 
     async def run() -> float:
         async with slots:

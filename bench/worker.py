@@ -15,7 +15,6 @@ from typing import Any, cast
 
 from langgraph_reflexion.bench.environment import make_environment
 from langgraph_reflexion.bench.fence import open_fence
-from langgraph_reflexion.bench.garbage import rare_collections
 from langgraph_reflexion.bench.messages import encode, error_as_json
 from langgraph_reflexion.bench.parts import Parts, make_parts
 from langgraph_reflexion.bench.settings import SweepSettings
@@ -74,7 +73,6 @@ class Worker:
             graph = parts.graph.compile(checkpointer=saver, store=store)
             self._hear_news(parts, start["news"])
             self._say(encode("ready"))
-            stack.enter_context(rare_collections())
             try:
                 while (said := json.loads(await self._inbox.get()))["what"] != "end":
                     self._hear_news(parts, said["news"])
