@@ -10,7 +10,6 @@ from langgraph_reflexion.bench.budgets import SharedBudgets, make_budgets
 from langgraph_reflexion.bench.settings import SweepSettings
 from langgraph_reflexion.envs.base import Environment, FinishedTrial, Review, Task
 from langgraph_reflexion.errors import ConfigurationError
-from langgraph_reflexion.graph.checkpoint import Checkpoints
 from langgraph_reflexion.graph.compiled import ReflexionGraph
 from langgraph_reflexion.graph.memory import Feedback, Memory
 from langgraph_reflexion.graph.reflexion import create_reflexion
@@ -86,7 +85,6 @@ def make_parts(settings: SweepSettings, environment: Environment) -> Parts:
         retries=Retries(settings.retries),
         cache=open_cache(Path(settings.cache)) if settings.cache else None,
         seed=settings.seed,
-        checkpoints=cast(Checkpoints, settings.checkpoints),
     )
     secrets = [*secrets_of(model, settings.base_url), *secrets_of(reflection_model)]
     for address in (settings.database, settings.lessons):

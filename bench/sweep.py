@@ -30,7 +30,7 @@ from langgraph_reflexion.bench.rows import TrialRow
 from langgraph_reflexion.bench.settings import SweepSettings, continued, describe, settings_of
 from langgraph_reflexion.bench.tracing import tracing_as_asked
 from langgraph_reflexion.errors import ModelFault
-from langgraph_reflexion.graph.checkpoint import Checkpoints, open_checkpointer
+from langgraph_reflexion.graph.checkpoint import check_kind, open_checkpointer
 from langgraph_reflexion.graph.memory import Strategy
 from langgraph_reflexion.lessons.opening import expect_lessons, open_lessons
 from langgraph_reflexion.lessons.settings import seen_tasks
@@ -186,9 +186,8 @@ async def run_parts(
     answered = False
     try:
         async with AsyncExitStack() as stack:
-            kind = cast(Checkpoints, settings.checkpoints)
             where = settings.database or folder / CHECKPOINTS
-            saver = await stack.enter_async_context(open_checkpointer(kind, where))
+            saver = await stack.enter_async_context(open_checkpointer(check_kind(settings.checkpoints), where))
             store = await stack.enter_async_context(open_lessons(settings.lessons)) if settings.lessons else None
             if store and added:
                 seen = await seen_tasks(store, parts.environment, settings.user, added)

@@ -21,7 +21,7 @@ from langgraph_reflexion.bench.settings import SweepSettings
 from langgraph_reflexion.bench.task_run import Standing, TaskRun
 from langgraph_reflexion.bench.tracing import tracing_as_asked
 from langgraph_reflexion.graph.budget import Spent
-from langgraph_reflexion.graph.checkpoint import Checkpoints, open_checkpointer
+from langgraph_reflexion.graph.checkpoint import check_kind, open_checkpointer
 from langgraph_reflexion.graph.memory import Strategy
 from langgraph_reflexion.lessons.opening import open_lessons
 
@@ -65,9 +65,8 @@ class Worker:
         doing: set[asyncio.Task[None]] = set()
         async with AsyncExitStack() as stack:
             stack.enter_context(tracing_as_asked())
-            kind = cast(Checkpoints, settings.checkpoints)
             where = settings.database or Path(start["checkpoints"])
-            saver = await stack.enter_async_context(open_checkpointer(kind, where))
+            saver = await stack.enter_async_context(open_checkpointer(check_kind(settings.checkpoints), where))
             fence = await stack.enter_async_context(open_fence(settings.database))
             store = await stack.enter_async_context(open_lessons(settings.lessons)) if settings.lessons else None
             graph = parts.graph.compile(checkpointer=saver, store=store)

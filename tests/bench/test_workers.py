@@ -1,7 +1,6 @@
 """Workers: the same record as one process's, whoever dies. The long form is `bench/worker_kills.py`."""
 
 import asyncio
-import json
 import signal
 import sys
 from collections.abc import Iterator
