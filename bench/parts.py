@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import NamedTuple, cast
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 from langchain_core.language_models import BaseChatModel
 
@@ -20,6 +20,9 @@ from langgraph_reflexion.models.prices import Price
 from langgraph_reflexion.models.retries import Retries
 from langgraph_reflexion.models.secrets import database_secrets, secrets_of
 
+if TYPE_CHECKING:
+    from openai import DefaultAsyncHttpxClient
+
 
 class Parts(NamedTuple):
     """What a sweep is made of, which can go wrong before there is a folder."""
@@ -35,6 +38,8 @@ class Parts(NamedTuple):
     """Finds out about a finished trial outside the graph."""
     environment: str = ""
     """The environment's name, under which its lessons are kept."""
+    connections: "DefaultAsyncHttpxClient | None" = None
+    """The connections of its OpenAI models, which the sweep closes."""
 
 
 def make_parts(settings: SweepSettings, environment: Environment) -> Parts:
@@ -48,6 +53,8 @@ def make_parts(settings: SweepSettings, environment: Environment) -> Parts:
         ConfigurationError: a setting is wrong, or there are no tasks.
         EnvironmentUnavailable: the environment lacks something.
     """
+    named = (settings.model, settings.reflection_model)
+    connections = _connections() if any(name and name.startswith("openai:") for name in named) else None
 
     def load(name: str) -> BaseChatModel:
         return load_model(
@@ -55,6 +62,7 @@ def make_parts(settings: SweepSettings, environment: Environment) -> Parts:
             base_url=settings.base_url,
             timeout=settings.timeout,
             temperature=settings.temperature,
+            http_async_client=connections,
         )
 
     model = load(settings.model)
@@ -89,7 +97,13 @@ def make_parts(settings: SweepSettings, environment: Environment) -> Parts:
     secrets = [*secrets_of(model, settings.base_url), *secrets_of(reflection_model)]
     for address in (settings.database, settings.lessons):
         secrets += database_secrets(address)
-    return Parts(graph, tasks, budgets, secrets, environment.review, environment.name)
+    return Parts(graph, tasks, budgets, secrets, environment.review, environment.name, connections)
+
+
+def _connections() -> "DefaultAsyncHttpxClient":
+    from openai import DefaultAsyncHttpxClient
+
+    return DefaultAsyncHttpxClient()
 
 
 def plan(settings: SweepSettings, environment: Environment) -> tuple[SweepSettings, Sequence[Task]]:

@@ -186,6 +186,8 @@ async def run_parts(
     answered = False
     try:
         async with AsyncExitStack() as stack:
+            if parts.connections:
+                stack.push_async_callback(parts.connections.aclose)
             where = settings.database or folder / CHECKPOINTS
             saver = await stack.enter_async_context(open_checkpointer(check_kind(settings.checkpoints), where))
             store = await stack.enter_async_context(open_lessons(settings.lessons)) if settings.lessons else None

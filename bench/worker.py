@@ -65,6 +65,8 @@ class Worker:
         doing: set[asyncio.Task[None]] = set()
         async with AsyncExitStack() as stack:
             stack.enter_context(tracing_as_asked())
+            if parts.connections:
+                stack.push_async_callback(parts.connections.aclose)
             where = settings.database or Path(start["checkpoints"])
             saver = await stack.enter_async_context(open_checkpointer(check_kind(settings.checkpoints), where))
             fence = await stack.enter_async_context(open_fence(settings.database))

@@ -31,6 +31,7 @@ def load_model(
     base_url: str | None = None,
     timeout: float | None = None,
     temperature: float | None = None,
+    http_async_client: Any = None,
 ) -> "BaseChatModel":
     """Make a chat model.
 
@@ -40,6 +41,8 @@ def load_model(
             OpenAI-compatible one. With it a missing key is no error, as local servers want none.
         timeout: How many seconds one call may take; `TIMEOUT_SECONDS` unless given.
         temperature: How random the answers are; the server's own choice unless given.
+        http_async_client: The connections of `openai:...` in coroutines. LangChain's own are shared by all models of
+            the process and break when a second event loop uses them.
 
     Raises:
         ConfigurationError: there is no such model, its key or its integration package is missing.
@@ -55,6 +58,8 @@ def load_model(
     settings: dict[str, Any] = {"max_retries": 0, **_timeout(provider, timeout or TIMEOUT_SECONDS)}
     if temperature is not None:
         settings["temperature"] = temperature
+    if http_async_client is not None and provider == "openai":
+        settings["http_async_client"] = http_async_client
     if base_url is not None:
         settings["base_url"] = _checked(base_url)
         if provider == "openai":
