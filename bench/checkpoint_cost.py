@@ -42,7 +42,7 @@ async def measure(lengths: list[int], port: int, folder: Path, repeats: int = 3)
     result: dict[str, Any] = {kind: {} for kind in KINDS}
     call_samples = []
     for length in lengths:
-        samples: dict[str, list[tuple[float, float]]] = {kind: [] for kind in KINDS}
+        samples: dict[Checkpoints, list[tuple[float, float]]] = {kind: [] for kind in KINDS}
         for repeat in range(repeats):
             call_samples.append(await cpu(calls, 30))
             for kind in KINDS:

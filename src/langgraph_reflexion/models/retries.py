@@ -60,5 +60,5 @@ class Retries:
         """Return the number of seconds to wait after an attempt, counted from 1."""
         if fault.retry_after is not None:
             return fault.retry_after
-        doubled = self.first_wait * 2 ** (attempts - 1)
+        doubled = self.first_wait * 2.0 ** (attempts - 1)
         return min(doubled + random.uniform(0, self.first_wait), self.longest_wait)
