@@ -2,13 +2,12 @@
 
     python -m langgraph_reflexion.bench.checkpoint_cost [--steps 30 100 300 1000] [--games 134] [--json]
 
-`latest` is `LatestSaver`, `history` a stock `AsyncSqliteSaver` under a graph whose trajectory is kept as its changes
-(LangGraph's `DeltaChannel`, marked beta), and `plain` the same saver under a graph that keeps the whole list in every
-checkpoint, as a graph usually does. A step of this trial is some 330 bytes of JSON. The CPU of one `ChatOpenAI` call
-stands beside them; compare the ratios of one run.
+`latest` is `LatestSaver`, and `history` a stock `AsyncSqliteSaver`, which keeps the whole trajectory in every
+checkpoint. A step of this trial is some 330 bytes of JSON. The CPU of one `ChatOpenAI` call is measured in the same
+run; compare the ratios of one run.
 
-With `--games`, so many generated household games are played under `reflexion` instead, by the demo model, without a
-checkpointer and with each kind.
+With `--games N`, the demo model plays N generated household games under `reflexion` instead, without a checkpointer
+and with each kind.
 """
 
 import argparse
@@ -18,37 +17,22 @@ import os
 import statistics
 import tempfile
 import time
-from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any
-
-from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 
 from langgraph_reflexion import Task, create_reflexion, load_environment
 from langgraph_reflexion.bench.graph_cost import cpu, model_calls, model_server, through_graph
 from langgraph_reflexion.demo import DemoChatModel
 from langgraph_reflexion.graph.checkpoint import Checkpoints, open_checkpointer
 
-KINDS: dict[str, Checkpoints] = {"latest": "latest", "history": "history", "plain": "latest"}
-"""The ways to keep checkpoints, and how the graph keeps its trajectory under each."""
+KINDS: tuple[Checkpoints, ...] = ("latest", "history")
 
 
-@asynccontextmanager
-async def opened(kind: str, path: Path) -> AsyncIterator[Any]:
-    """The checkpointer of a kind."""
-    if kind == "plain":
-        async with AsyncSqliteSaver.from_conn_string(str(path)) as saver:
-            yield saver
-    else:
-        async with open_checkpointer(KINDS[kind], path) as saver:
-            yield saver
-
-
-async def one_trial(kind: str, steps: int, path: Path) -> float:
-    """CPU milliseconds per step of a trial, in a database of its own."""
-    async with opened(kind, path) as saver:
-        return await cpu(through_graph(saver, steps, KINDS[kind]), steps)
+async def one_trial(kind: Checkpoints, steps: int, path: Path) -> float:
+    """Return the CPU milliseconds per step of a trial, in a database of its own."""
+    async with open_checkpointer(kind, path) as saver:
+        return await cpu(through_graph(saver, steps), steps)
 
 
 async def measure(lengths: list[int], port: int, folder: Path, repeats: int = 3) -> dict[str, Any]:
@@ -58,7 +42,7 @@ async def measure(lengths: list[int], port: int, folder: Path, repeats: int = 3)
     result: dict[str, Any] = {kind: {} for kind in KINDS}
     call_samples = []
     for length in lengths:
-        samples: dict[str, list[tuple[float, float]]] = {kind: [] for kind in KINDS}
+        samples: dict[Checkpoints, list[tuple[float, float]]] = {kind: [] for kind in KINDS}
         for repeat in range(repeats):
             call_samples.append(await cpu(calls, 30))
             for kind in KINDS:
@@ -74,15 +58,14 @@ async def measure(lengths: list[int], port: int, folder: Path, repeats: int = 3)
     return {"call_ms": statistics.median(call_samples), "kinds": result}
 
 
-async def play(games: int, kind: str | None, folder: Path) -> dict[str, float]:
+async def play(games: int, kind: Checkpoints | None, folder: Path) -> dict[str, float]:
     """CPU seconds and store bytes of so many tasks, eight at a time, up to 12 trials each."""
     environment = load_environment("alfworld")
     tasks = environment.tasks(limit=games)
     path = folder / f"games-{kind}.db"
     async with AsyncExitStack() as stack:
-        saver = await stack.enter_async_context(opened(kind, path)) if kind else None
-        builder = create_reflexion(DemoChatModel(), environment, checkpoints=KINDS.get(kind or "", "latest"))
-        graph = builder.compile(checkpointer=saver)
+        saver = await stack.enter_async_context(open_checkpointer(kind, path)) if kind else None
+        graph = create_reflexion(DemoChatModel(), environment).compile(checkpointer=saver)
         slots = asyncio.Semaphore(8)
 
         async def one(task: Task) -> dict[str, Any]:

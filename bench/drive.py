@@ -10,7 +10,6 @@ from typing import Any, Protocol
 
 from langgraph_reflexion.bench.record import RunRecord
 from langgraph_reflexion.bench.rows import Finished, TrialRow
-from langgraph_reflexion.bench.slots import Slots
 from langgraph_reflexion.bench.task_run import Fence, Graph, TaskRun, no_fence
 from langgraph_reflexion.envs.base import FinishedTrial, Review, Task
 from langgraph_reflexion.errors import ConfigurationError
@@ -82,7 +81,7 @@ class Drive:
         self.observer = observer
         self.budgets = budgets
         self._run_trial = advance
-        self._slots = Slots(concurrency)
+        self._slots = asyncio.Semaphore(concurrency)
 
     @property
     def answered(self) -> bool:

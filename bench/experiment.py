@@ -187,8 +187,6 @@ async def run_experiment(
 ) -> list[Outcome]:
     """Run what is left of an experiment, one run after the other. What cannot run, or stops, is told.
 
-    All of it runs in one event loop: the models' clients keep connections from run to run, which do not outlive it.
-
     Args:
         experiment: The matrix.
         runs: Its runs, as `checked` has them. The folder must be held.

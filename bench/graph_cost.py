@@ -29,7 +29,7 @@ from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 
 from langgraph_reflexion import Environment, Episode, StepResult, Task, action, create_reflexion
 from langgraph_reflexion.bench.demo_server import served
-from langgraph_reflexion.graph.checkpoint import Checkpoints, LatestSaver
+from langgraph_reflexion.graph.checkpoint import LatestSaver
 
 OBSERVATION = "On the shelf you see a cup, a plate and a candle. " * 2
 THOUGHT = "There is nothing of use here, so I go on to the next place. " * 2
@@ -90,14 +90,13 @@ async def bare_loop(steps: int) -> None:
         trajectory.append({"thought": thought, "action": act, "observation": result.observation})
 
 
-def through_graph(saver: Any, steps: int, checkpoints: Checkpoints = "history") -> Callable[[], Awaitable[None]]:
+def through_graph(saver: Any, steps: int) -> Callable[[], Awaitable[None]]:
     """One trial of so many steps through the graph."""
     environment = Gym()
     graph = create_reflexion(
         Instant(),  # type: ignore[arg-type]
         environment,
         max_trials=1,
-        checkpoints=checkpoints,
         heuristic=lambda trajectory: "end" if len(trajectory) >= steps else None,
     ).compile(checkpointer=saver)
     threads = iter(range(1_000_000))
@@ -199,8 +198,7 @@ async def measure(steps: int, repeats: int, port: int, folder: Path) -> dict[str
             "SQLite, stock": naive,
         }
         for name, saver in savers.items():
-            kept: Checkpoints = "latest" if saver is latest else "history"
-            variants[f"graph, {name}"] = through_graph(saver, steps, kept)
+            variants[f"graph, {name}"] = through_graph(saver, steps)
         for run in variants.values():
             await run()
         samples: dict[str, list[float]] = {name: [] for name in variants}

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import NamedTuple, cast
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 from langchain_core.language_models import BaseChatModel
 
@@ -10,17 +10,18 @@ from langgraph_reflexion.bench.budgets import SharedBudgets, make_budgets
 from langgraph_reflexion.bench.settings import SweepSettings
 from langgraph_reflexion.envs.base import Environment, FinishedTrial, Review, Task
 from langgraph_reflexion.errors import ConfigurationError
-from langgraph_reflexion.graph.checkpoint import Checkpoints
 from langgraph_reflexion.graph.compiled import ReflexionGraph
 from langgraph_reflexion.graph.memory import Feedback, Memory
 from langgraph_reflexion.graph.reflexion import create_reflexion
 from langgraph_reflexion.lessons.settings import Lessons
 from langgraph_reflexion.models.answers import open_cache
-from langgraph_reflexion.models.connections import connections
 from langgraph_reflexion.models.load import load_model
 from langgraph_reflexion.models.prices import Price
 from langgraph_reflexion.models.retries import Retries
 from langgraph_reflexion.models.secrets import database_secrets, secrets_of
+
+if TYPE_CHECKING:
+    from openai import DefaultAsyncHttpxClient
 
 
 class Parts(NamedTuple):
@@ -37,6 +38,8 @@ class Parts(NamedTuple):
     """Finds out about a finished trial outside the graph."""
     environment: str = ""
     """The environment's name, under which its lessons are kept."""
+    connections: "DefaultAsyncHttpxClient | None" = None
+    """The connections of its OpenAI models, which the sweep closes."""
 
 
 def make_parts(settings: SweepSettings, environment: Environment) -> Parts:
@@ -50,7 +53,8 @@ def make_parts(settings: SweepSettings, environment: Environment) -> Parts:
         ConfigurationError: a setting is wrong, or there are no tasks.
         EnvironmentUnavailable: the environment lacks something.
     """
-    over = connections(settings.model, settings.reflection_model)
+    named = (settings.model, settings.reflection_model)
+    connections = _connections() if any(name and name.startswith("openai:") for name in named) else None
 
     def load(name: str) -> BaseChatModel:
         return load_model(
@@ -58,7 +62,7 @@ def make_parts(settings: SweepSettings, environment: Environment) -> Parts:
             base_url=settings.base_url,
             timeout=settings.timeout,
             temperature=settings.temperature,
-            connections=over,
+            http_async_client=connections,
         )
 
     model = load(settings.model)
@@ -89,12 +93,17 @@ def make_parts(settings: SweepSettings, environment: Environment) -> Parts:
         retries=Retries(settings.retries),
         cache=open_cache(Path(settings.cache)) if settings.cache else None,
         seed=settings.seed,
-        checkpoints=cast(Checkpoints, settings.checkpoints),
     )
     secrets = [*secrets_of(model, settings.base_url), *secrets_of(reflection_model)]
     for address in (settings.database, settings.lessons):
         secrets += database_secrets(address)
-    return Parts(graph, tasks, budgets, secrets, environment.review, environment.name)
+    return Parts(graph, tasks, budgets, secrets, environment.review, environment.name, connections)
+
+
+def _connections() -> "DefaultAsyncHttpxClient":
+    from openai import DefaultAsyncHttpxClient
+
+    return DefaultAsyncHttpxClient()
 
 
 def plan(settings: SweepSettings, environment: Environment) -> tuple[SweepSettings, Sequence[Task]]:

@@ -16,6 +16,7 @@ from langgraph_reflexion.bench.commit import commit
 from langgraph_reflexion.bench.facts import NO_LLM
 from langgraph_reflexion.envs.base import Environment, choose_split
 from langgraph_reflexion.errors import ConfigurationError
+from langgraph_reflexion.graph.checkpoint import check_kind
 from langgraph_reflexion.graph.profiles import load_profile
 from langgraph_reflexion.models.load import DEMO, TIMEOUT_SECONDS
 from langgraph_reflexion.models.retries import Retries
@@ -67,7 +68,7 @@ class SweepSettings:
         workers: How many processes advance them; with the engine `process` and 1 it is this one.
         engine: Where these are: `process`, on this machine, or `ray`, wherever Ray starts them.
         stop_without_improvement: Whether all tasks advance together, until a trial solves nothing new.
-        checkpoints: What is kept of the graph's states: the `latest`, which resuming needs, or the whole `history`.
+        checkpoints: The checkpoints to keep: the `latest`, which resuming needs, or the whole `history`.
         database: Where they are kept: the address of a Postgres database; a file of the run folder unless given.
         lessons: Where lessons that outlive their task are kept: a SQLite file, or the address of a Postgres database.
         user: Whose lessons they are; everyone's unless given.
@@ -114,7 +115,8 @@ class SweepSettings:
         """The settings with every value filled in.
 
         Raises:
-            ConfigurationError: a number is too small, or what is said of lessons does not go together.
+            ConfigurationError: a number is too small, there is no such kind of checkpoints, or the settings of
+                lessons do not go together.
         """
         for name in COUNTS:
             if (count := getattr(self, name)) is not None and count < 1:
@@ -128,6 +130,7 @@ class SweepSettings:
             )
         if self.frozen and not self.recall:
             raise ConfigurationError("--frozen lessons that are not recalled change nothing: leave one of both out")
+        check_kind(self.checkpoints)
         profile = load_profile(self.profile).of(environment.name, self.agent, self.strategy)
         stop = self.stop_without_improvement
         return replace(

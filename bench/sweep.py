@@ -15,7 +15,6 @@ from langgraph_reflexion.bench.drive import Drive, Observer
 from langgraph_reflexion.bench.engines import check_engine, open_engine
 from langgraph_reflexion.bench.environment import make_environment
 from langgraph_reflexion.bench.fence import open_fence
-from langgraph_reflexion.bench.garbage import rare_collections
 from langgraph_reflexion.bench.lock import locked
 from langgraph_reflexion.bench.parts import Parts, make_parts
 from langgraph_reflexion.bench.record import (
@@ -31,7 +30,7 @@ from langgraph_reflexion.bench.rows import TrialRow
 from langgraph_reflexion.bench.settings import SweepSettings, continued, describe, settings_of
 from langgraph_reflexion.bench.tracing import tracing_as_asked
 from langgraph_reflexion.errors import ModelFault
-from langgraph_reflexion.graph.checkpoint import Checkpoints, open_checkpointer
+from langgraph_reflexion.graph.checkpoint import check_kind, open_checkpointer
 from langgraph_reflexion.graph.memory import Strategy
 from langgraph_reflexion.lessons.opening import expect_lessons, open_lessons
 from langgraph_reflexion.lessons.settings import seen_tasks
@@ -187,9 +186,10 @@ async def run_parts(
     answered = False
     try:
         async with AsyncExitStack() as stack:
-            kind = cast(Checkpoints, settings.checkpoints)
+            if parts.connections:
+                stack.push_async_callback(parts.connections.aclose)
             where = settings.database or folder / CHECKPOINTS
-            saver = await stack.enter_async_context(open_checkpointer(kind, where))
+            saver = await stack.enter_async_context(open_checkpointer(check_kind(settings.checkpoints), where))
             store = await stack.enter_async_context(open_lessons(settings.lessons)) if settings.lessons else None
             if store and added:
                 seen = await seen_tasks(store, parts.environment, settings.user, added)
@@ -217,7 +217,7 @@ async def run_parts(
             try:
                 if before:
                     await drive.restore()
-                with tracing_as_asked(), rare_collections():
+                with tracing_as_asked():
                     await (drive.in_step() if settings.stop_without_improvement else drive.to_the_end())
             finally:
                 answered = drive.answered

@@ -26,11 +26,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from langgraph_reflexion.bench.graph_cost import model_server
+from langgraph_reflexion.bench.lock import locked
 from langgraph_reflexion.bench.rows import TrialRow
-from langgraph_reflexion.bench.settings import SweepSettings
-from langgraph_reflexion.bench.slots import Slots
-from langgraph_reflexion.bench.sweep import Unobserved, run_sweep
-from langgraph_reflexion.bench.treadmill import CONVERSATION, REPLY, last_made, settings
+from langgraph_reflexion.bench.sweep import Unobserved, run_parts
+from langgraph_reflexion.bench.treadmill import CONVERSATION, REPLY, Hall, walking
 from langgraph_reflexion.nodes.actors import STOP
 
 
@@ -97,12 +96,11 @@ class Watch(Unobserved):
 async def sweep(share: Share) -> list[float]:
     """The wall times of a sweep's runs."""
     watch = Watch()
-    with tempfile.TemporaryDirectory() as folder:
-        url = f"http://127.0.0.1:{share.port}/v1"
-        made = SweepSettings(**settings(url, share.tasks, share.first, share.steps, share.concurrency))
-        await run_sweep(made, Path(folder) / "run", watch)
-    began = last_made().began
-    return [ended - began[task] for task, ended in watch.ended.items()]
+    hall = Hall(share.steps, share.first)
+    settings, parts = walking(f"http://127.0.0.1:{share.port}/v1", hall, share.tasks, share.concurrency)
+    with tempfile.TemporaryDirectory() as folder, locked(Path(folder) / "run") as lock:
+        await run_parts(settings, parts, Path(folder) / "run", watch, lock)
+    return [ended - hall.began[task] for task, ended in watch.ended.items()]
 
 
 async def bare_loop(share: Share) -> list[float]:
@@ -111,7 +109,7 @@ async def bare_loop(share: Share) -> list[float]:
     from pydantic import SecretStr
 
     client = ChatOpenAI(model="m", base_url=f"http://127.0.0.1:{share.port}/v1", api_key=SecretStr("none"))
-    slots = Slots(share.concurrency)
+    slots = asyncio.Semaphore(share.concurrency)
 
     async def run() -> float:
         async with slots:

@@ -1,17 +1,20 @@
-"""What `bench.throughput` sweeps over: trials of so many steps, and prompts that are all of the same length.
-
-run_sweep(SweepSettings("langgraph_reflexion.bench.treadmill:Hall", agent="window", ...))
-"""
+"""The environment and the actor of `bench.throughput`: trials of N steps, and prompts of the same length."""
 
 import time
 from collections.abc import Sequence
-from typing import Annotated, Any, cast
+from typing import Annotated, cast
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
 
+from langgraph_reflexion.bench.parts import Parts, make_parts
+from langgraph_reflexion.bench.settings import SweepSettings
 from langgraph_reflexion.envs.base import Environment, Episode, StepResult, Task, action
+from langgraph_reflexion.graph.compiled import ReflexionGraph
+from langgraph_reflexion.graph.reflexion import connect, reflexion_nodes
 from langgraph_reflexion.graph.state import ReflexionState
-from langgraph_reflexion.nodes.actors import ACTORS, TextActor
+from langgraph_reflexion.nodes.act import Act
+from langgraph_reflexion.nodes.actors import TextActor
+from langgraph_reflexion.prompts import load_prompts
 
 SHOWN = 5
 """How many steps a prompt shows."""
@@ -52,7 +55,7 @@ class Treadmill(Episode):
 
 
 class Hall(Environment):
-    """So many treadmills.
+    """A hall of treadmills.
 
     Args:
         steps: How many steps a trial has.
@@ -66,34 +69,20 @@ class Hall(Environment):
     splits = ("own",)
     episode = Treadmill
     blocking = False
-    variants = ("window",)
 
     def __init__(self, steps: int = 10, first: int = 0) -> None:
         self.steps, self.first = steps, first
         self.began: dict[str, float] = {}
-        _made.append(self)
 
     def tasks(self, split: str | None = None, limit: int | None = None) -> Sequence[Task]:
         """As many tasks as are asked for."""
         names = [f"walk {number}" for number in range(self.first, self.first + (limit or 1))]
         return [Task(id=name, instruction="Walk.") for name in names]
 
-    def variant(self, name: str) -> "Hall":
-        """The same."""
-        return self
-
     def start(self, task: Task) -> Episode:
         """Step on."""
         self.began.setdefault(task["id"], time.perf_counter())
         return Treadmill(self.steps)
-
-
-_made: list[Hall] = []
-
-
-def last_made() -> Hall:
-    """The hall that the last sweep of this process made for itself."""
-    return _made[-1]
 
 
 class WindowActor(TextActor):
@@ -106,20 +95,28 @@ class WindowActor(TextActor):
         return [*messages, *[HumanMessage(state["episode"]["observation"])] * (MESSAGES - len(messages))]
 
 
-ACTORS["window"] = WindowActor
-"""Imported by whoever names the hall: so is the actor known by its name."""
+def walking(url: str, hall: Hall, tasks: int, concurrency: int) -> tuple[SweepSettings, Parts]:
+    """Return a sweep whose actor is the window actor.
 
-
-def settings(url: str, tasks: int, first: int, steps: int, concurrency: int) -> dict[str, Any]:
-    """The sweep's settings."""
-    return {
-        "environment": f"{__name__}:Hall",
-        "options": {"steps": steps, "first": first},
-        "agent": "window",
-        "model": "openai:m",
-        "base_url": url,
-        "limit": tasks,
-        "trials": 1,
-        "strategy": "retry",
-        "concurrency": concurrency,
-    }
+    Args:
+        url: The model server.
+        hall: The environment.
+        tasks: The number of tasks.
+        concurrency: The number of tasks that are advanced at once.
+    """
+    settings = SweepSettings(
+        hall.name,
+        model="openai:m",
+        base_url=url,
+        limit=tasks,
+        trials=1,
+        strategy="retry",
+        concurrency=concurrency,
+    ).resolved(hall)
+    parts = make_parts(settings, hall)
+    nodes = reflexion_nodes(parts.graph)
+    actor = WindowActor(parts.graph.clients[0], hall, load_prompts(hall.name), feedback="binary", examples=0)
+    nodes["act"] = Act(actor, settings.seed)
+    graph = connect(ReflexionGraph(ReflexionState), nodes, "retry")
+    graph.clients, graph.pool = parts.graph.clients, parts.graph.pool
+    return settings, parts._replace(graph=graph)

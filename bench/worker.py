@@ -15,14 +15,13 @@ from typing import Any, cast
 
 from langgraph_reflexion.bench.environment import make_environment
 from langgraph_reflexion.bench.fence import open_fence
-from langgraph_reflexion.bench.garbage import rare_collections
 from langgraph_reflexion.bench.messages import encode, error_as_json
 from langgraph_reflexion.bench.parts import Parts, make_parts
 from langgraph_reflexion.bench.settings import SweepSettings
 from langgraph_reflexion.bench.task_run import Standing, TaskRun
 from langgraph_reflexion.bench.tracing import tracing_as_asked
 from langgraph_reflexion.graph.budget import Spent
-from langgraph_reflexion.graph.checkpoint import Checkpoints, open_checkpointer
+from langgraph_reflexion.graph.checkpoint import check_kind, open_checkpointer
 from langgraph_reflexion.graph.memory import Strategy
 from langgraph_reflexion.lessons.opening import open_lessons
 
@@ -66,15 +65,15 @@ class Worker:
         doing: set[asyncio.Task[None]] = set()
         async with AsyncExitStack() as stack:
             stack.enter_context(tracing_as_asked())
-            kind = cast(Checkpoints, settings.checkpoints)
+            if parts.connections:
+                stack.push_async_callback(parts.connections.aclose)
             where = settings.database or Path(start["checkpoints"])
-            saver = await stack.enter_async_context(open_checkpointer(kind, where))
+            saver = await stack.enter_async_context(open_checkpointer(check_kind(settings.checkpoints), where))
             fence = await stack.enter_async_context(open_fence(settings.database))
             store = await stack.enter_async_context(open_lessons(settings.lessons)) if settings.lessons else None
             graph = parts.graph.compile(checkpointer=saver, store=store)
             self._hear_news(parts, start["news"])
             self._say(encode("ready"))
-            stack.enter_context(rare_collections())
             try:
                 while (said := json.loads(await self._inbox.get()))["what"] != "end":
                     self._hear_news(parts, said["news"])

@@ -5,7 +5,7 @@ import sqlite3
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager, closing, contextmanager
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Any, Literal, Self, cast, get_args
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import (
@@ -42,20 +42,32 @@ Checkpoints = Literal["history", "latest"]
 """What a checkpointer keeps: every step, or what resuming needs."""
 
 
+def check_kind(kind: str) -> Checkpoints:
+    """Return the kind of checkpointer that a setting names.
+
+    Raises:
+        ConfigurationError: there is no such kind.
+    """
+    if kind not in get_args(Checkpoints):
+        raise ConfigurationError(f"checkpoints={kind!r}: choose one of {', '.join(get_args(Checkpoints))}")
+    return cast(Checkpoints, kind)
+
+
 @asynccontextmanager
 async def open_checkpointer(
     kind: Checkpoints, where: Path | str | None = None
 ) -> AsyncIterator[BaseCheckpointSaver[Any]]:
-    """Open a checkpointer; build the graph with the same `checkpoints=kind`.
+    """Open a checkpointer.
 
     Args:
-        kind: `latest` or `history`.
+        kind: `latest` keeps a thread's last checkpoint, which is enough to resume; `history` keeps every step.
         where: The file of a SQLite database, which is made; the address of a Postgres database
             (`postgresql://...`, extra `postgres`); None for one in memory.
 
     Raises:
-        ConfigurationError: the extra is missing, or the server cannot be reached.
+        ConfigurationError: there is no such kind, the extra is missing, or the server cannot be reached.
     """
+    check_kind(kind)
     if where is None:
         yield InMemorySaver()
     elif str(where).startswith(("postgresql://", "postgres://")):
@@ -116,8 +128,8 @@ class LatestSaver(SqliteSaver):
         """
         if deltas := metadata.get("counters_since_delta_snapshot"):
             raise ConfigurationError(
-                f"LatestSaver keeps no history, which the channel {', '.join(deltas)} needs: "
-                "create_reflexion(..., checkpoints='latest')"
+                f"LatestSaver keeps no history, which the DeltaChannel of {', '.join(deltas)} needs: "
+                "use another checkpointer, such as open_checkpointer('history', ...)"
             )
         key = config["configurable"]
         thread = (str(key["thread_id"]), key["checkpoint_ns"])

@@ -7,9 +7,9 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.graph import StateGraph
 from langgraph.graph.state import CompiledStateGraph
 
-from langgraph_reflexion.graph.edges import LeanEdge, Router
+from langgraph_reflexion._langgraph import AGENT_NAME
+from langgraph_reflexion.envs.pool import EpisodePool
 from langgraph_reflexion.models.client import Client
-from langgraph_reflexion.nodes.agent.deliver import AGENT_NAME
 
 NO_LIMIT = 1_000_000
 """More supersteps than any run takes: trials and the heuristic bound the loop."""
@@ -44,17 +44,14 @@ class ReflexionGraph(StateGraph[Any, None, Any, Any]):
 
     Attributes:
         clients: Its models as its nodes call them: the actor's, and the one that reflects.
+        pool: The episodes that its nodes share. Close it when no run is left.
     """
 
     clients: Sequence[Client] = ()
+    pool: EpisodePool
 
     def compile(self, *args: Any, **options: Any) -> CompiledReflexion:
         """See `StateGraph.compile`."""
-        for edges in self.branches.values():
-            for name, edge in edges.items():
-                # Not those of others, which may look at anything, nor any twice: a graph may be compiled again.
-                if isinstance(edge.path, Router) and not isinstance(edge, LeanEdge):
-                    edges[name] = cast(Any, LeanEdge(edge))
         compiled = super().compile(*args, **options)
         # LangGraph names the class itself; ours adds methods and no state.
         compiled.__class__ = CompiledReflexion

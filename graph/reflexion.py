@@ -1,15 +1,15 @@
-"""The Reflexion agent as a graph."""
+"""The Reflexion agent (Shinn et al. 2023, Algorithm 1) as a graph of six nodes."""
 
 from collections.abc import Callable, Collection, Mapping
 from functools import partial
+from inspect import iscoroutinefunction
 from types import NoneType
-from typing import Any, Literal, get_args
+from typing import Any, Literal, TypeVar, get_args
 
 from langchain_core.language_models import BaseChatModel
 from langchain_core.runnables import Runnable
 from langgraph.cache.base import BaseCache
-from langgraph.channels import BinaryOperatorAggregate
-from langgraph.graph import END, START
+from langgraph.graph import END, START, StateGraph
 
 from langgraph_reflexion.envs.alone import Alone
 from langgraph_reflexion.envs.base import Environment
@@ -18,12 +18,10 @@ from langgraph_reflexion.envs.tested import Tested
 from langgraph_reflexion.errors import ConfigurationError
 from langgraph_reflexion.graph import routing
 from langgraph_reflexion.graph.budget import Budgets
-from langgraph_reflexion.graph.checkpoint import Checkpoints
 from langgraph_reflexion.graph.compiled import ReflexionGraph
-from langgraph_reflexion.graph.edges import Router
 from langgraph_reflexion.graph.memory import Feedback, Memory, Strategy
 from langgraph_reflexion.graph.profiles import ALL, Profile, load_profile
-from langgraph_reflexion.graph.state import AgentState, ReflexionState, with_step
+from langgraph_reflexion.graph.state import AgentState, ReflexionState
 from langgraph_reflexion.lessons.settings import Lessons
 from langgraph_reflexion.models.client import Client, name_of
 from langgraph_reflexion.models.load import load_model
@@ -56,6 +54,11 @@ from langgraph_reflexion.nodes.summarised import SummarisingReflect
 from langgraph_reflexion.nodes.two_calls import TwoCallActor
 from langgraph_reflexion.prompts import Prompts, load_prompts
 
+NODES = ("reset", "act", "observe", "heuristic_check", "evaluate", "reflect")
+"""The six nodes, in the order of Algorithm 1."""
+
+_Graph = TypeVar("_Graph", bound=StateGraph[Any, Any, Any, Any])
+
 
 def create_reflexion(
     model: BaseChatModel | str,
@@ -82,7 +85,6 @@ def create_reflexion(
     cache: BaseCache[Any] | None = None,
     approve_actions: Collection[str] = (),
     approve_reflections: bool = False,
-    checkpoints: Checkpoints = "history",
     seed: int = 0,
     state_schema: type[ReflexionState] | None = None,
 ) -> ReflexionGraph:
@@ -132,8 +134,6 @@ def create_reflexion(
         approve_actions: The names of the actions before which the run pauses for a person (`nodes.approval` says
             how to answer). Needs a checkpointer, as do pauses after reflections.
         approve_reflections: Whether the run pauses after each reflection.
-        checkpoints: `history` keeps every step for time travel, and grows with the number of steps under any
-            checkpointer. `latest` is for checkpointers that keep only a thread's last checkpoint (`LatestSaver`).
         seed: Every model call gets a seed derived from this one, the task, the trial and the call.
         state_schema: A subclass of `ReflexionState` (for an agent, of `AgentState`) that carries more fields through
             the run.
@@ -190,12 +190,12 @@ def create_reflexion(
             f"evaluator='environment': {environment.name} passes no verdict, as its hidden tests stay out of the loop"
         )
     asks_first = _known_actions(approve_actions, environment)
-    nodes: dict[str, Any]
+    steps: dict[str, Any]
     if agent:
         judge = _evaluator(evaluator, named, "result")
         trying = Try(agent, prompts, feedback, stops, budgets, lambda: Meter(prices or {}))
         judging: Evaluate = Deliver(judge, pool, budgets, threshold, max_trials)
-        nodes = {"act": AgentNode(trying), "observe": Node(Gather())}
+        steps = {"act": AgentNode(trying), "observe": Gather()}
     else:
         acts: Callable[..., Actor] = ACTORS.get(way, TextActor)
         if settings.two_calls and acts is TextActor:
@@ -206,7 +206,7 @@ def create_reflexion(
         named["self-tests"] = lambda: SelfTestsEvaluator(reflects, environment, prompts, seed, settings.tests)
         judge = _evaluator(evaluator, named, "trajectory")
         judging = Evaluate(judge, pool, budgets, threshold, max_trials)
-        nodes = {"act": Node(Act(acting, seed)), "observe": Node(Observe(pool, retries, asks_first))}
+        steps = {"act": Act(acting, seed), "observe": Observe(pool, retries, asks_first)}
     reflecting = (SummarisingReflect if kept == "summarised" else Reflect)(
         reflects,
         prompts,
@@ -235,23 +235,62 @@ def create_reflexion(
         loop = around(loop, approves=approve_reflections)
 
     graph = ReflexionGraph(state_schema or (AgentState if agent else ReflexionState))
-    graph.clients = (chooses, reflects)
-    if _one_of("checkpoints", checkpoints, get_args(Checkpoints)) == "latest":
-        graph.channels["trajectory"] = BinaryOperatorAggregate(list, with_step)
-    graph.add_node("reset", Node(loop["reset"]))
-    graph.add_node("act", nodes["act"])
-    graph.add_node("observe", nodes["observe"])
-    graph.add_node("heuristic_check", Node(HeuristicCheck(stops, budgets)))
-    graph.add_node("evaluate", Node(loop["evaluate"]))
-    graph.add_node("reflect", Node(loop["reflect"]))
+    graph.clients, graph.pool = (chooses, reflects), pool
+    return connect(graph, {**loop, **steps, "heuristic_check": HeuristicCheck(stops, budgets)}, chosen)
 
+
+def reflexion_nodes(graph: ReflexionGraph) -> dict[str, Any]:
+    """Return the six nodes of a graph by name: replace one, and `connect` them to another graph.
+
+    Args:
+        graph: What `create_reflexion` returned.
+    """
+    built = {name: spec.runnable for name, spec in graph.nodes.items()}
+    return {name: node.function if isinstance(node, Node) else node for name, node in built.items()}
+
+
+def connect(
+    graph: _Graph,
+    nodes: Mapping[str, Any],
+    strategy: Strategy | str,
+    *,
+    metadata: Mapping[str, dict[str, Any]] | None = None,
+) -> _Graph:
+    """Add the six nodes and the edges of the loop to a graph, and return it.
+
+    Args:
+        graph: A graph over `ReflexionState` or a subclass, whose input and output may have schemas of their own.
+        nodes: The nodes by name: those of `reflexion_nodes`, or functions of `(state, config)` that return an
+            update of the state.
+        strategy: Decides whether a failed trial is reflected on.
+        metadata: Metadata of the nodes by name; LangGraph Studio shows the key `description`.
+
+    Raises:
+        ConfigurationError: a node is missing or unknown, or there is no such strategy.
+
+    Example:
+        ```python
+        nodes = reflexion_nodes(create_reflexion("openai:gpt-4o-mini", environment))
+        nodes["evaluate"] = my_evaluate
+        graph = connect(StateGraph(ReflexionState), nodes, "reflexion").compile()
+        ```
+    """
+    if set(nodes) != set(NODES):
+        raise ConfigurationError(f"connect(nodes={{{', '.join(nodes)}}}): the loop has exactly {', '.join(NODES)}")
+    chosen = Strategy(_one_of("strategy", strategy, list(Strategy)))
+    for name in NODES:
+        node = nodes[name]
+        # LangGraph cannot call an async function from `graph.invoke`.
+        if iscoroutinefunction(node) or (callable(node) and iscoroutinefunction(type(node).__call__)):
+            node = Node(node)
+        graph.add_node(name, node, metadata=(metadata or {}).get(name))
     graph.add_edge(START, "reset")
-    graph.add_conditional_edges("reset", Router(routing.after_reset), ["act", "evaluate"])
-    graph.add_conditional_edges("act", Router(routing.after_act), ["observe", "evaluate"])
-    graph.add_conditional_edges("observe", Router(routing.after_observe), ["heuristic_check", "evaluate"])
-    graph.add_conditional_edges("heuristic_check", Router(routing.after_heuristic_check), ["act", "evaluate"])
-    graph.add_conditional_edges("evaluate", Router(routing.after_evaluate(chosen)), ["reflect", "reset", END])
-    graph.add_conditional_edges("reflect", Router(routing.after_reflect), ["reset", END])
+    graph.add_conditional_edges("reset", routing.after_reset, ["act", "evaluate"])
+    graph.add_conditional_edges("act", routing.after_act, ["observe", "evaluate"])
+    graph.add_conditional_edges("observe", routing.after_observe, ["heuristic_check", "evaluate"])
+    graph.add_conditional_edges("heuristic_check", routing.after_heuristic_check, ["act", "evaluate"])
+    graph.add_conditional_edges("evaluate", routing.after_evaluate(chosen), ["reflect", "reset", END])
+    graph.add_conditional_edges("reflect", routing.after_reflect, ["reset", END])
     return graph
 
 

@@ -10,27 +10,27 @@ from langgraph_reflexion.graph.state import ReflexionState
 
 
 def after_reset(state: ReflexionState) -> Literal["act", "evaluate"]:
-    """A fault goes straight to evaluate."""
+    """Go straight to evaluate after a fault."""
     return "evaluate" if state["fault"] else "act"
 
 
 def after_act(state: ReflexionState) -> Literal["observe", "evaluate"]:
-    """A fault goes straight to evaluate."""
+    """Go straight to evaluate after a fault."""
     return "evaluate" if state["fault"] else "observe"
 
 
 def after_observe(state: ReflexionState) -> Literal["heuristic_check", "evaluate"]:
-    """A fault goes straight to evaluate."""
+    """Go straight to evaluate after a fault."""
     return "evaluate" if state["fault"] else "heuristic_check"
 
 
 def after_heuristic_check(state: ReflexionState) -> Literal["act", "evaluate"]:
-    """The trial goes on, or is over."""
+    """Go on with the trial unless there is a reason to stop."""
     return "evaluate" if state["stop_reason"] else "act"
 
 
 def after_evaluate(strategy: Strategy) -> Callable[[ReflexionState], str]:
-    """The task is finished, or the trial is reflected on, or the next one begins at once."""
+    """Return the edge from evaluate: end a finished task, or reflect or start the next trial as the strategy says."""
 
     def after_evaluate(state: ReflexionState) -> str:
         if state["status"] != "running":
@@ -41,5 +41,5 @@ def after_evaluate(strategy: Strategy) -> Callable[[ReflexionState], str]:
 
 
 def after_reflect(state: ReflexionState) -> str:
-    """The next trial, unless no reflection could be had."""
+    """Start the next trial unless the reflection failed."""
     return "reset" if state["status"] == "running" else END

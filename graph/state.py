@@ -5,12 +5,9 @@ version. What does not change during a run (models, prompts, the environment) is
 live: episodes are found again by their history (`envs.pool`).
 """
 
-from collections.abc import Sequence
-from itertools import chain
 from typing import Annotated, Any, Literal, NotRequired
 
 from langchain_core.messages import AnyMessage
-from langgraph.channels import DeltaChannel
 from langgraph.graph.message import add_messages
 from typing_extensions import TypedDict  # pydantic makes schemas of these alone before Python 3.12
 
@@ -131,20 +128,13 @@ class EpisodeState(TypedDict):
     """The episode as JSON, for environments that cannot replay their actions."""
 
 
-def with_steps(steps: list[Step], writes: Sequence[list[Step]]) -> list[Step]:
-    """The trajectory with what was written to it since; the same however the writes are batched.
+def with_steps(steps: list[Step], write: list[Step]) -> list[Step]:
+    """Merge steps by number.
 
-    So a person can give back a whole trajectory with one observation changed, and nothing doubles.
+    A step written twice replaces the first, so a trajectory edited in Studio and written back as a whole does not
+    duplicate steps.
     """
-    merged = {step["number"]: step for step in steps}
-    for step in chain.from_iterable(writes):
-        merged[step["number"]] = step
-    return list(merged.values())
-
-
-def with_step(steps: list[Step], write: list[Step]) -> list[Step]:
-    """The same for one write, for channels that are kept whole."""
-    return with_steps(steps, [write])
+    return list({step["number"]: step for step in [*steps, *write]}.values())
 
 
 def with_trials(trials: list[TrialRecord], write: list[TrialRecord]) -> list[TrialRecord]:
@@ -168,7 +158,7 @@ class ReflexionState(TypedDict, total=False):
     """The current trial's episode."""
     decision: Decision | None
     """What the actor chose, about to be done; None where it could not choose."""
-    trajectory: Annotated[list[Step], DeltaChannel(with_steps, list, snapshot_frequency=1000)]
+    trajectory: Annotated[list[Step], with_steps]
     """The current trial's steps; after the end, the last trial's."""
     stop_reason: StopReason | None
     """Why the current trial was stopped; None while it goes on."""

@@ -1,17 +1,15 @@
 """Actors: how the state becomes a prompt, and a reply becomes the next step."""
 
-import json
 from abc import ABC, abstractmethod
-from functools import lru_cache
 from typing import Any, NamedTuple, cast
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolCall, ToolMessage
 from langchain_core.runnables import RunnableConfig
 
-from langgraph_reflexion.envs.base import Action, Environment, ShownAction
+from langgraph_reflexion.envs.base import Action, Environment, Task
 from langgraph_reflexion.errors import ToolsRefused
 from langgraph_reflexion.graph.memory import Feedback, status_line
-from langgraph_reflexion.graph.state import Decision, Reflection, ReflexionState, Step
+from langgraph_reflexion.graph.state import Decision, ReflexionState, Step
 from langgraph_reflexion.models.calls import Call, storable
 from langgraph_reflexion.models.client import Client
 from langgraph_reflexion.nodes.asking import Asked, ask_about, opening_of, with_lessons
@@ -71,10 +69,6 @@ class Actor(ABC):
         self.examples = examples
         self.shows_memory = shows_memory
         self.mapper = mapper
-        # A prompt is built anew for every step, and most of it has been built before.
-        self._instruction = lru_cache(64)(self._render_instruction)
-        self._opening = lru_cache(64)(self._render_opening)
-        self._text_step = lru_cache(512)(_text_step)
 
     async def choose(self, state: ReflexionState, config: RunnableConfig, call: Call) -> Choice:
         """Ask the model for the next step.
@@ -104,37 +98,31 @@ class Actor(ABC):
             state: What is told.
             cue: What the model is to go on from, for actors that begin its reply.
         """
-        task = state["task"]
-        last_attempt = state.get("last_attempt")
-        reflections = state["reflections"] if self.shows_memory else []
-        opening = self._opening(
-            opening_of(state, self.prompts),
-            tuple((reflection["trial"], reflection["text"]) for reflection in reflections),
-            json.dumps(last_attempt) if last_attempt else "[]",
-            status_line(state["evaluation"], self.feedback),
+        opening = self.prompts.render(
+            self.opening,
+            observation=opening_of(state, self.prompts),
+            reflections=state["reflections"] if self.shows_memory else [],
+            last_attempt=state.get("last_attempt", []),
+            status=status_line(state["evaluation"], self.feedback),
         )
         messages: list[BaseMessage] = [
-            self._instruction(task.get("kind"), tuple(self.environment.shown_actions(task))),
+            self._instruction(state["task"]),
             HumanMessage(with_lessons(opening, state, self.prompts)),
         ]
         for index, step in enumerate(state["trajectory"]):
             messages += self._step(index, step)
         return messages
 
-    def _render_instruction(self, kind: str | None, actions: tuple[ShownAction, ...]) -> SystemMessage:
-        examples = [self._shown(example) for example in self.prompts.examples(kind, self.examples)]
-        values = {"in_text": self.in_text, "actions": actions, "examples": examples, "numbered": self.numbered}
-        return SystemMessage(self.prompts.render(self.instruction, **values))
-
-    def _render_opening(
-        self, observation: str, reflections: tuple[tuple[int, str], ...], last_attempt: str, status: str
-    ) -> str:
-        return self.prompts.render(
-            self.opening,
-            observation=observation,
-            reflections=[Reflection(trial=trial, text=text) for trial, text in reflections],
-            last_attempt=json.loads(last_attempt),
-            status=status,
+    def _instruction(self, task: Task) -> SystemMessage:
+        examples = [self._shown(example) for example in self.prompts.examples(task.get("kind"), self.examples)]
+        return SystemMessage(
+            self.prompts.render(
+                self.instruction,
+                in_text=self.in_text,
+                actions=self.environment.shown_actions(task),
+                examples=examples,
+                numbered=self.numbered,
+            )
         )
 
     @abstractmethod
@@ -165,7 +153,10 @@ class TextActor(Actor):
 
     def _step(self, index: int, step: Step) -> tuple[BaseMessage, ...]:
         action = step["action"]
-        return self._text_step(step["thought"], action["text"] if action else None, step["observation"])
+        lines = [f"Thought: {step['thought']}"] if step["thought"] or action is None else []
+        if action is not None:
+            lines.append(f"Action: {action['text']}")
+        return AIMessage("\n".join(lines)), HumanMessage(f"Observation: {step['observation']}")
 
 
 class ToolActor(Actor):
@@ -226,13 +217,6 @@ class ToolActor(Actor):
             action = self.environment.parse(step.action)
             steps.append(step.with_action(call_text(action["name"], action["args"]) if action else step.action))
         return Example(example.kind, example.observation, tuple(steps))
-
-
-def _text_step(thought: str, action: str | None, observation: str) -> tuple[BaseMessage, ...]:
-    lines = [f"Thought: {thought}"] if thought or action is None else []
-    if action is not None:
-        lines.append(f"Action: {action}")
-    return AIMessage("\n".join(lines)), HumanMessage(f"Observation: {observation}")
 
 
 def _plain_call(call: ToolCall) -> ToolCall:

@@ -11,10 +11,8 @@ from typing import Any
 from langchain_core.runnables import RunnableConfig
 from langgraph.types import interrupt
 
+from langgraph_reflexion._langgraph import CHECKPOINTER
 from langgraph_reflexion.errors import ConfigurationError
-
-CHECKPOINTER = "__pregel_checkpointer"
-"""Under which LangGraph hands the checkpointer of a run to its nodes."""
 
 
 @dataclass(frozen=True)

@@ -191,9 +191,9 @@ def code_lines(path):
 
 
 def test_the_core_stays_small():
-    # Checkpointers, cheaper edges, going on after the end, what wraps agents or nodes, and alternatives are beside
+    # Checkpointers, going on after the end, what wraps agents or nodes, and alternatives are beside
     # the loop: one reads it without them.
-    beside = {"graph.checkpoint", "graph.edges", "graph.postgres", "graph.reopening", *below("nodes.agent")}
+    beside = {"graph.checkpoint", "graph.postgres", "graph.reopening", *below("nodes.agent")}
     beside |= {"nodes.command", "nodes.llm_judge", "nodes.self_consistency", "nodes.self_tests", "nodes.two_calls"}
     beside |= {"nodes.lessons", "nodes.memory_map", "nodes.summarised"}
     core = [MODULES[module] for module in {*below("graph"), *below("nodes")} - beside]

@@ -425,7 +425,8 @@ async def test_graphs_are_kept_by_their_settings_and_closed_when_nobody_uses_the
 
     def build(settings: Settings) -> Built:
         made.append(Closing())
-        return Built(create_reflexion("demo", made[-1]).compile(), made[-1])
+        graph = create_reflexion("demo", made[-1])
+        return Built(graph.compile(), made[-1], graph.pool)
 
     served = Served(Settings, build)
     async with served.graph({"configurable": {"seed": 0}}) as used:
@@ -451,7 +452,8 @@ async def test_a_graph_that_nobody_waits_for_any_more_is_given_back() -> None:
         made.append(Closing())
         building.set()
         go_on.wait(10)
-        return Built(create_reflexion("demo", made[-1]).compile(), made[-1])
+        graph = create_reflexion("demo", made[-1])
+        return Built(graph.compile(), made[-1], graph.pool)
 
     async def use() -> None:
         async with served.graph({"configurable": {}}):

@@ -79,7 +79,6 @@ async def run_replay(log: HotPotQALog) -> Replay:
         memory_size=1 if log.strategy.shows_last_attempt else most,
         max_trials=most,
         budgets=budgets,
-        checkpoints="latest",
     )
     outcomes: Counter[tuple[int, str]] = Counter()
     lessons: list[str] = []

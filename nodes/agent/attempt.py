@@ -14,6 +14,7 @@ from langgraph.errors import GraphBubbleUp, GraphRecursionError, ParentCommand
 from langgraph.pregel import Pregel
 from langgraph.types import Command
 
+from langgraph_reflexion._langgraph import CHECKPOINTER
 from langgraph_reflexion.errors import ConfigurationError, Fault, ModelFault, ReflexionError
 from langgraph_reflexion.graph.budget import Budgets
 from langgraph_reflexion.graph.memory import Feedback, status_line
@@ -22,7 +23,6 @@ from langgraph_reflexion.models.meter import Meter
 from langgraph_reflexion.models.troubles import as_fault, by_a_client, in_a_line
 from langgraph_reflexion.nodes.agent.transcript import messages_in, result_of, steps_of
 from langgraph_reflexion.nodes.agent.wrapped import WrappedAgent
-from langgraph_reflexion.nodes.approval import CHECKPOINTER
 from langgraph_reflexion.nodes.asking import charged, with_lessons
 from langgraph_reflexion.nodes.heuristic_check import HeuristicFunction
 from langgraph_reflexion.nodes.node import Update, timed

@@ -8,14 +8,13 @@ from langchain_core.messages import AIMessage
 from langchain_core.runnables import RunnableConfig
 from langgraph.types import Overwrite
 
+from langgraph_reflexion._langgraph import AGENT_NAME
 from langgraph_reflexion.graph.state import AgentState, Attempt, ReflexionState
 from langgraph_reflexion.nodes.agent.transcript import steps_of
 from langgraph_reflexion.nodes.evaluate import Evaluate
 from langgraph_reflexion.nodes.evaluators import result_in
 from langgraph_reflexion.nodes.node import Update
 
-AGENT_NAME = "lc_agent_name"
-"""Under which LangChain keeps an agent's name in a run's metadata."""
 NO_ANSWER = "There is no answer."
 """What is said when the agent has said nothing."""
 

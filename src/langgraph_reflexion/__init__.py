@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from langgraph_reflexion.graph.checkpoint import LatestSaver, open_checkpointer
     from langgraph_reflexion.graph.memory import Strategy
     from langgraph_reflexion.graph.profiles import PROFILES, Profile
-    from langgraph_reflexion.graph.reflexion import create_reflexion
+    from langgraph_reflexion.graph.reflexion import connect, create_reflexion, reflexion_nodes
     from langgraph_reflexion.graph.reopening import reopen
     from langgraph_reflexion.graph.state import AgentState, Evaluation, Reflection, ReflexionState, Step
     from langgraph_reflexion.lessons.opening import open_lessons
@@ -64,7 +64,7 @@ _HOME = {
     "graph.checkpoint": ["LatestSaver", "open_checkpointer"],
     "graph.memory": ["Strategy"],
     "graph.profiles": ["PROFILES", "Profile"],
-    "graph.reflexion": ["create_reflexion"],
+    "graph.reflexion": ["connect", "create_reflexion", "reflexion_nodes"],
     "graph.reopening": ["reopen"],
     "graph.state": ["AgentState", "Evaluation", "Reflection", "ReflexionState", "Step"],
     "lessons.opening": ["open_lessons"],
@@ -118,6 +118,7 @@ __all__ = [
     "Task",
     "WrappedAgent",
     "action",
+    "connect",
     "create_reflexion",
     "load_environment",
     "load_model",
@@ -125,6 +126,7 @@ __all__ = [
     "open_cache",
     "open_checkpointer",
     "open_lessons",
+    "reflexion_nodes",
     "reopen",
 ]
 

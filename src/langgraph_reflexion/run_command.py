@@ -112,7 +112,7 @@ def run(
         ),
     ] = None,
     checkpoints: Annotated[
-        str, typer.Option(help="What is kept of the graph's states: latest, which resuming needs, or history.")
+        str, typer.Option(help="The checkpoints to keep: latest, which resuming needs, or history, for time travel.")
     ] = "latest",
     database: Database = None,
     memory_map: Annotated[

@@ -294,7 +294,7 @@ def test_settings_that_are_inspects_are_refused() -> None:
     from langgraph_reflexion import ConfigurationError
     from langgraph_reflexion.adapters.inspect import reflexion_agent
 
-    for name in ("model", "reflection_model", "cache", "checkpoints", "approve_actions"):
+    for name in ("model", "reflection_model", "cache", "approve_actions"):
         with pytest.raises(ConfigurationError, match=f"{name} is no setting of an Inspect agent"):
             reflexion_agent("alfworld", **{name: "demo"})
 

@@ -116,7 +116,6 @@ def drive_all(
         retries=Retries(attempts=1),
         strategy=strategy,
         max_trials=trials,
-        checkpoints=settings.checkpoints,  # type: ignore[arg-type]
         feedback=settings.feedback,  # type: ignore[arg-type]
     )
     parts = Parts(graph, environment.tasks(), budgets, [], environment.review)

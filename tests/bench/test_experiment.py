@@ -40,8 +40,6 @@ class Watch(Unobserved):
 def loop() -> Iterator[asyncio.Runner]:
     with asyncio.Runner() as runner:
         yield runner
-        # The server has gone, and here the clients get to know it and let their connections go.
-        runner.run(asyncio.sleep(0.1))
 
 
 @pytest.fixture(scope="module")

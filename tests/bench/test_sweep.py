@@ -12,6 +12,7 @@ from langgraph_reflexion.bench.rows import TrialRow
 from langgraph_reflexion.bench.settings import COUNTS, SweepSettings, describe
 from langgraph_reflexion.bench.sweep import sweep
 from langgraph_reflexion.errors import ConfigurationError
+from langgraph_reflexion.testing import ModelServer, ScriptedChatModel
 from tests.bench.guessing import Guessing, Watch, count_up, drive_all, rows, timeless
 
 TRIAL_KEYS = [
@@ -54,6 +55,15 @@ def test_every_trajectory_is_whole(tmp_path: Path) -> None:
     ]
     assert first["evaluation"]["success"] is False
     assert second["evaluation"]["success"] is True
+
+
+def test_sweeps_one_after_the_other_keep_to_their_own_connections(tmp_path: Path) -> None:
+    with ModelServer(ScriptedChatModel(replies=count_up)) as server:
+        for name in ("first", "second"):
+            settings = SweepSettings(
+                GUESSING, model="openai:m", base_url=server.url, trials=3, retries=1, strategy="retry", limit=3
+            )
+            assert sweep(settings, tmp_path / name).statuses["fault"] == 0
 
 
 @pytest.mark.parametrize("in_step", [False, True])

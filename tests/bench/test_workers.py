@@ -1,7 +1,6 @@
 """Workers: the same record as one process's, whoever dies. The long form is `bench/worker_kills.py`."""
 
 import asyncio
-import json
 import signal
 import sys
 from collections.abc import Iterator
@@ -13,7 +12,6 @@ import pytest
 
 from langgraph_reflexion.bench.budgets import make_budgets
 from langgraph_reflexion.bench.crew import Crew
-from langgraph_reflexion.bench.garbage import RARELY
 from langgraph_reflexion.bench.kill_test import KillTest
 from langgraph_reflexion.bench.settings import SweepSettings
 from langgraph_reflexion.bench.sweep import resume, sweep
@@ -121,29 +119,6 @@ def test_budgets_hold_over_all_workers(home: Path, server: GuessingServer) -> No
     assert [row["trial"] for row in rows(home / "run")] == [trial for n in range(1, 7) for trial in range(1, n + 1)]
     # Six right answers, and a wrong one and a reflection for each of the others.
     assert len(server.requests) == 6 + 2 * 15
-
-
-TELLING = '''
-import gc
-from toys.guessing import Guessing
-
-class Telling(Guessing):
-    """Says how often the collector looks where it is."""
-
-    def start(self, task):
-        episode = super().start(task)
-        episode.observation += f" {gc.get_threshold()[0]}, frozen: {gc.get_freeze_count() > 10_000}"
-        return episode
-'''
-
-
-@pytest.mark.long
-def test_the_collector_looks_as_rarely_as_in_one_process(home: Path, server: GuessingServer) -> None:
-    (home / "toys" / "telling.py").write_text(TELLING)
-    sweep(guessing(server, 2, "toys.telling:Telling", trials=1, workers=2), home / "run")
-    lines = (home / "run" / "trajectories.jsonl").read_text().splitlines()
-    told = [json.loads(line)["observation"].partition(". This is game ")[2] for line in lines]
-    assert told == [f"{game}. {RARELY}, frozen: True" for game in (1, 2)]
 
 
 @pytest.mark.long

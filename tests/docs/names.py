@@ -26,7 +26,7 @@ class Group(NamedTuple):
 
 
 GROUPS = [
-    Group("The graph", "create_reflexion ReflexionMiddleware WrappedAgent Strategy reopen"),
+    Group("The graph", "create_reflexion connect reflexion_nodes ReflexionMiddleware WrappedAgent Strategy reopen"),
     Group("Profiles", "Profile PROFILES"),
     Group("State", "ReflexionState AgentState Step Evaluation Reflection"),
     Group("Environments", "load_environment Environment Episode action Action StepResult Task"),

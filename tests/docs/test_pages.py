@@ -17,8 +17,6 @@ from tests.docs.running import EXCERPT, Reader, check_output
 pytestmark = [
     # langgraph-supervisor stands on what LangGraph has moved.
     pytest.mark.filterwarnings("ignore:create_react_agent has been moved"),
-    # The command line leaves its connections to the end of its process, and here there is none.
-    pytest.mark.filterwarnings("ignore::ResourceWarning"),
 ]
 
 DATA = {"toml": tomllib.loads, "json": json.loads}

@@ -442,22 +442,22 @@ def test_an_agent_goes_on_in_its_middle(saver: str, tmp_path: Any) -> None:
     # Synchronously, as SQLite's own saver has no coroutines.
     agent, visits = asking()
 
-    def run(checkpointer: Any, kind: str) -> None:
-        graph = wrapped(agent, checkpoints=kind).compile(checkpointer=checkpointer)
+    def run(checkpointer: Any) -> None:
+        graph = wrapped(agent).compile(checkpointer=checkpointer)
         graph.invoke(TASK, THREAD)
-        again = wrapped(agent, checkpoints=kind).compile(checkpointer=checkpointer)
+        again = wrapped(agent).compile(checkpointer=checkpointer)
         paused = again.invoke(Command(resume=1), THREAD)
         assert paused["trial"] == 2
         assert visits == ["prepare", "ask", "prepare"]
 
     if saver == "memory":
-        run(InMemorySaver(), "history")
+        run(InMemorySaver())
     elif saver == "sqlite":
         with SqliteSaver.from_conn_string(str(tmp_path / "c.db")) as checkpointer:
-            run(checkpointer, "history")
+            run(checkpointer)
     else:
         with LatestSaver.open(tmp_path / "c.db") as checkpointer:
-            run(checkpointer, "latest")
+            run(checkpointer)
 
 
 def test_an_agent_with_a_checkpointer_of_its_own() -> None:

@@ -26,8 +26,7 @@ INPUT = {"task": count_to(3)}
 
 def compiled(checkpointer=None, environment=None):
     model = ScriptedChatModel(replies=counting_badly)
-    kept = "latest" if isinstance(checkpointer, LatestSaver) else "history"
-    return create_reflexion(model, environment or Counter(), checkpoints=kept).compile(checkpointer=checkpointer)
+    return create_reflexion(model, environment or Counter()).compile(checkpointer=checkpointer)
 
 
 @pytest.fixture(scope="module")

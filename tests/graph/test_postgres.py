@@ -25,9 +25,9 @@ def database():
         yield url
 
 
-def build(saver, kind, **options):
+def build(saver, **options):
     model = ScriptedChatModel(replies=["Action: add 1", "Action: add 2"])
-    return create_reflexion(model, Counter(), checkpoints=kind, **options).compile(checkpointer=saver)
+    return create_reflexion(model, Counter(), **options).compile(checkpointer=saver)
 
 
 @needs_extra
@@ -36,10 +36,10 @@ def build(saver, kind, **options):
 async def test_it_resumes_mid_trial_from_another_connection(kind, database):
     config = {"configurable": {"thread_id": kind}}
     async with open_checkpointer(kind, database) as saver:
-        await build(saver, kind).ainvoke({"task": Counter().tasks()[0]}, config, interrupt_after=["heuristic_check"])
+        await build(saver).ainvoke({"task": Counter().tasks()[0]}, config, interrupt_after=["heuristic_check"])
     async with open_checkpointer(kind, database) as saver:
         model = ScriptedChatModel(replies=["Action: add 2"])
-        graph = create_reflexion(model, Counter(), checkpoints=kind).compile(checkpointer=saver)
+        graph = create_reflexion(model, Counter()).compile(checkpointer=saver)
         final = await graph.ainvoke(None, config)
         assert final["status"] == "solved"
         assert [step["action"]["text"] for step in final["trajectory"]] == ["add 1", "add 2"]
@@ -52,7 +52,7 @@ async def test_it_resumes_mid_trial_from_another_connection(kind, database):
 async def test_pauses_survive_in_the_latest_checkpoint(database):
     config = {"configurable": {"thread_id": "pause"}}
     async with open_checkpointer("latest", database) as saver:
-        graph = build(saver, "latest", approve_actions=["add"])
+        graph = build(saver, approve_actions=["add"])
         result = await graph.ainvoke({"task": Counter().tasks()[0]}, config)
         while "__interrupt__" in result:
             result = await graph.ainvoke(Command(resume="approve"), config)

@@ -8,6 +8,7 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from langchain_core.runnables import RunnableConfig
+from langgraph.config import get_store
 from langgraph.store.base import BaseStore
 from rapidfuzz import fuzz
 
@@ -21,9 +22,6 @@ from langgraph_reflexion.lessons.quoting import quoted
 
 USERS = 32
 """The lessons of so many users are kept ready."""
-
-RUNTIME = "__pregel_runtime"
-"""Under which LangGraph hands a run's store to its nodes."""
 
 
 @dataclass(frozen=True)
@@ -64,11 +62,10 @@ class Lessons:
         Raises:
             ConfigurationError: the graph was compiled without a store.
         """
-        given = config.get("configurable", {})
-        store = getattr(given.get(RUNTIME), "store", None)
+        store: BaseStore | None = get_store()
         if store is None:
             raise ConfigurationError("lessons need a store: create_reflexion(...).compile(store=...)")
-        user = given.get("user_id") if self.user is None else self.user
+        user = config.get("configurable", {}).get("user_id") if self.user is None else self.user
         key = self.environment or environment, None if user is None else str(user)
         banks = self._banks.setdefault(store, OrderedDict())
         if key not in banks:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from langgraph_reflexion.errors import ConfigurationError
-from langgraph_reflexion.models.lean import lean
 from langgraph_reflexion.models.secrets import NO_KEY, public_url
 
 if TYPE_CHECKING:
@@ -32,7 +31,7 @@ def load_model(
     base_url: str | None = None,
     timeout: float | None = None,
     temperature: float | None = None,
-    connections: Any = None,
+    http_async_client: Any = None,
 ) -> "BaseChatModel":
     """Make a chat model.
 
@@ -42,8 +41,8 @@ def load_model(
             OpenAI-compatible one. With it a missing key is no error, as local servers want none.
         timeout: How many seconds one call may take; `TIMEOUT_SECONDS` unless given.
         temperature: How random the answers are; the server's own choice unless given.
-        connections: What coroutines send the requests of `openai:...` over (`models.connections`); the client's
-            own unless given.
+        http_async_client: The connections of `openai:...` in coroutines. LangChain's own are shared by all models of
+            the process and break when a second event loop uses them.
 
     Raises:
         ConfigurationError: there is no such model, its key or its integration package is missing.
@@ -59,14 +58,8 @@ def load_model(
     settings: dict[str, Any] = {"max_retries": 0, **_timeout(provider, timeout or TIMEOUT_SECONDS)}
     if temperature is not None:
         settings["temperature"] = temperature
-    addresses = (base_url, os.environ.get("OPENAI_BASE_URL"), os.environ.get("OPENAI_API_BASE"))
-    # aiohttp takes no key beside a password in the address.
-    if (
-        connections is not None
-        and provider == "openai"
-        and not any(address and "@" in address for address in addresses)
-    ):
-        settings["http_async_client"] = connections
+    if http_async_client is not None and provider == "openai":
+        settings["http_async_client"] = http_async_client
     if base_url is not None:
         settings["base_url"] = _checked(base_url)
         if provider == "openai":
@@ -76,7 +69,7 @@ def load_model(
             settings["stream_usage"] = True
             if not os.environ.get("OPENAI_API_KEY"):
                 settings["api_key"] = NO_KEY
-    made = lean(without_own_retries(_init(name, provider, settings)))
+    made = without_own_retries(_init(name, provider, settings))
     if provider == "openrouter":
         # Its SDK has retries of its own unless it is told otherwise, and the integration does not tell it.
         made.client.sdk_configuration.retry_config = None  # type: ignore[attr-defined]

@@ -7,8 +7,6 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import TypeVar
 
-from tenacity import AsyncRetrying, RetryCallState, retry_if_exception, stop_after_attempt
-
 from langgraph_reflexion.errors import ConfigurationError, Fault
 
 T = TypeVar("T")
@@ -43,39 +41,24 @@ class Retries:
         Raises:
             Fault: the last attempt's.
         """
-        # Nearly all first attempts succeed, and tenacity costs as much as a tenth of the step that it stands around.
-        try:
-            return await attempt()
-        except Fault as fault:
-            if self.attempts == 1 or not self._worth_it(fault):
-                raise
-            first = fault
-        await asyncio.sleep(self._wait_after(1, first))
-        retrying = AsyncRetrying(
-            stop=stop_after_attempt(self.attempts - 1),
-            wait=lambda state: self._wait_after(state.attempt_number + 1, _error(state)),
-            retry=retry_if_exception(self._worth_it),
-            reraise=True,
-        )
+        number = 0
+        while True:
+            number += 1
+            try:
+                return await attempt()
+            except Fault as fault:
+                if number == self.attempts or not self._worth_it(fault):
+                    raise
+                wait = self._wait_after(number, fault)
+                _log.info("attempt %d: %s; the next one in %.1f s", number, fault, wait)
+            await asyncio.sleep(wait)
 
-        # tenacity awaits what it knows to be a coroutine function, and a lambda is none.
-        async def awaited() -> T:
-            return await attempt()
+    def _worth_it(self, fault: Fault) -> bool:
+        return fault.transient and (fault.retry_after or 0) <= self.longest_wait
 
-        return await retrying(awaited)
-
-    def _worth_it(self, error: BaseException) -> bool:
-        return isinstance(error, Fault) and error.transient and (error.retry_after or 0) <= self.longest_wait
-
-    def _wait_after(self, attempts: int, error: BaseException | None) -> float:
-        """How many seconds to wait after so many attempts."""
-        asked = error.retry_after if isinstance(error, Fault) else None
-        if asked is None:
-            doubled = self.first_wait * 2 ** (attempts - 1)
-            asked = min(doubled + random.uniform(0, self.first_wait), self.longest_wait)
-        _log.info("attempt %d: %s; the next one in %.1f s", attempts, error, asked)
-        return asked
-
-
-def _error(state: RetryCallState) -> BaseException | None:
-    return state.outcome.exception() if state.outcome else None
+    def _wait_after(self, attempts: int, fault: Fault) -> float:
+        """Return the number of seconds to wait after an attempt, counted from 1."""
+        if fault.retry_after is not None:
+            return fault.retry_after
+        doubled = self.first_wait * 2.0 ** (attempts - 1)
+        return min(doubled + random.uniform(0, self.first_wait), self.longest_wait)

@@ -92,9 +92,16 @@ def served_chat() -> Served[Settings]:
             **models,
         )
         whole = dressed(
-            graph, state=AgentState, form=Said, outcome=Told, settings=settings_type, task=question_in, words=WORDS
+            graph,
+            settings.strategy,
+            state=AgentState,
+            form=Said,
+            outcome=Told,
+            settings=settings_type,
+            task=question_in,
+            words=WORDS,
         )
-        return Built(whole.compile(name="chat"), library)
+        return Built(whole.compile(name="chat"), library, whole.pool)
 
     return Served(settings_type, build)
 

@@ -60,7 +60,15 @@ def served(
         def task(state: Mapping[str, Any]) -> Task | None:
             return task_in(state, asked, made, oracle=chosen.evaluator == "environment")
 
-        whole = dressed(graph, state=STATES[form], form=asked, outcome=Outcome, settings=settings_type, task=task)
-        return Built(whole.compile(name=made.name), made)
+        whole = dressed(
+            graph,
+            settings.strategy,
+            state=STATES[form],
+            form=asked,
+            outcome=Outcome,
+            settings=settings_type,
+            task=task,
+        )
+        return Built(whole.compile(name=made.name), made, whole.pool)
 
     return Served(settings_type, build)

@@ -9,20 +9,22 @@ import atexit
 import importlib
 import logging
 import threading
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Annotated, Any, Generic, TypeVar, cast
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.graph.state import CompiledStateGraph
+from langgraph_sdk.runtime import ServerRuntime
 from pydantic import ConfigDict, Field, ValidationError, with_config
 from typing_extensions import TypedDict
 
 from langgraph_reflexion.envs.base import Action, Environment, Task
-from langgraph_reflexion.envs.pool import in_thread
+from langgraph_reflexion.envs.pool import EpisodePool, in_thread
 from langgraph_reflexion.errors import ReflexionError
 from langgraph_reflexion.graph.compiled import ReflexionGraph
+from langgraph_reflexion.graph.reflexion import connect, reflexion_nodes
 from langgraph_reflexion.graph.state import (
     Decision,
     EpisodeState,
@@ -34,14 +36,11 @@ from langgraph_reflexion.graph.state import (
     TrialRecord,
     Usage,
 )
-from langgraph_reflexion.nodes.node import Node, Update
+from langgraph_reflexion.nodes.node import Update
 from langgraph_reflexion.studio.settings import Settings, read
 
 KEPT = 8
 """How many graphs that nobody runs are kept, each for other settings."""
-RUNS = "__is_for_execution__"
-"""Under which the server says whether it asks for a graph in order to run it."""
-NODES = ("reset", "act", "observe", "heuristic_check", "evaluate", "reflect")
 
 _S = TypeVar("_S", bound=Settings)
 _log = logging.getLogger(__name__)
@@ -75,11 +74,12 @@ class Built:
 
     graph: CompiledStateGraph[Any, Any, Any, Any]
     environment: Environment
+    pool: EpisodePool
     users: int = 0
 
     def close(self) -> None:
         """Close what is live. A run that was left in the middle of a trial finds its episode rebuilt."""
-        cast(Any, self.graph.builder.nodes["evaluate"].runnable).function.pool.close()
+        self.pool.close()
         self.environment.close()
 
 
@@ -99,14 +99,20 @@ class Served(Generic[_S]):
         atexit.register(self.close)
 
     @asynccontextmanager
-    async def graph(self, config: RunnableConfig) -> AsyncIterator[CompiledStateGraph[Any, Any, Any, Any]]:
-        """The graph for a config's settings, for as long as it is used.
+    async def graph(
+        self, config: RunnableConfig, runtime: ServerRuntime[Any] | None = None
+    ) -> AsyncIterator[CompiledStateGraph[Any, Any, Any, Any]]:
+        """Yield the graph for a config's settings.
+
+        Args:
+            config: Has the settings.
+            runtime: Says what the server needs the graph for; without one, it is to be run.
 
         Raises:
             ConfigurationError: a setting is wrong, and the graph is to be run. Drawn it can be all the same.
         """
         configurable: Mapping[str, Any] = config.get("configurable", {})
-        if configurable.get(RUNS, True):
+        if runtime is None or runtime.execution_runtime:
             settings = read(self.settings, configurable, "setting")
         else:
             settings = self._drawn(configurable)
@@ -163,14 +169,18 @@ class Served(Generic[_S]):
 
 
 class Begin:
-    """reset, where a run may begin with a form.
+    """The node reset of a graph whose input is a form.
 
     Args:
         reset: The node.
         task: Finds the task that a run begins with; None where it goes on. Called in a thread.
     """
 
-    def __init__(self, reset: Node, task: Callable[[Mapping[str, Any]], Task | None]) -> None:
+    def __init__(
+        self,
+        reset: Callable[[ReflexionState, RunnableConfig], Awaitable[Update]],
+        task: Callable[[Mapping[str, Any]], Task | None],
+    ) -> None:
         self.reset = reset
         self.task = task
 
@@ -179,11 +189,12 @@ class Begin:
         task = await asyncio.to_thread(self.task, cast(Mapping[str, Any], state))
         if task is not None:
             state = cast(ReflexionState, {**state, "task": task})
-        return await self.reset.function(state, config)
+        return await self.reset(state, config)
 
 
 def dressed(
     graph: ReflexionGraph,
+    strategy: str,
     *,
     state: type[ReflexionState],
     form: type[Any],
@@ -192,10 +203,11 @@ def dressed(
     task: Callable[[Mapping[str, Any]], Task | None],
     words: Mapping[str, str] | None = None,
 ) -> ReflexionGraph:
-    """The same graph with a form for its input, settings, an outcome, and a word on each node.
+    """Connect the nodes of a graph to one with a form as input, settings, an outcome, and a word on each node.
 
     Args:
         graph: The graph.
+        strategy: Its strategy.
         state: Its state, with the form's fields.
         form: What its input is.
         outcome: What its output is.
@@ -205,13 +217,11 @@ def dressed(
     """
     # Whatever else the settings' values are to the server, the graph is built for them already.
     made = ReflexionGraph(state, cast(Any, settings), input_schema=form, output_schema=outcome)
-    for name in NODES:
-        runnable = cast(Any, graph.nodes[name].runnable)
-        node = Node(Begin(runnable, task)) if name == "reset" else runnable
-        made.add_node(name, node, metadata={"description": (words or {}).get(name) or word_on(name)})
-    made.edges |= graph.edges
-    made.branches.update(graph.branches)
-    return made
+    made.pool = graph.pool
+    nodes = reflexion_nodes(graph)
+    nodes["reset"] = Begin(nodes["reset"], task)
+    described = {name: {"description": (words or {}).get(name) or word_on(name)} for name in nodes}
+    return connect(made, nodes, strategy, metadata=described)
 
 
 def word_on(node: str) -> str:

@@ -145,9 +145,7 @@ def test_a_run_records_verdict_and_truth(problems: Programming, tmp_path: Path) 
 
     settings = SweepSettings("programming", trials=2).resolved(problems)
     budgets = Budgets()
-    graph = create_reflexion(
-        ScriptedChatModel(replies=reply), problems, max_trials=2, budgets=budgets, checkpoints="latest"
-    )
+    graph = create_reflexion(ScriptedChatModel(replies=reply), problems, max_trials=2, budgets=budgets)
     with locked(tmp_path):
         parts = Parts(graph, problems.tasks(), budgets, [], problems.review)
         summary = asyncio.run(run_parts(settings, parts, tmp_path, Unobserved()))

@@ -35,7 +35,6 @@ _TAKEN = {
     "model": "it is Inspect's (--model)",
     "reflection_model": f"it is Inspect's (--model-role {REFLECTOR}=...)",
     "cache": "Inspect has one of its own (--cache)",
-    "checkpoints": "they are kept beside the log",
     "approve_actions": "nobody is there to answer",
     "approve_reflections": "nobody is there to answer",
 }
@@ -105,7 +104,6 @@ class _Reflexion:
             InspectChatModel(),
             environment,
             reflection_model=InspectChatModel(role=REFLECTOR),
-            checkpoints="latest",
             **{**settings, "budgets": self.budgets},
         )
         actor = settings.get("actor")
