@@ -37,6 +37,8 @@ class Parts(NamedTuple):
     """Finds out about a finished trial outside the graph."""
     environment: str = ""
     """The environment's name, under which its lessons are kept."""
+    played_by: str = ""
+    """The engine that plays the tasks, where the environment has a choice."""
 
 
 def make_parts(settings: SweepSettings, environment: Environment) -> Parts:
