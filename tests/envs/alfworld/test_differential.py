@@ -11,6 +11,7 @@ import pytest
 from langgraph_reflexion.bench.cases import Case, play, read_cases, record
 from langgraph_reflexion.bench.differential import Pair, Tally, compare, generated, main
 from langgraph_reflexion.envs.alfworld.dialect import HELP, Dialect, dialect_of
+from langgraph_reflexion.envs.alfworld.games import installed_texts, to_tw_pddl
 from langgraph_reflexion.envs.alfworld.native import NativeEngine, unknown_dialect
 from langgraph_reflexion.envs.alfworld.textworld import TextWorldEngine, Workers, unavailable
 
@@ -66,6 +67,15 @@ def test_the_command(capsys: pytest.CaptureFixture[str]):
     assert (printed["games"], printed["solved"], printed["differences"]) == (1, 1, [])
     assert main(["--games", "0"]) == 0
     assert "0 differences" in capsys.readouterr().out
+
+
+def test_the_command_plays_every_game_of_a_folder(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    for number, game in enumerate(generated(2, seed=8)):
+        (tmp_path / str(number)).mkdir()
+        (tmp_path / str(number) / "game.tw-pddl").write_text(json.dumps(to_tw_pddl(game, *installed_texts())))
+    assert main(["--data", str(tmp_path), "--steps", "3", "--json"]) == 0
+    printed = json.loads(capsys.readouterr().out)
+    assert (printed["games"], printed["solved"], printed["differences"]) == (2, 2, [])
 
 
 def test_the_installed_domain_and_grammar_are_known():
