@@ -1,11 +1,10 @@
 """Plays the same games on both ALFWorld engines, and compares every step.
 
     python -m langgraph_reflexion.bench.differential --games 300 --steps 60 --seed 1
+    python -m langgraph_reflexion.bench.differential --data ~/.cache/alfworld/json_2.1.1/valid_unseen --steps 50
 
 Each game is played twice: its known solution, then a random walk. After every command the observation, the
-whole list of admissible commands and whether the game is won have to be the same to the character. On the
-way the native engine is replaced by a copy of itself or by one that was restored from a snapshot, which must
-not show.
+whole list of admissible commands and whether the game is won have to be the same to the character.
 
 A difference is reported with the game and the commands that lead to it, and the program then ends with
 status 1.
@@ -103,16 +102,6 @@ class Pair:
         self.tally.verbs["refused" if text == "Nothing happens." else command.split()[0]] += 1
         return agree
 
-    def change_native(self, random: Random) -> None:
-        """Go on with a copy of the native engine, or with one restored from what it wrote down."""
-        if random.random() < 0.5:
-            before, self.native = self.native, self.native.copy()
-            before.reset()
-        else:
-            written = json.dumps(self.native.snapshot())
-            self.native = NativeEngine(self.game)
-            self.native.restore(json.loads(written))
-
     def _agree(self, native: str, reference: str) -> bool:
         self.admissible = self.reference.admissible()
         for what, ours, theirs in (
@@ -151,8 +140,6 @@ def play(game: Game, steps: int, seed: int, workers: Workers | None = None) -> T
             if not agree:
                 break
             seen += random.sample(pair.admissible, min(3, len(pair.admissible)))
-            if random.random() < 0.1:
-                pair.change_native(random)
             agree = pair.step(next_command(pair.admissible, seen, random))
     finally:
         pair.reference.close()
@@ -243,10 +230,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
         0 where the engines agree, 1 where they do not, 2 where the reference engine cannot be used.
     """
     parser = argparse.ArgumentParser(prog="differential", description="Compare the two ALFWorld engines.")
-    parser.add_argument("--games", type=int, default=12, help="how many games are played (default: %(default)s)")
+    parser.add_argument(
+        "--games", type=int, help="how many games are played (default: 12, or with --data each of its games once)"
+    )
     parser.add_argument("--steps", type=int, default=40, help="length of the walk in each (default: %(default)s)")
     parser.add_argument("--seed", type=int, default=0, help="another seed, other games and walks")
-    parser.add_argument("--data", metavar="PATH", help="play these game files instead of generated games")
+    parser.add_argument(
+        "--data", metavar="PATH", help="play the games of this folder, such as an official split, not generated ones"
+    )
     parser.add_argument("--workers", type=int, default=1, help="how many games at once (default: %(default)s)")
     parser.add_argument("--unpatched", action="store_true", help="the reference as installed, without its memory")
     parser.add_argument("--json", action="store_true", help="print JSON")
@@ -254,11 +245,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if reason := unavailable():
         print(reason, file=sys.stderr)
         return 2
-    games: Iterable[Game] = generated(options.games, options.seed)
+    games: Iterable[Game]
     if options.data:
         files = list(games_in(options.data))
+        number = len(files) if options.games is None else options.games
         # More games than files: the same files again, under another name so that the walk is another one.
-        games = islice(chain.from_iterable(_again(files, turn) for turn in range(options.games)), options.games)
+        games = islice(chain.from_iterable(_again(files, turn) for turn in range(number)), number)
+    else:
+        games = generated(12 if options.games is None else options.games, options.seed)
     began = time.perf_counter()
     tally = compare(games, options.steps, options.seed, options.workers, not options.unpatched)
     seconds = time.perf_counter() - began

@@ -19,8 +19,15 @@ from langgraph_reflexion.graph.budget import Budgets
 class Observer(Protocol):
     """What wants to see how a run goes."""
 
-    def on_start(self, folder: Path, tasks: int, trials: int) -> None:
-        """The run begins: where it is recorded, its tasks, and at most how many trials each of them has."""
+    def on_start(self, folder: Path, tasks: int, trials: int, played_by: str) -> None:
+        """Begin a run.
+
+        Args:
+            folder: Where it is recorded.
+            tasks: How many tasks it has.
+            trials: At most how many trials each of them has.
+            played_by: The engine that plays them; empty where the environment has no choice.
+        """
 
     def on_action(self) -> None:
         """An action was taken."""

@@ -31,11 +31,11 @@ class ExperimentProgress(LiveProgress):
         self._name = printable(name)
         self._progress.update(self._all, state=self._name)
 
-    def on_start(self, folder: Path, tasks: int, trials: int) -> None:
+    def on_start(self, folder: Path, tasks: int, trials: int, played_by: str) -> None:
         """Draw its empty bar."""
         self._solved = self._actions = 0
         self._trial = 1
-        super().on_start(folder, tasks, trials)
+        super().on_start(folder, tasks, trials, played_by)
 
     def on_outcome(self, outcome: Outcome) -> None:
         """Take the bar away, and say how it went."""

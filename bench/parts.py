@@ -40,6 +40,8 @@ class Parts(NamedTuple):
     """The environment's name, under which its lessons are kept."""
     connections: "DefaultAsyncHttpxClient | None" = None
     """The connections of its OpenAI models, which the sweep closes."""
+    played_by: str = ""
+    """The engine that plays the tasks, where the environment has a choice."""
 
 
 def make_parts(settings: SweepSettings, environment: Environment) -> Parts:

@@ -7,6 +7,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.text import Text
 
+from langgraph_reflexion.bench.printable import printable
 from langgraph_reflexion.bench.rows import TrialRow
 
 
@@ -25,6 +26,7 @@ class LiveProgress:
 
     def __init__(self, console: Console, *, hidden: bool, notice: str = "") -> None:
         self._notice = notice
+        self._said: set[str] = set()
         self.folder: Path | None = None
         self.rows = 0
         self._solved = self._actions = self._trials = 0
@@ -47,10 +49,12 @@ class LiveProgress:
     def __exit__(self, *exception: object) -> None:
         self._progress.stop()
 
-    def on_start(self, folder: Path, tasks: int, trials: int) -> None:
-        """Draw the empty bar, below the notice."""
-        if self._notice:
-            self._progress.console.print(Text(f"langgraph-reflexion: {self._notice}"), soft_wrap=True)
+    def on_start(self, folder: Path, tasks: int, trials: int, played_by: str) -> None:
+        """Draw the empty bar, below the notice and the name of the engine."""
+        for notice in (self._notice, printable(f"played by {played_by}") if played_by else ""):
+            if notice and notice not in self._said:
+                self._said.add(notice)
+                self._progress.console.print(Text(f"langgraph-reflexion: {notice}"), soft_wrap=True)
         self.folder, self._trials = folder, trials
         self._bar = self._progress.add_task("tasks", total=tasks, state=self._state())
 

@@ -51,9 +51,9 @@ class Purse:
         limit = self._budget.used_up(self._total._replace(seconds=self._seconds))
         return f"the experiment's budget of {limit} is used up" if limit else None
 
-    def on_start(self, folder: Path, tasks: int, trials: int) -> None:
+    def on_start(self, folder: Path, tasks: int, trials: int, played_by: str) -> None:
         """Pass it on."""
-        self._observer.on_start(folder, tasks, trials)
+        self._observer.on_start(folder, tasks, trials, played_by)
 
     def on_action(self) -> None:
         """Pass it on."""

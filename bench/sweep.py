@@ -64,7 +64,7 @@ class Summary:
 class Unobserved:
     """An observer that looks away."""
 
-    def on_start(self, folder: Path, tasks: int, trials: int) -> None:
+    def on_start(self, folder: Path, tasks: int, trials: int, played_by: str) -> None:
         """Nothing."""
 
     def on_action(self) -> None:
@@ -182,6 +182,8 @@ async def run_parts(
     added = ids[len(before["tasks"]) :] if before else ids
     if settings.lessons and (before or settings.frozen):
         expect_lessons(settings.lessons)
+    if parts.played_by:
+        info |= {"played_by": parts.played_by}
     record = RunRecord(folder, info, parts.secrets)
     answered = False
     try:
@@ -213,7 +215,7 @@ async def run_parts(
                 fence=fence,
             )
             parts.budgets.start_clock(info.get("seconds", 0.0))
-            observer.on_start(folder, len(parts.tasks), cast(int, settings.trials))
+            observer.on_start(folder, len(parts.tasks), cast(int, settings.trials), parts.played_by)
             try:
                 if before:
                     await drive.restore()
@@ -241,7 +243,8 @@ def _put_together(settings: SweepSettings) -> Iterator[tuple[SweepSettings, Part
     try:
         settings = settings.resolved(environment)
         check_engine(settings)
-        yield settings, make_parts(settings, environment)
+        parts = make_parts(settings, environment)
+        yield settings, parts._replace(played_by=environment.played_by(parts.tasks))
     finally:
         environment.close()
 

@@ -201,6 +201,13 @@ class Environment(ABC):
         """Whether episodes of this task block; `blocking`, unless it depends on the task."""
         return self.blocking
 
+    def played_by(self, tasks: Sequence[Task]) -> str:
+        """Name what plays the tasks, where the environment has a choice of engines; empty otherwise.
+
+        `run` prints it once, before the first trial, and keeps it in `run.json`.
+        """
+        return ""
+
     def variant(self, name: str) -> "Environment":
         """The same tasks, played another way: with other actions, another opening, prompts of its own.
 

@@ -1,14 +1,15 @@
-"""Which game files the native engine knows how to play.
+"""The game files whose rules and wording the native engine knows.
 
-A game file brings its own rules (a PDDL domain) and its own wording (a text grammar). The native engine has
-one set of rules built in, ALFWorld's, and two wordings: `move X to Y`, and the `put X in/on Y` of before
-ALFWorld 0.4. A file is taken only if it says the same.
+A game file brings its own rules (a PDDL domain) and its own wording (a text grammar). The native engine has them
+built in, as they are in three releases of ALFWorld:
 
-Digests of the whole texts would turn away files that differ in a comment, so both texts are taken apart and
-compared piece by piece, each piece by the digest of what it says: an action of the domain, a rule or a
-template of the grammar. Where files are known to vary, the piece is read instead: the task, the help text
-and whether there is one, and the two wordings of setting down and of arriving. Pieces of the grammar that no
-action of the domain can reach are never printed, and not looked at.
+* json_2.1.1, the games of 2020: `put X in/on Y`, "You arrive at loc 12", no `help`;
+* json_2.1.2, what `alfworld-download` fetches since ALFWorld 0.4: `move X to Y`, "You arrive at cabinet 1";
+* the domain and grammar in the wheel of ALFWorld 0.4.2, from which new games are made.
+
+Both texts are taken apart, and each piece is compared with what these releases say there: commands by their text,
+and longer pieces, which are not ours to ship, by their digests. So a file may mix releases, and may differ in
+comments and in pieces that are never printed. A piece that a new release words otherwise is one more digest in a set.
 """
 
 from __future__ import annotations
@@ -16,12 +17,11 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from langgraph_reflexion.envs.alfworld.engine import Game
+from langgraph_reflexion.envs.alfworld.engine import PUT_TEMPLATES, Game
 from langgraph_reflexion.envs.alfworld.pddl import UnreadableError, read
 
 HELP = """
@@ -42,119 +42,164 @@ Available commands:
 """
 """The answer to `help` where a game brings no grammar; its `move` line is out of step in the original."""
 
-PUT_FORMS = {"move {o} to {r}": ("move ", " to "), "put {o} in/on {r}": ("put ", " in/on ")}
-PUT_TEXTS = {
-    "You move the {o.name} to the {r.name}.": "You move the {o} to the {r}.",
-    "You put the {o.name} in/on the {r.name}.": "You put the {o} in/on the {r}.",
-}
-ARRIVALS = {
-    "You arrive at {r.name}. #examineReceptacle.feedback#": False,
-    "You arrive at {lend.name}. #examineReceptacle.feedback#": True,
-}
-
-
 DOMAIN = {
-    ":functions": "d2292d8d8b36",
-    ":predicates": "6d363754dec9",
-    ":requirements": "193bef145ce5",
-    ":types": "ab6bfd756e74",
-    "cleanobject": "b5aa3c7e43c2",
-    "closeobject": "23b628b39809",
-    "coolobject": "9ac583f790dd",
-    "examineobject": "9c1be0aa8327",
-    "examinereceptacle": "c73ba804fb51",
-    "gotolocation": "e777b2750c3a",
-    "heatobject": "daa7cf4642e9",
-    "help": "28cc3ac35e1b",
-    "inventory": "ff816fb95122",
-    "look": "b6ca43dfd34f",
-    "openobject": "61d04984da17",
-    "pickupobject": "48d0b896b3e9",
-    "putobject": "0054a6e29759",
-    "sliceobject": "6b594c857718",
-    "toggleobject": "2ef90177af7a",
+    # In json_2.1.1, json_2.1.2 and the wheel 0.4.2 alike:
+    ":functions": {"d2292d8d8b36"},
+    ":predicates": {"6d363754dec9"},
+    ":requirements": {"193bef145ce5"},
+    ":types": {"ab6bfd756e74"},
+    "closeobject": {"23b628b39809"},
+    "coolobject": {"9ac583f790dd"},
+    "examineobject": {"9c1be0aa8327"},
+    "examinereceptacle": {"c73ba804fb51"},
+    "gotolocation": {"e777b2750c3a"},
+    "heatobject": {"daa7cf4642e9"},
+    "inventory": {"ff816fb95122"},
+    "look": {"b6ca43dfd34f"},
+    "openobject": {"61d04984da17"},
+    "pickupobject": {"48d0b896b3e9"},
+    "putobject": {"0054a6e29759"},
+    "sliceobject": {"6b594c857718"},
+    "toggleobject": {"2ef90177af7a"},
+    # Different between them; what follows from it is in `SINKS`:
+    "cleanobject": {
+        "fd3be0823243",  # json_2.1.1 and json_2.1.2
+        "b5aa3c7e43c2",  # the wheel 0.4.2
+    },
+    # In json_2.1.2 and the wheel 0.4.2; json_2.1.1 has no such action:
+    "help": {"28cc3ac35e1b"},
 }
-"""The digests of what the domain of ALFWorld 0.4.2 consists of."""
+"""The digests of the pieces of the domain."""
 
-ACTIONS = {
-    "cleanobject": "955c6bd01884",
-    "closeobject": "5e7636cf9a92",
-    "coolobject": "bcb0dfe1f542",
-    "examineobject": "89b2b566f959",
-    "examinereceptacle": "fe9de5187dcb",
-    "gotolocation": "631c713bd5fb",
-    "heatobject": "35b058f1721d",
-    "help": "a27965d302ca",
-    "inventory": "664c77783734",
-    "look": "a3779652cfb2",
-    "openobject": "9bce467542b6",
-    "pickupobject": "0b4d18a74b92",
-    "putobject": "a9c5b59e015e",
-    "sliceobject": "b0706cd930c0",
-    "toggleobject": "54443eaddb9e",
+SINKS = {
+    "fd3be0823243": frozenset(["sinktype", "sinkbasintype"]),
+    "b5aa3c7e43c2": frozenset(["sinkbasintype"]),
 }
-"""The digests of the template and feedback of each action in its grammar."""
+"""The types of receptacle that things are cleaned in, by the digest of `cleanobject`."""
+
+COMMANDS = {
+    # In json_2.1.1, json_2.1.2 and the wheel 0.4.2 alike; the commands of putobject and help are read.
+    "cleanobject": ("clean {o} with {r}", "cleanObject.feedback"),
+    "closeobject": ("close {r}", "CloseObject.feedback"),
+    "coolobject": ("cool {o} with {r}", "coolObject.feedback"),
+    "examineobject": ("examine {o}", "examineObject.feedback"),
+    "examinereceptacle": ("examine {r}", "examineReceptacle.feedback"),
+    "gotolocation": (
+        "go to [{r.name | receptacleatlocation(r:receptacle, lend:location)}]",
+        "GotoLocation.feedback",
+    ),
+    "heatobject": ("heat {o} with {r}", "heatObject.feedback"),
+    "inventory": ("inventory", "inventory.feedback"),
+    "look": ("look", "look.feedback"),
+    "openobject": ("open {r}", "OpenObject.feedback"),
+    "pickupobject": ("take {o} from {r}", "PickupObject.feedback"),
+    "sliceobject": ("slice {co} with {ko}", "sliceObject.feedback"),
+    "toggleobject": ("use {o}", "toggleObject.feedback"),
+}
+"""The command of each action in the grammar, and the rule that words its answer."""
 
 RULES = {
-    "CloseObject.feedback": "01cf143fb27b",
-    "OpenObject.feedback": "1af5096c7414",
-    "PickupObject.feedback": "4dec34b29b1d",
-    "cleanObject.feedback": "bce25485bf56",
-    "coolObject.feedback": "ac06d1cdd7c7",
-    "examineObject.feedback": "384fc0bd21d3",
-    "examineReceptacle.feedback": "5c4c29e437a7",
-    "heatObject.feedback": "962b9db41402",
-    "intro": "216083ba7c5c",
-    "inventory.feedback": "10a90af74fc8",
-    "list_appliances": "0db854d4c8d9",
-    "list_empty": "d4ca4eae8944",
-    "list_last_separator": "2585510d29cd",
-    "list_objects_on_the_floor": "1debc78e9c97",
-    "list_separator": "85e97985e64c",
-    "look-variations": "51d6e0d6b4cf",
-    "look.feedback": "be96fdf33fd3",
-    "overview(o)": "4195965f71b2",
-    "overview(r)": "44373d352162",
-    "sliceObject.feedback": "ffa03a313409",
-    "toggleObject.feedback": "0e3fc274298a",
+    # In json_2.1.1, json_2.1.2 and the wheel 0.4.2 alike:
+    "CloseObject.feedback": {"01cf143fb27b"},
+    "OpenObject.feedback": {"1af5096c7414"},
+    "PickupObject.feedback": {"4dec34b29b1d"},
+    "cleanObject.feedback": {"bce25485bf56"},
+    "coolObject.feedback": {"ac06d1cdd7c7"},
+    "examineObject.feedback": {"384fc0bd21d3"},
+    "examineReceptacle.feedback": {"5c4c29e437a7"},
+    "heatObject.feedback": {"962b9db41402"},
+    "intro": {"216083ba7c5c"},
+    "inventory.feedback": {"10a90af74fc8"},
+    "list_appliances": {"0db854d4c8d9"},
+    "list_empty": {"d4ca4eae8944"},
+    "list_last_separator": {"2585510d29cd"},
+    "list_objects_on_the_floor": {"1debc78e9c97"},
+    "list_separator": {"85e97985e64c"},
+    "look-variations": {"51d6e0d6b4cf"},
+    "look.feedback": {"be96fdf33fd3"},
+    "overview(o)": {"4195965f71b2"},
+    "overview(r)": {"44373d352162"},
+    "sliceObject.feedback": {"ffa03a313409"},
+    "toggleObject.feedback": {"0e3fc274298a"},
 }
-"""The digests of the rules that the feedback is made with."""
+"""The digests of the rules that answers are worded with. They name no others but the few that are read below."""
+
+PUT_TEXTS = {
+    # json_2.1.1
+    "You put the {o.name} in/on the {r.name}.": "You put the {o} in/on the {r}.",
+    # json_2.1.2 and the wheel 0.4.2
+    "You move the {o.name} to the {r.name}.": "You move the {o} to the {r}.",
+}
+"""The answers to setting down."""
+
+ARRIVALS = {
+    # json_2.1.1
+    "You arrive at {lend.name}. #examineReceptacle.feedback#": True,
+    # json_2.1.2 and the wheel 0.4.2
+    "You arrive at {r.name}. #examineReceptacle.feedback#": False,
+}
+"""The answers to `go to`, and whether they name the place instead of the receptacle."""
+
+
+class UnknownDialectError(Exception):
+    """The rules or the wording of a game are not among those that the native engine knows. The message says where."""
 
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """How a game words what may be worded differently."""
+    """What differs between releases in the rules and the wording of a game."""
 
     task: str
     """The line that says what to do, as it is printed."""
     help: str | None = HELP.lstrip()
     """The answer to `help`; None where there is no such command."""
     put: tuple[str, str] = ("move ", " to ")
-    """What stands before the object, and between it and the receptacle, in the command that sets it down."""
+    """What comes before the object, and between it and the receptacle, in the command that sets it down."""
     put_text: str = "You move the {o} to the {r}."
     """The answer to that command."""
     arrive_at_place: bool = False
     """Whether arriving names the place ("loc 21") instead of the receptacle."""
+    sinks: frozenset[str] = frozenset(["sinkbasintype"])
+    """The types of receptacle that things are cleaned in."""
 
 
 def dialect_of(game: Game) -> Dialect:
-    """The wording of a game.
+    """Return the rules and the wording of a game, as far as they differ between releases.
 
     Raises:
-        UnreadableError: its domain or its grammar is not one that is known. The message says where it
-            differs.
+        UnknownDialectError: its domain or its grammar is not one that is known.
+        UnreadableError: its domain is no PDDL.
     """
-    helps = True
-    if game.domain is not None:
-        helps = _check_domain(game.domain)
+    helps, sinks = (True, SINKS["b5aa3c7e43c2"]) if game.domain is None else _read_domain(game.domain)
     if game.grammar is None:
         task = printed(f"Your task is to: {game.instruction.removesuffix('.')}.")
-        return Dialect(task, help=HELP.lstrip() if helps else None)
-    return _read_grammar(game.grammar, helps)
+        return Dialect(task, HELP.lstrip() if helps else None, sinks=sinks)
+    actions, rules = _take_apart(game.grammar)
+    command = PUT_TEMPLATES[game.syntax]
+    known = COMMANDS | {"putobject": (command, "PutObject.feedback")}
+    differing = [
+        name
+        for name, (template, rule) in known.items()
+        if actions.get(name) != {"template": template, "feedback": f"#{rule}#"}
+    ]
+    if differing:
+        raise UnknownDialectError(f"the grammar's commands for {', '.join(sorted(differing))} {_DIFFER}")
+    _compare("the grammar's", {name: _digest(rule) for name, rule in rules.items() if name in RULES}, RULES)
+    before, _, between = command.removesuffix("{r}").partition("{o}")
+    if re.search("#[^#]+#", task := _text(rules, "task")):
+        raise UnknownDialectError(f"its grammar's task is made of other rules: {task!r}")
+    return Dialect(
+        task=printed(task),
+        help=_help(actions, rules) if helps else None,
+        put=(before, between),
+        put_text=_choice(PUT_TEXTS, _text(rules, "PutObject.feedback"), "text for setting down"),
+        arrive_at_place=_choice(ARRIVALS, _text(rules, "GotoLocation.feedback"), "text for arriving"),
+        sinks=sinks,
+    )
 
 
 def printed(text: str) -> str:
-    """A literal text of a grammar as the original prints it.
+    """Return a literal text of a grammar as the original prints it.
 
     Its reader takes blank lines and comment lines at the start for layout, drops quotation marks in pairs,
     and stops without a word at the first character that has a meaning in grammars.
@@ -167,13 +212,14 @@ def printed(text: str) -> str:
     return "".join(found)
 
 
+_DIFFER = "differ from ALFWorld's json_2.1.1, json_2.1.2 and wheel 0.4.2"
 _LAYOUT = re.compile(r"(?m)(?:^(?://.*\n?|\s+)|\t+)*")
 _LITERAL = re.compile(r'"\t*(?P<quoted>[^;|"<>\[\]#]*)"|(?P<plain>[^;|"<>\[\]#]+)')
 
 
 @lru_cache(maxsize=16)
-def _check_domain(text: str) -> bool:
-    """Compare a domain with the known one; whether it has the `help` command, which old ones lack."""
+def _read_domain(text: str) -> tuple[bool, frozenset[str]]:
+    """Compare a domain with the known ones: whether it has the `help` command, and where things are cleaned."""
     try:
         _, _, *sections = read(text)
         names = [section[1] if section[0] == ":action" else section[0] for section in sections]
@@ -181,17 +227,17 @@ def _check_domain(text: str) -> bool:
         raise UnreadableError(f"its domain cannot be read: {error}") from error
     pieces = {str(name): _digest(section) for name, section in zip(names, sections, strict=True)}
     helps = "help" in pieces
-    _compare("the domain's", pieces, {name: d for name, d in DOMAIN.items() if helps or name != "help"})
-    return helps
+    _compare("the domain's", pieces, {name: known for name, known in DOMAIN.items() if helps or name != "help"})
+    if extra := sorted({str(name) for name in names if names.count(name) > 1 or name not in DOMAIN}):
+        raise UnknownDialectError(f"the domain's {', '.join(extra)} are not known, or there twice")
+    return helps, SINKS[pieces["cleanobject"]]
 
 
-def _compare(whose: str, pieces: dict[str, str], known: dict[str, str]) -> None:
-    if differing := sorted(name for name, digest in known.items() if pieces.get(name, digest) != digest):
-        raise UnreadableError(f"{whose} {', '.join(differing)} differ from ALFWorld 0.4.2")
+def _compare(whose: str, pieces: dict[str, str], known: dict[str, set[str]]) -> None:
     if missing := sorted(known.keys() - pieces.keys()):
-        raise UnreadableError(f"{whose} {', '.join(missing)} are missing")
-    if extra := sorted(pieces.keys() - known.keys()):
-        raise UnreadableError(f"{whose} {', '.join(extra)} are not known")
+        raise UnknownDialectError(f"{whose} {', '.join(missing)} are missing")
+    if differing := sorted(name for name, digests in known.items() if pieces[name] not in digests):
+        raise UnknownDialectError(f"{whose} {', '.join(differing)} {_DIFFER}")
 
 
 def _digest(value: Any) -> str:
@@ -214,7 +260,7 @@ def _take_apart(text: str) -> tuple[dict[str, dict[str, str]], dict[str, Any]]:
     while position < len(text):
         part = _PART.match(text, position)
         if part is None:
-            raise UnreadableError(f"its grammar cannot be read at {text[position : position + 40].strip()!r}")
+            raise UnknownDialectError(f"its grammar cannot be read at {text[position : position + 40].strip()!r}")
         position = part.end()
         if part["action"]:
             current = actions[part["action"].lower()] = {}
@@ -223,63 +269,33 @@ def _take_apart(text: str) -> tuple[dict[str, dict[str, str]], dict[str, Any]]:
         elif part["rules"]:
             try:
                 found = json.loads(re.sub(r"(?m)^\s*#.*$", "", part["rules"]))
-            except ValueError as error:
-                raise UnreadableError(f"its grammar has rules that are not JSON: {error}") from error
+            except (ValueError, RecursionError) as error:
+                raise UnknownDialectError(f"its grammar has rules that are not JSON: {error}") from error
             if not isinstance(found, dict) or not all(isinstance(rule, list) for rule in found.values()):
-                raise UnreadableError("its grammar has rules that are no lists under names")
+                raise UnknownDialectError("its grammar has rules that are no lists under names")
             rules.update(found)
     return actions, rules
 
 
-def _read_grammar(text: str, helps: bool) -> Dialect:
-    actions, rules = _take_apart(text)
-    try:
-        task = printed(_text(rules, "task"))
-        help_text = printed(_text(rules, "help.feedback")) if helps else None
-        put = _choice(PUT_FORMS, actions["putobject"]["template"], "command for setting down")
-        put_text = _choice(PUT_TEXTS, _text(rules, "PutObject.feedback"), "text for setting down")
-        arrive = _choice(ARRIVALS, _text(rules, "GotoLocation.feedback"), "text for arriving")
-    except KeyError as error:
-        raise UnreadableError(f"its grammar has no {error}") from error
-    # Every action of the domain has to have its words; the others' can never be said.
-    used = {name: actions.get(name, {}) for name in ACTIONS if helps or name != "help"}
-    used["putobject"] = {**used["putobject"], "template": "read above"}
-    free = {"task", "help.feedback", "PutObject.feedback", "GotoLocation.feedback"}
-    reached = _reached(rules, [*(action.get("feedback", "") for action in used.values()), "#intro#"])
-    _compare(
-        "the grammar's",
-        {
-            **{f"action {name}": _digest(sorted(action.items())) for name, action in used.items()},
-            **{name: _digest(rules.get(name)) for name in reached - free},
-        },
-        {
-            **{f"action {name}": digest for name, digest in ACTIONS.items() if name in used},
-            **RULES,
-        },
-    )
-    return Dialect(task, help_text, put, put_text, arrive)
+def _help(actions: dict[str, dict[str, str]], rules: dict[str, Any]) -> str:
+    match actions.get("help"):
+        case {"template": "help", "feedback": "#help.feedback#"}:  # the wheel 0.4.2
+            return printed(_text(rules, "help.feedback"))
+        case {"template": "help", "feedback": str(text)} if not set("#{") & set(text):  # json_2.1.2
+            return printed(text)
+    raise UnknownDialectError(f"the grammar's commands for help {_DIFFER}")
 
 
 def _text(rules: dict[str, Any], name: str) -> str:
-    match rules[name]:
+    match rules.get(name):
         case [{"rhs": str(text), **others}] if not others:
             return text
-    raise UnreadableError(f"its grammar has more than one text for {name}")
+        case None:
+            raise UnknownDialectError(f"its grammar has no {name!r}")
+    raise UnknownDialectError(f"its grammar has more than one text for {name}")
 
 
 def _choice(known: dict[str, Any], found: str, what: str) -> Any:
     if found not in known:
-        raise UnreadableError(f"its grammar's {what} is {found!r}, which is not known")
+        raise UnknownDialectError(f"its grammar's {what} is {found!r}, which is not known")
     return known[found]
-
-
-def _reached(rules: dict[str, Any], starts: Iterable[str]) -> set[str]:
-    """The rules that some text can be made with: what the starts refer to, and what that refers to."""
-    found: set[str] = {"list_empty", "list_separator", "list_last_separator"}
-    pending = list(starts)
-    while pending:
-        for name in re.findall(r"#([^#]+)#", pending.pop()):
-            if name not in found:
-                found.add(name)
-                pending += [str(rule.get("rhs", "")) for rule in rules.get(name, ()) if isinstance(rule, dict)]
-    return found

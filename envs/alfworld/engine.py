@@ -6,6 +6,12 @@ from typing import Literal, Protocol
 Kind = Literal["pick", "look", "clean", "heat", "cool", "two"]
 """The six types of task: put an object somewhere, look at it under a lamp, and put it clean, hot, cool, or twice."""
 
+Syntax = Literal["move", "put"]
+"""How an object is set down: `move X to Y`, or `put X in/on Y` in files from before ALFWorld 0.4."""
+
+PUT_TEMPLATES: dict[Syntax, str] = {"move": "move {o} to {r}", "put": "put {o} in/on {r}"}
+"""The command that sets an object down, as a grammar has it."""
+
 
 @dataclass(frozen=True, slots=True)
 class Game:
@@ -25,11 +31,13 @@ class Game:
     """The text grammar of the file that the game came from; None for a generated game."""
     walkthrough: tuple[str, ...] = ()
     """Commands that solve the game, where they are known. Never shown to a model."""
+    source: str = ""
+    """The file that the game came from, for error messages; empty for a generated game."""
 
     @property
-    def syntax(self) -> Literal["move", "put"]:
-        """How an object is set down: `move X to Y`, or `put X in/on Y` in files from before ALFWorld 0.4."""
-        return "put" if self.grammar is not None and "put {o} in/on {r}" in self.grammar else "move"
+    def syntax(self) -> Syntax:
+        """How an object is set down."""
+        return "put" if self.grammar is not None and PUT_TEMPLATES["put"] in self.grammar else "move"
 
 
 class Engine(Protocol):

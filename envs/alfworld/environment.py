@@ -1,6 +1,7 @@
 """ALFWorld: household tasks in words (Shridhar et al. 2021), on either of two engines."""
 
 import os
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import islice
@@ -12,7 +13,7 @@ from langgraph_reflexion.envs.alfworld.episode import PUT_FORMS, ALFWorldEpisode
 from langgraph_reflexion.envs.alfworld.games import OFFICIAL_SPLITS, games_in, official_folder, official_games
 from langgraph_reflexion.envs.alfworld.generate import SPLITS, generated_games
 from langgraph_reflexion.envs.alfworld.memory_map import draw
-from langgraph_reflexion.envs.alfworld.native import NativeEngine, supports
+from langgraph_reflexion.envs.alfworld.native import NativeEngine, unknown_dialect
 from langgraph_reflexion.envs.alfworld.shared_rooms import SHARED_SPLITS, SharedGames
 from langgraph_reflexion.envs.alfworld.textworld import TextWorldEngine, Workers, unavailable
 from langgraph_reflexion.envs.base import Action, Environment, MemoryMap, Seen, Task, choose_split
@@ -29,7 +30,8 @@ class ALFWorld(Environment):
         engine: `native`, or `textworld` for the original (extra `alfworld`). They agree to the character; a
             game file with rules or wording that the native engine does not know is played by the original.
         seed: Which games are generated, for the splits whose names say so.
-        path: A folder of games, which then is the split `path`, and the default one.
+        path: A folder of games, which then is the split `path`, and the default one. For the official splits it is
+            the folder that `alfworld-download` filled.
         max_steps: After how many commands an episode is truncated.
 
     Raises:
@@ -83,7 +85,23 @@ class ALFWorld(Environment):
 
     def blocks(self, task: Task) -> bool:
         """Whether the task's engine is the original, which takes its time."""
-        return self.blocking or supports(self.game(task)) is not None
+        return self.blocking or unknown_dialect(self.game(task)) is not None
+
+    def played_by(self, tasks: Sequence[Task]) -> str:
+        """Say which engine plays the tasks, and why where it is not the one that was asked for.
+
+        Raises:
+            EnvironmentUnavailable: a game needs the original engine, which is not installed.
+        """
+        if self.engine == "textworld":
+            return "the original ALFWorld engine, as engine=textworld asks"
+        reasons = Counter(reason for task in tasks if (reason := self._unknown(self.game(task))))
+        if not reasons:
+            return "the native ALFWorld engine"
+        why = "; ".join(f"{reason} ({count} of {len(tasks)} games)" for reason, count in reasons.items())
+        if reasons.total() == len(tasks):
+            return f"the original ALFWorld engine, which is thousands of times slower than the native one: {why}"
+        return f"the native ALFWorld engine, and where it does not know the rules the slow original one: {why}"
 
     def forms(self, task: Task) -> list[str]:
         """How the allowed actions of a task are written: older games put things down in other words."""
@@ -127,20 +145,26 @@ class ALFWorld(Environment):
         raise ConfigurationError(f"the task {task['id']!r} is none of ALFWorld's")
 
     def _engine(self, game: Game) -> Engine:
-        if self.engine == "native":
-            reason = supports(game)
-            if reason is None:
-                return NativeEngine(game)
-            if missing := unavailable():
-                raise EnvironmentUnavailable(f"{reason}. The original engine may, but {missing}")
+        if self.engine == "native" and self._unknown(game) is None:
+            return NativeEngine(game)
         return TextWorldEngine(game, self._workers)
+
+    def _unknown(self, game: Game) -> str | None:
+        """Why the original engine has to play a game; None where the native one can."""
+        reason = unknown_dialect(game)
+        if reason and (missing := unavailable()):
+            which = game.source or game.id
+            raise EnvironmentUnavailable(
+                f"the native engine cannot play {which}: {reason}. The original engine may, but {missing}"
+            )
+        return reason
 
     def _games(self, split: str) -> Iterator[Game]:
         if split in (*SPLITS, *SHARED_SPLITS):
             return iter(_made(split, self.seed))
         if split == "path":
             return games_in(self._root(split))
-        return official_games(_official_root(), split)
+        return official_games(self._official_root(), split)
 
     def _task(self, split: str, index: int, game: Game) -> Task:
         data: dict[str, Any] = {"split": split, "syntax": game.syntax}
@@ -153,14 +177,13 @@ class ALFWorld(Environment):
 
     def _root(self, split: str) -> Path:
         if split != "path":
-            return official_folder(_official_root(), split)
+            return official_folder(self._official_root(), split)
         if self.path is None:
             raise ConfigurationError("this task's game lies in a folder of your own: give it as path=")
         return self.path
 
-
-def _official_root() -> str:
-    return os.environ.get("ALFWORLD_DATA") or "~/.cache/alfworld"
+    def _official_root(self) -> str | Path:
+        return self.path or os.environ.get("ALFWORLD_DATA") or "~/.cache/alfworld"
 
 
 def _made(split: str, seed: int) -> Sequence[Game]:

@@ -1,9 +1,9 @@
 """What can be done in a household: ALFWorld's commands as actions."""
 
 from dataclasses import replace
-from typing import Annotated, Literal
+from typing import Annotated
 
-from langgraph_reflexion.envs.alfworld.engine import Engine
+from langgraph_reflexion.envs.alfworld.engine import PUT_TEMPLATES, Engine, Syntax
 from langgraph_reflexion.envs.base import Action, Episode, StepResult, action, invalid_action
 
 Object = Annotated[str, 'name and number of an object, such as "mug 1"']
@@ -12,7 +12,7 @@ Receptacle = Annotated[str, 'name and number of a receptacle, such as "cabinet 3
 _BANNER = "-= Welcome to TextWorld, ALFRED! =-"
 _OVER = "The episode is over: no further action is possible."
 
-PUT_FORMS = {"move": "move {object} to {receptacle}", "put": "put {object} in/on {receptacle}"}
+PUT_FORMS = {syntax: template.format(o="{object}", r="{receptacle}") for syntax, template in PUT_TEMPLATES.items()}
 """How an object is set down, by the syntax of the game."""
 
 
@@ -35,7 +35,7 @@ class ALFWorldEpisode(Episode):
         max_steps: After this many commands the episode is truncated. Invalid actions are none.
     """
 
-    def __init__(self, engine: Engine, syntax: Literal["move", "put"] = "move", max_steps: int = 50) -> None:
+    def __init__(self, engine: Engine, syntax: Syntax = "move", max_steps: int = 50) -> None:
         self._engine = engine
         self._put = PUT_FORMS[syntax]
         self._left = max_steps

@@ -8,14 +8,14 @@ import json
 import os
 import re
 from collections.abc import Iterator
-from dataclasses import replace
 from importlib.util import find_spec
-from itertools import accumulate, chain, pairwise
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from langgraph_reflexion.envs.alfworld.asking import LAMP, goal, instruction
 from langgraph_reflexion.envs.alfworld.engine import Game, Kind
+from langgraph_reflexion.envs.alfworld.pddl import Problem, Tree, UnreadableError
 from langgraph_reflexion.errors import ConfigurationError, EnvironmentUnavailable, ReflexionError, the_extra
 
 OFFICIAL_SPLITS = ("train", "valid_seen", "valid_unseen")
@@ -34,8 +34,8 @@ KINDS: dict[str, Kind] = {
 _TASK = re.compile(r'"task"\s*:\s*\[\s*\{\s*"rhs"\s*:\s*("(?:[^"\\]|\\.)*")')
 _PLACEHOLDER = "UNKNOWN GOAL"
 _PREFIX = "Your task is to: "
-_DEEPEST = 64
-"""How deep the brackets of a problem may be nested; those of ALFWorld's own games are less than ten deep."""
+_LAYOUTS = ("json_2.1.2", "json_2.1.1", "")
+"""The folders of a download that hold the splits: `alfworld-download` unpacks json_2.1.2 into `json_2.1.1`."""
 _DOWNLOAD = "fetch the games with `alfworld-download` and set ALFWORLD_DATA to the folder that they went to"
 
 
@@ -43,10 +43,11 @@ def official_games(root: str | Path, split: str) -> Iterator[Game]:
     """ALFWorld's own games, in the order of their paths.
 
     Files are read one by one as games are asked for. Left out, as in ALFWorld: tasks with sliced things or
-    movable receptacles, task types other than the six, and games that are not marked solvable.
+    movable receptacles, task types other than the six, and games that are not marked solvable. Other than in
+    ALFWorld, a game needs no `traj_data.json` beside it: the name of its folder or its goal tells its type.
 
     Args:
-        root: What ALFWORLD_DATA says: the folder that holds `json_2.1.1`, or the one that holds the splits.
+        root: The folder of the download, which holds `json_2.1.1`, or `json_2.1.2`, or the splits.
         split: One of `OFFICIAL_SPLITS`.
 
     Raises:
@@ -65,8 +66,8 @@ def official_games(root: str | Path, split: str) -> Iterator[Game]:
 def official_folder(root: str | Path, split: str) -> Path:
     """Where the games of an official split are, or should be; the arguments are those of `official_games`."""
     root = Path(root).expanduser()
-    downloaded = root / "json_2.1.1" / split
-    return downloaded if downloaded.is_dir() else root / split
+    folders = [root / layout / split for layout in _LAYOUTS]
+    return next((folder for folder in folders if folder.is_dir()), folders[-1])
 
 
 def games_in(path: str | Path) -> Iterator[Game]:
@@ -143,17 +144,19 @@ def _folders(root: Path) -> Iterator[tuple[Path, str, set[str]]]:
 
 def _official(root: Path, split: str) -> Iterator[Game]:
     for folder, name, present in _folders(root):
-        if not {"game.tw-pddl", "traj_data.json"} <= present or "movable" in name or "Sliced" in name:
+        if "game.tw-pddl" not in present or "movable" in name or "Sliced" in name:
             continue
         kind = _kind_by_name(name)
         # Only a few of these large files need reading: the folder's name says the same.
-        if kind is None:
+        if kind is None and "traj_data.json" in present:
             kind, _ = _described(folder / "traj_data.json")
-        if kind is None:
-            continue
+            if kind is None:
+                continue
         content = _json(folder / "game.tw-pddl")
-        if content.get("solvable") is True:
-            yield _game(f"{split}/{name}", kind, content, folder / "game.tw-pddl")
+        if content.get("solvable") is True and (
+            game := _game(f"{split}/{name}", kind, content, folder / "game.tw-pddl")
+        ):
+            yield game
 
 
 def _any(root: Path) -> Iterator[Game]:
@@ -164,14 +167,14 @@ def _any(root: Path) -> Iterator[Game]:
             content = _json(folder / "game.tw-pddl")
             if content.get("solvable") is False:
                 continue
-            game = _game(id_, "pick", content, folder / "game.tw-pddl")
-            if kind := _kind_by_goal(game.problem):
-                yield replace(game, kind=kind)
+            if game := _game(id_, None, content, folder / "game.tw-pddl"):
+                yield game
         elif {"initial_state.pddl", "traj_data.json"} <= present and (state := _state(id_, folder)):
             yield state
 
 
-def _game(id_: str, kind: Kind, content: dict[str, Any], path: Path) -> Game:
+def _game(id_: str, kind: Kind | None, content: dict[str, Any], path: Path) -> Game | None:
+    """A game from its file, its kind by its goal unless given; None for types not among the six."""
     for key in ("pddl_domain", "grammar", "pddl_problem"):
         if not isinstance(content.get(key), str):
             raise _broken(path, f"it has no {key!r}")
@@ -185,14 +188,19 @@ def _game(id_: str, kind: Kind, content: dict[str, Any], path: Path) -> Game:
         text = str(json.loads(task[1], strict=False)).strip().removeprefix(_PREFIX)
     except json.JSONDecodeError as error:
         raise _broken(path, f"its task is not a string: {error}") from error
+    problem = _checked(content["pddl_problem"], path)
+    kind = kind or _kind_by_goal(problem.goal)
+    if kind is None:
+        return None
     return Game(
         id=id_,
         kind=kind,
         instruction=text.strip(),
-        problem=_checked(content["pddl_problem"], path),
+        problem=content["pddl_problem"],
         domain=content["pddl_domain"],
         grammar=content["grammar"],
         walkthrough=tuple(walkthrough),
+        source=str(path),
     )
 
 
@@ -214,11 +222,13 @@ def _state(id_: str, folder: Path) -> Game | None:
     problem = _read(folder / "initial_state.pddl")
     if not re.search(r"\(\s*:goal", problem, re.IGNORECASE) and problem.rstrip().endswith(")"):
         problem = f"{problem.rstrip()[:-1]}\n{goal(kind, thing, target, lamp)}\n)\n"
+    _checked(problem, folder / "initial_state.pddl")
     return Game(
         id=id_,
         kind=kind,
         instruction=instruction(kind, thing, target, lamp),
-        problem=_checked(problem, folder / "initial_state.pddl"),
+        problem=problem,
+        source=str(folder / "initial_state.pddl"),
     )
 
 
@@ -235,39 +245,32 @@ def _kind_by_name(name: str) -> Kind | None:
     return next((kind for part in name.split("/") if (kind := KINDS.get(part.partition("-")[0]))), None)
 
 
-def _kind_by_goal(problem: str) -> Kind | None:
+def _kind_by_goal(wanted: Tree) -> Kind | None:
     """What sets the six types' goals apart; None for those with sliced things or movable receptacles."""
-    wanted = re.split(r"\(\s*:goal", problem.lower(), maxsplit=1)[-1]
-    if "issliced" in wanted or "inreceptacleobject" in wanted or "forall" in wanted:
+    words = set(_words(wanted))
+    if words & {"issliced", "inreceptacleobject", "forall"}:
         return None
-    signs: dict[str, Kind] = {"istoggled": "look", "isclean": "clean", "ishot": "heat", "iscool": "cool"}
-    found = next((kind for sign, kind in signs.items() if sign in wanted), None)
-    return found or ("two" if re.search(r"\(\s*not\s*\(\s*=", wanted) else "pick")
+    signs: dict[str, Kind] = {"istoggled": "look", "isclean": "clean", "ishot": "heat", "iscool": "cool", "=": "two"}
+    return next((kind for sign, kind in signs.items() if sign in words), "pick")
 
 
-def _checked(problem: str, path: Path) -> str:
-    code = re.sub(";.*", "", problem)
-    if not code.strip() or code.count("(") != code.count(")"):
-        raise _broken(path, "the brackets of its PDDL do not match")
-    if max(accumulate(1 if bracket == "(" else -1 for bracket in re.findall("[()]", code))) > _DEEPEST:
-        raise _broken(path, f"the brackets of its PDDL are nested more than {_DEEPEST} deep")
-    if not re.search(r"\(\s*:goal", code, re.IGNORECASE):
-        raise _broken(path, "its PDDL has no goal")
-    if _agents(code) > 1:
+def _words(tree: Tree) -> Iterator[str]:
+    if isinstance(tree, str):
+        yield tree
+    else:
+        for part in tree:
+            yield from _words(part)
+
+
+def _checked(text: str, path: Path) -> Problem:
+    """A file's problem, read. What the engine finds wrong with it later would stop a run that has begun."""
+    try:
+        problem = Problem.parse(text)
+    except UnreadableError as error:
+        raise _broken(path, f"its PDDL is invalid: {error}") from error
+    if list(problem.types.values()).count("agent") > 1:
         raise _broken(path, "it has several agents, and only games for one can be played")
     return problem
-
-
-def _agents(code: str) -> int:
-    objects = re.search(r"\(\s*:objects(.*?)\)", code, re.IGNORECASE | re.DOTALL)
-    agents = pending = 0
-    for token, following in pairwise([*(objects[1].lower().split() if objects else ()), ""]):
-        if token == "-":
-            agents += pending if following == "agent" else 0
-            pending = -1
-        else:
-            pending += 1
-    return agents
 
 
 def _json(path: Path) -> dict[str, Any]:

@@ -127,7 +127,7 @@ class Grounder:
         if fact[0] in self.changing:
             return Goal(true=frozenset([fact]))
         if fact[0] in self.unknown:
-            raise UnreadableError(f"its goal depends on {fact[0]}, which is not kept track of")
+            raise UnreadableError(f"its goal depends on {fact[0]}, which only engine=textworld keeps track of")
         return TRUE if fact in self.problem.facts else FALSE
 
     def _substituted(self, tree: list[Tree], env: dict[str, str]) -> Fact:
@@ -161,7 +161,9 @@ class Grounder:
         """
         self._left -= 1
         if self._left < 0:
-            raise UnreadableError(f"its goal speaks of more than {_MOST:,} combinations of things")
+            raise UnreadableError(
+                f"its goal speaks of more than {_MOST:,} combinations of things; engine=textworld may play it"
+            )
         if not guides:
             free = next((name for name in names if name not in env), None)
             if free is None:

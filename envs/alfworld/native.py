@@ -12,27 +12,34 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from functools import lru_cache
 
+from langgraph_reflexion.envs.alfworld.dialect import UnknownDialectError, dialect_of
 from langgraph_reflexion.envs.alfworld.engine import Game
+from langgraph_reflexion.envs.alfworld.pddl import UnreadableError
 from langgraph_reflexion.envs.alfworld.state import State
-from langgraph_reflexion.envs.alfworld.world import TOOLS, World, listing
+from langgraph_reflexion.envs.alfworld.world import TREATMENTS, World, listing
 from langgraph_reflexion.errors import EnvironmentUnavailable
 
-__all__ = ["NativeEngine", "World", "supports"]
+__all__ = ["NativeEngine", "World", "unknown_dialect"]
 
 NOTHING = "Nothing happens."
 
 
 @lru_cache(256)
-def supports(game: Game) -> str | None:
-    """Why the native engine cannot play a game; None where it can.
+def unknown_dialect(game: Game) -> str | None:
+    """Say where a game's rules or wording are not what the native engine knows; None where they are.
 
     Args:
         game: Any game. Those that come without a domain and a grammar use ALFWorld's own.
+
+    Raises:
+        EnvironmentUnavailable: its domain cannot be read at all.
     """
     try:
-        World.of(game)
-    except EnvironmentUnavailable as error:
+        dialect_of(game)
+    except UnknownDialectError as error:
         return str(error)
+    except UnreadableError as error:
+        raise EnvironmentUnavailable(f"{game.source or game.id} cannot be used: {error}") from error
     return None
 
 
@@ -43,7 +50,7 @@ class NativeEngine(State):
 
     def reset(self) -> str:
         """Go back to the initial state; the opening text."""
-        self._set(self.world.start, ())
+        self._start()
         return self.world.opening
 
     def step(self, command: str) -> str:
@@ -95,7 +102,7 @@ class NativeEngine(State):
         # the original takes everything at a place to be in the receptacle there.
         order = world.order
         beside = sorted(
-            ((thing, r) for thing, r in self._taken if r in here and thing != r and self._lies_here(thing)),
+            ((thing, r) for thing, r in self._taken_from if r in here and thing != r and self._lies_here(thing)),
             key=lambda pair: (order[pair[0]], order[pair[1]]),
         )
         found = listing(f"a {world.names[thing]}" for thing, _ in beside)
@@ -179,7 +186,7 @@ class NativeEngine(State):
         )
         self._inside[receptacle] = tuple(one for one in self._inside[receptacle] if one != thing)
         self._held = world.sorted({*self._held, thing})
-        self._taken.add((thing, receptacle))
+        self._taken_from.add((thing, receptacle))
         return f"You pick up the {name} from the {where}."
 
     def _put(self, verb: str, rest: str) -> str | None:
@@ -199,7 +206,7 @@ class NativeEngine(State):
         )
         self._inside[receptacle] = world.sorted({*self._inside.get(receptacle, ()), thing})
         self._held = tuple(one for one in self._held if one != thing)
-        self._taken.discard((thing, receptacle))
+        self._taken_from.discard((thing, receptacle))
         return world.dialect.put_text.format(o=name, r=where)
 
     def _treat(self, verb: str, rest: str) -> str | None:
@@ -264,7 +271,7 @@ class NativeEngine(State):
                 for thing in self._held:
                     if world.fits(thing, receptacle):
                         yield f"{before}{names[thing]}{between}{where}"
-            for command in TOOLS:
+            for command in TREATMENTS:
                 if receptacle in world.tools[command]:
                     for thing in self._held:
                         if thing in world.treatable[command]:

@@ -14,6 +14,10 @@ Fact: TypeAlias = tuple[str, ...]
 Tree: TypeAlias = "str | list[Tree]"
 
 
+DEEPEST = 64
+"""How deep parentheses may be nested; those of ALFWorld's own files are less than twenty deep."""
+
+
 class UnreadableError(ValueError):
     """The text is not PDDL, or PDDL of a kind that is not understood. The message says what."""
 
@@ -25,7 +29,8 @@ def read(text: str) -> list[Tree]:
         text: The expression; comments run from a semicolon to the end of the line.
 
     Raises:
-        UnreadableError: parentheses do not match, or the text has characters that PDDL has not.
+        UnreadableError: parentheses do not match or are nested too deep, or the text has characters that PDDL has
+            not.
     """
     if ";" in text:
         text = "\n".join(line.partition(";")[0] for line in text.splitlines())
@@ -41,6 +46,8 @@ def read(text: str) -> list[Tree]:
             inner: list[Tree] = []
             stack[-1].append(inner)
             stack.append(inner)
+            if len(stack) > DEEPEST + 1:
+                raise UnreadableError(f"parentheses are nested more than {DEEPEST} deep")
         elif token == ")":
             if len(stack) == 1:
                 raise UnreadableError("a parenthesis is closed that was never opened")
@@ -93,6 +100,8 @@ class Problem:
         sections: dict[str, list[Tree]] = {}
         for section in read(text)[1:]:
             if isinstance(section, list) and section and isinstance(section[0], str):
+                if section[0] in sections:
+                    raise UnreadableError(f"it has more than one ({section[0]} section")
                 sections[section[0]] = section[1:]
         if missing := {":objects", ":init", ":goal"} - sections.keys():
             raise UnreadableError(f"it has no {' and no '.join(sorted(missing))}")

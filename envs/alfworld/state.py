@@ -1,14 +1,10 @@
 """The changing part of a game.
 
 The state is a set of facts (`pddl.Fact`), together with the pairs of object and receptacle of which the one
-was taken from the other; all else that is kept only saves looking through that set. So a state is copied in a
-microsecond, written down as the difference to the start, and shares nothing that changes with any other one.
+was taken from the other; all else that is kept only saves looking through that set.
 """
 
 from __future__ import annotations
-
-from collections.abc import Iterable
-from typing import Any, Self
 
 from langgraph_reflexion.envs.alfworld.engine import Game
 from langgraph_reflexion.envs.alfworld.pddl import Fact
@@ -23,7 +19,7 @@ class State:
         won: Whether the goal holds now. It can be lost again.
     """
 
-    __slots__ = ("_at", "_facts", "_held", "_inside", "_taken", "won", "world")
+    __slots__ = ("_at", "_facts", "_held", "_inside", "_taken_from", "won", "world")
 
     def __init__(self, world: World | Game) -> None:
         """Start at the initial state.
@@ -36,39 +32,13 @@ class State:
         """
         self.world = world if isinstance(world, World) else World.of(world)
         self.won: bool
-        self._set(self.world.start, ())
+        self._start()
 
-    def copy(self) -> Self:
-        """Another one in the same state, independent from now on."""
-        other = type(self).__new__(type(self))
-        other.world, other.won = self.world, self.won
-        other._at, other._held = self._at, self._held
-        other._facts, other._taken = self._facts.copy(), self._taken.copy()
-        other._inside = self._inside.copy()
-        return other
-
-    def snapshot(self) -> dict[str, Any]:
-        """The state as JSON: what became true and false since the start, and what was taken from where."""
-        start = self.world.start
-        return {
-            "true": sorted(map(list, self._facts - start)),
-            "false": sorted(map(list, start - self._facts)),
-            "taken": sorted(map(list, self._taken)),
-        }
-
-    def restore(self, snapshot: dict[str, Any]) -> None:
-        """Go to the state of a snapshot of the same game.
-
-        Args:
-            snapshot: What `snapshot` gave.
-        """
-        true, false = ({tuple(fact) for fact in snapshot[key]} for key in ("true", "false"))
-        self._set((self.world.start - false) | true, ((thing, r) for thing, r in snapshot["taken"]))
-
-    def _set(self, facts: Iterable[Fact], taken: Iterable[tuple[str, str]]) -> None:
+    def _start(self) -> None:
+        """Go to the initial state."""
         world = self.world
-        self._facts = set(facts)
-        self._taken = set(taken)
+        self._facts = set(world.start)
+        self._taken_from: set[tuple[str, str]] = set()
         self._at = world.start_place
         inside: dict[str, list[str]] = {}
         held: list[str] = []
@@ -77,8 +47,6 @@ class State:
                 inside.setdefault(fact[2], []).append(fact[1])
             elif fact[0] == "holds":
                 held.append(fact[2])
-            elif fact[0] == "atlocation":
-                self._at = fact[2]
         self._inside = {receptacle: world.sorted(things) for receptacle, things in inside.items()}
         self._held = world.sorted(held)
         self.won = world.goal.holds(self._facts)
@@ -92,7 +60,7 @@ class State:
             self.won = self.world.goal.holds(self._facts)
 
     def _here(self) -> tuple[str, ...]:
-        return self.world.here.get(self._at, ())
+        return self.world.receptacles_at.get(self._at, ())
 
     def _reach(self, name: str) -> str | None:
         """The receptacle of a name, if the agent is at it."""

@@ -6,12 +6,12 @@ A `World` is made once for a game and shared by all its live engines; nothing in
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import cached_property, lru_cache
 
-from langgraph_reflexion.envs.alfworld.dialect import Dialect, dialect_of
+from langgraph_reflexion.envs.alfworld.dialect import Dialect, UnknownDialectError, dialect_of
 from langgraph_reflexion.envs.alfworld.engine import Game
-from langgraph_reflexion.envs.alfworld.goal import Goal, Grounder
+from langgraph_reflexion.envs.alfworld.goal import FALSE, Goal, Grounder
 from langgraph_reflexion.envs.alfworld.pddl import Fact, Problem, UnreadableError
 from langgraph_reflexion.errors import EnvironmentUnavailable
 
@@ -22,12 +22,8 @@ CHANGING = {
 }
 """The predicates that commands change, and of how many things they speak. All other facts hold for good."""
 
-TOOLS = {
-    "clean": ("cleanable", "sinkbasintype"),
-    "heat": ("heatable", "microwavetype"),
-    "cool": ("coolable", "fridgetype"),
-}
-"""What each of these commands needs: a property of the object, and a type of receptacle."""
+TREATMENTS = {"clean": "cleanable", "heat": "heatable", "cool": "coolable"}
+"""What each of these commands needs the object to be."""
 
 BLADES = ("knifetype", "butterknifetype")
 
@@ -44,7 +40,7 @@ class World:
         names: What everything is called, by id.
         ids: The other way round.
         order: Where each thing stands in a list.
-        here: The receptacles at each place, in the order of lists.
+        receptacles_at: The receptacles at each place, in the order of lists.
         places: The places of each receptacle, in the order in which `go to` prefers them.
         openable: The receptacles that can be opened.
     """
@@ -53,6 +49,8 @@ class World:
         self.dialect = dialect
         self.types = problem.types
         self.goal: Goal = Grounder(problem, frozenset(CHANGING), unknown=frozenset(["checked"])).goal()
+        if self.goal == FALSE:
+            raise UnreadableError("its goal can never hold: nothing in the game is what it asks for")
         self.watched = self.goal.mentions()
         self.start = frozenset(fact for fact in problem.facts if fact[0] in CHANGING)
         if wrong := next((fact for fact in self.start if len(fact) != CHANGING[fact[0]] + 1), None):
@@ -72,20 +70,25 @@ class World:
         self.order = {one: number for number, one in enumerate(listed)}
 
         self.receptacles = frozenset(one for one in self.names if problem.types[one] == "receptacle")
-        self.here: dict[str, tuple[str, ...]] = {}
+        self.receptacles_at: dict[str, tuple[str, ...]] = {}
         self.places: dict[str, tuple[str, ...]] = {}
         self._arrange()
-        self.openable = self.those("openable")
-        self.pickupable = self.those("pickupable")
-        self.toggleable = self.those("toggleable")
-        self.sliceable = self.those("sliceable")
-        self.containers = self.those("isreceptacleobject")
+        self.openable = self._all_that("openable")
+        self.pickupable = self._all_that("pickupable")
+        self.toggleable = self._all_that("toggleable")
+        self.sliceable = self._all_that("sliceable")
+        self.containers = self._all_that("isreceptacleobject")
         """The objects that can hold others: bowls, pots, boxes."""
-        self.treatable = {command: self.those(needs) for command, (needs, _) in TOOLS.items()}
-        self.tools = {command: self._of_types("receptacletype", [kind]) for command, (_, kind) in TOOLS.items()}
+        self.treatable = {command: self._all_that(needs) for command, needs in TREATMENTS.items()}
+        self.tools = {
+            "clean": self._of_types("receptacletype", dialect.sinks),
+            "heat": self._of_types("receptacletype", ["microwavetype"]),
+            "cool": self._of_types("receptacletype", ["fridgetype"]),
+        }
+        """The receptacles that each of these commands works with."""
         self.blades = self._of_types("objecttype", BLADES)
-        self._kinds = {r: self._types_of("receptacletype", r, "rtype") for r in self.receptacles}
-        self._can_contain = frozenset((fact[1], fact[2]) for fact in self.pairs("cancontain"))
+        self._object_types = self._types("objecttype", "otype")
+        self._contents = self._accepted_types()
 
     @staticmethod
     @lru_cache(maxsize=256)
@@ -94,20 +97,13 @@ class World:
 
         Raises:
             EnvironmentUnavailable: the native engine does not know the game's rules or wording, or its
-                problem makes no sense. The message names the game and the difference.
+                problem makes no sense. The message names the file, or the game, and the reason.
         """
         try:
             return World(Problem.parse(game.problem), dialect_of(game))
-        except (UnreadableError, RecursionError) as error:
-            raise EnvironmentUnavailable(f"the native engine cannot play {game.id}: {error}") from error
-
-    def those(self, predicate: str) -> frozenset[str]:
-        """Everything that has a property."""
-        return frozenset(fact[1] for fact in self._facts[predicate] if len(fact) == 2)
-
-    def pairs(self, predicate: str) -> set[Fact]:
-        """The facts of a relation between two things."""
-        return {fact for fact in self._facts[predicate] if len(fact) == 3}
+        except (UnknownDialectError, UnreadableError) as error:
+            which = game.source or game.id
+            raise EnvironmentUnavailable(f"the native engine cannot play {which}: {error}") from error
 
     def sorted(self, things: Iterable[str]) -> tuple[str, ...]:
         """Things in the order of lists."""
@@ -115,14 +111,13 @@ class World:
 
     def fits(self, thing: str, receptacle: str) -> bool:
         """Whether a receptacle is of a type that can hold an object of this type."""
-        kinds = self._types_of("objecttype", thing, "otype")
-        return any((kind, of) in self._can_contain for kind in self._kinds[receptacle] for of in kinds)
+        return not self._contents[receptacle].isdisjoint(self._object_types.get(thing, ()))
 
     @cached_property
     def inside_objects(self) -> dict[str, tuple[str, ...]]:
         """What lies in objects such as bowls. No command changes it."""
         found: dict[str, list[str]] = defaultdict(list)
-        for _, inner, outer in self.pairs("inreceptacleobject"):
+        for inner, outer in self._pairs("inreceptacleobject"):
             if inner != outer:
                 found[outer].append(inner)
         return {outer: self.sorted(inner) for outer, inner in found.items()}
@@ -130,7 +125,7 @@ class World:
     @cached_property
     def opening(self) -> str:
         """The text that a game begins with."""
-        seen = self.here.get(self.start_place)
+        seen = self.receptacles_at.get(self.start_place)
         if seen:
             look = f"You are facing the {listing(self.names[r] for r in seen)}. Next to it, you see nothing."
         else:
@@ -152,19 +147,40 @@ class World:
     def _arrange(self) -> None:
         here: dict[str, list[str]] = defaultdict(list)
         places: dict[str, list[str]] = defaultdict(list)
-        for _, receptacle, place in self.pairs("receptacleatlocation"):
+        for receptacle, place in self._pairs("receptacleatlocation"):
             if receptacle in self.receptacles and self.types[place] == "location":
                 here[place].append(receptacle)
                 places[receptacle].append(place)
-        self.here = {place: self.sorted(those) for place, those in here.items()}
+        self.receptacles_at = {place: self.sorted(found) for place, found in here.items()}
         # Two places for one receptacle: the original takes the one whose id comes first.
-        self.places = {receptacle: tuple(sorted(those)) for receptacle, those in places.items()}
+        self.places = {receptacle: tuple(sorted(found)) for receptacle, found in places.items()}
 
-    def _types_of(self, predicate: str, thing: str, kind: str) -> list[str]:
-        return [fact[2] for fact in self.pairs(predicate) if fact[1] == thing and self.types[fact[2]] == kind]
+    def _accepted_types(self) -> dict[str, frozenset[str]]:
+        """The types of object that each receptacle can hold, by its own types."""
+        accepted: dict[str, set[str]] = defaultdict(set)
+        for kind, of in self._pairs("cancontain"):
+            accepted[kind].add(of)
+        types = self._types("receptacletype", "rtype")
+        return {r: frozenset().union(*(accepted[kind] for kind in types.get(r, ()))) for r in self.receptacles}
+
+    def _types(self, predicate: str, kind: str) -> dict[str, list[str]]:
+        """The types of everything that has one; only what is declared as a type of this kind counts."""
+        found: dict[str, list[str]] = defaultdict(list)
+        for thing, of in self._pairs(predicate):
+            if self.types[of] == kind:
+                found[thing].append(of)
+        return dict(found)
 
     def _of_types(self, predicate: str, kinds: Iterable[str]) -> frozenset[str]:
-        return frozenset(fact[1] for fact in self.pairs(predicate) if fact[2] in kinds)
+        return frozenset(thing for thing, kind in self._pairs(predicate) if kind in kinds)
+
+    def _all_that(self, predicate: str) -> frozenset[str]:
+        """Everything that has a property."""
+        return frozenset(fact[1] for fact in self._facts[predicate] if len(fact) == 2)
+
+    def _pairs(self, predicate: str) -> Iterator[tuple[str, str]]:
+        """The pairs of things between which a relation holds."""
+        return ((fact[1], fact[2]) for fact in self._facts[predicate] if len(fact) == 3)
 
 
 def names(ids: Iterable[str]) -> dict[str, str]:

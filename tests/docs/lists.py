@@ -20,6 +20,15 @@ ELSEWHERE = {
     "export PGPASSWORD=... OPENAI_API_KEY=...": "the same",
     "ray start --head --port=6379": "the same",
     "ray start --address=first.example:6379": "the same",
+    **{
+        f"langgraph-reflexion {command}": "wants the official games: tests/envs/alfworld/test_releases.py plays them"
+        for command in (
+            "run alfworld --split valid_unseen --out runs/official-reflexion",
+            "run alfworld --split valid_unseen --trials 12 --strategy retry --out runs/official-retry",
+            "run alfworld --split valid_unseen --trials 12 --strategy reflexion --out runs/official-reflexion",
+            "report runs/official-retry runs/official-reflexion",
+        )
+    },
     "python -m build": "tests/test_packaging.py builds",
     "git tag v0.1.0": "changes the repository",
 }

@@ -1,5 +1,6 @@
 import json
 import shutil
+import sys
 from dataclasses import replace
 
 import pytest
@@ -304,9 +305,52 @@ class TestGameFiles:
         environment = ALFWorld(path=tmp_path)
         task, plain = environment.tasks()
         assert (environment.blocks(task), environment.blocks(plain)) == (True, False)
+        why = "the grammar's OpenObject.feedback differ from ALFWorld's json_2.1.1, json_2.1.2 and wheel 0.4.2"
+        assert environment.played_by([plain]) == "the native ALFWorld engine"
+        assert environment.played_by([task, plain]).endswith(f"the slow original one: {why} (1 of 2 games)")
+        assert environment.played_by([task]).startswith("the original ALFWorld engine, which is thousands of times")
         pool = EpisodePool(environment)
         opening, _ = await pool.start(task)
         assert opening.endswith(game.instruction)
         action = environment.parse(game.walkthrough[0])
         assert (await pool.step(task, [], action)).result.observation.startswith("You arrive at")
         environment.close()
+
+    def test_what_the_native_engine_does_not_know_needs_the_original(self, tmp_path, monkeypatch):
+        write_game(tmp_path / "game", lambda grammar: grammar.replace("You open", "You pull open"))
+        environment = ALFWorld(path=tmp_path)
+        (task,) = environment.tasks()
+        monkeypatch.setitem(sys.modules, "textworld", None)
+        for use in (environment.start, lambda task: environment.played_by([task])):
+            with pytest.raises(
+                EnvironmentUnavailable, match=r"game\.tw-pddl: the grammar's .* differ .*\[alfworld\]"
+            ):
+                use(task)
+
+    @pytest.mark.parametrize(
+        ("goal", "why"),
+        [
+            ("(:goal (exists (?o - object) (hovers ?o)))", "its goal can never hold"),
+            ("(:goal (opened ?r))", r"its goal uses \?r where it is not declared"),
+            ("(:goal (and)) (:goal (and))", r"more than one \(:goal section"),
+        ],
+    )
+    def test_a_broken_problem_is_an_error_and_not_played_by_the_original(self, tmp_path, goal, why):
+        game = write_game(tmp_path / "game")
+        path = tmp_path / "game" / "game.tw-pddl"
+        problem = game.problem[: game.problem.index("(:goal")] + f"{goal})"
+        path.write_text(json.dumps(json.loads(path.read_text()) | {"pddl_problem": problem}))
+        environment = ALFWorld(path=tmp_path)
+        with pytest.raises(EnvironmentUnavailable, match=rf"game/game\.tw-pddl.*{why}"):
+            environment.start(*environment.tasks())
+
+    def test_the_folder_of_the_download_can_be_given(self, tmp_path, monkeypatch):
+        name = "pick_and_place_simple-Mug-None-Shelf-1/trial_T1"
+        write_game(tmp_path / "json_2.1.2" / "valid_unseen" / name)
+        monkeypatch.setenv("ALFWORLD_DATA", str(tmp_path / "elsewhere"))
+        environment = ALFWorld(path=tmp_path)
+        (task,) = environment.tasks("valid_unseen")
+        assert task["id"] == f"valid_unseen/{name}"
+        assert environment.start(task).observation.endswith(task["instruction"])
+        with pytest.raises(EnvironmentUnavailable, match=rf"no ALFWorld games of train in {tmp_path}"):
+            environment.tasks("train")

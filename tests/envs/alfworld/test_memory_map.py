@@ -66,7 +66,7 @@ def check(drawn, episode):
             assert set(re.findall(NAME, rest)) <= shut, line
         elif head == "You stand at":
             at = episode._engine._at
-            assert episode._engine.world.ids[rest] in episode._engine.world.here[at], line
+            assert episode._engine.world.ids[rest] in episode._engine.world.receptacles_at[at], line
         else:
             assert head in ("Not looked at yet", "Changed by you"), line
             assert set(re.findall(NAME, rest)) <= places or head == "Changed by you"
