@@ -11,48 +11,44 @@ from langchain_core.runnables import Runnable
 from langgraph.cache.base import BaseCache
 from langgraph.graph import END, START, StateGraph
 
-from langgraph_reflexion.envs.alone import Alone
+from langgraph_reflexion.actors.base import ACTORS, Actor, TextActor
+from langgraph_reflexion.actors.original_react import TwoCallActor
+from langgraph_reflexion.agents.no_environment import Alone
+from langgraph_reflexion.agents.nodes import Deliver, Gather
+from langgraph_reflexion.agents.runner import AgentNode, Try
+from langgraph_reflexion.agents.wrapped import WrappedAgent, task_from
+from langgraph_reflexion.budgets import Budgets
 from langgraph_reflexion.envs.base import Environment
 from langgraph_reflexion.envs.pool import EpisodePool
 from langgraph_reflexion.envs.tested import Tested
 from langgraph_reflexion.errors import ConfigurationError
+from langgraph_reflexion.evaluators.base import EnvironmentEvaluator, Evaluator, FunctionEvaluator, Untested
+from langgraph_reflexion.evaluators.llm_judge import LLMEvaluator
+from langgraph_reflexion.evaluators.self_consistency import SelfConsistencyEvaluator
+from langgraph_reflexion.evaluators.self_tests import SelfTestsEvaluator
 from langgraph_reflexion.graph import routing
-from langgraph_reflexion.graph.budget import Budgets
 from langgraph_reflexion.graph.compiled import ReflexionGraph
-from langgraph_reflexion.graph.memory import Feedback, Memory, Strategy
-from langgraph_reflexion.graph.profiles import ALL, Profile, load_profile
-from langgraph_reflexion.graph.state import AgentState, ReflexionState
-from langgraph_reflexion.lessons.settings import Lessons
+from langgraph_reflexion.heuristic import HeuristicFunction
+from langgraph_reflexion.memory.lesson_nodes import Inner, Lessoned
+from langgraph_reflexion.memory.lessons import Lessons
+from langgraph_reflexion.memory.memory_map import Mapper
 from langgraph_reflexion.models.client import Client, name_of
 from langgraph_reflexion.models.load import load_model
 from langgraph_reflexion.models.meter import Meter
 from langgraph_reflexion.models.prices import Price, price_of
 from langgraph_reflexion.models.retries import Retries
 from langgraph_reflexion.nodes.act import Act
-from langgraph_reflexion.nodes.actors import ACTORS, Actor, TextActor
-from langgraph_reflexion.nodes.agent.attempt import AgentNode, Try
-from langgraph_reflexion.nodes.agent.deliver import Deliver, Gather
-from langgraph_reflexion.nodes.agent.wrapped import WrappedAgent, task_from
 from langgraph_reflexion.nodes.evaluate import Evaluate
-from langgraph_reflexion.nodes.evaluators import (
-    EnvironmentEvaluator,
-    Evaluator,
-    FunctionEvaluator,
-    Untested,
-)
-from langgraph_reflexion.nodes.heuristic_check import HeuristicCheck, HeuristicFunction
-from langgraph_reflexion.nodes.lessons import Inner, Lessoned
-from langgraph_reflexion.nodes.llm_judge import LLMEvaluator
-from langgraph_reflexion.nodes.memory_map import Mapper
+from langgraph_reflexion.nodes.heuristic_check import HeuristicCheck
 from langgraph_reflexion.nodes.node import Node
 from langgraph_reflexion.nodes.observe import Observe
 from langgraph_reflexion.nodes.reflect import Reflect
 from langgraph_reflexion.nodes.reset import Reset, task_of
-from langgraph_reflexion.nodes.self_consistency import SelfConsistencyEvaluator
-from langgraph_reflexion.nodes.self_tests import SelfTestsEvaluator
 from langgraph_reflexion.nodes.summarised import SummarisingReflect
-from langgraph_reflexion.nodes.two_calls import TwoCallActor
+from langgraph_reflexion.profiles import ALL, Profile, load_profile
 from langgraph_reflexion.prompts import Prompts, load_prompts
+from langgraph_reflexion.state import AgentState, ReflexionState
+from langgraph_reflexion.strategies import Feedback, Memory, Strategy
 
 NODES = ("reset", "act", "observe", "heuristic_check", "evaluate", "reflect")
 """The six nodes, in the order of Algorithm 1."""

@@ -5,8 +5,8 @@ from typing import Literal
 
 from langgraph.graph import END
 
-from langgraph_reflexion.graph.memory import Strategy
-from langgraph_reflexion.graph.state import ReflexionState
+from langgraph_reflexion.state import ReflexionState
+from langgraph_reflexion.strategies import Strategy
 
 
 def after_reset(state: ReflexionState) -> Literal["act", "evaluate"]:

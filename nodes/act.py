@@ -2,13 +2,13 @@
 
 from langchain_core.runnables import RunnableConfig
 
+from langgraph_reflexion.actors.base import Actor
+from langgraph_reflexion.context import charged, noted
 from langgraph_reflexion.envs.base import Action
 from langgraph_reflexion.errors import ModelFault
-from langgraph_reflexion.graph.state import Decision, ReflexionState
 from langgraph_reflexion.models.calls import Call
-from langgraph_reflexion.nodes.actors import Actor
-from langgraph_reflexion.nodes.asking import charged, noted
 from langgraph_reflexion.nodes.node import Update
+from langgraph_reflexion.state import Decision, ReflexionState
 
 
 class Act:

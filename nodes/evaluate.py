@@ -7,16 +7,16 @@ from typing import cast
 from langchain_core.runnables import RunnableConfig
 from langgraph.errors import GraphBubbleUp
 
+from langgraph_reflexion.budgets import Budgets
+from langgraph_reflexion.context import charged, noted
 from langgraph_reflexion.envs.pool import EpisodePool
 from langgraph_reflexion.errors import Fault, ModelFault, ReflexionError
-from langgraph_reflexion.graph.budget import Budgets
-from langgraph_reflexion.graph.state import Evaluation, ReflexionState, Status, Step, TrialRecord
+from langgraph_reflexion.evaluators.base import STOPPED, Evaluator, Scored
 from langgraph_reflexion.models.calls import storable
-from langgraph_reflexion.models.troubles import in_a_line
-from langgraph_reflexion.nodes.asking import charged, noted
-from langgraph_reflexion.nodes.evaluators import STOPPED, Evaluator, Scored
+from langgraph_reflexion.models.faults import in_a_line
 from langgraph_reflexion.nodes.node import Update
 from langgraph_reflexion.nodes.observe import actions_of
+from langgraph_reflexion.state import Evaluation, ReflexionState, Status, Step, TrialRecord
 
 
 class Evaluate:

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 
 from langchain_core.runnables import RunnableConfig
 
+from langgraph_reflexion.budgets import Budgets
 from langgraph_reflexion.errors import ConfigurationError
-from langgraph_reflexion.graph.budget import Budgets
-from langgraph_reflexion.graph.state import ReflexionState, Step, StopReason
 from langgraph_reflexion.nodes.node import Update
+from langgraph_reflexion.state import ReflexionState, Step, StopReason
 
 HeuristicFunction = Callable[[Sequence[Step]], StopReason | None]
 """Trajectory in; out comes why the trial should stop, or None to go on."""

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 from langchain_core.runnables import Runnable, RunnableConfig
 
-from langgraph_reflexion.graph.state import ReflexionState
+from langgraph_reflexion.state import ReflexionState
 
 T = TypeVar("T")
 

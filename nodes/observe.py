@@ -8,11 +8,11 @@ from langchain_core.runnables import RunnableConfig
 from langgraph_reflexion.envs.base import Action
 from langgraph_reflexion.envs.pool import EpisodePool
 from langgraph_reflexion.errors import Fault
-from langgraph_reflexion.graph.state import Decision, EpisodeState, ReflexionState, Step
 from langgraph_reflexion.models.calls import storable
 from langgraph_reflexion.models.retries import Retries
 from langgraph_reflexion.nodes.approval import Approval, ask_person
 from langgraph_reflexion.nodes.node import Update
+from langgraph_reflexion.state import Decision, EpisodeState, ReflexionState, Step
 
 HEARD = "OK."
 """What a thought alone is answered with."""

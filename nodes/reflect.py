@@ -3,16 +3,16 @@
 from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 from langchain_core.runnables import RunnableConfig
 
+from langgraph_reflexion.context import ask_about, charged, noted, opening_of, with_lessons, without_longest
 from langgraph_reflexion.errors import ModelFault
-from langgraph_reflexion.graph.memory import Feedback, remember, status_line
-from langgraph_reflexion.graph.state import Reflection, ReflexionState, Step, Usage
+from langgraph_reflexion.memory.memory_map import Mapper
 from langgraph_reflexion.models.calls import Call, storable
 from langgraph_reflexion.models.client import Client
 from langgraph_reflexion.models.prices import NO_USAGE, add_usage
-from langgraph_reflexion.nodes.asking import ask_about, charged, noted, opening_of, with_lessons, without_longest
-from langgraph_reflexion.nodes.memory_map import Mapper
 from langgraph_reflexion.nodes.node import Update
 from langgraph_reflexion.prompts import Prompts
+from langgraph_reflexion.state import Reflection, ReflexionState, Step, Usage
+from langgraph_reflexion.strategies import Feedback, remember, status_line
 
 
 class Reflect:

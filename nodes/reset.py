@@ -6,19 +6,19 @@ from typing import Any, cast
 from langchain_core.runnables import RunnableConfig
 from langgraph.types import Overwrite
 
+from langgraph_reflexion.budgets import Budgets
+from langgraph_reflexion.context import charged
 from langgraph_reflexion.envs.base import Task
 from langgraph_reflexion.envs.pool import EpisodePool
 from langgraph_reflexion.errors import ConfigurationError, Fault, ModelFault
-from langgraph_reflexion.graph.budget import Budgets
-from langgraph_reflexion.graph.memory import Strategy
-from langgraph_reflexion.graph.state import EpisodeState, Reflection, ReflexionState
+from langgraph_reflexion.evaluators.base import Evaluator
+from langgraph_reflexion.memory.memory_map import Mapper
 from langgraph_reflexion.models.calls import storable
 from langgraph_reflexion.models.retries import Retries
 from langgraph_reflexion.nodes.approval import ask_person, require_checkpointer
-from langgraph_reflexion.nodes.asking import charged
-from langgraph_reflexion.nodes.evaluators import Evaluator
-from langgraph_reflexion.nodes.memory_map import Mapper
 from langgraph_reflexion.nodes.node import Update
+from langgraph_reflexion.state import EpisodeState, Reflection, ReflexionState
+from langgraph_reflexion.strategies import Strategy
 
 
 class Reset:

@@ -3,11 +3,11 @@
 from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 from langchain_core.runnables import RunnableConfig
 
-from langgraph_reflexion.graph.state import Reflection, ReflexionState, Step, Usage
+from langgraph_reflexion.context import ask_about
 from langgraph_reflexion.models.calls import Call, storable
 from langgraph_reflexion.models.prices import NO_USAGE
-from langgraph_reflexion.nodes.asking import ask_about
 from langgraph_reflexion.nodes.reflect import Reflect
+from langgraph_reflexion.state import Reflection, ReflexionState, Step, Usage
 
 UP_TO_HERE = "(this trial, and all before it)"
 """What a note begins with that was put together."""

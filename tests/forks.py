@@ -86,8 +86,9 @@ if __name__ == "__main__":
     import langchain_openai  # noqa: F401 - what a run imports when it needs it
     from langchain.chat_models import init_chat_model  # noqa: F401
 
-    from langgraph_reflexion.bench import comparison, sweep  # noqa: F401
     from langgraph_reflexion.cli import main
     from langgraph_reflexion.demo import DemoChatModel  # noqa: F401
+    from langgraph_reflexion.experiments import comparison  # noqa: F401
+    from langgraph_reflexion.experiments import runner as sweep
 
     serve(sys.stdin)

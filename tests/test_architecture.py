@@ -17,7 +17,7 @@ FOLDERS = {
 
 
 def modules():
-    """Every module of the package by its name below the package, such as `graph.state`."""
+    """Every module of the package by its name below the package, such as `state`."""
     found = {}
     for prefix, folder in FOLDERS.items():
         for path in sorted(folder.rglob("*.py")):

@@ -15,6 +15,10 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from langgraph_reflexion.agents.middleware import ReflexionMiddleware
+    from langgraph_reflexion.agents.wrapped import WrappedAgent
+    from langgraph_reflexion.budgets import Budget, Budgets
+    from langgraph_reflexion.checkpoints import LatestSaver, open_checkpointer
     from langgraph_reflexion.envs import load_environment
     from langgraph_reflexion.envs.base import Action, Environment, Episode, StepResult, Task, action
     from langgraph_reflexion.errors import (
@@ -26,25 +30,21 @@ if TYPE_CHECKING:
         ModelFault,
         ReflexionError,
     )
-    from langgraph_reflexion.graph.budget import Budget, Budgets
-    from langgraph_reflexion.graph.checkpoint import LatestSaver, open_checkpointer
-    from langgraph_reflexion.graph.memory import Strategy
-    from langgraph_reflexion.graph.profiles import PROFILES, Profile
+    from langgraph_reflexion.evaluators.base import Evaluator, Prepared, Scored
+    from langgraph_reflexion.evaluators.command import CommandEvaluator
     from langgraph_reflexion.graph.reflexion import connect, create_reflexion, reflexion_nodes
-    from langgraph_reflexion.graph.reopening import reopen
-    from langgraph_reflexion.graph.state import AgentState, Evaluation, Reflection, ReflexionState, Step
-    from langgraph_reflexion.lessons.opening import open_lessons
-    from langgraph_reflexion.lessons.settings import Lessons
-    from langgraph_reflexion.middleware import ReflexionMiddleware
-    from langgraph_reflexion.models.answers import open_cache
+    from langgraph_reflexion.graph.resume import reopen
+    from langgraph_reflexion.heuristic import Heuristic
+    from langgraph_reflexion.memory.lessons import Lessons
+    from langgraph_reflexion.memory.opening import open_lessons
+    from langgraph_reflexion.models.cache import open_cache
     from langgraph_reflexion.models.load import load_model
     from langgraph_reflexion.models.prices import Price
     from langgraph_reflexion.models.retries import Retries
-    from langgraph_reflexion.nodes.agent.wrapped import WrappedAgent
-    from langgraph_reflexion.nodes.command import CommandEvaluator
-    from langgraph_reflexion.nodes.evaluators import Evaluator, Prepared, Scored
-    from langgraph_reflexion.nodes.heuristic_check import Heuristic
+    from langgraph_reflexion.profiles import PROFILES, Profile
     from langgraph_reflexion.prompts import Prompts, load_prompts
+    from langgraph_reflexion.state import AgentState, Evaluation, Reflection, ReflexionState, Step
+    from langgraph_reflexion.strategies import Strategy
 
 __version__ = "0.1.0"
 

@@ -20,11 +20,11 @@ from typing import Any
 import pytest
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, ToolMessage
 
-from langgraph_reflexion.bench.record import read_run
-from langgraph_reflexion.bench.report import report_run
-from langgraph_reflexion.bench.settings import SweepSettings
-from langgraph_reflexion.bench.sweep import sweep
 from langgraph_reflexion.envs import load_environment
+from langgraph_reflexion.experiments.record import read_run
+from langgraph_reflexion.experiments.report import report_run
+from langgraph_reflexion.experiments.runner import sweep
+from langgraph_reflexion.experiments.settings import SweepSettings
 
 pytest.importorskip("inspect_ai", reason="inspect-ai is not installed: pip install 'langgraph-reflexion[inspect]'")
 

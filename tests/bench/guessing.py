@@ -9,12 +9,12 @@ from typing import Annotated, Any
 from langchain_core.messages import AIMessage, BaseMessage
 
 from langgraph_reflexion import Environment, Episode, StepResult, Task, action, create_reflexion
-from langgraph_reflexion.bench.budgets import make_budgets
-from langgraph_reflexion.bench.lock import locked
-from langgraph_reflexion.bench.parts import Parts
-from langgraph_reflexion.bench.rows import TrialRow
-from langgraph_reflexion.bench.settings import SweepSettings
-from langgraph_reflexion.bench.sweep import Summary, Unobserved, run_parts
+from langgraph_reflexion.experiments.budgets import make_budgets
+from langgraph_reflexion.experiments.lock import locked
+from langgraph_reflexion.experiments.parts import Parts
+from langgraph_reflexion.experiments.rows import TrialRow
+from langgraph_reflexion.experiments.runner import Summary, Unobserved, run_parts
+from langgraph_reflexion.experiments.settings import SweepSettings
 from langgraph_reflexion.models import Retries
 from langgraph_reflexion.testing import ScriptedChatModel
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from langgraph_reflexion.bench.rows import TrajectoryRow, TrialRow
+from langgraph_reflexion.experiments.rows import TrajectoryRow, TrialRow
 
 SETTINGS = {
     "environment": "alfworld",

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from langgraph_reflexion.bench.budgets import raised, read_budgets
 from langgraph_reflexion.errors import ConfigurationError
+from langgraph_reflexion.experiments.budgets import raised, read_budgets
 from langgraph_reflexion.testing import ScriptedChatModel
 from tests.bench.guessing import count_up, drive_all, rows, timeless
 

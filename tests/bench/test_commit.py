@@ -1,7 +1,7 @@
 import subprocess
 from pathlib import Path
 
-from langgraph_reflexion.bench.commit import commit_of
+from langgraph_reflexion.experiments.commit import commit_of
 
 
 def git(folder: Path, *args: str) -> str:

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from langgraph_reflexion.bench.comparison import Comparison, compare
-from langgraph_reflexion.bench.printed import print_comparison
-from langgraph_reflexion.bench.record import read_run
-from langgraph_reflexion.bench.rows import TrialRow
-from langgraph_reflexion.bench.show import show_task
+from langgraph_reflexion.experiments.comparison import Comparison, compare
+from langgraph_reflexion.experiments.record import read_run
+from langgraph_reflexion.experiments.rows import TrialRow
+from langgraph_reflexion.experiments.show import show_task
+from langgraph_reflexion.experiments.terminal import print_comparison
 from tests.bench.runs import folder, row
 
 TASKS = [f"t{number:02}" for number in range(40)]

@@ -1,6 +1,6 @@
 """The measurement of the corpus: on few pages, that it measures what it says."""
 
-from langgraph_reflexion.bench.corpus_speed import measure, pages
+from tests.performance.corpus_speed import measure, pages
 
 
 def test_few_pages_are_built_and_searched():

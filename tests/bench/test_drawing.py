@@ -5,7 +5,7 @@ import xml.etree.ElementTree as ET
 from langgraph.graph import END, START, MessagesState, StateGraph
 
 from langgraph_reflexion import create_reflexion
-from langgraph_reflexion.bench.drawing import Drawing
+from langgraph_reflexion.experiments.graph_svg import Drawing
 from langgraph_reflexion.testing import ScriptedChatModel
 from tests.toys import Counter
 

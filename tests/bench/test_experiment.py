@@ -11,13 +11,13 @@ from typing import Any
 
 import pytest
 
-from langgraph_reflexion.bench.estimate import Estimate, estimate_all
-from langgraph_reflexion.bench.experiment import Checked, Outcome, check, checked, run_experiment
-from langgraph_reflexion.bench.experiment_file import Experiment, read_experiment
-from langgraph_reflexion.bench.experiment_report import compare_experiment, estimate_grid
-from langgraph_reflexion.bench.record import read_run
-from langgraph_reflexion.bench.sweep import Unobserved
 from langgraph_reflexion.errors import ConfigurationError
+from langgraph_reflexion.experiments.estimate import Estimate, estimate_all
+from langgraph_reflexion.experiments.matrix import Checked, Outcome, check, checked, run_experiment
+from langgraph_reflexion.experiments.matrix_file import Experiment, read_experiment
+from langgraph_reflexion.experiments.matrix_tables import compare_experiment, estimate_grid
+from langgraph_reflexion.experiments.record import read_run
+from langgraph_reflexion.experiments.runner import Unobserved
 from tests.bench.guessing import rows, timeless
 from tests.cli import ENV, GuessingServer, call, make_home, start, wait_for_rows
 

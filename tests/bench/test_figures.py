@@ -4,9 +4,9 @@ from xml.etree import ElementTree
 
 import pytest
 
-from langgraph_reflexion.bench.comparison import compare
-from langgraph_reflexion.bench.figures import draw, write_figures
 from langgraph_reflexion.errors import ConfigurationError
+from langgraph_reflexion.experiments.comparison import compare
+from langgraph_reflexion.experiments.figures import draw, write_figures
 from tests.bench.runs import folder, row
 
 SVG = "{http://www.w3.org/2000/svg}"

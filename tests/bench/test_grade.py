@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from langgraph_reflexion.bench.grade import grade, pass_at_k
 from langgraph_reflexion.envs.programming.formats import load_problems, read_rows
 from langgraph_reflexion.envs.sandbox import probe
 from langgraph_reflexion.errors import ConfigurationError
+from langgraph_reflexion.experiments.grade import grade, pass_at_k
 
 PROBLEMS = [
     {

@@ -1,4 +1,4 @@
-"""The kill test in short; `python -m langgraph_reflexion.bench.kill_test` is the long form."""
+"""The kill test in short; `python -m tests.crash.kill_test` is the long form."""
 
 import multiprocessing
 import sys
@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from langgraph_reflexion.bench.demo_server import Request, served
-from langgraph_reflexion.bench.kill_test import KillTest
-from langgraph_reflexion.bench.postgres import binaries, postgres_server
-from langgraph_reflexion.bench.requests import check_requests, tasks_by_seed
 from langgraph_reflexion.models.calls import Call
+from tests.crash.demo_server import Request, served
+from tests.crash.kill_test import KillTest
+from tests.crash.postgres_server import binaries, postgres_server
+from tests.crash.request_log import check_requests, tasks_by_seed
 
 
 @pytest.mark.long

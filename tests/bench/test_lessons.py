@@ -9,17 +9,17 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from langgraph_reflexion.bench.comparison import compare
-from langgraph_reflexion.bench.recall_speed import measure
-from langgraph_reflexion.bench.settings import SweepSettings
-from langgraph_reflexion.bench.show import show_task
-from langgraph_reflexion.bench.sweep import resume, sweep
 from langgraph_reflexion.errors import ConfigurationError
-from langgraph_reflexion.lessons.bank import Bank
-from langgraph_reflexion.lessons.book import Book
-from langgraph_reflexion.lessons.opening import open_lessons
+from langgraph_reflexion.experiments.comparison import compare
+from langgraph_reflexion.experiments.runner import resume, sweep
+from langgraph_reflexion.experiments.settings import SweepSettings
+from langgraph_reflexion.experiments.show import show_task
+from langgraph_reflexion.memory.bank import Bank
+from langgraph_reflexion.memory.book import Book
+from langgraph_reflexion.memory.opening import open_lessons
 from tests.bench.guessing import rows, timeless
 from tests.bench.runs import folder, row
+from tests.performance.recall_speed import measure
 
 PASSWORD = "hunter2-hunter2"
 

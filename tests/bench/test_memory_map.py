@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from langgraph_reflexion.bench.facts import facts
 from langgraph_reflexion.cli import main
+from langgraph_reflexion.experiments.facts import facts
 
 
 def test_a_run_with_a_map_says_so(tmp_path, capsys, monkeypatch):

@@ -8,7 +8,8 @@ import pytest
 from langgraph.store.memory import InMemoryStore
 
 from langgraph_reflexion import load_environment
-from langgraph_reflexion.bench.memory_transfer import (
+from langgraph_reflexion.memory.bank import Bank
+from tests.performance.memory_transfer import (
     ARMS,
     SPLITS,
     Settings,
@@ -21,7 +22,6 @@ from langgraph_reflexion.bench.memory_transfer import (
     swapped,
     table,
 )
-from langgraph_reflexion.lessons.bank import Bank
 
 pytest.importorskip("scipy")
 

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from langgraph_reflexion.bench.comparison import compare
-from langgraph_reflexion.bench.page import page, write_page
-from langgraph_reflexion.bench.settings import SweepSettings
-from langgraph_reflexion.bench.sweep import sweep
 from langgraph_reflexion.errors import ConfigurationError
+from langgraph_reflexion.experiments.comparison import compare
+from langgraph_reflexion.experiments.page import page, write_page
+from langgraph_reflexion.experiments.runner import sweep
+from langgraph_reflexion.experiments.settings import SweepSettings
 from tests.bench.runs import folder, row, steps
 
 CHROMIUM = shutil.which("chromium")

@@ -1,6 +1,6 @@
 """Workers as Ray's actors: the same record as one process's, whoever dies.
 
-Five rounds are `RAY_ROUNDS=5 pytest tests/bench/test_ray.py`, or the command that `bench/worker_kills.py` names.
+Five rounds are `RAY_ROUNDS=5 pytest tests/bench/test_ray.py`, or the command that `tests/crash/worker_kills.py` names.
 """
 
 import os
@@ -11,10 +11,10 @@ from urllib.parse import quote
 
 import pytest
 
-from langgraph_reflexion.bench.postgres import binaries, postgres_server
-from langgraph_reflexion.bench.ray_cluster import ray_cluster
-from langgraph_reflexion.bench.worker_kills import WorkerKills
 from tests.cli import KEY
+from tests.crash.postgres_server import binaries, postgres_server
+from tests.crash.ray_cluster import ray_cluster
+from tests.crash.worker_kills import WorkerKills
 
 pytestmark = [
     pytest.mark.long,

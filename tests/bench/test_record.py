@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from langgraph_reflexion.bench.lock import locked
-from langgraph_reflexion.bench.record import RunRecord, free_folder, read_run
-from langgraph_reflexion.bench.rows import Finished, TrajectoryRow, TrialRow
 from langgraph_reflexion.errors import ConfigurationError
+from langgraph_reflexion.experiments.lock import locked
+from langgraph_reflexion.experiments.record import RunRecord, free_folder, read_run
+from langgraph_reflexion.experiments.rows import Finished, TrajectoryRow, TrialRow
 from tests.bench.guessing import rows
 from tests.bench.runs import SETTINGS, folder, row
 from tests.bench.test_sweep import TRIAL_KEYS

@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from langgraph_reflexion import ConfigurationError, Strategy
-from langgraph_reflexion.bench.upstream.hotpotqa_log import read_log
-from langgraph_reflexion.bench.upstream.hotpotqa_replay import PLACEHOLDER, LoggedQuestions, recorded
-from langgraph_reflexion.bench.upstream.replay import replay
 from langgraph_reflexion.envs.base import Action
+from langgraph_reflexion.replication.hotpotqa_log import read_log
+from langgraph_reflexion.replication.hotpotqa_replay import PLACEHOLDER, LoggedQuestions, recorded
+from langgraph_reflexion.replication.replay import replay
 
 RIVER = ("Which river runs through Aldmoor? ", "Tavel")
 MAYOR = ("Who was the first mayor of Brise Bay", "Ilse Kranz")

@@ -6,11 +6,17 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from langgraph_reflexion.bench.comparison import compare
-from langgraph_reflexion.bench.curve import failures_by_trial, measures_by_trial, rates, solved_by_trial, verdicts
-from langgraph_reflexion.bench.figures import write_figures
-from langgraph_reflexion.bench.printed import print_comparison
 from langgraph_reflexion.errors import ConfigurationError
+from langgraph_reflexion.experiments.comparison import compare
+from langgraph_reflexion.experiments.figures import write_figures
+from langgraph_reflexion.experiments.metrics import (
+    failures_by_trial,
+    measures_by_trial,
+    rates,
+    solved_by_trial,
+    verdicts,
+)
+from langgraph_reflexion.experiments.terminal import print_comparison
 from tests.bench.runs import SETTINGS, folder, row
 
 

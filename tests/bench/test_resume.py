@@ -12,9 +12,9 @@ import pytest
 from langchain_core.messages import AIMessage, BaseMessage
 
 from langgraph_reflexion import Environment, ModelFault, Task
-from langgraph_reflexion.bench.record import read_info
-from langgraph_reflexion.bench.settings import SweepSettings, continued, describe, settings_of
 from langgraph_reflexion.errors import ConfigurationError
+from langgraph_reflexion.experiments.record import read_info
+from langgraph_reflexion.experiments.settings import SweepSettings, continued, describe, settings_of
 from langgraph_reflexion.testing import ScriptedChatModel
 from tests.bench import guessing
 from tests.bench.guessing import Guess, Guessing, Watch, count_up, rows, timeless

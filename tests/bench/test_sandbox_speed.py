@@ -13,7 +13,7 @@ from langgraph_reflexion.envs.sandbox import probe
 def test_it_prints_its_ratios():
     if not probe("bubblewrap").works:
         pytest.skip(f"bubblewrap: {probe('bubblewrap').words}")
-    command = [sys.executable, "-m", "langgraph_reflexion.bench.sandbox_speed", "--seconds", "3", "--json"]
+    command = [sys.executable, "-m", "tests.performance.sandbox_speed", "--seconds", "3", "--json"]
     row = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
     assert row["backend"] == "bubblewrap"
     # Far from the figures, so that other work on the machine does not fail it.

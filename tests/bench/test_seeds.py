@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from langgraph_reflexion.bench.comparison import Comparison, compare
-from langgraph_reflexion.bench.curves_csv import write_curves
-from langgraph_reflexion.bench.experiment_report import compare_experiment, with_folders
-from langgraph_reflexion.bench.figures import draw
-from langgraph_reflexion.bench.printed import print_comparison
-from langgraph_reflexion.bench.spread import spread
 from langgraph_reflexion.errors import ConfigurationError
+from langgraph_reflexion.experiments.comparison import Comparison, compare
+from langgraph_reflexion.experiments.curves_csv import write_curves
+from langgraph_reflexion.experiments.figures import draw
+from langgraph_reflexion.experiments.matrix_tables import compare_experiment, with_folders
+from langgraph_reflexion.experiments.spread import spread
+from langgraph_reflexion.experiments.terminal import print_comparison
 from tests.bench.runs import folder, row
 
 TASKS = ["a", "b", "c", "d"]

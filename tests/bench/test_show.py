@@ -4,11 +4,11 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from langgraph_reflexion.bench.printable import printable
-from langgraph_reflexion.bench.record import read_run
-from langgraph_reflexion.bench.show import show_task
-from langgraph_reflexion.bench.story import stories_of
 from langgraph_reflexion.errors import ConfigurationError
+from langgraph_reflexion.experiments.printable import printable
+from langgraph_reflexion.experiments.record import read_run
+from langgraph_reflexion.experiments.show import show_task
+from langgraph_reflexion.experiments.trajectories import stories_of
 from tests.bench.runs import folder, row, steps
 
 LOOK, GO, TAKE = ("I look.", "look", "A cup."), ("I go.", "go", "A sink."), ("Mine.", "take cup", "You have a cup.")

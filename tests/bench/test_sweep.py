@@ -6,12 +6,12 @@ import pytest
 from langchain_core.messages import BaseMessage
 
 from langgraph_reflexion import ModelFault
-from langgraph_reflexion.bench.environment import make_environment
-from langgraph_reflexion.bench.record import read_run
-from langgraph_reflexion.bench.rows import TrialRow
-from langgraph_reflexion.bench.settings import COUNTS, SweepSettings, describe
-from langgraph_reflexion.bench.sweep import sweep
 from langgraph_reflexion.errors import ConfigurationError
+from langgraph_reflexion.experiments.environment import make_environment
+from langgraph_reflexion.experiments.record import read_run
+from langgraph_reflexion.experiments.rows import TrialRow
+from langgraph_reflexion.experiments.runner import sweep
+from langgraph_reflexion.experiments.settings import COUNTS, SweepSettings, describe
 from langgraph_reflexion.testing import ModelServer, ScriptedChatModel
 from tests.bench.guessing import Guessing, Watch, count_up, drive_all, rows, timeless
 

@@ -9,12 +9,12 @@ import pytest
 from langsmith.run_helpers import tracing_context
 from langsmith.utils import tracing_is_enabled
 
-from langgraph_reflexion.bench.tracing import tracing_as_asked
+from langgraph_reflexion.experiments.tracing import tracing_as_asked
 
 
 @pytest.mark.long
 def test_a_small_measurement_has_every_column():
-    command = [sys.executable, "-m", "langgraph_reflexion.bench.throughput", "--json", "--repeats", "1"]
+    command = [sys.executable, "-m", "tests.performance.throughput", "--json", "--repeats", "1"]
     small = ["--case", "8x2", "--steps", "3", "--latency", "0.1"]
     done = subprocess.run([*command, *small], capture_output=True, text=True, timeout=110, env=os.environ)
     assert done.returncode == 0, done.stderr

@@ -9,9 +9,9 @@ from langgraph.checkpoint.memory import InMemorySaver
 from rich.console import Console
 
 from langgraph_reflexion import create_reflexion
-from langgraph_reflexion.bench.record import read_run
-from langgraph_reflexion.bench.trials import Beside, Trials, trials_of, trials_of_run, trials_of_thread
 from langgraph_reflexion.errors import ConfigurationError
+from langgraph_reflexion.experiments.record import read_run
+from langgraph_reflexion.experiments.trials import Beside, Trials, trials_of, trials_of_run, trials_of_thread
 from langgraph_reflexion.testing import ScriptedChatModel
 from tests.bench.runs import folder, row, steps
 from tests.toys import Counter, add, count_to, counting_badly

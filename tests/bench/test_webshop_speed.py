@@ -2,8 +2,8 @@
 
 import pytest
 
-from langgraph_reflexion.bench.webshop_speed import measure, products
 from langgraph_reflexion.envs.webshop.products import read_product
+from tests.performance.webshop_speed import measure, products
 
 
 @pytest.mark.long

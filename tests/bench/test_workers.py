@@ -1,4 +1,4 @@
-"""Workers: the same record as one process's, whoever dies. The long form is `bench/worker_kills.py`."""
+"""Workers: the same record as one process's, whoever dies. The long form is `tests/crash/worker_kills.py`."""
 
 import asyncio
 import signal
@@ -10,16 +10,16 @@ from typing import Any, cast
 
 import pytest
 
-from langgraph_reflexion.bench.budgets import make_budgets
-from langgraph_reflexion.bench.crew import Crew
-from langgraph_reflexion.bench.kill_test import KillTest
-from langgraph_reflexion.bench.settings import SweepSettings
-from langgraph_reflexion.bench.sweep import resume, sweep
-from langgraph_reflexion.bench.worker_kills import WorkerKills, workers_in
 from langgraph_reflexion.errors import ConfigurationError, EnvironmentUnavailable, ModelFault, WorkersLost
+from langgraph_reflexion.experiments.budgets import make_budgets
+from langgraph_reflexion.experiments.crew import Crew
+from langgraph_reflexion.experiments.runner import resume, sweep
+from langgraph_reflexion.experiments.settings import SweepSettings
 from tests.bench.guessing import timeless
 from tests.cli import ENV, KEY, GuessingServer, make_home, one_line, run_args, start, wait_for_rows
 from tests.cli import timeless as rows
+from tests.crash.kill_test import KillTest
+from tests.crash.worker_kills import WorkerKills, workers_in
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/cwd").exists(), reason="finds workers in /proc, as Linux has it")
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from langgraph_reflexion.bench.workspace_speed import measure, write_repository
 from langgraph_reflexion.envs.sandbox import probe
+from tests.performance.workspace_speed import measure, write_repository
 
 
 def test_few_files_are_measured():

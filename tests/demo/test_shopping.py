@@ -13,7 +13,7 @@ from langgraph_reflexion.demo import DemoChatModel
 from langgraph_reflexion.demo.errand import read_errand
 from langgraph_reflexion.envs.webshop.catalogue import generate
 from langgraph_reflexion.envs.webshop.invented import words
-from langgraph_reflexion.graph.profiles import PROFILES
+from langgraph_reflexion.profiles import PROFILES
 from tests.demo.between import confused, forgetful
 from tests.demo.playing import curve_of, once, play_all
 from tests.toys import Timeless

@@ -14,7 +14,7 @@ from typer.main import get_command
 from langgraph_reflexion.cli import app
 from langgraph_reflexion.envs import ENVIRONMENTS
 from langgraph_reflexion.envs.base import Environment
-from langgraph_reflexion.graph.profiles import ALL, PROFILES
+from langgraph_reflexion.profiles import ALL, PROFILES
 from langgraph_reflexion.prompts import load_prompts
 from tests.docs.drawings import allowed_imports
 from tests.docs.names import in_full, in_short

@@ -2,9 +2,9 @@
 
 import pytest
 
-from langgraph_reflexion.bench.environment import make_environment
 from langgraph_reflexion.envs import load_environment
 from langgraph_reflexion.errors import ConfigurationError, EnvironmentUnavailable
+from langgraph_reflexion.experiments.environment import make_environment
 
 CODE = """
 from tests.toys import Counter

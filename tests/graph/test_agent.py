@@ -35,7 +35,7 @@ from langgraph_reflexion import (
     create_reflexion,
     reopen,
 )
-from langgraph_reflexion.graph.checkpoint import LatestSaver
+from langgraph_reflexion.checkpoints import LatestSaver
 from langgraph_reflexion.testing import ModelServer, ScriptedChatModel
 
 THREAD: dict[str, Any] = {"configurable": {"thread_id": "1"}}

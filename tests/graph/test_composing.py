@@ -13,7 +13,7 @@ from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.graph import START, StateGraph
 
 from langgraph_reflexion import ConfigurationError, ReflexionState, create_reflexion
-from langgraph_reflexion.graph.checkpoint import LatestSaver, open_checkpointer
+from langgraph_reflexion.checkpoints import LatestSaver, open_checkpointer
 from langgraph_reflexion.testing import ScriptedChatModel
 from tests.toys import Counter
 

@@ -7,7 +7,7 @@ from langchain_core.messages import AIMessage
 from langgraph.checkpoint.memory import InMemorySaver
 
 from langgraph_reflexion import EnvironmentUnavailable, ModelFault, create_reflexion
-from langgraph_reflexion.graph.reopening import reopen
+from langgraph_reflexion.graph.resume import reopen
 from langgraph_reflexion.models import Retries
 from langgraph_reflexion.testing import ScriptedChatModel
 from tests.toys import Breaking, Counter, asks_for, count_to, counting_badly

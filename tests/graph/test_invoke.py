@@ -16,7 +16,7 @@ from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 
 from langgraph_reflexion import create_reflexion
-from langgraph_reflexion.graph.checkpoint import LatestSaver
+from langgraph_reflexion.checkpoints import LatestSaver
 from langgraph_reflexion.testing import ScriptedChatModel
 from tests.toys import Counter, Notebook, SlowCounter, Timeless, count_to, counting_badly
 

@@ -8,8 +8,8 @@ from langgraph.store.memory import InMemoryStore
 from langgraph.types import Command
 
 from langgraph_reflexion import Budget, Budgets, ConfigurationError, Fault, Retries, create_reflexion
-from langgraph_reflexion.lessons.bank import Bank
-from langgraph_reflexion.lessons.settings import Lessons
+from langgraph_reflexion.memory.bank import Bank
+from langgraph_reflexion.memory.lessons import Lessons
 from langgraph_reflexion.testing import ScriptedChatModel
 from tests.toys import Counter, text_of
 

@@ -6,9 +6,9 @@ import pytest
 from langgraph.types import Command
 
 from langgraph_reflexion import ConfigurationError, create_reflexion
-from langgraph_reflexion.bench.postgres import binaries, postgres_server
-from langgraph_reflexion.graph.checkpoint import open_checkpointer
+from langgraph_reflexion.checkpoints import open_checkpointer
 from langgraph_reflexion.testing import ScriptedChatModel
+from tests.crash.postgres_server import binaries, postgres_server
 from tests.toys import Counter
 
 CONFIG = {"configurable": {"thread_id": "1"}}

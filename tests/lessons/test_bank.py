@@ -8,8 +8,8 @@ from langgraph.store.memory import InMemoryStore
 from langgraph.store.sqlite import SqliteStore
 
 from langgraph_reflexion import ConfigurationError
-from langgraph_reflexion.lessons.bank import STAMPS, Bank, environments, known_lesson
-from langgraph_reflexion.lessons.opening import open_lessons
+from langgraph_reflexion.memory.bank import STAMPS, Bank, environments, known_lesson
+from langgraph_reflexion.memory.opening import open_lessons
 from tests.lessons.made import source, task, use
 
 KITCHEN = "Mugs are most often in the cabinet above the coffee machine."

@@ -3,8 +3,8 @@
 import pytest
 from scipy.stats import fisher_exact
 
-from langgraph_reflexion.lessons.book import Book, Drawn, lower_tail
-from langgraph_reflexion.lessons.items import Edit, LessonItem, item_key, lesson_id, plain, repeats, words_of
+from langgraph_reflexion.memory.book import Book, Drawn, lower_tail
+from langgraph_reflexion.memory.items import Edit, LessonItem, item_key, lesson_id, plain, repeats, words_of
 from tests.lessons.made import source, use
 
 

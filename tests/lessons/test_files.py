@@ -6,9 +6,9 @@ import pytest
 from langgraph.store.memory import InMemoryStore
 
 from langgraph_reflexion import ConfigurationError
-from langgraph_reflexion.lessons.bank import Bank
-from langgraph_reflexion.lessons.files import read_lessons, write_lessons
-from langgraph_reflexion.lessons.items import lesson_id
+from langgraph_reflexion.memory.bank import Bank
+from langgraph_reflexion.memory.files import read_lessons, write_lessons
+from langgraph_reflexion.memory.items import lesson_id
 from tests.lessons.made import source, use
 from tests.lessons.test_quoting import HOSTILE
 

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from langgraph_reflexion.bench.postgres import binaries, postgres_server
-from langgraph_reflexion.lessons.bank import Bank
-from langgraph_reflexion.lessons.opening import open_lessons
+from langgraph_reflexion.memory.bank import Bank
+from langgraph_reflexion.memory.opening import open_lessons
+from tests.crash.postgres_server import binaries, postgres_server
 
 EACH = 12
 needs_postgres = pytest.mark.skipif(

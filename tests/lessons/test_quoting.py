@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from langgraph_reflexion.lessons.quoting import SHOWN, quoted
+from langgraph_reflexion.memory.quoting import SHOWN, quoted
 from langgraph_reflexion.prompts import load_prompts
 
 HOSTILE = [

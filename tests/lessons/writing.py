@@ -3,8 +3,8 @@
 import asyncio
 import sys
 
-from langgraph_reflexion.lessons.bank import Bank
-from langgraph_reflexion.lessons.opening import open_lessons
+from langgraph_reflexion.memory.bank import Bank
+from langgraph_reflexion.memory.opening import open_lessons
 
 DATE = "2026-01-02T03:04:05.000000+00:00"
 

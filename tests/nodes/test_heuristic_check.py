@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from langgraph_reflexion import PROFILES, ConfigurationError, Heuristic, create_reflexion
-from langgraph_reflexion.graph.profiles import load_profile
+from langgraph_reflexion.profiles import load_profile
 from langgraph_reflexion.testing import ScriptedChatModel
 from tests.toys import Counter, Parrot, add, count_to
 

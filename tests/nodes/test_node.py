@@ -12,7 +12,7 @@ from langchain_core.language_models import BaseChatModel
 
 from langgraph_reflexion import ModelFault, StepResult, create_reflexion
 from langgraph_reflexion.models import Retries
-from langgraph_reflexion.nodes.node import run_blocking
+from langgraph_reflexion.sync import run_blocking
 from langgraph_reflexion.testing import ScriptedChatModel
 from tests.toys import Counter, CounterEpisode, count_to
 

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from langgraph_reflexion.actors.react import LONGEST, call_text, read_reply
 from langgraph_reflexion.envs.alfworld.environment import ALFWorld
 from langgraph_reflexion.envs.base import Episode, action
-from langgraph_reflexion.nodes.react import LONGEST, call_text, read_reply
 from tests.toys import Counter
 
 parse = Counter().parse

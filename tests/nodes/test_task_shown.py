@@ -11,7 +11,7 @@ from langgraph_reflexion import PROFILES, create_reflexion, load_environment
 from langgraph_reflexion.envs import ENVIRONMENTS
 from langgraph_reflexion.envs.base import Environment, Episode, StepResult, Task, action, choose_split
 from langgraph_reflexion.envs.sandbox import probe
-from langgraph_reflexion.lessons.settings import Lessons
+from langgraph_reflexion.memory.lessons import Lessons
 from langgraph_reflexion.prompts import contains, load_prompts
 from langgraph_reflexion.testing import ScriptedChatModel
 from tests.toys import asks_for, text_of

@@ -3,9 +3,9 @@
 import pytest
 
 from langgraph_reflexion import PROFILES, create_reflexion
+from langgraph_reflexion.context import LEFT_OUT, without_longest
 from langgraph_reflexion.envs.hotpotqa.environment import HotPotQA
-from langgraph_reflexion.graph.profiles import ALL
-from langgraph_reflexion.nodes.asking import LEFT_OUT, without_longest
+from langgraph_reflexion.profiles import ALL
 from langgraph_reflexion.testing import ScriptedChatModel
 from tests.toys import asks_for
 

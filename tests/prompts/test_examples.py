@@ -15,7 +15,7 @@ from langgraph_reflexion.envs.alfworld.generate import SPLITS, generate, generat
 from langgraph_reflexion.envs.alfworld.native import NativeEngine, World
 from langgraph_reflexion.envs.alfworld.textworld import TextWorldEngine, Workers, unavailable
 from langgraph_reflexion.envs.base import ShownAction
-from langgraph_reflexion.nodes.heuristic_check import Heuristic
+from langgraph_reflexion.heuristic import Heuristic
 from langgraph_reflexion.prompts import Prompts, load_prompts
 
 needs_engine = pytest.mark.skipif(unavailable() is not None, reason=str(unavailable()))

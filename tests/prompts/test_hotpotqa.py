@@ -11,7 +11,7 @@ from langgraph_reflexion.envs.hotpotqa.asking import own_world
 from langgraph_reflexion.envs.hotpotqa.drawing import draw_country
 from langgraph_reflexion.envs.hotpotqa.environment import HotPotQA
 from langgraph_reflexion.envs.hotpotqa.episode import HotPotQAEpisode
-from langgraph_reflexion.nodes.heuristic_check import Heuristic
+from langgraph_reflexion.heuristic import Heuristic
 from langgraph_reflexion.prompts import load_prompts
 
 HERE = Path(package.__file__).parent / "hotpotqa"

@@ -10,7 +10,7 @@ from langgraph_reflexion import prompts as package
 from langgraph_reflexion.envs.webshop.catalogue import generate
 from langgraph_reflexion.envs.webshop.environment import WebShop
 from langgraph_reflexion.envs.webshop.episode import WebShopEpisode
-from langgraph_reflexion.nodes.heuristic_check import Heuristic
+from langgraph_reflexion.heuristic import Heuristic
 from langgraph_reflexion.prompts import load_prompts
 
 HERE = Path(package.__file__).parent / "webshop"

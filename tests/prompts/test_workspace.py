@@ -11,7 +11,7 @@ from langgraph_reflexion.envs.actions import shown_actions
 from langgraph_reflexion.envs.sandbox import probe
 from langgraph_reflexion.envs.workspace.environment import Workspace
 from langgraph_reflexion.envs.workspace.repositories import own_repositories
-from langgraph_reflexion.nodes.heuristic_check import Heuristic
+from langgraph_reflexion.heuristic import Heuristic
 from langgraph_reflexion.prompts import load_prompts
 
 HERE = Path(package.__file__).parent / "workspace"

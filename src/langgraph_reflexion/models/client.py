@@ -11,14 +11,14 @@ from langgraph.cache.base import BaseCache
 from langgraph.errors import GraphBubbleUp
 
 from langgraph_reflexion.errors import ConfigurationError, ContextTooLong, ModelFault, ReflexionError, ToolsRefused
-from langgraph_reflexion.graph.state import Usage
-from langgraph_reflexion.models.answers import Answers
+from langgraph_reflexion.models.cache import Answers
 from langgraph_reflexion.models.calls import Answer, Call
+from langgraph_reflexion.models.faults import OPTIONS, as_fault, check_reply, refused_option
 from langgraph_reflexion.models.load import without_own_retries
 from langgraph_reflexion.models.prices import Price, add_usage, usage_of
 from langgraph_reflexion.models.retries import Retries
 from langgraph_reflexion.models.secrets import secrets_of
-from langgraph_reflexion.models.troubles import OPTIONS, as_fault, check_reply, refused_option
+from langgraph_reflexion.state import Usage
 
 ChatModel = Runnable[LanguageModelInput, AIMessage]
 """A LangChain chat model, plain or with tools bound."""

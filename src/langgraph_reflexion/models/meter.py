@@ -9,8 +9,8 @@ from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.outputs import ChatGeneration, LLMResult
 
-from langgraph_reflexion.graph.state import Usage
 from langgraph_reflexion.models.prices import NO_USAGE, Price, add_usage, usage_of
+from langgraph_reflexion.state import Usage
 
 
 class Meter(BaseCallbackHandler):

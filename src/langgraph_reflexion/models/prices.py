@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from langchain_core.messages import AIMessage
 
 from langgraph_reflexion.errors import ConfigurationError
-from langgraph_reflexion.graph.state import Usage
+from langgraph_reflexion.state import Usage
 
 NO_USAGE = Usage(llm_calls=0, cached_calls=0, input_tokens=0, output_tokens=0, cost=0.0)
 

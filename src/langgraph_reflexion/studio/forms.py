@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, create_model
 from langgraph_reflexion.envs.base import Environment, Task
 from langgraph_reflexion.envs.workspace.tasks import make_tasks
 from langgraph_reflexion.errors import ConfigurationError
-from langgraph_reflexion.graph.state import ReflexionState
+from langgraph_reflexion.state import ReflexionState
 from langgraph_reflexion.studio.settings import one_of, read
 
 

@@ -16,7 +16,7 @@ from langgraph.types import Command
 from langgraph_reflexion.envs.base import Action
 from langgraph_reflexion.envs.hotpotqa.episode import HotPotQAEpisode, search_tools
 from langgraph_reflexion.envs.hotpotqa.pages import Missing, Page, Pages
-from langgraph_reflexion.models.troubles import as_fault
+from langgraph_reflexion.models.faults import as_fault
 
 QUESTION = "Question: "
 """What stands before a question."""

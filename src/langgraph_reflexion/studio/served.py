@@ -25,7 +25,8 @@ from langgraph_reflexion.envs.pool import EpisodePool, in_thread
 from langgraph_reflexion.errors import ReflexionError
 from langgraph_reflexion.graph.compiled import ReflexionGraph
 from langgraph_reflexion.graph.reflexion import connect, reflexion_nodes
-from langgraph_reflexion.graph.state import (
+from langgraph_reflexion.nodes.node import Update
+from langgraph_reflexion.state import (
     Decision,
     EpisodeState,
     Evaluation,
@@ -36,7 +37,6 @@ from langgraph_reflexion.graph.state import (
     TrialRecord,
     Usage,
 )
-from langgraph_reflexion.nodes.node import Update
 from langgraph_reflexion.studio.settings import Settings, read
 
 KEPT = 8

@@ -10,13 +10,13 @@ from typing import Any, Literal, TypeVar
 import httpx
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 
+from langgraph_reflexion.actors.base import ACTORS
 from langgraph_reflexion.envs.base import Environment
 from langgraph_reflexion.envs.tested import Tested
 from langgraph_reflexion.errors import ConfigurationError
-from langgraph_reflexion.graph.profiles import Profile, load_profile
 from langgraph_reflexion.models.load import DEMO, load_model
 from langgraph_reflexion.models.secrets import public_url
-from langgraph_reflexion.nodes.actors import ACTORS
+from langgraph_reflexion.profiles import Profile, load_profile
 from langgraph_reflexion.prompts import Prompts, load_prompts
 
 ALLOWED = "LANGGRAPH_REFLEXION_BASE_URLS"

@@ -3,10 +3,10 @@
 from pathlib import Path
 from typing import Any
 
-from langgraph_reflexion.bench.record import read_run
-from langgraph_reflexion.bench.rows import TrialRow
-from langgraph_reflexion.bench.upstream.imports import Import, import_logs
-from langgraph_reflexion.bench.upstream.paper import compare
+from langgraph_reflexion.experiments.record import read_run
+from langgraph_reflexion.experiments.rows import TrialRow
+from langgraph_reflexion.replication.imports import Import, import_logs
+from langgraph_reflexion.replication.paper import compare
 from tests.bench.guessing import rows
 from tests.bench.upstream.clone import (
     HUMANEVAL,

@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 
 from langgraph_reflexion import ConfigurationError
-from langgraph_reflexion.bench.record import read_run
-from langgraph_reflexion.bench.report import report_run
-from langgraph_reflexion.bench.sweep import resume
-from langgraph_reflexion.bench.upstream.imports import Import, import_logs
-from langgraph_reflexion.bench.upstream.paper import Paper, compare
-from langgraph_reflexion.bench.upstream.published import mismatches, original, published_tables
+from langgraph_reflexion.experiments.record import read_run
+from langgraph_reflexion.experiments.report import report_run
+from langgraph_reflexion.experiments.runner import resume
+from langgraph_reflexion.replication.imports import Import, import_logs
+from langgraph_reflexion.replication.paper import Paper, compare
+from langgraph_reflexion.replication.published import mismatches, original, published_tables
 from tests.bench.upstream.clone import LEET, MBPP, with_tests, write_clone, write_problems
 from tests.bench.upstream.logs import ROOT
 

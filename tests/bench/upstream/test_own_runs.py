@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from langgraph_reflexion.bench.upstream.paper import Line, compare
-from langgraph_reflexion.bench.upstream.paper_tables import beside_published
+from langgraph_reflexion.replication.paper import Line, compare
+from langgraph_reflexion.replication.paper_tables import beside_published
 from tests.bench.runs import folder, row
 
 

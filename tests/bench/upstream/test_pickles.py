@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from langgraph_reflexion import ConfigurationError
-from langgraph_reflexion.bench.upstream.pickles import MOST_BYTES, read_pickle
+from langgraph_reflexion.replication.pickles import MOST_BYTES, read_pickle
 
 PLAIN = [{"question": "Who?", "answer": None, "n": [1, 2.5, True], "nested": ({"a": b"x"}, {1, 2})}]
 SAME = [PLAIN, PLAIN]

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from langgraph_reflexion.bench.upstream.imports import import_logs
-from langgraph_reflexion.bench.upstream.paper import compare
-from langgraph_reflexion.bench.upstream.published import originals
+from langgraph_reflexion.replication.imports import import_logs
+from langgraph_reflexion.replication.paper import compare
+from langgraph_reflexion.replication.published import originals
 from tests.bench.upstream.clone import write_clone
 from tests.bench.upstream.logs import ROOT, curve, imported
 

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from langgraph_reflexion.bench.cases import Case, play, read_cases, record
-from langgraph_reflexion.bench.differential import Pair, Tally, compare, generated, main
 from langgraph_reflexion.envs.alfworld.dialect import HELP, Dialect, dialect_of
 from langgraph_reflexion.envs.alfworld.games import installed_texts, to_tw_pddl
 from langgraph_reflexion.envs.alfworld.native import NativeEngine, unknown_dialect
 from langgraph_reflexion.envs.alfworld.textworld import TextWorldEngine, Workers, unavailable
+from tests.envs.alfworld.compare_engines import Pair, Tally, compare, generated, main
+from tests.envs.alfworld.golden import Case, play, read_cases, record
 
 pytestmark = pytest.mark.skipif(unavailable() is not None, reason=unavailable() or "")
 

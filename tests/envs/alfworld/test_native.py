@@ -10,7 +10,6 @@ from typing import get_args
 
 import pytest
 
-from langgraph_reflexion.bench.cases import Case, play, read_cases
 from langgraph_reflexion.envs.alfworld.dialect import dialect_of, printed
 from langgraph_reflexion.envs.alfworld.engine import Game, Kind
 from langgraph_reflexion.envs.alfworld.generate import generate
@@ -19,6 +18,7 @@ from langgraph_reflexion.envs.alfworld.native import NativeEngine, World, unknow
 from langgraph_reflexion.envs.alfworld.pddl import Problem, UnreadableError, read, typed
 from langgraph_reflexion.envs.alfworld.world import CHANGING, listing, names
 from langgraph_reflexion.errors import EnvironmentUnavailable
+from tests.envs.alfworld.golden import Case, play, read_cases
 
 CASES = read_cases(Path(__file__).with_name("cases"))
 KINDS: tuple[Kind, ...] = get_args(Kind)

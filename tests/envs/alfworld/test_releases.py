@@ -10,8 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from langgraph_reflexion.bench.cases import OLD
-from langgraph_reflexion.bench.differential import Pair, Tally, play
 from langgraph_reflexion.envs.alfworld.dialect import COMMANDS, HELP, RULES, dialect_of
 from langgraph_reflexion.envs.alfworld.engine import Game
 from langgraph_reflexion.envs.alfworld.environment import ALFWorld
@@ -19,6 +17,8 @@ from langgraph_reflexion.envs.alfworld.games import games_in, installed_texts, o
 from langgraph_reflexion.envs.alfworld.generate import generate
 from langgraph_reflexion.envs.alfworld.native import NativeEngine, unknown_dialect
 from langgraph_reflexion.envs.alfworld.textworld import unavailable
+from tests.envs.alfworld.compare_engines import Pair, Tally, play
+from tests.envs.alfworld.golden import OLD
 
 needs_engine = pytest.mark.skipif(unavailable() is not None, reason=str(unavailable()))
 

@@ -11,16 +11,16 @@ from langchain_core.messages import AIMessage
 from langgraph.checkpoint.memory import InMemorySaver
 
 from langgraph_reflexion import ConfigurationError, ReflexionError, create_reflexion, load_environment
-from langgraph_reflexion.bench.lock import locked
-from langgraph_reflexion.bench.parts import Parts
-from langgraph_reflexion.bench.settings import SweepSettings
-from langgraph_reflexion.bench.sweep import Unobserved, run_parts
+from langgraph_reflexion.budgets import Budgets
 from langgraph_reflexion.envs.base import FinishedTrial
 from langgraph_reflexion.envs.programming.environment import Programming
 from langgraph_reflexion.envs.programming.episode import HANDED_IN, NO_TESTS
 from langgraph_reflexion.envs.programming.problems import Case as Call
 from langgraph_reflexion.envs.programming.problems import Problem
-from langgraph_reflexion.graph.budget import Budgets
+from langgraph_reflexion.experiments.lock import locked
+from langgraph_reflexion.experiments.parts import Parts
+from langgraph_reflexion.experiments.runner import Unobserved, run_parts
+from langgraph_reflexion.experiments.settings import SweepSettings
 from langgraph_reflexion.testing import CHECKS, Case, ScriptedChatModel
 from tests.toys import asks_for, text_of
 

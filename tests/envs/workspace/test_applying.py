@@ -8,9 +8,9 @@ import pytest
 from playing import CODE, Play, state
 from test_kill import reply, task_file
 
-from langgraph_reflexion.bench.applying import apply_results
 from langgraph_reflexion.cli import main
 from langgraph_reflexion.errors import ConfigurationError
+from langgraph_reflexion.experiments.apply import apply_results
 from langgraph_reflexion.testing import ModelServer, ScriptedChatModel
 from tests.cli import call, one_line
 

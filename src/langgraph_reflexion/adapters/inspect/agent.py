@@ -14,16 +14,16 @@ from langchain_core.runnables import Runnable
 from langgraph_reflexion.adapters.inspect.chat_model import InspectChatModel, LimitReached
 from langgraph_reflexion.adapters.inspect.sample import Kept, Row, Sampled, Shelf, answer_of
 from langgraph_reflexion.adapters.inspect.telling import ToldRun
-from langgraph_reflexion.bench.environment import make_environment
-from langgraph_reflexion.bench.rows import Finished
-from langgraph_reflexion.envs.alone import Alone
+from langgraph_reflexion.agents.no_environment import Alone
+from langgraph_reflexion.agents.wrapped import WrappedAgent
+from langgraph_reflexion.budgets import Budgets
 from langgraph_reflexion.envs.base import Environment, Task
 from langgraph_reflexion.errors import ConfigurationError, Fault
-from langgraph_reflexion.graph.budget import Budgets
-from langgraph_reflexion.graph.memory import Strategy
-from langgraph_reflexion.graph.profiles import load_profile
+from langgraph_reflexion.experiments.environment import make_environment
+from langgraph_reflexion.experiments.rows import Finished
 from langgraph_reflexion.graph.reflexion import create_reflexion
-from langgraph_reflexion.nodes.agent.wrapped import WrappedAgent
+from langgraph_reflexion.profiles import load_profile
+from langgraph_reflexion.strategies import Strategy
 
 REFLECTOR = "reflector"
 """The model role that reflects and judges: `--model-role reflector=...`. Without it, the evaluation's model does."""

@@ -20,8 +20,8 @@ from langgraph_reflexion.adapters.inspect.messages import (
     tools_to_inspect,
 )
 from langgraph_reflexion.errors import ConfigurationError, ContextTooLong, ModelFault, ReflexionError
+from langgraph_reflexion.models.faults import as_fault, refused_option
 from langgraph_reflexion.models.secrets import secrets_around
-from langgraph_reflexion.models.troubles import as_fault, refused_option
 
 PLACE: ContextVar[Mapping[str, Any] | None] = ContextVar("reflexion_place", default=None)
 """The place in the run of the call that is under way (`models.calls`), for providers that answer by it."""

@@ -16,13 +16,13 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import StateGraph
 from pydantic import Field
 
-from langgraph_reflexion.bench.curve import returned
-from langgraph_reflexion.bench.record import CHECKPOINTS, TRIALS
-from langgraph_reflexion.bench.rows import RowFile, TrialRow
-from langgraph_reflexion.graph.checkpoint import LatestSaver
+from langgraph_reflexion.checkpoints import LatestSaver
+from langgraph_reflexion.experiments.metrics import returned
+from langgraph_reflexion.experiments.record import CHECKPOINTS, TRIALS
+from langgraph_reflexion.experiments.rows import RowFile, TrialRow
 
 Row = dict[str, Any]
-"""A finished trial: a row of a run's record (`bench.rows.TrialRow`), with the `answer` that the trial gave."""
+"""A finished trial: a row of a run's record (`experiments.rows.TrialRow`), with the `answer` that the trial gave."""
 
 
 def answer_of(rows: Sequence[Row]) -> Row | None:
@@ -39,7 +39,7 @@ class Sampled(StoreModel):
     task: dict[str, Any] = Field(default_factory=dict)
     """The environment's task."""
     status: str = "running"
-    """How the task stands (`graph.state.Status`)."""
+    """How the task stands (`state.Status`)."""
     has_truth: bool = True
     """Whether there is an environment, which knows what is right."""
     max_trials: int = 0

@@ -11,9 +11,9 @@ from inspect_ai.dataset import MemoryDataset, Sample
 
 from langgraph_reflexion.adapters.inspect.agent import TASK, place, reflexion_agent
 from langgraph_reflexion.adapters.inspect.scorer import solved, solved_by_trial
-from langgraph_reflexion.bench.environment import make_environment
 from langgraph_reflexion.envs.base import Environment, Task, choose_split
 from langgraph_reflexion.errors import ConfigurationError
+from langgraph_reflexion.experiments.environment import make_environment
 
 
 def samples_of(tasks: Sequence[Task]) -> list[Sample]:

@@ -10,10 +10,10 @@ from inspect_ai.tool import ToolCall
 from langgraph.types import Overwrite
 
 from langgraph_reflexion.adapters.inspect.sample import Row
-from langgraph_reflexion.bench.rows import Finished
-from langgraph_reflexion.bench.task_run import Graph, TaskRun
-from langgraph_reflexion.graph.state import Step
-from langgraph_reflexion.nodes.agent.deliver import as_text
+from langgraph_reflexion.agents.nodes import as_text
+from langgraph_reflexion.experiments.rows import Finished
+from langgraph_reflexion.experiments.task_run import Graph, TaskRun
+from langgraph_reflexion.state import Step
 
 
 class ToldRun(TaskRun):

@@ -1,0 +1,1 @@
+"""Actors: how the state becomes a prompt, and a reply the next step."""

@@ -1,0 +1,141 @@
+"""The command line: apply, play; the other commands have modules of their own.
+
+Exit status: 0 the run finished, however much was solved; 1 some task ended as a fault or on a budget; 2 wrong
+use, or nothing could start. Whatever goes wrong is one line on standard error. Everything heavy is imported
+inside the commands, so that `--help` is quick.
+"""
+
+import contextlib
+import io
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from langgraph_reflexion import __version__
+from langgraph_reflexion.cli.experiment import experiment
+from langgraph_reflexion.cli.grade import grade
+from langgraph_reflexion.cli.memory import memory as memory_group
+from langgraph_reflexion.cli.options import OPEN, Env, Options, Seed, Split, fail, naming_options, read_options
+from langgraph_reflexion.cli.replication import register
+from langgraph_reflexion.cli.report import report, show
+from langgraph_reflexion.cli.run import resume, run
+from langgraph_reflexion.cli.sandbox import sandbox
+from langgraph_reflexion.errors import ModelFault, ReflexionError
+
+DEBUG = "LANGGRAPH_REFLEXION_DEBUG"
+"""The environment variable that asks for the traceback of an error that nobody foresaw."""
+
+app = typer.Typer(
+    help="The Reflexion agent as a LangGraph state machine.",
+    add_completion=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+app.add_typer(sandbox, name="sandbox")
+app.add_typer(memory_group, name="memory")
+app.command(context_settings=OPEN)(run)
+app.command()(resume)
+app.command()(experiment)
+app.command()(grade)
+app.command()(report)
+app.command()(show)
+
+# Typer brings its own copy of click in newer versions, and uses the installed one in older ones.
+_UsageError: type[Exception] = next(c for c in typer.BadParameter.__mro__ if c.__name__ == "ClickException")
+
+
+def main() -> None:
+    """The console script."""
+    # Where the user is, `package.module:Class` is found, after everything that is installed.
+    with contextlib.suppress(OSError):  # it may have been removed
+        sys.path.append(os.getcwd())
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")
+    try:
+        status = app(standalone_mode=False)
+    except _UsageError as error:
+        status = fail(error.format_message())  # type: ignore[attr-defined]
+    except ModelFault as error:
+        status = fail(f"{error} (is the server up? check --model, --base-url, and the key)")
+    except ReflexionError as error:
+        status = fail(str(error))
+    except (typer.Abort, KeyboardInterrupt):
+        status = fail("stopped", 130)
+    except BrokenPipeError:
+        # Whoever read the output has left; what is still to be written has nowhere to go.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        status = 0
+    except Exception as error:
+        if os.environ.get(DEBUG):
+            raise
+        status = fail(f"{type(error).__name__}: {error} (for the traceback, set {DEBUG}=1)")
+    sys.exit(status)
+
+
+@app.callback(invoke_without_command=True)
+def _root(
+    context: typer.Context,
+    version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
+) -> None:
+    if version:
+        typer.echo(f"langgraph-reflexion {__version__}")
+        raise typer.Exit
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
+        raise typer.Exit(2)
+
+
+@app.command()
+def apply(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="A run folder of the workspace.")],
+    task: Annotated[str | None, typer.Argument(metavar="TASK", help="The task's id.  [default: all]")] = None,
+) -> None:
+    """Write what solved a workspace's tasks back to their own folders."""
+    from langgraph_reflexion.experiments.apply import apply_results
+
+    for line in apply_results(folder, task):
+        typer.echo(line)
+
+
+@app.command(context_settings=OPEN)
+def play(
+    context: typer.Context,
+    env: Env,
+    split: Split = None,
+    task: Annotated[
+        str | None, typer.Option(metavar="ID|N", help="The task's id, or its number from 1.  [default: 1]")
+    ] = None,
+    seed: Seed = 0,
+    option: Options = [],  # noqa: B006 - typer copies it
+) -> None:
+    """Play an environment yourself."""
+    from langgraph_reflexion.cli import play as playing
+    from langgraph_reflexion.experiments.environment import make_environment
+
+    with naming_options(context, env):
+        environment = make_environment(env, read_options(option, context), seed)
+    try:
+        chosen = playing.choose_task(environment, split, task)
+        for shown in playing.play(environment, chosen, _typed()):
+            typer.echo(shown)
+    finally:
+        environment.close()
+
+
+register(app)
+
+
+def _typed() -> Iterator[str]:
+    """The lines of standard input; a prompt only where a person sits."""
+    prompt = "> " if sys.stdin.isatty() else ""
+    while True:
+        try:
+            yield input(prompt)
+        except EOFError:
+            return

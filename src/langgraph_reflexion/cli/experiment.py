@@ -1,0 +1,89 @@
+"""The command line's `experiment`: a matrix of runs from a file, run whole."""
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from langgraph_reflexion.cli.options import AsJson, fail
+
+
+def experiment(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="What is run: see docs/experiments.md.")],
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            help="The experiment's folder; what it holds already is gone on with.  [default: runs/FILE's name]"
+        ),
+    ] = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Check every run, estimate time and money, and run nothing.")
+    ] = False,
+    like: Annotated[
+        list[Path],
+        typer.Option(
+            metavar="DIR", help="A recorded run or experiment to estimate by, beside this one's; may be repeated."
+        ),
+    ] = [],  # noqa: B006 - typer copies it
+    concurrency: Annotated[
+        int | None, typer.Option(min=1, help="So many tasks at once.  [default: the file's]")
+    ] = None,
+    workers: Annotated[
+        int | None, typer.Option(min=1, help="So many processes share the tasks.  [default: the file's]")
+    ] = None,
+    engine: Annotated[
+        str | None, typer.Option(help="How they are started: process or ray.  [default: the file's]")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Run every combination of a file, each into a run folder of its own. Again, it goes on where it stands."""
+    from rich.console import Console
+
+    from langgraph_reflexion.experiments.estimate import estimate_all
+    from langgraph_reflexion.experiments.matrix import check, checked, run_experiment
+    from langgraph_reflexion.experiments.matrix_file import read_experiment
+    from langgraph_reflexion.experiments.matrix_progress import ExperimentProgress
+    from langgraph_reflexion.experiments.matrix_tables import compare_experiment, estimate_grid, read_runs
+    from langgraph_reflexion.experiments.terminal import print_comparison
+
+    asked = {"concurrency": concurrency, "workers": workers, "engine": engine}
+    given = {name: value for name, value in asked.items() if value is not None}
+    read = read_experiment(file)
+    folder = out or Path("runs") / file.stem
+    similar = read_runs(like)
+    if dry_run:
+        runs = check(read, folder, openings=True)
+        estimates, total = estimate_all(runs, similar, read.budget)
+        if as_json:
+            told = {"runs": [each.as_json() for each in estimates], "all": total.as_json()}
+            typer.echo(json.dumps(told, indent=2))
+        else:
+            estimate_grid(estimates, total).print(Console())
+        raise typer.Exit(1 if any(each.why_not for each in runs) else 0)
+    errors = Console(stderr=True)
+    with checked(read, folder) as runs:
+        estimates, total = estimate_all(runs, similar, read.budget)
+        if not as_json and total.tasks:
+            left = sum(bool(each.tasks) for each in estimates)
+            estimate_grid([] if left > 1 else estimates, total).print(errors)
+        try:
+            with ExperimentProgress(errors, hidden=as_json, runs=len(runs)) as progress:
+                outcomes = asyncio.run(run_experiment(read, runs, folder, progress, given))
+        except KeyboardInterrupt:
+            stopped = f"stopped; all that was finished is kept in {folder}: the same command goes on"
+            raise typer.Exit(fail(stopped, 130)) from None
+    begun = any((each.folder / "trials.jsonl").exists() for each in outcomes)
+    comparison = compare_experiment(folder) if begun else None
+    if as_json:
+        summary = comparison.as_json() if comparison else {}
+        typer.echo(
+            json.dumps({"dir": str(folder), "outcomes": [each.as_json() for each in outcomes], **summary}, indent=2)
+        )
+    elif comparison:
+        print_comparison(Console(), comparison)
+        typer.echo(f"Recorded in {folder}")
+    if not begun:
+        raise typer.Exit(2)
+    raise typer.Exit(0 if all(each.status == "finished" for each in outcomes) else 1)

@@ -1,0 +1,84 @@
+"""The command line's `sandbox`: which backends work on this machine, and running a command in one."""
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from langgraph_reflexion.cli.options import AsJson, fail
+from langgraph_reflexion.errors import ConfigurationError
+
+sandbox = typer.Typer(help="What contains untrusted code on this machine.", invoke_without_command=True)
+
+
+@sandbox.callback()
+def show(context: typer.Context, as_json: AsJson = False) -> None:
+    """Try each backend by running a command in it, and say what each contains."""
+    if context.invoked_subcommand is not None:
+        return
+    from langgraph_reflexion.envs.sandbox.backends import BACKENDS, probe
+
+    tried = {name: probe(name) for name in BACKENDS}
+    default = next((name for name, backend in BACKENDS.items() if backend.automatic and tried[name].works), None)
+    if as_json:
+        rows = {
+            name: {
+                "works": tried[name].works,
+                "probe": tried[name].words,
+                "contains": backend.contains,
+                "lets_through": backend.lets_through,
+                "fix": backend.fix,
+                "default": name == default,
+            }
+            for name, backend in BACKENDS.items()
+        }
+        typer.echo(json.dumps(rows, indent=2))
+        return
+    for name, backend in BACKENDS.items():
+        works = "works" if tried[name].works else "does not work"
+        typer.echo(f"{name}: {works}{', the default' if name == default else ''}")
+        typer.echo(f"  probe: {tried[name].words}")
+        typer.echo(f"  contains: {backend.contains}")
+        typer.echo(f"  lets through: {backend.lets_through}")
+        if not tried[name].works:
+            typer.echo(f"  to fix it, {backend.fix}")
+
+
+@sandbox.command("exec")
+def execute(
+    command: Annotated[list[str], typer.Argument(metavar="-- COMMAND...", help="The command and its arguments.")],
+    backend: Annotated[
+        str | None, typer.Option(help="bubblewrap, landlock, docker or podman.  [default: the first that works]")
+    ] = None,
+    workspace: Annotated[
+        str | None, typer.Option(metavar="DIR", help="A folder to work in, whose files it may change.")
+    ] = None,
+    network: Annotated[bool, typer.Option("--network", help="Let it use the network.")] = False,
+    wall: Annotated[float, typer.Option(metavar="SECONDS", min=0.001, max=1e8, help="End it after so long.")] = 300.0,
+    memory: Annotated[int, typer.Option(metavar="MB", min=4, max=1 << 40, help="End it when it uses more.")] = 2048,
+    allow_degraded: Annotated[
+        bool, typer.Option("--allow-degraded", help="Let Landlock, which is weaker, work in a folder.")
+    ] = False,
+    image: Annotated[str | None, typer.Option(help="What a container is made from.")] = None,
+) -> None:
+    """Run a command inside. The exit status is the command's, or 124 where a limit ended it."""
+    from langgraph_reflexion.envs.sandbox import Bind, Limits, Policy, Sandbox
+    from langgraph_reflexion.envs.sandbox.backends import IMAGE
+
+    if workspace == "":
+        raise ConfigurationError("--workspace '': give a folder; this one is .")
+    try:
+        folder = None if workspace is None else Path(workspace).absolute()
+    except OSError as error:  # this process stands in a folder that has been removed
+        raise ConfigurationError(f"--workspace {workspace}: {error.strerror or error}") from None
+    done = Sandbox(backend, image=image or IMAGE, allow_degraded=allow_degraded).run(
+        command,
+        cwd=folder,
+        limits=Limits(wall=wall, cpu=4 * wall, memory=memory << 20, processes=256, descriptors=1024, disk=1 << 30),
+        policy=Policy(network=network, binds=() if folder is None else (Bind(folder, writable=True),)),
+        inherit=True,
+    )
+    if done.status not in ("ok", "failed"):
+        raise typer.Exit(fail(f"ended by the sandbox: {done.status}", 124))
+    raise typer.Exit(done.exit_code)

@@ -1,0 +1,1 @@
+"""Evaluators: how a finished trial is scored (M_e)."""

@@ -1,0 +1,45 @@
+"""Writes what solved a workspace's tasks back to their folders."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from langgraph_reflexion.envs.workspace.environment import Workspace
+from langgraph_reflexion.errors import ConfigurationError
+from langgraph_reflexion.experiments.environment import make_environment
+from langgraph_reflexion.experiments.record import read_info
+from langgraph_reflexion.experiments.settings import settings_of
+
+
+def apply_results(folder: Path, task: str | None = None) -> Iterator[str]:
+    """Apply the patches of a run's solved tasks, each as a whole or not at all.
+
+    Args:
+        folder: The run folder.
+        task: The id of one task; all that were solved unless given.
+
+    Yields:
+        What was done, a line for each.
+
+    Raises:
+        ConfigurationError: it is no run of the workspace, the task was not solved, or its folder has changed since.
+    """
+    settings = settings_of(read_info(folder))
+    environment = make_environment(settings.environment, settings.options, settings.seed)
+    try:
+        if not isinstance(environment, Workspace):
+            raise ConfigurationError(f"{folder} is a run of {settings.environment}, which changes no files of yours")
+        tasks = [each for each in environment.tasks(settings.split, settings.limit) if task in (None, each["id"])]
+        if not tasks:
+            raise ConfigurationError(f"{folder} has no task {task!r}")
+        applied = False
+        for each in tasks:
+            patch = folder / f"task-{each['id']}" / "final-output" / "result.patch"
+            if patch.exists():
+                yield environment.apply(each, patch)
+                applied = True
+            elif task is not None:
+                raise ConfigurationError(f"the task {task} was not solved: {patch} is not there")
+        if not applied:
+            yield "No task was solved: nothing was applied."
+    finally:
+        environment.close()

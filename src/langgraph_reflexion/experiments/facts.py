@@ -1,0 +1,68 @@
+"""Under what a run ran, in words: what has to stand beside every number that comes from it."""
+
+from typing import Any
+
+from langgraph_reflexion.experiments.printable import printable
+from langgraph_reflexion.models.load import DEMO
+
+NO_LLM = "The demo model follows rules. It is not an LLM, and its numbers say nothing about one."
+"""What is said beside numbers that the demo model has to do with."""
+
+
+def facts(settings: dict[str, Any]) -> dict[str, str]:
+    """What a run's settings say that its numbers depend on, by name, its seed excepted; of a log, where it is from.
+
+    All of it is fit to be shown.
+
+    Args:
+        settings: As `run.json` has them.
+    """
+    options = "".join(f" {key}={value}" for key, value in settings.get("options", {}).items())
+    told = {
+        "tasks": f"{settings['environment']} {settings['split']}{options}",
+        "model": model_name(settings["model"]),
+        "reflections": f"reflections by {model_name(settings['reflection_model'])}"
+        if settings.get("reflection_model")
+        else "",
+        "agent": f"agent {settings.get('agent', 'react')}",
+        "profile": f"profile {settings['profile']}",
+        "verdicts": "oracle" if settings["oracle"] else f"verdicts by {settings['evaluator']}, no oracle",
+        "memory": "" if settings.get("memory", "window") == "window" else f"memory {settings['memory']}",
+        "map": "memory map" if settings.get("memory_map") else "",
+        "lessons": _lessons(settings),
+        "source": f"imported from {settings['imported']['source']}" if "imported" in settings else "",
+    }
+    return {name: printable(text) for name, text in told.items() if text}
+
+
+def _lessons(settings: dict[str, Any]) -> str:
+    if not settings.get("lessons"):
+        return ""
+    if not settings["recall"]:
+        return "lessons written, none recalled"
+    return f"lessons recalled{', none written' if settings['frozen'] else ' and written, one task after the other'}"
+
+
+def described(settings: dict[str, Any]) -> str:
+    """The same in one line, with strategy and seed."""
+    seed = [] if "imported" in settings else [f"seed {settings['seed']}"]
+    return printable(" · ".join([str(settings["strategy"]), *facts(settings).values(), *seed]))
+
+
+def code_of(info: dict[str, Any]) -> str:
+    """The code that a run was made by: its commit, or else its version.
+
+    Args:
+        info: What the run's `run.json` says.
+    """
+    versions = info.get("versions", {})
+    if versions.get("commit"):
+        return printable(f"commit {versions['commit']}")
+    return (
+        f"version {versions['langgraph_reflexion']}" if "langgraph_reflexion" in versions else "version not recorded"
+    )
+
+
+def model_name(name: str) -> str:
+    """A model's name, and for the demo model that it is no LLM."""
+    return "demo model, not an LLM" if name == DEMO else name

@@ -1,0 +1,225 @@
+"""The papers' figures from any run: success by trial (Fig. 3a, 4a-c, 6), by tokens, and failures by reason (Fig. 3b).
+
+The ink is a grey that reads on light and on dark pages alike, the ground is see-through, and the colours are those of
+Okabe and Ito, told apart by the colour-blind; markers and dashes tell lines apart without any colour. The same runs
+give the same file, byte by byte, under the same version of matplotlib.
+"""
+
+import importlib.util
+import io
+import textwrap
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from langgraph_reflexion.errors import ConfigurationError, the_extra
+from langgraph_reflexion.experiments.printable import printable
+from langgraph_reflexion.experiments.series import Series, caption
+from langgraph_reflexion.experiments.spread import spreads
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00")
+MARKERS = "osD^vP"
+DASHES = ("-", "--", "-.", ":")
+INK = "#777777"
+STYLE: dict[Any, Any] = {
+    **dict.fromkeys(("text.color", "axes.labelcolor", "axes.edgecolor", "xtick.color", "ytick.color"), INK),
+    "font.size": 11,
+    "axes.titlesize": 11,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "grid.color": INK,
+    "grid.alpha": 0.25,
+    "figure.facecolor": "none",
+    "axes.facecolor": "none",
+    "savefig.facecolor": "none",
+    "legend.frameon": False,
+    "svg.fonttype": "none",
+    "svg.hashsalt": "langgraph-reflexion",
+    # A dollar is a dollar.
+    "text.parse_math": False,
+}
+REASONS = ("hallucination", "inefficient planning", "wrong answer", "truncated", "fault")
+
+
+def have_matplotlib() -> bool:
+    """Whether the extra `bench` is installed."""
+    return importlib.util.find_spec("matplotlib") is not None
+
+
+def write_figures(series: Sequence[Series], folder: Path) -> list[Path]:
+    """Draw every figure, as PNG and as SVG.
+
+    Args:
+        series: What to draw.
+        folder: Where; it is made.
+
+    Returns:
+        The files.
+
+    Raises:
+        ConfigurationError: matplotlib is not installed, or the folder cannot be written to.
+    """
+    paths = []
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with _drawn(series) as figures:
+            for name, figure in figures.items():
+                paths += [folder / f"{name}.svg", folder / f"{name}.png"]
+                paths[-2].write_text(_svg(figure), encoding="utf-8")
+                # White, as what shows a bitmap knows nothing of the page's colours.
+                figure.savefig(paths[-1], dpi=150, facecolor="white", metadata={"Software": None})
+    except OSError as error:
+        raise ConfigurationError(f"cannot write figures to {folder}: {error.strerror}") from error
+    return paths
+
+
+def draw(series: Sequence[Series]) -> dict[str, str]:
+    """Every figure that the runs have something for, by name, as SVG.
+
+    Raises:
+        ConfigurationError: matplotlib is not installed.
+    """
+    with _drawn(series) as figures:
+        return {name: _svg(figure) for name, figure in figures.items()}
+
+
+@contextmanager
+def _drawn(series: Sequence[Series]) -> "Iterator[dict[str, Figure]]":
+    """The figures by name, in the style that they have to be saved in as well."""
+    if not have_matplotlib():
+        raise ConfigurationError(
+            f"matplotlib, which draws the figures, is missing; it comes with {the_extra('bench')}"
+        )
+    from matplotlib import rc_context
+
+    makers: dict[str, Callable[[Sequence[Series]], Figure]] = {}
+    if any(each.report.solved for each in series):
+        makers["success_by_trial"] = _success_by_trial
+    if any(each.report.solved and each.report.tokens[-1] for each in series):
+        makers["success_by_tokens"] = _success_by_tokens
+    if any(any(each.report.failures) for each in series):
+        makers["failures_by_trial"] = _failures_by_trial
+    with rc_context(STYLE), warnings.catch_warnings():
+        # A sign that the font lacks is drawn as a box, and in SVG by the reader's own fonts.
+        warnings.filterwarnings("ignore", "Glyph .* missing")
+        yield {name: make(series) for name, make in makers.items()}
+
+
+def _svg(figure: "Figure") -> str:
+    svg = io.StringIO()
+    figure.savefig(svg, format="svg", metadata={"Date": None, "Creator": None})
+    return svg.getvalue()
+
+
+def _success_by_trial(series: Sequence[Series]) -> "Figure":
+    figure, axes = _panels(1, series)
+    for number, each in enumerate(series):
+        trials = range(1, len(each.report.solved) + 1)
+        line = _line(axes[0], number, trials, _shares(each), _legend(each, series))
+        if len(each.runs) > 1:
+            by_seed = [[100 * share for share in by_trial.shares] for by_trial in spreads(each.runs)]
+            axes[0].plot(range(1, len(by_seed) + 1), by_seed, color=line, alpha=0.4, linewidth=0.7)
+        within = [at for at in each.intervals() if at]
+        if within:
+            low, high = ([100 * at[end] for at in within] for end in (0, 1))
+            axes[0].fill_between(trials, low, high, color=line, alpha=0.15, linewidth=0)
+    _of_trials(axes[0])
+    axes[0].set_title("Tasks solved by trial", loc="left")
+    _legend_above(figure, axes[0])
+    return figure
+
+
+def _success_by_tokens(series: Sequence[Series]) -> "Figure":
+    figure, axes = _panels(1, series)
+    for number, each in enumerate(series):
+        spent = [each.report.share(tokens) / 1000 for tokens in each.report.tokens]
+        _line(axes[0], number, spent, _shares(each), _legend(each, series), drawstyle="steps-post")
+    axes[0].set(xlabel="thousand tokens per task", ylabel="% of tasks", ylim=(0, 102))
+    axes[0].set_xlim(left=0)
+    axes[0].set_title("Tasks solved by tokens spent", loc="left")
+    _legend_above(figure, axes[0])
+    return figure
+
+
+def _failures_by_trial(series: Sequence[Series]) -> "Figure":
+    figure, axes = _panels(len(series), series)
+    found = {reason for each in series for counts in each.report.failures for reason in counts}
+    reasons = list(dict.fromkeys(reason for reason in (*REASONS, *sorted(found)) if reason in found))
+    highest = 0.0
+    for panel, each in zip(axes, series, strict=True):
+        for number, reason in enumerate(reasons):
+            shares = [100 * each.report.share(counts.get(reason, 0)) for counts in each.report.failures]
+            highest = max(highest, *shares)
+            # What never happened here gets no line, and a place in the legend.
+            known = shares if any(shares) else []
+            _line(panel, number, range(1, len(known) + 1), known, _cut(printable(reason), 40))
+        _of_trials(panel)
+        panel.set_title(textwrap.fill(_legend(each, series), 40), loc="left")
+    axes[0].set_ylim(0, 1.08 * highest)
+    for panel in axes[1:]:
+        panel.set_ylabel("")
+    _legend_above(figure, axes[0])
+    return figure
+
+
+def _panels(count: int, series: Sequence[Series]) -> "tuple[Figure, Sequence[Axes]]":
+    from matplotlib.figure import Figure
+
+    columns = min(count, 3)
+    rows = -(-count // columns)
+    width = max(6.4, 4.2 * columns)
+    told = textwrap.wrap(_cut(caption(series), 1500), int(14 * width), break_on_hyphens=False)
+    # Long captions and legends take nothing from the panels.
+    height = 0.9 + 3.6 * rows + 0.17 * max(0, len(told) - 2) + 0.2 * max(0, len(series) - 2)
+    figure = Figure(figsize=(width, height), layout="constrained")
+    axes = figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False).flat
+    for unused in axes[count:]:
+        unused.set_visible(False)
+    figure.supxlabel("\n".join(line.strip(" ·") for line in told), fontsize=8, x=0.01, ha="left")
+    return figure, list(axes[:count])
+
+
+def _line(axes: "Axes", number: int, x: Sequence[float], y: Sequence[float], name: str, **how: Any) -> str:
+    """Draw a line with the look of its number. Returns its colour."""
+    colour = COLOURS[number % len(COLOURS)]
+    dash = DASHES[number // len(COLOURS) % len(DASHES)]
+    axes.plot(
+        x, y, color=colour, linestyle=dash, marker=MARKERS[number % len(MARKERS)], markersize=5, label=name, **how
+    )
+    return colour
+
+
+def _of_trials(axes: "Axes") -> None:
+    from matplotlib.ticker import MaxNLocator
+
+    axes.set(xlabel="trial", ylabel="% of tasks", ylim=(0, 102))
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+    axes.tick_params(labelbottom=True)  # a panel may have none below it
+
+
+def _legend_above(figure: "Figure", axes: "Axes") -> None:
+    handles, names = axes.get_legend_handles_labels()
+    longest = max(map(len, names), default=0)
+    columns = max(1, min(len(names), int(11 * figure.get_figwidth()) // (longest + 6)))
+    figure.legend(handles, names, loc="outside upper left", ncols=columns)
+
+
+def _shares(series: Series) -> list[float]:
+    return [100 * series.report.share(solved) for solved in series.report.solved]
+
+
+def _legend(series: Series, among: Sequence[Series]) -> str:
+    """The name of a series, with what sets it apart from the others besides its strategy."""
+    differing = [fact for name, fact in series.facts.items() if len({other.facts.get(name) for other in among}) > 1]
+    return _cut(printable(", ".join([series.label, *differing])), 64)
+
+
+def _cut(text: str, length: int) -> str:
+    return text if len(text) <= length else f"{text[: length - 1]}…"

@@ -1,0 +1,103 @@
+"""A table as plain cells, shown in a terminal and as HTML."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from markupsafe import Markup
+from rich import box
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from langgraph_reflexion.experiments.html import framed
+from langgraph_reflexion.experiments.printable import printable
+
+BAR = 24
+"""The longest bar, in characters."""
+
+
+class Share(NamedTuple):
+    """A cell that is a share, drawn as a bar with its text behind it. Never a row's first."""
+
+    share: float
+    text: str
+
+
+Cell = str | Share
+
+
+@dataclass(frozen=True, repr=False)
+class Grid:
+    """A table.
+
+    Attributes:
+        title: What it shows.
+        head: The names of the columns; the first one names the rows.
+        rows: The cells; a row of one cell is a heading within the table.
+        caption: What was measured: model, profile, oracle or not, seeds, commit.
+        dense: Whether its columns are many and narrow.
+    """
+
+    title: str
+    head: Sequence[str]
+    rows: Sequence[Sequence[Cell]]
+    caption: str = ""
+    dense: bool = False
+
+    def print(self, console: Console) -> None:
+        """Print it, its caption below."""
+        table = Table(
+            title=Text(self.title, "bold"),
+            title_justify="left",
+            box=box.SIMPLE_HEAD,
+            pad_edge=False,
+            padding=(0, 0 if self.dense else 1),
+        )
+        table.add_column(self.head[0], overflow="fold")
+        for name in self.head[1:]:
+            table.add_column(Text(name), justify="right")
+        columns = max(1, len(self.head) - 1)
+        longest = max((len(cell.text) for row in self.rows for cell in row if isinstance(cell, Share)), default=0)
+        bar = max(0, min(BAR, (console.width - 8) // columns - longest - 4))
+        for row in self.rows:
+            if len(row) == 1:
+                table.add_section()
+            table.add_row(*(_drawn(cell, bar) if isinstance(cell, Share) else Text(printable(cell)) for cell in row))
+        console.print(table)
+        if self.caption:
+            console.print(Text(printable(self.caption), "dim"))
+            console.print()
+
+    def __repr__(self) -> str:
+        return f"<table {self.title!r}: {len(self.rows)} rows>"
+
+    def html(self) -> Markup:
+        """It as an HTML table, everything in it escaped."""
+        head = Markup("").join(Markup('<th scope="col">{}</th>').format(name) for name in self.head)
+        rows = Markup("\n").join(self._row(row) for row in self.rows)
+        return Markup(
+            '<h3>{}</h3>\n<table class="grid" style="white-space: pre" aria-label="{}">'
+            '<thead><tr>{}</tr></thead>\n<tbody>{}</tbody></table>\n<p class="facts">{}</p>'
+        ).format(self.title, self.title, head, rows, printable(self.caption))
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        return framed(self.html())
+
+    def _row(self, row: Sequence[Cell]) -> Markup:
+        first = Markup('<th scope="row"{}>{}</th>').format(
+            Markup(' colspan="{}"').format(len(self.head)) if len(row) == 1 else "", printable(str(row[0]))
+        )
+        return Markup("<tr>{}{}</tr>").format(first, Markup("").join(map(_html, row[1:])))
+
+
+def _drawn(cell: Share, bar: int) -> Text:
+    filled = round(bar * cell.share)
+    return Text("━" * filled, "green").append("·" * (bar - filled), "dim").append(f" {cell.text}", "default")
+
+
+def _html(cell: Cell) -> Markup:
+    if isinstance(cell, Share):
+        return Markup('<td class="share" style="--share:{}%">{}</td>').format(round(100 * cell.share, 1), cell.text)
+    return Markup("<td>{}</td>").format(printable(cell))

@@ -1,0 +1,53 @@
+"""How long the first prompt of a run is, found out by building it: no model is asked."""
+
+import asyncio
+
+from langchain_core.messages import AIMessage, BaseMessage
+
+from langgraph_reflexion.envs.base import Environment, Task
+from langgraph_reflexion.errors import ReflexionError
+from langgraph_reflexion.experiments.settings import SweepSettings
+from langgraph_reflexion.graph.reflexion import create_reflexion
+from langgraph_reflexion.models.retries import Retries
+
+CHARACTERS_PER_TOKEN = 4
+"""A rule of thumb for English; the tokens of tool schemas are not in it."""
+
+
+def opening_tokens(settings: SweepSettings, environment: Environment, task: Task) -> int | None:
+    """The tokens of the prompt for a task's first step, about; None where the task cannot be started here.
+
+    Args:
+        settings: The run's, resolved.
+        environment: Its environment.
+        task: Its first task, say.
+    """
+    from langgraph_reflexion.testing import ScriptedChatModel
+
+    prompts: list[list[BaseMessage]] = []
+
+    def note(messages: list[BaseMessage]) -> AIMessage:
+        prompts.append(messages)
+        return AIMessage("Nothing.")  # an empty answer would be asked for again
+
+    evaluator = settings.evaluator if settings.evaluator == "self-tests" else None
+    graph = create_reflexion(
+        ScriptedChatModel(replies=note),
+        environment,
+        actor=settings.agent,
+        strategy=settings.strategy,
+        evaluator=evaluator,
+        profile=settings.profile,
+        retries=Retries(1),
+    ).compile()
+
+    async def first_step() -> None:
+        async for update in graph.astream({"task": task}, stream_mode="updates"):
+            if "act" in update:
+                return
+
+    try:
+        asyncio.run(first_step())
+    except ReflexionError:
+        return None
+    return sum(len(message.text) for message in prompts[-1]) // CHARACTERS_PER_TOKEN if prompts else None

@@ -1,0 +1,291 @@
+"""The run folder: what a run was, and one row for each finished trial.
+
+    run.json            settings, tasks in their order, versions
+    trials.jsonl        one row per finished trial
+    trajectories.jsonl  the same trials, every step whole
+    checkpoints.db      how each task stands, unless another database has that
+    lock                held by the process that is at work here
+
+A trial's trajectory is written before its row, so that a row in `trials.jsonl` means that the trial is
+complete. A row may be followed by a better one of the same trial: of a fault that was tried again, or with the
+reflection that a last trial got when more trials were granted. The last one counts.
+"""
+
+import hashlib
+import json
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+
+from langgraph_reflexion.errors import ConfigurationError
+from langgraph_reflexion.experiments.facts import described
+from langgraph_reflexion.experiments.grid import Grid
+from langgraph_reflexion.experiments.html import framed
+from langgraph_reflexion.experiments.metrics import solved_by_trial
+from langgraph_reflexion.experiments.rows import (
+    Finished,
+    Key,
+    RowFile,
+    TrajectoryRow,
+    TrialRow,
+    key_of,
+    row_order,
+    whole_lines,
+    write_whole,
+)
+from langgraph_reflexion.models.secrets import blotted
+from langgraph_reflexion.strategies import Strategy
+
+SETTINGS = {
+    *("environment", "split", "strategy", "model", "reflection_model"),
+    *("profile", "oracle", "evaluator", "seed", "trials"),
+}
+"""The settings that a run is read with."""
+
+RUN, TRIALS, TRAJECTORIES, CHECKPOINTS = "run.json", "trials.jsonl", "trajectories.jsonl", "checkpoints.db"
+
+
+class RunRecord:
+    """Writes a run folder, one row at a time: a new one, or one that goes on.
+
+    Args:
+        folder: The folder; it is made. Whoever opens it must hold it (`experiments.lock`).
+        info: What `run.json` says from now on; `info["tasks"]` gives the order of the rows at the end.
+        secrets: What is blotted out wherever it turns up, such as a key that a server's error message quotes.
+
+    Attributes:
+        new: Whether the run was begun just now.
+        trials: The trials that are recorded.
+
+    Raises:
+        ConfigurationError: the folder holds something else, or cannot be made.
+    """
+
+    def __init__(self, folder: Path, info: dict[str, Any], secrets: Sequence[str] = ()) -> None:
+        self.folder = folder
+        self.trials: dict[Key, TrialRow] = {}
+        self._info = info
+        self._secrets = secrets
+        self._order = row_order(info["tasks"])
+        self._trajectories_seen: dict[Key, bytes] = {}
+        self.new = not holds_run(folder)
+        if self.new and any((folder / name).exists() for name in (TRIALS, TRAJECTORIES)):
+            raise ConfigurationError(f"{folder} holds trials and no {RUN}: choose another --out")
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            self._write_info(info)
+            self._trials, self._trajectories = RowFile(folder / TRIALS), RowFile(folder / TRAJECTORIES)
+        except OSError as error:
+            raise ConfigurationError(f"cannot write the run to {folder}: {error.strerror}") from error
+        for _, row in self._trials.rows():
+            self.trials[key_of(row)] = row
+        for line, row in self._trajectories.rows():
+            self._saw(line, row)
+
+    def append(self, finished: Finished) -> None:
+        """Add a finished trial: its files and its trajectory first, as its row says that all of it is there."""
+        row, trajectory, files = finished
+        for name, text in files.items():
+            path = self.folder / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            write_whole(path, [self.without_secrets(text).encode("utf-8", "replace")])
+        line = self._line(trajectory)
+        if self._trajectories_seen.get(key_of(row)) != _digest(line):
+            self._trajectories.append(line)
+            self._saw(line, trajectory)
+        self._trials.append(self._line(row))
+        self.trials[key_of(row)] = row
+
+    def note(self, **facts: Any) -> None:
+        """Add to what `run.json` says."""
+        self._info |= facts
+        self._write_info(self._info)
+
+    def restore(self, finished: Finished) -> None:
+        """Add a finished trial that a checkpoint holds, unless it is here: its process died before it wrote it."""
+        same = self.trials.get(key_of(finished.row))
+        if same != json.loads(self._line(finished.row)):
+            self.append(finished)
+
+    def expect(self, task: str, trial: int) -> None:
+        """Make sure that a trial which is finished is here.
+
+        Raises:
+            ConfigurationError: it is not, and no checkpoint holds it any more.
+        """
+        if (task, trial) not in self.trials or (task, trial) not in self._trajectories_seen:
+            raise ConfigurationError(f"{self.folder} lacks trial {trial} of {task}, which was recorded once")
+
+    def last_trial(self, task: str) -> int:
+        """The task's last recorded trial; 0 if there is none."""
+        return max((trial for name, trial in self.trials if name == task), default=0)
+
+    def close(self, seconds: float) -> None:
+        """Put the rows in task-then-trial order, whatever order they finished in.
+
+        Args:
+            seconds: What the run's clock shows; kept for when the run goes on.
+        """
+        self._write_info({**self._info, "seconds": round(seconds, 3)})
+        self._trials.close(self._order)
+        self._trajectories.close(self._order)
+
+    def discard(self) -> None:
+        """Remove the record of a run in which nothing has happened. Closed it must be."""
+        beside = [f"{CHECKPOINTS}{end}" for end in ("", "-wal", "-shm")]
+        for name in (*beside, TRIALS, TRAJECTORIES, RUN):  # for as long as anything is here, it is a run
+            (self.folder / name).unlink(missing_ok=True)
+
+    def without_secrets(self, text: str) -> str:
+        """A text with every secret blotted out."""
+        return blotted(text, self._secrets, "[secret]")
+
+    def _write_info(self, info: dict[str, Any]) -> None:
+        text = (self.without_secrets(json.dumps(info, indent=2, ensure_ascii=False)) + "\n").encode()
+        if not (self.folder / RUN).exists() or (self.folder / RUN).read_bytes() != text:
+            write_whole(self.folder / RUN, [text])
+
+    def _saw(self, line: bytes, row: TrajectoryRow) -> None:
+        self._trajectories_seen[key_of(row)] = _digest(line)
+
+    def _line(self, row: TrialRow | TrajectoryRow) -> bytes:
+        return (self.without_secrets(json.dumps(row, ensure_ascii=False)) + "\n").encode("utf-8", "replace")
+
+
+@dataclass(frozen=True, repr=False)
+class Run:
+    """A run folder as read: its `run.json`, and its trials in task-then-trial order."""
+
+    folder: Path
+    info: dict[str, Any]
+    trials: list[TrialRow]
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """The settings that it ran under."""
+        return cast(dict[str, Any], self.info["settings"])
+
+    @property
+    def gradable(self) -> list[str]:
+        """Its tasks without those that cannot be graded, which count for no rate."""
+        # Runs that were recorded before there were any say nothing of it.
+        known = {row["task_id"] for row in self.trials if row.get("gradable", True)}
+        not_known = {row["task_id"] for row in self.trials} - known
+        return [task for task in self.info["tasks"] if task not in not_known]
+
+    def trajectories(self) -> dict[Key, TrajectoryRow]:
+        """Every step of its trials, by task and trial; what was not recorded is not there.
+
+        Raises:
+            ConfigurationError: they cannot be read.
+        """
+        path = self.folder / TRAJECTORIES
+        try:
+            rows: list[TrajectoryRow] = [json.loads(line) for line in whole_lines(path)]
+            for row in rows:
+                _expect(TrajectoryRow.__required_keys__, row, "a row")
+            return {key_of(row): row for row in rows}
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise ConfigurationError(f"{path} cannot be read: {error}") from error
+
+    def __repr__(self) -> str:
+        return f"<run {self.folder}: {described(self.settings)}, {len(self.trials)} trials>"
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        tasks = self.info["tasks"]
+        solved = solved_by_trial(self.trials, max((row["trial"] for row in self.trials), default=0))
+        rows = [(str(trial), f"{count} of {len(tasks)}") for trial, count in enumerate(solved, 1)]
+        return framed(Grid(str(self.folder), ("trial", "solved"), rows, described(self.settings)).html())
+
+
+def holds_run(folder: Path) -> bool:
+    """Whether a run was begun in this folder."""
+    return (folder / RUN).exists()
+
+
+def trouble(error: Exception) -> str:
+    """What is wrong with a JSON file that could not be read, in words that follow its name."""
+    match error:
+        case json.JSONDecodeError():
+            return f"is no JSON: {error}"
+        case OSError():
+            return f"cannot be read: {error.strerror}"
+        case KeyError():
+            return f"lacks {error.args[0]}"
+    return f"says something wrong: {error}"
+
+
+def read_info(folder: Path) -> dict[str, Any]:
+    """What a folder's `run.json` says.
+
+    Raises:
+        ConfigurationError: there is no run in it that can go on.
+    """
+    try:
+        info = json.loads((folder / RUN).read_text(encoding="utf-8"))
+        imported = "imported" in info["settings"]
+        info["settings"]["environment"], info["tasks"], imported or info["run_id"]
+    except NotADirectoryError as error:
+        raise _file(folder) from error
+    except FileNotFoundError as error:
+        raise ConfigurationError(f"{folder} holds no run: there is no {RUN}") from error
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise ConfigurationError(f"{folder} holds no run that can go on: {RUN} {trouble(error)}") from error
+    if imported:
+        raise ConfigurationError(f"{folder} holds an imported log, and nothing to go on with")
+    return cast(dict[str, Any], info)
+
+
+def read_run(folder: Path) -> Run:
+    """Read a run folder, finished or not.
+
+    Raises:
+        ConfigurationError: there is no run in it, or one that lacks something.
+    """
+    try:
+        info = json.loads((folder / RUN).read_text(encoding="utf-8"))
+        _expect(("settings", "tasks"), info, RUN)
+        order = row_order(info["tasks"])
+        begun = "seconds" in info or any(whole_lines(folder / TRAJECTORIES))
+        if begun and not (folder / TRIALS).exists():
+            raise ConfigurationError(f"{folder} holds no run: there is no {TRIALS}")
+        rows = {key_of(row): row for row in map(json.loads, whole_lines(folder / TRIALS))}
+        trials = [rows[key] for key in sorted(rows, key=order)]
+        _expect(SETTINGS, info["settings"], RUN)
+        if "imported" not in info["settings"]:  # others had strategies of their own
+            Strategy(info["settings"]["strategy"])
+        for row in trials:
+            # Runs that were recorded before there were measures have none, and what a node used is not read.
+            _expect(TrialRow.__required_keys__ - {"measures", "usage"}, row, TRIALS)
+    except NotADirectoryError as error:
+        raise _file(folder) from error
+    except FileNotFoundError as error:
+        several = any(folder.glob(f"*/{RUN}"))
+        hint = "; its folders hold some: name them, or those of an import by --paper" if several else ""
+        raise ConfigurationError(f"{folder} holds no run: there is no {RUN}{hint}") from error
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise ConfigurationError(f"{folder} holds no run that can be read: {error}") from error
+    return Run(folder, info, cast(list[TrialRow], trials))
+
+
+def _file(folder: Path) -> ConfigurationError:
+    return ConfigurationError(f"{folder} is a file: name a run folder")
+
+
+def _expect(names: Collection[str], found: Mapping[str, Any], file: str) -> None:
+    if missing := [name for name in names if name not in found]:
+        raise ValueError(f"{file} lacks {', '.join(sorted(missing))}")
+
+
+def free_folder(base: Path, stem: str) -> Path:
+    """The first of `base/stem-1`, `base/stem-2`, ... that is free."""
+    number = 1
+    while (base / f"{stem}-{number}").exists():
+        number += 1
+    return base / f"{stem}-{number}"
+
+
+def _digest(line: bytes) -> bytes:
+    return hashlib.blake2b(line, digest_size=16).digest()
