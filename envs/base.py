@@ -25,7 +25,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any, ClassVar, NotRequired
+from typing import Any, ClassVar, NotRequired, cast
 
 from langchain_core.tools import BaseTool, StructuredTool
 from pydantic import ValidationError
@@ -148,6 +148,22 @@ def _actions(cls: type[Episode]) -> dict[str, ActionSpec]:
         marked.update({n: m for n, m in vars(base).items() if hasattr(m, "__reflexion_action__")})
     specs = [spec_of(name, method) for name, method in marked.items()]
     return {spec.name: spec for spec in specs}
+
+
+def read_task(given: object) -> Task:
+    """Return a task that came from outside.
+
+    Raises:
+        ConfigurationError: it is not a task.
+    """
+    task: dict[str, Any] = {**given} if isinstance(given, dict) else {}
+    words = all(isinstance(task.get(key), str) for key in ("id", "instruction"))
+    if words and isinstance(task.get("kind", ""), str) and isinstance(task.get("data", {}), dict):
+        read: Task = cast(Any, task)
+        return read
+    raise ConfigurationError(
+        f"the graph's input is {{'task': task}}, with a task such as environment.tasks()[0]; got {given!r:.200}"
+    )
 
 
 class Environment(ABC):

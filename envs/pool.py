@@ -17,7 +17,8 @@ from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
 from langgraph_reflexion.envs.base import Action, Environment, Episode, StepResult, Task
-from langgraph_reflexion.errors import EnvironmentFault, ReflexionError
+from langgraph_reflexion.errors import EnvironmentFault
+from langgraph_reflexion.retries import Retries
 
 _T = TypeVar("_T")
 _log = logging.getLogger(__name__)
@@ -42,12 +43,15 @@ class EpisodePool:
 
     Args:
         environment: Whose episodes they are.
+        retries: How often a transient fault is tried again; never unless given. Every attempt begins with the same
+            history, rebuilt.
         size: How many live episodes are kept at most; the one unused for longest is closed first, and rebuilt
             should it be asked for again.
     """
 
-    def __init__(self, environment: Environment, size: int = 512) -> None:
+    def __init__(self, environment: Environment, retries: Retries | None = None, size: int = 512) -> None:
         self.environment = environment
+        self.retries = retries or Retries(attempts=1)
         self.size = size
         self._live: list[_Live] = []
         # A graph may be run on several event loops at once, each in a thread of its own.
@@ -55,7 +59,7 @@ class EpisodePool:
 
     async def prepare(self, task: Task) -> dict[str, Any]:
         """What the environment makes once per task."""
-        return await self._run(task, lambda: self.environment.prepare(task))
+        return await self._tried(task, lambda: self.environment.prepare(task))
 
     async def start(self, task: Task) -> tuple[str, dict[str, Any] | None]:
         """Start a fresh episode.
@@ -69,7 +73,7 @@ class EpisodePool:
             with self._closed_on_error(episode):
                 return episode, episode.snapshot()
 
-        episode, snapshot = await self._run(task, begin, self._close_first)
+        episode, snapshot = await self._tried(task, begin, self._close_first)
         await self._keep(_Live(task, [], episode))
         return episode.observation, snapshot
 
@@ -87,15 +91,15 @@ class EpisodePool:
         Raises:
             EnvironmentFault: the environment failed. The episode is dropped, and rebuilt the next time.
         """
-        live = self._take(task, actions)
 
         def advance() -> tuple[Episode, Stepped]:
+            live = self._take(task, actions)
             episode = live.episode if live else self._rebuild(task, actions, snapshot)
             with self._closed_on_error(episode):
                 result = _checked(episode.step(action))
                 return episode, Stepped(result, episode.snapshot())
 
-        episode, stepped = await self._run(task, advance, self._close_first)
+        episode, stepped = await self._tried(task, advance, self._close_first)
         await self._keep(_Live(task, [*actions, action], episode))
         return stepped
 
@@ -105,15 +109,15 @@ class EpisodePool:
         """How the task stands in the episode with this history, whose trial was stopped; see `Episode.settle`."""
         if self.environment.episode.settle is Episode.settle:
             return None
-        live = self._take(task, actions)
 
         def settled() -> tuple[Episode, StepResult | None]:
+            live = self._take(task, actions)
             episode = live.episode if live else self._rebuild(task, actions, snapshot)
             with self._closed_on_error(episode):
                 result = episode.settle()
                 return episode, None if result is None else _checked(result)
 
-        episode, result = await self._run(task, settled, self._close_first)
+        episode, result = await self._tried(task, settled, self._close_first)
         await self._keep(_Live(task, actions, episode))
         return result
 
@@ -182,16 +186,15 @@ class EpisodePool:
             self._close(episode)
             raise
 
-    async def _run(self, task: Task, call: Callable[[], _T], undo: Callable[[_T], None] | None = None) -> _T:
+    async def _tried(self, task: Task, call: Callable[[], _T], undo: Callable[[_T], None] | None = None) -> _T:
+        return await self.retries(lambda: self._run(task, call, undo))
+
+    async def _run(self, task: Task, call: Callable[[], _T], undo: Callable[[_T], None] | None) -> _T:
         try:
             return await in_thread(call, undo) if self.environment.blocks(task) else call()
-        except ReflexionError:
-            raise
-        except Exception as error:
-            detail = f"{type(error).__name__}: {error}"
-            # What the world outside does may pass; an error in the environment's own code does not.
-            outside = isinstance(error, OSError)
-            raise EnvironmentFault(f"{self.environment.name} failed: {detail}", transient=outside) from error
+        except OSError as error:
+            # The world outside failed. Any other exception is a bug in the environment, and is raised as it is.
+            raise EnvironmentFault(f"{self.environment.name} failed: {type(error).__name__}: {error}") from error
 
 
 def _checked(result: object) -> StepResult:

@@ -5,32 +5,25 @@ from typing import Literal
 
 from langgraph.graph import END
 
-from langgraph_reflexion.state import ReflexionState
-from langgraph_reflexion.strategies import Strategy
+from langgraph_reflexion.state import ReflexionState, Strategy
 
 
-def after_reset(state: ReflexionState) -> Literal["act", "evaluate"]:
-    """Go straight to evaluate after a fault."""
-    return "evaluate" if state["fault"] else "act"
+def unless_fault(node: str) -> Callable[[ReflexionState], str]:
+    """Go on to `node`; a fault goes straight to evaluate."""
 
+    def unless_fault(state: ReflexionState) -> str:
+        return "evaluate" if state["fault"] else node
 
-def after_act(state: ReflexionState) -> Literal["observe", "evaluate"]:
-    """Go straight to evaluate after a fault."""
-    return "evaluate" if state["fault"] else "observe"
-
-
-def after_observe(state: ReflexionState) -> Literal["heuristic_check", "evaluate"]:
-    """Go straight to evaluate after a fault."""
-    return "evaluate" if state["fault"] else "heuristic_check"
+    return unless_fault
 
 
 def after_heuristic_check(state: ReflexionState) -> Literal["act", "evaluate"]:
-    """Go on with the trial unless there is a reason to stop."""
+    """Continue the trial, or end it."""
     return "evaluate" if state["stop_reason"] else "act"
 
 
 def after_evaluate(strategy: Strategy) -> Callable[[ReflexionState], str]:
-    """Return the edge from evaluate: end a finished task, or reflect or start the next trial as the strategy says."""
+    """End the task, reflect on the trial, or begin the next one at once."""
 
     def after_evaluate(state: ReflexionState) -> str:
         if state["status"] != "running":
@@ -41,5 +34,5 @@ def after_evaluate(strategy: Strategy) -> Callable[[ReflexionState], str]:
 
 
 def after_reflect(state: ReflexionState) -> str:
-    """Start the next trial unless the reflection failed."""
+    """Begin the next trial, unless the reflection failed."""
     return "reset" if state["status"] == "running" else END

@@ -1,28 +1,37 @@
-"""A person in the loop: pauses before an action and after a reflection (section 6 of the paper, safety).
+"""Approval: pauses for a person before an action and after a reflection (section 6 of the paper, safety).
 
-A pause stands at the entrance of a node, before anything with an effect or a cost, and shows what is in the state.
-So what the person saw is what happens, and approving repeats no model call and no environment step.
+A pause comes before anything with an effect or a cost, and shows what is in the state. What the person saw is what
+happens, and approving repeats no model call and no action.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import Any
 
-from langchain_core.runnables import RunnableConfig
 from langgraph.types import interrupt
-
-from langgraph_reflexion._langgraph import CHECKPOINTER
-from langgraph_reflexion.errors import ConfigurationError
 
 
 @dataclass(frozen=True)
 class Approval:
-    """What a person said, read.
+    """Where a run pauses for a person. Pauses need a checkpointer.
+
+    Attributes:
+        actions: The names of the actions to approve.
+        reflections: Whether each reflection is to be approved before the next trial sees it.
+    """
+
+    actions: Collection[str] = ()
+    reflections: bool = False
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A person's answer.
 
     Attributes:
         rejected: Whether it must not happen.
-        reason: Why, in their words.
-        edited: What is to happen instead; None where it stays as it was.
+        reason: Why, in the person's words.
+        edited: What is to happen instead; None leaves it as it was.
     """
 
     rejected: bool = False
@@ -30,28 +39,16 @@ class Approval:
     edited: Any = None
 
 
-def require_checkpointer(config: RunnableConfig) -> None:
-    """Refuse to begin a run that could not be resumed from its first pause.
+def ask_person(request: dict[str, Any], read_edit: Callable[[Any], Any]) -> Answer:
+    """Pause until a person has answered with `Command(resume=...)`.
 
-    Raises:
-        ConfigurationError: the graph was compiled without a checkpointer.
-    """
-    if not config.get("configurable", {}).get(CHECKPOINTER):
-        raise ConfigurationError(
-            "pauses for approval need a checkpointer to resume from: create_reflexion(...).compile(checkpointer=...)"
-        )
-
-
-def ask_person(request: dict[str, Any], read_edit: Callable[[Any], Any]) -> Approval:
-    """Pause until a person has answered.
-
-    The answer, given with `Command(resume=...)`, is `{"decision": "approve"}`, `{"decision": "edit", "edit": ...}`,
-    or `{"decision": "reject", "reason": ...}`; the plain words `approve` and `reject` do as well. An answer that
-    cannot be read is asked for again, with what was wrong as `error`.
+    The answer is `{"decision": "approve"}`, `{"decision": "edit", "edit": ...}` or `{"decision": "reject", "reason":
+    ...}`; the plain words `approve` and `reject` work as well. An answer that cannot be read is asked for again, with
+    an `error` that says why.
 
     Args:
-        request: What the person is shown.
-        read_edit: Makes what is to happen of the edit; says None where it cannot.
+        request: What the person sees.
+        read_edit: Reads an edit; returns None where it cannot.
     """
     error = ""
     while True:
@@ -59,11 +56,11 @@ def ask_person(request: dict[str, Any], read_edit: Callable[[Any], Any]) -> Appr
         given = answer if isinstance(answer, dict) else {"decision": answer}
         match given.get("decision"):
             case "approve":
-                return Approval()
+                return Answer()
             case "reject":
-                return Approval(rejected=True, reason=str(given.get("reason") or ""))
+                return Answer(rejected=True, reason=str(given.get("reason") or ""))
             case "edit" if (edited := read_edit(given.get("edit"))) is not None:
-                return Approval(edited=edited)
+                return Answer(edited=edited)
             case "edit":
                 error = f"this edit cannot be read: {given.get('edit')!r}"
             case other:

@@ -1,102 +1,90 @@
-"""evaluate: the finished trial gets its verdict, and becomes a record."""
+"""evaluate: the finished trial is scored and recorded."""
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import cast
 
 from langchain_core.runnables import RunnableConfig
-from langgraph.errors import GraphBubbleUp
 
 from langgraph_reflexion.budgets import Budgets
-from langgraph_reflexion.context import charged, noted
+from langgraph_reflexion.context import spent
 from langgraph_reflexion.envs.pool import EpisodePool
-from langgraph_reflexion.errors import Fault, ModelFault, ReflexionError
-from langgraph_reflexion.evaluators.base import STOPPED, Evaluator, Scored
+from langgraph_reflexion.errors import Fault, ModelFault
+from langgraph_reflexion.evaluators.base import STOPPED, Evaluator
 from langgraph_reflexion.models.calls import storable
-from langgraph_reflexion.models.faults import in_a_line
-from langgraph_reflexion.nodes.node import Update
 from langgraph_reflexion.nodes.observe import actions_of
-from langgraph_reflexion.state import Evaluation, ReflexionState, Status, Step, TrialRecord
+from langgraph_reflexion.profiles import Profile
+from langgraph_reflexion.state import Evaluation, ReflexionState, Status, Step, TrialRecord, Update
 
 
+@dataclass
 class Evaluate:
-    """Score the trial (M_e, section 3 of the paper), and decide how the task stands.
+    """Score the trial (M_e, section 3 of the paper) and decide the task's status.
 
-    Args:
-        evaluator: Gives the score.
-        pool: Where the trial's episode is closed.
-        budgets: What may be spent.
-        threshold: From which score on a trial, and the truth, is a success.
-        max_trials: After how many trials the task has failed.
+    Attributes:
+        evaluator: Scores the trial.
+        pool: The live episodes; the trial's own is closed.
+        budgets: The limits of the task and the run.
+        rules: The profile: from which score on a trial is a success, and how many trials a task gets.
     """
 
-    def __init__(
-        self, evaluator: Evaluator, pool: EpisodePool, budgets: Budgets, threshold: float, max_trials: int
-    ) -> None:
-        self.evaluator = evaluator
-        self.pool = pool
-        self.budgets = budgets
-        self.threshold = threshold
-        self.max_trials = max_trials
+    evaluator: Evaluator
+    pool: EpisodePool
+    budgets: Budgets
+    rules: Profile
 
     async def __call__(self, state: ReflexionState, config: RunnableConfig) -> Update:
-        """Write the verdict, the trial's record and the task's status. A trial that was cut short gets no verdict."""
+        """Write the evaluation, the trial's record and the status. A trial that was cut short is not scored."""
         fault, cut_short = state["fault"], state["stop_reason"] in ("budget", "fault")
-        usage, notes = state["usage"], state["notes"]
-        evaluation: Evaluation | None = None
-        settled: Update = {}
+        threshold = self.rules.threshold
+        update: Update = {}
         if not cut_short:
             try:
                 settled = await self._settle(state)
                 steps = [*state["trajectory"], *settled.get("trajectory", [])]
-                state = cast(ReflexionState, {**state, **settled, "trajectory": steps})
-                scored = await self._score(state, config)
+                seen = cast(ReflexionState, {**state, **settled, "trajectory": steps})
+                scored = await self.evaluator.evaluate(seen, config)
             except Fault as error:
                 if isinstance(error, ModelFault) and error.permanent:
                     raise
                 fault = str(error)
             else:
+                if not math.isfinite(scored.score):
+                    raise ValueError(f"an evaluator returns a finite score, not {scored.score!r}")
+                update = settled | spent(state, "evaluate", scored.usage, scored.notes)
                 if scored.prepared is not None:
                     task = state["task"]
-                    settled |= {"task": {**task, "prepared": task["prepared"] | scored.prepared}}
-                usage = charged(state, "evaluate", scored.usage)
-                notes = noted(state, scored.notes)
+                    update["task"] = {**task, "prepared": task["prepared"] | scored.prepared}
                 score = float(scored.score)
-                feedback = storable(scored.feedback)
-                evaluation = Evaluation(success=score >= self.threshold, score=score, feedback=feedback)
-        actions = actions_of(state)
+                update["evaluation"] = Evaluation(
+                    success=score >= threshold, score=score, feedback=storable(scored.feedback)
+                )
+                state = cast(ReflexionState, {**seen, **update, "trajectory": steps})
+        # A trial that was cut short leaves the evaluation of the one before, which the actor may see.
+        evaluation: Evaluation | None = update.get("evaluation")
+        actions, reward = actions_of(state), state["episode"]["reward"]
         await self.pool.release(state["task"], actions)
-        reward = state["episode"]["reward"]
+        used_up = self.budgets.used_up(state, config, trial=cut_short)
+        status = self._status(state["trial"], fault, evaluation, used_up)
+        notes = [*state["notes"], str(used_up)] if status == "budget" and not cut_short else state["notes"]
         record = TrialRecord(
             trial=state["trial"],
-            success=None if fault or reward is None else reward >= self.threshold,
+            success=None if fault or reward is None else reward >= threshold,
             verdict=evaluation["success"] if evaluation else None,
             score=evaluation["score"] if evaluation else None,
             stop_reason="fault" if fault else state["stop_reason"] or "terminated",
             actions=len(actions),
-            usage=usage,
+            usage=state["usage"],
             seconds=round(state["seconds"] - state["episode"]["began"], 3),
             notes=notes,
-            # What an environment has to say may be long, and a record is kept small.
-            fault=fault[:300],
+            fault=fault[:300],  # a record is small
         )
-        used_up = self.budgets.used_up(cast(ReflexionState, {**state, "usage": usage}), config, trial=cut_short)
-        status = self._status(state, fault, evaluation, used_up)
-        if status == "budget" and not cut_short:
-            record["notes"] = notes = [*notes, str(used_up)]
-        update: Update = {
-            "trials": [record],
-            "best": _best([*state["trials"], record]),
-            "usage": usage,
-            "notes": notes,
-            "status": status,
-            "fault": fault,
-        }
-        # A trial that was cut short leaves the verdict on the one before, which the actor may be told.
-        return update | settled | ({"evaluation": evaluation} if evaluation else {})
+        best = _best([*state["trials"], record])
+        return update | {"trials": [record], "best": best, "notes": notes, "status": status, "fault": fault}
 
     async def _settle(self, state: ReflexionState) -> Update:
-        """What the environment has to say of a trial that was stopped; nothing of one that ended."""
+        """Return what the environment adds to a trial that was stopped, and nothing for one that ended by itself."""
         episode, trajectory = state["episode"], state["trajectory"]
         if episode["terminated"] or episode["truncated"]:
             return {}
@@ -108,34 +96,21 @@ class Evaluate:
         reward = episode["reward"] if result.reward is None else float(result.reward)
         return {"trajectory": [step], "episode": {**episode, "reward": reward}}
 
-    async def _score(self, state: ReflexionState, config: RunnableConfig) -> Scored:
-        try:
-            scored = await self.evaluator.evaluate(state, config)
-            if not math.isfinite(scored.score):
-                raise ValueError(f"a score is a finite number, and this one is {scored.score!r}")
-        except (GraphBubbleUp, ReflexionError):
-            raise
-        except Exception as error:
-            raise Fault(f"the evaluator failed: {in_a_line(error)}", transient=False) from error
-        return scored
-
-    def _status(
-        self, state: ReflexionState, fault: str, evaluation: Evaluation | None, used_up: str | None
-    ) -> Status:
+    def _status(self, trial: int, fault: str, evaluation: Evaluation | None, used_up: str | None) -> Status:
         if fault:
             return "fault"
         if evaluation is None:
             return "budget"
         if evaluation["success"]:
             return "solved"
-        if state["trial"] >= self.max_trials:
+        if trial >= self.rules.max_trials:
             return "failed"
         return "budget" if used_up else "running"
 
 
 def _best(records: Sequence[TrialRecord]) -> int | None:
     scored = [
-        # Among equals, one that came to its end is more of an answer than one that was stopped.
+        # Among equals, a trial that came to its own end is more of an answer than one that was stopped.
         (bool(record["verdict"]), record["score"], record["stop_reason"] == "terminated", record["trial"])
         for record in records
         if record["verdict"] is not None

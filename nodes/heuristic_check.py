@@ -1,83 +1,38 @@
-"""heuristic_check: after every action, should the trial stop?"""
+"""heuristic_check: after every action, decide whether the trial should stop."""
 
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from langchain_core.runnables import RunnableConfig
 
 from langgraph_reflexion.budgets import Budgets
-from langgraph_reflexion.errors import ConfigurationError
-from langgraph_reflexion.nodes.node import Update
-from langgraph_reflexion.state import ReflexionState, Step, StopReason
-
-HeuristicFunction = Callable[[Sequence[Step]], StopReason | None]
-"""Trajectory in; out comes why the trial should stop, or None to go on."""
+from langgraph_reflexion.heuristic import HeuristicFunction
+from langgraph_reflexion.state import ReflexionState, Update
 
 
-@dataclass(frozen=True)
-class Heuristic:
-    """The heuristic h of section 4.1 (preprint: section 2.2): too many cycles alike, or too many actions.
-
-    A cycle may have any number of steps, as the preprint's "repetitive action cycles" may: doing A, B, A, B, ... is
-    being caught in a loop as much as A, A, ... is.
+@dataclass
+class HeuristicCheck:
+    """Stop the trial or continue. The environment's own end comes first, then h, then the budgets.
 
     Attributes:
-        max_actions: ε. More actions than this are *inefficient planning*: with 30, the 31st is the last one, and may
-            still solve the task.
-        max_cycles: Ω. More identical cycles than this in a row are a *hallucination*: with 3, the fourth time.
-        max_period: How many steps a cycle may have at most; None for any number.
-        compare_observations: Whether steps are alike only where their observations are, too.
-        count_thoughts: Whether a thought alone counts as an action.
+        heuristic: The paper's h, or any function of the trajectory.
+        budgets: The limits of the trial, the task and the run.
     """
 
-    max_actions: int = 30
-    max_cycles: int = 3
-    max_period: int | None = None
-    compare_observations: bool = True
-    count_thoughts: bool = False
-
-    def __call__(self, trajectory: Sequence[Step]) -> StopReason | None:
-        """Why the trial should stop now, or None."""
-        steps = [self._key(step) for step in trajectory if step["action"] is not None or self.count_thoughts]
-        repeats = self.max_cycles + 1
-        longest = len(steps) // repeats
-        for period in range(1, min(longest, self.max_period or longest) + 1):
-            last = steps[-period * repeats :]
-            if last[period:] == last[:-period]:
-                return "hallucination"
-        return "inefficient planning" if len(steps) > self.max_actions else None
-
-    def _key(self, step: Step) -> tuple[object, str]:
-        action = step["action"]
-        if action is None:
-            done: object = step["thought"]
-        else:
-            done = (action["name"], action["args"]) if action["name"] else action["text"]
-        return done, step["observation"] if self.compare_observations else ""
-
-
-class HeuristicCheck:
-    """Decide whether the trial goes on. The environment's own end beats h, and h the budgets.
-
-    Args:
-        heuristic: The paper's, or any function of the trajectory.
-        budgets: What may be spent.
-    """
-
-    def __init__(self, heuristic: HeuristicFunction, budgets: Budgets) -> None:
-        self.heuristic = heuristic
-        self.budgets = budgets
+    heuristic: HeuristicFunction
+    budgets: Budgets
 
     async def __call__(self, state: ReflexionState, config: RunnableConfig) -> Update:
-        """Write why the trial stops, or None."""
-        episode = state["episode"]
-        if episode["terminated"]:
-            return {"stop_reason": "terminated"}
-        if episode["truncated"]:
-            return {"stop_reason": "truncated"}
+        """Write why the trial stops, or None.
+
+        Raises:
+            TypeError: the heuristic returned neither words nor None.
+        """
+        for ended in ("terminated", "truncated"):
+            if state["episode"][ended]:
+                return {"stop_reason": ended}
         reason = self.heuristic(state["trajectory"])
         if reason is not None and not (isinstance(reason, str) and reason):
-            raise ConfigurationError(f"a heuristic says why a trial should stop, in words, or None; got {reason!r}")
+            raise TypeError(f"a heuristic returns why the trial should stop, in words, or None; got {reason!r}")
         if reason is None and (used_up := self.budgets.used_up(state, config)):
             return {"stop_reason": "budget", "notes": [*state["notes"], used_up]}
         return {"stop_reason": reason}

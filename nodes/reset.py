@@ -1,7 +1,8 @@
-"""reset: begin a trial in a fresh episode, and before the first one, prepare the task."""
+"""reset: a trial begins in a fresh episode; before the first one, the task is prepared."""
 
 from collections.abc import Callable, Collection
-from typing import Any, cast
+from dataclasses import dataclass
+from typing import cast
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.types import Overwrite
@@ -14,63 +15,42 @@ from langgraph_reflexion.errors import ConfigurationError, Fault, ModelFault
 from langgraph_reflexion.evaluators.base import Evaluator
 from langgraph_reflexion.memory.memory_map import Mapper
 from langgraph_reflexion.models.calls import storable
-from langgraph_reflexion.models.retries import Retries
-from langgraph_reflexion.nodes.approval import ask_person, require_checkpointer
-from langgraph_reflexion.nodes.node import Update
-from langgraph_reflexion.state import EpisodeState, Reflection, ReflexionState
-from langgraph_reflexion.strategies import Strategy
+from langgraph_reflexion.nodes.approval import Approval, ask_person
+from langgraph_reflexion.state import EpisodeState, Reflection, ReflexionState, Strategy, Update
 
 
+@dataclass
 class Reset:
     """Begin a trial (Algorithm 1 of the paper): a reset environment, an empty trajectory.
 
-    Args:
-        pool: Where episodes live.
-        evaluator: Asked once per task to prepare, like the environment.
+    Attributes:
+        pool: The live episodes.
+        evaluator: Prepares once per task, like the environment.
         strategy: Whether the previous trajectory is kept for the actor.
-        retries: How often a fresh episode is asked for.
-        budgets: Keep the account of what the task spends.
+        budgets: Count what the task spends.
+        approval: Where the run pauses for a person.
         read_task: Finds the task in the input.
-        clears: More fields of the state that a new task begins without.
-        pauses: Whether the run pauses anywhere for a person.
-        approve_reflections: Whether it does so after each reflection.
-        mapper: Keeps of the memory map what holds in the next trial.
+        clears: More fields of the state that a new task sets to None.
+        mapper: Keeps the part of the memory map that holds in the next trial.
     """
 
-    def __init__(
-        self,
-        pool: EpisodePool,
-        evaluator: Evaluator,
-        strategy: Strategy,
-        retries: Retries,
-        budgets: Budgets,
-        *,
-        read_task: Callable[[ReflexionState], Task],
-        clears: Collection[str] = (),
-        pauses: bool = False,
-        approve_reflections: bool = False,
-        mapper: Mapper | None = None,
-    ) -> None:
-        self.pool = pool
-        self.evaluator = evaluator
-        self.strategy = strategy
-        self.retries = retries
-        self.budgets = budgets
-        self.read_task = read_task
-        self.clears = clears
-        self.pauses = pauses
-        self.approve_reflections = approve_reflections
-        self.mapper = mapper
+    pool: EpisodePool
+    evaluator: Evaluator
+    strategy: Strategy
+    budgets: Budgets
+    approval: Approval
+    read_task: Callable[[ReflexionState], Task]
+    clears: Collection[str] = ()
+    mapper: Mapper | None = None
 
     async def __call__(self, state: ReflexionState, config: RunnableConfig) -> Update:
         """Write the new trial's opening state; where a task begins, the whole state."""
         task = self.read_task(state)
-        # An input is not prepared, and every task that has begun is: so a new input on a used thread is told
-        # from the next trial of the task that was under way.
+        # Only a task that has begun is prepared, which tells a new input on a used thread from the next trial.
         under_way = state.get("status") == "running" and state["episode"]["task"] == task["id"]
         begins = "prepared" not in task or not under_way
-        if self.pauses:
-            require_checkpointer(config)
+        if (self.approval.actions or self.approval.reflections) and "thread_id" not in config.get("configurable", {}):
+            raise ConfigurationError("pauses for approval need a checkpointer and a thread_id to resume from")
         update: Update = {"stop_reason": None, "usage": {}, "fault": "", "trajectory": Overwrite([])}
         update |= {"last_attempt": [], "room": None, "notes": []}
         if begins:
@@ -78,8 +58,7 @@ class Reset:
             update |= {"reflections": [], "trials": Overwrite([]), "task": task} | dict.fromkeys(self.clears)
             self.budgets.begin(task["id"], config)
         else:
-            reflected = any(reflection["trial"] == state["trial"] for reflection in state["reflections"])
-            if self.approve_reflections and reflected:
+            if self.approval.reflections and any(each["trial"] == state["trial"] for each in state["reflections"]):
                 update["reflections"] = approved(state)
             update["trial"] = state["trial"] + 1
             if self.strategy.shows_last_attempt:
@@ -88,61 +67,33 @@ class Reset:
                 update["known"] = self.mapper.known(state)
         try:
             if begins:
-                given = task
-                prepared = await self.retries(lambda: self.pool.prepare(given))
-                made = await self.evaluator.prepare(given, config)
+                prepared = await self.pool.prepare(task)
+                made = await self.evaluator.prepare(task, config)
                 update["task"] = task = Task(**{**task, "prepared": prepared | made.data})
-                update |= {
-                    "usage": charged(cast(ReflexionState, {"usage": {}}), "reset", made.usage),
-                    "notes": list(made.notes),
-                }
-            opened = await self.retries(lambda: self.pool.start(task))
+                update["usage"] = charged(cast(ReflexionState, {"usage": {}}), "reset", made.usage)
+                update["notes"] = list(made.notes)
+            observation, snapshot = await self.pool.start(task)
         except Fault as fault:
             if isinstance(fault, ModelFault) and fault.permanent:
                 raise
-            opened = "", None
+            observation, snapshot = "", None
             update |= {"stop_reason": "fault", "fault": str(fault)}
-        return update | {"episode": _opened(task, 0.0 if begins else state["seconds"], *opened)}
-
-
-def _opened(task: Task, began: float, observation: str, snapshot: dict[str, Any] | None) -> EpisodeState:
-    return EpisodeState(
-        task=task["id"],
-        began=began,
-        observation=storable(observation),
-        reward=None,
-        terminated=False,
-        truncated=False,
-        snapshot=snapshot,
-    )
+        update["episode"] = EpisodeState(
+            task=task["id"],
+            began=0.0 if begins else state["seconds"],
+            observation=storable(observation),
+            reward=None,
+            terminated=False,
+            truncated=False,
+            snapshot=snapshot,
+        )
+        return update
 
 
 def approved(state: ReflexionState) -> list[Reflection]:
-    """The memory after a person has seen its newest reflection: kept, edited, or dropped."""
+    """Return the reflections after a person has seen the newest one: kept, edited or dropped."""
     *earlier, newest = state["reflections"]
-    request = {
-        "kind": "reflection",
-        "task": state["task"]["instruction"],
-        "trial": newest["trial"],
-        "reflection": newest["text"],
-    }
-    approval = ask_person(request, lambda edit: edit if isinstance(edit, str) and edit.strip() else None)
-    if approval.rejected:
-        return earlier
-    return [*earlier, Reflection(trial=newest["trial"], text=approval.edited or newest["text"])]
-
-
-def task_of(state: ReflexionState) -> Task:
-    """The task of the input.
-
-    Raises:
-        ConfigurationError: there is none, or it is not a task.
-    """
-    task = state.get("task")
-    given: dict[str, Any] = {**task} if isinstance(task, dict) else {}
-    words = all(isinstance(given.get(key), str) for key in ("id", "instruction"))
-    if words and isinstance(given.get("kind", ""), str) and isinstance(given.get("data", {}), dict):
-        return cast(Task, given)
-    raise ConfigurationError(
-        f"the graph's input is {{'task': task}}, with a task such as environment.tasks()[0]; got {task!r:.200}"
-    )
+    task, trial = state["task"]["instruction"], newest["trial"]
+    request = {"kind": "reflection", "task": task, "trial": trial, "reflection": newest["text"]}
+    answer = ask_person(request, lambda edit: edit if isinstance(edit, str) and edit.strip() else None)
+    return earlier if answer.rejected else [*earlier, Reflection(trial=trial, text=answer.edited or newest["text"])]

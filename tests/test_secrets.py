@@ -89,7 +89,7 @@ def test_the_key_is_written_nowhere(tmp_path: Path, server: Telltale) -> None:
             faults = [row["fault"] for row in timeless(home / "run") if row["fault"]]
             assert "upstream said no to " in faults[0]
             assert "DEBUG:" in err
-            assert "INFO:langgraph_reflexion.models.retries:attempt 1: " in err
+            assert "INFO:langgraph_reflexion.retries:attempt 1: " in err
             assert found(home, KEY) == []
             server.secret, server.faults = None, {}.get
     assert {request.key for request in server.requests} == {KEY}

@@ -8,7 +8,7 @@ graph = create_reflexion(model, environment).compile()
 final = graph.invoke({"task": environment.tasks()[0]})
 ```
 
-The names below are loaded when they are first used, so that importing the package costs nothing.
+The names below are imported when they are first used, so that importing the package costs nothing.
 """
 
 import importlib
@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from langgraph_reflexion.agents.middleware import ReflexionMiddleware
+    from langgraph_reflexion.agents.state import AgentState
     from langgraph_reflexion.agents.wrapped import WrappedAgent
     from langgraph_reflexion.budgets import Budget, Budgets
     from langgraph_reflexion.checkpoints import LatestSaver, open_checkpointer
@@ -32,23 +33,29 @@ if TYPE_CHECKING:
     )
     from langgraph_reflexion.evaluators.base import Evaluator, Prepared, Scored
     from langgraph_reflexion.evaluators.command import CommandEvaluator
-    from langgraph_reflexion.graph.reflexion import connect, create_reflexion, reflexion_nodes
+    from langgraph_reflexion.graph.reflexion import connect, create_reflexion
     from langgraph_reflexion.graph.resume import reopen
     from langgraph_reflexion.heuristic import Heuristic
+    from langgraph_reflexion.memory.episodic import Memory
     from langgraph_reflexion.memory.lessons import Lessons
     from langgraph_reflexion.memory.opening import open_lessons
-    from langgraph_reflexion.models.cache import open_cache
     from langgraph_reflexion.models.load import load_model
-    from langgraph_reflexion.models.prices import Price
-    from langgraph_reflexion.models.retries import Retries
+    from langgraph_reflexion.models.options import ModelOptions
+    from langgraph_reflexion.models.usage import Price
+    from langgraph_reflexion.nodes.approval import Approval
     from langgraph_reflexion.profiles import PROFILES, Profile
     from langgraph_reflexion.prompts import Prompts, load_prompts
-    from langgraph_reflexion.state import AgentState, Evaluation, Reflection, ReflexionState, Step
-    from langgraph_reflexion.strategies import Strategy
+    from langgraph_reflexion.retries import Retries
+    from langgraph_reflexion.state import Evaluation, Reflection, ReflexionState, Step, Strategy
 
 __version__ = "0.1.0"
 
 _HOME = {
+    "agents.middleware": ["ReflexionMiddleware"],
+    "agents.state": ["AgentState"],
+    "agents.wrapped": ["WrappedAgent"],
+    "budgets": ["Budget", "Budgets"],
+    "checkpoints": ["LatestSaver", "open_checkpointer"],
     "envs": ["load_environment"],
     "envs.base": ["Action", "Environment", "Episode", "StepResult", "Task", "action"],
     "errors": [
@@ -60,25 +67,22 @@ _HOME = {
         "ModelFault",
         "ReflexionError",
     ],
-    "graph.budget": ["Budget", "Budgets"],
-    "graph.checkpoint": ["LatestSaver", "open_checkpointer"],
-    "graph.memory": ["Strategy"],
-    "graph.profiles": ["PROFILES", "Profile"],
-    "graph.reflexion": ["connect", "create_reflexion", "reflexion_nodes"],
-    "graph.reopening": ["reopen"],
-    "graph.state": ["AgentState", "Evaluation", "Reflection", "ReflexionState", "Step"],
-    "lessons.opening": ["open_lessons"],
-    "lessons.settings": ["Lessons"],
-    "middleware": ["ReflexionMiddleware"],
-    "models.answers": ["open_cache"],
+    "evaluators.base": ["Evaluator", "Prepared", "Scored"],
+    "evaluators.command": ["CommandEvaluator"],
+    "graph.reflexion": ["connect", "create_reflexion"],
+    "graph.resume": ["reopen"],
+    "heuristic": ["Heuristic"],
+    "memory.episodic": ["Memory"],
+    "memory.lessons": ["Lessons"],
+    "memory.opening": ["open_lessons"],
     "models.load": ["load_model"],
-    "models.prices": ["Price"],
-    "models.retries": ["Retries"],
-    "nodes.agent.wrapped": ["WrappedAgent"],
-    "nodes.command": ["CommandEvaluator"],
-    "nodes.evaluators": ["Evaluator", "Prepared", "Scored"],
-    "nodes.heuristic_check": ["Heuristic"],
+    "models.options": ["ModelOptions"],
+    "models.usage": ["Price"],
+    "nodes.approval": ["Approval"],
+    "profiles": ["PROFILES", "Profile"],
     "prompts": ["Prompts", "load_prompts"],
+    "retries": ["Retries"],
+    "state": ["Evaluation", "Reflection", "ReflexionState", "Step", "Strategy"],
 }
 _MODULE_OF = {name: f"langgraph_reflexion.{module}" for module, names in _HOME.items() for name in names}
 
@@ -86,6 +90,7 @@ __all__ = [
     "PROFILES",
     "Action",
     "AgentState",
+    "Approval",
     "Budget",
     "Budgets",
     "CommandEvaluator",
@@ -101,7 +106,9 @@ __all__ = [
     "Heuristic",
     "LatestSaver",
     "Lessons",
+    "Memory",
     "ModelFault",
+    "ModelOptions",
     "Prepared",
     "Price",
     "Profile",
@@ -123,7 +130,6 @@ __all__ = [
     "load_environment",
     "load_model",
     "load_prompts",
-    "open_cache",
     "open_checkpointer",
     "open_lessons",
     "reflexion_nodes",

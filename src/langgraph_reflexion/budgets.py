@@ -9,7 +9,8 @@ from typing import NamedTuple
 from langchain_core.runnables import RunnableConfig
 
 from langgraph_reflexion.errors import ConfigurationError
-from langgraph_reflexion.state import ReflexionState, Usage
+from langgraph_reflexion.models.usage import Usage
+from langgraph_reflexion.state import ReflexionState
 
 
 @dataclass(frozen=True)

@@ -9,9 +9,9 @@ from langchain_core.runnables import RunnableConfig
 from langgraph_reflexion.errors import ContextTooLong
 from langgraph_reflexion.models.calls import Call, storable
 from langgraph_reflexion.models.client import Client
-from langgraph_reflexion.models.prices import NO_USAGE, add_usage
+from langgraph_reflexion.models.usage import NO_USAGE, Usage, add_usage
 from langgraph_reflexion.prompts import Prompts
-from langgraph_reflexion.state import ReflexionState, Step, Usage
+from langgraph_reflexion.state import ReflexionState, Step, Update
 
 STUB = 200
 """How many characters are left of an observation that was shortened."""
@@ -124,15 +124,16 @@ def with_lessons(prompt: str, state: ReflexionState, prompts: Prompts) -> str:
 
 
 def charged(state: ReflexionState, node: str, usage: Usage) -> dict[str, Usage]:
-    """The trial's account with one more call of a node on it; where none was made, as it was."""
+    """Return the trial's usage by node, with a call of `node` added."""
     if usage == NO_USAGE:
         return state["usage"]
     return {**state["usage"], node: add_usage(state["usage"].get(node, NO_USAGE), usage)}
 
 
-def noted(state: ReflexionState, notes: Sequence[str]) -> list[str]:
-    """The trial's notes with more of them, none twice."""
-    return list(dict.fromkeys([*state["notes"], *notes]))
+def spent(state: ReflexionState, node: str, usage: Usage, notes: Sequence[str] = ()) -> Update:
+    """Return what a node writes about its model calls: the trial's usage, and its notes where there are new ones."""
+    update: Update = {"usage": charged(state, node, usage)}
+    return update | {"notes": list(dict.fromkeys([*state["notes"], *notes]))} if notes else update
 
 
 def _length(steps: Sequence[Step]) -> int:

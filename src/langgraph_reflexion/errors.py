@@ -16,6 +16,7 @@ tried again; one that stays ends its task with status `fault`, with what was gat
 """
 
 from collections.abc import Sequence
+from typing import Any, get_args
 
 
 def the_extra(name: str) -> str:
@@ -110,3 +111,26 @@ class ToolsRefused(ModelFault):
 
 class EnvironmentFault(Fault):
     """The environment could not carry out an action or start an episode."""
+
+
+def expect(name: str, value: Any, kinds: Any) -> Any:
+    """Return the argument.
+
+    Raises:
+        ConfigurationError: it is of another kind.
+    """
+    if not isinstance(value, kinds):
+        wanted = " or ".join(kind.__name__ for kind in get_args(kinds) if kind is not type(None))
+        raise ConfigurationError(f"{name} must be {wanted}; got {type(value).__name__}")
+    return value
+
+
+def one_of(name: str, value: Any, allowed: Any) -> Any:
+    """Return the argument.
+
+    Raises:
+        ConfigurationError: it is none of the allowed ones.
+    """
+    if value not in [str(each) for each in allowed]:
+        raise ConfigurationError(f"{name}={value!r}: choose one of {', '.join(map(str, allowed))}")
+    return value

@@ -5,23 +5,27 @@ A profile changes numbers, rules and layouts, never wording. Every report names 
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Literal, get_args
 
-from langgraph_reflexion.errors import ConfigurationError
+from langgraph_reflexion.errors import ConfigurationError, one_of
 from langgraph_reflexion.heuristic import Heuristic
-from langgraph_reflexion.strategies import Strategy
+from langgraph_reflexion.state import Feedback, Strategy
 
-ALL = 1_000_000
-"""A memory size that no run reaches."""
+UNLIMITED = 1_000_000
+"""A number that no run reaches."""
+
+Layout = Literal["react", "original", "original-numbered"]
 
 
-USUAL: Mapping[str, Mapping[str, Any]] = {
+ENVIRONMENT_DEFAULTS: Mapping[str, Mapping[str, Any]] = {
+    # An agent's verifier is written for it, and its words help.
+    "agent": {"feedback": "words"},
     # A failing command's output is what there is to learn from.
     "workspace": {"feedback": "words"},
     # Section 4.3: one program a trial, self-written tests for a verdict, and a memory of one reflection, beside the
     # program that it is about and what its tests came to; ten trials.
     "programming": {
-        "agent": "code",
+        "actor": "code",
         "strategy": Strategy.LAST_ATTEMPT_AND_REFLEXION.value,
         "evaluator": "self-tests",
         "feedback": "words",
@@ -35,71 +39,92 @@ USUAL: Mapping[str, Mapping[str, Any]] = {
 
 @dataclass(frozen=True)
 class Profile:
-    """A named, frozen set of settings.
+    """A named set of numbers and rules. `dataclasses.replace` makes a variant.
 
     Attributes:
-        name: What it is called.
-        agent: How the actor acts, unless that is said.
-        strategy: What a retry gets to see, unless that is said.
-        evaluator: What passes the verdict, unless that is said.
-        feedback: How much of it is told, unless that is said.
-        heuristic: The rule by which a trial is stopped.
-        memory_size: Ω, how many reflections are kept.
-        memory_beside_attempt: The same where the last attempt is shown as well; `memory_size` unless given.
-        max_trials: How many trials a task gets.
-        examples: How many few-shot trajectories the actor sees.
-        stop_without_improvement: Whether a sweep ends when a trial over all tasks solves nothing new.
-        two_calls: Whether an actor that writes text is asked for thought and action one after the other, in the
-            layout of the original HotPotQA code (`actors.original_react`).
-        numbered: Whether the steps are numbered in that layout.
-        truncation: How many tokens the trajectory of a finished trial may have in a prompt before its longest
-            observations are left out.
-        tests: How many self-written tests are kept, where these pass the verdict.
-        shows_memory: Whether the actor is shown the reflections.
-        reflects_on_memory: Whether the self-reflection is shown the earlier reflections.
-        overrides: What differs for an environment (`hotpotqa`), or for an agent in it (`hotpotqa/cot`).
+        name: The name that reports print.
+        actor: How the actor acts: `react`, `tools`, or one of the environment's variants.
+        strategy: What a retry sees.
+        evaluator: What scores a trial.
+        feedback: How much of the evaluation is shown to the actor and the self-reflection.
+        threshold: The score from which on a trial is a success.
+        heuristic: The rule that stops a trial (h).
+        memory_size: Ω, the number of reflections kept.
+        memory_beside_attempt: Ω where the last attempt is shown as well; `memory_size` unless given.
+        max_trials: The number of trials per task.
+        examples: The number of few-shot trajectories that the actor sees.
+        until_no_improvement: Whether a run ends when a trial over all tasks solves nothing new.
+        layout: How the prompts of an actor that writes text are laid out: `react`, or thought and action asked one
+            after the other as in the original HotPotQA code (`original`, `original-numbered`).
+        truncation: The number of tokens of a finished trial that a prompt shows before its longest observations are
+            left out; None for all.
+        self_tests: The number of self-written tests that are kept.
+        shows_reflections: Whether the actor sees the reflections.
+        reflects_on_memory: Whether the self-reflection sees the earlier reflections.
+        overrides: What differs for an environment (`hotpotqa`), or for an actor in it (`hotpotqa/cot`).
     """
 
     name: str
-    agent: str = "react"
+    actor: str = "react"
     strategy: str = Strategy.REFLEXION.value
     evaluator: str = "environment"
-    feedback: str = "binary"
+    feedback: Feedback = "binary"
+    threshold: float = 1.0
     heuristic: Heuristic = field(default_factory=Heuristic)
     memory_size: int = 3
     memory_beside_attempt: int | None = None
     max_trials: int = 12
     examples: int = 2
-    stop_without_improvement: bool = False
-    two_calls: bool = False
-    numbered: bool = False
+    until_no_improvement: bool = False
+    layout: Layout = "react"
     truncation: int | None = None
-    tests: int = 6
-    shows_memory: bool = True
+    self_tests: int = 6
+    shows_reflections: bool = True
     reflects_on_memory: bool = True
-    overrides: Mapping[str, Mapping[str, Any]] = field(default_factory=lambda: USUAL)
+    overrides: Mapping[str, Mapping[str, Any]] = field(default_factory=lambda: ENVIRONMENT_DEFAULTS)
 
-    def of(self, environment: str, agent: str | None = None, strategy: str | None = None) -> "Profile":
-        """The settings that hold in an environment.
+    def resolve(
+        self,
+        environment: str,
+        *,
+        actor: str | None = None,
+        strategy: str | None = None,
+        feedback: Feedback | None = None,
+        max_trials: int | None = None,
+        memory_size: int | None = None,
+    ) -> "Profile":
+        """Return the values that hold in an environment. An argument that is None leaves the profile's own.
 
         Args:
-            environment: Its name.
-            agent: How the actor acts; what the settings say unless given.
-            strategy: What a retry gets to see; what the settings say unless given.
+            environment: The environment's name.
+            actor: How the actor acts.
+            strategy: What a retry sees.
+            feedback: How much of the evaluation is shown.
+            max_trials: The number of trials per task.
+            memory_size: Ω, the number of reflections kept.
+
+        Raises:
+            ConfigurationError: a value is wrong.
         """
-        settings = replace(self, **self.overrides.get(environment, {}))
-        agent = agent or settings.agent
-        settings = replace(settings, agent=agent, **self.overrides.get(f"{environment}/{agent}", {}))
-        settings = replace(settings, strategy=strategy or settings.strategy)
-        beside = settings.memory_beside_attempt
-        if beside is not None and settings.strategy == Strategy.LAST_ATTEMPT_AND_REFLEXION:
-            settings = replace(settings, memory_size=beside)
-        return settings
+        rules = replace(self, **self.overrides.get(environment, {}))
+        actor = actor or rules.actor
+        rules = replace(rules, actor=actor, **self.overrides.get(f"{environment}/{actor}", {}))
+        rules = replace(rules, strategy=strategy or rules.strategy)
+        if rules.memory_beside_attempt is not None and rules.strategy == Strategy.LAST_ATTEMPT_AND_REFLEXION:
+            rules = replace(rules, memory_size=rules.memory_beside_attempt)
+        given: dict[str, Any] = {"feedback": feedback, "max_trials": max_trials, "memory_size": memory_size}
+        rules = replace(rules, **{name: value for name, value in given.items() if value is not None})
+        one_of("strategy", rules.strategy, Strategy)
+        one_of("feedback", rules.feedback, get_args(Feedback))
+        for name in ("max_trials", "memory_size"):
+            if getattr(rules, name) < 1:
+                raise ConfigurationError(f"{name}={getattr(rules, name)}: at least 1 is needed")
+        return rules
 
 
 # Section 4.2: two examples for ReAct, six for chain of thought. Appendix B.1: WebShop was ended after four trials.
 _PAPER: dict[str, Mapping[str, Any]] = {
-    **USUAL,
+    **ENVIRONMENT_DEFAULTS,
     "hotpotqa/cot": {"examples": 6},
     "hotpotqa/cot-gt": {"examples": 6},
     "webshop": {"max_trials": 4},
@@ -108,23 +133,22 @@ _PAPER: dict[str, Mapping[str, Any]] = {
 # Its notebooks: six steps and no other rule, 5 trials; every reflection is kept, but only the newest one beside the
 # last attempt, and self-reflection does not see the earlier ones.
 _NOTEBOOKS: dict[str, Any] = {
-    "heuristic": Heuristic(max_actions=5, max_cycles=ALL),
+    "heuristic": Heuristic(max_actions=5, max_cycles=UNLIMITED),
     "max_trials": 5,
     "examples": 6,
-    "memory_size": ALL,
+    "memory_size": UNLIMITED,
     "memory_beside_attempt": 1,
     "reflects_on_memory": False,
-    "two_calls": True,
-    "numbered": True,
+    "layout": "original-numbered",
     "truncation": 1600,
 }
 
 # Fifteen turns, the reset among them, and no rule against repeating; one example. What its actor is asked with is put
 # together without the memory, so that the reflections that it writes are never read.
 _SHOP: dict[str, Any] = {
-    "heuristic": Heuristic(max_actions=13, max_cycles=ALL, count_thoughts=True),
+    "heuristic": Heuristic(max_actions=13, max_cycles=UNLIMITED, count_thoughts=True),
     "examples": 1,
-    "shows_memory": False,
+    "shows_reflections": False,
 }
 
 PROFILES = {
@@ -137,7 +161,7 @@ PROFILES = {
         Profile(
             "preprint",
             heuristic=Heuristic(max_cycles=1, max_period=1),
-            stop_without_improvement=True,
+            until_no_improvement=True,
             overrides=_PAPER,
         ),
         # As coded: an action equal to the one before, whatever was observed; 49 steps, thoughts among them;
@@ -149,12 +173,12 @@ PROFILES = {
             ),
             max_trials=10,
             overrides={
-                **USUAL,
+                **ENVIRONMENT_DEFAULTS,
                 # As coded, a single test is drawn from those that were written.
-                "programming": {**USUAL["programming"], "tests": 1},
+                "programming": {**ENVIRONMENT_DEFAULTS["programming"], "self_tests": 1},
                 "hotpotqa": _NOTEBOOKS,
-                "hotpotqa/cot": {"numbered": False},
-                "hotpotqa/cot-gt": {"numbered": False, "examples": 3},
+                "hotpotqa/cot": {"layout": "original"},
+                "hotpotqa/cot-gt": {"layout": "original", "examples": 3},
                 "webshop": _SHOP,
             },
         ),

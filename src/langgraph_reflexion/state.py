@@ -5,13 +5,13 @@ version. What does not change during a run (models, prompts, the environment) is
 live: episodes are found again by their history (`envs.pool`).
 """
 
+from enum import StrEnum
 from typing import Annotated, Any, Literal, NotRequired
 
-from langchain_core.messages import AnyMessage
-from langgraph.graph.message import add_messages
 from typing_extensions import TypedDict  # pydantic makes schemas of these alone before Python 3.12
 
 from langgraph_reflexion.envs.base import Action, Task
+from langgraph_reflexion.models.usage import Usage
 
 Status = Literal["running", "solved", "failed", "budget", "fault"]
 """How a task stands. It is finished when, and only when, this is not `running`."""
@@ -20,6 +20,41 @@ StopReason = str
 """Why a trial ended: `terminated` by the environment, `truncated` by a limit of the environment, stopped by the
 heuristic h as `hallucination` or `inefficient planning` (or for a reason of your own heuristic), because a `budget`
 was used up, or by a `fault`."""
+
+
+StrategyName = Literal["retry", "last_attempt", "reflexion", "last_attempt_and_reflexion"]
+"""The strategies by name."""
+
+
+class Strategy(StrEnum):
+    """What a retry gets to see (section 4.2, episodic memory ablation)."""
+
+    RETRY = "retry"
+    """Nothing: the baseline."""
+    LAST_ATTEMPT = "last_attempt"
+    """The previous trajectory (EPM)."""
+    REFLEXION = "reflexion"
+    """The last reflections."""
+    LAST_ATTEMPT_AND_REFLEXION = "last_attempt_and_reflexion"
+    """Both."""
+
+    @property
+    def reflects(self) -> bool:
+        """Whether a failed trial is reflected on."""
+        return self in (Strategy.REFLEXION, Strategy.LAST_ATTEMPT_AND_REFLEXION)
+
+    @property
+    def shows_last_attempt(self) -> bool:
+        """Whether the actor sees its previous trajectory."""
+        return self in (Strategy.LAST_ATTEMPT, Strategy.LAST_ATTEMPT_AND_REFLEXION)
+
+
+Feedback = Literal["binary", "scalar", "words"]
+"""How much of the verdict the actor and the self-reflection are told: that the trial failed, the score too, or the
+evaluator's words as well."""
+
+Update = dict[str, Any]
+"""The keys of the state that a node writes."""
 
 
 class Step(TypedDict):
@@ -71,19 +106,6 @@ class RecalledLesson(TypedDict):
     """What it says, quoted: a JSON string, bounded in length."""
 
 
-class Usage(TypedDict):
-    """What model calls have cost."""
-
-    llm_calls: int
-    """Calls that the model answered."""
-    cached_calls: int
-    """Calls that were answered out of a cache, and are not charged."""
-    input_tokens: int
-    output_tokens: int
-    cost: float
-    """Money, at the prices that were given."""
-
-
 class TrialRecord(TypedDict):
     """What is kept of a finished trial: under 1 KB, its trajectory excluded."""
 
@@ -129,11 +151,7 @@ class EpisodeState(TypedDict):
 
 
 def with_steps(steps: list[Step], write: list[Step]) -> list[Step]:
-    """Merge steps by number.
-
-    A step written twice replaces the first, so a trajectory edited in Studio and written back as a whole does not
-    duplicate steps.
-    """
+    """Merge steps by number, so that a trajectory edited in Studio and written back whole does not repeat steps."""
     return list({step["number"]: step for step in [*steps, *write]}.values())
 
 
@@ -188,28 +206,3 @@ class ReflexionState(TypedDict, total=False):
     """The best trial so far: the one that the verdict accepts, or else the best score's, the latest among equals."""
     fault: str
     """What went wrong outside the agent; empty when nothing did."""
-
-
-class Attempt(TypedDict):
-    """What a wrapped agent did in a trial, before it is a trajectory."""
-
-    messages: list[AnyMessage]
-    """What it added to the conversation."""
-    ended: str
-    """`terminated` where it came to its end, `truncated` by a limit of its own; empty where it was stopped."""
-    result: Any
-    """What came out of it."""
-
-
-class AgentState(ReflexionState, total=False):
-    """The state of a graph whose actor is a whole agent.
-
-    To begin, give `{"task": "what is to be done"}`, or `{"messages": [...]}`, the last human message being the task.
-    """
-
-    messages: Annotated[list[AnyMessage], add_messages]
-    """The conversation around the task. The answer is added to it when the task is finished."""
-    attempt: Attempt | None
-    """What the agent did in the current trial."""
-    result: Any
-    """What came out of the best trial so far."""

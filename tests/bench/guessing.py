@@ -15,7 +15,7 @@ from langgraph_reflexion.experiments.parts import Parts
 from langgraph_reflexion.experiments.rows import TrialRow
 from langgraph_reflexion.experiments.runner import Summary, Unobserved, run_parts
 from langgraph_reflexion.experiments.settings import SweepSettings
-from langgraph_reflexion.models import Retries
+from langgraph_reflexion.retries import Retries
 from langgraph_reflexion.testing import ScriptedChatModel
 
 

@@ -8,7 +8,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 
 from langgraph_reflexion import EnvironmentUnavailable, ModelFault, create_reflexion
 from langgraph_reflexion.graph.resume import reopen
-from langgraph_reflexion.models import Retries
+from langgraph_reflexion.retries import Retries
 from langgraph_reflexion.testing import ScriptedChatModel
 from tests.toys import Breaking, Counter, asks_for, count_to, counting_badly
 

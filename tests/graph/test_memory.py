@@ -6,8 +6,7 @@ import operator
 import pytest
 
 from langgraph_reflexion import ConfigurationError, create_reflexion
-from langgraph_reflexion.state import Evaluation, Reflection
-from langgraph_reflexion.strategies import remember, status_line
+from langgraph_reflexion.state import Evaluation, Reflection, remember, status_line
 from langgraph_reflexion.testing import ScriptedChatModel
 from tests.toys import Counter, Parrot, asks_for, count_to, counting_badly, text_of
 

@@ -12,7 +12,7 @@ import pytest
 from langchain_openai import ChatOpenAI
 
 from langgraph_reflexion import ModelFault, create_reflexion, load_model
-from langgraph_reflexion.models import Retries
+from langgraph_reflexion.retries import Retries
 from langgraph_reflexion.testing import MODEL_FAULTS, ModelServer, ScriptedChatModel
 from tests.toys import Counter, count_to
 

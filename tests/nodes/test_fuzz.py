@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from langchain_core.messages import AIMessage
 
 from langgraph_reflexion.actors.base import TextActor, ToolActor
-from langgraph_reflexion.actors.react import LONGEST, call_text, read_reply
+from langgraph_reflexion.actors.reply import LONGEST, call_text, read_reply
 from langgraph_reflexion.envs.alfworld.environment import ALFWorld
 from langgraph_reflexion.models.client import Client
 from langgraph_reflexion.prompts import load_prompts

@@ -11,7 +11,7 @@ import pytest
 from langchain_core.language_models import BaseChatModel
 
 from langgraph_reflexion import ModelFault, StepResult, create_reflexion
-from langgraph_reflexion.models import Retries
+from langgraph_reflexion.retries import Retries
 from langgraph_reflexion.sync import run_blocking
 from langgraph_reflexion.testing import ScriptedChatModel
 from tests.toys import Counter, CounterEpisode, count_to

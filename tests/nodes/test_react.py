@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from langgraph_reflexion.actors.react import LONGEST, call_text, read_reply
+from langgraph_reflexion.actors.reply import LONGEST, call_text, read_reply
 from langgraph_reflexion.envs.alfworld.environment import ALFWorld
 from langgraph_reflexion.envs.base import Episode, action
 from tests.toys import Counter

@@ -5,7 +5,7 @@ from langchain_core.messages import AIMessage
 
 from langgraph_reflexion import ConfigurationError, ModelFault, create_reflexion
 from langgraph_reflexion.envs.hotpotqa.environment import HotPotQA
-from langgraph_reflexion.models import Retries
+from langgraph_reflexion.retries import Retries
 from langgraph_reflexion.testing import ScriptedChatModel
 from tests.toys import Counter, count_to
 

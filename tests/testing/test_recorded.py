@@ -8,7 +8,7 @@ from langchain_core.messages import AIMessage
 from langgraph.checkpoint.memory import InMemorySaver
 
 from langgraph_reflexion import ConfigurationError, ReflexionError, create_reflexion
-from langgraph_reflexion.models import Retries
+from langgraph_reflexion.retries import Retries
 from langgraph_reflexion.testing import MissingReply, RecordedChatModel, Recorder, ScriptedChatModel
 from tests.toys import Counter, count_to
 

@@ -8,16 +8,17 @@ themselves). Not kept either: the halt at 3,896 tokens, which guarded a window o
 """
 
 import re
-from typing import Any, cast
+from typing import cast
 
 from langchain_core.messages import BaseMessage, HumanMessage
 from langchain_core.runnables import RunnableConfig
 
-from langgraph_reflexion.actors.base import Choice, TextActor
+from langgraph_reflexion.actors.base import Choice
+from langgraph_reflexion.actors.react import TextActor
 from langgraph_reflexion.context import Asked, without_longest
 from langgraph_reflexion.envs.base import Action
 from langgraph_reflexion.models.calls import Call
-from langgraph_reflexion.models.prices import add_usage
+from langgraph_reflexion.models.usage import add_usage
 from langgraph_reflexion.state import Decision, ReflexionState
 
 _OWN_MARK = re.compile(r"^\s*Thought(?: \d+)?:\s*", re.IGNORECASE)
@@ -25,22 +26,15 @@ _NEXT_MARK = re.compile(r"^\s*(?:Action|Observation)(?: \d+)?:.*", re.IGNORECASE
 
 
 class TwoCallActor(TextActor):
-    """ReAct with two model calls per step; the arguments are those of `Actor`, and two more.
-
-    Args:
-        *args: As for `Actor`.
-        numbered: Whether steps are numbered (`Thought 1:`).
-        truncation: How many tokens the last attempt may have before its longest observations are left out.
-        **settings: As for `Actor`.
-    """
+    """ReAct with two model calls per step. The profile's layout says whether steps are numbered (`Thought 1:`)."""
 
     instruction = "act_in_two"
     opening = "task_attempt_first"
 
-    def __init__(self, *args: Any, numbered: bool = False, truncation: int | None = None, **settings: Any) -> None:
-        super().__init__(*args, **settings)
-        self.numbered = numbered
-        self.truncation = truncation
+    @property
+    def numbered(self) -> bool:
+        """Whether steps are numbered."""
+        return self.rules.layout == "original-numbered"
 
     async def choose(self, state: ReflexionState, config: RunnableConfig, call: Call) -> Choice:
         """Ask for the thought, then for the action.
@@ -62,7 +56,7 @@ class TwoCallActor(TextActor):
 
     def messages(self, state: ReflexionState, cue: str = "") -> list[BaseMessage]:
         """The prompt for the next step: the instruction, and one message that ends with the cue."""
-        earlier = without_longest(state.get("last_attempt", []), self.truncation)
+        earlier = without_longest(state.get("last_attempt", []), self.rules.truncation)
         before = cast(ReflexionState, {**state, "last_attempt": earlier, "trajectory": []})
         instruction, opening = super().messages(before)
         steps = self.prompts.render("scratchpad", steps=state["trajectory"], numbered=self.numbered)

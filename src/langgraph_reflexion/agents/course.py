@@ -9,9 +9,8 @@ from langgraph.graph.message import REMOVE_ALL_MESSAGES
 from langgraph.types import Overwrite
 
 from langgraph_reflexion.agents.nodes import NO_ANSWER, outcome_of
-from langgraph_reflexion.nodes.node import Update
-from langgraph_reflexion.state import AgentState as Trials
-from langgraph_reflexion.state import with_trials
+from langgraph_reflexion.agents.state import AgentState as Trials
+from langgraph_reflexion.state import Update, with_trials
 
 
 class Course(TypedDict):

@@ -1,7 +1,8 @@
 """Reflexion as middleware of an agent: when its answer fails a verifier, it reflects, and begins anew."""
 
 from collections.abc import Awaitable, Callable
-from typing import Annotated, Any, NotRequired, cast, get_args
+from dataclasses import replace
+from typing import Annotated, Any, NotRequired, cast
 
 from langchain.agents.middleware.types import (
     AgentMiddleware,
@@ -21,28 +22,30 @@ from langgraph.runtime import Runtime
 from langgraph.types import Command
 
 from langgraph_reflexion.agents.course import Course, after, conversation, cut_short, ended
-from langgraph_reflexion.agents.no_environment import Alone
+from langgraph_reflexion.agents.no_environment import NoEnvironment
 from langgraph_reflexion.agents.runner import lessons_for
+from langgraph_reflexion.agents.state import AgentState as Trials
+from langgraph_reflexion.agents.state import Attempt
 from langgraph_reflexion.agents.transcript import messages_in, result_of, steps_of
 from langgraph_reflexion.agents.wrapped import task_from
 from langgraph_reflexion.budgets import Budgets
 from langgraph_reflexion.envs.pool import EpisodePool
 from langgraph_reflexion.errors import ConfigurationError
-from langgraph_reflexion.evaluators.base import Evaluator, FunctionEvaluator
+from langgraph_reflexion.evaluators.base import Evaluator
+from langgraph_reflexion.evaluators.function import FunctionEvaluator
 from langgraph_reflexion.evaluators.llm_judge import LLMEvaluator
+from langgraph_reflexion.memory.episodic import EpisodicMemory
 from langgraph_reflexion.models.client import Client
 from langgraph_reflexion.models.load import load_model
-from langgraph_reflexion.models.prices import add_usage, usage_of
-from langgraph_reflexion.models.retries import Retries
+from langgraph_reflexion.models.usage import add_usage, usage_of
+from langgraph_reflexion.nodes.approval import Approval
 from langgraph_reflexion.nodes.evaluate import Evaluate
-from langgraph_reflexion.nodes.node import Update
 from langgraph_reflexion.nodes.reflect import Reflect
 from langgraph_reflexion.nodes.reset import Reset
 from langgraph_reflexion.profiles import load_profile
 from langgraph_reflexion.prompts import Prompts, load_prompts
-from langgraph_reflexion.state import AgentState as Trials
-from langgraph_reflexion.state import Attempt
-from langgraph_reflexion.strategies import Feedback, Strategy
+from langgraph_reflexion.retries import Retries
+from langgraph_reflexion.state import Feedback, Strategy, Update
 from langgraph_reflexion.sync import run_blocking
 
 Handed = ModelRequest[Any]
@@ -99,29 +102,26 @@ class ReflexionMiddleware(AgentMiddleware[ReflexionAgentState, Any, Any]):
         retries: Retries | None = None,
         seed: int = 0,
     ) -> None:
-        profile = load_profile("paper")
-        max_trials = profile.max_trials if max_trials is None else max_trials
-        memory_size = profile.memory_size if memory_size is None else memory_size
-        if min(max_trials, memory_size) < 1:
-            raise ConfigurationError(f"max_trials={max_trials}, memory_size={memory_size}: at least 1 is needed")
-        if feedback not in get_args(Feedback):
-            raise ConfigurationError(f"feedback={feedback!r}: choose one of {', '.join(get_args(Feedback))}")
-        self.feedback: Feedback = feedback
+        rules = load_profile("paper").resolve(
+            "agent", feedback=feedback, max_trials=max_trials, memory_size=memory_size
+        )
+        rules = replace(rules, threshold=threshold)
+        self.feedback = rules.feedback
         self.prompts = prompts or load_prompts("agent")
         self._retries = retries or Retries()
         self._model: BaseChatModel | None = None
         self._lent = model is None
         # Their client is set as soon as the model is known.
         unknown = cast(Client, None)
-        self._reflect = Reflect(unknown, self.prompts, feedback, memory_size, seed)
+        self._reflect = Reflect(unknown, self.prompts, EpisodicMemory(rules.memory_size), rules, seed)
         self._asking: list[Reflect | LLMEvaluator] = [self._reflect]
         judge = _evaluator(evaluator)
         if judge is None:
             judge = LLMEvaluator(unknown, self.prompts, seed)
             self._asking.append(judge)
-        pool = EpisodePool(Alone())
-        self._reset = Reset(pool, judge, Strategy.REFLEXION, self._retries, Budgets(), read_task=task_from)
-        self._evaluate = Evaluate(judge, pool, Budgets(), threshold, max_trials)
+        pool, budgets = EpisodePool(NoEnvironment(), self._retries), Budgets()
+        self._reset = Reset(pool, judge, Strategy.REFLEXION, budgets, Approval(), read_task=task_from)
+        self._evaluate = Evaluate(judge, pool, budgets, rules)
         if model is not None:
             self._meet(load_model(model) if isinstance(model, str) else model)
 

@@ -8,12 +8,19 @@ from langchain_core.messages import AIMessage
 from langchain_core.runnables import RunnableConfig
 from langgraph.types import Overwrite
 
-from langgraph_reflexion._langgraph import AGENT_NAME
+from langgraph_reflexion.agents.runner import AgentNode, RunAgent
+from langgraph_reflexion.agents.state import AgentState, Attempt
 from langgraph_reflexion.agents.transcript import steps_of
-from langgraph_reflexion.evaluators.base import result_in
+from langgraph_reflexion.agents.wrapped import WrappedAgent
+from langgraph_reflexion.budgets import Budgets
+from langgraph_reflexion.envs.pool import EpisodePool
+from langgraph_reflexion.evaluators.base import Evaluator, result_in
+from langgraph_reflexion.heuristic import HeuristicFunction
+from langgraph_reflexion.models.usage import Price
 from langgraph_reflexion.nodes.evaluate import Evaluate
-from langgraph_reflexion.nodes.node import Update
-from langgraph_reflexion.state import AgentState, Attempt, ReflexionState
+from langgraph_reflexion.profiles import Profile
+from langgraph_reflexion.prompts import Prompts
+from langgraph_reflexion.state import ReflexionState, Update
 
 NO_ANSWER = "There is no answer."
 """What is said when the agent has said nothing."""
@@ -79,3 +86,18 @@ def outcome_of(state: AgentState, update: Mapping[str, Any]) -> dict[str, Any]:
         "score": verdict["score"] if verdict else None,
         "fault": update["fault"],
     }
+
+
+def agent_nodes(
+    agent: WrappedAgent,
+    prompts: Prompts,
+    heuristic: HeuristicFunction,
+    judge: Evaluator,
+    pool: EpisodePool,
+    budgets: Budgets,
+    rules: Profile,
+    prices: Mapping[str, Price],
+) -> dict[str, Any]:
+    """Return the nodes that differ where the actor is a whole agent: `act`, `observe` and `evaluate`."""
+    running = RunAgent(agent, prompts, rules.feedback, heuristic, budgets, prices)
+    return {"act": AgentNode(running), "observe": Gather(), "evaluate": Deliver(judge, pool, budgets, rules)}

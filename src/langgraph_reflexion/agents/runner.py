@@ -1,11 +1,12 @@
-"""act, where the actor is a whole agent: one call of it is one trial."""
+"""Runs a wrapped agent: one call of it is one trial."""
 
 import time
-from collections.abc import AsyncGenerator, Callable, Generator
+from collections.abc import AsyncGenerator, Generator, Mapping
 from contextlib import aclosing, closing
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, cast
 
+from httpx import TransportError
 from langchain_core.messages import AIMessage, AnyMessage, BaseMessage
 from langchain_core.runnables import Runnable, RunnableConfig, RunnableLambda
 from langchain_core.runnables.config import merge_configs
@@ -14,51 +15,43 @@ from langgraph.errors import GraphBubbleUp, GraphRecursionError, ParentCommand
 from langgraph.pregel import Pregel
 from langgraph.types import Command
 
-from langgraph_reflexion._langgraph import CHECKPOINTER
+from langgraph_reflexion.agents.state import AgentState, Attempt
 from langgraph_reflexion.agents.transcript import messages_in, result_of, steps_of
 from langgraph_reflexion.agents.wrapped import WrappedAgent
 from langgraph_reflexion.budgets import Budgets
 from langgraph_reflexion.context import charged, with_lessons
 from langgraph_reflexion.errors import ConfigurationError, Fault, ModelFault, ReflexionError
 from langgraph_reflexion.heuristic import HeuristicFunction
+from langgraph_reflexion.memory.episodic import status_line
 from langgraph_reflexion.models.faults import as_fault, by_a_client, in_a_line
-from langgraph_reflexion.models.meter import Meter
-from langgraph_reflexion.nodes.node import Update, timed
+from langgraph_reflexion.models.usage import Meter, Price
+from langgraph_reflexion.nodes.node import timed
 from langgraph_reflexion.prompts import Prompts
-from langgraph_reflexion.state import AgentState, Attempt
-from langgraph_reflexion.strategies import Feedback, status_line
+from langgraph_reflexion.state import Feedback, Update
 
 LONGEST_RUN = 1000
 """How many supersteps a wrapped graph may take where it names no limit of its own."""
 
 
-class Try:
-    """act, where the actor is a whole agent. h and the budgets are asked after each of the agent's own steps.
+@dataclass
+class RunAgent:
+    """act, where the actor is a whole agent. h and the budgets are checked after each of the agent's own steps.
 
-    Args:
+    Attributes:
         agent: The agent.
-        prompts: Put the lessons into words.
-        feedback: How much of the last verdict is told.
+        prompts: The templates for lessons.
+        feedback: How much of the last evaluation the agent sees.
         heuristic: When to stop the agent (h).
-        budgets: What may be spent.
-        meter: Makes the account of the agent's own model calls.
+        budgets: The limits of the trial, the task and the run.
+        prices: The prices of the agent's model calls.
     """
 
-    def __init__(
-        self,
-        agent: WrappedAgent,
-        prompts: Prompts,
-        feedback: Feedback,
-        heuristic: HeuristicFunction,
-        budgets: Budgets,
-        meter: Callable[[], Meter],
-    ) -> None:
-        self.agent = agent
-        self.prompts = prompts
-        self.feedback = feedback
-        self.heuristic = heuristic
-        self.budgets = budgets
-        self.meter = meter
+    agent: WrappedAgent
+    prompts: Prompts
+    feedback: Feedback
+    heuristic: HeuristicFunction
+    budgets: Budgets
+    prices: Mapping[str, Price]
 
     async def __call__(self, state: AgentState, config: RunnableConfig) -> Update:
         """Call the agent, and write what came of it."""
@@ -88,22 +81,22 @@ class Try:
 class _Trial:
     """One call of the agent, on its way."""
 
-    def __init__(self, act: Try, state: AgentState, config: RunnableConfig) -> None:
+    def __init__(self, act: RunAgent, state: AgentState, config: RunnableConfig) -> None:
         self.act, self.state = act, state
         lessons = lessons_for(state, act.prompts, act.feedback)
         self.given = act.agent.messages(state, lessons)
         self.input = act.agent.input(self.given, state["task"]["instruction"], lessons)
-        self.meter = act.meter()
+        self.meter = Meter(act.prices)
         runnable = act.agent.runnable
         limit = (getattr(runnable, "config", None) or {}).get("recursion_limit", LONGEST_RUN)
         self.config = merge_configs(config, {"callbacks": [self.meter]}) | {"recursion_limit": limit}
         if isinstance(getattr(runnable, "checkpointer", None), BaseCheckpointSaver):
-            # A parent lends its checkpointer. Where it has none, the agent's own needs a thread, a fresh one per
-            # trial.
-            lent = {**self.config.get("configurable", {})}
-            if lent.get(CHECKPOINTER) is None:
-                lent.pop(CHECKPOINTER, None)
-            self.config["configurable"] = {"thread_id": f"{state['task']['id']}:{state['trial']}"} | lent
+            # A parent's checkpointer is used for the agent, too. Without one, the agent's own needs a thread, a fresh
+            # one for each trial, and nothing of this graph's inner settings.
+            given = self.config.get("configurable", {})
+            if "thread_id" not in given:
+                given = {name: value for name, value in given.items() if not name.startswith("__")}
+                self.config["configurable"] = given | {"thread_id": f"{state['task']['id']}:{state['trial']}"}
         self.began = time.perf_counter()
         self.messages: dict[str, BaseMessage] = {}
         self.last = False
@@ -168,9 +161,12 @@ class _Trial:
             missing = ", ".join(sorted(self.meter.unpriced))
             raise ConfigurationError(f"a budget of money needs prices={{NAME: Price(input, output)}} of {missing}")
         if error is not None and self.ended != "truncated":
+            by_client = by_a_client(error)
+            if not (by_client or isinstance(error, Fault | OSError | TransportError)):
+                raise error  # a bug in the agent or in one of its tools
             said = f"the agent failed: {in_a_line(error)}"
             # The agent's tools meet errors of the same kinds, which say nothing of its model.
-            if getattr(error, "permanent", False) or (by_a_client(error) and as_fault(error, []).permanent):
+            if getattr(error, "permanent", False) or (by_client and as_fault(error, []).permanent):
                 raise ModelFault(said, permanent=True) from error
             return update | {"stop_reason": "fault", "fault": said, "attempt": None}
         return update | {
@@ -213,7 +209,7 @@ def lessons_for(state: AgentState, prompts: Prompts, feedback: Feedback) -> str:
 class AgentNode(RunnableLambda[Any, Any]):
     """The node `act` around an agent. LangGraph looks into it to draw the agent's own graph."""
 
-    def __init__(self, act: Try) -> None:
+    def __init__(self, act: RunAgent) -> None:
         def blocking(state: AgentState, config: RunnableConfig) -> Update:
             began = time.perf_counter()
             return timed(act.blocking(state, config), state, began)

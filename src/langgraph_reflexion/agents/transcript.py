@@ -7,7 +7,7 @@ from typing import Any
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 from pydantic_core import to_jsonable_python
 
-from langgraph_reflexion.actors.react import LONGEST, call_text
+from langgraph_reflexion.actors.reply import LONGEST, call_text
 from langgraph_reflexion.envs.base import Action
 from langgraph_reflexion.models.calls import storable
 from langgraph_reflexion.state import Step

@@ -9,10 +9,10 @@ from langchain_core.messages import AnyMessage, BaseMessage, HumanMessage, Syste
 from langchain_core.runnables import Runnable
 from langgraph.pregel import Pregel
 
-from langgraph_reflexion.envs.base import Task
+from langgraph_reflexion.agents.state import AgentState
+from langgraph_reflexion.envs.base import Environment, Task, read_task
 from langgraph_reflexion.errors import ConfigurationError
-from langgraph_reflexion.nodes.reset import task_of
-from langgraph_reflexion.state import AgentState, ReflexionState
+from langgraph_reflexion.state import ReflexionState
 
 
 @dataclass(frozen=True)
@@ -39,6 +39,28 @@ class WrappedAgent:
                 "an agent compiled with checkpointer=True remembers its earlier trials, and each is to begin anew: "
                 "compile it without a checkpointer, and the one that this graph has is used for it, too"
             )
+
+    @classmethod
+    def of(cls, actor: object, *, beside: Environment | None) -> "WrappedAgent | None":
+        """Return the agent that was given as `actor`; None for the name of an environment's actor.
+
+        Args:
+            actor: What was given.
+            beside: The environment, which an agent has to do without.
+
+        Raises:
+            ConfigurationError: it is neither an agent nor a name, or there are both an agent and an environment.
+        """
+        agent = cls(actor) if isinstance(actor, Runnable) else actor
+        if not isinstance(agent, cls | str | None):
+            raise ConfigurationError(
+                f"actor must be a name, a compiled graph or another Runnable; got {type(actor).__name__}"
+            )
+        if isinstance(agent, cls) == (beside is not None):
+            raise ConfigurationError(
+                "give an environment, whose actions are the steps, or an agent as actor, whose calls are the trials"
+            )
+        return agent if isinstance(agent, cls) else None
 
     def messages(self, state: AgentState, lessons: str) -> list[AnyMessage]:
         """The conversation that the agent is given: what was said before, the lessons, the task."""
@@ -76,7 +98,7 @@ def task_from(state: ReflexionState) -> Task:
     if isinstance(task, str):
         return Task(id=_name(task), instruction=task, data={"after": last})
     if task and (not isinstance(task, dict) or "prepared" not in task):
-        given = task_of(state)
+        given = read_task(state.get("task"))
         return Task(**{**given, "data": {"after": last, **given.get("data", {})}})
     if humans and (not task or task["data"]["after"] != last):
         text = humans[-1].text

@@ -1,1 +1,75 @@
-"""Evaluators: how a finished trial is scored (M_e)."""
+"""Evaluators: how a finished trial is scored (M_e, section 3 of the paper)."""
+
+from collections.abc import Callable
+from typing import Any, Literal
+
+from langgraph_reflexion.actors.base import Actor
+from langgraph_reflexion.envs.base import Environment
+from langgraph_reflexion.envs.tested import Tested
+from langgraph_reflexion.errors import ConfigurationError
+from langgraph_reflexion.evaluators.base import EnvironmentEvaluator, Evaluator, Untested
+from langgraph_reflexion.evaluators.function import FunctionEvaluator
+from langgraph_reflexion.evaluators.llm_judge import LLMEvaluator
+from langgraph_reflexion.evaluators.self_consistency import SelfConsistencyEvaluator
+from langgraph_reflexion.evaluators.self_tests import SelfTestsEvaluator
+from langgraph_reflexion.models.client import Client
+from langgraph_reflexion.prompts import Prompts
+
+EvaluatorName = Literal["environment", "llm", "self-consistency", "self-tests", "none"]
+"""The evaluators by name. `self-consistency:N` asks N more times, 5 unless given."""
+
+SAMPLES = 5
+"""How often `self-consistency` asks again."""
+
+
+def make_evaluator(
+    evaluator: Evaluator | str | Callable[..., Any],
+    client: Client,
+    actor: Actor | None,
+    environment: Environment,
+    prompts: Prompts,
+    *,
+    self_tests: int,
+    seed: int,
+) -> Evaluator:
+    """Return an evaluator by its name, of a function, or as it is.
+
+    Args:
+        evaluator: A name, a function, or an `Evaluator`.
+        client: The model that judges and writes tests.
+        actor: The actor, which `self-consistency` asks again; None for a wrapped agent.
+        environment: The tasks and actions.
+        prompts: The domain's templates.
+        self_tests: The number of self-written tests that are kept.
+        seed: The run's seed.
+
+    Raises:
+        ConfigurationError: there is no such evaluator, or it does not fit the actor or the environment.
+    """
+    if isinstance(evaluator, Evaluator):
+        return evaluator
+    if not isinstance(evaluator, str):
+        if not callable(evaluator):
+            raise ConfigurationError(
+                f"evaluator must be a name, an Evaluator or a function; got {type(evaluator).__name__}"
+            )
+        return FunctionEvaluator(evaluator, "trajectory" if actor else "result")
+    name, colon, samples = evaluator.partition(":")
+    if colon and (name != "self-consistency" or not samples.isdecimal()):
+        raise ConfigurationError(f"evaluator={evaluator!r}: only self-consistency takes a number, as in {name}:7")
+    if name == "environment" and isinstance(environment, Tested):
+        raise ConfigurationError(
+            f"evaluator='environment': {environment.name} gives no signal, as its hidden tests stay out of the loop"
+        )
+    if name == "environment":
+        return EnvironmentEvaluator()
+    if name == "llm":
+        return LLMEvaluator(client, prompts, seed)
+    if name == "none":
+        return Untested()
+    if name == "self-consistency" and actor:
+        return SelfConsistencyEvaluator(actor, seed, int(samples or SAMPLES))
+    if name == "self-tests" and actor:
+        return SelfTestsEvaluator(client, environment, prompts, seed, self_tests)
+    names = ["environment", "llm", "none"] + (["self-consistency", "self-tests"] if actor else [])
+    raise ConfigurationError(f"evaluator={evaluator!r}: choose one of {', '.join(names)}")

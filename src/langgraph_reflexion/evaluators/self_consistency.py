@@ -9,7 +9,7 @@ from langgraph_reflexion.actors.base import Actor
 from langgraph_reflexion.errors import ConfigurationError
 from langgraph_reflexion.evaluators.base import STOPPED, Evaluator, Scored
 from langgraph_reflexion.models.calls import Call
-from langgraph_reflexion.models.prices import NO_USAGE, add_usage
+from langgraph_reflexion.models.usage import NO_USAGE, add_usage
 from langgraph_reflexion.state import ReflexionState
 
 

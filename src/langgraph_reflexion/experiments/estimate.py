@@ -15,7 +15,7 @@ from langgraph_reflexion.experiments.measured import Measured, choose
 from langgraph_reflexion.experiments.record import Run
 from langgraph_reflexion.models.load import DEMO
 from langgraph_reflexion.profiles import load_profile
-from langgraph_reflexion.strategies import Strategy
+from langgraph_reflexion.state import Strategy
 
 ONE_TURN = ("cot", "cot-gt", "code")
 """Agents whose first action ends the trial."""

@@ -8,7 +8,7 @@ from typing import Any
 from langgraph_reflexion.experiments.record import Run
 from langgraph_reflexion.experiments.rows import TrialRow
 from langgraph_reflexion.models.load import DEMO
-from langgraph_reflexion.models.prices import Price
+from langgraph_reflexion.models.usage import Price
 
 LIKENESS = (
     *("model", "strategy", "evaluator", "feedback", "profile", "memory_size", "split", "options", "reflection_model"),

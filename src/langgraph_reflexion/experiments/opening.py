@@ -8,7 +8,7 @@ from langgraph_reflexion.envs.base import Environment, Task
 from langgraph_reflexion.errors import ReflexionError
 from langgraph_reflexion.experiments.settings import SweepSettings
 from langgraph_reflexion.graph.reflexion import create_reflexion
-from langgraph_reflexion.models.retries import Retries
+from langgraph_reflexion.retries import Retries
 
 CHARACTERS_PER_TOKEN = 4
 """A rule of thumb for English; the tokens of tool schemas are not in it."""

@@ -15,10 +15,10 @@ from langgraph_reflexion.graph.reflexion import create_reflexion
 from langgraph_reflexion.memory.lessons import Lessons
 from langgraph_reflexion.models.cache import open_cache
 from langgraph_reflexion.models.load import load_model
-from langgraph_reflexion.models.prices import Price
-from langgraph_reflexion.models.retries import Retries
 from langgraph_reflexion.models.secrets import database_secrets, secrets_of
-from langgraph_reflexion.strategies import Feedback, Memory
+from langgraph_reflexion.models.usage import Price
+from langgraph_reflexion.retries import Retries
+from langgraph_reflexion.state import Feedback, Memory
 
 if TYPE_CHECKING:
     from openai import DefaultAsyncHttpxClient

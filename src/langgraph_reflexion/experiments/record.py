@@ -35,7 +35,7 @@ from langgraph_reflexion.experiments.rows import (
     write_whole,
 )
 from langgraph_reflexion.models.secrets import blotted
-from langgraph_reflexion.strategies import Strategy
+from langgraph_reflexion.state import Strategy
 
 SETTINGS = {
     *("environment", "split", "strategy", "model", "reflection_model"),

@@ -26,7 +26,7 @@ from langgraph_reflexion.experiments.task_locks import open_fence
 from langgraph_reflexion.experiments.tracing import tracing_as_asked
 from langgraph_reflexion.memory.lessons import seen_tasks
 from langgraph_reflexion.memory.opening import expect_lessons, open_lessons
-from langgraph_reflexion.strategies import Strategy
+from langgraph_reflexion.state import Strategy
 
 
 @dataclass(frozen=True)

@@ -18,9 +18,9 @@ from langgraph_reflexion.errors import ConfigurationError
 from langgraph_reflexion.experiments.commit import commit
 from langgraph_reflexion.experiments.facts import NO_LLM
 from langgraph_reflexion.models.load import DEMO, TIMEOUT_SECONDS
-from langgraph_reflexion.models.retries import Retries
 from langgraph_reflexion.models.secrets import public_database, public_url
 from langgraph_reflexion.profiles import load_profile
+from langgraph_reflexion.retries import Retries
 
 RAISABLE = ("trials", "limit", "budgets")
 """What may be raised when a run goes on, and never lowered."""

@@ -20,7 +20,7 @@ from langgraph_reflexion.budgets import Budgets
 from langgraph_reflexion.envs.base import FinishedTrial, Review, Task
 from langgraph_reflexion.experiments.rows import Finished, TrajectoryRow, TrialRow
 from langgraph_reflexion.graph.resume import reopen
-from langgraph_reflexion.models.prices import add_usage
+from langgraph_reflexion.models.usage import add_usage
 from langgraph_reflexion.nodes.observe import actions_of
 from langgraph_reflexion.state import ReflexionState, Status
 

@@ -8,8 +8,7 @@ from langgraph_reflexion.experiments.metrics import failure, tokens
 from langgraph_reflexion.experiments.printable import printable
 from langgraph_reflexion.experiments.record import Run
 from langgraph_reflexion.experiments.rows import Key, TrajectoryRow, TrialRow
-from langgraph_reflexion.state import Step
-from langgraph_reflexion.strategies import Strategy
+from langgraph_reflexion.state import Step, Strategy
 
 ON_PROMPTS = "Worked out from strategy and memory size: prompts themselves are not recorded."
 """What has to be said beside `Story.remembered`."""

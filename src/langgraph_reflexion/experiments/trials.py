@@ -19,7 +19,7 @@ from langgraph_reflexion.experiments.record import Run
 from langgraph_reflexion.experiments.rows import TrajectoryRow, TrialRow
 from langgraph_reflexion.experiments.show import choose, lines
 from langgraph_reflexion.experiments.trajectories import Story, parting, stories_of
-from langgraph_reflexion.models.prices import add_usage
+from langgraph_reflexion.models.usage import add_usage
 from langgraph_reflexion.state import TrialRecord
 
 

@@ -23,7 +23,7 @@ from langgraph_reflexion.experiments.task_locks import open_fence
 from langgraph_reflexion.experiments.task_run import Standing, TaskRun
 from langgraph_reflexion.experiments.tracing import tracing_as_asked
 from langgraph_reflexion.memory.opening import open_lessons
-from langgraph_reflexion.strategies import Strategy
+from langgraph_reflexion.state import Strategy
 
 
 class Worker:

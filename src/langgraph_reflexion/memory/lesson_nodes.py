@@ -14,16 +14,16 @@ from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 from langchain_core.runnables import RunnableConfig
 
 from langgraph_reflexion.budgets import Budgets
-from langgraph_reflexion.context import ask_about, charged, noted, opening_of
+from langgraph_reflexion.context import ask_about, spent
 from langgraph_reflexion.errors import ModelFault
 from langgraph_reflexion.memory.bank import Bank
 from langgraph_reflexion.memory.lessons import Lessons, source_of, use_of
 from langgraph_reflexion.models.calls import Call
 from langgraph_reflexion.models.client import Client
-from langgraph_reflexion.models.retries import Retries
-from langgraph_reflexion.nodes.node import Update
+from langgraph_reflexion.models.options import ModelOptions
+from langgraph_reflexion.models.usage import NO_USAGE
 from langgraph_reflexion.prompts import Prompts
-from langgraph_reflexion.state import ReflexionState, Step
+from langgraph_reflexion.state import ReflexionState, Step, TrialRecord, Update
 
 Inner = Callable[[ReflexionState, RunnableConfig], Awaitable[Update]]
 """A node of the loop."""
@@ -40,8 +40,7 @@ class Lessoned:
         client: The model that writes lessons from success.
         prompts: The domain's templates.
         budgets: What may be spent.
-        seed: The run's seed.
-        retries: How often the store is asked again when it fails.
+        options: The run's seed, and how often the store is asked again when it fails.
     """
 
     lessons: Lessons
@@ -50,8 +49,7 @@ class Lessoned:
     client: Client
     prompts: Prompts
     budgets: Budgets
-    seed: int
-    retries: Retries
+    options: ModelOptions
 
     def __call__(self, loop: Mapping[str, Inner], *, approves: bool) -> dict[str, Inner]:
         """The nodes that read or write lessons, around those of the loop.
@@ -77,7 +75,7 @@ class Lessoned:
                 if not update["fault"]:
                     opened = update["episode"]["observation"]
                     recall = partial(self.lessons.recalled, bank, update["task"], opened)
-                    update["lessons"] = await self.retries(recall)
+                    update["lessons"] = await self.options.retries(recall)
             elif approves:
                 seen = update.get("reflections", state["reflections"])
                 await self._write(bank, cast(ReflexionState, {**state, "reflections": seen}), config)
@@ -111,10 +109,10 @@ class Lessoned:
             if record["verdict"] and not self.budgets.used_up(after, config, trial=False):
                 text, asked = await self._from_success(after, config)
                 self.budgets.note(cast(ReflexionState, {**after, **asked}), config)
-                record |= asked
+                record |= cast(TrialRecord, asked)
                 update |= asked
                 await self._learn(bank, after, config, text, "success")
-            await self.retries(partial(bank.use, use_of(state, record, config), name))
+            await self.options.retries(partial(bank.use, use_of(state, record, config), name))
             return update
 
         return evaluate
@@ -132,7 +130,7 @@ class Lessoned:
         self, bank: Bank, state: ReflexionState, config: RunnableConfig, text: str, outcome: str
     ) -> None:
         said = {"text": text, "outcome": outcome, "profile": self.profile, "model": self.client.name}
-        await self.retries(partial(bank.learn, text, source_of(state, config, **said), _name(state)))
+        await self.options.retries(partial(bank.learn, text, source_of(state, config, **said), _name(state)))
 
     async def _from_success(self, state: ReflexionState, config: RunnableConfig) -> tuple[str, Update]:
         """What the model says has worked, and the trial's account; the task is solved whether it says anything."""
@@ -142,13 +140,12 @@ class Lessoned:
             trial = self.prompts.render("succeeded_trial", steps=steps, **told)
             return [SystemMessage(self.prompts.render("success")), HumanMessage(trial)]
 
-        call = Call(self.seed, state["task"]["id"], state["trial"], "lesson")
+        call = Call(self.options.seed, state["task"]["id"], state["trial"], "lesson")
         try:
             asked = await ask_about(self.client, render, state["trajectory"], state["room"], config, call)
         except ModelFault as fault:
-            return "", {"notes": noted(state, [f"lesson: none, {fault}"[:300]])}
-        account = {"usage": charged(state, "evaluate", asked.usage), "notes": noted(state, asked.notes)}
-        return asked.reply.text, account
+            return "", spent(state, "evaluate", NO_USAGE, [f"lesson: none, {fault}"[:300]])
+        return asked.reply.text, spent(state, "evaluate", asked.usage, asked.notes)
 
 
 def _name(state: ReflexionState) -> str:

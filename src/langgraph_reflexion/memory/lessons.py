@@ -62,7 +62,8 @@ class Lessons:
         Raises:
             ConfigurationError: the graph was compiled without a store.
         """
-        store: BaseStore | None = get_store()
+        given = config.get("configurable", {})
+        store = get_store()
         if store is None:
             raise ConfigurationError("lessons need a store: create_reflexion(...).compile(store=...)")
         user = config.get("configurable", {}).get("user_id") if self.user is None else self.user

@@ -1,7 +1,7 @@
 """Chat models: made by name, and called with retries, accounts and a cache."""
 
 from langgraph_reflexion.models.load import DEMO, TIMEOUT_SECONDS, load_model
-from langgraph_reflexion.models.prices import Price
-from langgraph_reflexion.models.retries import Retries
+from langgraph_reflexion.models.usage import Price
+from langgraph_reflexion.retries import Retries
 
 __all__ = ["DEMO", "TIMEOUT_SECONDS", "Price", "Retries", "load_model"]

@@ -67,7 +67,7 @@ class Answers:
         return NAMESPACE, hashlib.blake2b(text.encode(), digest_size=20).hexdigest()
 
 
-def open_cache(path: Path) -> BaseCache[Any]:
+def open_cache(path: Path | str) -> BaseCache[Any]:
     """A cache of model answers in an SQLite file, which several runs may use at once.
 
     Raises:
@@ -77,6 +77,7 @@ def open_cache(path: Path) -> BaseCache[Any]:
 
     from langgraph.cache.sqlite import SqliteCache
 
+    path = Path(path)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         return SqliteCache(path=str(path))

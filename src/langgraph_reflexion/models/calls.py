@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from langchain_core.messages import AIMessage
 
-from langgraph_reflexion.state import Usage
+from langgraph_reflexion.models.usage import Usage
 
 TASK, TRIAL, NAME = "reflexion_task", "reflexion_trial", "reflexion_call"
 """What a call's place is called in the metadata of its run."""

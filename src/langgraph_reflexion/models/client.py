@@ -11,14 +11,14 @@ from langgraph.cache.base import BaseCache
 from langgraph.errors import GraphBubbleUp
 
 from langgraph_reflexion.errors import ConfigurationError, ContextTooLong, ModelFault, ReflexionError, ToolsRefused
-from langgraph_reflexion.models.cache import Answers
+from langgraph_reflexion.models.cache import Answers, open_cache
 from langgraph_reflexion.models.calls import Answer, Call
 from langgraph_reflexion.models.faults import OPTIONS, as_fault, check_reply, refused_option
-from langgraph_reflexion.models.load import without_own_retries
-from langgraph_reflexion.models.prices import Price, add_usage, usage_of
-from langgraph_reflexion.models.retries import Retries
+from langgraph_reflexion.models.load import load_model, without_own_retries
+from langgraph_reflexion.models.options import ModelOptions
 from langgraph_reflexion.models.secrets import secrets_of
-from langgraph_reflexion.state import Usage
+from langgraph_reflexion.models.usage import Price, Usage, add_usage, price_of, usage_of
+from langgraph_reflexion.retries import Retries
 
 ChatModel = Runnable[LanguageModelInput, AIMessage]
 """A LangChain chat model, plain or with tools bound."""
@@ -59,6 +59,25 @@ class Client:
         # Ollama's client takes a seed as a setting of the model, and none with a call.
         self._has_seed = type(model).__module__.startswith("langchain_ollama")
         self._made: dict[tuple[bool, int | None], ChatModel] = {}
+
+    @classmethod
+    def of(cls, model: BaseChatModel | str, options: ModelOptions, *, priced: bool = False) -> "Client":
+        """Return the client of a model.
+
+        Args:
+            model: The model or its name.
+            options: How it is called.
+            priced: Whether it must have a price, for a budget of money.
+
+        Raises:
+            ConfigurationError: it is no chat model, or lacks a price.
+        """
+        made = load_model(model) if isinstance(model, str) else model
+        if not isinstance(made, Runnable):
+            raise ConfigurationError(f"model must be a chat model or its name; got {type(made).__name__}")
+        cache = options.cache if isinstance(options.cache, BaseCache | None) else open_cache(options.cache)
+        price = price_of(name_of(made), options.prices, needed=priced)
+        return cls(made, retries=options.retries, price=price, cache=cache)
 
     def check_tools(self, tools: Sequence[dict[str, Any]]) -> None:
         """Make sure that the model's class knows tool calls.

@@ -21,7 +21,7 @@ from langgraph_reflexion.replication.logged import (
     twice_notes,
 )
 from langgraph_reflexion.replication.text import read_text
-from langgraph_reflexion.strategies import Strategy
+from langgraph_reflexion.state import Strategy
 
 NAME = re.compile(r"env_results_trial_(\d{1,4})\.json")
 """What such a file is called. Trials are counted from 0."""

@@ -16,7 +16,7 @@ from langgraph_reflexion.errors import ConfigurationError
 from langgraph_reflexion.replication.hotpotqa_rows import Row, agent_of, key_of, read_row
 from langgraph_reflexion.replication.logged import some, twice_notes
 from langgraph_reflexion.replication.text import read_text
-from langgraph_reflexion.strategies import Strategy
+from langgraph_reflexion.state import Strategy
 
 Outcome = Literal["right", "wrong", "halted"]
 """How an attempt ended: halted is without an answer."""

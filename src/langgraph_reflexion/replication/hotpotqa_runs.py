@@ -15,8 +15,7 @@ from langgraph_reflexion.replication.hotpotqa_log import read_log, strategy_of
 from langgraph_reflexion.replication.hotpotqa_rows import LoggedStep, Row, agent_of, key_of, read_row
 from langgraph_reflexion.replication.logged import LoggedRun, logged_settings, logged_trial, size_notes, twice_notes
 from langgraph_reflexion.replication.pickles import read_pickle
-from langgraph_reflexion.state import Step
-from langgraph_reflexion.strategies import Strategy
+from langgraph_reflexion.state import Step, Strategy
 
 _MODEL = re.compile(r"gpt-?(3\.5-turbo|4)")
 """In a folder's name; without one it is the model of the first logs."""

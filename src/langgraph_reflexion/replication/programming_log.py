@@ -25,8 +25,7 @@ from langgraph_reflexion.replication.logged import (
 )
 from langgraph_reflexion.replication.published import original
 from langgraph_reflexion.replication.text import read_text
-from langgraph_reflexion.state import Step
-from langgraph_reflexion.strategies import Strategy
+from langgraph_reflexion.state import Step, Strategy
 
 FOLDER = "leetcode_metadata"
 """Where LeetCode's verdicts lie, in files without a suffix."""

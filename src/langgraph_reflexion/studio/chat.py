@@ -7,12 +7,13 @@ from langchain_core.messages import AnyMessage
 from langgraph.graph.state import CompiledStateGraph
 from pydantic import BaseModel, Field, create_model
 
+from langgraph_reflexion.agents.state import AgentState
 from langgraph_reflexion.agents.wrapped import WrappedAgent, task_from
 from langgraph_reflexion.envs.base import Task
 from langgraph_reflexion.envs.hotpotqa.environment import HotPotQA
 from langgraph_reflexion.graph.reflexion import create_reflexion
 from langgraph_reflexion.prompts import load_prompts
-from langgraph_reflexion.state import AgentState, ReflexionState
+from langgraph_reflexion.state import ReflexionState
 from langgraph_reflexion.studio.environments import PAGES
 from langgraph_reflexion.studio.forms import under_way
 from langgraph_reflexion.studio.reader import QUESTION, make_reader

@@ -24,8 +24,8 @@ from langgraph_reflexion.envs.base import Action, Environment, Task
 from langgraph_reflexion.envs.pool import EpisodePool, in_thread
 from langgraph_reflexion.errors import ReflexionError
 from langgraph_reflexion.graph.compiled import ReflexionGraph
-from langgraph_reflexion.graph.reflexion import connect, reflexion_nodes
-from langgraph_reflexion.nodes.node import Update
+from langgraph_reflexion.models.usage import Usage
+from langgraph_reflexion.nodes.node import Node, Update
 from langgraph_reflexion.state import (
     Decision,
     EpisodeState,
@@ -35,7 +35,6 @@ from langgraph_reflexion.state import (
     Status,
     Step,
     TrialRecord,
-    Usage,
 )
 from langgraph_reflexion.studio.settings import Settings, read
 

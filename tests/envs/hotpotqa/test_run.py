@@ -11,7 +11,7 @@ from langgraph_reflexion import create_reflexion
 from langgraph_reflexion.envs.hotpotqa.environment import HotPotQA
 from langgraph_reflexion.experiments.runner import sweep
 from langgraph_reflexion.experiments.settings import SweepSettings
-from langgraph_reflexion.models import Retries
+from langgraph_reflexion.retries import Retries
 from langgraph_reflexion.testing import MediaWikiServer, ScriptedChatModel
 from tests.envs.hotpotqa.small import OFFICIAL, as_on_the_hub
 from tests.toys import asks_for

@@ -10,7 +10,7 @@ from langgraph_reflexion import create_reflexion
 from langgraph_reflexion.envs.webshop.environment import WebShop
 from langgraph_reflexion.experiments.runner import sweep
 from langgraph_reflexion.experiments.settings import SweepSettings
-from langgraph_reflexion.models import Retries
+from langgraph_reflexion.retries import Retries
 from langgraph_reflexion.testing import ScriptedChatModel
 from tests.envs.webshop.conftest import CATALOGUE
 from tests.envs.webshop.small import solution

@@ -14,7 +14,7 @@ from langchain_core.runnables import Runnable
 from langgraph_reflexion.adapters.inspect.chat_model import InspectChatModel, LimitReached
 from langgraph_reflexion.adapters.inspect.sample import Kept, Row, Sampled, Shelf, answer_of
 from langgraph_reflexion.adapters.inspect.telling import ToldRun
-from langgraph_reflexion.agents.no_environment import Alone
+from langgraph_reflexion.agents.no_environment import NoEnvironment
 from langgraph_reflexion.agents.wrapped import WrappedAgent
 from langgraph_reflexion.budgets import Budgets
 from langgraph_reflexion.envs.base import Environment, Task
@@ -23,7 +23,7 @@ from langgraph_reflexion.experiments.environment import make_environment
 from langgraph_reflexion.experiments.rows import Finished
 from langgraph_reflexion.graph.reflexion import create_reflexion
 from langgraph_reflexion.profiles import load_profile
-from langgraph_reflexion.strategies import Strategy
+from langgraph_reflexion.state import Strategy
 
 REFLECTOR = "reflector"
 """The model role that reflects and judges: `--model-role reflector=...`. Without it, the evaluation's model does."""
@@ -96,7 +96,7 @@ class _Reflexion:
     """What an agent is made of, and how it advances a sample."""
 
     def __init__(self, environment: Environment | None, seed: int, settings: dict[str, Any]) -> None:
-        self.environment = environment or Alone()
+        self.environment = environment or NoEnvironment()
         self.seed = seed
         self.budgets = settings.get("budgets") or Budgets()
         self.make = partial(

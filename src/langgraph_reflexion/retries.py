@@ -47,18 +47,16 @@ class Retries:
             try:
                 return await attempt()
             except Fault as fault:
-                if number == self.attempts or not self._worth_it(fault):
+                patient = fault.transient and (fault.retry_after or 0) <= self.longest_wait
+                if number >= self.attempts or not patient:
                     raise
                 wait = self._wait_after(number, fault)
-                _log.info("attempt %d: %s; the next one in %.1f s", number, fault, wait)
             await asyncio.sleep(wait)
 
-    def _worth_it(self, fault: Fault) -> bool:
-        return fault.transient and (fault.retry_after or 0) <= self.longest_wait
-
     def _wait_after(self, attempts: int, fault: Fault) -> float:
-        """Return the number of seconds to wait after an attempt, counted from 1."""
-        if fault.retry_after is not None:
-            return fault.retry_after
-        doubled = self.first_wait * 2.0 ** (attempts - 1)
-        return min(doubled + random.uniform(0, self.first_wait), self.longest_wait)
+        """Return the seconds to wait after `attempts` attempts."""
+        wait = fault.retry_after
+        if wait is None:
+            wait = min(self.first_wait * 2 ** (attempts - 1) + random.uniform(0, self.first_wait), self.longest_wait)
+        _log.info("attempt %d: %s; next attempt in %.1f s", attempts, fault, wait)
+        return wait

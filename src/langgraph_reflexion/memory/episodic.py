@@ -1,0 +1,94 @@
+"""Episodic memory: the reflections that a task keeps (section 3 of the paper)."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
+from langchain_core.runnables import RunnableConfig
+
+from langgraph_reflexion.context import Asked, ask_about
+from langgraph_reflexion.memory.lessons import Lessons
+from langgraph_reflexion.models.calls import Call, storable
+from langgraph_reflexion.models.client import Client
+from langgraph_reflexion.prompts import Prompts
+from langgraph_reflexion.state import Evaluation, Feedback, Reflection, ReflexionState, Step
+
+Keep = Literal["window", "full", "summary"]
+"""How reflections are kept: the last Ω, all of them, or the last Ω of which the oldest condenses those before it."""
+
+CONDENSED = "(this trial, and all before it)"
+"""How a condensed reflection begins."""
+
+
+@dataclass(frozen=True)
+class Memory:
+    """What the agent remembers of earlier trials and of other tasks.
+
+    Attributes:
+        size: Ω, the number of reflections kept; the profile's unless given.
+        keep: `window` keeps the last Ω, `full` keeps all, and `summary` asks the model to condense the oldest when
+            there are more than Ω.
+        map: Whether the actor and the self-reflection see a map of what the world has revealed so far (the memory map
+            of the preprint). ALFWorld, HotPotQA and WebShop draw one.
+        lessons: Lessons that outlive their task, kept in the store that the graph is compiled with.
+    """
+
+    size: int | None = None
+    keep: Keep = "window"
+    map: bool = False
+    lessons: Lessons | None = None
+
+
+@dataclass(frozen=True)
+class EpisodicMemory:
+    """The reflections of a task.
+
+    Attributes:
+        size: Ω, the number of reflections kept.
+        client: The model that condenses the oldest reflections; without one they are forgotten.
+        prompts: The templates for condensing.
+        seed: The run's seed.
+    """
+
+    size: int
+    client: Client | None = None
+    prompts: Prompts | None = None
+    seed: int = 0
+
+    async def add(
+        self, state: ReflexionState, reflection: Reflection, config: RunnableConfig
+    ) -> tuple[list[Reflection], Asked | None]:
+        """Return the reflections with one more, and the model call that condensed them, if one was made.
+
+        Raises:
+            ModelFault: the model did not condense them.
+        """
+        reflections = [*state["reflections"], reflection]
+        if len(reflections) <= self.size:
+            return reflections, None
+        if self.client is None or self.prompts is None:
+            return reflections[-self.size :], None
+        prompts, older = self.prompts, reflections[: len(reflections) - self.size + 1]
+
+        def render(steps: list[Step]) -> list[BaseMessage]:
+            condensed = prompts.render("condensed", reflections=older)
+            return [SystemMessage(prompts.render("condense")), HumanMessage(condensed)]
+
+        call = Call(self.seed, state["task"]["id"], state["trial"], "condense")
+        asked = await ask_about(self.client, render, [], None, config, call)
+        text = f"{CONDENSED} {storable(asked.reply.text.strip())}"
+        return [Reflection(trial=older[-1]["trial"], text=text), *reflections[len(older) :]], asked
+
+
+def status_line(evaluation: Evaluation | None, feedback: Feedback) -> str:
+    """Return the verdict on a failed trial as a prompt shows it.
+
+    Args:
+        evaluation: The verdict; None before the first one.
+        feedback: How much of it is shown.
+    """
+    line = "Status: FAILED"
+    if evaluation is None or feedback == "binary":
+        return line
+    line += f", score {evaluation['score']:g}"
+    return f"{line}\n{evaluation['feedback']}" if feedback == "words" and evaluation["feedback"] else line

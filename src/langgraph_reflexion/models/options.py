@@ -1,0 +1,29 @@
+"""How models are called."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from langgraph.cache.base import BaseCache
+
+from langgraph_reflexion.models.usage import Price
+from langgraph_reflexion.retries import Retries
+
+
+@dataclass(frozen=True)
+class ModelOptions:
+    """How models are called.
+
+    Attributes:
+        retries: How often a model call, an action or a reset is tried again after a transient fault.
+        cache: Where replies are kept, so that the same run costs nothing the second time: a LangGraph cache, or the
+            path of a SQLite file. Two trials never share a reply.
+        prices: The price of a model's tokens, by the model's name. A budget of money needs them.
+        seed: Every model call gets a seed derived from this one, the task, the trial and the call.
+    """
+
+    retries: Retries = field(default_factory=Retries)
+    cache: BaseCache[Any] | Path | str | None = None
+    prices: Mapping[str, Price] = field(default_factory=dict)
+    seed: int = 0

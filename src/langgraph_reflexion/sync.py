@@ -1,0 +1,76 @@
+"""One background event loop, so that coroutines can be run from synchronous code."""
+
+import asyncio
+import contextlib
+import os
+import threading
+from collections.abc import Coroutine
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+
+
+class _Background:
+    """One event loop in a thread of its own, for all synchronous calls of the process."""
+
+    def __init__(self) -> None:
+        self._starting = threading.Lock()
+        self._thread: threading.Thread | None = None
+        self._loop = asyncio.new_event_loop()
+
+    def run(self, coroutine: Coroutine[Any, Any, T]) -> T:
+        with self._starting:
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._serve, name="langgraph-reflexion", daemon=True)
+                self._thread.start()
+        if threading.current_thread() is self._thread:
+            coroutine.close()
+            raise RuntimeError(
+                "graph.invoke was called from within a graph that runs synchronously, and would wait for itself: "
+                "await graph.ainvoke there, or do it in a thread"
+            )
+        future = asyncio.run_coroutine_threadsafe(_contained(coroutine), self._loop)
+        try:
+            result, leaving = future.result()
+        except BaseException:
+            future.cancel()
+            raise
+        if leaving:
+            raise leaving
+        return result[0]
+
+    def _serve(self) -> None:
+        while True:
+            # An exit that is raised in one of the loop's tasks leaves the loop as well as the task. The task keeps
+            # it for whoever waits; the loop goes on for the others.
+            with contextlib.suppress(SystemExit, KeyboardInterrupt):
+                self._loop.run_forever()
+
+
+async def _contained(coroutine: Coroutine[Any, Any, T]) -> tuple[list[T], BaseException | None]:
+    try:
+        return [await coroutine], None
+    except (SystemExit, KeyboardInterrupt) as leaving:
+        return [], leaving
+
+
+_background = _Background()
+
+
+def _forget_background() -> None:
+    """After a fork: the loop was inherited, and its thread was not."""
+    global _background
+    _background = _Background()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_background)
+
+
+def run_blocking(coroutine: Coroutine[Any, Any, T]) -> T:
+    """Run a coroutine from synchronous code, whether or not this thread runs an event loop.
+
+    Raises:
+        RuntimeError: it is called on the background loop itself, and would wait for ever.
+    """
+    return _background.run(coroutine)
