@@ -1,0 +1,292 @@
+"""Settings as plain JSON: one class behind the command line, experiment files, Studio, Inspect and `run.json`."""
+
+from collections.abc import Collection
+from dataclasses import replace
+from typing import Any, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from langgraph_reflexion.budgets import Budget, Budgets
+from langgraph_reflexion.envs.base import Environment, choose_split
+from langgraph_reflexion.errors import ConfigurationError
+from langgraph_reflexion.graph.reflexion import ReflexionGraph, create_reflexion
+from langgraph_reflexion.heuristic import Heuristic
+from langgraph_reflexion.memory.episodic import Keep, Memory
+from langgraph_reflexion.memory.lessons import Lessons
+from langgraph_reflexion.models.load import DEMO, TIMEOUT_SECONDS, load_model
+from langgraph_reflexion.models.options import ModelOptions
+from langgraph_reflexion.models.usage import Price
+from langgraph_reflexion.nodes.approval import Approval
+from langgraph_reflexion.profiles import Profile, load_profile
+from langgraph_reflexion.prompts import Prompts
+from langgraph_reflexion.retries import Retries
+from langgraph_reflexion.state import Feedback, StrategyName
+
+Resume = Literal["fixed", "raise", "free"]
+"""How an option may change when a run is resumed: not at all, upwards, or freely because the record does not depend
+on it."""
+
+
+def option(default: Any, help: str, *, node: str = "", resume: Resume = "fixed", **limits: Any) -> Any:
+    """Declare an option: a field with its help text.
+
+    Args:
+        default: Its value unless given; None stands for the profile's or the environment's own.
+        help: One sentence for the command line, Studio and Inspect.
+        node: The node that Studio shows it on; none hides it there.
+        resume: How it may change when a run is resumed.
+        **limits: The values it may have, as in `pydantic.Field`.
+    """
+    return Field(default, description=help, json_schema_extra={"node": node, "resume": resume}, **limits)
+
+
+class BudgetSettings(BaseModel):
+    """The limits of a trial, a task or a run; see `langgraph_reflexion.Budget`."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    actions: int | None = Field(None, gt=0)
+    llm_calls: int | None = Field(None, gt=0)
+    tokens: int | None = Field(None, gt=0)
+    cost: float | None = Field(None, gt=0, allow_inf_nan=False)
+    seconds: float | None = Field(None, gt=0, allow_inf_nan=False)
+
+    def budget(self) -> Budget:
+        """Return the limits as the graph checks them."""
+        return Budget(**self.model_dump())
+
+
+class ReflexionSettings(BaseModel):
+    """How the agent is built. A new option of the agent is a field here and its use in `build`."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    model: str = option(
+        DEMO,
+        "demo (needs no key, not an LLM), or PROVIDER:MODEL such as openai:gpt-4o-mini.",
+        node="act",
+        min_length=1,
+    )
+    reflection_model: str | None = option(None, "Reflects and judges.  [default: --model]", node="reflect")
+    base_url: str | None = option(
+        None, "Address of an OpenAI-compatible server, for a model openai:NAME.", node="act"
+    )
+    temperature: float | None = option(
+        None, "Sampling temperature.  [default: the server's]", ge=0, allow_inf_nan=False
+    )
+    timeout: float = option(
+        TIMEOUT_SECONDS, "Seconds that one model call may take.", resume="free", ge=0.01, allow_inf_nan=False
+    )
+    retries: int = option(Retries.attempts, "Attempts before a call or an action is a fault.", resume="free", ge=1)
+    cache: str | None = option(
+        None, "SQLite file that keeps model replies for a rerun of the same run.", resume="free"
+    )
+    prices: dict[str, str] = option({}, "Price of a model's tokens: MODEL=IN,OUT[,CACHED] per million.")
+    seed: int = option(0, "Seeds every model call, and generated tasks.", node="reset")
+
+    profile: Literal["paper", "preprint", "upstream"] = option("paper", "Numbers and rules of a publication.")
+    actor: str | None = option(
+        None, "react (text), tools (tool calls), or a variant of the environment's such as cot.", node="act"
+    )
+    strategy: StrategyName | None = option(None, "What a retry sees.", node="reset")
+    evaluator: str | None = option(
+        None,
+        "What scores a trial: environment (an oracle), llm, self-consistency[:N], self-tests or none.",
+        node="evaluate",
+    )
+    feedback: Feedback | None = option(None, "How much of a failed evaluation is shown.", node="reflect")
+    max_trials: int | None = option(None, "Trials per task.", node="evaluate", resume="raise", ge=1)
+    max_actions: int | None = option(
+        None,
+        "Actions per trial before the heuristic stops it; the next one is the last.",
+        node="heuristic_check",
+        ge=1,
+    )
+    max_cycles: int | None = option(
+        None, "Identical cycles in a row before the heuristic stops a trial.", node="heuristic_check", ge=0
+    )
+    memory: Keep = option("window", "How reflections are kept: the last ones, all, or condensed.", node="reflect")
+    memory_size: int | None = option(None, "Reflections kept (Ω).", node="reflect", ge=1)
+    memory_map: bool = option(False, "Show the model a map of what the world has revealed.", node="act")
+    budgets: dict[Literal["trial", "task", "run"], BudgetSettings] = option(
+        {},
+        "Limit of a trial, task or run on actions, llm_calls, tokens, cost or seconds: SCOPE.WHAT=N.",
+        resume="raise",
+    )
+
+    @classmethod
+    def read(cls, given: dict[str, Any], what: str = "setting") -> Self:
+        """Return the settings.
+
+        Args:
+            given: The values by name.
+            what: What an error calls one of them.
+
+        Raises:
+            ConfigurationError: a name is unknown or a value is wrong. The message names all of them.
+        """
+        try:
+            return cls.model_validate(given)
+        except ValidationError as error:
+            raise ConfigurationError("; ".join(describe(each, what) for each in error.errors())) from error
+
+    def rules(self, environment: Environment) -> Profile:
+        """Return the profile in this environment, with what is set here.
+
+        Raises:
+            ConfigurationError: a value is wrong.
+        """
+        rules = load_profile(self.profile).resolve(
+            environment.name,
+            actor=self.actor,
+            strategy=self.strategy,
+            feedback=self.feedback,
+            max_trials=self.max_trials,
+            memory_size=self.memory_size,
+        )
+        return replace(rules, evaluator=self.evaluator or rules.evaluator)
+
+    def heuristic(self, rules: Profile) -> Heuristic:
+        """Return the profile's heuristic with the numbers that are set here."""
+        given = {"max_actions": self.max_actions, "max_cycles": self.max_cycles}
+        return replace(rules.heuristic, **{name: value for name, value in given.items() if value is not None})
+
+    def build(
+        self,
+        environment: Environment,
+        *,
+        budgets: Budgets | None = None,
+        lessons: Lessons | None = None,
+        prompts: Prompts | None = None,
+        approval: Approval | None = None,
+    ) -> ReflexionGraph:
+        """Build the graph, so that everything that can be wrong is wrong before anything is written.
+
+        Args:
+            environment: The tasks and actions.
+            budgets: Those that count what the run spends; made from `budgets` unless given.
+            lessons: Lessons across tasks; none unless given.
+            prompts: The prompts; the environment's own unless given.
+            approval: Where the run pauses for a person.
+
+        Raises:
+            ConfigurationError: a setting is wrong.
+        """
+        model, reflection_model = self.models()
+        limits = {scope: limit.budget() for scope, limit in self.budgets.items()}
+        return create_reflexion(
+            model,
+            environment,
+            actor=self.actor,
+            evaluator=self.evaluator,
+            heuristic=self.heuristic(self.rules(environment)),
+            reflection_model=reflection_model,
+            memory=Memory(size=self.memory_size, keep=self.memory, map=self.memory_map, lessons=lessons),
+            strategy=self.strategy,
+            feedback=self.feedback,
+            max_trials=self.max_trials,
+            profile=self.profile,
+            prompts=prompts,
+            options=ModelOptions(
+                retries=Retries(self.retries),
+                cache=self.cache,
+                prices={name: Price.parse(price) for name, price in self.prices.items()},
+                seed=self.seed,
+            ),
+            budgets=budgets or Budgets(**limits),
+            approval=approval,
+        )
+
+    def models(self) -> tuple[Any, Any]:
+        """Return the actor's model and the one that reflects, which may be the same.
+
+        Raises:
+            ConfigurationError: there is no such model, or its key is missing.
+        """
+        names = [self.model] if self.reflection_model is None else [self.model, self.reflection_model]
+        made = [
+            load_model(name, base_url=self.base_url, timeout=self.timeout, temperature=self.temperature)
+            for name in names
+        ]
+        return made[0], made[-1]
+
+
+class RunSettings(ReflexionSettings):
+    """A run: the agent on the tasks of an environment. A new option of runs is a field here and its use."""
+
+    environment: str = Field(
+        description="alfworld, hotpotqa, programming, webshop, workspace, or the path of your own: package.module:Class."
+    )
+    options: dict[str, Any] = option({}, "Option of the environment: KEY=VALUE. Any other --KEY VALUE is one, too.")
+    split: str | None = option(None, "Set of tasks.  [default: the environment's first]")
+    limit: int | None = option(None, "Number of tasks.  [default: all]", resume="raise", ge=1)
+    until_no_improvement: bool | None = option(
+        None, "Advance all tasks together, until a trial solves nothing new.  [default: the profile's]"
+    )
+    concurrency: int = option(8, "Tasks at once, over all workers.", resume="free", ge=1)
+    workers: int = option(1, "Processes that share the work.", resume="free", ge=1)
+    executor: Literal["process", "ray"] = option(
+        "process",
+        "Where the workers are: on this machine, or wherever Ray starts them (needs --database).",
+        resume="free",
+    )
+    checkpoints: Literal["latest", "history"] = option(
+        "latest", "What is kept of the graph's states: the latest, which resuming needs, or all."
+    )
+    database: str | None = option(None, "Postgres instead of the run folder: postgresql://user:password@host/name.")
+    lessons: str | None = option(
+        None, "Keep lessons from task to task: a SQLite file, or postgresql://user:password@host/name."
+    )
+    user: str | None = option(None, "Whose lessons they are.  [default: everyone's]")
+    recall: bool = option(True, "Recall --lessons, one task after the other; or only write them, any number at once.")
+    frozen: bool = option(False, "Only read --lessons, for any number of tasks at once.")
+
+    def resolved(self, environment: Environment) -> Self:
+        """Return the settings with the profile's and the environment's own values filled in.
+
+        Raises:
+            ConfigurationError: there is no such split, or what is said of lessons does not go together.
+        """
+        if self.lessons is None and (self.frozen or not self.recall or self.user is not None):
+            raise ConfigurationError("--no-recall, --frozen and --user need --lessons")
+        if self.frozen and not self.recall:
+            raise ConfigurationError(
+                "--frozen lessons that are not recalled change nothing: leave out one of the two"
+            )
+        rules = self.rules(environment)
+        stops = self.until_no_improvement
+        heuristic = self.heuristic(rules)
+        in_order = self.lessons and self.recall and not self.frozen
+        return self.model_copy(
+            update={
+                "split": choose_split(environment, self.split),
+                "actor": rules.actor,
+                "strategy": rules.strategy,
+                "evaluator": rules.evaluator,
+                "feedback": rules.feedback,
+                "max_trials": rules.max_trials,
+                "max_actions": heuristic.max_actions,
+                "max_cycles": heuristic.max_cycles,
+                "memory_size": rules.memory_size,
+                # What one task teaches, the next one sees: the record depends on their order.
+                "concurrency": 1 if in_order else self.concurrency,
+                "until_no_improvement": rules.until_no_improvement if stops is None else stops,
+            }
+        )
+
+    def lessons_of(self, tasks: Collection[str]) -> Lessons | None:
+        """Return how lessons are used for these tasks, by their ids; None without any."""
+        if self.lessons is None:
+            return None
+        held_out = frozenset(tasks) if self.frozen else frozenset()
+        return Lessons(user=self.user, recall=self.recall, learn=not self.frozen, held_out=held_out)
+
+
+def describe(error: Any, what: str) -> str:
+    """Return one of pydantic's errors in words: where, what is wrong, and what was given."""
+    where = ".".join(str(part) for part in error["loc"])
+    if error["type"] == "extra_forbidden":
+        return f"unknown {what} {where!r}"
+    message = error["msg"].removeprefix("Value error, ")
+    given = f", not {error['input']!r:.100}" if isinstance(error["input"], str | int | float) else ""
+    return f"the {what} {where}: {message[0].lower()}{message[1:]}{given}"
