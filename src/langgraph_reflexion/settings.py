@@ -148,7 +148,7 @@ class ReflexionSettings(BaseModel):
 
     def heuristic(self, rules: Profile) -> Heuristic:
         """Return the profile's heuristic with the numbers that are set here."""
-        given = {"max_actions": self.max_actions, "max_cycles": self.max_cycles}
+        given: dict[str, Any] = {"max_actions": self.max_actions, "max_cycles": self.max_cycles}
         return replace(rules.heuristic, **{name: value for name, value in given.items() if value is not None})
 
     def build(
@@ -215,7 +215,7 @@ class RunSettings(ReflexionSettings):
     """A run: the agent on the tasks of an environment. A new option of runs is a field here and its use."""
 
     environment: str = Field(
-        description="alfworld, hotpotqa, programming, webshop, workspace, or the path of your own: package.module:Class."
+        description="alfworld, hotpotqa, programming, webshop, workspace, or your own as package.module:Class."
     )
     options: dict[str, Any] = option({}, "Option of the environment: KEY=VALUE. Any other --KEY VALUE is one, too.")
     split: str | None = option(None, "Set of tasks.  [default: the environment's first]")
