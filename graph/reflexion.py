@@ -1,7 +1,7 @@
 """The Reflexion agent (Shinn et al. 2023, Algorithm 1) as a graph of six nodes."""
 
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
-from typing import Any, cast, get_args
+from typing import Any, cast
 
 from langchain_core.language_models import BaseChatModel
 from langchain_core.runnables import Runnable, RunnableConfig
@@ -9,24 +9,17 @@ from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 
 from langgraph_reflexion.actors import ACTORS, make_actor
-from langgraph_reflexion.agents.no_environment import NoEnvironment
-from langgraph_reflexion.agents.nodes import AGENT_NAME, agent_nodes
-from langgraph_reflexion.agents.state import AgentState
-from langgraph_reflexion.agents.wrapped import WrappedAgent, task_from
+from langgraph_reflexion.agents import AGENT_NAME, AgentState, NoEnvironment, WrappedAgent, agent_nodes, task_from
 from langgraph_reflexion.budgets import Budgets
 from langgraph_reflexion.envs import load_environment
 from langgraph_reflexion.envs.base import Environment, read_task
 from langgraph_reflexion.envs.pool import EpisodePool
-from langgraph_reflexion.errors import ConfigurationError, expect, one_of
-from langgraph_reflexion.evaluators import EvaluatorName, make_evaluator
-from langgraph_reflexion.evaluators.base import Evaluator
+from langgraph_reflexion.errors import expect, one_of
+from langgraph_reflexion.evaluators import Evaluator, EvaluatorName, make_evaluator
 from langgraph_reflexion.graph import routing
 from langgraph_reflexion.heuristic import HeuristicFunction
-from langgraph_reflexion.memory.episodic import EpisodicMemory, Keep, Memory
-from langgraph_reflexion.memory.lesson_nodes import Lessoned
-from langgraph_reflexion.memory.memory_map import Mapper
-from langgraph_reflexion.models.client import Client
-from langgraph_reflexion.models.options import ModelOptions
+from langgraph_reflexion.memory import EpisodicMemory, Lessoned, Mapper, Memory
+from langgraph_reflexion.models import Client, ModelOptions
 from langgraph_reflexion.nodes.act import Act
 from langgraph_reflexion.nodes.approval import Approval
 from langgraph_reflexion.nodes.evaluate import Evaluate
@@ -67,31 +60,28 @@ def create_reflexion(
     """Build the Reflexion agent around a model and an environment, or around an agent of your own.
 
     With an environment, its actions are the steps of a trial. With an agent as `actor` instead, one call of it is one
-    trial, and its messages are the trajectory.
+    trial, and its messages are the trajectory. The profile decides whatever is not given.
 
     Args:
         model: The actor (M_a): a chat model, or a name such as "openai:gpt-4o-mini" or "demo". Beside an agent it
             reflects and judges.
-        environment: The tasks and the actions that solve them: an object, or a name such as "alfworld".
+        environment: The tasks and the actions that solve them, or a name such as "alfworld".
         actor: `react` (ReAct as text, for any chat model), `tools` (native tool calls), or a variant of the
-            environment's such as HotPotQA's `cot`. Without an environment: a compiled graph or another runnable, as
-            it is or in a `WrappedAgent`.
-        evaluator: Scores a trial (M_e): `environment` (its own signal: an oracle), `llm` (a model reads the
-            trajectory), `self-consistency` (the actor is asked five more times; seven with `self-consistency:7`),
-            `self-tests` (tests that the model writes, for programs), `none` (every trial runs), an `Evaluator` such
-            as `CommandEvaluator("pytest -q")`, or a function of `(instruction, trajectory)`, for an agent of `(task,
-            result)`, that returns a bool, a score, `(score, feedback)` or an `Evaluation`.
+            environment's such as `cot`; without an environment a compiled graph, a runnable or a `WrappedAgent`.
+        evaluator: Scores a trial (M_e): `environment` (its own signal: an oracle), `llm`, `self-consistency` (five
+            more samples; seven with `self-consistency:7`), `self-tests` (for programs), `none`, an `Evaluator`, or a
+            function of `(instruction, trajectory)`, for an agent of `(task, result)`, that returns a bool, a score,
+            `(score, feedback)` or an `Evaluation`. An agent needs one.
         heuristic: Says after every action why the trial should stop, or None (h).
         reflection_model: Writes the reflections (M_sr) and judges; `model` unless given.
         memory: What is remembered of earlier trials and other tasks; an int is the number of reflections (Ω).
         strategy: What a retry sees: `retry`, `last_attempt`, `reflexion` or `last_attempt_and_reflexion`.
         feedback: How much of a failed evaluation is shown: `binary`, `scalar` or `words`.
         max_trials: The number of trials after which a task has failed.
-        profile: The numbers and rules for everything not given here: `paper`, `preprint`, `upstream`, or a `Profile`.
+        profile: `paper`, `preprint`, `upstream`, or your own `Profile`.
         prompts: The prompts; the environment's own unless given.
         options: How models are called: retries, cache, prices, seed.
-        budgets: What a trial, a task and the run may spend. A task that has spent it ends with status `budget`; see
-            `reopen`.
+        budgets: What a trial, a task and the run may spend; a task that has spent it can be resumed (`reopen`).
         approval: Where the run pauses for a person.
         state_schema: A subclass of `ReflexionState` (for an agent, of `AgentState`) with more fields.
 
@@ -101,13 +91,6 @@ def create_reflexion(
 
     Raises:
         ConfigurationError: an argument is wrong, or two do not go together.
-
-    Example:
-        ```python
-        environment = load_environment("alfworld")
-        graph = create_reflexion("openai:gpt-4o-mini", environment, max_trials=4).compile()
-        final = graph.invoke({"task": environment.tasks()[0]})
-        ```
     """
     expect("environment", environment, Environment | str | None)
     expect("prompts", prompts, Prompts | None)
@@ -116,15 +99,9 @@ def create_reflexion(
     approval = expect("approval", approval, Approval | None) or Approval()
     memory = expect("memory", memory, Memory | int | None)
     memory = memory if isinstance(memory, Memory) else Memory(size=memory)
-    if heuristic is not None and not callable(heuristic):
-        raise ConfigurationError(f"heuristic must be a function of the trajectory; got {type(heuristic).__name__}")
-    if isinstance(environment, str):
-        environment = load_environment(environment)
-    agent = WrappedAgent.of(actor, beside=environment)
-    if agent and evaluator in (None, "environment"):
-        raise ConfigurationError(
-            "an agent needs a verifier: evaluator='llm', CommandEvaluator('...'), or a function of (task, result)"
-        )
+    expect("heuristic", heuristic, Callable | None)
+    environment = load_environment(environment) if isinstance(environment, str) else environment
+    agent = WrappedAgent.of(actor, environment, evaluator)
     environment = environment or NoEnvironment()
     rules = load_profile(profile).resolve(
         environment.name,
@@ -132,7 +109,7 @@ def create_reflexion(
         strategy=strategy,
         feedback=feedback,
         max_trials=max_trials,
-        memory_size=UNLIMITED if one_of("memory", memory.keep, get_args(Keep)) == "full" else memory.size,
+        memory_size=UNLIMITED if memory.keep == "full" else memory.size,
     )
     if not agent and one_of("actor", rules.actor, [*ACTORS, *environment.variants]) in environment.variants:
         environment = environment.variant(rules.actor)
@@ -146,9 +123,7 @@ def create_reflexion(
     reflector = client if same else Client.of(cast(Any, reflection_model), options, priced=budgets.limits_cost)
     mapper = Mapper(environment, prompts, lasting=chosen.reflects) if memory.map else None
     acting = None if agent else make_actor(client, environment, prompts, rules, mapper)
-    judge = make_evaluator(
-        evaluator or rules.evaluator, reflector, acting, environment, prompts, self_tests=rules.self_tests, seed=seed
-    )
+    judge = make_evaluator(evaluator, reflector, acting, environment, prompts, rules, seed)
     pool = EpisodePool(environment, options.retries)
     stops = heuristic or rules.heuristic
     condensing = reflector if memory.keep == "summary" else None
@@ -178,17 +153,12 @@ def create_reflexion(
 def connect(
     graph: StateGraph[Any, Any, Any, Any], nodes: Mapping[str, Any], strategy: Strategy | StrategyName
 ) -> None:
-    """Add the six nodes and the edges of the loop to a graph.
-
-    Use it to swap a node, or to give the graph another input or output:
-
-        made = create_reflexion(model, environment)
-        connect(graph := StateGraph(ReflexionState), {**made.loop, "evaluate": mine}, made.rules.strategy)
+    """Add the six nodes and the edges of the loop to a graph, to swap a node or to change its input and output.
 
     Args:
         graph: An empty graph whose state has the fields of `ReflexionState`.
-        nodes: `reset`, `act`, `observe`, `heuristic_check`, `evaluate` and `reflect`: asynchronous functions of the
-            state and the config, or runnables.
+        nodes: The six nodes by name, such as `{**create_reflexion(...).loop, "evaluate": mine}`: asynchronous
+            functions of the state and the config, or runnables.
         strategy: Whether a failed trial is reflected on.
     """
     for name in ("reset", "act", "observe", "heuristic_check", "evaluate", "reflect"):
@@ -203,10 +173,9 @@ def connect(
 
 
 class CompiledReflexion(CompiledStateGraph[Any, None, Any, Any]):
-    """A compiled graph without LangGraph's limit on supersteps.
+    """A compiled graph without LangGraph's limit on supersteps, as trials and the heuristic bound the loop.
 
-    Inside a tool, a pipe or a batch a graph gets a recursion limit of 25 that nobody chose, and as a subgraph its
-    parent's. One trial takes more supersteps; trials and the heuristic bound the loop.
+    Inside a tool or a pipe a graph gets a limit of 25 that nobody chose, and as a subgraph its parent's.
     """
 
     def stream(self, input: Any, config: RunnableConfig | None = None, **options: Any) -> Iterator[Any]:
@@ -227,11 +196,8 @@ class CompiledReflexion(CompiledStateGraph[Any, None, Any, Any]):
 class ReflexionGraph(StateGraph[Any, None, Any, Any]):
     """The graph before it is compiled.
 
-    Attributes:
-        loop: The six nodes by name, for `connect`.
-        rules: The profile, with everything that was given to `create_reflexion`.
-        pool: The live episodes.
-        clients: The models as the nodes call them: the actor's, and the one that reflects.
+    It knows its six nodes (`loop`, for `connect`), its profile with everything that was given (`rules`), its live
+    episodes (`pool`), and its models as the nodes call them (`clients`: the actor's, and the one that reflects).
     """
 
     loop: Mapping[str, Any]

@@ -14,12 +14,7 @@ from langgraph_reflexion.state import Decision, ReflexionState, Update
 
 @dataclass
 class Act:
-    """Choose one step (M_a, section 3 of the paper). Nothing is done in the environment yet.
-
-    Attributes:
-        actor: Renders the prompt and reads the reply.
-        seed: The run's seed.
-    """
+    """Choose one step (M_a, section 3 of the paper). Nothing is done in the environment yet."""
 
     actor: Actor
     seed: int

@@ -1,7 +1,7 @@
 """Approval: pauses for a person before an action and after a reflection (section 6 of the paper, safety).
 
-A pause comes before anything with an effect or a cost, and shows what is in the state. What the person saw is what
-happens, and approving repeats no model call and no action.
+A pause comes before any effect or cost and shows what is in the state: what the person saw is what happens, and
+approving repeats nothing.
 """
 
 from collections.abc import Callable, Collection
@@ -26,13 +26,7 @@ class Approval:
 
 @dataclass(frozen=True)
 class Answer:
-    """A person's answer.
-
-    Attributes:
-        rejected: Whether it must not happen.
-        reason: Why, in the person's words.
-        edited: What is to happen instead; None leaves it as it was.
-    """
+    """A person's answer: rejected for a reason, edited (None leaves it as it was), or approved."""
 
     rejected: bool = False
     reason: str = ""
@@ -42,13 +36,9 @@ class Answer:
 def ask_person(request: dict[str, Any], read_edit: Callable[[Any], Any]) -> Answer:
     """Pause until a person has answered with `Command(resume=...)`.
 
-    The answer is `{"decision": "approve"}`, `{"decision": "edit", "edit": ...}` or `{"decision": "reject", "reason":
-    ...}`; the plain words `approve` and `reject` work as well. An answer that cannot be read is asked for again, with
-    an `error` that says why.
-
-    Args:
-        request: What the person sees.
-        read_edit: Reads an edit; returns None where it cannot.
+    The answer is `{"decision": "approve"}`, `{"decision": "edit", "edit": ...}`, which `read_edit` reads or returns
+    None, or `{"decision": "reject", "reason": ...}`; plain words work as well. One that cannot be read is asked for
+    again, with an `error` that says why.
     """
     error = ""
     while True:

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import cast
+from typing import Any, cast
 
 from langchain_core.runnables import RunnableConfig
 
@@ -20,14 +20,7 @@ from langgraph_reflexion.state import Evaluation, ReflexionState, Status, Step, 
 
 @dataclass
 class Evaluate:
-    """Score the trial (M_e, section 3 of the paper) and decide the task's status.
-
-    Attributes:
-        evaluator: Scores the trial.
-        pool: The live episodes; the trial's own is closed.
-        budgets: The limits of the task and the run.
-        rules: The profile: from which score on a trial is a success, and how many trials a task gets.
-    """
+    """Score the trial (M_e, section 3 of the paper) and decide the task's status by the profile's rules."""
 
     evaluator: Evaluator
     pool: EpisodePool
@@ -109,10 +102,9 @@ class Evaluate:
 
 
 def _best(records: Sequence[TrialRecord]) -> int | None:
-    scored = [
+    def rank(record: TrialRecord) -> tuple[Any, ...]:
         # Among equals, a trial that came to its own end is more of an answer than one that was stopped.
-        (bool(record["verdict"]), record["score"], record["stop_reason"] == "terminated", record["trial"])
-        for record in records
-        if record["verdict"] is not None
-    ]
-    return max(scored)[-1] if scored else None
+        return record["verdict"], record["score"], record["stop_reason"] == "terminated", record["trial"]
+
+    scored = [record for record in records if record["verdict"] is not None]
+    return max(scored, key=rank)["trial"] if scored else None

@@ -11,12 +11,7 @@ from langgraph_reflexion.state import ReflexionState, Update
 
 @dataclass
 class HeuristicCheck:
-    """Stop the trial or continue. The environment's own end comes first, then h, then the budgets.
-
-    Attributes:
-        heuristic: The paper's h, or any function of the trajectory.
-        budgets: The limits of the trial, the task and the run.
-    """
+    """Stop the trial or continue. The environment's own end comes first, then h, then the budgets."""
 
     heuristic: HeuristicFunction
     budgets: Budgets

@@ -22,12 +22,7 @@ REJECTED = "A person did not allow this action, and it was not done."
 
 @dataclass
 class Observe:
-    """Do the action in the episode in which exactly this trial's actions were done.
-
-    Attributes:
-        pool: The live episodes.
-        approve: The names of the actions that a person has to approve first.
-    """
+    """Do the action in the episode in which exactly this trial's actions were done, once a person has approved it."""
 
     pool: EpisodePool
     approve: Collection[str] = ()

@@ -1,8 +1,7 @@
-"""The state of the graph: what a checkpoint holds.
+"""The state of the graph: plain JSON types, so that every checkpointer and server takes it.
 
-Plain JSON types and nothing else, so that it survives every checkpointer, strict msgpack, the server, and the next
-version. What does not change during a run (models, prompts, the environment) is not state, and neither is anything
-live: episodes are found again by their history (`envs.pool`).
+What does not change during a run (models, prompts, the environment) and what is live are not state: episodes are
+found again by their history (`envs.pool`).
 """
 
 from enum import StrEnum
@@ -14,29 +13,22 @@ from langgraph_reflexion.envs.base import Action, Task
 from langgraph_reflexion.models.usage import Usage
 
 Status = Literal["running", "solved", "failed", "budget", "fault"]
-"""How a task stands. It is finished when, and only when, this is not `running`."""
+"""The state of a task, which is finished when it is not `running`."""
 
 StopReason = str
-"""Why a trial ended: `terminated` by the environment, `truncated` by a limit of the environment, stopped by the
-heuristic h as `hallucination` or `inefficient planning` (or for a reason of your own heuristic), because a `budget`
-was used up, or by a `fault`."""
-
+"""Why a trial ended: `terminated` or `truncated` by the environment, stopped as `hallucination` or `inefficient
+planning` by the heuristic h (or for a reason of your own heuristic), by a `budget`, or by a `fault`."""
 
 StrategyName = Literal["retry", "last_attempt", "reflexion", "last_attempt_and_reflexion"]
-"""The strategies by name."""
 
 
 class Strategy(StrEnum):
-    """What a retry gets to see (section 4.2, episodic memory ablation)."""
+    """What a retry sees: nothing, the previous trajectory, the last reflections, or both (section 4.2)."""
 
     RETRY = "retry"
-    """Nothing: the baseline."""
     LAST_ATTEMPT = "last_attempt"
-    """The previous trajectory (EPM)."""
     REFLEXION = "reflexion"
-    """The last reflections."""
     LAST_ATTEMPT_AND_REFLEXION = "last_attempt_and_reflexion"
-    """Both."""
 
     @property
     def reflects(self) -> bool:
@@ -50,8 +42,7 @@ class Strategy(StrEnum):
 
 
 Feedback = Literal["binary", "scalar", "words"]
-"""How much of the verdict the actor and the self-reflection are told: that the trial failed, the score too, or the
-evaluator's words as well."""
+"""How much of a failed evaluation prompts show: that the trial failed, the score too, or the words as well."""
 
 Update = dict[str, Any]
 """The keys of the state that a node writes."""
@@ -61,13 +52,13 @@ class Step(TypedDict):
     """One step of a trajectory."""
 
     number: int
-    """Counted from 1 within the trial. A step that is written again takes the place of the one of its number."""
+    """Counted from 1 within the trial."""
     thought: str
-    """What the actor thought before acting; may be empty."""
+    """The actor's thought before the action; may be empty."""
     action: Action | None
-    """What it did. None for a thought alone, which is no action and breaks no cycle."""
+    """The action; None for a thought alone, which breaks no cycle."""
     observation: str
-    """What the environment answered."""
+    """The environment's answer."""
 
 
 class Decision(TypedDict):
@@ -83,18 +74,17 @@ class Evaluation(TypedDict):
     success: bool
     """Whether the score reaches the threshold. The loop acts on this, and on nothing else."""
     score: float
-    """How good the trial was, 1.0 being solved."""
+    """1.0 is solved."""
     feedback: str
-    """Why, in words; may be empty."""
+    """The reason in words; may be empty."""
 
 
 class Reflection(TypedDict):
-    """A lesson from a failed trial."""
+    """The reflection on a failed trial."""
 
     trial: int
-    """The trial that it is about, counted from 1."""
+    """Counted from 1."""
     text: str
-    """The lesson."""
 
 
 class RecalledLesson(TypedDict):
@@ -103,106 +93,98 @@ class RecalledLesson(TypedDict):
     id: str
     """Its key in the store."""
     text: str
-    """What it says, quoted: a JSON string, bounded in length."""
+    """A JSON string, bounded in length."""
 
 
 class TrialRecord(TypedDict):
-    """What is kept of a finished trial: under 1 KB, its trajectory excluded."""
+    """The record of a finished trial: under 1 KB, without its trajectory."""
 
     trial: int
     """Counted from 1."""
     success: bool | None
-    """The truth, as the environment has it; None where it is not known (yet). Recorded, never acted on."""
+    """The environment's truth; None where it is not known (yet). Recorded, never acted on."""
     verdict: bool | None
-    """What the evaluator said; None where it was not asked: after a fault, and on a budget."""
+    """The evaluator's verdict; None after a fault and on a budget."""
     score: float | None
-    """The evaluator's score."""
     stop_reason: StopReason
-    """Why the trial ended."""
     actions: int
-    """How many actions were taken; thoughts alone do not count."""
+    """The number of actions; thoughts alone do not count."""
     usage: dict[str, Usage]
-    """What its model calls have cost, by the node that made them."""
+    """The usage of its model calls, by node."""
     seconds: float
-    """Wall time spent in its nodes, up to the verdict."""
+    """Wall time in its nodes, up to the verdict."""
     notes: list[str]
-    """What was not as it was meant to be: a prompt that was shortened, an option that the server refuses."""
+    """Irregularities, such as a prompt that was shortened or an option that the server refuses."""
     fault: str
-    """What went wrong outside the agent; empty unless `stop_reason` is "fault"."""
+    """The trouble outside the agent; empty unless `stop_reason` is "fault"."""
 
 
 class EpisodeState(TypedDict):
-    """What is known of the current trial's episode besides its trajectory."""
+    """The current trial's episode besides its trajectory."""
 
     task: str
-    """The id of the task that it belongs to."""
+    """The id of its task."""
     began: float
     """The task's `seconds` when it began."""
     observation: str
-    """What the actor saw first."""
+    """The first observation."""
     reward: float | None
     """The environment's own signal after the last action."""
     terminated: bool
-    """The environment ended the task."""
+    """Whether the environment ended the task."""
     truncated: bool
-    """A limit of the environment ended the episode."""
+    """Whether a limit of the environment ended the episode."""
     snapshot: dict[str, Any] | None
     """The episode as JSON, for environments that cannot replay their actions."""
 
 
 def with_steps(steps: list[Step], write: list[Step]) -> list[Step]:
-    """Merge steps by number, so that a trajectory edited in Studio and written back whole does not repeat steps."""
+    """Merge steps by number, so that a trajectory edited in Studio and written back whole repeats no step."""
     return list({step["number"]: step for step in [*steps, *write]}.values())
 
 
 def with_trials(trials: list[TrialRecord], write: list[TrialRecord]) -> list[TrialRecord]:
-    """The records with what was written to them: one for each trial, the latest."""
+    """Merge records by trial; the latest counts."""
     return list({record["trial"]: record for record in [*trials, *write]}.values())
 
 
 class ReflexionState(TypedDict, total=False):
-    """The state of one task on its way through the trials.
-
-    To begin, give `{"task": task}`. A thread that was used before begins anew with the new task.
-    """
+    """The state of one task. A run begins with `{"task": task}`; on a used thread that begins a new task."""
 
     task: Task
-    """What is to be solved."""
     status: Status
-    """How the task stands."""
     trial: int
     """The current trial, counted from 1."""
     episode: EpisodeState
-    """The current trial's episode."""
     decision: Decision | None
-    """What the actor chose, about to be done; None where it could not choose."""
+    """The actor's choice, about to be done; None after a fault."""
     trajectory: Annotated[list[Step], with_steps]
     """The current trial's steps; after the end, the last trial's."""
     stop_reason: StopReason | None
-    """Why the current trial was stopped; None while it goes on."""
+    """Why the current trial was stopped; None while it continues."""
     usage: dict[str, Usage]
-    """What the current trial's model calls have cost so far, by the node that made them."""
+    """The usage of the current trial's model calls, by node."""
     seconds: float
-    """Wall time that the task has spent in nodes."""
+    """Wall time in the task's nodes."""
     room: int | None
-    """How many characters of observations fit into the current trial's prompts; None while all of them do."""
+    """The characters of observations that fit into the current trial's prompts; None while all do."""
     notes: list[str]
-    """What was not as it was meant to be in the current trial."""
+    """The current trial's irregularities."""
     evaluation: Evaluation | None
     """The verdict on the last finished trial."""
     reflections: list[Reflection]
-    """Episodic memory: the last few lessons, oldest first (section 3 of the paper, Ω of them)."""
+    """Episodic memory: the last Ω reflections, oldest first (section 3 of the paper)."""
     lessons: NotRequired[list[RecalledLesson]]
-    """What was recalled for the task from other ones, the most fitting first; only with `lessons=...`."""
+    """Lessons from other tasks, the most fitting first."""
     learning: NotRequired[str]
-    """Under which name it is written what the task teaches; made anew with every task."""
+    """The name under which the task's own lessons are written."""
     last_attempt: NotRequired[list[Step]]
-    """The previous trial's steps, kept only by the strategies that show them to the actor."""
+    """The previous trial's steps, for strategies that show them."""
     known: NotRequired[dict[str, Any] | None]
-    """What the memory map keeps of earlier trials, where there is one (`Environment.memory_map`)."""
+    """The part of the memory map that earlier trials have drawn (`Environment.memory_map`)."""
     trials: Annotated[list[TrialRecord], with_trials]
     """The finished trials."""
     best: int | None
-    """The best trial so far: the one that the verdict accepts, or else the best score's, the latest among equals."""
+    """The best trial so far: the one that the verdict accepts, or the highest score, the latest among equals."""
     fault: str
-    """What went wrong outside the agent; empty when nothing did."""
+    """The trouble outside the agent; empty without any."""

@@ -41,24 +41,30 @@ class WrappedAgent:
             )
 
     @classmethod
-    def of(cls, actor: object, *, beside: Environment | None) -> "WrappedAgent | None":
+    def of(cls, actor: object, environment: Environment | None, evaluator: object) -> "WrappedAgent | None":
         """Return the agent that was given as `actor`; None for the name of an environment's actor.
 
         Args:
             actor: What was given.
-            beside: The environment, which an agent has to do without.
+            environment: The environment, which an agent does without.
+            evaluator: What scores its trials.
 
         Raises:
-            ConfigurationError: it is neither an agent nor a name, or there are both an agent and an environment.
+            ConfigurationError: it is neither an agent nor a name, or an agent beside an environment or without an
+                evaluator.
         """
         agent = cls(actor) if isinstance(actor, Runnable) else actor
         if not isinstance(agent, cls | str | None):
             raise ConfigurationError(
                 f"actor must be a name, a compiled graph or another Runnable; got {type(actor).__name__}"
             )
-        if isinstance(agent, cls) == (beside is not None):
+        if isinstance(agent, cls) == (environment is not None):
             raise ConfigurationError(
                 "give an environment, whose actions are the steps, or an agent as actor, whose calls are the trials"
+            )
+        if environment is None and evaluator in (None, "environment"):
+            raise ConfigurationError(
+                "an agent needs a verifier: evaluator='llm', CommandEvaluator('...'), or a function of (task, result)"
             )
         return agent if isinstance(agent, cls) else None
 

@@ -13,7 +13,10 @@ from langgraph_reflexion.evaluators.llm_judge import LLMEvaluator
 from langgraph_reflexion.evaluators.self_consistency import SelfConsistencyEvaluator
 from langgraph_reflexion.evaluators.self_tests import SelfTestsEvaluator
 from langgraph_reflexion.models.client import Client
+from langgraph_reflexion.profiles import Profile
 from langgraph_reflexion.prompts import Prompts
+
+__all__ = ["Evaluator", "EvaluatorName", "make_evaluator"]
 
 EvaluatorName = Literal["environment", "llm", "self-consistency", "self-tests", "none"]
 """The evaluators by name. `self-consistency:N` asks N more times, 5 unless given."""
@@ -23,29 +26,29 @@ SAMPLES = 5
 
 
 def make_evaluator(
-    evaluator: Evaluator | str | Callable[..., Any],
+    evaluator: Evaluator | str | Callable[..., Any] | None,
     client: Client,
     actor: Actor | None,
     environment: Environment,
     prompts: Prompts,
-    *,
-    self_tests: int,
+    rules: Profile,
     seed: int,
 ) -> Evaluator:
     """Return an evaluator by its name, of a function, or as it is.
 
     Args:
-        evaluator: A name, a function, or an `Evaluator`.
+        evaluator: A name, a function, or an `Evaluator`; the profile's unless given.
         client: The model that judges and writes tests.
         actor: The actor, which `self-consistency` asks again; None for a wrapped agent.
         environment: The tasks and actions.
         prompts: The domain's templates.
-        self_tests: The number of self-written tests that are kept.
+        rules: The profile, resolved.
         seed: The run's seed.
 
     Raises:
         ConfigurationError: there is no such evaluator, or it does not fit the actor or the environment.
     """
+    evaluator = rules.evaluator if evaluator is None else evaluator
     if isinstance(evaluator, Evaluator):
         return evaluator
     if not isinstance(evaluator, str):
@@ -70,6 +73,6 @@ def make_evaluator(
     if name == "self-consistency" and actor:
         return SelfConsistencyEvaluator(actor, seed, int(samples or SAMPLES))
     if name == "self-tests" and actor:
-        return SelfTestsEvaluator(client, environment, prompts, seed, self_tests)
+        return SelfTestsEvaluator(client, environment, prompts, seed, rules.self_tests)
     names = ["environment", "llm", "none"] + (["self-consistency", "self-tests"] if actor else [])
     raise ConfigurationError(f"evaluator={evaluator!r}: choose one of {', '.join(names)}")

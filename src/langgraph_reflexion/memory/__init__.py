@@ -1,1 +1,7 @@
-"""Lessons that outlive their task, in a LangGraph store: written, recalled, retired, edited, carried elsewhere."""
+"""Memory: a task's reflections, the memory map, and lessons that outlive their task."""
+
+from langgraph_reflexion.memory.episodic import EpisodicMemory, Memory
+from langgraph_reflexion.memory.lesson_nodes import Lessoned
+from langgraph_reflexion.memory.memory_map import Mapper
+
+__all__ = ["EpisodicMemory", "Lessoned", "Mapper", "Memory"]

@@ -1,12 +1,13 @@
 """Episodic memory: the reflections that a task keeps (section 3 of the paper)."""
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 from langchain_core.runnables import RunnableConfig
 
 from langgraph_reflexion.context import Asked, ask_about
+from langgraph_reflexion.errors import one_of
 from langgraph_reflexion.memory.lessons import Lessons
 from langgraph_reflexion.models.calls import Call, storable
 from langgraph_reflexion.models.client import Client
@@ -37,6 +38,9 @@ class Memory:
     keep: Keep = "window"
     map: bool = False
     lessons: Lessons | None = None
+
+    def __post_init__(self) -> None:
+        one_of("memory", self.keep, get_args(Keep))
 
 
 @dataclass(frozen=True)
