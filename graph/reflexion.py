@@ -93,7 +93,7 @@ def create_reflexion(
         ConfigurationError: an argument is wrong, or two do not go together.
     """
     expect("environment", environment, Environment | str | None)
-    expect("prompts", prompts, Prompts | None)
+    prompts = expect("prompts", prompts, Prompts | None)
     options = expect("options", options, ModelOptions | None) or ModelOptions()
     budgets = expect("budgets", budgets, Budgets | None) or Budgets()
     approval = expect("approval", approval, Approval | None) or Approval()
@@ -124,10 +124,8 @@ def create_reflexion(
     mapper = Mapper(environment, prompts, lasting=chosen.reflects) if memory.map else None
     acting = None if agent else make_actor(client, environment, prompts, rules, mapper)
     judge = make_evaluator(evaluator, reflector, acting, environment, prompts, rules, seed)
-    pool = EpisodePool(environment, options.retries)
-    stops = heuristic or rules.heuristic
-    condensing = reflector if memory.keep == "summary" else None
-    kept = EpisodicMemory(rules.memory_size, condensing, prompts, seed)
+    pool, stops = EpisodePool(environment, options.retries), heuristic or rules.heuristic
+    kept = EpisodicMemory(rules.memory_size, reflector if memory.keep == "summary" else None, prompts, seed)
     clears = ("attempt", "result") if agent else ("known",) if mapper else ()
     task_in = task_from if agent else lambda state: read_task(state.get("task"))
     loop: dict[str, Any] = {

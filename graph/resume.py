@@ -21,11 +21,9 @@ def reopen(state: ReflexionState) -> Reopening | None:
     agent's begins anew. After a verdict comes the reflection, and then one more trial.
 
     Example:
-        ```python
         if reopening := reopen(graph.get_state(config).values):
             graph.update_state(config, *reopening)
             final = graph.invoke(None, config)
-        ```
     """
     if state.get("status", "running") in ("solved", "running"):
         return None

@@ -1,7 +1,6 @@
 """Where the graph goes from a node: pure functions of the state."""
 
 from collections.abc import Callable
-from typing import Literal
 
 from langgraph.graph import END
 
@@ -17,7 +16,7 @@ def unless_fault(node: str) -> Callable[[ReflexionState], str]:
     return unless_fault
 
 
-def after_heuristic_check(state: ReflexionState) -> Literal["act", "evaluate"]:
+def after_heuristic_check(state: ReflexionState) -> str:
     """Continue the trial, or end it."""
     return "evaluate" if state["stop_reason"] else "act"
 

@@ -1,8 +1,4 @@
-"""Approval: pauses for a person before an action and after a reflection (section 6 of the paper, safety).
-
-A pause comes before any effect or cost and shows what is in the state: what the person saw is what happens, and
-approving repeats nothing.
-"""
+"""Approval: pauses for a person before an action and after a reflection (section 6 of the paper, safety)."""
 
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
@@ -13,7 +9,7 @@ from langgraph.types import interrupt
 
 @dataclass(frozen=True)
 class Approval:
-    """Where a run pauses for a person. Pauses need a checkpointer.
+    """Where a run pauses for a person, before any effect or cost, so that approving repeats nothing.
 
     Attributes:
         actions: The names of the actions to approve.

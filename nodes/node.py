@@ -11,11 +11,7 @@ from langgraph_reflexion.sync import run_blocking
 
 
 class Node(Runnable[ReflexionState, Update]):
-    """A node of the graph. Its time is added to the task's `seconds`.
-
-    Args:
-        function: Takes the state and the node's config, and returns the keys of the state that it writes.
-    """
+    """A node of the graph: a function of the state and the config. Its time is added to the task's `seconds`."""
 
     def __init__(self, function: Callable[[ReflexionState, RunnableConfig], Awaitable[Update]]) -> None:
         self.function = function

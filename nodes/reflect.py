@@ -21,13 +21,7 @@ from langgraph_reflexion.state import Reflection, ReflexionState, Step, Update
 class Reflect:
     """Turn task, trajectory, verdict and memory into a reflection (M_sr, section 3 of the paper).
 
-    Attributes:
-        client: The model that writes the reflection.
-        prompts: The domain's templates and its two examples.
-        memory: Keeps the last Ω reflections.
-        rules: The profile: how much of the verdict, the trajectory and the memory the model sees.
-        seed: The run's seed.
-        mapper: Draws the memory map that the model sees; none unless given.
+    The profile says how much of the verdict, the trajectory and the memory the model sees.
     """
 
     client: Client

@@ -23,15 +23,7 @@ from langgraph_reflexion.state import EpisodeState, Reflection, ReflexionState, 
 class Reset:
     """Begin a trial (Algorithm 1 of the paper): a reset environment, an empty trajectory.
 
-    Attributes:
-        pool: The live episodes.
-        evaluator: Prepares once per task, like the environment.
-        strategy: Whether the previous trajectory is kept for the actor.
-        budgets: Count what the task spends.
-        approval: Where the run pauses for a person.
-        read_task: Finds the task in the input.
-        clears: More fields of the state that a new task sets to None.
-        mapper: Keeps the part of the memory map that holds in the next trial.
+    `read_task` finds the task in the input, and a new task sets the fields that `clears` names to None.
     """
 
     pool: EpisodePool
@@ -47,8 +39,7 @@ class Reset:
         """Write the new trial's opening state; where a task begins, the whole state."""
         task = self.read_task(state)
         # Only a task that has begun is prepared, which tells a new input on a used thread from the next trial.
-        under_way = state.get("status") == "running" and state["episode"]["task"] == task["id"]
-        begins = "prepared" not in task or not under_way
+        begins = "prepared" not in task or state.get("status") != "running" or state["episode"]["task"] != task["id"]
         if (self.approval.actions or self.approval.reflections) and "thread_id" not in config.get("configurable", {}):
             raise ConfigurationError("pauses for approval need a checkpointer and a thread_id to resume from")
         update: Update = {"stop_reason": None, "usage": {}, "fault": "", "trajectory": Overwrite([])}

@@ -6,22 +6,18 @@ from dataclasses import dataclass
 from langgraph_reflexion.state import Step, StopReason
 
 HeuristicFunction = Callable[[Sequence[Step]], StopReason | None]
-"""Trajectory in; out comes why the trial should stop, or None to go on."""
+"""Takes the trajectory; returns why the trial should stop, or None."""
 
 
 @dataclass(frozen=True)
 class Heuristic:
-    """The heuristic h of section 4.1 (preprint: section 2.2): too many cycles alike, or too many actions.
-
-    A cycle may have any number of steps, as the preprint's "repetitive action cycles" may: doing A, B, A, B, ... is
-    being caught in a loop as much as A, A, ... is.
+    """The heuristic h of section 4.1 (preprint: section 2.2): too many identical cycles, or too many actions.
 
     Attributes:
-        max_actions: ε. More actions than this are *inefficient planning*: with 30, the 31st is the last one, and may
-            still solve the task.
-        max_cycles: Ω. More identical cycles than this in a row are a *hallucination*: with 3, the fourth time.
-        max_period: How many steps a cycle may have at most; None for any number.
-        compare_observations: Whether steps are alike only where their observations are, too.
+        max_actions: ε. More actions are *inefficient planning*: with 30, the 31st is the last, and may yet succeed.
+        max_cycles: Ω. More identical cycles in a row are a *hallucination*: with 3, the fourth time.
+        max_period: The steps that a cycle may have, such as 2 for A, B, A, B, ...; None for any number.
+        compare_observations: Whether steps are identical only if their observations are, too.
         count_thoughts: Whether a thought alone counts as an action.
     """
 
@@ -32,7 +28,7 @@ class Heuristic:
     count_thoughts: bool = False
 
     def __call__(self, trajectory: Sequence[Step]) -> StopReason | None:
-        """Why the trial should stop now, or None."""
+        """Return why the trial should stop now, or None."""
         steps = [self._key(step) for step in trajectory if step["action"] is not None or self.count_thoughts]
         repeats = self.max_cycles + 1
         longest = len(steps) // repeats

@@ -74,7 +74,6 @@ class Evaluation(TypedDict):
     success: bool
     """Whether the score reaches the threshold. The loop acts on this, and on nothing else."""
     score: float
-    """1.0 is solved."""
     feedback: str
     """The reason in words; may be empty."""
 
@@ -83,7 +82,6 @@ class Reflection(TypedDict):
     """The reflection on a failed trial."""
 
     trial: int
-    """Counted from 1."""
     text: str
 
 
@@ -100,7 +98,6 @@ class TrialRecord(TypedDict):
     """The record of a finished trial: under 1 KB, without its trajectory."""
 
     trial: int
-    """Counted from 1."""
     success: bool | None
     """The environment's truth; None where it is not known (yet). Recorded, never acted on."""
     verdict: bool | None
@@ -110,7 +107,6 @@ class TrialRecord(TypedDict):
     actions: int
     """The number of actions; thoughts alone do not count."""
     usage: dict[str, Usage]
-    """The usage of its model calls, by node."""
     seconds: float
     """Wall time in its nodes, up to the verdict."""
     notes: list[str]
@@ -123,15 +119,12 @@ class EpisodeState(TypedDict):
     """The current trial's episode besides its trajectory."""
 
     task: str
-    """The id of its task."""
     began: float
     """The task's `seconds` when it began."""
     observation: str
-    """The first observation."""
     reward: float | None
     """The environment's own signal after the last action."""
     terminated: bool
-    """Whether the environment ended the task."""
     truncated: bool
     """Whether a limit of the environment ended the episode."""
     snapshot: dict[str, Any] | None
@@ -183,7 +176,6 @@ class ReflexionState(TypedDict, total=False):
     known: NotRequired[dict[str, Any] | None]
     """The part of the memory map that earlier trials have drawn (`Environment.memory_map`)."""
     trials: Annotated[list[TrialRecord], with_trials]
-    """The finished trials."""
     best: int | None
     """The best trial so far: the one that the verdict accepts, or the highest score, the latest among equals."""
     fault: str
