@@ -1,20 +1,21 @@
 """The Reflexion agent (Shinn et al. 2023, Algorithm 1) as a graph of six nodes."""
 
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 from langchain_core.language_models import BaseChatModel
 from langchain_core.runnables import Runnable, RunnableConfig
 from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 
+from langgraph_reflexion._langgraph import AGENT_NAME
 from langgraph_reflexion.actors import ACTORS, make_actor
-from langgraph_reflexion.agents import AGENT_NAME, AgentState, NoEnvironment, WrappedAgent, agent_nodes, task_from
+from langgraph_reflexion.agents import AgentState, NoEnvironment, WrappedAgent, agent_nodes, task_from
 from langgraph_reflexion.budgets import Budgets
 from langgraph_reflexion.envs import load_environment
 from langgraph_reflexion.envs.base import Environment, read_task
 from langgraph_reflexion.envs.pool import EpisodePool
-from langgraph_reflexion.errors import expect, one_of
+from langgraph_reflexion.errors import ConfigurationError, expect, one_of
 from langgraph_reflexion.evaluators import Evaluator, EvaluatorName, make_evaluator
 from langgraph_reflexion.graph import routing
 from langgraph_reflexion.heuristic import HeuristicFunction
@@ -33,8 +34,6 @@ from langgraph_reflexion.prompts import Prompts, load_prompts
 from langgraph_reflexion.state import Feedback, ReflexionState, Strategy, StrategyName
 
 NODES = ("reset", "act", "observe", "heuristic_check", "evaluate", "reflect")
-"""The six nodes, in the order of Algorithm 1."""
-
 _Graph = TypeVar("_Graph", bound=StateGraph[Any, Any, Any, Any])
 
 
@@ -144,30 +143,39 @@ def create_reflexion(
 
     graph = ReflexionGraph(state_schema or (AgentState if agent else ReflexionState))
     graph.loop, graph.rules, graph.pool, graph.clients = loop, rules, pool, (client, reflector)
-    connect(graph, loop, chosen)
-    return graph
+    return connect(graph, loop, chosen)
 
 
 def connect(
-    graph: StateGraph[Any, Any, Any, Any], nodes: Mapping[str, Any], strategy: Strategy | StrategyName
-) -> None:
-    """Add the six nodes and the edges of the loop to a graph, to swap a node or to change its input and output.
+    graph: _Graph, nodes: Mapping[str, Any], strategy: str, metadata: Mapping[str, dict[str, Any]] | None = None
+) -> _Graph:
+    """Return a graph with the six nodes and the edges of the loop, to swap a node or change its input and output.
 
     Args:
         graph: An empty graph whose state has the fields of `ReflexionState`.
         nodes: The six nodes by name, such as `{**create_reflexion(...).loop, "evaluate": mine}`: asynchronous
             functions of the state and the config, or runnables.
         strategy: Whether a failed trial is reflected on.
+        metadata: Metadata by node; LangGraph Studio shows the key `description`.
     """
-    for name in ("reset", "act", "observe", "heuristic_check", "evaluate", "reflect"):
-        graph.add_node(name, nodes[name] if isinstance(nodes[name], Runnable) else Node(nodes[name]))
+    chosen = Strategy(one_of("strategy", strategy, Strategy))
+    if set(nodes) != set(NODES):
+        raise ConfigurationError(f"connect: the nodes are {', '.join(NODES)}; got {', '.join(nodes)}")
+    for name in NODES:
+        node = nodes[name] if isinstance(nodes[name], Runnable) else Node(nodes[name])
+        graph.add_node(name, node, metadata=(metadata or {}).get(name))
     graph.add_edge(START, "reset")
     graph.add_conditional_edges("reset", routing.unless_fault("act"), ["act", "evaluate"])
     graph.add_conditional_edges("act", routing.unless_fault("observe"), ["observe", "evaluate"])
     graph.add_conditional_edges("observe", routing.unless_fault("heuristic_check"), ["heuristic_check", "evaluate"])
     graph.add_conditional_edges("heuristic_check", routing.after_heuristic_check, ["act", "evaluate"])
-    graph.add_conditional_edges("evaluate", routing.after_evaluate(Strategy(strategy)), ["reflect", "reset", END])
+    graph.add_conditional_edges(
+        "evaluate",
+        routing.after_evaluate(Strategy(one_of("strategy", strategy, Strategy))),
+        ["reflect", "reset", END],
+    )
     graph.add_conditional_edges("reflect", routing.after_reflect, ["reset", END])
+    return graph
 
 
 class CompiledReflexion(CompiledStateGraph[Any, None, Any, Any]):

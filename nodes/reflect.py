@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 from langchain_core.runnables import RunnableConfig
 
-from langgraph_reflexion.context import ask_about, spent, with_lessons, without_longest
+from langgraph_reflexion.context import ask_about, opening_of, spent, with_lessons, without_longest
 from langgraph_reflexion.errors import ModelFault
 from langgraph_reflexion.memory.episodic import EpisodicMemory, status_line
 from langgraph_reflexion.memory.memory_map import Mapper
@@ -37,7 +37,7 @@ class Reflect:
         def render(steps: list[Step]) -> list[BaseMessage]:
             failed = self.prompts.render(
                 "failed_trial",
-                observation=state["episode"]["observation"],
+                observation=opening_of(state, self.prompts),
                 steps=without_longest(steps, self.rules.truncation),
                 status=status_line(state["evaluation"], self.rules.feedback),
                 reflections=state["reflections"] if self.rules.reflects_on_memory else [],

@@ -89,6 +89,5 @@ if __name__ == "__main__":
     from langgraph_reflexion.cli import main
     from langgraph_reflexion.demo import DemoChatModel  # noqa: F401
     from langgraph_reflexion.experiments import comparison  # noqa: F401
-    from langgraph_reflexion.experiments import runner as sweep
 
     serve(sys.stdin)

@@ -132,7 +132,6 @@ __all__ = [
     "load_prompts",
     "open_checkpointer",
     "open_lessons",
-    "reflexion_nodes",
     "reopen",
 ]
 

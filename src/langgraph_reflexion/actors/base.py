@@ -6,7 +6,7 @@ from typing import Any, NamedTuple, cast
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
 from langchain_core.runnables import RunnableConfig
 
-from langgraph_reflexion.context import Asked, ask_about, with_lessons
+from langgraph_reflexion.context import Asked, ask_about, opening_of, with_lessons
 from langgraph_reflexion.envs.base import Environment
 from langgraph_reflexion.memory.episodic import status_line
 from langgraph_reflexion.memory.memory_map import Mapper
@@ -95,13 +95,13 @@ class Actor(ABC):
         instruction = self.prompts.render(
             self.instruction,
             in_text=self.in_text,
-            forms=self.environment.forms(task),
+            actions=self.environment.shown_actions(task),
             examples=examples,
             numbered=self.numbered,
         )
         opening = self.prompts.render(
             self.opening,
-            observation=state["episode"]["observation"],
+            observation=opening_of(state, self.prompts),
             reflections=state["reflections"] if self.rules.shows_reflections else [],
             last_attempt=state.get("last_attempt", []),
             status=status_line(state["evaluation"], self.rules.feedback),

@@ -8,6 +8,7 @@ from langchain_core.messages import AIMessage
 from langchain_core.runnables import RunnableConfig
 from langgraph.types import Overwrite
 
+from langgraph_reflexion._langgraph import AGENT_NAME
 from langgraph_reflexion.agents.runner import AgentNode, RunAgent
 from langgraph_reflexion.agents.state import AgentState, Attempt
 from langgraph_reflexion.agents.transcript import steps_of

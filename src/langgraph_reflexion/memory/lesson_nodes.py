@@ -14,7 +14,7 @@ from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 from langchain_core.runnables import RunnableConfig
 
 from langgraph_reflexion.budgets import Budgets
-from langgraph_reflexion.context import ask_about, spent
+from langgraph_reflexion.context import ask_about, opening_of, spent
 from langgraph_reflexion.errors import ModelFault
 from langgraph_reflexion.memory.bank import Bank
 from langgraph_reflexion.memory.lessons import Lessons, source_of, use_of

@@ -62,7 +62,6 @@ class Lessons:
         Raises:
             ConfigurationError: the graph was compiled without a store.
         """
-        given = config.get("configurable", {})
         store = get_store()
         if store is None:
             raise ConfigurationError("lessons need a store: create_reflexion(...).compile(store=...)")

@@ -25,7 +25,7 @@ from langgraph_reflexion.envs.pool import EpisodePool, in_thread
 from langgraph_reflexion.errors import ReflexionError
 from langgraph_reflexion.graph.compiled import ReflexionGraph
 from langgraph_reflexion.models.usage import Usage
-from langgraph_reflexion.nodes.node import Node, Update
+from langgraph_reflexion.nodes.node import Update
 from langgraph_reflexion.state import (
     Decision,
     EpisodeState,
