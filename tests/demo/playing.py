@@ -4,13 +4,15 @@ import asyncio
 import inspect
 from functools import cache
 
-from langgraph_reflexion import create_reflexion
+from langgraph_reflexion import ModelOptions, create_reflexion
 from langgraph_reflexion.demo import DemoChatModel
 
 
-def play_all(environment, limit, *, model=None, **options):
+def play_all(environment, limit, *, model=None, seed=0, **options):
     """The final states of an environment's first tasks."""
-    graph = create_reflexion(model or DemoChatModel(), environment, **options).compile()
+    graph = create_reflexion(
+        model or DemoChatModel(), environment, options=ModelOptions(seed=seed), **options
+    ).compile()
 
     async def all_of_them():
         return await asyncio.gather(*(graph.ainvoke({"task": task}) for task in environment.tasks(limit=limit)))

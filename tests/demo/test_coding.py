@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from langchain_core.messages import HumanMessage, SystemMessage
 
-from langgraph_reflexion import create_reflexion, load_environment
+from langgraph_reflexion import ModelOptions, create_reflexion, load_environment
 from langgraph_reflexion import demo as package
 from langgraph_reflexion.demo import DemoChatModel
 from langgraph_reflexion.demo.assignment import read_assignment
@@ -37,7 +37,9 @@ class Played:
         self.environment = load_environment("programming", seed=seed)
         options = {"max_trials": TRIALS, **options}
         model = model or DemoChatModel()
-        self.graph = create_reflexion(model, self.environment, strategy=strategy, seed=seed, **options).compile()
+        self.graph = create_reflexion(
+            model, self.environment, strategy=strategy, options=ModelOptions(seed=seed), **options
+        ).compile()
         self.finals, self.truths = zip(*asyncio.run(self._all(tasks)), strict=True)
         self.environment.close()
 

@@ -6,7 +6,7 @@ from functools import partial
 import pytest
 from langchain_core.messages import AIMessage
 
-from langgraph_reflexion import create_reflexion, load_environment
+from langgraph_reflexion import ModelOptions, create_reflexion, load_environment
 from langgraph_reflexion.demo import DemoChatModel
 from langgraph_reflexion.envs.alfworld.rooms import rooms
 from tests.demo.between import Between, confused, forgetful
@@ -148,7 +148,7 @@ def test_the_same_seed_gives_the_same_run_and_another_seed_another():
     assert play(tasks=12) == [Timeless(final) for final in expected]
     model = DemoChatModel()
     environment = load_environment("alfworld")
-    other = create_reflexion(model, environment, seed=1, max_trials=TRIALS).compile()
+    other = create_reflexion(model, environment, options=ModelOptions(seed=1), max_trials=TRIALS).compile()
     assert [other.invoke({"task": task}) for task in environment.tasks(limit=12)] != [
         Timeless(final) for final in expected
     ]

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from langgraph_reflexion import create_reflexion, load_environment
+from langgraph_reflexion import ModelOptions, create_reflexion, load_environment
 from langgraph_reflexion import demo as package
 from langgraph_reflexion.demo import DemoChatModel
 from langgraph_reflexion.envs.hotpotqa.country import words
@@ -91,7 +91,7 @@ def test_the_same_seed_gives_the_same_run_and_another_seed_another():
     expected = played("reflexion")[:12]
     assert play(tasks=12) == [Timeless(final) for final in expected]
     environment = load_environment("hotpotqa")
-    other = create_reflexion(DemoChatModel(), environment, seed=1, max_trials=TRIALS).compile()
+    other = create_reflexion(DemoChatModel(), environment, options=ModelOptions(seed=1), max_trials=TRIALS).compile()
     finals = [other.invoke({"task": task}) for task in environment.tasks(limit=12)]
     assert finals != [Timeless(final) for final in expected]
 

@@ -20,6 +20,7 @@ from langgraph.types import Command, interrupt
 from pydantic import BaseModel
 
 from langgraph_reflexion import (
+    Approval,
     Budget,
     Budgets,
     CommandEvaluator,
@@ -28,6 +29,7 @@ from langgraph_reflexion import (
     Evaluator,
     Fault,
     ModelFault,
+    ModelOptions,
     Prepared,
     Price,
     Scored,
@@ -471,7 +473,9 @@ def test_an_agent_with_a_checkpointer_of_its_own() -> None:
 def test_budgets_and_prices_hold_for_what_the_agent_spends() -> None:
     agent, model = guesser()
     budgets = Budgets(task=Budget(llm_calls=3))
-    stopped = wrapped(agent, budgets=budgets, prices={"scripted": Price(1, 1)}).compile().invoke(TASK)
+    stopped = (
+        wrapped(agent, budgets=budgets, options=ModelOptions(prices={"scripted": Price(1, 1)})).compile().invoke(TASK)
+    )
     assert stopped["status"] == "budget"
     assert len(model.prompts) <= 4
     assert stopped["result"] == "It is 1."
@@ -494,7 +498,7 @@ def test_budgets_and_prices_hold_for_what_the_agent_spends() -> None:
         (lambda: WrappedAgent(guesser(checkpointer=True)[0]), "compile it without a checkpointer"),
         (lambda: CommandEvaluator(" "), "the verifier's command is empty"),
         (lambda: wrapped(guesser()[0]).compile().invoke({"messages": [AIMessage("Hi.")]}), "a human message in it"),
-        (lambda: wrapped(guesser()[0], approve_actions=["look_up"]), "approve_actions='look_up'"),
+        (lambda: wrapped(guesser()[0], approval=Approval(actions=["look_up"])), "approve_actions='look_up'"),
     ],
 )
 def test_what_makes_no_sense_is_refused(make: Any, message: str) -> None:

@@ -6,7 +6,7 @@ import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command
 
-from langgraph_reflexion import ConfigurationError, create_reflexion
+from langgraph_reflexion import Approval, ConfigurationError, create_reflexion
 from langgraph_reflexion.testing import ScriptedChatModel
 from tests.toys import Counter
 
@@ -46,7 +46,7 @@ def shown(result):
 
 
 def test_an_action_waits_for_approval_and_approving_repeats_no_call_and_no_step():
-    environment, model, graph, task = build(WIN, approve_actions=["add"])
+    environment, model, graph, task = build(WIN, approval=Approval(actions=["add"]))
     result = graph.invoke(task, CONFIG)
     for count in range(3):
         assert shown(result)["kind"] == "action"
@@ -60,14 +60,14 @@ def test_an_action_waits_for_approval_and_approving_repeats_no_call_and_no_step(
 
 
 def test_only_the_named_actions_wait():
-    _, _, graph, task = build(["Action: read[]", *WIN], approve_actions=["read"])
+    _, _, graph, task = build(["Action: read[]", *WIN], approval=Approval(actions=["read"]))
     result = graph.invoke(task, CONFIG)
     assert shown(result)["action"] == "read[]"
     assert graph.invoke(Command(resume={"decision": "approve"}), CONFIG)["status"] == "solved"
 
 
 def test_an_edited_action_is_done_and_recorded_instead():
-    environment, _, graph, task = build(["Action: add 1"], approve_actions="add")
+    environment, _, graph, task = build(["Action: add 1"], approval=Approval(actions="add"))
     graph.invoke(task, CONFIG)
     final = graph.invoke(Command(resume={"decision": "edit", "edit": "add 3"}), CONFIG)
     assert final["status"] == "solved"
@@ -76,7 +76,7 @@ def test_an_edited_action_is_done_and_recorded_instead():
 
 
 def test_a_rejected_action_is_not_done_and_the_actor_is_told_why():
-    environment, model, graph, task = build(["Action: add 7", *WIN], approve_actions=["add"])
+    environment, model, graph, task = build(["Action: add 7", *WIN], approval=Approval(actions=["add"]))
     graph.invoke(task, CONFIG)
     graph.invoke(Command(resume={"decision": "reject", "reason": "That is too much."}), CONFIG)
     assert "add 7" not in [each for each in environment.done if environment.parse(each) is None]
@@ -89,12 +89,12 @@ def test_a_rejected_action_is_not_done_and_the_actor_is_told_why():
 
 
 def test_a_rejected_action_is_not_done_in_a_rebuilt_episode_either():
-    _, _, graph, task = build(["Action: add 7"], approve_actions=["add"])
+    _, _, graph, task = build(["Action: add 7"], approval=Approval(actions=["add"]))
     saver = graph.checkpointer
     graph.invoke(task, CONFIG)
     graph.invoke(Command(resume="reject"), CONFIG, interrupt_before=["act"])
     fresh = Counted()
-    again = create_reflexion(ScriptedChatModel(replies=["Action: add 3"]), fresh, approve_actions=["add"])
+    again = create_reflexion(ScriptedChatModel(replies=["Action: add 3"]), fresh, approval=Approval(actions=["add"]))
     again = again.compile(checkpointer=saver)
     again.invoke(None, CONFIG)
     assert again.invoke(Command(resume="approve"), CONFIG)["status"] == "solved"
@@ -112,7 +112,7 @@ def test_a_rejected_action_is_not_done_in_a_rebuilt_episode_either():
     ids=["word", "edit", "no edit", "nothing"],
 )
 def test_an_answer_that_cannot_be_read_is_asked_for_again(answer, problem):
-    environment, model, graph, task = build(WIN, approve_actions=["add"])
+    environment, model, graph, task = build(WIN, approval=Approval(actions=["add"]))
     graph.invoke(task, CONFIG)
     result = graph.invoke(Command(resume=answer if answer is not None else {"decision": None}), CONFIG)
     assert problem in shown(result)["error"]
@@ -122,7 +122,7 @@ def test_an_answer_that_cannot_be_read_is_asked_for_again(answer, problem):
 
 
 def after_failure(answer):
-    environment, model, graph, task = build([*FAIL, *WIN], approve_reflections=True)
+    environment, model, graph, task = build([*FAIL, *WIN], approval=Approval(reflections=True))
     result = graph.invoke(task, CONFIG)
     assert shown(result)["kind"] == "reflection"
     assert shown(result)["reflection"] == FAIL[-1]
@@ -153,7 +153,7 @@ def test_a_rejected_reflection_is_forgotten():
 
 
 async def test_pauses_work_from_coroutines_and_on_a_running_loop():
-    environment, _, graph, task = build(WIN, approve_actions=["add"])
+    environment, _, graph, task = build(WIN, approval=Approval(actions=["add"]))
     result = await graph.ainvoke(task, CONFIG)
     while "__interrupt__" in result:
         result = await graph.ainvoke(Command(resume="approve"), CONFIG)
@@ -175,4 +175,4 @@ def test_without_a_checkpointer_pauses_are_refused_before_anything_happens():
 
 def test_an_action_that_the_environment_does_not_have_cannot_be_approved():
     with pytest.raises(ConfigurationError, match="add, turn, read, break"):
-        create_reflexion(ScriptedChatModel(replies=[]), Counter(), approve_actions=["fly"])
+        create_reflexion(ScriptedChatModel(replies=[]), Counter(), approval=Approval(actions=["fly"]))

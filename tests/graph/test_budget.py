@@ -6,7 +6,16 @@ import pytest
 from langchain_core.messages import AIMessage
 from langgraph.checkpoint.memory import InMemorySaver
 
-from langgraph_reflexion import Budget, Budgets, ConfigurationError, Price, create_reflexion, reopen
+from langgraph_reflexion import (
+    Approval,
+    Budget,
+    Budgets,
+    ConfigurationError,
+    ModelOptions,
+    Price,
+    create_reflexion,
+    reopen,
+)
 from langgraph_reflexion.testing import ScriptedChatModel
 from tests.toys import Counter, Timeless, count_to, counting_badly
 
@@ -23,7 +32,9 @@ def badly(messages):
 
 def graph(budgets=None, saver=None, model=None, **options):
     model = model or ScriptedChatModel(replies=badly)
-    return create_reflexion(model, Counter(), budgets=budgets, prices=PRICES, **options).compile(checkpointer=saver)
+    return create_reflexion(
+        model, Counter(), budgets=budgets, options=ModelOptions(prices=PRICES), **options
+    ).compile(checkpointer=saver)
 
 
 @pytest.fixture
@@ -119,11 +130,11 @@ def test_seconds_are_the_nodes_and_not_a_pause():
         return badly(messages)
 
     model = ScriptedChatModel(replies=slowly)
-    pausing = graph(Budgets(task=Budget(seconds=0.5)), saver, model, approve_reflections=True)
+    pausing = graph(Budgets(task=Budget(seconds=0.5)), saver, model, approval=Approval(reflections=True))
     stopped = pausing.invoke(INPUT, THREAD)
     assert stopped["status"] == "budget"
     assert len(stopped["trajectory"]) == 3
-    whole = graph(saver=saver, approve_reflections=True)
+    whole = graph(saver=saver, approval=Approval(reflections=True))
     whole.update_state(THREAD, *reopen(stopped))
     paused = whole.invoke(None, THREAD)
     assert paused["__interrupt__"]

@@ -7,7 +7,17 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.store.memory import InMemoryStore
 from langgraph.types import Command
 
-from langgraph_reflexion import Budget, Budgets, ConfigurationError, Fault, Retries, create_reflexion
+from langgraph_reflexion import (
+    Approval,
+    Budget,
+    Budgets,
+    ConfigurationError,
+    Fault,
+    Memory,
+    ModelOptions,
+    Retries,
+    create_reflexion,
+)
 from langgraph_reflexion.memory.bank import Bank
 from langgraph_reflexion.memory.lessons import Lessons
 from langgraph_reflexion.testing import ScriptedChatModel
@@ -77,7 +87,9 @@ def test_without_lessons_nothing_is_another_prompt_or_call():
     plain, model = ScriptedChatModel(replies=counting), ScriptedChatModel(replies=counting)
     task, off = Counter().tasks()[0], Lessons(recall=False, learn=False)
     first = create_reflexion(plain, Counter(limit=1), max_trials=3).compile().invoke({"task": task})
-    graph = create_reflexion(model, Counter(limit=1), max_trials=3, lessons=off).compile(store=InMemoryStore())
+    graph = create_reflexion(model, Counter(limit=1), max_trials=3, memory=Memory(lessons=off)).compile(
+        store=InMemoryStore()
+    )
     second = graph.invoke({"task": task})
     assert list(map(text_of, plain.prompts)) == list(map(text_of, model.prompts))
     assert "lessons" not in first
@@ -85,7 +97,7 @@ def test_without_lessons_nothing_is_another_prompt_or_call():
 
 
 async def test_a_graph_without_a_store_says_so_at_once():
-    graph = create_reflexion(ScriptedChatModel(replies=[]), Counter(), lessons=Lessons()).compile()
+    graph = create_reflexion(ScriptedChatModel(replies=[]), Counter(), memory=Memory(lessons=Lessons())).compile()
     with pytest.raises(ConfigurationError, match=r"compile\(store="):
         await graph.ainvoke({"task": Counter().tasks()[0]})
 
@@ -119,7 +131,7 @@ async def test_users_are_apart_and_the_config_says_who_it_is():
 async def test_a_node_that_is_run_again_writes_the_same_once_more():
     store = InMemoryStore()
     compiled = create_reflexion(
-        ScriptedChatModel(replies=counting), Counter(limit=1), max_trials=3, lessons=Lessons()
+        ScriptedChatModel(replies=counting), Counter(limit=1), max_trials=3, memory=Memory(lessons=Lessons())
     ).compile(store=store, checkpointer=InMemorySaver())
     config = {"configurable": {"thread_id": "t"}}
     await compiled.ainvoke({"task": Counter().tasks()[0]}, config)
@@ -136,7 +148,7 @@ async def test_only_what_a_person_has_approved_becomes_a_lesson():
     store = InMemoryStore()
     model = ScriptedChatModel(replies=counting)
     graph = create_reflexion(
-        model, Counter(limit=1), max_trials=3, lessons=Lessons(), approve_reflections=True
+        model, Counter(limit=1), max_trials=3, memory=Memory(lessons=Lessons()), approval=Approval(reflections=True)
     ).compile(store=store, checkpointer=InMemorySaver())
     config = {"configurable": {"thread_id": "t"}}
     await graph.ainvoke({"task": Counter().tasks()[0]}, config)
@@ -214,7 +226,10 @@ async def test_an_agent_is_told_lessons_in_its_first_trial():
 
     model = ScriptedChatModel(replies=lambda prompt: COUNTED if text_of(prompt).endswith("Lesson:") else FAILED)
     graph = create_reflexion(
-        model, actor=RunnableLambda(agent), evaluator=lambda task, result: result == "42", lessons=Lessons()
+        model,
+        actor=RunnableLambda(agent),
+        evaluator=lambda task, result: result == "42",
+        memory=Memory(lessons=Lessons()),
     ).compile(store=store)
     await graph.ainvoke({"task": "What is six times seven?"})
     assert COUNTED not in told[-1]
@@ -242,8 +257,8 @@ async def test_a_store_that_fails_is_asked_again_and_then_stops_the_run_which_go
         ScriptedChatModel(replies=counting),
         Counter(limit=1),
         max_trials=3,
-        lessons=Lessons(),
-        retries=Retries(2, first_wait=0.0),
+        memory=Memory(lessons=Lessons()),
+        options=ModelOptions(retries=Retries(2, first_wait=0.0)),
     ).compile(store=store, checkpointer=InMemorySaver())
     config = {"configurable": {"thread_id": "t"}}
     Failing.left = 1
@@ -260,7 +275,9 @@ async def test_a_thread_that_began_without_lessons_goes_on_with_them():
     options = {"max_trials": 3}
     plain = create_reflexion(ScriptedChatModel(replies=counting), Counter(limit=1), **options)
     await plain.compile(saver, interrupt_before=["evaluate"]).ainvoke({"task": Counter().tasks()[0]}, config)
-    graph = create_reflexion(ScriptedChatModel(replies=counting), Counter(limit=1), lessons=Lessons(), **options)
+    graph = create_reflexion(
+        ScriptedChatModel(replies=counting), Counter(limit=1), memory=Memory(lessons=Lessons()), **options
+    )
     final = await graph.compile(saver, store=store).ainvoke(None, config)
     assert final["status"] == "solved"
     assert [use["run"] for use in (await book(store)).uses] == ["t1", "t1"]

@@ -2,11 +2,13 @@
 
 import functools
 import operator
+from dataclasses import replace
 
 import pytest
 
-from langgraph_reflexion import ConfigurationError, create_reflexion
-from langgraph_reflexion.state import Evaluation, Reflection, remember, status_line
+from langgraph_reflexion import PROFILES, ConfigurationError, Memory, create_reflexion
+from langgraph_reflexion.memory.episodic import status_line
+from langgraph_reflexion.state import Evaluation
 from langgraph_reflexion.testing import ScriptedChatModel
 from tests.toys import Counter, Parrot, asks_for, count_to, counting_badly, text_of
 
@@ -58,15 +60,9 @@ def test_each_reflection_is_told_with_its_trial():
 
 @pytest.mark.parametrize("size", [1, 2, 5])
 def test_the_memorys_size_is_a_setting(size):
-    asked, final = prompts(5, memory_size=size)
+    asked, final = prompts(5, memory=size)
     assert len(final["reflections"]) == min(size, 4)
     assert len(numbers(asked["act"][-1], "reflection number")) == min(size, 4)
-
-
-def test_remember_keeps_the_last_and_leaves_the_old_list_alone():
-    old = [Reflection(trial=1, text="a"), Reflection(trial=2, text="b")]
-    assert [r["text"] for r in remember(old, Reflection(trial=3, text="c"), 2)] == ["b", "c"]
-    assert [r["text"] for r in old] == ["a", "b"]
 
 
 @pytest.mark.parametrize(
@@ -124,7 +120,12 @@ def test_the_truth_is_in_no_prompt(feedback, strategy):
     truth = Parrot(**{f"bye {n}!": 0.37 for n in range(1, 40)})
     judged = lambda *_: (0.125, VERDICT)  # noqa: E731
     asked, final = prompts(
-        4, environment=truth, strategy=strategy, feedback=feedback, evaluator=judged, threshold=0.2
+        4,
+        environment=truth,
+        strategy=strategy,
+        feedback=feedback,
+        evaluator=judged,
+        profile=replace(PROFILES["paper"], threshold=0.2),
     )
     assert final["episode"]["reward"] == 0.37
     assert [trial["success"] for trial in final["trials"]] == [True] * 4, "the truth is recorded"
@@ -166,7 +167,7 @@ def test_text_with_template_marks_is_only_text():
 
 
 def test_the_full_memory_keeps_every_reflection():
-    asked, final = prompts(6, memory="full", memory_size=1)
+    asked, final = prompts(6, memory=Memory(size=1, keep="full"))
     assert numbers(asked["act"][-1], "reflection number") == [2, 4, 6, 8, 10]
     assert len(final["reflections"]) == 5
 
@@ -179,10 +180,10 @@ def condensing(messages):
 
 
 @pytest.mark.parametrize("size", [1, 3])
-def test_the_summarised_memory_condenses_what_no_longer_fits(size):
+def test_the_memory_of_summaries_condenses_what_no_longer_fits(size):
     failing.made = 0
     model = ScriptedChatModel(replies=condensing)
-    graph = create_reflexion(model, Parrot(), max_trials=6, memory="summarised", memory_size=size).compile()
+    graph = create_reflexion(model, Parrot(), max_trials=6, memory=Memory(size=size, keep="summary")).compile()
     final = graph.invoke({"task": Parrot().tasks()[0]})
     asked = [text_of(prompt) for prompt in model.prompts if text_of(prompt).endswith("One note in place of these:")]
     assert len(asked) == {1: 4, 3: 2}[size]
@@ -197,5 +198,5 @@ def test_the_summarised_memory_condenses_what_no_longer_fits(size):
 
 
 def test_a_memory_that_there_is_not_is_refused():
-    with pytest.raises(ConfigurationError, match="choose one of window, full, summarised"):
-        create_reflexion(ScriptedChatModel(replies=[]), Parrot(), memory="endless")
+    with pytest.raises(ConfigurationError, match="choose one of window, full, summary"):
+        create_reflexion(ScriptedChatModel(replies=[]), Parrot(), memory=Memory(keep="endless"))

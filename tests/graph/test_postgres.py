@@ -5,7 +5,7 @@ import importlib.util
 import pytest
 from langgraph.types import Command
 
-from langgraph_reflexion import ConfigurationError, create_reflexion
+from langgraph_reflexion import Approval, ConfigurationError, create_reflexion
 from langgraph_reflexion.checkpoints import open_checkpointer
 from langgraph_reflexion.testing import ScriptedChatModel
 from tests.crash.postgres_server import binaries, postgres_server
@@ -52,7 +52,7 @@ async def test_it_resumes_mid_trial_from_another_connection(kind, database):
 async def test_pauses_survive_in_the_latest_checkpoint(database):
     config = {"configurable": {"thread_id": "pause"}}
     async with open_checkpointer("latest", database) as saver:
-        graph = build(saver, approve_actions=["add"])
+        graph = build(saver, approval=Approval(actions=["add"]))
         result = await graph.ainvoke({"task": Counter().tasks()[0]}, config)
         while "__interrupt__" in result:
             result = await graph.ainvoke(Command(resume="approve"), config)

@@ -12,6 +12,7 @@ from langgraph_reflexion import (
     ConfigurationError,
     Evaluator,
     Lessons,
+    Memory,
     Prepared,
     ReflexionState,
     Scored,
@@ -139,7 +140,7 @@ def test_every_field_of_the_state_is_written():
     final = create_reflexion(model, Counter()).compile().invoke({"task": count_to(3)})
     without = set(get_type_hints(ReflexionState)) - {"known"}  # only with a memory map
     assert set(final) == without - {"lessons", "learning"}
-    graph = create_reflexion(ScriptedChatModel(replies=counting_badly), Counter(), lessons=Lessons())
+    graph = create_reflexion(ScriptedChatModel(replies=counting_badly), Counter(), memory=Memory(lessons=Lessons()))
     assert set(graph.compile(store=InMemoryStore()).invoke({"task": count_to(3)})) == without
 
 

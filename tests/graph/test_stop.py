@@ -39,7 +39,7 @@ def test_the_profile_says_how_many_trials_unless_told():
     mine = Profile("mine", heuristic=Heuristic(max_cycles=1), max_trials=2, memory_size=1)
     final, _ = played(profile=mine)
     assert (len(final["trials"]), final["status"]) == (2, "failed")
-    final, _ = played(profile=mine, max_trials=3, memory_size=2)
+    final, _ = played(profile=mine, max_trials=3, memory=2)
     assert final["status"] == "solved"
 
 

@@ -1,12 +1,13 @@
 """Verdict and truth are two things: the loop acts on the one, and records both."""
 
 import json
+from dataclasses import replace
 from decimal import Decimal
 
 import pytest
 from langchain_core.messages import AIMessage
 
-from langgraph_reflexion import ConfigurationError, EnvironmentFault, Evaluator, Scored, create_reflexion
+from langgraph_reflexion import PROFILES, ConfigurationError, EnvironmentFault, Evaluator, Scored, create_reflexion
 from langgraph_reflexion.testing import ScriptedChatModel
 from tests.toys import Parrot, ParrotEpisode, asks_for, text_of
 
@@ -50,7 +51,7 @@ def test_only_a_trial_that_failed_is_told_that_it_did():
 
 
 def test_the_threshold_holds_for_verdict_and_truth():
-    final, _ = played([BAD, "bye half"], threshold=0.5)
+    final, _ = played([BAD, "bye half"], profile=replace(PROFILES["paper"], threshold=0.5))
     assert outcomes(final) == [(False, False), (True, True)]
 
 

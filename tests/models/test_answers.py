@@ -7,7 +7,7 @@ from langchain_core.messages import AIMessage
 from langchain_openai import ChatOpenAI
 from langgraph.cache.memory import InMemoryCache
 
-from langgraph_reflexion import ConfigurationError, Price, create_reflexion, open_cache
+from langgraph_reflexion import ConfigurationError, ModelOptions, Price, create_reflexion
 from langgraph_reflexion.testing import ModelServer, ScriptedChatModel
 from tests.toys import Counter, Timeless, count_to, counting_badly
 
@@ -19,10 +19,14 @@ def counted(messages):
     return AIMessage(counting_badly(messages), usage_metadata=usage)
 
 
-def played(cache, **options):
+def played(cache, seed=0):
     model = ScriptedChatModel(replies=counted)
     prices = {"scripted": Price(1, 1)}
-    final = create_reflexion(model, Counter(), cache=cache, prices=prices, **options).compile().invoke(INPUT)
+    final = (
+        create_reflexion(model, Counter(), options=ModelOptions(cache=cache, prices=prices, seed=seed))
+        .compile()
+        .invoke(INPUT)
+    )
     return final, len(model.prompts)
 
 
@@ -45,7 +49,9 @@ def test_a_trial_is_never_answered_with_another_trials_answers():
     # Under `retry` every trial begins with the same prompt.
     cache = InMemoryCache()
     model = ScriptedChatModel(replies=lambda messages: "Action: read[]")
-    graph = create_reflexion(model, Counter(), cache=cache, strategy="retry", max_trials=3).compile()
+    graph = create_reflexion(
+        model, Counter(), options=ModelOptions(cache=cache), strategy="retry", max_trials=3
+    ).compile()
     graph.invoke(INPUT)
     assert len(model.prompts) == 12
     assert played(cache, seed=1)[1] == 15, "nor is another seed's run"
@@ -56,11 +62,11 @@ def test_in_a_file_across_processes_and_models(tmp_path: Path):
     with ModelServer(ScriptedChatModel(replies=lambda messages: "Action: add 3")) as server:
         for name, asked, key in (("one", 1, "k" * 20), ("one", 1, "other" * 5), ("two", 2, "k" * 20)):
             model = ChatOpenAI(model=name, base_url=server.url, api_key=key, timeout=5 + asked)
-            graph = create_reflexion(model, Counter(), cache=open_cache(path)).compile()
+            graph = create_reflexion(model, Counter(), options=ModelOptions(cache=path)).compile()
             assert graph.invoke(INPUT)["status"] == "solved"
             assert len(server.requests) == asked
         warmer = ChatOpenAI(model="one", base_url=server.url, api_key=key, temperature=1.0)
-        create_reflexion(warmer, Counter(), cache=open_cache(path)).compile().invoke(INPUT)
+        create_reflexion(warmer, Counter(), options=ModelOptions(cache=path)).compile().invoke(INPUT)
         assert len(server.requests) == 3
     assert b"kkkkkkkk" not in path.read_bytes()
 
@@ -70,16 +76,21 @@ def test_tool_calls_are_kept_whole():
     call = {"name": "add", "args": {"amount": 3}, "id": "x", "type": "tool_call"}
     for asked in (1, 0):
         model = ScriptedChatModel(replies=[AIMessage("so", tool_calls=[call])])
-        final = create_reflexion(model, Counter(), cache=cache, actor="tools").compile().invoke(INPUT)
+        final = (
+            create_reflexion(model, Counter(), options=ModelOptions(cache=cache), actor="tools")
+            .compile()
+            .invoke(INPUT)
+        )
         assert (final["status"], len(model.prompts)) == ("solved", asked)
 
 
 def test_a_file_that_is_something_else_is_refused(tmp_path: Path):
     (tmp_path / "notes").write_text("not a database, and long enough to be read as one" * 10)
+    model = ScriptedChatModel(replies=[])
     with pytest.raises(ConfigurationError, match="cannot keep model answers in"):
-        open_cache(tmp_path / "notes")
+        create_reflexion(model, Counter(), options=ModelOptions(cache=tmp_path / "notes"))
     with pytest.raises(ConfigurationError, match="cannot keep model answers in"):
-        open_cache(tmp_path / "notes" / "deeper")
+        create_reflexion(model, Counter(), options=ModelOptions(cache=str(tmp_path / "notes" / "deeper")))
 
 
 def test_langchains_own_cache_is_not_charged_either():

@@ -11,7 +11,7 @@ import time
 import pytest
 from langchain_openai import ChatOpenAI
 
-from langgraph_reflexion import ModelFault, create_reflexion, load_model
+from langgraph_reflexion import ModelFault, ModelOptions, create_reflexion, load_model
 from langgraph_reflexion.retries import Retries
 from langgraph_reflexion.testing import MODEL_FAULTS, ModelServer, ScriptedChatModel
 from tests.toys import Counter, count_to
@@ -126,7 +126,9 @@ def test_no_server_at_all_stops_the_run():
     gone_url = "http://127.0.0.1:9/v1"
     model = ChatOpenAI(model="any", base_url=gone_url, api_key=KEY, timeout=1.5)
     with pytest.raises(ModelFault, match=r"not answered once: .*Connection error"):
-        create_reflexion(model, Counter(), retries=QUICK).compile().invoke({"task": count_to(3)})
+        create_reflexion(model, Counter(), options=ModelOptions(retries=QUICK)).compile().invoke(
+            {"task": count_to(3)}
+        )
     assert gone.requests == []
 
 
@@ -213,7 +215,9 @@ def reading_first(messages):
 def test_a_prompt_that_is_too_long_is_shortened_at_its_oldest_longest_observations(actor):
     with ModelServer(ScriptedChatModel(replies=reading_first), context_chars=11_000) as asked:
         model = ChatOpenAI(model="any", base_url=asked.url, api_key=KEY)
-        graph = create_reflexion(model, Talkative(), retries=QUICK, max_trials=1, actor=actor).compile()
+        graph = create_reflexion(
+            model, Talkative(), options=ModelOptions(retries=QUICK), max_trials=1, actor=actor
+        ).compile()
         final = graph.invoke({"task": count_to(3)})
         bodies = [request.body["messages"] for request in asked.requests]
     assert final["status"] == "solved"
@@ -239,7 +243,7 @@ def test_in_a_stream_as_well():
     for fault, requests in (("truncated-stream", 3), ("reset", 3), ("empty-choices", 3), ("500", 3), (None, 2)):
         with server([None, fault]) as asked:
             model = ChatOpenAI(model="any", base_url=asked.url, api_key=KEY, timeout=1.5)
-            graph = create_reflexion(model, Counter(), retries=QUICK, max_trials=1).compile()
+            graph = create_reflexion(model, Counter(), options=ModelOptions(retries=QUICK), max_trials=1).compile()
             states = list(graph.stream({"task": count_to(3)}, stream_mode=["messages", "values"]))
             assert asked.requests[0].body["stream"] is True
             assert len(asked.requests) == requests, fault
@@ -249,7 +253,11 @@ def test_in_a_stream_as_well():
 def test_the_clients_own_retries_are_off_and_the_users_model_is_as_it_was():
     with server(later("500")) as asked:
         model = ChatOpenAI(model="any", base_url=asked.url, api_key=KEY, max_retries=4)
-        final = create_reflexion(model, Counter(), retries=QUICK).compile().invoke({"task": count_to(3)})
+        final = (
+            create_reflexion(model, Counter(), options=ModelOptions(retries=QUICK))
+            .compile()
+            .invoke({"task": count_to(3)})
+        )
         assert len(asked.requests) == 1 + 3
     assert final["status"] == "fault"
     assert model.max_retries == 4

@@ -6,7 +6,7 @@ from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, Tool
 from langchain_core.messages.tool import invalid_tool_call
 
 from langgraph_reflexion import ConfigurationError, create_reflexion, load_environment
-from langgraph_reflexion.actors.base import ACTORS
+from langgraph_reflexion.actors import ACTORS
 from langgraph_reflexion.demo import DemoChatModel
 from langgraph_reflexion.testing import ScriptedChatModel
 from tests.toys import Counter, asks_for, count_to, text_of

@@ -8,16 +8,19 @@ The long form, with 100,000 replies:
 import json
 import os
 import re
+from dataclasses import replace
 
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from langchain_core.messages import AIMessage
 
-from langgraph_reflexion.actors.base import TextActor, ToolActor
+from langgraph_reflexion.actors.react import TextActor
 from langgraph_reflexion.actors.reply import LONGEST, call_text, read_reply
+from langgraph_reflexion.actors.tools import ToolActor
 from langgraph_reflexion.envs.alfworld.environment import ALFWorld
 from langgraph_reflexion.models.client import Client
+from langgraph_reflexion.profiles import PROFILES
 from langgraph_reflexion.prompts import load_prompts
 from langgraph_reflexion.testing import ScriptedChatModel
 from tests.toys import Counter
@@ -37,9 +40,12 @@ def replies(share):
     )
 
 
+RULES = replace(PROFILES["paper"], examples=0)
+
+
 def acting(kind, environment):
     client = Client(ScriptedChatModel(replies=[]))
-    return kind(client, environment, load_prompts(environment.name), feedback="status", examples=0)
+    return kind(client, environment, load_prompts(environment.name), RULES)
 
 
 IN_TEXT = {name: acting(TextActor, environment) for name, environment in zip(IDS, ENVIRONMENTS, strict=True)}

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 
-from langgraph_reflexion import ConfigurationError, create_reflexion, load_environment
+from langgraph_reflexion import ConfigurationError, Memory, create_reflexion, load_environment
 from langgraph_reflexion.demo import DemoChatModel
 from tests.toys import Counter, asks_for
 
@@ -41,7 +41,7 @@ def texts(messages):
 @pytest.mark.parametrize("options", [{}, {"actor": "tools"}, {"environment": "hotpotqa", "profile": "upstream"}])
 def test_it_stands_below_a_prompt_that_is_otherwise_the_same(options):
     plain, finals = run(**options)
-    mapped, finals_mapped = run(memory_map=True, **options)
+    mapped, finals_mapped = run(memory=Memory(map=True), **options)
     assert not any(HEAD in text for messages in plain for text in texts(messages))
     # The demo model makes nothing of the map, so that the two runs can be held against each other.
     assert [f["reflections"] for f in finals] == [f["reflections"] for f in finals_mapped]
@@ -60,7 +60,7 @@ def test_it_stands_below_a_prompt_that_is_otherwise_the_same(options):
 
 
 def test_the_self_reflection_is_shown_it_too_and_the_next_trial_knows_what_lasts():
-    asked, finals = run(memory_map=True)
+    asked, finals = run(memory=Memory(map=True))
     reflecting = [messages[-1].text for messages in asked if asks_for(messages) == "reflect"]
     assert reflecting
     assert all(HEAD in text and text.endswith("\n\nReflection:") for text in reflecting)
@@ -73,7 +73,7 @@ def test_the_self_reflection_is_shown_it_too_and_the_next_trial_knows_what_lasts
 
 @pytest.mark.parametrize("strategy", ["retry", "last_attempt"])
 def test_a_strategy_without_reflections_starts_every_trial_with_an_empty_map(strategy):
-    asked, finals = run(memory_map=True, strategy=strategy)
+    asked, finals = run(memory=Memory(map=True), strategy=strategy)
     assert any(len(final["trials"]) > 1 for final in finals)
     assert not any(HEAD in m[-1].text for m in asked if asks_for(m) == "act" and len(m) == 2)
     assert any(HEAD in m[-1].text for m in asked)
@@ -81,7 +81,9 @@ def test_a_strategy_without_reflections_starts_every_trial_with_an_empty_map(str
 
 def test_a_new_task_on_a_used_thread_starts_with_an_empty_map():
     model, environment = Listening(asked=[]), load_environment("alfworld")
-    graph = create_reflexion(model, environment, memory_map=True, max_trials=2).compile(checkpointer=InMemorySaver())
+    graph = create_reflexion(model, environment, memory=Memory(map=True), max_trials=2).compile(
+        checkpointer=InMemorySaver()
+    )
     config = {"configurable": {"thread_id": "1"}}
     for task in environment.tasks(limit=6):
         graph.invoke({"task": task}, config)
@@ -93,9 +95,9 @@ def test_a_new_task_on_a_used_thread_starts_with_an_empty_map():
 
 @pytest.mark.long
 def test_resumed_and_forked_runs_are_told_the_same_map():
-    expected, environment = run(memory_map=True, tasks=3)[0], load_environment("alfworld")
+    expected, environment = run(memory=Memory(map=True), tasks=3)[0], load_environment("alfworld")
     model, saver, config = Listening(asked=[]), InMemorySaver(), {"configurable": {"thread_id": "1"}}
-    graph = create_reflexion(model, environment, memory_map=True, max_trials=3)
+    graph = create_reflexion(model, environment, memory=Memory(map=True), max_trials=3)
     for task in environment.tasks(limit=3):
         given = {"task": task}
         while given or graph.compile(checkpointer=saver).get_state(config).next:
@@ -118,4 +120,4 @@ def test_off_there_is_nothing_of_it_in_the_state():
 
 def test_an_environment_that_keeps_none_says_so():
     with pytest.raises(ConfigurationError, match=r"memory_map: counter keeps none"):
-        create_reflexion(DemoChatModel(), Counter(), memory_map=True)
+        create_reflexion(DemoChatModel(), Counter(), memory=Memory(map=True))

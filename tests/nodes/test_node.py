@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from langchain_core.language_models import BaseChatModel
 
-from langgraph_reflexion import ModelFault, StepResult, create_reflexion
+from langgraph_reflexion import ModelFault, ModelOptions, StepResult, create_reflexion
 from langgraph_reflexion.retries import Retries
 from langgraph_reflexion.sync import run_blocking
 from langgraph_reflexion.testing import ScriptedChatModel
@@ -43,7 +43,9 @@ class Leaving(BaseChatModel):
 @pytest.mark.parametrize("leaving", [SystemExit, KeyboardInterrupt])
 def test_an_exit_inside_a_model_leaves_the_loop_to_others(leaving):
     # LangChain makes an error of its own of it, as long as there is a loop that it can return to.
-    graph = create_reflexion(Leaving(leaving=leaving), Counter(), retries=Retries(attempts=1)).compile()
+    graph = create_reflexion(
+        Leaving(leaving=leaving), Counter(), options=ModelOptions(retries=Retries(attempts=1))
+    ).compile()
     with pytest.raises(ModelFault):
         graph.invoke(INPUT)
     assert solved()

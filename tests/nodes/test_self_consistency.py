@@ -3,7 +3,7 @@
 import pytest
 from langchain_core.messages import AIMessage
 
-from langgraph_reflexion import ConfigurationError, ModelFault, create_reflexion
+from langgraph_reflexion import ConfigurationError, ModelFault, ModelOptions, create_reflexion
 from langgraph_reflexion.envs.hotpotqa.environment import HotPotQA
 from langgraph_reflexion.retries import Retries
 from langgraph_reflexion.testing import ScriptedChatModel
@@ -18,7 +18,9 @@ def play(*replies, actor="cot", samples=3, **options):
     model = ScriptedChatModel(replies=list(replies))
     options = {"strategy": "retry", "max_trials": 1, "evaluator": "self-consistency", "samples": samples, **options}
     environment = HotPotQA()
-    graph = create_reflexion(model, environment, actor=actor, retries=Retries(attempts=1), **options).compile()
+    graph = create_reflexion(
+        model, environment, actor=actor, options=ModelOptions(retries=Retries(attempts=1)), **options
+    ).compile()
     final = graph.invoke({"task": environment.tasks()[0]})
     environment.close()
     return final, model

@@ -5,7 +5,7 @@ import pytest
 from langgraph_reflexion import PROFILES, create_reflexion
 from langgraph_reflexion.context import LEFT_OUT, without_longest
 from langgraph_reflexion.envs.hotpotqa.environment import HotPotQA
-from langgraph_reflexion.profiles import ALL
+from langgraph_reflexion.profiles import UNLIMITED
 from langgraph_reflexion.testing import ScriptedChatModel
 from tests.toys import asks_for
 
@@ -133,11 +133,13 @@ def test_what_is_left_out_is_the_longest_until_the_rest_fits():
 
 def test_in_other_environments_and_under_other_profiles_all_is_as_before():
     upstream = PROFILES["upstream"]
-    assert upstream.of("alfworld", "react", "reflexion") == upstream
-    assert upstream.of("hotpotqa", "react", "reflexion").memory_size == ALL
-    assert upstream.of("hotpotqa", "react", "last_attempt_and_reflexion").memory_size == 1
+    assert upstream.resolve("alfworld") == upstream
+    assert upstream.resolve("hotpotqa").memory_size == UNLIMITED
+    assert upstream.resolve("hotpotqa", strategy="last_attempt_and_reflexion").memory_size == 1
     paper = PROFILES["paper"]
-    examples = {agent: paper.of("hotpotqa", agent, "retry").examples for agent in ("react", "tools", "cot", "cot-gt")}
+    examples = {
+        actor: paper.resolve("hotpotqa", actor=actor).examples for actor in ("react", "tools", "cot", "cot-gt")
+    }
     assert examples == {"react": 2, "tools": 2, "cot": 6, "cot-gt": 6}
 
 
