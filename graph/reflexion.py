@@ -10,7 +10,7 @@ from langgraph.graph.state import CompiledStateGraph
 
 from langgraph_reflexion._langgraph import AGENT_NAME
 from langgraph_reflexion.actors import ACTORS, make_actor
-from langgraph_reflexion.agents import AgentState, NoEnvironment, WrappedAgent, agent_nodes, task_from
+from langgraph_reflexion.agents import NoEnvironment, WrappedAgent, agent_nodes, schema_for, task_from
 from langgraph_reflexion.budgets import Budgets
 from langgraph_reflexion.envs import load_environment
 from langgraph_reflexion.envs.base import Environment, read_task
@@ -117,9 +117,7 @@ def create_reflexion(
     for action in approval.actions:
         one_of("approval.actions", action, environment.episode.actions())
 
-    client = Client.of(model, options, priced=budgets.limits_cost)
-    same = reflection_model is None or reflection_model is model
-    reflector = client if same else Client.of(cast(Any, reflection_model), options, priced=budgets.limits_cost)
+    client, reflector = Client.pair(model, reflection_model, options, priced=budgets.limits_cost)
     mapper = Mapper(environment, prompts, lasting=chosen.reflects) if memory.map else None
     acting = None if agent else make_actor(client, environment, prompts, rules, mapper)
     judge = make_evaluator(evaluator, reflector, acting, environment, prompts, rules, seed)
@@ -141,7 +139,7 @@ def create_reflexion(
         around = Lessoned(memory.lessons, environment.name, rules.name, reflector, prompts, budgets, options)
         loop |= around(loop, approves=approval.reflections)
 
-    graph = ReflexionGraph(state_schema or (AgentState if agent else ReflexionState))
+    graph = ReflexionGraph(schema_for(agent, state_schema))
     graph.loop, graph.rules, graph.pool, graph.clients = loop, rules, pool, (client, reflector)
     return connect(graph, loop, chosen)
 
@@ -169,11 +167,7 @@ def connect(
     graph.add_conditional_edges("act", routing.unless_fault("observe"), ["observe", "evaluate"])
     graph.add_conditional_edges("observe", routing.unless_fault("heuristic_check"), ["heuristic_check", "evaluate"])
     graph.add_conditional_edges("heuristic_check", routing.after_heuristic_check, ["act", "evaluate"])
-    graph.add_conditional_edges(
-        "evaluate",
-        routing.after_evaluate(Strategy(one_of("strategy", strategy, Strategy))),
-        ["reflect", "reset", END],
-    )
+    graph.add_conditional_edges("evaluate", routing.after_evaluate(chosen), ["reflect", "reset", END])
     graph.add_conditional_edges("reflect", routing.after_reflect, ["reset", END])
     return graph
 

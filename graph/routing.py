@@ -4,7 +4,8 @@ from collections.abc import Callable
 
 from langgraph.graph import END
 
-from langgraph_reflexion.state import ReflexionState, Strategy
+from langgraph_reflexion.errors import one_of
+from langgraph_reflexion.state import ReflexionState, Strategy, StrategyName
 
 
 def unless_fault(node: str) -> Callable[[ReflexionState], str]:
@@ -21,13 +22,14 @@ def after_heuristic_check(state: ReflexionState) -> str:
     return "evaluate" if state["stop_reason"] else "act"
 
 
-def after_evaluate(strategy: Strategy) -> Callable[[ReflexionState], str]:
+def after_evaluate(strategy: Strategy | StrategyName) -> Callable[[ReflexionState], str]:
     """End the task, reflect on the trial, or begin the next one at once."""
+    reflects = Strategy(one_of("strategy", strategy, Strategy)).reflects
 
     def after_evaluate(state: ReflexionState) -> str:
         if state["status"] != "running":
             return END
-        return "reflect" if strategy.reflects else "reset"
+        return "reflect" if reflects else "reset"
 
     return after_evaluate
 

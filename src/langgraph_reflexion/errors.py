@@ -119,8 +119,9 @@ def expect(name: str, value: Any, kinds: Any) -> Any:
     Raises:
         ConfigurationError: it is of another kind.
     """
-    if not isinstance(value, kinds):
-        wanted = " or ".join(kind.__name__ for kind in get_args(kinds) if kind is not type(None))
+    allowed = [kind for kind in get_args(kinds) or (kinds,) if kind is not type(None)]
+    if not isinstance(value, kinds) or (isinstance(value, bool) and bool not in allowed):
+        wanted = " or ".join(kind.__name__ for kind in allowed)
         raise ConfigurationError(f"{name} must be {wanted}; got {type(value).__name__}")
     return value
 
@@ -132,5 +133,6 @@ def one_of(name: str, value: Any, allowed: Any) -> Any:
         ConfigurationError: it is none of the allowed ones.
     """
     if value not in [str(each) for each in allowed]:
-        raise ConfigurationError(f"{name}={value!r}: choose one of {', '.join(map(str, allowed))}")
+        choices = ", ".join(map(str, allowed))
+        raise ConfigurationError(f"{name}={value!r}: {f'choose one of {choices}' if choices else 'there are none'}")
     return value

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, get_args
 
-from langgraph_reflexion.errors import ConfigurationError, one_of
+from langgraph_reflexion.errors import ConfigurationError, expect, one_of
 from langgraph_reflexion.heuristic import Heuristic
 from langgraph_reflexion.state import Feedback, Strategy
 
@@ -117,7 +117,7 @@ class Profile:
         one_of("strategy", rules.strategy, Strategy)
         one_of("feedback", rules.feedback, get_args(Feedback))
         for name in ("max_trials", "memory_size"):
-            if getattr(rules, name) < 1:
+            if expect(name, getattr(rules, name), int) < 1:
                 raise ConfigurationError(f"{name}={getattr(rules, name)}: at least 1 is needed")
         return rules
 
@@ -188,13 +188,11 @@ PROFILES = {
 
 
 def load_profile(profile: str | Profile) -> Profile:
-    """A profile by name, or as it is.
+    """Return a profile by its name, or as it is.
 
     Raises:
         ConfigurationError: there is none of this name.
     """
-    if isinstance(profile, Profile):
+    if isinstance(expect("profile", profile, Profile | str), Profile):
         return profile
-    if profile not in PROFILES:
-        raise ConfigurationError(f"no profile {profile!r}: choose one of {', '.join(PROFILES)}")
-    return PROFILES[profile]
+    return PROFILES[one_of("profile", profile, PROFILES)]

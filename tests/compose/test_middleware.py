@@ -217,7 +217,7 @@ def test_what_is_streamed_as_the_agents_words_is_the_agents_alone() -> None:
     ("options", "said"),
     [
         ({"evaluator": "environment"}, "choose llm, an Evaluator, or a function"),
-        ({"max_trials": 0}, "max_trials=0, memory_size=3: at least 1"),
+        ({"max_trials": 0}, "max_trials=0: at least 1"),
         ({"feedback": "loud"}, "feedback='loud': choose one of"),
     ],
 )

@@ -14,7 +14,7 @@ from langchain_core.messages import AIMessage, HumanMessage
 from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
 
-from langgraph_reflexion import ModelFault, ReflexionMiddleware, Retries
+from langgraph_reflexion import Fault, ModelFault, ReflexionMiddleware, Retries
 from langgraph_reflexion.testing import ScriptedChatModel
 from tests.compose.guessing import SOLVED, TASK, THREAD, Guessing
 
@@ -61,10 +61,19 @@ def test_a_model_that_never_answers_leaves_the_answer() -> None:
     assert outcome(messages) == ("It is 1.", "fault", 1, "the model could not answer: BusyError: no")
 
 
-def test_a_verifier_that_raises_leaves_the_answer() -> None:
+def test_a_verifier_that_meets_trouble_leaves_the_answer() -> None:
+    def verify(task: str, result: str) -> bool:
+        raise Fault("no docker")
+
     guessing = Guessing()
-    messages = run(guessing, guessing.reflects, evaluator=lambda task, result: 1 / 0)
-    assert outcome(messages) == ("It is 1.", "fault", 1, "the evaluator failed: ZeroDivisionError: division by zero")
+    messages = run(guessing, guessing.reflects, evaluator=verify)
+    assert outcome(messages) == ("It is 1.", "fault", 1, "no docker")
+
+
+def test_a_bug_in_a_verifier_is_raised() -> None:
+    guessing = Guessing()
+    with pytest.raises(ZeroDivisionError):
+        run(guessing, guessing.reflects, evaluator=lambda task, result: 1 / 0)
 
 
 def test_a_wrong_key_stops_the_run() -> None:

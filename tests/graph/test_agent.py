@@ -246,17 +246,17 @@ def test_a_chat_model_is_an_agent_too() -> None:
 # Agents that misbehave.
 
 
-def test_an_agent_that_raises_is_a_fault_that_can_be_tried_again() -> None:
+def test_an_agent_that_meets_trouble_is_a_fault_that_can_be_tried_again() -> None:
     broken = True
 
     def answering(messages: list[Any]) -> str:
         if broken and len(messages) == 2:
-            raise ValueError("no such luck")
+            raise OSError("no such luck")
         return f"{len(messages)} messages"
 
     graph = wrapped(RunnableLambda(answering), lambda t, r: r == "2 messages").compile(checkpointer=InMemorySaver())
     final = graph.invoke(TASK, THREAD)
-    assert (final["status"], final["fault"]) == ("fault", "the agent failed: ValueError: no such luck")
+    assert (final["status"], final["fault"]) == ("fault", "the agent failed: OSError: no such luck")
     assert [record["verdict"] for record in final["trials"]] == [False, None]
     assert final["messages"][-1].text == "1 messages", "the best attempt so far"
     broken = False
@@ -264,20 +264,36 @@ def test_an_agent_that_raises_is_a_fault_that_can_be_tried_again() -> None:
     assert graph.invoke(None, THREAD)["status"] == "solved"
 
 
-def test_a_wrong_key_inside_an_agent_stops_the_run_and_a_missing_page_does_not() -> None:
+@pytest.mark.parametrize("awaited", [False, True])
+async def test_a_bug_in_a_tool_is_raised_and_its_trial_goes_on_once_it_is_mended(awaited: bool) -> None:
+    bugs = [RuntimeError("a bug")]
+
+    @tool
+    def look_up(number: int) -> str:
+        """Look a number up."""
+        if bugs:
+            raise bugs.pop()
+        return f"{number} is a number."
+
+    graph = wrapped(create_agent(guesser()[1], [look_up])).compile(checkpointer=InMemorySaver())
+    with pytest.raises(RuntimeError, match="a bug") as raised:
+        await graph.ainvoke(TASK, THREAD) if awaited else graph.invoke(TASK, THREAD)
+    assert any(entry.name == "look_up" for entry in raised.traceback)
+    assert graph.get_state(THREAD).values["trials"] == []
+    expect_three(await graph.ainvoke(None, THREAD) if awaited else graph.invoke(None, THREAD))
+
+
+def test_a_wrong_key_inside_an_agent_stops_the_run_and_a_missing_file_does_not() -> None:
     with ModelServer(faults=["wrong-key"]) as server:
         model = ChatOpenAI(model="any", base_url=server.url, api_key="k" * 20, max_retries=0)  # type: ignore[arg-type]
         with pytest.raises(ModelFault, match=r"the agent failed: (OpenAI)?AuthenticationError") as raised:
             wrapped(create_agent(model, [look_up])).compile().invoke(TASK)
     assert raised.value.permanent
 
-    class MissingError(Exception):
-        status_code = 404
+    def reading(messages: list[Any]) -> str:
+        raise FileNotFoundError("no such page")
 
-    def browsing(messages: list[Any]) -> str:
-        raise MissingError("no such page")
-
-    assert wrapped(RunnableLambda(browsing)).compile().invoke(TASK)["status"] == "fault"
+    assert wrapped(RunnableLambda(reading)).compile().invoke(TASK)["status"] == "fault"
 
 
 def test_after_a_fault_of_the_verifier_the_same_result_is_verified_again() -> None:
@@ -285,7 +301,7 @@ def test_after_a_fault_of_the_verifier_the_same_result_is_verified_again() -> No
 
     def verify(task: str, result: str) -> bool:
         if result == "two" and broken.pop():
-            raise OSError("no room")
+            raise Fault("no room")
         seen.append(result)
         return result == "two"
 
@@ -488,7 +504,7 @@ def test_budgets_and_prices_hold_for_what_the_agent_spends() -> None:
     ("make", "message"),
     [
         (lambda: create_reflexion(reflecting(), actor=guesser()[0]), "an agent needs a verifier"),
-        (lambda: create_reflexion(reflecting(), evaluator=is_three), "give either an environment"),
+        (lambda: create_reflexion(reflecting(), evaluator=is_three), "give an environment"),
         (
             lambda: create_reflexion(reflecting(), actor=is_three, evaluator=is_three),
             "actor must be .*; got function",
@@ -498,7 +514,10 @@ def test_budgets_and_prices_hold_for_what_the_agent_spends() -> None:
         (lambda: WrappedAgent(guesser(checkpointer=True)[0]), "compile it without a checkpointer"),
         (lambda: CommandEvaluator(" "), "the verifier's command is empty"),
         (lambda: wrapped(guesser()[0]).compile().invoke({"messages": [AIMessage("Hi.")]}), "a human message in it"),
-        (lambda: wrapped(guesser()[0], approval=Approval(actions=["look_up"])), "approve_actions='look_up'"),
+        (
+            lambda: wrapped(guesser()[0], approval=Approval(actions=["look_up"])),
+            "'look_up': there are none",
+        ),
     ],
 )
 def test_what_makes_no_sense_is_refused(make: Any, message: str) -> None:

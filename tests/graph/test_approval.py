@@ -67,7 +67,7 @@ def test_only_the_named_actions_wait():
 
 
 def test_an_edited_action_is_done_and_recorded_instead():
-    environment, _, graph, task = build(["Action: add 1"], approval=Approval(actions="add"))
+    environment, _, graph, task = build(["Action: add 1"], approval=Approval(actions=["add"]))
     graph.invoke(task, CONFIG)
     final = graph.invoke(Command(resume={"decision": "edit", "edit": "add 3"}), CONFIG)
     assert final["status"] == "solved"
@@ -165,10 +165,10 @@ async def test_pauses_work_from_coroutines_and_on_a_running_loop():
 def test_without_a_checkpointer_pauses_are_refused_before_anything_happens():
     environment = Counted()
     model = ScriptedChatModel(replies=WIN)
-    for options in ({"approve_actions": ["add"]}, {"approve_reflections": True}):
-        graph = create_reflexion(model, environment, **options).compile()
+    for approval in (Approval(actions=["add"]), Approval(reflections=True)):
+        graph = create_reflexion(model, environment, approval=approval).compile()
         with pytest.raises(ConfigurationError, match="need a checkpointer"):
-            graph.invoke({"task": environment.tasks()[0]}, CONFIG)
+            graph.invoke({"task": environment.tasks()[0]})
     assert model.prompts == []
     assert environment.started == []
 

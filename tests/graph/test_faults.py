@@ -6,14 +6,14 @@ import pytest
 from langchain_core.messages import AIMessage
 from langgraph.checkpoint.memory import InMemorySaver
 
-from langgraph_reflexion import EnvironmentUnavailable, ModelFault, create_reflexion
+from langgraph_reflexion import EnvironmentUnavailable, ModelFault, ModelOptions, create_reflexion
 from langgraph_reflexion.graph.resume import reopen
 from langgraph_reflexion.retries import Retries
 from langgraph_reflexion.testing import ScriptedChatModel
 from tests.toys import Breaking, Counter, asks_for, count_to, counting_badly
 
 DOWN = ConnectionError("connection refused")
-ONCE = {"retries": Retries(attempts=1)}
+ONCE = {"options": ModelOptions(retries=Retries(attempts=1))}
 
 
 class Refused(Exception):

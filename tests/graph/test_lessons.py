@@ -41,7 +41,7 @@ def counting(prompt):
 
 def build(store, lessons=None, **options):
     model = ScriptedChatModel(replies=counting)
-    options = {"max_trials": 3, "lessons": lessons or Lessons(), **options}
+    options = {"max_trials": 3, "memory": Memory(lessons=lessons or Lessons()), **options}
     graph = create_reflexion(model, Counter(limit=1), **options).compile(store=store)
     return graph, model
 

@@ -205,22 +205,24 @@ def judged_by(evaluator):
     return graph.invoke({"task": environment.tasks()[0]})
 
 
-def test_a_function_that_raises_gives_no_verdict_and_says_why():
+def test_a_bug_in_a_function_is_raised_from_where_it_is():
     def broken(*_):
         raise KeyError("typo")
 
-    final = judged_by(broken)
-    assert final["status"] == "fault"
-    assert final["fault"] == "the evaluator failed: KeyError: 'typo'"
-    assert final["trials"][0]["verdict"] is None
+    with pytest.raises(KeyError, match="typo") as raised:
+        judged_by(broken)
+    assert raised.traceback[-1].name == "broken"
+
+
+def test_a_function_of_other_arguments_is_a_bug():
+    with pytest.raises(TypeError, match="positional argument"):
+        judged_by(lambda trajectory: True)
 
 
 @pytest.mark.parametrize("score", [float("nan"), float("inf")])
-def test_a_score_that_is_no_number_is_no_verdict(score):
-    final = judged_by(lambda *_: score)
-    assert final["status"] == "fault"
-    assert "finite" in final["fault"]
-    json.dumps(final, allow_nan=False)
+def test_a_score_that_is_no_number_is_a_bug(score):
+    with pytest.raises(ValueError, match="finite"):
+        judged_by(lambda *_: score)
 
 
 def test_an_evaluator_that_cannot_judge_is_a_fault():

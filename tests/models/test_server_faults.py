@@ -26,7 +26,7 @@ def adding(messages):
 
 
 def run(server, **options):
-    options = {"retries": QUICK, "max_trials": 1, "strategy": "retry"} | options
+    options = {"options": ModelOptions(retries=QUICK), "max_trials": 1, "strategy": "retry"} | options
     settings = {"temperature": 0.5} | options.pop("settings", {})
     model = ChatOpenAI(model="any", base_url=server.url, api_key=KEY, timeout=1.5, **settings)
     final = create_reflexion(model, Counter(), **options).compile().invoke({"task": count_to(3)})

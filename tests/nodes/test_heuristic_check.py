@@ -145,8 +145,8 @@ def test_upstream_compares_actions_alone_and_counts_thoughts():
 
 def test_the_profiles_settings():
     paper, preprint, upstream = PROFILES["paper"], PROFILES["preprint"], PROFILES["upstream"]
-    assert (paper.memory_size, paper.max_trials, paper.stop_without_improvement) == (3, 12, False)
-    assert preprint.stop_without_improvement
+    assert (paper.memory_size, paper.max_trials, paper.until_no_improvement) == (3, 12, False)
+    assert preprint.until_no_improvement
     assert (upstream.memory_size, upstream.max_trials) == (3, 10)
     assert load_profile("paper") is paper
     assert load_profile(paper) is paper

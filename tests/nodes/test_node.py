@@ -93,7 +93,8 @@ def test_a_call_from_within_itself_is_refused_instead_of_waiting_for_ever():
             return Nested(3, 5)
 
     graph = create_reflexion(ScriptedChatModel(replies=["Action: add 3"]), Outer()).compile()
-    assert "would wait for itself" in graph.invoke(INPUT)["fault"]
+    with pytest.raises(RuntimeError, match="would wait for itself"):
+        graph.invoke(INPUT)
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ def said(answer):
 
 def play(*replies, actor="cot", samples=3, **options):
     model = ScriptedChatModel(replies=list(replies))
-    options = {"strategy": "retry", "max_trials": 1, "evaluator": "self-consistency", "samples": samples, **options}
+    options = {"strategy": "retry", "max_trials": 1, "evaluator": f"self-consistency:{samples}", **options}
     environment = HotPotQA()
     graph = create_reflexion(
         model, environment, actor=actor, options=ModelOptions(retries=Retries(attempts=1)), **options
@@ -87,7 +87,7 @@ def test_what_was_never_answered_is_rejected_without_asking():
 
 def test_it_serves_any_environment_that_ends_its_tasks():
     model = ScriptedChatModel(replies=["Action: add 3", "Action: plus 3", "Action: go up", "Action: add 3"])
-    options = {"evaluator": "self-consistency", "samples": 3, "max_trials": 1}
+    options = {"evaluator": "self-consistency:3", "max_trials": 1}
     final = create_reflexion(model, Counter(), **options).compile().invoke({"task": count_to(3)})
     assert final["trials"][0]["verdict"] is True
 
@@ -98,7 +98,18 @@ def test_a_model_that_fails_passes_no_verdict():
     assert "down" in final["fault"]
 
 
-@pytest.mark.parametrize("samples", [0, 2, -1])
+def test_five_samples_are_asked_unless_another_number_is_given():
+    final, _ = play(*[said("Rome")] * 6, evaluator="self-consistency")
+    assert final["trials"][0]["usage"]["evaluate"]["llm_calls"] == 5
+
+
+@pytest.mark.parametrize("samples", [0, 2])
 def test_without_a_majority_there_is_no_evaluator(samples):
-    with pytest.raises(ConfigurationError, match=f"samples={samples}: an odd number"):
+    with pytest.raises(ConfigurationError, match=f"self-consistency:{samples}: an odd number"):
         play(samples=samples)
+
+
+@pytest.mark.parametrize("evaluator", ["self-consistency:", "self-consistency:-1", "self-consistency:many", "llm:3"])
+def test_a_number_of_samples_that_is_none_is_refused(evaluator):
+    with pytest.raises(ConfigurationError, match="only self-consistency takes a number"):
+        play(evaluator=evaluator)

@@ -6,6 +6,7 @@ from langchain_core.messages import AnyMessage
 from langgraph.graph.message import add_messages
 from typing_extensions import TypedDict
 
+from langgraph_reflexion.errors import ConfigurationError
 from langgraph_reflexion.state import ReflexionState
 
 
@@ -32,3 +33,19 @@ class AgentState(ReflexionState, total=False):
     """What the agent did in the current trial."""
     result: Any
     """What came out of the best trial so far."""
+
+
+def schema_for(agent: object, given: type[ReflexionState] | None) -> type[ReflexionState]:
+    """Return the graph's state: the one that was given, with all fields of the graph's own.
+
+    Args:
+        agent: The agent; None for an environment's actor.
+        given: The state that was given, if any.
+
+    Raises:
+        ConfigurationError: it lacks some of the fields.
+    """
+    base = AgentState if agent else ReflexionState
+    if base.__annotations__.keys() - getattr(given or base, "__annotations__", {}).keys():
+        raise ConfigurationError(f"state_schema must be a subclass of {base.__name__}; got {given!r}")
+    return given or base

@@ -70,14 +70,34 @@ class Client:
             priced: Whether it must have a price, for a budget of money.
 
         Raises:
-            ConfigurationError: it is no chat model, or lacks a price.
+            ConfigurationError: there is no such model, or it lacks a price.
         """
         made = load_model(model) if isinstance(model, str) else model
-        if not isinstance(made, Runnable):
-            raise ConfigurationError(f"model must be a chat model or its name; got {type(made).__name__}")
         cache = options.cache if isinstance(options.cache, BaseCache | None) else open_cache(options.cache)
         price = price_of(name_of(made), options.prices, needed=priced)
         return cls(made, retries=options.retries, price=price, cache=cache)
+
+    @classmethod
+    def pair(
+        cls,
+        model: BaseChatModel | str,
+        reflection_model: BaseChatModel | str | None,
+        options: ModelOptions,
+        *,
+        priced: bool = False,
+    ) -> "tuple[Client, Client]":
+        """Return the clients of the actor and of the self-reflection, which are one unless two models are given.
+
+        Raises:
+            ConfigurationError: one is no chat model, or as from `Client.of`.
+        """
+        for name, given in (("model", model), ("reflection_model", reflection_model or model)):
+            if not isinstance(given, Runnable | str):
+                raise ConfigurationError(f"{name} must be a chat model or its name; got {type(given).__name__}")
+        client = cls.of(model, options, priced=priced)
+        if reflection_model is None or reflection_model is model:
+            return client, client
+        return client, cls.of(reflection_model, options, priced=priced)
 
     def check_tools(self, tools: Sequence[dict[str, Any]]) -> None:
         """Make sure that the model's class knows tool calls.

@@ -1,0 +1,49 @@
+"""A wrong kind of argument is refused with words that say what was expected."""
+
+import inspect
+import re
+
+import pytest
+
+from langgraph_reflexion import ConfigurationError, Memory, create_reflexion
+from langgraph_reflexion.testing import ScriptedChatModel
+from tests.toys import Counter
+
+WRONG = {
+    "model": (5, "model must be a chat model or its name; got int"),
+    "environment": (5, "environment must be Environment or str; got int"),
+    "actor": (5, "actor must be a name, a compiled graph or another Runnable; got int"),
+    "evaluator": (5, "evaluator must be a name, an Evaluator or a function; got int"),
+    "heuristic": ("bored", "heuristic must be a function of the trajectory; got str"),
+    "reflection_model": (5, "reflection_model must be a chat model or its name; got int"),
+    "memory": ("full", "memory must be Memory or int; got str"),
+    "strategy": (5, "strategy=5: choose one of retry, last_attempt, reflexion, last_attempt_and_reflexion"),
+    "feedback": (5, "feedback=5: choose one of binary, scalar, words"),
+    "max_trials": ("5", "max_trials must be int; got str"),
+    "profile": ([], "profile must be Profile or str; got list"),
+    "prompts": ("alfworld", "prompts must be Prompts; got str"),
+    "options": ({"seed": 1}, "options must be ModelOptions; got dict"),
+    "budgets": (5, "budgets must be Budgets; got int"),
+    "approval": (["add"], "approval must be Approval; got list"),
+    "state_schema": (dict, "state_schema must be a subclass of ReflexionState; got <class 'dict'>"),
+}
+WRONG_INSIDE = [
+    ({"memory": True}, "memory must be Memory or int; got bool"),
+    ({"memory": Memory(size="3")}, "memory_size must be int; got str"),  # type: ignore[arg-type]
+    ({"memory": Memory(keep="ful")}, "memory='ful': choose one of window, full, summary"),  # type: ignore[arg-type]
+    ({"max_trials": 2.5}, "max_trials must be int; got float"),
+    ({"evaluator": "self-consistancy"}, "evaluator='self-consistancy': choose one of environment"),
+]
+
+
+def test_the_table_has_every_parameter():
+    assert list(WRONG) == list(inspect.signature(create_reflexion).parameters)
+
+
+@pytest.mark.parametrize(
+    ("given", "says"), [*(({name: value}, says) for name, (value, says) in WRONG.items()), *WRONG_INSIDE], ids=str
+)
+def test_a_wrong_argument_is_refused_with_what_was_expected(given, says):
+    arguments = {"model": ScriptedChatModel(replies=[]), "environment": Counter()} | given
+    with pytest.raises(ConfigurationError, match=re.escape(says)):
+        create_reflexion(**arguments)
