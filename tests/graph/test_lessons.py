@@ -182,12 +182,9 @@ async def test_a_failing_call_for_the_lesson_leaves_the_task_solved():
         return ConnectionError("gone") if text_of(prompt).endswith("Lesson:") else "Action: add 3"
 
     model = ScriptedChatModel(replies=model_says)
-    options = {"max_trials": 1, "retries": Retries(1), "lessons": Lessons()}
-    final = (
-        await create_reflexion(model, Counter(), **options)
-        .compile(store=store)
-        .ainvoke({"task": Counter().tasks()[0]})
-    )
+    once, memory = ModelOptions(retries=Retries(1)), Memory(lessons=Lessons())
+    graph = create_reflexion(model, Counter(), max_trials=1, options=once, memory=memory).compile(store=store)
+    final = await graph.ainvoke({"task": Counter().tasks()[0]})
     assert final["status"] == "solved"
     assert final["trials"][0]["notes"][0].startswith("lesson: none, ")
     assert not (await book(store)).lessons

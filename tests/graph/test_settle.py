@@ -9,7 +9,6 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph_reflexion import Environment, Episode, Heuristic, StepResult, Task, action, create_reflexion
 from langgraph_reflexion.envs.base import FinishedTrial, Review
 from langgraph_reflexion.testing import ScriptedChatModel
-from tests.bench.guessing import drive_all, rows
 from tests.toys import asks_for, text_of
 
 
@@ -117,6 +116,8 @@ def test_a_trial_is_settled_after_its_episode_was_lost() -> None:
 
 
 def test_the_driver_records_the_truth_and_the_files(tmp_path: Path) -> None:
+    from tests.bench.guessing import drive_all, rows
+
     replies = saying("write sky", "hand in", "write sun", "hand in").replies
     drive_all(tmp_path, replies, environment=Drafts(right=0.0), trials=2, model_class=ScriptedChatModel)
     found = [(row["success"], row["verdict"], row["measures"]) for row in rows(tmp_path)]
