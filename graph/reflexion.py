@@ -96,8 +96,7 @@ def create_reflexion(
     options = expect("options", options, ModelOptions | None) or ModelOptions()
     budgets = expect("budgets", budgets, Budgets | None) or Budgets()
     approval = expect("approval", approval, Approval | None) or Approval()
-    memory = expect("memory", memory, Memory | int | None)
-    memory = memory if isinstance(memory, Memory) else Memory(size=memory)
+    memory = Memory.of(memory)
     expect("heuristic", heuristic, Callable | None)
     environment = load_environment(environment) if isinstance(environment, str) else environment
     agent = WrappedAgent.of(actor, environment, evaluator)

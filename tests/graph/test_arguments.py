@@ -14,7 +14,7 @@ WRONG = {
     "environment": (5, "environment must be Environment or str; got int"),
     "actor": (5, "actor must be a name, a compiled graph or another Runnable; got int"),
     "evaluator": (5, "evaluator must be a name, an Evaluator or a function; got int"),
-    "heuristic": ("bored", "heuristic must be a function of the trajectory; got str"),
+    "heuristic": ("bored", "heuristic must be Callable; got str"),
     "reflection_model": (5, "reflection_model must be a chat model or its name; got int"),
     "memory": ("full", "memory must be Memory or int; got str"),
     "strategy": (5, "strategy=5: choose one of retry, last_attempt, reflexion, last_attempt_and_reflexion"),
@@ -30,7 +30,6 @@ WRONG = {
 WRONG_INSIDE = [
     ({"memory": True}, "memory must be Memory or int; got bool"),
     ({"memory": Memory(size="3")}, "memory_size must be int; got str"),  # type: ignore[arg-type]
-    ({"memory": Memory(keep="ful")}, "memory='ful': choose one of window, full, summary"),  # type: ignore[arg-type]
     ({"max_trials": 2.5}, "max_trials must be int; got float"),
     ({"evaluator": "self-consistancy"}, "evaluator='self-consistancy': choose one of environment"),
 ]

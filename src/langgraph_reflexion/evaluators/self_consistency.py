@@ -31,7 +31,7 @@ class SelfConsistencyEvaluator(Evaluator):
 
     def __init__(self, actor: Actor, seed: int, samples: int) -> None:
         if samples < 1 or samples % 2 == 0:
-            raise ConfigurationError(f"self-consistency:{samples}: an odd number is needed, so that there is a majority")
+            raise ConfigurationError(f"self-consistency:{samples}: an odd number is needed for a majority")
         self.actor = actor
         self.seed = seed
         self.samples = samples

@@ -7,7 +7,7 @@ from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 from langchain_core.runnables import RunnableConfig
 
 from langgraph_reflexion.context import Asked, ask_about
-from langgraph_reflexion.errors import one_of
+from langgraph_reflexion.errors import expect, one_of
 from langgraph_reflexion.memory.lessons import Lessons
 from langgraph_reflexion.models.calls import Call, storable
 from langgraph_reflexion.models.client import Client
@@ -41,6 +41,16 @@ class Memory:
 
     def __post_init__(self) -> None:
         one_of("memory", self.keep, get_args(Keep))
+
+    @classmethod
+    def of(cls, given: "Memory | int | None") -> "Memory":
+        """Return the memory that was given, or one of so many reflections.
+
+        Raises:
+            ConfigurationError: it is neither.
+        """
+        expect("memory", given, Memory | int | None)
+        return given if isinstance(given, Memory) else cls(size=given)
 
 
 @dataclass(frozen=True)
