@@ -1,19 +1,72 @@
-"""Who may import whom, where things lie, and how large they may be: read off the files, without importing them."""
+"""Layers, folders, size and private names: read off the files, without importing them."""
 
 import ast
+import re
 import tomllib
 from functools import cache
 from pathlib import Path
 
-import pytest
-
 ROOT = Path(__file__).parent.parent
 PACKAGE = "langgraph_reflexion"
-PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-FOLDERS = {
-    "": ROOT / "src" / PACKAGE,
-    **{name: ROOT / name for name in ("graph", "nodes", "envs", "prompts", "bench")},
+TOP = ("graph", "nodes", "envs", "prompts")
+FOLDERS = {"": ROOT / "src" / PACKAGE, **{name: ROOT / name for name in TOP}}
+
+LAYERS = """
+    errors demo
+    retries sync prompts envs.sandbox
+    models postgres
+    checkpoints envs
+    state
+    heuristic budgets
+    profiles
+    context
+    memory
+    actors
+    evaluators
+    nodes
+    agents
+    graph
+    settings
+    testing
+    studio experiments
+    replication
+    adapters
+    cli
+    __main__
+"""
+"""The folders and modules of the package, lowest first: each imports from lower lines only."""
+
+PROTOCOLS = {"envs", "envs.base", "envs.pool", "envs.tested"}
+"""The modules of `envs` that the agent knows; `envs` itself finds an environment by its name."""
+
+HEAVY = {*("langchain_openai", "langchain_community", "textworld", "alfworld", "matplotlib", "scipy", "ray", "spacy")}
+"""Packages that are imported inside the functions that use them."""
+
+CORE_LINES = 1_000
+"""The limit of `graph/`, `nodes/`, `state.py` and `heuristic.py` together, comments and docstrings included."""
+
+PRIVATE = {
+    r"__pregel|CONFIG_KEY|__is_for_execution__|\.branches\b": set(),
+    r"_get_request_payload|_create_chat_result|_agenerate\(self": set(),
+    r"set_threshold|gc\.disable": set(),
+    # A compiled graph without a recursion limit.
+    r"\.__class__ =": {"graph.reflexion"},
+    # Children that are forked share their parent's memory.
+    r"gc\.freeze": {"envs.sandbox.helper.serve"},
+    # Providers' clients keep the number of their own retries, and the timeout, themselves.
+    r"\b_client\b|sdk_configuration": {"models.load"},
+    # An agent's name in a stream.
+    r"lc_agent_name": {"agents.nodes"},
 }
+"""Names that dependencies do not promise, and the modules that may use them."""
+
+PRIVATE_IMPORTS = {
+    # The base class of an execution policy has no public name.
+    "adapters.langchain": {"langchain.agents.middleware._execution.BaseExecutionPolicy"},
+    # Inspect has no public way to ask for the log of the sample that runs.
+    "adapters.inspect.sample": {"inspect_ai.log._samples.sample_active"},
+}
+"""The private modules of dependencies that are imported, by the module that does."""
 
 
 def modules():
@@ -28,184 +81,138 @@ def modules():
 
 
 MODULES = modules()
-PROTOCOLS = {"envs.base", "envs.pool", "envs.tested"}
-"""What the graph and its nodes know of environments."""
 
 
 @cache
-def imports(module):
-    """What a module imports, anywhere in it, under its full names."""
-    path = MODULES[module]
+def tree(module):
+    return ast.parse(MODULES[module].read_text(encoding="utf-8"))
+
+
+def names(nodes):
+    """The full names that import statements import."""
     found = set()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in nodes:
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
-            assert node.level == 0, f"{module} imports relatively"
+            assert node.level == 0, "relative imports are banned"
             found |= {f"{node.module}.{alias.name}" for alias in node.names}
     return found
 
 
 @cache
+def imports(module):
+    """What a module imports, anywhere in it, by its full name."""
+    return names(ast.walk(tree(module)))
+
+
+@cache
 def ours(module):
-    """What a module imports of the package, as module names below it."""
+    """The modules of the package that a module imports; the version alone is imported from the package itself."""
     found = set()
     for name in imports(module):
-        if name == PACKAGE or name.startswith(f"{PACKAGE}."):
-            inside = name[len(PACKAGE) + 1 :]
+        if name.startswith(f"{PACKAGE}."):
+            inside = name.removeprefix(f"{PACKAGE}.")
             while inside not in MODULES:
                 inside = inside.rpartition(".")[0]
             found.add(inside)
-    return found
+    return found - {""}
 
 
-def below(prefix):
-    return [module for module in MODULES if module == prefix or module.startswith(f"{prefix}.")]
+def room(module):
+    """The folder or module of `LAYERS` that a module is in."""
+    return "envs.sandbox" if f"{module}.".startswith("envs.sandbox.") else module.partition(".")[0]
 
 
-def under(module, *prefixes):
-    return any(module == prefix or module.startswith(f"{prefix}.") for prefix in prefixes)
+FLOORS = {name: number for number, line in enumerate(LAYERS.split("\n")) for name in line.split()}
 
 
-def test_the_reader_sees_imports():
-    assert ours("graph.state") == {"envs.base"}
-    assert "langgraph.types.Overwrite" in imports("nodes.reset")
-    assert len(MODULES) > 40
+def test_imports_run_down():
+    assert {room(module) for module in MODULES if module} == set(FLOORS), "every folder has a layer"
+    up = [
+        f"{module} -> {other}"
+        for module in filter(None, MODULES)
+        for other in sorted(ours(module))
+        if room(other) != room(module) and FLOORS[room(other)] >= FLOORS[room(module)]
+    ]
+    assert up == []
 
 
-@pytest.mark.parametrize(
-    ("module", "allowed"),
-    [
-        ("errors", set()),
-        ("envs.actions", set()),
-        ("envs.trials", {"envs.actions"}),
-        ("envs.base", {"envs.actions", "envs.trials", "errors"}),
-        ("graph.state", {"envs.base"}),
-        ("prompts", {"errors"}),
-        ("graph.routing", {"graph.memory", "graph.state"}),
-        ("envs.pool", {"envs.base", "errors"}),
-    ],
-)
-def test_what_everything_stands_on_imports_next_to_nothing(module, allowed):
-    assert ours(module) <= allowed
-
-
-@pytest.mark.parametrize("module", below("nodes"))
-def test_nodes_know_no_concrete_environment_and_no_graph(module):
-    assert {name for name in ours(module) if under(name, "envs")} <= PROTOCOLS
-    assert not {
-        name for name in ours(module) if under(name, "graph.reflexion", "graph.routing", "demo", "bench", "cli")
-    }
-
-
-@pytest.mark.parametrize("module", below("graph"))
-def test_the_graph_knows_no_concrete_environment_either(module):
-    assert {name for name in ours(module) if under(name, "envs")} <= {*PROTOCOLS, "envs.alone"}
-    assert not {name for name in ours(module) if under(name, "demo", "bench", "cli", "testing")}
-
-
-@pytest.mark.parametrize("module", below("envs"))
-def test_environments_know_nothing_of_the_agent(module):
-    assert not {name for name in ours(module) if under(name, "nodes", "graph", "demo", "bench", "cli", "models")}
-    assert not {name for name in imports(module) if under(name, "langgraph", "langchain_openai", "langchain")}
-    chat = ("langchain_core.language_models", "langchain_core.messages", "langchain_core.prompts")
-    assert not {name for name in imports(module) if under(name, *chat)}
-
-
-@pytest.mark.parametrize("module", below("demo"))
-def test_the_demo_model_sees_only_messages(module):
-    assert {name for name in ours(module) if not under(name, "demo")} == set()
-
-
-def test_only_the_command_line_and_bench_itself_import_bench():
-    importers = {module for module in MODULES if any(under(name, "bench") for name in ours(module))}
-    drivers = ("experiment", "grade", "memory", "report", "run", "upstream")
-    commands = {"cli", *(f"{name}_command" for name in drivers)}
-    # Inspect runs our tasks as a sweep does: it is as much a driver as the command line.
-    assert {module for module in importers if not under(module, "bench", "adapters.inspect")} <= commands
-
-
-def test_heavy_clients_are_imported_where_they_are_used():
-    for module in MODULES:
-        path = MODULES[module]
-        top = [
-            node
-            for node in ast.parse(path.read_text(encoding="utf-8")).body
-            if isinstance(node, ast.Import | ast.ImportFrom)
-        ]
-        names = {alias.name for node in top if isinstance(node, ast.Import) for alias in node.names}
-        names |= {str(node.module) for node in top if isinstance(node, ast.ImportFrom)}
-        heavy = {
-            name for name in names if under(name, "langchain_openai", "langchain_community", "textworld", "alfworld")
-        }
-        assert not heavy, module
-
-
-def test_the_imports_have_no_cycle():
-    state = {}
+def test_imports_have_no_cycle():
+    state, cycles = {}, []
 
     def visit(module, path):
-        assert state.get(module) != "open", f"a cycle: {' -> '.join([*path, module])}"
+        if state.get(module) == "open":
+            cycles.append(" -> ".join([*path[path.index(module) :], module]))
         if module not in state:
             state[module] = "open"
-            for other in sorted(ours(module) - {"", module}):
+            for other in sorted(ours(module)):
                 visit(other, [*path, module])
             state[module] = "done"
 
-    for module in MODULES:
+    for module in filter(None, MODULES):
         visit(module, [])
+    assert cycles == []
 
 
-# Folders and sizes.
+def test_the_agent_knows_no_environment_and_environments_know_no_agent():
+    agent = [module for module in MODULES if FLOORS["state"] <= FLOORS.get(room(module), -1) <= FLOORS["settings"]]
+    known = [
+        f"{module} -> {other}"
+        for module in agent
+        for other in ours(module) - PROTOCOLS
+        if room(other) in ("envs", "envs.sandbox", "demo")
+    ]
+    chat = re.compile(r"(langgraph|langchain|langchain_openai)\.|langchain_core\.(language_models|messages|prompts)")
+    envs = [module for module in MODULES if room(module) == "envs"]
+    known += [f"{module} -> {name}" for module in envs for name in imports(module) if chat.match(name)]
+    assert known == []
 
 
-def test_the_top_level_folders_are_links_in_the_package():
-    for name in filter(None, FOLDERS):
+def test_heavy_packages_are_imported_where_they_are_used():
+    eager = [
+        f"{module} -> {name}"
+        for module in MODULES
+        for name in names(tree(module).body)
+        if name.partition(".")[0] in HEAVY
+    ]
+    assert eager == []
+
+
+def test_no_private_name_of_a_dependency_is_used_but_for_those_that_are_listed():
+    for pattern, allowed in PRIVATE.items():
+        text = re.compile(pattern)
+        using = {module for module, path in MODULES.items() if text.search(path.read_text(encoding="utf-8"))}
+        assert using == allowed, pattern
+    private = {}
+    for module in MODULES:
+        theirs = {name for name in imports(module) if not name.startswith((PACKAGE, "__future__"))}
+        if found := {name for name in theirs if re.search(r"(^|\.)_(?!_)", name)}:
+            private[module] = found
+    assert private == PRIVATE_IMPORTS
+
+
+def test_the_core_stays_small():
+    core = [module for module in MODULES if room(module) in ("graph", "nodes", "state", "heuristic")]
+    assert {f"nodes.{name}" for name in ("reset", "act", "observe", "heuristic_check", "evaluate", "reflect")} < {
+        *core
+    }
+    lines = {module: len(MODULES[module].read_text(encoding="utf-8").splitlines()) for module in core}
+    assert sum(lines.values()) <= CORE_LINES, lines
+
+
+def test_the_top_level_folders_are_linked_into_the_package():
+    for name in TOP:
         link = FOLDERS[""] / name
         assert link.is_symlink()
         assert link.resolve() == FOLDERS[name]
 
 
-def test_every_folder_with_code_is_a_package():
-    for path in MODULES.values():
-        assert (path.parent / "__init__.py").exists(), path
-
-
-def test_every_data_file_is_in_the_wheel():
-    patterns = PROJECT["tool"]["setuptools"]["package-data"]["*"]
+def test_every_file_is_in_the_wheel():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    patterns = project["tool"]["setuptools"]["package-data"]["*"]
     for folder in FOLDERS.values():
         for path in folder.rglob("*"):
-            if path.is_file() and path.suffix not in (".py", ".pyc"):
-                assert any(path.match(pattern) for pattern in patterns), path.relative_to(ROOT)
-
-
-def code_lines(path):
-    """Lines with code on them: neither empty, nor comment, nor docstring."""
-    text = path.read_text(encoding="utf-8")
-    words = set()
-    for node in ast.walk(ast.parse(text)):
-        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
-            words |= set(range(node.lineno, (node.end_lineno or 0) + 1))
-    lines = enumerate(text.splitlines(), 1)
-    return sum(1 for number, line in lines if number not in words and line.strip() and line.strip()[0] != "#")
-
-
-def test_the_core_stays_small():
-    # Checkpointers, going on after the end, what wraps agents or nodes, and alternatives are beside
-    # the loop: one reads it without them.
-    beside = {"graph.checkpoint", "graph.postgres", "graph.reopening", *below("nodes.agent")}
-    beside |= {"nodes.command", "nodes.llm_judge", "nodes.self_consistency", "nodes.self_tests", "nodes.two_calls"}
-    beside |= {"nodes.lessons", "nodes.memory_map", "nodes.summarised"}
-    core = [MODULES[module] for module in {*below("graph"), *below("nodes")} - beside]
-    assert sum(map(code_lines, core)) < 1500
-
-
-@pytest.mark.parametrize("module", [*below("graph"), *below("nodes"), *below("demo"), *below("prompts")])
-def test_no_module_of_the_core_is_long(module):
-    assert len(MODULES[module].read_text(encoding="utf-8").splitlines()) <= 350
-
-
-def test_the_six_nodes_have_a_module_each():
-    assert {f"nodes.{name}" for name in ("reset", "act", "observe", "heuristic_check", "evaluate", "reflect")} <= set(
-        MODULES
-    )
+            if path.is_file() and path.suffix != ".pyc":
+                assert (path.parent / "__init__.py").exists() or path.suffix != ".py", path
+                assert path.suffix == ".py" or any(path.match(pattern) for pattern in patterns), path
