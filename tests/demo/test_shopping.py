@@ -76,7 +76,7 @@ def test_with_another_errands_reflections_the_gain_is_gone():
 
 
 def test_where_the_memory_is_not_shown_reflexion_is_retry():
-    unseen = replace(PROFILES["paper"], shows_memory=False)
+    unseen = replace(PROFILES["paper"], shows_reflections=False)
     finals = play(profile=unseen)
     assert any(final["reflections"] for final in finals)
     assert curve(finals) == curve(played("retry"))

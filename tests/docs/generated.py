@@ -14,7 +14,7 @@ from typer.main import get_command
 from langgraph_reflexion.cli import app
 from langgraph_reflexion.envs import ENVIRONMENTS
 from langgraph_reflexion.envs.base import Environment
-from langgraph_reflexion.profiles import ALL, PROFILES
+from langgraph_reflexion.profiles import PROFILES, UNLIMITED
 from langgraph_reflexion.prompts import load_prompts
 from tests.docs.drawings import allowed_imports
 from tests.docs.names import in_full, in_short
@@ -62,7 +62,7 @@ def prompts(name: str) -> str:
             continue
         loaded = load_prompts(ROOT / "prompts" / folder)
         kinds: dict[str, int] = {}
-        for example in loaded.examples(None, ALL):
+        for example in loaded.examples(None, UNLIMITED):
             kinds[example.kind] = kinds.get(example.kind, 0) + 1
         told = ", ".join(f"{count} {kind}".strip() for kind, count in kinds.items())
         rows.append(f"| `prompts/{folder}` | {told or 'none'} | {len(loaded.reflections)} |")
@@ -74,11 +74,11 @@ def profiles() -> str:
     rows = ["| | profile | trials | reflections | examples | stopped after |", "|---|---|---|---|---|---|"]
     for name in ENVIRONMENTS:
         for profile in PROFILES.values():
-            of = profile.of(name)
+            of = profile.resolve(name)
             h = of.heuristic
-            rules = [f"{h.max_cycles + 1} equal cycles"] if h.max_cycles < ALL else []
+            rules = [f"{h.max_cycles + 1} equal cycles"] if h.max_cycles < UNLIMITED else []
             rules.append(f"more than {h.max_actions} actions")
-            memory = "all" if of.memory_size >= ALL else of.memory_size
+            memory = "all" if of.memory_size >= UNLIMITED else of.memory_size
             row = (f"`{name}`", f"`{profile.name}`", of.max_trials, memory, of.examples, ", or ".join(rules))
             rows.append(f"| {' | '.join(map(str, row))} |")
     return "\n".join(rows)

@@ -26,16 +26,16 @@ class Group(NamedTuple):
 
 
 GROUPS = [
-    Group("The graph", "create_reflexion connect reflexion_nodes ReflexionMiddleware WrappedAgent Strategy reopen"),
+    Group("The graph", "create_reflexion connect ReflexionMiddleware WrappedAgent Strategy Approval reopen"),
     Group("Profiles", "Profile PROFILES"),
     Group("State", "ReflexionState AgentState Step Evaluation Reflection"),
     Group("Environments", "load_environment Environment Episode action Action StepResult Task"),
     Group("Heuristics and evaluators", "Heuristic Evaluator Scored Prepared CommandEvaluator"),
     Group("Prompts", "load_prompts Prompts"),
-    Group("Models", "load_model Retries Price open_cache"),
+    Group("Models", "load_model ModelOptions Retries Price"),
     Group("Budgets", "Budget Budgets"),
     Group("Checkpoints", "LatestSaver open_checkpointer"),
-    Group("Memory across tasks", "Lessons open_lessons"),
+    Group("Memory", "Memory Lessons open_lessons"),
     Group(
         "Errors",
         "ReflexionError ConfigurationError EnvironmentUnavailable Fault ModelFault ContextTooLong EnvironmentFault",
