@@ -10,7 +10,7 @@ import pytest
 from langgraph_reflexion.models.calls import Call
 from tests.crash.demo_server import Request, served
 from tests.crash.kill_test import KillTest
-from tests.crash.postgres_server import binaries, postgres_server
+from tests.crash.postgres_server import postgres_server
 from tests.crash.request_log import check_requests, tasks_by_seed
 
 
@@ -40,7 +40,7 @@ def test_a_server_that_ends_before_it_has_begun_is_not_waited_for() -> None:
 
 
 @pytest.mark.long
-@pytest.mark.skipif(binaries() is None, reason="needs Debian's package postgresql")
+@pytest.mark.needs("PostgreSQL")
 @pytest.mark.skipif(
     find_spec("psycopg") is None, reason="needs the extra: pip install 'langgraph-reflexion[postgres]'"
 )

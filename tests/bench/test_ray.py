@@ -12,7 +12,7 @@ from urllib.parse import quote
 import pytest
 
 from tests.cli import KEY
-from tests.crash.postgres_server import binaries, postgres_server
+from tests.crash.postgres_server import postgres_server
 from tests.crash.ray_cluster import ray_cluster
 from tests.crash.worker_kills import WorkerKills
 
@@ -22,7 +22,7 @@ pytestmark = [
     pytest.mark.skipif(
         find_spec("psycopg") is None, reason="needs the extra: pip install 'langgraph-reflexion[ray]'"
     ),
-    pytest.mark.skipif(binaries() is None, reason="needs Debian's package postgresql"),
+    pytest.mark.needs("PostgreSQL"),
     pytest.mark.skipif(not Path("/proc/self/cwd").exists(), reason="finds workers in /proc, as Linux has it"),
 ]
 

@@ -8,7 +8,7 @@ from langgraph.types import Command
 from langgraph_reflexion import Approval, ConfigurationError, create_reflexion
 from langgraph_reflexion.checkpoints import open_checkpointer
 from langgraph_reflexion.testing import ScriptedChatModel
-from tests.crash.postgres_server import binaries, postgres_server
+from tests.crash.postgres_server import postgres_server
 from tests.toys import Counter
 
 CONFIG = {"configurable": {"thread_id": "1"}}
@@ -16,7 +16,7 @@ CONFIG = {"configurable": {"thread_id": "1"}}
 needs_extra = pytest.mark.skipif(
     importlib.util.find_spec("psycopg") is None, reason="needs the extra: pip install 'langgraph-reflexion[postgres]'"
 )
-needs_server = pytest.mark.skipif(binaries() is None, reason="needs Debian's package postgresql")
+needs_server = pytest.mark.needs("PostgreSQL")
 
 
 @pytest.fixture(scope="module")

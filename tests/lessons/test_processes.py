@@ -10,13 +10,9 @@ import pytest
 
 from langgraph_reflexion.memory.bank import Bank
 from langgraph_reflexion.memory.opening import open_lessons
-from tests.crash.postgres_server import binaries, postgres_server
+from tests.crash.postgres_server import postgres_server
 
 EACH = 12
-needs_postgres = pytest.mark.skipif(
-    importlib.util.find_spec("psycopg") is None or binaries() is None,
-    reason="needs the extra `postgres` and Debian's package postgresql",
-)
 
 
 def written_at_once(where):
@@ -47,7 +43,10 @@ def test_in_sqlite(tmp_path):
 
 
 @pytest.mark.long
-@needs_postgres
+@pytest.mark.needs("PostgreSQL")
+@pytest.mark.skipif(
+    importlib.util.find_spec("psycopg") is None, reason="needs the extra: pip install 'langgraph-reflexion[postgres]'"
+)
 def test_in_postgres():
     with postgres_server() as url:
         written_at_once(url)
