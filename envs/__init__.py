@@ -20,11 +20,12 @@ ENVIRONMENTS = {
 _BY_NAME = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
 
 
-def load_environment(name: str, **options: Any) -> Environment:
+def load_environment(name: str, *, seed: int | None = None, **options: Any) -> Environment:
     """Make an environment.
 
     Args:
         name: One of `ENVIRONMENTS`, or the dotted path of your own (`package.module:Class`).
+        seed: What its tasks are generated from; passed on if it takes a seed.
         **options: Passed on to it.
 
     Raises:
@@ -49,6 +50,8 @@ def load_environment(name: str, **options: Any) -> Environment:
         raise ConfigurationError(f"cannot load the environment {name!r}: {_in_one_line(error)}") from error
     if not callable(factory):
         raise ConfigurationError(f"{name!r} is a {type(factory).__name__}, which makes no Environment")
+    if seed is not None and _takes_seed(factory):
+        options["seed"] = seed
     signature = _signature(factory)
     try:
         signature.bind(**options)
@@ -68,6 +71,20 @@ def load_environment(name: str, **options: Any) -> Environment:
     if not isinstance(environment, Environment):
         raise ConfigurationError(f"{name!r} makes a {type(environment).__name__}, which is no Environment")
     return environment
+
+
+def _takes_seed(factory: Callable[..., Any]) -> bool:
+    """Return whether it has a parameter `seed`, or a class above it that its `**options` are passed on to."""
+    makers = [factory]
+    if isinstance(factory, type):
+        makers = [cls.__init__ for cls in factory.__mro__[:-1] if "__init__" in vars(cls)]
+    for maker in makers:
+        signature = _signature(maker)
+        if "seed" in signature.parameters:
+            return True
+        if not _takes_any(signature):
+            return False
+    return False
 
 
 def _takes_any(signature: inspect.Signature) -> bool:

@@ -20,7 +20,8 @@ from langgraph_reflexion.evaluators import Evaluator, EvaluatorName, make_evalua
 from langgraph_reflexion.graph import routing
 from langgraph_reflexion.heuristic import HeuristicFunction
 from langgraph_reflexion.memory import EpisodicMemory, Lessoned, Mapper, Memory
-from langgraph_reflexion.models import Client, ModelOptions
+from langgraph_reflexion.models.client import Client
+from langgraph_reflexion.models.options import ModelOptions
 from langgraph_reflexion.nodes.act import Act
 from langgraph_reflexion.nodes.approval import Approval
 from langgraph_reflexion.nodes.evaluate import Evaluate

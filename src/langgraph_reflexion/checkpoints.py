@@ -5,7 +5,7 @@ import sqlite3
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager, closing, contextmanager
 from pathlib import Path
-from typing import Any, Literal, Self, cast, get_args
+from typing import Any, Self
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import (
@@ -21,6 +21,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 
+from langgraph_reflexion.choices import Checkpoints as Checkpoints
 from langgraph_reflexion.errors import ConfigurationError, the_extra
 
 _REPLACE = """
@@ -37,20 +38,6 @@ _OLD_WRITES = "FROM writes WHERE thread_id = ? AND checkpoint_ns = ? AND checkpo
 
 PATIENCE_SECONDS = 60.0
 """How long a process waits for others that write to the same file."""
-
-Checkpoints = Literal["history", "latest"]
-"""What a checkpointer keeps: every step, or what resuming needs."""
-
-
-def check_kind(kind: str) -> Checkpoints:
-    """Return the kind of checkpointer that a setting names.
-
-    Raises:
-        ConfigurationError: there is no such kind.
-    """
-    if kind not in get_args(Checkpoints):
-        raise ConfigurationError(f"checkpoints={kind!r}: choose one of {', '.join(get_args(Checkpoints))}")
-    return cast(Checkpoints, kind)
 
 
 @asynccontextmanager
@@ -121,7 +108,7 @@ class LatestSaver(SqliteSaver):
         metadata: CheckpointMetadata,
         new_versions: ChannelVersions,
     ) -> RunnableConfig:
-        """Save a checkpoint in the place of the thread's last one.
+        """Save a checkpoint instead of the thread's last one.
 
         Raises:
             ConfigurationError: a channel of the graph needs the checkpoints before this one to be read again.

@@ -1,26 +1,28 @@
 """Settings as plain JSON: one class behind the command line, experiment files, Studio, Inspect and `run.json`."""
 
+import os
 from collections.abc import Collection
 from dataclasses import replace
-from typing import Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_serializer
 
-from langgraph_reflexion.budgets import Budget, Budgets
-from langgraph_reflexion.envs.base import Environment, choose_split
+from langgraph_reflexion.choices import Checkpoints, Feedback, Keep, StrategyName
 from langgraph_reflexion.errors import ConfigurationError
-from langgraph_reflexion.graph.reflexion import ReflexionGraph, create_reflexion
-from langgraph_reflexion.heuristic import Heuristic
-from langgraph_reflexion.memory.episodic import Keep, Memory
-from langgraph_reflexion.memory.lessons import Lessons
-from langgraph_reflexion.models.load import DEMO, TIMEOUT_SECONDS, load_model
-from langgraph_reflexion.models.options import ModelOptions
-from langgraph_reflexion.models.usage import Price
-from langgraph_reflexion.nodes.approval import Approval
-from langgraph_reflexion.profiles import Profile, load_profile
-from langgraph_reflexion.prompts import Prompts
+from langgraph_reflexion.models.load import DEMO, TIMEOUT_SECONDS
+from langgraph_reflexion.models.secrets import public_database, public_url
 from langgraph_reflexion.retries import Retries
-from langgraph_reflexion.state import Feedback, StrategyName
+
+# The command line makes its options of these classes: `--help` imports neither LangChain nor LangGraph.
+if TYPE_CHECKING:
+    from langgraph_reflexion.budgets import Budget, Budgets
+    from langgraph_reflexion.envs.base import Environment
+    from langgraph_reflexion.graph.reflexion import ReflexionGraph
+    from langgraph_reflexion.heuristic import Heuristic
+    from langgraph_reflexion.memory.lessons import Lessons
+    from langgraph_reflexion.nodes.approval import Approval
+    from langgraph_reflexion.profiles import Profile
+    from langgraph_reflexion.prompts import Prompts
 
 Resume = Literal["fixed", "raise", "free"]
 """How an option may change when a run is resumed: not at all, upwards, or freely because the record does not depend
@@ -51,8 +53,14 @@ class BudgetSettings(BaseModel):
     cost: float | None = Field(None, gt=0, allow_inf_nan=False)
     seconds: float | None = Field(None, gt=0, allow_inf_nan=False)
 
-    def budget(self) -> Budget:
+    @model_serializer
+    def _given(self) -> dict[str, Any]:
+        return {name: limit for name, limit in self if limit is not None}
+
+    def budget(self) -> "Budget":
         """Return the limits as the graph checks them."""
+        from langgraph_reflexion.budgets import Budget
+
         return Budget(**self.model_dump())
 
 
@@ -114,6 +122,16 @@ class ReflexionSettings(BaseModel):
         resume="raise",
     )
 
+    @field_validator("cache", "lessons", mode="before", check_fields=False)
+    @classmethod
+    def _path(cls, value: Any) -> Any:
+        return os.fspath(value) if isinstance(value, os.PathLike) else value
+
+    @classmethod
+    def resumable(cls, *kinds: Resume) -> list[str]:
+        """Return the names of the options that may change in one of these ways when a run is resumed."""
+        return [name for name, field in cls.model_fields.items() if _resume(field) in kinds]
+
     @classmethod
     def read(cls, given: dict[str, Any], what: str = "setting") -> Self:
         """Return the settings.
@@ -130,12 +148,14 @@ class ReflexionSettings(BaseModel):
         except ValidationError as error:
             raise ConfigurationError("; ".join(describe(each, what) for each in error.errors())) from error
 
-    def rules(self, environment: Environment) -> Profile:
+    def rules(self, environment: "Environment") -> "Profile":
         """Return the profile in this environment, with what is set here.
 
         Raises:
             ConfigurationError: a value is wrong.
         """
+        from langgraph_reflexion.profiles import load_profile
+
         rules = load_profile(self.profile).resolve(
             environment.name,
             actor=self.actor,
@@ -146,20 +166,21 @@ class ReflexionSettings(BaseModel):
         )
         return replace(rules, evaluator=self.evaluator or rules.evaluator)
 
-    def heuristic(self, rules: Profile) -> Heuristic:
+    def heuristic(self, rules: "Profile") -> "Heuristic":
         """Return the profile's heuristic with the numbers that are set here."""
         given: dict[str, Any] = {"max_actions": self.max_actions, "max_cycles": self.max_cycles}
         return replace(rules.heuristic, **{name: value for name, value in given.items() if value is not None})
 
     def build(
         self,
-        environment: Environment,
+        environment: "Environment",
         *,
-        budgets: Budgets | None = None,
-        lessons: Lessons | None = None,
-        prompts: Prompts | None = None,
-        approval: Approval | None = None,
-    ) -> ReflexionGraph:
+        budgets: "Budgets | None" = None,
+        lessons: "Lessons | None" = None,
+        prompts: "Prompts | None" = None,
+        approval: "Approval | None" = None,
+        connections: Any = None,
+    ) -> "ReflexionGraph":
         """Build the graph, so that everything that can be wrong is wrong before anything is written.
 
         Args:
@@ -168,11 +189,18 @@ class ReflexionSettings(BaseModel):
             lessons: Lessons across tasks; none unless given.
             prompts: The prompts; the environment's own unless given.
             approval: Where the run pauses for a person.
+            connections: The `http_async_client` of `openai:...` models; LangChain's own unless given.
 
         Raises:
             ConfigurationError: a setting is wrong.
         """
-        model, reflection_model = self.models()
+        from langgraph_reflexion.budgets import Budgets
+        from langgraph_reflexion.graph.reflexion import create_reflexion
+        from langgraph_reflexion.memory.episodic import Memory
+        from langgraph_reflexion.models.options import ModelOptions
+        from langgraph_reflexion.models.usage import Price
+
+        model, reflection_model = self.models(connections)
         limits = {scope: limit.budget() for scope, limit in self.budgets.items()}
         return create_reflexion(
             model,
@@ -197,15 +225,26 @@ class ReflexionSettings(BaseModel):
             approval=approval,
         )
 
-    def models(self) -> tuple[Any, Any]:
+    def models(self, connections: Any = None) -> tuple[Any, Any]:
         """Return the actor's model and the one that reflects, which may be the same.
+
+        Args:
+            connections: The `http_async_client` of `openai:...` models; LangChain's own unless given.
 
         Raises:
             ConfigurationError: there is no such model, or its key is missing.
         """
+        from langgraph_reflexion.models.load import load_model
+
         names = [self.model] if self.reflection_model is None else [self.model, self.reflection_model]
         made = [
-            load_model(name, base_url=self.base_url, timeout=self.timeout, temperature=self.temperature)
+            load_model(
+                name,
+                base_url=self.base_url,
+                timeout=self.timeout,
+                temperature=self.temperature,
+                http_async_client=connections,
+            )
             for name in names
         ]
         return made[0], made[-1]
@@ -230,7 +269,7 @@ class RunSettings(ReflexionSettings):
         "Where the workers are: on this machine, or wherever Ray starts them (needs --database).",
         resume="free",
     )
-    checkpoints: Literal["latest", "history"] = option(
+    checkpoints: Checkpoints = option(
         "latest", "What is kept of the graph's states: the latest, which resuming needs, or all."
     )
     database: str | None = option(None, "Postgres instead of the run folder: postgresql://user:password@host/name.")
@@ -241,7 +280,39 @@ class RunSettings(ReflexionSettings):
     recall: bool = option(True, "Recall --lessons, one task after the other; or only write them, any number at once.")
     frozen: bool = option(False, "Only read --lessons, for any number of tasks at once.")
 
-    def resolved(self, environment: Environment) -> Self:
+    def make_environment(self) -> "Environment":
+        """Make the environment. It gets the run's seed if it takes one, unless `options` hold another.
+
+        Raises:
+            ConfigurationError: there is no such environment, or an option is wrong.
+            EnvironmentUnavailable: something that it needs is missing.
+        """
+        from langgraph_reflexion.envs import load_environment
+
+        return load_environment(self.environment, **{"seed": self.seed, **self.options})
+
+    def changed(self, given: dict[str, Any]) -> Self:
+        """Return the settings with some of them replaced; limits of `budgets` one by one, where None lifts one.
+
+        Args:
+            given: The new values by name.
+
+        Raises:
+            ConfigurationError: a name is unknown or a value is wrong.
+        """
+        before = self.model_dump()
+        budgets = merge_budgets(before["budgets"], given.get("budgets") or {})
+        return type(self).read({**before, **given, "budgets": budgets})
+
+    def public(self) -> dict[str, Any]:
+        """Return the settings as `run.json` has them: plain JSON without passwords."""
+        return self.model_dump(mode="json") | {
+            "base_url": public_url(self.base_url),
+            "database": public_database(self.database),
+            "lessons": public_database(self.lessons),
+        }
+
+    def resolved(self, environment: "Environment") -> Self:
         """Return the settings with the profile's and the environment's own values filled in.
 
         Raises:
@@ -253,6 +324,8 @@ class RunSettings(ReflexionSettings):
             raise ConfigurationError(
                 "--frozen lessons that are not recalled change nothing: leave out one of the two"
             )
+        from langgraph_reflexion.envs.base import choose_split
+
         rules = self.rules(environment)
         stops = self.until_no_improvement
         heuristic = self.heuristic(rules)
@@ -274,19 +347,31 @@ class RunSettings(ReflexionSettings):
             }
         )
 
-    def lessons_of(self, tasks: Collection[str]) -> Lessons | None:
+    def lessons_of(self, tasks: Collection[str]) -> "Lessons | None":
         """Return how lessons are used for these tasks, by their ids; None without any."""
         if self.lessons is None:
             return None
+        from langgraph_reflexion.memory.lessons import Lessons
+
         held_out = frozenset(tasks) if self.frozen else frozenset()
         return Lessons(user=self.user, recall=self.recall, learn=not self.frozen, held_out=held_out)
 
 
+def merge_budgets(below: dict[str, Any], above: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """Return limits by scope in which those of `above` replace the same ones of `below`."""
+    return {scope: {**below.get(scope, {}), **above.get(scope, {})} for scope in {**below, **above}}
+
+
+def _resume(field: Any) -> str:
+    return str((field.json_schema_extra or {}).get("resume", "fixed"))
+
+
 def describe(error: Any, what: str) -> str:
     """Return one of pydantic's errors in words: where, what is wrong, and what was given."""
-    where = ".".join(str(part) for part in error["loc"])
+    *path, last = (str(part) for part in error["loc"])
     if error["type"] == "extra_forbidden":
-        return f"unknown {what} {where!r}"
+        return f"unknown {what} {'.'.join([*path, last])!r}"
+    where = ".".join(path if last == "[key]" else [*path, last])
     message = error["msg"].removeprefix("Value error, ")
     given = f", not {error['input']!r:.100}" if isinstance(error["input"], str | int | float) else ""
     return f"the {what} {where}: {message[0].lower()}{message[1:]}{given}"

@@ -9,6 +9,8 @@ from typing import Annotated, Any, Literal, NotRequired
 
 from typing_extensions import TypedDict  # pydantic makes schemas of these alone before Python 3.12
 
+from langgraph_reflexion.choices import Feedback as Feedback
+from langgraph_reflexion.choices import StrategyName as StrategyName
 from langgraph_reflexion.envs.base import Action, Task
 from langgraph_reflexion.models.usage import Usage
 
@@ -18,8 +20,6 @@ Status = Literal["running", "solved", "failed", "budget", "fault"]
 StopReason = str
 """Why a trial ended: `terminated` or `truncated` by the environment, stopped as `hallucination` or `inefficient
 planning` by the heuristic h (or for a reason of your own heuristic), by a `budget`, or by a `fault`."""
-
-StrategyName = Literal["retry", "last_attempt", "reflexion", "last_attempt_and_reflexion"]
 
 
 class Strategy(StrEnum):
@@ -40,9 +40,6 @@ class Strategy(StrEnum):
         """Whether the actor sees its previous trajectory."""
         return self in (Strategy.LAST_ATTEMPT, Strategy.LAST_ATTEMPT_AND_REFLEXION)
 
-
-Feedback = Literal["binary", "scalar", "words"]
-"""How much of a failed evaluation prompts show: that the trial failed, the score too, or the words as well."""
 
 Update = dict[str, Any]
 """The keys of the state that a node writes."""

@@ -1,7 +1,7 @@
 """The command line: apply, play; the other commands have modules of their own.
 
-Exit status: 0 the run finished, however much was solved; 1 some task ended as a fault or on a budget; 2 wrong
-use, or nothing could start. Whatever goes wrong is one line on standard error. Everything heavy is imported
+Exit status: 0 the run finished, however much was solved; 1 some task ended by a fault, an error or on a budget;
+2 wrong use, or nothing could start. Whatever goes wrong is one line on standard error. Everything heavy is imported
 inside the commands, so that `--help` is quick.
 """
 
@@ -19,12 +19,13 @@ from langgraph_reflexion import __version__
 from langgraph_reflexion.cli.experiment import experiment
 from langgraph_reflexion.cli.grade import grade
 from langgraph_reflexion.cli.memory import memory as memory_group
-from langgraph_reflexion.cli.options import OPEN, Env, Options, Seed, Split, fail, naming_options, read_options
+from langgraph_reflexion.cli.options import OPEN, fail, naming_options, takes
 from langgraph_reflexion.cli.replication import register
 from langgraph_reflexion.cli.report import report, show
 from langgraph_reflexion.cli.run import resume, run
 from langgraph_reflexion.cli.sandbox import sandbox
 from langgraph_reflexion.errors import ModelFault, ReflexionError
+from langgraph_reflexion.settings import RunSettings
 
 DEBUG = "LANGGRAPH_REFLEXION_DEBUG"
 """The environment variable that asks for the traceback of an error that nobody foresaw."""
@@ -104,24 +105,21 @@ def apply(
 
 
 @app.command(context_settings=OPEN)
+@takes(RunSettings, only=("environment", "options", "split", "seed"))
 def play(
     context: typer.Context,
-    env: Env,
-    split: Split = None,
+    settings: RunSettings,
     task: Annotated[
         str | None, typer.Option(metavar="ID|N", help="The task's id, or its number from 1.  [default: 1]")
     ] = None,
-    seed: Seed = 0,
-    option: Options = [],  # noqa: B006 - typer copies it
 ) -> None:
     """Play an environment yourself."""
     from langgraph_reflexion.cli import play as playing
-    from langgraph_reflexion.experiments.environment import make_environment
 
-    with naming_options(context, env):
-        environment = make_environment(env, read_options(option, context), seed)
+    with naming_options(context, settings.environment):
+        environment = settings.make_environment()
     try:
-        chosen = playing.choose_task(environment, split, task)
+        chosen = playing.choose_task(environment, settings.split, task)
         for shown in playing.play(environment, chosen, _typed()):
             typer.echo(shown)
     finally:

@@ -1,22 +1,23 @@
-"""The command line's `experiment`: a matrix of runs from a file, run whole."""
+"""The command line's `experiment`: a matrix of runs from a file."""
 
 import asyncio
 import json
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from langgraph_reflexion.cli.options import AsJson, fail
+from langgraph_reflexion.cli.options import AsJson, fail, takes
+from langgraph_reflexion.settings import RunSettings
 
 
+@takes(RunSettings, only=RunSettings.resumable("free"))
 def experiment(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="What is run: see docs/experiments.md.")],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="The matrix of runs: see docs/experiments.md.")],
+    given: dict[str, Any],
     out: Annotated[
         Path | None,
-        typer.Option(
-            help="The experiment's folder; what it holds already is gone on with.  [default: runs/FILE's name]"
-        ),
+        typer.Option(help="The experiment's folder; runs in it are resumed.  [default: runs/FILE's name]"),
     ] = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Check every run, estimate time and money, and run nothing.")
@@ -24,21 +25,12 @@ def experiment(
     like: Annotated[
         list[Path],
         typer.Option(
-            metavar="DIR", help="A recorded run or experiment to estimate by, beside this one's; may be repeated."
+            metavar="DIR", help="A recorded run or experiment to estimate by, beside this one's. Repeatable."
         ),
     ] = [],  # noqa: B006 - typer copies it
-    concurrency: Annotated[
-        int | None, typer.Option(min=1, help="So many tasks at once.  [default: the file's]")
-    ] = None,
-    workers: Annotated[
-        int | None, typer.Option(min=1, help="So many processes share the tasks.  [default: the file's]")
-    ] = None,
-    engine: Annotated[
-        str | None, typer.Option(help="How they are started: process or ray.  [default: the file's]")
-    ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Run every combination of a file, each into a run folder of its own. Again, it goes on where it stands."""
+    """Run every combination of a file, each into a run folder of its own. The same command resumes it."""
     from rich.console import Console
 
     from langgraph_reflexion.experiments.estimate import estimate_all
@@ -48,8 +40,6 @@ def experiment(
     from langgraph_reflexion.experiments.matrix_tables import compare_experiment, estimate_grid, read_runs
     from langgraph_reflexion.experiments.terminal import print_comparison
 
-    asked = {"concurrency": concurrency, "workers": workers, "engine": engine}
-    given = {name: value for name, value in asked.items() if value is not None}
     read = read_experiment(file)
     folder = out or Path("runs") / file.stem
     similar = read_runs(like)

@@ -1,83 +1,163 @@
-"""What the commands share: options of the same name, how those of an environment are read, how an error is said."""
+"""Options of the commands: made from the fields of a settings class, or of an environment."""
 
+import inspect
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from difflib import get_close_matches
-from pathlib import Path
-from typing import Annotated, Any
+from types import NoneType, UnionType
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 import typer
+from pydantic import BaseModel, ValidationError
+from pydantic.fields import FieldInfo
 
 from langgraph_reflexion.errors import ConfigurationError, OptionsRefused
+from langgraph_reflexion.settings import describe
 
 OPEN = {"allow_extra_args": True, "ignore_unknown_options": True}
-"""How a command is declared whose other options, `--name value`, are the environment's."""
+"""The declaration of a command whose other options, `--name value`, are the environment's."""
 
-Env = Annotated[
-    str,
-    typer.Argument(
-        metavar="ENV",
-        help="alfworld, hotpotqa, programming, webshop, workspace, or the path of your own: package.module:Class.",
-    ),
-]
-Split = Annotated[str | None, typer.Option(help="Set of tasks.  [default: the environment's first]")]
-Seed = Annotated[int, typer.Option(help="Seeds the run, and the tasks where they are generated.")]
-Options = Annotated[
-    list[str],
-    typer.Option(
-        "--option",
-        metavar="KEY=VALUE",
-        help="Option of the environment; may be repeated. So is any other --KEY VALUE.",
-    ),
-]
-Database = Annotated[
-    str | None,
-    typer.Option(metavar="URL", help="Postgres instead of the run folder: postgresql://user:password@host/name."),
-]
-LessonsIn = Annotated[
-    str | None,
-    typer.Option(
-        "--lessons",
-        metavar="FILE|URL",
-        help="Keep lessons from task to task in a SQLite file, or in Postgres: postgresql://user:password@host/name.",
-    ),
-]
-Budgets = Annotated[
-    list[str],
-    typer.Option(
-        "--budget",
-        metavar="SCOPE.WHAT=N",
-        help="Limit of a trial, task or run on actions, llm_calls, tokens, cost or seconds; may be repeated.",
-    ),
-]
-CacheFile = Annotated[
-    Path | None, typer.Option("--cache", help="A file that keeps model answers, for when the same run is run again.")
-]
-Workers = Annotated[
-    int | None, typer.Option(min=1, help="So many processes share the work.  [default: this one alone]")
-]
-Engine = Annotated[
-    str | None,
-    typer.Option(
-        help="Where they are: process (this machine) or ray (a cluster; needs --database).  [default: process]"
-    ),
-]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
+_NO_DEFAULTS = (None, False, "", {})
 
-def read_options(pairs: list[str], context: typer.Context) -> dict[str, Any]:
-    """The environment's options. A value is read as JSON where it is some (`3`, `true`), else as text.
+
+def takes(
+    settings: type[BaseModel], only: Collection[str] | None = None
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a command one option for each field of a settings class.
+
+    A required field is an argument. The command's own parameters stay. It is called with the settings as `settings`,
+    or with nothing but the values that were given, by field, as `given`.
 
     Args:
-        pairs: Those that were given as KEY=VALUE.
-        context: The command's. What is left of its line are those that were given as `--key value` or `--key=value`.
-
-    Raises:
-        ConfigurationError: a word is no option, or an option has no value.
+        settings: The class.
+        only: The names of the fields that are options; all unless given.
     """
-    given = [("--option", each) for each in pairs]
+    fields = {name: field for name, field in settings.model_fields.items() if only is None or name in only}
+
+    def decorate(body: Callable[..., None]) -> Callable[..., None]:
+        own = inspect.signature(body, eval_str=True).parameters
+        named = "settings" if "settings" in own else "given"
+        rest = [each for name, each in own.items() if name not in (named, "context")]
+        ours = [_parameter(name, field, defaults=named == "settings") for name, field in fields.items()]
+        arguments = [each for each in (*rest, *ours) if _is_argument(each)]
+        parameters = [
+            inspect.Parameter("context", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context),
+            *(each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for each in arguments),
+            *(each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for each in (*ours, *rest) if each not in arguments),
+        ]
+
+        def command(context: typer.Context, **values: Any) -> None:
+            given = {name: values.pop(name) for name in fields}
+            given = {name: value for name, value in given.items() if value not in (None, [])}
+            given = {name: _read(fields[name], flag(name, fields[name]), value) for name, value in given.items()}
+            if context.args or "options" in given:
+                given["options"] = {**given.get("options", {}), **_rest_of(context)}
+            more = {"context": context} if "context" in own else {}
+            body(**{named: _made(settings, given) if named == "settings" else given}, **values, **more)
+
+        command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+        command.__annotations__ = {each.name: each.annotation for each in parameters}
+        command.__doc__, command.__name__ = body.__doc__, body.__name__
+        return command
+
+    return decorate
+
+
+def flag(name: str, field: FieldInfo) -> str:
+    """Return the option of a field. A repeatable one is named after one of its values, as `--price` for `prices`."""
+    singular = name.removesuffix("s") if _is_mapping(field) else name
+    return f"--{singular.replace('_', '-')}"
+
+
+def _made(settings: type[BaseModel], given: Mapping[str, Any]) -> BaseModel:
+    try:
+        return settings.model_validate(given)
+    except ValidationError as error:
+        told = []
+        for each in error.errors():
+            name, *path = each["loc"]
+            option = flag(str(name), settings.model_fields[str(name)])
+            told.append(describe({**each, "loc": (option, *path)}, "option"))
+        raise ConfigurationError("; ".join(told)) from error
+
+
+def _parameter(name: str, field: FieldInfo, *, defaults: bool) -> inspect.Parameter:
+    """Return the parameter that makes typer read a field. Its default is None: the settings have their own."""
+    kind, described = _kind(field), (field.description or "").partition("  [")
+    if field.is_required():
+        argument = typer.Argument(metavar="ENV", help=field.description)
+        return _keyword(name, inspect.Parameter.empty, kind, argument)
+    told = f"{described[1]}{described[2]}".strip() if defaults else ""
+    if defaults and not told and field.default not in _NO_DEFAULTS:
+        told = f"[default: {str(field.default).lower() if field.default is True else field.default}]"
+    help = f"{described[0]}  {told}".strip()
+    spelt = flag(name, field)
+    if _is_mapping(field):
+        nested = isinstance(get_args(kind)[1], type) and issubclass(get_args(kind)[1], BaseModel)
+        option = typer.Option(spelt, metavar="SCOPE.WHAT=N" if nested else "KEY=VALUE", help=f"{help} Repeatable.")
+        return _keyword(name, [], list[str], option)
+    if kind is bool:
+        # A switch that is off unless given needs no second name.
+        both = spelt if field.default is False else f"{spelt}/--no-{spelt[2:]}"
+        return _keyword(name, None, bool | None, typer.Option(both, help=help))
+    if get_origin(kind) is Literal:
+        option = typer.Option(spelt, metavar="|".join(get_args(kind)), help=help)
+        return _keyword(name, None, str | None, option)
+    least = next((each.ge for each in field.metadata if hasattr(each, "ge")), None)
+    return _keyword(name, None, kind | None, typer.Option(spelt, min=least, help=help))
+
+
+def _keyword(name: str, default: Any, kind: Any, option: Any) -> inspect.Parameter:
+    return inspect.Parameter(
+        name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[kind, option]
+    )
+
+
+def _is_argument(parameter: inspect.Parameter) -> bool:
+    return any(type(each).__name__ == "ArgumentInfo" for each in getattr(parameter.annotation, "__metadata__", ()))
+
+
+def _kind(field: FieldInfo) -> Any:
+    """Return the type of a field's values, None apart."""
+    kind: Any = field.annotation
+    if get_origin(kind) in (Union, UnionType):
+        (kind,) = (each for each in get_args(kind) if each is not NoneType)
+    return kind
+
+
+def _is_mapping(field: FieldInfo) -> bool:
+    return get_origin(_kind(field)) is dict
+
+
+def _read(field: FieldInfo, option: str, given: Any) -> Any:
+    """Return what was given as the value of a field: for one that is repeated, by key."""
+    if not isinstance(given, list):
+        return given
+    values: dict[str, Any] = {}
+    _, of = get_args(_kind(field))
+    for text in given:
+        key, value = _pair(option, text, last=of is str)
+        if of is str:
+            values[key] = value
+        elif of is Any:
+            values[_identifier(option, text, key)] = _json(value)
+        else:
+            scope, _, what = key.partition(".")
+            if what not in of.model_fields:
+                raise ConfigurationError(
+                    f"{option} {text!r}: write it as SCOPE.WHAT=NUMBER, with one of {', '.join(of.model_fields)}"
+                )
+            values.setdefault(scope, {})[what] = None if value.lower() == "none" else value
+    return values
+
+
+def _rest_of(context: typer.Context) -> dict[str, Any]:
+    """Return the environment's options in the rest of a command's line: `--key value` or `--key=value`."""
+    options: dict[str, Any] = {}
     left = iter(context.args)
     for word in left:
         name, equals, value = word.partition("=")
@@ -88,31 +168,44 @@ def read_options(pairs: list[str], context: typer.Context) -> dict[str, Any]:
             meant = _meant(name, _options_of(context))
             raise ConfigurationError(
                 f"{name} is no option of the command{meant and f' ({meant})'}, "
-                "and as one of the environment wants a value"
+                "and as one of the environment needs a value"
             )
-        given.append((name, f"{name[2:].replace('-', '_')}={value}"))
-    options: dict[str, Any] = {}
-    for option, text in given:
-        key, value = pair(option, text)
-        if not key.isidentifier():
-            raise ConfigurationError(f"{option} {text!r}: write it as KEY=VALUE")
-        try:
-            options[key] = json.loads(value)
-        except ValueError:
-            options[key] = value
+        options[_identifier(name, word, name[2:].replace("-", "_"))] = _json(value)
     return options
+
+
+def _identifier(option: str, text: str, key: str) -> str:
+    if not key.isidentifier():
+        raise ConfigurationError(f"{option} {text!r}: write it as KEY=VALUE")
+    return key
+
+
+def _json(text: str) -> Any:
+    """Return a value that is JSON (`3`, `true`) as that, and any other as text."""
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
+
+
+def _pair(option: str, text: str, *, last: bool) -> tuple[str, str]:
+    """Return the two sides of KEY=VALUE; `last` splits at the last equals sign, as a model's name may hold one."""
+    key, equals, value = text.rpartition("=") if last else text.partition("=")
+    if not equals or not key:
+        raise ConfigurationError(f"{option} {text!r}: write it as KEY=VALUE")
+    return key, value
 
 
 @contextmanager
 def naming_options(context: typer.Context, env: str) -> Iterator[None]:
-    """Say of an option that neither the command nor the environment has which one may be meant.
+    """Suggest an option for one that neither the command nor the environment has.
 
     Args:
         context: The command's.
         env: The environment's name.
 
     Raises:
-        ConfigurationError: instead of what the environment says.
+        ConfigurationError: instead of the environment's own error.
     """
     try:
         yield
@@ -141,23 +234,7 @@ def _meant(name: str, names: Sequence[str]) -> str:
     return f"did you mean --{close[0]}?" if close else ""
 
 
-def pair(option: str, text: str) -> tuple[str, str]:
-    """The two sides of KEY=VALUE.
-
-    Args:
-        option: Where it was given; a model's name, which `--price` begins with, may hold an equals sign itself.
-        text: As it was given.
-
-    Raises:
-        ConfigurationError: it is none.
-    """
-    key, equals, value = text.rpartition("=") if option == "--price" else text.partition("=")
-    if not equals or not key:
-        raise ConfigurationError(f"{option} {text!r}: write it as KEY=VALUE")
-    return key, value
-
-
 def fail(message: str, status: int = 2) -> int:
-    """Say in one line what went wrong. Returns the exit status."""
+    """Print in one line what went wrong. Returns the exit status."""
     typer.echo(f"langgraph-reflexion: {' '.join(message.split())}", err=True)
     return status

@@ -5,12 +5,11 @@ from pathlib import Path
 
 from langgraph_reflexion.envs.workspace.environment import Workspace
 from langgraph_reflexion.errors import ConfigurationError
-from langgraph_reflexion.experiments.environment import make_environment
 from langgraph_reflexion.experiments.record import read_info
-from langgraph_reflexion.experiments.settings import settings_of
+from langgraph_reflexion.experiments.run_info import settings_of
 
 
-def apply_results(folder: Path, task: str | None = None) -> Iterator[str]:
+def apply_results(folder: Path | str, task: str | None = None) -> Iterator[str]:
     """Apply the patches of a run's solved tasks, each as a whole or not at all.
 
     Args:
@@ -23,8 +22,9 @@ def apply_results(folder: Path, task: str | None = None) -> Iterator[str]:
     Raises:
         ConfigurationError: it is no run of the workspace, the task was not solved, or its folder has changed since.
     """
+    folder = Path(folder)
     settings = settings_of(read_info(folder))
-    environment = make_environment(settings.environment, settings.options, settings.seed)
+    environment = settings.make_environment()
     try:
         if not isinstance(environment, Workspace):
             raise ConfigurationError(f"{folder} is a run of {settings.environment}, which changes no files of yours")

@@ -12,7 +12,7 @@ from langgraph_reflexion.experiments.figures import draw, have_matplotlib
 from langgraph_reflexion.experiments.grid import Grid
 from langgraph_reflexion.experiments.html import framed
 from langgraph_reflexion.experiments.pairing import Pair, pair
-from langgraph_reflexion.experiments.record import Run, read_run
+from langgraph_reflexion.experiments.record import ERRORS, Run, read_run
 from langgraph_reflexion.experiments.report import RunReport, report_run
 from langgraph_reflexion.experiments.series import Series, caption, make_series
 from langgraph_reflexion.experiments.spread import spread_json
@@ -63,6 +63,12 @@ class Comparison:
             for one in self.series
             if one.unknown
         ]
+        told += [
+            f"{run.folder}: {len(run.errors)} task{'s' * (len(run.errors) > 1)} ended by an error, "
+            f"such as {next(iter(run.errors.values()))} (tracebacks in {run.folder / ERRORS})"
+            for run in self.runs
+            if run.errors
+        ]
         if sum(bool(pair.matches) for pair in self.pairs) > 1:
             told.append("Each p stands for itself: among many comparisons some are small by chance.")
         return told if have_scipy() else [*told, MISSING]
@@ -100,7 +106,7 @@ class Comparison:
         return framed(*sentences, Markup(figure[figure.find("<svg") :]), *(grid.html() for grid in self.grids()))
 
 
-def compare(folders: Sequence[Path]) -> Comparison:
+def compare(folders: Sequence[Path | str]) -> Comparison:
     """Compare run folders.
 
     Raises:

@@ -1,4 +1,4 @@
-"""The workers of a sweep, as its driver sees them: who is asked for what, and what happens when one is lost."""
+"""The workers of a run as its driver sees them: which trial each of them runs, and what replaces one that is lost."""
 
 import asyncio
 import json
@@ -6,7 +6,7 @@ import logging
 import os
 import sys
 from collections.abc import Awaitable, Callable, Coroutine
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +15,8 @@ from langgraph_reflexion.errors import WorkersLost
 from langgraph_reflexion.experiments.budgets import SharedBudgets
 from langgraph_reflexion.experiments.messages import Link, LinkLost, encode, error_from
 from langgraph_reflexion.experiments.rows import Finished
-from langgraph_reflexion.experiments.settings import SweepSettings
 from langgraph_reflexion.experiments.task_run import Standing, TaskRun
+from langgraph_reflexion.settings import RunSettings
 
 _log = logging.getLogger(__name__)
 
@@ -100,7 +100,8 @@ class Crew:
         """Have a task's next trial run, by another worker where one is lost. See `TaskRun.advance`.
 
         Raises:
-            WorkersLost: whoever advances this task is lost.
+            TaskError: the task has met a bug.
+            WorkersLost: every worker that advances this task is lost.
         """
         losses = 0
         while True:
@@ -227,11 +228,11 @@ async def _to_the_end(work: Coroutine[Any, Any, None]) -> None:
         raise cancelled
 
 
-def starting(settings: SweepSettings, run_id: str, checkpoints: Path, models: int) -> dict[str, Any]:
-    """What a worker is told first.
+def starting(settings: RunSettings, run_id: str, checkpoints: Path, models: int) -> dict[str, Any]:
+    """Return the first message to a worker.
 
     Args:
-        settings: What the sweep is, resolved.
+        settings: The run's, resolved.
         run_id: Names its checkpoints.
         checkpoints: The file that they are in, unless they are in a database.
         models: How many models there are whose answers are watched.
@@ -239,7 +240,7 @@ def starting(settings: SweepSettings, run_id: str, checkpoints: Path, models: in
     # The command line has put the folder that the user is in among the paths, perhaps as an empty one.
     paths = [os.path.abspath(path) for path in sys.path]
     return {
-        "settings": asdict(settings),
+        "settings": settings.model_dump(mode="json"),
         "run_id": run_id,
         "checkpoints": str(checkpoints.absolute()),
         "models": models,

@@ -2,7 +2,7 @@
 
 The least is every task solved at once. The most follows from the limits: every trial of every task as long as it may
 be. What is likely, and how large a call is and how long it takes, is taken from recorded runs of the same environment
-and agent; without any it is unknown, and called so.
+and actor; without any it is unknown, and called so.
 """
 
 from collections.abc import Mapping, Sequence
@@ -10,6 +10,7 @@ from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from langgraph_reflexion.budgets import Budget
+from langgraph_reflexion.evaluators import SAMPLES
 from langgraph_reflexion.experiments.matrix import Checked
 from langgraph_reflexion.experiments.measured import Measured, choose
 from langgraph_reflexion.experiments.record import Run
@@ -18,7 +19,7 @@ from langgraph_reflexion.profiles import load_profile
 from langgraph_reflexion.state import Strategy
 
 ONE_TURN = ("cot", "cot-gt", "code")
-"""Agents whose first action ends the trial."""
+"""Actors whose first action ends the trial."""
 
 
 @dataclass(frozen=True)
@@ -124,7 +125,7 @@ def _estimate(each: Checked, known: Sequence[Run]) -> Estimate:
     if each.finished:
         return Estimate(each.cell.name, "finished")
     settings = each.settings.public()
-    limit = int(settings["trials"])
+    limit = int(settings["max_trials"])
     played = _played(each, limit)
     measured = choose(settings, each.run, known)
     trials, calls = _trials_and_calls(settings, played, limit, each.run is not None, measured)
@@ -159,7 +160,8 @@ def _trials_and_calls(
     settings: Mapping[str, Any], played: Sequence[int], limit: int, begun: bool, measured: Measured | None
 ) -> tuple[Range, Range]:
     strategy = Strategy(settings["strategy"])
-    judging = {"llm": 1, "self-consistency": int(settings["samples"])}.get(settings["evaluator"], 0)
+    name, _, samples = str(settings["evaluator"]).partition(":")
+    judging = {"llm": 1, "self-consistency": int(samples or SAMPLES)}.get(name, 0)
     once = int(settings["evaluator"] == "self-tests")
     untested = settings["evaluator"] == "none"
     left = [limit - trials for trials in played]
@@ -182,10 +184,10 @@ def _trials_and_calls(
 
 def _longest(settings: Mapping[str, Any]) -> int:
     """How many calls a trial's actor makes at most."""
-    profile = load_profile(settings["profile"]).of(settings["environment"], settings["agent"], settings["strategy"])
-    actions = 1 if settings["agent"] in ONE_TURN else profile.heuristic.max_actions + 1
+    profile = load_profile(settings["profile"]).resolve(settings["environment"], actor=settings["actor"])
+    actions = 1 if settings["actor"] in ONE_TURN else settings["max_actions"] + 1
     # Before each action there may be a thought, and in the layout of the notebooks both are asked for, one by one.
-    return actions if profile.heuristic.count_thoughts and not profile.two_calls else 2 * actions
+    return actions if profile.heuristic.count_thoughts and profile.layout == "react" else 2 * actions
 
 
 def _expected(played: int, limit: int, accepted: Mapping[int, float]) -> float:

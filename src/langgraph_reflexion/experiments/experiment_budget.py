@@ -70,6 +70,10 @@ class Purse:
         if limit := self.used_up():
             raise SpentAll(limit)
 
+    def on_error(self, task: str, error: str) -> None:
+        """Pass it on."""
+        self._observer.on_error(task, error)
+
     @property
     def _seconds(self) -> float:
         return float(self._earlier) + monotonic() - self._began

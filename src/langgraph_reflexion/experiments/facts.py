@@ -9,6 +9,11 @@ NO_LLM = "The demo model follows rules. It is not an LLM, and its numbers say no
 """What is said beside numbers that the demo model has to do with."""
 
 
+def is_oracle(settings: dict[str, Any]) -> bool:
+    """Return whether the environment itself, which knows the truth, has scored the trials."""
+    return bool(settings["evaluator"] == "environment")
+
+
 def facts(settings: dict[str, Any]) -> dict[str, str]:
     """What a run's settings say that its numbers depend on, by name, its seed excepted; of a log, where it is from.
 
@@ -24,9 +29,9 @@ def facts(settings: dict[str, Any]) -> dict[str, str]:
         "reflections": f"reflections by {model_name(settings['reflection_model'])}"
         if settings.get("reflection_model")
         else "",
-        "agent": f"agent {settings.get('agent', 'react')}",
+        "actor": f"actor {settings['actor']}",
         "profile": f"profile {settings['profile']}",
-        "verdicts": "oracle" if settings["oracle"] else f"verdicts by {settings['evaluator']}, no oracle",
+        "verdicts": "oracle" if is_oracle(settings) else f"verdicts by {settings['evaluator']}, no oracle",
         "memory": "" if settings.get("memory", "window") == "window" else f"memory {settings['memory']}",
         "map": "memory map" if settings.get("memory_map") else "",
         "lessons": _lessons(settings),

@@ -12,18 +12,18 @@ from typing import Any, Literal, Protocol
 
 from langgraph_reflexion.envs.base import Environment, Task
 from langgraph_reflexion.errors import ConfigurationError, EnvironmentUnavailable, ReflexionError
-from langgraph_reflexion.experiments.engines import check_engine
-from langgraph_reflexion.experiments.environment import make_environment
+from langgraph_reflexion.experiments.executors import check_executor
 from langgraph_reflexion.experiments.experiment_budget import Purse, SpentAll
 from langgraph_reflexion.experiments.lock import locked
 from langgraph_reflexion.experiments.matrix_file import Cell, Experiment
 from langgraph_reflexion.experiments.matrix_folder import write_info
-from langgraph_reflexion.experiments.parts import plan
 from langgraph_reflexion.experiments.record import Run, holds_run, read_info, read_run
-from langgraph_reflexion.experiments.runner import run_sweep
+from langgraph_reflexion.experiments.run_info import continued
+from langgraph_reflexion.experiments.runner import arun
 from langgraph_reflexion.experiments.scheduler import Observer
-from langgraph_reflexion.experiments.settings import SweepSettings, continued
+from langgraph_reflexion.experiments.setup import set_up
 from langgraph_reflexion.models.load import ModelUnavailable
+from langgraph_reflexion.settings import RunSettings
 
 Status = Literal["finished", "faults", "stopped", "refused"]
 
@@ -45,7 +45,7 @@ class Checked:
 
     cell: Cell
     folder: Path
-    settings: SweepSettings
+    settings: RunSettings
     tasks: tuple[Task, ...] = ()
     run: Run | None = None
     finished: bool = False
@@ -60,8 +60,8 @@ class Outcome:
     Attributes:
         name: The run's.
         folder: Its run folder.
-        status: `finished`; `faults`, where tasks ended as faults or on a budget of their own; `stopped` in the middle
-            by an error or by the experiment's budget; `refused` where it was not begun.
+        status: `finished`; `faults` if tasks ended by faults, by errors or on a budget of their own; `stopped` in
+            the middle by an error or by the experiment's budget; `refused` if it was not begun.
         why: What stopped or refused it.
         tasks: How many tasks ended in which way; empty where it is not known.
         seconds: Wall time of this process.
@@ -97,7 +97,7 @@ class Watcher(Observer, Protocol):
 
 
 @contextmanager
-def checked(experiment: Experiment, folder: Path, *, openings: bool = False) -> Iterator[list[Checked]]:
+def checked(experiment: Experiment, folder: Path | str, *, openings: bool = False) -> Iterator[list[Checked]]:
     """Put every run together before the first one begins, and hold the experiment's folder meanwhile.
 
     Args:
@@ -109,12 +109,14 @@ def checked(experiment: Experiment, folder: Path, *, openings: bool = False) -> 
         ConfigurationError: something in the file is wrong for a run: all that is wrong is named. Or another process
             is at work on the folder.
     """
+    folder = Path(folder)
     with locked(folder):
         yield check(experiment, folder, openings=openings)
 
 
-def check(experiment: Experiment, folder: Path, *, openings: bool = False) -> list[Checked]:
+def check(experiment: Experiment, folder: Path | str, *, openings: bool = False) -> list[Checked]:
     """The same without holding the folder, for who only looks."""
+    folder = Path(folder)
     if holds_run(folder):
         raise ConfigurationError(f"{folder} holds a single run: choose another --out for the experiment")
     environments: dict[str, Environment] = {}
@@ -139,11 +141,12 @@ def check(experiment: Experiment, folder: Path, *, openings: bool = False) -> li
 def _check(cell: Cell, folder: Path, environments: dict[str, Environment], *, openings: bool) -> Checked:
     settings = cell.settings
     try:
-        check_engine(settings)
+        check_executor(settings)
         key = json.dumps([settings.environment, settings.options, settings.seed], sort_keys=True, default=str)
         if key not in environments:
-            environments[key] = make_environment(settings.environment, settings.options, settings.seed)
-        settings, tasks = plan(settings, environments[key])
+            environments[key] = settings.make_environment()
+        settings = settings.resolved(environments[key])
+        tasks = set_up(settings, environments[key]).tasks
     except (EnvironmentUnavailable, ModelUnavailable) as error:
         return Checked(cell, folder, settings, run=_recorded(folder), why_not=str(error))
     run = _recorded(folder)
@@ -162,19 +165,21 @@ def _recorded(folder: Path) -> Run | None:
     return read_run(folder) if holds_run(folder) else None
 
 
-def _opening(settings: SweepSettings, environment: Environment, tasks: Sequence[Task]) -> int | None:
+def _opening(settings: RunSettings, environment: Environment, tasks: Sequence[Task]) -> int | None:
     from langgraph_reflexion.experiments.opening import opening_tokens
 
     return opening_tokens(settings, environment, tasks[0])
 
 
-def _finished(run: Run, settings: SweepSettings, tasks: Sequence[str]) -> bool:
-    """Whether nothing is left to be done: no task ended as a fault or on a budget, and all came to their end."""
+def _finished(run: Run, settings: RunSettings, tasks: Sequence[str]) -> bool:
+    """Return whether nothing is left: every task has ended, and none by a fault, an error or a budget."""
+    if run.errors:
+        return False
     last = {row["task_id"]: row for row in run.trials}
     if any(task not in last or last[task]["fault"] or last[task]["stop_reason"] == "budget" for task in tasks):
         return False
-    left = [row for row in last.values() if not row["verdict"] and row["trial"] < (settings.trials or 0)]
-    if not left or not settings.stop_without_improvement:
+    left = [row for row in last.values() if not row["verdict"] and row["trial"] < (settings.max_trials or 0)]
+    if not left or not settings.until_no_improvement:
         return not left
     # All tasks advance together: those that are left have ended, too, once a trial has solved nothing new.
     latest = max(row["trial"] for row in last.values())
@@ -183,7 +188,7 @@ def _finished(run: Run, settings: SweepSettings, tasks: Sequence[str]) -> bool:
 
 
 async def run_experiment(
-    experiment: Experiment, runs: Sequence[Checked], folder: Path, watcher: Watcher, given: Mapping[str, Any]
+    experiment: Experiment, runs: Sequence[Checked], folder: Path | str, watcher: Watcher, given: Mapping[str, Any]
 ) -> list[Outcome]:
     """Run what is left of an experiment, one run after the other. What cannot run, or stops, is told.
 
@@ -192,7 +197,7 @@ async def run_experiment(
         runs: Its runs, as `checked` has them. The folder must be held.
         folder: Where it is recorded.
         watcher: Is told how it goes.
-        given: Settings in the place of those of the file, on which no record depends, such as `concurrency`.
+        given: Settings that replace the file's, on which no record depends, such as `concurrency`.
 
     Returns:
         What became of each run, in their order.
@@ -206,7 +211,7 @@ async def run_experiment(
         for each in runs
     }
     budget = {name: limit for name, limit in vars(experiment.budget).items() if limit is not None}
-    write_info(folder, {"file": experiment.file.name, "budget": budget}, told)
+    write_info(Path(folder), {"file": experiment.file.name, "budget": budget}, told)
     purse = Purse(experiment.budget, watcher, [run.run for run in runs if run.run])
     outcomes = []
     for each in runs:
@@ -223,7 +228,7 @@ async def run_experiment(
 
 
 async def _run(each: Checked, purse: Purse, given: Mapping[str, Any]) -> Outcome:
-    settings = replace(each.cell.settings, **given)
+    settings = each.cell.settings.changed(dict(given))
     began = perf_counter()
 
     def outcome(status: Status, why: str = "", tasks: dict[str, int] | None = None) -> Outcome:
@@ -234,7 +239,7 @@ async def _run(each: Checked, purse: Purse, given: Mapping[str, Any]) -> Outcome
     try:
         purse.begin(each.cell.name)
         async with asyncio.timeout(purse.seconds_left()):
-            summary = await run_sweep(settings, each.folder, purse)
+            summary = await arun(settings, each.folder, purse)
         return outcome("finished" if summary.clean else "faults", tasks=summary.statuses)
     except SpentAll as spent:
         return outcome("stopped", str(spent))

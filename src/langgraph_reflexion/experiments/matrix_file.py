@@ -1,7 +1,7 @@
 """An experiment as it is written down: a TOML file, read into the runs that it stands for.
 
-    [common]                          # settings of every run, by the names of `SweepSettings`
-    trials = 4
+    [common]                          # settings of every run, by the names of `RunSettings`
+    max_trials = 4
 
     [matrix]                          # the axes: every combination is a run
     environments = ["alfworld", "hotpotqa"]
@@ -9,10 +9,10 @@
     seeds = 3
 
     [environments.hotpotqa]           # settings of one environment, and axes of its own
-    agents = ["react", "cot"]
+    actors = ["react", "cot"]
 
 An environment, a model and an ablation may have a table with settings. Of two tables that say the same thing the
-later one holds: `common`, the environment's, the model's, the axes `agents` and `strategies`, the ablation's.
+later one holds: `common`, the environment's, the model's, the axes `actors` and `strategies`, the ablation's.
 """
 
 import re
@@ -26,10 +26,9 @@ from typing import Any
 
 from langgraph_reflexion.budgets import Budget
 from langgraph_reflexion.errors import ConfigurationError
-from langgraph_reflexion.experiments.budgets import raised
 from langgraph_reflexion.experiments.matrix_schema import AXES, NONE, ExperimentFile, read_schema
-from langgraph_reflexion.experiments.settings import SweepSettings
 from langgraph_reflexion.models.load import DEMO
+from langgraph_reflexion.settings import RunSettings, merge_budgets
 
 
 @dataclass(frozen=True)
@@ -47,7 +46,7 @@ class Cell:
     name: str
     series: str
     axes: Mapping[str, Any]
-    settings: SweepSettings
+    settings: RunSettings
 
 
 @dataclass(frozen=True)
@@ -65,13 +64,14 @@ class Experiment:
     budget: Budget
 
 
-def read_experiment(file: Path) -> Experiment:
+def read_experiment(file: Path | str) -> Experiment:
     """Read an experiment.
 
     Raises:
         ConfigurationError: the file cannot be read, or something in it is wrong. The message names file, table and
             key.
     """
+    file = Path(file)
     try:
         tables = tomllib.loads(file.read_text(encoding="utf-8"))
     except OSError as error:
@@ -126,7 +126,7 @@ def _axes(read: ExperimentFile, environment: str) -> dict[str, list[Any]]:
     given = {**read.matrix, **{axis: own[axis] for axis in AXES if axis in own}}
     models = list(read.models) or [{**read.common, **own}.get("model", DEMO)]
     usual: dict[str, list[Any]] = {
-        "agents": [None],
+        "actors": [None],
         "strategies": [None],
         "ablations": [NONE],
         "models": models,
@@ -146,15 +146,15 @@ def _cell(read: ExperimentFile, at: dict[str, Any]) -> Cell:
     name = of_model.setdefault("model", model)
     if price := of_model.pop("price", None):
         of_model["prices"] = {name: price, **of_model.get("prices", {})}
-    of_axes = {axis: at[axis] for axis in ("agent", "strategy") if at[axis] is not None}
+    of_axes = {axis: at[axis] for axis in ("actor", "strategy") if at[axis] is not None}
     settings: dict[str, Any] = {}
     for table in (read.common, own, of_model, of_axes):
         settings = _over(settings, table)
-    axes = {**at, "agent": settings.get("agent"), "strategy": settings.get("strategy")}
-    parts = [label, axes["agent"], axes["strategy"], None if ablation == NONE else ablation, model]
+    axes = {**at, "actor": settings.get("actor"), "strategy": settings.get("strategy")}
+    parts = [label, axes["actor"], axes["strategy"], None if ablation == NONE else ablation, model]
     series = "-".join(re.sub(r"[^\w.]+", "-", part).strip("-") for part in parts if part)
     settings = _over(settings, read.ablations.get(ablation, {}))
-    made = SweepSettings(environment=environment, seed=at["seed"], **settings)
+    made = RunSettings.read({"environment": environment, "seed": at["seed"], **settings})
     return Cell(f"{series}-s{at['seed']}", series, axes, made)
 
 
@@ -165,7 +165,7 @@ def _over(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
         if name in below and name in above:
             merged[name] = {**below[name], **above[name]}
     if "budgets" in below and "budgets" in above:
-        merged["budgets"] = raised(below["budgets"], above["budgets"])
+        merged["budgets"] = merge_budgets(below["budgets"], above["budgets"])
     return merged
 
 

@@ -34,19 +34,19 @@ def write_info(folder: Path, told: Mapping[str, Any], runs: Mapping[str, Any]) -
         raise ConfigurationError(f"cannot write to {folder}: {error.strerror}") from error
 
 
-def holds_experiment(folder: Path) -> bool:
+def holds_experiment(folder: Path | str) -> bool:
     """Whether an experiment was begun in this folder."""
-    return (folder / EXPERIMENT).exists()
+    return Path(folder, EXPERIMENT).exists()
 
 
-def read_info(folder: Path) -> dict[str, Any]:
+def read_info(folder: Path | str) -> dict[str, Any]:
     """What a folder's `experiment.json` says.
 
     Raises:
         ConfigurationError: there is none that can be read.
     """
     try:
-        info = json.loads((folder / EXPERIMENT).read_text(encoding="utf-8"))
+        info = json.loads(Path(folder, EXPERIMENT).read_text(encoding="utf-8"))
         info["created"], [(run["series"], run["axes"]) for run in info["runs"].values()]
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise ConfigurationError(
@@ -55,12 +55,13 @@ def read_info(folder: Path) -> dict[str, Any]:
     return cast(dict[str, Any], info)
 
 
-def run_folders(folder: Path) -> list[Path]:
+def run_folders(folder: Path | str) -> list[Path]:
     """The run folders of what the experiment has now, as far as they were begun.
 
     Raises:
         ConfigurationError: none was.
     """
+    folder = Path(folder)
     names = [name for name, run in read_info(folder)["runs"].items() if not run.get("dropped")]
     if found := [folder / name for name in names if holds_run(folder / name)]:
         return found

@@ -33,7 +33,7 @@ class ExperimentProgress(LiveProgress):
 
     def on_start(self, folder: Path, tasks: int, trials: int, played_by: str) -> None:
         """Draw its empty bar."""
-        self._solved = self._actions = 0
+        self._solved = self._actions = self._errors = 0
         self._trial = 1
         super().on_start(folder, tasks, trials, played_by)
 

@@ -1,16 +1,15 @@
-"""What may stand in an experiment's file: its tables and keys, checked before anything is made of them."""
+"""The tables and keys of an experiment's file, checked before anything is made of them."""
 
 from difflib import get_close_matches
-from typing import Annotated, Any, get_type_hints
+from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, create_model
 
 from langgraph_reflexion.errors import ConfigurationError
-from langgraph_reflexion.experiments.budgets import KINDS, SCOPES
-from langgraph_reflexion.experiments.settings import SweepSettings
+from langgraph_reflexion.settings import BudgetSettings, RunSettings
 
 AXES = {
-    "agents": "agent",
+    "actors": "actor",
     "strategies": "strategy",
     "ablations": "ablation",
     "models": "model",
@@ -18,29 +17,28 @@ AXES = {
 }
 """The axes besides the environments, and what one value of each is called."""
 
-_NAMED = ("environment", "agent", "strategy", "ablation", "model")
+_NAMED = ("environment", "actor", "strategy", "ablation", "model")
 
 NONE = "none"
 """The ablation that takes nothing away."""
 
+MOST_SEEDS = 1000
+"""A larger number of seeds is taken for a seed, which is written as a list."""
+
 
 def _once(values: Any) -> Any:
     if isinstance(values, list) and (again := [each for each in values if values.count(each) > 1]):
-        raise ValueError(f"{again[0]!r} stands there twice")
+        raise ValueError(f"{again[0]!r} is listed twice")
     return values
 
 
-MOST_SEEDS = 1000
-"""Whoever asks for more by their number has meant a seed."""
-
-
 def _seeds(seeds: Any) -> Any:
-    """A list of seeds, or how many there are from 0 on."""
+    """Return a list of seeds; a number N is the seeds from 0 to N - 1."""
     if isinstance(seeds, int) and not isinstance(seeds, bool):
         if seeds < 1:
             raise ValueError("at least one seed is needed")
         if seeds > MOST_SEEDS:
-            raise ValueError(f"{seeds} is how many there are: the one seed is [{seeds}]")
+            raise ValueError(f"{seeds} is the number of seeds: write [{seeds}] for that one seed")
         return list(range(seeds))
     return seeds
 
@@ -49,20 +47,15 @@ def _several(values: Any) -> Any:
     return values if isinstance(values, list) else [values]
 
 
-Limits = Annotated[float, Field(gt=0, allow_inf_nan=False)]
-Budget = create_model(  # type: ignore[call-overload]
-    "Budget", __config__=ConfigDict(extra="forbid", strict=True), **dict.fromkeys(KINDS, (Limits | None, None))
-)
-"""What may be spent, by the names of `budgets.Budget`."""
-
 _STRICT = ConfigDict(extra="forbid", strict=True)
 _Names = Annotated[list[Annotated[str, Field(min_length=1)]], Field(min_length=1), BeforeValidator(_once)]
 _Seeds = Annotated[list[int], Field(min_length=1), BeforeValidator(_once), BeforeValidator(_seeds)]
 _AXES: dict[str, Any] = {axis: (_Seeds if axis == "seeds" else _Names, None) for axis in AXES}
-_KINDS = get_type_hints(SweepSettings)
 _SETTINGS: dict[str, Any] = {
-    name: (kind, None) for name, kind in _KINDS.items() if name not in ("environment", "seed", "budgets")
-} | {"budgets": (create_model("Scopes", __config__=_STRICT, **dict.fromkeys(SCOPES, (Budget, None))), None)}  # type: ignore[call-overload]
+    name: (Annotated[field.annotation, Field(), *field.metadata], None)
+    for name, field in RunSettings.model_fields.items()
+    if name not in ("environment", "seed")
+}
 
 
 def _table(name: str, **fields: Any) -> Any:
@@ -83,13 +76,13 @@ Exclude = _table(
 class _Tables(BaseModel):
     model_config = _STRICT
 
-    common: Settings = Field(default_factory=Settings)  # type: ignore[valid-type]
-    matrix: Matrix = Field(default_factory=Matrix)  # type: ignore[valid-type]
-    environments: dict[str, Environment] = {}  # type: ignore[valid-type]
-    models: dict[str, Model] = {}  # type: ignore[valid-type]
-    ablations: dict[str, Settings] = {}  # type: ignore[valid-type]
-    exclude: list[Exclude] = []  # type: ignore[valid-type]
-    budget: Budget = Field(default_factory=Budget)  # type: ignore[valid-type]
+    common: Settings = Field(default_factory=Settings)
+    matrix: Matrix = Field(default_factory=Matrix)
+    environments: dict[str, Environment] = {}
+    models: dict[str, Model] = {}
+    ablations: dict[str, Settings] = {}
+    exclude: list[Exclude] = []
+    budget: BudgetSettings = Field(default_factory=BudgetSettings)
 
 
 class ExperimentFile(BaseModel):
@@ -105,7 +98,7 @@ class ExperimentFile(BaseModel):
 
 
 def read_schema(tables: dict[str, Any]) -> ExperimentFile:
-    """Check what a file says.
+    """Check the tables of a file.
 
     Raises:
         ConfigurationError: a table or a key is unknown, or a value is of another kind. Each is named.
@@ -113,16 +106,16 @@ def read_schema(tables: dict[str, Any]) -> ExperimentFile:
     try:
         read = ExperimentFile(**_Tables.model_validate(tables).model_dump(exclude_unset=True))
     except ValidationError as error:
-        raise ConfigurationError("; ".join(_told(each) for each in error.errors())) from error
+        raise ConfigurationError("; ".join(_described(each) for each in error.errors())) from error
     if NONE in read.ablations:
-        raise ConfigurationError(f"[ablations.{NONE}]: {NONE} is what no ablation is called by")
+        raise ConfigurationError(f"[ablations.{NONE}]: {NONE} is the name of no ablation")
     return read
 
 
-def _told(error: Any) -> str:
-    """One mistake, by table and key."""
+def _described(error: Any) -> str:
+    """Return one mistake in words, by table and key."""
     place = [part for part in error["loc"] if not (isinstance(part, str) and part.startswith(("list[", "function-")))]
-    *path, key = place
+    *path, key = [part for part in place if part != "[key]"]
     table = ".".join(str(part + 1) if isinstance(part, int) else part for part in path if not isinstance(part, int))
     where = f"[{table}], " if path else ""
     if "exclude" in path[:1]:
@@ -140,7 +133,7 @@ def _told(error: Any) -> str:
 
 
 def _known(path: list[Any]) -> list[str]:
-    """The keys that a table may have."""
+    """Return the keys that a table may have."""
     model: Any = _Tables
     for part in path:
         fields = getattr(model, "model_fields", {})

@@ -20,7 +20,7 @@ ESTIMATED = (
 )
 
 
-def compare_experiment(folder: Path) -> Comparison:
+def compare_experiment(folder: Path | str) -> Comparison:
     """Compare the runs of an experiment: one series for each combination but the seed, under its name.
 
     Series are paired where they differ on one axis and nowhere else.
@@ -78,11 +78,14 @@ def _time(value: float) -> str:
     return f"{value / 60:,.0f} min" if value < 7200 else f"{value / 3600:,.1f} h"
 
 
-def with_folders(folders: Sequence[Path]) -> list[Path]:
-    """Run folders, those of experiments in the place of the experiments."""
-    return [run for folder in folders for run in (run_folders(folder) if holds_experiment(folder) else [folder])]
+def with_folders(folders: Sequence[Path | str]) -> list[Path]:
+    """Return run folders; an experiment is replaced by its runs."""
+    found: list[Path] = []
+    for folder in folders:
+        found += run_folders(folder) if holds_experiment(folder) else [Path(folder)]
+    return found
 
 
-def read_runs(folders: Sequence[Path]) -> list[Run]:
+def read_runs(folders: Sequence[Path | str]) -> list[Run]:
     """The runs of run folders and of experiments."""
     return [read_run(folder) for folder in with_folders(folders)]

@@ -9,12 +9,13 @@ from langgraph_reflexion.experiments.record import Run
 from langgraph_reflexion.experiments.rows import TrialRow
 from langgraph_reflexion.models.load import DEMO
 from langgraph_reflexion.models.usage import Price
+from langgraph_reflexion.settings import RunSettings
 
-LIKENESS = (
-    *("model", "strategy", "evaluator", "feedback", "profile", "memory_size", "split", "options", "reflection_model"),
-    *("temperature", "base_url"),
-)
-"""Settings in which a run should be alike to be measured by, the weightiest first. Environment and agent must be."""
+_APART = ("environment", "actor", "seed", "prices", "checkpoints", "database")
+
+LIKENESS = [name for name in RunSettings.resumable("fixed") if name not in _APART]
+"""The settings that a run should share with one to be measured by, the most important first; it must share
+environment and actor."""
 
 
 @dataclass(frozen=True)
@@ -96,7 +97,7 @@ def price_of(settings: Mapping[str, Any], model: str) -> Price | None:
 
 
 def choose(settings: Mapping[str, Any], own: Run | None, runs: Sequence[Run]) -> Measured | None:
-    """The recorded runs that are most like one, of the same environment and agent; None where there are none.
+    """The recorded runs that are most like one, of the same environment and actor; None where there are none.
 
     Args:
         settings: The one, as `run.json` has its settings.
@@ -108,7 +109,7 @@ def choose(settings: Mapping[str, Any], own: Run | None, runs: Sequence[Run]) ->
     fit = [
         run
         for run in runs
-        if all(run.settings.get(name) == settings[name] for name in ("environment", "agent"))
+        if all(run.settings.get(name) == settings[name] for name in ("environment", "actor"))
         and any(row["llm_calls"] and not row["fault"] for row in run.trials)
     ]
     if not fit:

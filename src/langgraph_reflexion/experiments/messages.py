@@ -6,6 +6,7 @@ import traceback
 from typing import Any, Protocol
 
 from langgraph_reflexion import errors
+from langgraph_reflexion.experiments.task_run import TaskError
 
 
 class LinkLost(Exception):
@@ -49,7 +50,7 @@ def error_as_json(error: BaseException) -> dict[str, Any]:
         "type": type(error).__name__,
         "text": str(error),
         "permanent": getattr(error, "permanent", False),
-        "traceback": "".join(traceback.format_exception(error)),
+        "traceback": error.traceback if isinstance(error, TaskError) else "".join(traceback.format_exception(error)),
     }
 
 
@@ -57,6 +58,8 @@ def error_from(said: dict[str, Any]) -> Exception:
     """The error that another process met: one of ours or of Python's, or one that has the same name."""
     kind, text = said["type"], said["text"]
     error: Exception
+    if kind == TaskError.__name__:
+        return TaskError(text, said["traceback"])
     if kind == errors.ModelFault.__name__:
         error = errors.ModelFault(text, permanent=said["permanent"])
     else:

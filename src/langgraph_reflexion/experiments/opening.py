@@ -6,15 +6,16 @@ from langchain_core.messages import AIMessage, BaseMessage
 
 from langgraph_reflexion.envs.base import Environment, Task
 from langgraph_reflexion.errors import ReflexionError
-from langgraph_reflexion.experiments.settings import SweepSettings
 from langgraph_reflexion.graph.reflexion import create_reflexion
+from langgraph_reflexion.models.options import ModelOptions
 from langgraph_reflexion.retries import Retries
+from langgraph_reflexion.settings import RunSettings
 
 CHARACTERS_PER_TOKEN = 4
 """A rule of thumb for English; the tokens of tool schemas are not in it."""
 
 
-def opening_tokens(settings: SweepSettings, environment: Environment, task: Task) -> int | None:
+def opening_tokens(settings: RunSettings, environment: Environment, task: Task) -> int | None:
     """The tokens of the prompt for a task's first step, about; None where the task cannot be started here.
 
     Args:
@@ -34,11 +35,11 @@ def opening_tokens(settings: SweepSettings, environment: Environment, task: Task
     graph = create_reflexion(
         ScriptedChatModel(replies=note),
         environment,
-        actor=settings.agent,
+        actor=settings.actor,
         strategy=settings.strategy,
         evaluator=evaluator,
         profile=settings.profile,
-        retries=Retries(1),
+        options=ModelOptions(retries=Retries(1)),
     ).compile()
 
     async def first_step() -> None:

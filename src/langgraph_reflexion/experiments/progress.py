@@ -29,7 +29,7 @@ class LiveProgress:
         self._said: set[str] = set()
         self.folder: Path | None = None
         self.rows = 0
-        self._solved = self._actions = self._trials = 0
+        self._solved = self._actions = self._trials = self._errors = 0
         self._trial = 1
         self._progress = Progress(
             TextColumn("{task.description}"),
@@ -70,5 +70,12 @@ class LiveProgress:
         self._trial = max(self._trial, row["trial"] + (not finished))
         self._progress.update(self._bar, advance=int(finished), state=self._state())
 
+    def on_error(self, task: str, error: str) -> None:
+        """Count a task that ended by an error, and say which in a line that stays."""
+        self._errors += 1
+        self._progress.console.print(Text(printable(f"langgraph-reflexion: {task}: {error}")), soft_wrap=True)
+        self._progress.update(self._bar, advance=1, state=self._state())
+
     def _state(self) -> str:
-        return f"solved {self._solved} · trial {self._trial} of {self._trials} · {self._actions} actions"
+        errors = f" · {self._errors} errors" if self._errors else ""
+        return f"solved {self._solved} · trial {self._trial} of {self._trials} · {self._actions} actions{errors}"

@@ -1,4 +1,4 @@
-"""Workers as Ray's actors, on one machine or many: `--engine ray` (extra `ray`).
+"""Workers as Ray's actors, on one machine or many: `--executor ray` (extra `ray`).
 
 With `RAY_ADDRESS` in the environment they are started on that cluster, otherwise on one that is started for the run.
 Whatever is passed to an actor is kept by Ray, for a while: no key and no password is. A worker's model finds its key
@@ -10,13 +10,12 @@ import logging
 import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
-from dataclasses import asdict
 from typing import Any
 
 from langgraph_reflexion.errors import ConfigurationError
 from langgraph_reflexion.experiments.messages import END, Link, LinkLost
-from langgraph_reflexion.experiments.settings import SweepSettings
 from langgraph_reflexion.models.secrets import blotted, database_secrets, public_database
+from langgraph_reflexion.settings import RunSettings
 
 PATIENCE_SECONDS = 5.0
 """How long a worker may take to end when it is asked to."""
@@ -91,12 +90,12 @@ class RayLink:
 
 @asynccontextmanager
 async def open_cluster(
-    settings: SweepSettings,
+    settings: RunSettings,
 ) -> AsyncIterator[tuple[Callable[[], Awaitable[Link]], dict[str, Any]]]:
     """Connect to Ray, or start it.
 
     Args:
-        settings: What the sweep is.
+        settings: The run's.
 
     Yields:
         What starts a worker; and the settings as workers are told them, without a password.
@@ -127,13 +126,13 @@ async def open_cluster(
             return RayLink(actor.remote(os.getcwd()))
 
         addresses = {name: public_database(getattr(settings, name)) for name in ("database", "lessons")}
-        yield open_link, asdict(settings) | addresses
+        yield open_link, settings.model_dump(mode="json") | addresses
     finally:
         if ours:
             await asyncio.to_thread(ray.shutdown)
 
 
-def _local(settings: SweepSettings) -> dict[str, Any]:
+def _local(settings: RunSettings) -> dict[str, Any]:
     return {"address": "local", "num_cpus": settings.workers, "include_dashboard": False}
 
 

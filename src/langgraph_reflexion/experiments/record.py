@@ -3,6 +3,7 @@
     run.json            settings, tasks in their order, versions
     trials.jsonl        one row per finished trial
     trajectories.jsonl  the same trials, every step whole
+    errors.log          the tracebacks of bugs that ended tasks, where there were any
     checkpoints.db      how each task stands, unless another database has that
     lock                held by the process that is at work here
 
@@ -15,6 +16,7 @@ import hashlib
 import json
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, cast
 
@@ -39,11 +41,12 @@ from langgraph_reflexion.state import Strategy
 
 SETTINGS = {
     *("environment", "split", "strategy", "model", "reflection_model"),
-    *("profile", "oracle", "evaluator", "seed", "trials"),
+    *("profile", "evaluator", "seed", "max_trials"),
 }
-"""The settings that a run is read with."""
+"""The settings that reports need."""
 
 RUN, TRIALS, TRAJECTORIES, CHECKPOINTS = "run.json", "trials.jsonl", "trajectories.jsonl", "checkpoints.db"
+ERRORS = "errors.log"
 
 
 class RunRecord:
@@ -62,8 +65,8 @@ class RunRecord:
         ConfigurationError: the folder holds something else, or cannot be made.
     """
 
-    def __init__(self, folder: Path, info: dict[str, Any], secrets: Sequence[str] = ()) -> None:
-        self.folder = folder
+    def __init__(self, folder: Path | str, info: dict[str, Any], secrets: Sequence[str] = ()) -> None:
+        self.folder = folder = Path(folder)
         self.trials: dict[Key, TrialRow] = {}
         self._info = info
         self._secrets = secrets
@@ -101,6 +104,13 @@ class RunRecord:
         """Add to what `run.json` says."""
         self._info |= facts
         self._write_info(self._info)
+
+    def add_error(self, task: str, message: str, traceback: str) -> None:
+        """Record the exception that has ended a task: in one line in `run.json`, with its traceback in the log."""
+        text = f"{datetime.now(UTC).isoformat(timespec='seconds')} {task}\n{traceback.rstrip()}\n\n"
+        with (self.folder / ERRORS).open("a", encoding="utf-8", errors="replace") as log:
+            log.write(self.without_secrets(text))
+        self.note(errors={**self._info.get("errors", {}), task: message})
 
     def restore(self, finished: Finished) -> None:
         """Add a finished trial that a checkpoint holds, unless it is here: its process died before it wrote it."""
@@ -174,6 +184,11 @@ class Run:
         not_known = {row["task_id"] for row in self.trials} - known
         return [task for task in self.info["tasks"] if task not in not_known]
 
+    @property
+    def errors(self) -> dict[str, str]:
+        """The tasks that the exception of a bug has ended, and the exception in one line."""
+        return cast(dict[str, str], self.info.get("errors", {}))
+
     def trajectories(self) -> dict[Key, TrajectoryRow]:
         """Every step of its trials, by task and trial; what was not recorded is not there.
 
@@ -200,9 +215,9 @@ class Run:
         return framed(Grid(str(self.folder), ("trial", "solved"), rows, described(self.settings)).html())
 
 
-def holds_run(folder: Path) -> bool:
+def holds_run(folder: Path | str) -> bool:
     """Whether a run was begun in this folder."""
-    return (folder / RUN).exists()
+    return Path(folder, RUN).exists()
 
 
 def trouble(error: Exception) -> str:
@@ -217,12 +232,13 @@ def trouble(error: Exception) -> str:
     return f"says something wrong: {error}"
 
 
-def read_info(folder: Path) -> dict[str, Any]:
+def read_info(folder: Path | str) -> dict[str, Any]:
     """What a folder's `run.json` says.
 
     Raises:
         ConfigurationError: there is no run in it that can go on.
     """
+    folder = Path(folder)
     try:
         info = json.loads((folder / RUN).read_text(encoding="utf-8"))
         imported = "imported" in info["settings"]
@@ -238,12 +254,13 @@ def read_info(folder: Path) -> dict[str, Any]:
     return cast(dict[str, Any], info)
 
 
-def read_run(folder: Path) -> Run:
+def read_run(folder: Path | str) -> Run:
     """Read a run folder, finished or not.
 
     Raises:
         ConfigurationError: there is no run in it, or one that lacks something.
     """
+    folder = Path(folder)
     try:
         info = json.loads((folder / RUN).read_text(encoding="utf-8"))
         _expect(("settings", "tasks"), info, RUN)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from langgraph_reflexion.experiments.facts import described
+from langgraph_reflexion.experiments.facts import described, is_oracle
 from langgraph_reflexion.experiments.grid import Grid
 from langgraph_reflexion.experiments.html import framed
 from langgraph_reflexion.experiments.metrics import (
@@ -44,6 +44,8 @@ class RunReport:
         cost: Money, at the prices of the settings.
         seconds: Wall time spent in trials; several run at once.
         faults: Trials that met a fault.
+        errors: The tasks that the exception of a bug has ended, with the exception in one line; their tracebacks are
+            in `errors.log` of the run folder.
         notes: What was not as it was meant to be, and in how many trials.
     """
 
@@ -65,6 +67,7 @@ class RunReport:
     cost: float
     seconds: float
     faults: int
+    errors: dict[str, str]
     notes: dict[str, int]
 
     @property
@@ -108,6 +111,7 @@ class RunReport:
             "seconds": self.seconds,
             "per_solved": self.per_solved,
             "faults": self.faults,
+            "errors": self.errors,
             "notes": self.notes,
         }
 
@@ -131,7 +135,7 @@ class RunReport:
 
 def report_run(run: Run) -> RunReport:
     """Report one run. Its curve ends where its trials ended, unless every task is finished."""
-    rows, limit, gradable = run.trials, run.settings["trials"], set(run.gradable)
+    rows, limit, gradable = run.trials, run.settings["max_trials"], set(run.gradable)
     known = [row for row in rows if row["task_id"] in gradable]
     last = {row["task_id"]: row for row in rows}
     finished = sum(bool(row["verdict"] or row["fault"] or row["trial"] >= limit) for row in last.values())
@@ -148,8 +152,8 @@ def report_run(run: Run) -> RunReport:
         measures=measures_by_trial(known, trials, tasks),
         failures=failures_by_trial(rows, trials),
         tokens=tokens_by_trial(rows, trials),
-        verdicts=None if run.settings["oracle"] else verdicts(known),
-        answers=None if run.settings["oracle"] or not trials else verdicts(returned_by_trial(known, trials)[-1]),
+        verdicts=None if is_oracle(run.settings) else verdicts(known),
+        answers=None if is_oracle(run.settings) or not trials else verdicts(returned_by_trial(known, trials)[-1]),
         llm_calls=sum(row["llm_calls"] for row in rows),
         input_tokens=sum(row["input_tokens"] for row in rows),
         output_tokens=sum(row["output_tokens"] for row in rows),
@@ -157,5 +161,6 @@ def report_run(run: Run) -> RunReport:
         cost=round(sum(row["cost"] for row in rows), 6),
         seconds=round(sum(row["seconds"] for row in rows), 3),
         faults=sum(bool(row["fault"]) for row in rows),
+        errors=run.errors,
         notes=dict(Counter(note.rpartition(": ")[2] for row in rows for note in row["notes"])),
     )

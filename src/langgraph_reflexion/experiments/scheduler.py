@@ -13,7 +13,7 @@ from langgraph_reflexion.envs.base import FinishedTrial, Review, Task
 from langgraph_reflexion.errors import ConfigurationError
 from langgraph_reflexion.experiments.record import RunRecord
 from langgraph_reflexion.experiments.rows import Finished, TrialRow
-from langgraph_reflexion.experiments.task_run import Fence, Graph, TaskRun, no_fence
+from langgraph_reflexion.experiments.task_run import Fence, Graph, TaskError, TaskRun, no_fence
 
 
 class Observer(Protocol):
@@ -35,6 +35,25 @@ class Observer(Protocol):
     def on_trial(self, row: TrialRow, finished: bool) -> None:
         """A trial was recorded, now or by an earlier process; `finished` says whether that was its task's last."""
 
+    def on_error(self, task: str, error: str) -> None:
+        """A task has ended with the exception of a bug, in one line."""
+
+
+class NullObserver:
+    """An observer that ignores everything."""
+
+    def on_start(self, folder: Path, tasks: int, trials: int, played_by: str) -> None:
+        """See `Observer`."""
+
+    def on_action(self) -> None:
+        """See `Observer`."""
+
+    def on_trial(self, row: TrialRow, finished: bool) -> None:
+        """See `Observer`."""
+
+    def on_error(self, task: str, error: str) -> None:
+        """See `Observer`."""
+
 
 class Drive:
     """Advances tasks through a graph and records their trials.
@@ -43,7 +62,7 @@ class Drive:
         graph: The Reflexion graph, compiled with a checkpointer.
         tasks: The tasks.
         record: Where trials are recorded.
-        observer: Is told.
+        observer: Sees how it goes.
         run_id: Tells the run's checkpoints from those of others in the same database.
         reflects: Whether the graph's strategy reflects.
         max_trials: At most so many trials per task, as the graph has it.
@@ -103,7 +122,11 @@ class Drive:
         """
         for run in self.runs:
             task = run.task["id"]
-            finished = await run.restore()
+            try:
+                finished = await run.restore()
+            except TaskError as error:
+                self._failed(run, error)
+                continue
             if finished is not None:
                 self.record.restore(finished)
             last = self.record.last_trial(task)
@@ -112,6 +135,8 @@ class Drive:
                     f"{self.record.folder} holds trial {last} of {task}, and its checkpoint does not: it cannot go on"
                 )
         for run in self.runs:
+            if run.error:
+                continue
             task = run.task["id"]
             run.reopen()
             for trial in range(1, run.completed + 1):
@@ -119,21 +144,21 @@ class Drive:
                 ended = run.status != "running" and trial == run.completed
                 self.observer.on_trial(self.record.trials[task, trial], ended)
 
-    async def to_the_end(self) -> None:
+    async def run_all(self) -> None:
         """Run every task until it is finished."""
         await self._all(self._finish(run) for run in self.runs)
 
-    async def in_step(self) -> None:
+    async def run_in_lockstep(self) -> None:
         """Run all tasks one trial at a time, until a trial over all of them solves nothing new.
 
         That is the stop rule of the paper's first version (section 3.1, "fails to improve performance between
-        two consecutive trials"). It acts on verdicts, as the loop itself does. A run that goes on passes by the
-        trials that it has, and comes to the same decisions.
+        two consecutive trials"). It acts on verdicts, as the loop itself does. A run that is resumed skips the
+        trials that it has and takes the same decisions.
         """
         trial, before = 0, None
-        while any(run.status == "running" for run in self.runs):
+        while any(run.unfinished for run in self.runs):
             trial += 1
-            behind = [run for run in self.runs if run.status == "running" and run.completed < trial]
+            behind = [run for run in self.runs if run.unfinished and run.completed < trial]
             await self._all(self._advance(run) for run in behind)
             if self.budgets.run_used_up():
                 return
@@ -145,7 +170,7 @@ class Drive:
     async def _finish(self, run: TaskRun) -> None:
         # One slot from the first trial to the last, so that what began is finished before other tasks begin.
         async with self._slots:
-            while run.status == "running" and not self.budgets.run_used_up():
+            while run.unfinished and not self.budgets.run_used_up():
                 await self._trial(run)
 
     async def _advance(self, run: TaskRun) -> None:
@@ -154,9 +179,18 @@ class Drive:
                 await self._trial(run)
 
     async def _trial(self, run: TaskRun) -> None:
-        finished = await self._run_trial(run)
+        try:
+            finished = await self._run_trial(run)
+        except TaskError as error:
+            self._failed(run, error)
+            return
         self.record.append(finished)
         self.observer.on_trial(finished.row, run.status != "running")
+
+    def _failed(self, run: TaskRun, error: TaskError) -> None:
+        run.error = error
+        self.record.add_error(run.task["id"], str(error), error.traceback)
+        self.observer.on_error(run.task["id"], str(error))
 
     async def _all(self, work: Iterable[Coroutine[Any, Any, None]]) -> None:
         """Do it all; at the first error stop the rest, and raise it."""

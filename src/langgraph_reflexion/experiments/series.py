@@ -13,19 +13,19 @@ from langgraph_reflexion.experiments.printable import printable
 from langgraph_reflexion.experiments.record import Run
 from langgraph_reflexion.experiments.report import RunReport, report_run
 from langgraph_reflexion.experiments.rows import TrialRow
-from langgraph_reflexion.experiments.settings import FREE
 from langgraph_reflexion.experiments.statistics import Interval, interval
+from langgraph_reflexion.settings import RunSettings
 
 Unit = tuple[str, int]
 """What is paired: a task, by its id, under a seed."""
 
 TOLD = (
-    *("environment", "split", "options", "model", "reflection_model", "agent", "profile", "oracle", "evaluator"),
+    *("environment", "split", "options", "model", "reflection_model", "actor", "profile", "evaluator"),
     *("strategy", "prices", "base_url", "imported", "memory_map", "lessons", "recall", "frozen"),
 )
 """Settings that are told anyway, or that no number but money depends on."""
 
-ALIKE = ("seed", "database", "checkpoints", *FREE)
+ALIKE = ("seed", "database", "checkpoints", *RunSettings.resumable("free"))
 """Settings in which the runs of a series may differ."""
 
 
@@ -166,8 +166,9 @@ def _pooled(runs: Sequence[Run]) -> Run:
         return f"{task} (seed {run.settings['seed']})"
 
     tasks = [name(task, run) for run in runs for task in run.info["tasks"]]
+    errors = {name(task, run): error for run in runs for task, error in run.errors.items()}
     trials = [TrialRow(**{**row, "task_id": name(row["task_id"], run)}) for run in runs for row in run.trials]
-    return Run(runs[0].folder, runs[0].info | {"tasks": tasks}, trials)
+    return Run(runs[0].folder, runs[0].info | {"tasks": tasks, "errors": errors}, trials)
 
 
 def _labels(strategies: Sequence[str]) -> list[str]:

@@ -169,6 +169,7 @@ def _costs(series: Sequence[Series]) -> Grid:
         "cost per solved task": (per_solved("cost"), ",.4f"),
         "seconds per solved task": (per_solved("seconds"), ",.2f"),
         "faults": (lambda report: report.faults, ",d"),
+        "tasks ended by an error": (lambda report: len(report.errors), ",d"),
     }
     rows: list[list[Cell]] = []
     for name, (amount, form) in amounts.items():

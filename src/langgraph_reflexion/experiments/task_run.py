@@ -4,11 +4,12 @@ The graph is stopped after a trial's last node, so that its checkpoint holds the
 recorded; the next `reset` clears the trajectory. What is recorded is always read from the checkpoint. So a process
 that dies at any moment leaves either a trial that goes on, or a finished one that the next process can record.
 
-`TaskRun.advance` is the one function behind every engine: what it does follows from the checkpoint and from what is
-recorded already, so that it can be asked of any process, and of another one when that is lost.
+`TaskRun.advance` is the one function behind every executor: what it does follows from the checkpoint and from what is
+recorded already, so that any process can do it, and another one when that is lost.
 """
 
 import asyncio
+import traceback
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager, aclosing, nullcontext
 from typing import Any, NamedTuple, cast
@@ -18,6 +19,7 @@ from langgraph.graph.state import CompiledStateGraph
 
 from langgraph_reflexion.budgets import Budgets
 from langgraph_reflexion.envs.base import FinishedTrial, Review, Task
+from langgraph_reflexion.errors import ReflexionError
 from langgraph_reflexion.experiments.rows import Finished, TrajectoryRow, TrialRow
 from langgraph_reflexion.graph.resume import reopen
 from langgraph_reflexion.models.usage import add_usage
@@ -48,6 +50,24 @@ class Standing(NamedTuple):
 NEW = Standing()
 
 
+class TaskError(Exception):
+    """A bug in an evaluator, a tool, a heuristic or an environment: it ends one task of a run, and no other.
+
+    Attributes:
+        traceback: The bug's.
+    """
+
+    def __init__(self, message: str, traceback: str) -> None:
+        super().__init__(message)
+        self.traceback = traceback
+
+    @classmethod
+    def of(cls, error: Exception) -> "TaskError":
+        """Wrap the exception that the bug has raised."""
+        message = " ".join(f"{type(error).__name__}: {error}".split())
+        return cls(message, "".join(traceback.format_exception(error)))
+
+
 class TaskRun:
     """Advances one task. Between two calls of `advance` the graph stands still, checkpointed.
 
@@ -66,6 +86,7 @@ class TaskRun:
     Attributes:
         standing: How the task stands.
         begun: Whether its first trial had begun before this process did.
+        error: The bug that has ended it in this process; None without one.
         answered: Whether a model has answered this process any call of this task.
     """
 
@@ -86,6 +107,7 @@ class TaskRun:
         self.task = task
         self.standing = standing
         self.begun = False
+        self.error: TaskError | None = None
         self.answered = False
         self.config = RunnableConfig(configurable={"thread_id": thread})
         self._graph = graph
@@ -104,6 +126,11 @@ class TaskRun:
         return self.standing.status
 
     @property
+    def unfinished(self) -> bool:
+        """Whether there is something left to be done in this process."""
+        return self.status == "running" and self.error is None
+
+    @property
     def completed(self) -> int:
         """How many of its trials are finished, with the reflection that follows them."""
         return self.standing.completed
@@ -116,6 +143,9 @@ class TaskRun:
 
         Returns:
             The finished trial that the checkpoint holds, which may have been recorded or not.
+
+        Raises:
+            TaskError: the environment's review of that trial fails.
         """
         values = await self._values()
         # Before the first reset has written it, there is nothing to go on from.
@@ -143,7 +173,11 @@ class TaskRun:
     async def advance(self) -> Finished:
         """Run the next trial to its end, or the one in flight, with the reflection that follows it.
 
-        A trial that another process finished since, and was lost before anybody heard of it, is not run again.
+        A trial that another process has finished, and was lost before anybody heard of it, is not run again.
+
+        Raises:
+            TaskError: an evaluator, a tool, a heuristic or the environment has a bug.
+            ReflexionError: the run cannot go on.
         """
         async with self._fence(self._thread):
             return await self._advance(self.standing)
@@ -178,11 +212,17 @@ class TaskRun:
             # The stock savers write behind the run's back otherwise, and a killed process loses all that is queued.
             durability="sync",
         )
-        async with aclosing(stream):
-            async for update in stream:
-                for node, written in update.items():
-                    if isinstance(written, dict):  # the stop itself is an update, too
-                        self._watch(node, written)
+        try:
+            async with aclosing(stream):
+                async for update in stream:
+                    for node, written in update.items():
+                        if isinstance(written, dict):  # the stop itself is an update, too
+                            self._watch(node, written)
+        except ReflexionError:
+            raise
+        except Exception as error:
+            await self._values()  # if the checkpoints cannot be read, that is the trouble, and the run's
+            raise TaskError.of(error) from error
 
     def _watch(self, node: str, written: dict[str, Any]) -> None:
         self.answered = self.answered or bool(written.get("usage"))
@@ -221,7 +261,12 @@ class TaskRun:
             observation=steps[-1]["observation"] if steps else episode["observation"],
             reflection=reflection,
         )
-        review = await asyncio.to_thread(self._review, values["task"], trial)
+        try:
+            review = await asyncio.to_thread(self._review, values["task"], trial)
+        except ReflexionError:
+            raise
+        except Exception as error:
+            raise TaskError.of(error) from error
         row = TrialRow(
             task_id=self.task["id"],
             trial=record["trial"],

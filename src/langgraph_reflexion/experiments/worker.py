@@ -1,4 +1,4 @@
-"""A worker of a sweep: asked by the driver for the next trial of a task, it runs it, and says how it went.
+"""A worker of a run: it runs the trials that the driver asks for and reports how they ended.
 
 It has an environment, models and a checkpointer of its own. What it is asked for it does from the checkpoint on
 (`TaskRun.advance`), so that it holds nothing that is lost with it.
@@ -14,15 +14,14 @@ from pathlib import Path
 from typing import Any, cast
 
 from langgraph_reflexion.budgets import Spent
-from langgraph_reflexion.checkpoints import check_kind, open_checkpointer
-from langgraph_reflexion.experiments.environment import make_environment
+from langgraph_reflexion.checkpoints import open_checkpointer
 from langgraph_reflexion.experiments.messages import encode, error_as_json
-from langgraph_reflexion.experiments.parts import Parts, make_parts
-from langgraph_reflexion.experiments.settings import SweepSettings
+from langgraph_reflexion.experiments.setup import Setup, set_up
 from langgraph_reflexion.experiments.task_locks import open_fence
 from langgraph_reflexion.experiments.task_run import Standing, TaskRun
 from langgraph_reflexion.experiments.tracing import tracing_as_asked
 from langgraph_reflexion.memory.opening import open_lessons
+from langgraph_reflexion.settings import RunSettings
 from langgraph_reflexion.state import Strategy
 
 
@@ -48,35 +47,35 @@ class Worker:
             start = json.loads(await self._inbox.get())
             # What is found by a path there has to be found here.
             sys.path += [path for path in start["paths"] if path not in sys.path]
-            settings = SweepSettings(**start["settings"])
-            environment = make_environment(settings.environment, settings.options, settings.seed)
+            settings = RunSettings.model_validate(start["settings"])
+            environment = settings.make_environment()
             try:
-                await self._work(settings, make_parts(settings, environment), start)
+                await self._work(settings, set_up(settings, environment), start)
             finally:
                 environment.close()
         except Exception as error:
             self._say(encode("failed", task=None, error=error_as_json(error)))
 
-    async def _work(self, settings: SweepSettings, parts: Parts, start: dict[str, Any]) -> None:
-        self.secrets = parts.secrets
-        parts.budgets.on_note = lambda task, spent: jobs[task].noted(spent) if task in jobs else None
-        tasks = {task["id"]: task for task in parts.tasks}
+    async def _work(self, settings: RunSettings, setup: Setup, start: dict[str, Any]) -> None:
+        self.secrets = list(setup.secrets)
+        setup.budgets.on_note = lambda task, spent: jobs[task].noted(spent) if task in jobs else None
+        tasks = {task["id"]: task for task in setup.tasks}
         jobs: dict[str, Job] = {}
         doing: set[asyncio.Task[None]] = set()
         async with AsyncExitStack() as stack:
             stack.enter_context(tracing_as_asked())
-            if parts.connections:
-                stack.push_async_callback(parts.connections.aclose)
+            if setup.connections:
+                stack.push_async_callback(setup.connections.aclose)
             where = settings.database or Path(start["checkpoints"])
-            saver = await stack.enter_async_context(open_checkpointer(check_kind(settings.checkpoints), where))
+            saver = await stack.enter_async_context(open_checkpointer(settings.checkpoints, where))
             fence = await stack.enter_async_context(open_fence(settings.database))
             store = await stack.enter_async_context(open_lessons(settings.lessons)) if settings.lessons else None
-            graph = parts.graph.compile(checkpointer=saver, store=store)
-            self._hear_news(parts, start["news"])
+            graph = setup.graph.compile(checkpointer=saver, store=store)
+            self._hear_news(setup, start["news"])
             self._say(encode("ready"))
             try:
                 while (said := json.loads(await self._inbox.get()))["what"] != "end":
-                    self._hear_news(parts, said["news"])
+                    self._hear_news(setup, said["news"])
                     if said["what"] == "advance":
                         make = partial(
                             TaskRun,
@@ -84,12 +83,12 @@ class Worker:
                             tasks[said["task"]],
                             f"{start['run_id']}:{said['task']}",
                             reflects=Strategy(cast(str, settings.strategy)).reflects,
-                            max_trials=cast(int, settings.trials),
-                            budgets=parts.budgets,
-                            review=parts.review,
+                            max_trials=cast(int, settings.max_trials),
+                            budgets=setup.budgets,
+                            review=setup.environment.review,
                             fence=fence,
                         )
-                        job = jobs[said["task"]] = Job(make, parts, said, self._say)
+                        job = jobs[said["task"]] = Job(make, setup, said, self._say)
                         task = asyncio.create_task(job.do())
                         doing.add(task)
                         task.add_done_callback(doing.discard)
@@ -99,9 +98,9 @@ class Worker:
                         task.cancel()
                     await asyncio.wait(doing, timeout=1)
 
-    def _hear_news(self, parts: Parts, news: dict[str, Any]) -> None:
-        parts.budgets.hear(Spent(*news["spent"]), news["seconds"])
-        for client, answered in zip(parts.graph.clients, news["answered"], strict=True):
+    def _hear_news(self, setup: Setup, news: dict[str, Any]) -> None:
+        setup.budgets.hear(Spent(*news["spent"]), news["seconds"])
+        for client, answered in zip(setup.graph.clients, news["answered"], strict=True):
             client.answered = client.answered or answered
 
 
@@ -109,15 +108,15 @@ class Job:
     """One trial of a task, and what the driver hears of it."""
 
     def __init__(
-        self, make: Callable[..., TaskRun], parts: Parts, asked: dict[str, Any], say: Callable[[str], None]
+        self, make: Callable[..., TaskRun], setup: Setup, asked: dict[str, Any], say: Callable[[str], None]
     ) -> None:
         self.task = asked["task"]
         self._actions = 0
-        self._clients = parts.graph.clients
+        self._clients = setup.graph.clients
         self._say = say
         self._said: list[Any] = []
         self._run = make(on_action=self._acted, standing=Standing(*asked["standing"]))
-        parts.budgets.take_over(self.task, self._run.config, Spent(*asked["spent"]))
+        setup.budgets.take_over(self.task, self._run.config, Spent(*asked["spent"]))
 
     async def do(self) -> None:
         """Run the trial, and say how it ended."""

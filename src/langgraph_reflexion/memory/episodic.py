@@ -1,11 +1,12 @@
 """Episodic memory: the reflections that a task keeps (section 3 of the paper)."""
 
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import get_args
 
 from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 from langchain_core.runnables import RunnableConfig
 
+from langgraph_reflexion.choices import Keep as Keep
 from langgraph_reflexion.context import Asked, ask_about
 from langgraph_reflexion.errors import expect, one_of
 from langgraph_reflexion.memory.lessons import Lessons
@@ -13,9 +14,6 @@ from langgraph_reflexion.models.calls import Call, storable
 from langgraph_reflexion.models.client import Client
 from langgraph_reflexion.prompts import Prompts
 from langgraph_reflexion.state import Evaluation, Feedback, Reflection, ReflexionState, Step
-
-Keep = Literal["window", "full", "summary"]
-"""How reflections are kept: the last Ω, all of them, or the last Ω of which the oldest condenses those before it."""
 
 CONDENSED = "(this trial, and all before it)"
 """How a condensed reflection begins."""
