@@ -75,7 +75,7 @@ def test_a_run_that_cannot_start_is_one_line_and_leaves_nothing(
     assert set(ended.files) <= {"lock"}
 
 
-OPTIONS = ("--option", "highest=5", "--trials", "3", "--temperature", "0.5", "--price", "toy=1,10")
+OPTIONS = ("--option", "highest=5", "--max-trials", "3", "--temperature", "0.5", "--price", "toy=1,10")
 """Of all runs below: ten calls' worth of trials, on a server that refuses two of the options."""
 
 

@@ -1,4 +1,4 @@
-"""A guessing game, a model that counts up, and sweeps around them."""
+"""A guessing game, a model that counts up, and runs around them."""
 
 import asyncio
 import json
@@ -9,13 +9,15 @@ from typing import Annotated, Any
 from langchain_core.messages import AIMessage, BaseMessage
 
 from langgraph_reflexion import Environment, Episode, StepResult, Task, action, create_reflexion
-from langgraph_reflexion.experiments.budgets import make_budgets
+from langgraph_reflexion.experiments.budgets import SharedBudgets
 from langgraph_reflexion.experiments.lock import locked
-from langgraph_reflexion.experiments.parts import Parts
 from langgraph_reflexion.experiments.rows import TrialRow
-from langgraph_reflexion.experiments.runner import Summary, Unobserved, run_parts
-from langgraph_reflexion.experiments.settings import SweepSettings
+from langgraph_reflexion.experiments.runner import Summary, run_setup
+from langgraph_reflexion.experiments.scheduler import NullObserver
+from langgraph_reflexion.experiments.setup import Setup
+from langgraph_reflexion.models.options import ModelOptions
 from langgraph_reflexion.retries import Retries
+from langgraph_reflexion.settings import RunSettings
 from langgraph_reflexion.testing import ScriptedChatModel
 
 
@@ -75,7 +77,7 @@ def count_up(messages: list[BaseMessage]) -> AIMessage:
     )
 
 
-class Watch(Unobserved):
+class Watch(NullObserver):
     def __init__(self) -> None:
         self.seen: list[tuple[str, int]] = []
 
@@ -90,37 +92,41 @@ def drive_all(
     numbers: Sequence[int] = (1, 2, 3, 4),
     environment: Environment | None = None,
     strategy: str = "reflexion",
-    trials: int = 5,
+    max_trials: int = 5,
     concurrency: int = 8,
     in_step: bool = False,
     observer: Any = None,
     model_class: type[ScriptedChatModel] = Slow,
+    evaluator: Any = None,
+    heuristic: Any = None,
     **more: Any,
 ) -> tuple[Summary, ScriptedChatModel]:
-    """A sweep around a scripted model; where the folder holds one, it goes on."""
+    """A run around a scripted model; if the folder holds one, it is resumed."""
     environment = environment or Guessing(numbers=numbers)
     model = model_class(replies=replies)
-    settings = SweepSettings(
-        "guessing",
-        trials=trials,
+    settings = RunSettings(
+        environment="guessing",
+        max_trials=max_trials,
         strategy=strategy,
         concurrency=concurrency,
-        stop_without_improvement=in_step,
+        until_no_improvement=in_step,
         **more,
     ).resolved(environment)
-    budgets = make_budgets(settings.budgets)
+    budgets = SharedBudgets(**{scope: limits.budget() for scope, limits in settings.budgets.items()})
     graph = create_reflexion(
         model,
         environment,
         budgets=budgets,
-        retries=Retries(attempts=1),
-        strategy=strategy,
-        max_trials=trials,
-        feedback=settings.feedback,  # type: ignore[arg-type]
+        options=ModelOptions(retries=Retries(attempts=1)),
+        strategy=settings.strategy,
+        max_trials=max_trials,
+        feedback=settings.feedback,
+        evaluator=evaluator,
+        heuristic=heuristic,
     )
-    parts = Parts(graph, environment.tasks(), budgets, [], environment.review)
+    setup = Setup(graph, environment.tasks(), budgets, environment)
     with locked(folder):
-        return asyncio.run(run_parts(settings, parts, folder, observer or Unobserved())), model
+        return asyncio.run(run_setup(settings, setup, folder, observer)), model
 
 
 def rows(folder: Path, name: str = "trials.jsonl") -> list[dict[str, Any]]:

@@ -14,11 +14,11 @@ SETTINGS = {
     "strategy": "reflexion",
     "model": "demo",
     "reflection_model": None,
+    "actor": "react",
     "profile": "paper",
-    "oracle": True,
     "evaluator": "environment",
     "seed": 0,
-    "trials": 3,
+    "max_trials": 3,
 }
 
 

@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 
 from langgraph_reflexion.errors import ConfigurationError
-from langgraph_reflexion.experiments.budgets import raised, read_budgets
+from langgraph_reflexion.settings import RunSettings
 from langgraph_reflexion.testing import ScriptedChatModel
 from tests.bench.guessing import count_up, drive_all, rows, timeless
 
 # Numbers 1 to 4 take 1 to 4 trials of one action each, with a reflection between them: 10 acts and 6 reflections.
-WHOLE: dict[str, Any] = {"model_class": ScriptedChatModel, "trials": 5}
+WHOLE: dict[str, Any] = {"model_class": ScriptedChatModel, "max_trials": 5}
 
 
 @pytest.mark.parametrize("in_step", [False, True])
@@ -52,7 +52,7 @@ def test_tasks_stop_on_their_own_budgets(tmp_path: Path, scope: str) -> None:
     stopped, _ = drive_all(tmp_path / "run", budgets={scope: limits[scope]}, **WHOLE)
     if scope == "task":
         # The third trial is never begun: there is no reflection on the second.
-        assert stopped.statuses == {"solved": 2, "failed": 0, "fault": 0, "budget": 2, "unfinished": 0}
+        assert stopped.statuses == {"solved": 2, "failed": 0, "fault": 0, "error": 0, "budget": 2, "unfinished": 0}
         assert [row["trial"] for row in rows(tmp_path / "run")] == [1, 1, 2, 1, 2, 1, 2]
     drive_all(tmp_path / "run", **WHOLE)
     assert timeless(tmp_path / "run") == timeless(tmp_path / "whole")
@@ -75,25 +75,16 @@ def test_seconds_of_a_run_go_on_where_they_were(tmp_path: Path) -> None:
 
 def test_a_budget_is_never_lowered(tmp_path: Path) -> None:
     drive_all(tmp_path, budgets={"run": {"actions": 4}}, **WHOLE)
-    with pytest.raises(ConfigurationError, match=r"budget run.actions was 4, is 3, and can only be raised"):
+    with pytest.raises(ConfigurationError, match=r"budgets.run.actions was 4, is 3, and can only be raised"):
         drive_all(tmp_path, budgets={"run": {"actions": 3}}, **WHOLE)
-    with pytest.raises(ConfigurationError, match=r"budget task.tokens was unset, is 5, and can only be raised"):
+    with pytest.raises(ConfigurationError, match=r"budgets.task.tokens was unset, is 5, and can only be raised"):
         drive_all(tmp_path, budgets={"run": {"actions": 4}, "task": {"tokens": 5}}, **WHOLE)
 
 
-def test_reading_and_raising() -> None:
-    budgets = read_budgets(["run.tokens=100", "run.cost=0.5", "task.seconds=2", "trial.actions=none"])
-    assert budgets == {"run": {"tokens": 100, "cost": 0.5}, "task": {"seconds": 2.0}, "trial": {"actions": None}}
-    assert raised({"run": {"tokens": 5}, "trial": {"actions": 3}}, budgets) == {
-        "run": {"tokens": 100, "cost": 0.5},
-        "task": {"seconds": 2.0},
-    }
-
-
-@pytest.mark.parametrize(
-    "text",
-    ["run.tokens", "tokens=1", "run.words=1", "run.words=none", "all.tokens=1", "run.tokens=1.5", "run.cost=x"],
-)
-def test_what_is_no_budget_is_refused(text: str) -> None:
-    with pytest.raises(ConfigurationError, match=r"write it as SCOPE.WHAT=NUMBER"):
-        read_budgets([text])
+def test_limits_are_changed_one_by_one() -> None:
+    settings = RunSettings(environment="guessing", budgets={"run": {"tokens": 5, "cost": 1}, "trial": {"actions": 3}})
+    changed = settings.changed(
+        {"budgets": {"run": {"tokens": "100"}, "trial": {"actions": None}, "task": {"cost": 2}}}
+    )
+    assert changed.public()["budgets"] == {"run": {"tokens": 100, "cost": 1}, "trial": {}, "task": {"cost": 2}}
+    assert changed.changed({}) == changed

@@ -47,8 +47,8 @@ def dear_and_cheap(tmp_path: Path) -> Comparison:
     cheap = played(lambda task: 1 + task // 10 + (task >= 30), 1000)
     return compare(
         [
-            folder(tmp_path / "dear", dear, TASKS, trials=4),
-            folder(tmp_path / "cheap", cheap, TASKS, trials=4, strategy="retry"),
+            folder(tmp_path / "dear", dear, TASKS, max_trials=4),
+            folder(tmp_path / "cheap", cheap, TASKS, max_trials=4, strategy="retry"),
         ]
     )
 
@@ -70,8 +70,8 @@ def test_the_order_of_the_runs_changes_no_conclusion(tmp_path: Path, dear_and_ch
 
 
 def test_at_equal_tokens_all_tasks_advance_together_for_as_long_as_they_last(tmp_path: Path) -> None:
-    one = folder(tmp_path / "one", played(lambda task: 1 + task % 2, 1000), TASKS, trials=4)
-    other = folder(tmp_path / "other", played(lambda task: 1, 1250), TASKS, trials=4, strategy="retry")
+    one = folder(tmp_path / "one", played(lambda task: 1 + task % 2, 1000), TASKS, max_trials=4)
+    other = folder(tmp_path / "other", played(lambda task: 1, 1250), TASKS, max_trials=4, strategy="retry")
     (pair,) = compare([one, other]).pairs
     trials, tokens = pair.matches
     assert (trials.solved, tokens.solved) == ((40, 40), (30, 40)), "40 first and 10 of 20 second trials"
@@ -80,9 +80,9 @@ def test_at_equal_tokens_all_tasks_advance_together_for_as_long_as_they_last(tmp
 
 
 def test_a_small_difference_is_called_what_it_may_be(tmp_path: Path) -> None:
-    one = folder(tmp_path / "one", played(lambda task: 1 if task < 21 else 9, 1000, 2), TASKS, trials=2)
+    one = folder(tmp_path / "one", played(lambda task: 1 if task < 21 else 9, 1000, 2), TASKS, max_trials=2)
     other = folder(
-        tmp_path / "other", played(lambda task: 1 if task < 20 else 9, 1000, 2), TASKS, trials=2, strategy="retry"
+        tmp_path / "other", played(lambda task: 1 if task < 20 else 9, 1000, 2), TASKS, max_trials=2, strategy="retry"
     )
     (pair,) = compare([one, other]).pairs
     assert pair.conclusion == (
@@ -92,7 +92,7 @@ def test_a_small_difference_is_called_what_it_may_be(tmp_path: Path) -> None:
 
 def test_of_several_pairs_each_sentence_says_whom_it_is_about(tmp_path: Path) -> None:
     def made(name: str, solved: bool) -> Path:
-        return folder(tmp_path / name, [row("a", 1, solved)], ["a", "b"], trials=1, model=f"openai:{name}")
+        return folder(tmp_path / name, [row("a", 1, solved)], ["a", "b"], max_trials=1, model=f"openai:{name}")
 
     sentences = compare([made("x", True), made("y", False), made("z", False)]).sentences()
     assert sentences[0].startswith("A and B: A reflexion wins by trials and by tokens. ")
@@ -105,7 +105,7 @@ def test_a_lead_that_the_test_shows_the_other_way_round_is_called_chance(tmp_pat
 
     def made(strategy: str, seed: int, solved: str) -> Path:
         rows = [row(task, 1, task in solved) for task in tasks]
-        return folder(tmp_path / f"{strategy}{seed}", rows, tasks, trials=1, strategy=strategy, seed=seed)
+        return folder(tmp_path / f"{strategy}{seed}", rows, tasks, max_trials=1, strategy=strategy, seed=seed)
 
     # One solves a single task under ten seeds, the other eight tasks under one seed each.
     runs = [made("reflexion", seed, "a") for seed in range(10)]
@@ -118,7 +118,7 @@ def test_a_lead_that_the_test_shows_the_other_way_round_is_called_chance(tmp_pat
 
 def test_what_nobody_knows_the_truth_of_is_said(tmp_path: Path) -> None:
     rows = [row("a", 1, None, True), row("b", 1, True), row("c", 1, None, stop_reason="fault", fault="gone")]
-    (sentence,) = compare([folder(tmp_path / "run", rows, list("abc"), trials=1, oracle=False)]).sentences()
+    (sentence,) = compare([folder(tmp_path / "run", rows, list("abc"), max_trials=1, evaluator="llm")]).sentences()
     assert sentence == "reflexion: for want of the truth 1 of 3 tasks count as not solved."
 
 
@@ -140,8 +140,8 @@ def test_runs_of_other_tasks_are_not_paired(tmp_path: Path) -> None:
 
 
 def test_runs_that_share_some_tasks_are_compared_on_those(tmp_path: Path) -> None:
-    one = folder(tmp_path / "one", [row("a", 1, True), row("b", 1, True)], ["a", "b"], trials=1)
-    other = folder(tmp_path / "other", [row("b", 1, False)], ["b"], trials=1, strategy="retry")
+    one = folder(tmp_path / "one", [row("a", 1, True), row("b", 1, True)], ["a", "b"], max_trials=1)
+    other = folder(tmp_path / "other", [row("b", 1, False)], ["b"], max_trials=1, strategy="retry")
     (pair,) = compare([one, other]).pairs
     assert [(match.solved, match.of) for match in pair.matches] == [((1, 0), 1)] * 2
     assert pair.notes == ("A and B are compared on the 1 tasks that both have (1 only A, 0 only B).",)
@@ -151,8 +151,8 @@ def test_a_fault_is_left_out_and_not_taken_for_a_wrong_answer(tmp_path: Path) ->
     fault: dict[str, Any] = {"stop_reason": "fault", "fault": "gone"}
     mine = [row("a", 1, False), row("a", 2, None, **fault), row("b", 1, True), row("c", 1, True)]
     theirs = [row("a", 1, True), row("b", 1, False), row("b", 2, False), row("c", 1, None, **fault)]
-    one = folder(tmp_path / "one", mine, ["a", "b", "c"], trials=2)
-    other = folder(tmp_path / "other", theirs, ["a", "b", "c"], trials=2, strategy="retry")
+    one = folder(tmp_path / "one", mine, ["a", "b", "c"], max_trials=2)
+    other = folder(tmp_path / "other", theirs, ["a", "b", "c"], max_trials=2, strategy="retry")
     (pair,) = compare([one, other]).pairs
     assert pair.left_out == 2
     assert [(match.solved, match.of) for match in pair.matches] == [((1, 0), 1)] * 2
@@ -177,7 +177,7 @@ def test_tokens_that_do_not_tell_are_not_compared(tmp_path: Path, changes: dict[
 def test_seeds_are_one_series_and_models_are_several(tmp_path: Path) -> None:
     def made(name: str, solved: int, **settings: Any) -> Path:
         rows = played(lambda task: 1 if task < solved else 9, 1000, 1)
-        return folder(tmp_path / name, rows, TASKS, trials=1, **settings)
+        return folder(tmp_path / name, rows, TASKS, max_trials=1, **settings)
 
     comparison = compare(
         [
@@ -201,7 +201,7 @@ def test_seeds_are_one_series_and_models_are_several(tmp_path: Path) -> None:
 def test_with_several_seeds_tasks_are_paired_under_the_same_one_and_vote_once(tmp_path: Path) -> None:
     def made(strategy: str, seed: int, solved: set[str]) -> Path:
         rows = [row(task, 1, task in solved) for task in "abc"]
-        return folder(tmp_path / f"{strategy}{seed}", rows, list("abc"), trials=1, strategy=strategy, seed=seed)
+        return folder(tmp_path / f"{strategy}{seed}", rows, list("abc"), max_trials=1, strategy=strategy, seed=seed)
 
     runs = [made("reflexion", 0, {"a", "b"}), made("reflexion", 1, {"a", "b"})]
     runs += [made("retry", 0, {"b"}), made("retry", 1, {"c"})]
@@ -212,12 +212,12 @@ def test_with_several_seeds_tasks_are_paired_under_the_same_one_and_vote_once(tm
 
 
 def test_every_table_names_what_it_was_measured_under(tmp_path: Path, dear_and_cheap: Comparison) -> None:
-    facts = "demo model, not an LLM · agent react · profile paper · oracle · seed 0 · version not recorded"
+    facts = "demo model, not an LLM · actor react · profile paper · oracle · seed 0 · version not recorded"
     assert all(grid.caption.endswith(facts) for grid in dear_and_cheap.grids())
     assert dear_and_cheap.grids()[1].title.startswith("Task by task")
     versions: dict[str, str | None] = {"langgraph_reflexion": "1.0", "commit": "0123456789ab-dirty"}
     rows = [row("a", 1, False, True), row("a", 2, True, notes=["the prompt was shortened"])]
-    one = folder(tmp_path / "one", rows, ["a"], versions=versions, oracle=False, evaluator="llm", model="openai:x")
+    one = folder(tmp_path / "one", rows, ["a"], versions=versions, evaluator="llm", model="openai:x")
     other = folder(tmp_path / "other", rows, ["a"], versions={**versions, "commit": None}, strategy="retry", seed=4)
     grids = compare([one, other]).grids()
     assert len(grids) == 5
@@ -242,13 +242,13 @@ def test_the_report_as_json_has_curves_and_intervals_by_series(dear_and_cheap: C
 
 def test_costs_are_told_for_each_solved_task(tmp_path: Path) -> None:
     rows = [row("a", 1, True, cost=0.5, seconds=3.0), row("b", 1, False, cost=1.0, seconds=5.0)]
-    comparison = compare([folder(tmp_path / "run", rows, ["a", "b"], trials=1)])
+    comparison = compare([folder(tmp_path / "run", rows, ["a", "b"], max_trials=1)])
     assert comparison.runs[0].per_solved == {"tokens": 2020.0, "cost": 1.5, "seconds": 8.0}
     lines = [line.split() for line in printed(comparison).splitlines()]
     assert ["tokens", "per", "solved", "task", "2,020"] in lines
     assert ["cost", "per", "solved", "task", "1.5000"] in lines
     assert ["seconds", "per", "solved", "task", "8.00"] in lines
-    none = compare([folder(tmp_path / "none", [row("a", 1, False)], ["a"], trials=1)])
+    none = compare([folder(tmp_path / "none", [row("a", 1, False)], ["a"], max_trials=1)])
     assert none.runs[0].per_solved is None
     assert "per solved task" not in printed(none)
 
@@ -277,10 +277,8 @@ def test_runs_and_comparisons_show_themselves_in_notebooks(tmp_path: Path, dear_
 
 def test_nothing_in_a_setting_or_a_name_reaches_the_terminal_but_text(tmp_path: Path) -> None:
     hostile = "\x1b[2J[bold]x[/bold]\u202e\x9b"
-    settings = dict.fromkeys(("split", "model", "reflection_model", "profile", "evaluator", "agent", "seed"), hostile)
-    run = folder(
-        tmp_path / hostile, [row("a", 1, True)], ["a"], versions={"commit": hostile}, oracle=False, **settings
-    )
+    settings = dict.fromkeys(("split", "model", "reflection_model", "profile", "evaluator", "actor", "seed"), hostile)
+    run = folder(tmp_path / hostile, [row("a", 1, True)], ["a"], versions={"commit": hostile}, **settings)
     out = io.StringIO()
     console = Console(width=200, file=out)
     print_comparison(console, compare([run]))
@@ -291,8 +289,8 @@ def test_nothing_in_a_setting_or_a_name_reaches_the_terminal_but_text(tmp_path: 
 
 @pytest.mark.long
 def test_without_scipy_and_matplotlib_the_tables_say_what_is_missing(tmp_path: Path) -> None:
-    one = folder(tmp_path / "one", [row("a", 1, True)], ["a"], trials=1)
-    other = folder(tmp_path / "other", [row("a", 1, False)], ["a"], trials=1, strategy="retry")
+    one = folder(tmp_path / "one", [row("a", 1, True)], ["a"], max_trials=1)
+    other = folder(tmp_path / "other", [row("a", 1, False)], ["a"], max_trials=1, strategy="retry")
     program = (
         "import sys; sys.modules['scipy'] = sys.modules['matplotlib'] = None\n"
         "from langgraph_reflexion.cli import main; main()"
@@ -310,7 +308,7 @@ def test_without_scipy_and_matplotlib_the_tables_say_what_is_missing(tmp_path: P
     assert "pip install 'langgraph-reflexion[bench]', in a clone '.[bench]'" in done.stdout
     (head,) = [line for line in done.stdout.splitlines() if "solved alone" in line]
     assert head.split()[-2:] == ["solved", "alone"], "no column p without the test"
-    done = command("run", "alfworld", "--limit", "1", "--trials", "1", "--out", str(tmp_path / "run"))
+    done = command("run", "alfworld", "--limit", "1", "--max-trials", "1", "--out", str(tmp_path / "run"))
     assert done.returncode == 0
     assert "langgraph-reflexion[bench]" not in done.stdout, "the report says it"
     pairs = json.loads(report("--json").stdout)["pairs"]

@@ -17,7 +17,7 @@ from langgraph_reflexion.experiments.matrix import Checked, Outcome, check, chec
 from langgraph_reflexion.experiments.matrix_file import Experiment, read_experiment
 from langgraph_reflexion.experiments.matrix_tables import compare_experiment, estimate_grid
 from langgraph_reflexion.experiments.record import read_run
-from langgraph_reflexion.experiments.runner import Unobserved
+from langgraph_reflexion.experiments.scheduler import NullObserver
 from tests.bench.guessing import rows, timeless
 from tests.cli import ENV, GuessingServer, call, make_home, start, wait_for_rows
 
@@ -25,7 +25,7 @@ DOCS = Path(__file__).parents[2] / "docs"
 GUESSING = "tests.bench.guessing:Guessing"
 
 
-class Watch(Unobserved):
+class Watch(NullObserver):
     def __init__(self) -> None:
         self.begun: list[str] = []
 
@@ -62,7 +62,7 @@ def matrix(server: GuessingServer, more: str = "", *, environment: str = GUESSIN
     """Two strategies under some seeds, at a game that an agent which learns solves in time."""
     return f"""
         [common]
-        trials = 4
+        max_trials = 4
         retries = 1
         [matrix]
         strategies = ["retry", "reflexion"]
@@ -100,7 +100,7 @@ def test_every_combination_is_a_run_and_what_is_said_nearest_to_it_holds(tmp_pat
         tmp_path,
         """
         [common]
-        trials = 5
+        max_trials = 5
         budgets = { task = { actions = 100 } }
         options = { engine = "native" }
         [matrix]
@@ -112,10 +112,10 @@ def test_every_combination_is_a_run_and_what_is_said_nearest_to_it_holds(tmp_pat
         budgets = { run = { cost = 2 } }
         [environments.questions]
         environment = "hotpotqa"
-        agents = ["react", "cot"]
+        actors = ["react", "cot"]
         strategies = ["reflexion"]
         ablations = ["none", "short-memory"]
-        trials = 2
+        max_trials = 2
         [models.large]
         model = "openai:large"
         base_url = "http://127.0.0.1:1/v1"
@@ -125,7 +125,7 @@ def test_every_combination_is_a_run_and_what_is_said_nearest_to_it_holds(tmp_pat
         memory_size = 1
         options = { language = "de" }
         [[exclude]]
-        agent = "cot"
+        actor = "cot"
         ablation = "short-memory"
         model = ["demo", "large"]
         """,
@@ -142,10 +142,10 @@ def test_every_combination_is_a_run_and_what_is_said_nearest_to_it_holds(tmp_pat
     assert names[10:] == [name.replace("-s3", "-s7") for name in names[:10]]
     settings = {cell.name: cell.settings for cell in experiment.cells}
     household, short = settings[first[1]], settings[first[7]]
-    assert (household.environment, household.limit, household.trials, household.seed) == ("alfworld", 10, 5, 3)
+    assert (household.environment, household.limit, household.max_trials, household.seed) == ("alfworld", 10, 5, 3)
     assert (household.model, household.temperature, household.prices) == ("openai:large", 0, {"openai:large": "1,2"})
-    assert household.budgets == {"task": {"actions": 100}, "run": {"cost": 2}}
-    assert (short.environment, short.trials, short.memory_size, short.agent) == ("hotpotqa", 2, 1, "react")
+    assert household.public()["budgets"] == {"task": {"actions": 100}, "run": {"cost": 2}}
+    assert (short.environment, short.max_trials, short.memory_size, short.actor) == ("hotpotqa", 2, 1, "react")
     assert short.options == {"engine": "native", "language": "de"}
     assert settings[first[0]].model == "demo"
 
@@ -169,21 +169,30 @@ def test_the_files_of_the_documentation_are_what_they_say(tmp_path: Path) -> Non
     ("text", "said"),
     [
         ("[comon]\ntrials = 3", "unknown table 'comon': did you mean 'common'?"),
-        ("[common]\ntrails = 3", "[common], unknown key 'trails': did you mean 'trials'?"),
-        ("[environments.alfworld]\ntrials = 'x'", "[environments.alfworld], trials: input should be a valid integer"),
+        ("[common]\nmax_trails = 3", "[common], unknown key 'max_trails': did you mean 'max_trials'?"),
+        (
+            "[environments.alfworld]\nmax_trials = 'x'",
+            "[environments.alfworld], max_trials: input should be a valid integer",
+        ),
+        ("[common]\nlimit = 0", "[common], limit: input should be greater than or equal to 1"),
+        ("[common]\nexecutor = 'dask'", "[common], executor: input should be 'process' or 'ray'"),
+        ("[common.budgets.day]\ncost = 1", "[common.budgets], day: input should be 'trial', 'task' or 'run'"),
         ("[common.budgets.run]\ncots = 1", "[common.budgets.run], unknown key 'cots': did you mean 'cost'?"),
         ("[matrix]\nseeds = 0", "[matrix], seeds: at least one seed is needed"),
-        ("[matrix]\nseeds = 20260131", "[matrix], seeds: 20260131 is how many there are: the one seed is [20260131]"),
-        ("[matrix]\nseeds = [1, 1]", "[matrix], seeds: 1 stands there twice"),
+        (
+            "[matrix]\nseeds = 20260131",
+            "[matrix], seeds: 20260131 is the number of seeds: write [20260131] for that",
+        ),
+        ("[matrix]\nseeds = [1, 1]", "[matrix], seeds: 1 is listed twice"),
         ("[matrix]\nstrategies = []", "[matrix], strategies: list should have at least 1 item"),
         ("[matrix]\nstrategies = ['retry']", "[matrix], environments: name at least one"),
         ("[budget]\ncost = 0", "[budget], cost: input should be greater than 0"),
         ("[budget]\ncost = inf", "[budget], cost: input should be a finite number"),
         (
-            "[environments.alfworld]\n[[exclude]]\nagent = 'cot'",
-            "[[exclude]] number 1 (agent = cot) excludes nothing",
+            "[environments.alfworld]\n[[exclude]]\nactor = 'cot'",
+            "[[exclude]] number 1 (actor = cot) excludes nothing",
         ),
-        ("[environments.alfworld]\n[[exclude]]\nagents = ['cot']", "[[exclude]] number 1, unknown key 'agents'"),
+        ("[environments.alfworld]\n[[exclude]]\nactors = ['cot']", "[[exclude]] number 1, unknown key 'actors'"),
         ("[environments.alfworld]\n[[exclude]]\nseed = 0", "every combination is excluded"),
         ("[environments.alfworld]\n[ablations.small]\nmemory_size = 1", "[ablations.small]: no run uses it"),
         ("[environments.alfworld]\nablations = ['small']", "there is no table [ablations.small]"),
@@ -203,14 +212,14 @@ def test_what_is_wrong_is_named_by_file_table_and_key(tmp_path: Path, text: str,
 
 
 def test_combinations_that_an_environment_does_not_have_are_named_before_anything_begins(tmp_path: Path) -> None:
-    text = f'[matrix]\nenvironments = ["{GUESSING}", "huntpotqa", "alfworld"]\nagents = ["react", "cot"]'
-    experiment = read(tmp_path, f"{text}\n[environments.alfworld]\nengine = 'dask'\nagents = ['react']")
+    text = f'[matrix]\nenvironments = ["{GUESSING}", "huntpotqa", "alfworld"]\nactors = ["react", "cot"]'
+    experiment = read(tmp_path, f"{text}\n[environments.alfworld]\nexecutor = 'ray'\nactors = ['react']")
     with pytest.raises(ConfigurationError) as caught:
         check(experiment, tmp_path / "out")
     told = str(caught.value)
     assert "tests.bench.guessing-Guessing-cot-demo-s0: actor='cot': choose one of react, tools" in told
     assert "huntpotqa-react-demo-s0, huntpotqa-cot-demo-s0: no environment 'huntpotqa'" in told
-    assert "alfworld-react-demo-s0: engine='dask': choose one of process, ray" in told
+    assert "alfworld-react-demo-s0: the executor ray needs" in told
     assert "[[exclude]]" in told
     assert not (tmp_path / "out").exists()
 
@@ -251,7 +260,7 @@ def test_it_is_run_whole_and_again_there_is_nothing_left_to_do(
 def test_a_run_that_ended_as_a_trial_solved_nothing_new_has_nothing_left_to_do(
     tmp_path: Path, server: GuessingServer, run: Run
 ) -> None:
-    text = matrix(server, seeds="1").replace("trials = 4", "trials = 4\n        stop_without_improvement = true")
+    text = matrix(server, seeds="1").replace("max_trials = 4", "max_trials = 4\n        until_no_improvement = true")
     experiment, out = read(tmp_path, text), tmp_path / "out"
     outcomes, _ = run(experiment, out)
     # Retrying solves one game at once, and then none; who learns solves one in every trial.

@@ -11,12 +11,12 @@ from rich.console import Console
 
 from langgraph_reflexion.errors import ConfigurationError
 from langgraph_reflexion.experiments.comparison import compare
-from langgraph_reflexion.experiments.runner import resume, sweep
-from langgraph_reflexion.experiments.settings import SweepSettings
+from langgraph_reflexion.experiments.runner import resume, run
 from langgraph_reflexion.experiments.show import show_task
 from langgraph_reflexion.memory.bank import Bank
 from langgraph_reflexion.memory.book import Book
 from langgraph_reflexion.memory.opening import open_lessons
+from langgraph_reflexion.settings import RunSettings
 from tests.bench.guessing import rows, timeless
 from tests.bench.runs import folder, row
 from tests.performance.recall_speed import measure
@@ -26,7 +26,7 @@ PASSWORD = "hunter2-hunter2"
 
 def play(out: Path, lessons: Path | None, limit: int = 6, **more: Any) -> dict[str, Any]:
     where = str(lessons) if lessons else None
-    sweep(SweepSettings("hotpotqa", limit=limit, lessons=where, **more), out)
+    run(RunSettings(environment="hotpotqa", limit=limit, lessons=where, **more), out)
     return dict(json.loads((out / "run.json").read_text()))
 
 
@@ -98,16 +98,16 @@ def test_a_run_without_lessons_has_none_in_its_rows(tmp_path: Path) -> None:
 )
 def test_what_does_not_go_together_is_refused(settings: dict[str, Any], tmp_path: Path) -> None:
     with pytest.raises(ConfigurationError, match="--frozen"):
-        sweep(SweepSettings("hotpotqa", **settings), tmp_path / "run")
+        run(RunSettings(environment="hotpotqa", **settings), tmp_path / "run")
 
 
 def test_no_password_is_written_down_or_said(tmp_path: Path) -> None:
     address = f"postgresql://ann:{PASSWORD}@127.0.0.1:1/lessons?sslpassword={PASSWORD}"
-    assert PASSWORD not in json.dumps(SweepSettings("hotpotqa", lessons=address).public())
+    assert PASSWORD not in json.dumps(RunSettings(environment="hotpotqa", lessons=address).public())
     pytest.importorskip("psycopg")
     with pytest.raises(ConfigurationError) as raised:
-        sweep(
-            SweepSettings("hotpotqa", limit=1, lessons="postgresql://ann:hunter2-hunter2@127.0.0.1:bad/x"),
+        run(
+            RunSettings(environment="hotpotqa", limit=1, lessons="postgresql://ann:hunter2-hunter2@127.0.0.1:bad/x"),
             tmp_path / "r",
         )
     assert PASSWORD not in str(raised.value)

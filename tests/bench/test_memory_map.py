@@ -10,7 +10,7 @@ from langgraph_reflexion.experiments.facts import facts
 
 def test_a_run_with_a_map_says_so(tmp_path, capsys, monkeypatch):
     folder = tmp_path / "run"
-    command = ["run", "hotpotqa", "--memory-map", "--limit", "1", "--trials", "1", "--json", "--out", str(folder)]
+    command = ["run", "hotpotqa", "--memory-map", "--limit", "1", "--max-trials", "1", "--json", "--out", str(folder)]
     monkeypatch.setattr("sys.argv", ["langgraph-reflexion", *command])
     with pytest.raises(SystemExit) as ended:
         main()

@@ -12,8 +12,8 @@ import pytest
 from langgraph_reflexion.errors import ConfigurationError
 from langgraph_reflexion.experiments.comparison import compare
 from langgraph_reflexion.experiments.page import page, write_page
-from langgraph_reflexion.experiments.runner import sweep
-from langgraph_reflexion.experiments.settings import SweepSettings
+from langgraph_reflexion.experiments.runner import run
+from langgraph_reflexion.settings import RunSettings
 from tests.bench.runs import folder, row, steps
 
 needs_chromium = pytest.mark.needs("Chromium")
@@ -59,8 +59,8 @@ def real(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The page of two real runs."""
     home = tmp_path_factory.mktemp("runs")
     for strategy in ("retry", "reflexion"):
-        settings = SweepSettings("alfworld", split="generated-134", limit=8, trials=4, strategy=strategy)
-        sweep(settings, home / strategy)
+        settings = RunSettings(environment="alfworld", limit=8, max_trials=4, strategy=strategy)
+        run(settings, home / strategy)
     file = home / "page.html"
     write_page(compare([home / "retry", home / "reflexion"]), file)
     return file
@@ -230,7 +230,7 @@ def test_134_tasks_of_12_trials_load_in_under_2_seconds(tmp_path: Path, opened: 
     ]
     made = [steps(task, trial, *looked) for task in tasks for trial in range(1, 13)]
     file = tmp_path / "page.html"
-    write_page(compare([folder(tmp_path / "run", rows, tasks, trajectories=made, trials=12)]), file)
+    write_page(compare([folder(tmp_path / "run", rows, tasks, trajectories=made, max_trials=12)]), file)
     assert file.stat().st_size > 10_000_000
     took = []
     # The best of three, as the machine may have other things to do.

@@ -1,6 +1,6 @@
 """Workers as Ray's actors: the same record as one process's, whoever dies.
 
-Five rounds are `RAY_ROUNDS=5 pytest tests/bench/test_ray.py`, or the command that `tests/crash/worker_kills.py` names.
+Five rounds are `RAY_ROUNDS=5 pytest tests/bench/test_ray.py`, or the command in `tests/crash/worker_kills.py`.
 """
 
 import os
@@ -48,7 +48,7 @@ def test_a_cluster_that_does_not_start_says_why() -> None:
 def test_workers_that_are_killed_lose_and_repeat_nothing(tmp_path: Path, cluster: tuple[str, dict[str, str]]) -> None:
     database, environment = cluster
     rounds = int(os.environ.get("RAY_ROUNDS", "2"))
-    more = ["--engine", "ray", "--database", database]
+    more = ["--executor", "ray", "--database", database]
     sweeps = WorkerKills(tmp_path, tasks=8, trials=2, concurrency=6, more=more, environment=environment)
     outcome = sweeps.run(rounds)
     assert outcome.violations == []

@@ -103,7 +103,7 @@ def test_rates_are_shares_of_the_same_verdict_as_in_the_papers_table() -> None:
 
 def test_answers_are_counted_once_for_each_task(tmp_path: Path) -> None:
     rows = [row("a", 1, False, False), row("a", 2, True, True), row("b", 1, False, False), row("b", 2, False, False)]
-    (report,) = compare([folder(tmp_path / "run", rows, ["a", "b"], trials=2, oracle=False)]).runs
+    (report,) = compare([folder(tmp_path / "run", rows, ["a", "b"], max_trials=2, evaluator="llm")]).runs
     none = {"false_negative": 0, "false_positive": 0}
     assert report.verdicts == {"true_positive": 1, "true_negative": 3, **none}
     assert report.answers == {"true_positive": 1, "true_negative": 1, **none}
@@ -134,6 +134,7 @@ def test_the_report_of_a_finished_run(tmp_path: Path) -> None:
         "seconds": 0.4,
         "per_solved": {"tokens": 4040.0, "cost": 0.0, "seconds": 0.4},
         "faults": 0,
+        "errors": {},
         "notes": {},
     }
 
@@ -159,7 +160,6 @@ def test_several_runs_stand_side_by_side(tmp_path: Path, width: int) -> None:
         ["a", "b"],
         strategy="retry",
         model="openai:gpt-4o-mini",
-        oracle=False,
         evaluator="llm",
     )
     console = Console(width=width, record=True, file=(tmp_path / "out").open("w"))
@@ -186,7 +186,7 @@ def test_several_runs_stand_side_by_side(tmp_path: Path, width: int) -> None:
 def test_failures_of_many_tasks_and_trials_fit_into_a_terminal(tmp_path: Path) -> None:
     tasks = [f"t{number}" for number in range(134)]
     rows = [row(task, trial, False, stop_reason="inefficient planning") for task in tasks for trial in range(1, 13)]
-    runs = [folder(tmp_path / name, rows, tasks, trials=12) for name in ("one", "two")]
+    runs = [folder(tmp_path / name, rows, tasks, max_trials=12) for name in ("one", "two")]
     console = Console(width=80, record=True, file=(tmp_path / "out").open("w"))
     with console.file:
         print_comparison(console, compare(runs))
@@ -210,9 +210,11 @@ def test_a_folder_without_a_run_is_named(tmp_path: Path, made: str | None) -> No
 
 def test_tasks_that_cannot_be_graded_count_for_no_rate(tmp_path: Path) -> None:
     rows = [row("a", 1, True), row("b", 1, None, True, gradable=False), row("c", 1, False)]
-    some = folder(tmp_path / "run", rows, ["a", "b", "c"], trials=1, oracle=False)
+    some = folder(tmp_path / "run", rows, ["a", "b", "c"], max_trials=1, evaluator="llm")
     only = [row("b", 1, None, True, gradable=False)]
-    comparison = compare([some, folder(tmp_path / "none", only, ["b"], trials=1, oracle=False, strategy="retry")])
+    comparison = compare(
+        [some, folder(tmp_path / "none", only, ["b"], max_trials=1, evaluator="llm", strategy="retry")]
+    )
     report, none = (each.report for each in comparison.series)
     assert (report.tasks, report.ungradable, report.unfinished, report.solved) == (2, 1, 0, [1])
     assert sum((report.answers or {}).values()) == 2

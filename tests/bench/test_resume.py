@@ -14,7 +14,8 @@ from langchain_core.messages import AIMessage, BaseMessage
 from langgraph_reflexion import Environment, ModelFault, Task
 from langgraph_reflexion.errors import ConfigurationError
 from langgraph_reflexion.experiments.record import read_info
-from langgraph_reflexion.experiments.settings import SweepSettings, continued, describe, settings_of
+from langgraph_reflexion.experiments.run_info import continued, describe, settings_of
+from langgraph_reflexion.settings import RunSettings
 from langgraph_reflexion.testing import ScriptedChatModel
 from tests.bench import guessing
 from tests.bench.guessing import Guess, Guessing, Watch, count_up, rows, timeless
@@ -57,7 +58,7 @@ class Interrupted:
         return self.error if hit else self.replies(messages)
 
 
-SETTINGS: dict[str, Any] = {"numbers": [2, 3], "trials": 3, "concurrency": 1, "feedback": "words"}
+SETTINGS: dict[str, Any] = {"numbers": [2, 3], "max_trials": 3, "concurrency": 1, "feedback": "words"}
 
 
 @pytest.mark.parametrize("checkpoints", ["latest", "history"])
@@ -134,7 +135,7 @@ class Shaky(Guessing):
 def test_a_fault_of_the_environment_is_tried_again_from_the_very_first_reset_on(
     tmp_path: Path, broken: dict[str, int]
 ) -> None:
-    settings = {"trials": 3, "concurrency": 1}
+    settings = {"max_trials": 3, "concurrency": 1}
     drive_all(tmp_path / "whole", environment=Shaky(), **settings)
     summary, _ = drive_all(tmp_path / "run", environment=Shaky(**broken), **settings)
     assert summary.statuses["fault"] == 1
@@ -152,19 +153,19 @@ def test_more_trials_begin_with_the_reflection_on_the_last_one(
     tmp_path: Path, strategy: str, in_step: bool, first: int
 ) -> None:
     settings = SETTINGS | {"strategy": strategy, "in_step": in_step, "numbers": [1, 2, 3, 9]}
-    _, whole = drive_all(tmp_path / "whole", think_first, **settings | {"trials": 4})
-    _, one = drive_all(tmp_path / "run", think_first, **settings | {"trials": first})
-    _, other = drive_all(tmp_path / "run", think_first, **settings | {"trials": 4})
+    _, whole = drive_all(tmp_path / "whole", think_first, **settings | {"max_trials": 4})
+    _, one = drive_all(tmp_path / "run", think_first, **settings | {"max_trials": first})
+    _, other = drive_all(tmp_path / "run", think_first, **settings | {"max_trials": 4})
     assert timeless(tmp_path / "run") == timeless(tmp_path / "whole")
     assert len(one.prompts) + len(other.prompts) == len(whole.prompts)
     info = json.loads((tmp_path / "run" / "run.json").read_text())
-    assert info["settings"]["trials"] == 4
+    assert info["settings"]["max_trials"] == 4
 
 
 @pytest.mark.long
 def test_in_step_a_stopped_sweep_takes_the_same_decisions(tmp_path: Path) -> None:
     for numbers in ([1, 2, 4, 3], [1, 4], [9, 8]):
-        settings: dict[str, Any] = {"numbers": numbers, "in_step": True, "concurrency": 1, "trials": 9}
+        settings: dict[str, Any] = {"numbers": numbers, "in_step": True, "concurrency": 1, "max_trials": 9}
         whole, model = drive_all(tmp_path / f"{numbers}", **settings)
         for call in range(1, len(model.prompts) + 1):
             folder = tmp_path / f"{numbers} {call}"
@@ -263,9 +264,9 @@ def test_record_and_checkpoints_that_do_not_belong_together_are_refused(tmp_path
     assert (tmp_path / "trials.jsonl").read_text() == trials
 
 
-def resolved(**changes: Any) -> SweepSettings:
-    made: dict[str, Any] = {"trials": 4, "limit": 2, "options": {"numbers": (1, 2)}} | changes
-    return SweepSettings("guessing", **made).resolved(Guessing())
+def resolved(**changes: Any) -> RunSettings:
+    made: dict[str, Any] = {"max_trials": 4, "limit": 2, "options": {"numbers": (1, 2)}} | changes
+    return RunSettings(environment="guessing", **made).resolved(Guessing())
 
 
 @pytest.mark.parametrize(
@@ -277,9 +278,9 @@ def resolved(**changes: Any) -> SweepSettings:
         ({"base_url": "http://me:word@host/v1"}, "base_url was unset, is http://host/v1"),
         ({"database": "postgresql://me:word@host/db"}, "database was unset, is postgresql://me@host/db"),
         ({"checkpoints": "history"}, "checkpoints was latest, is history"),
-        ({"trials": 3}, "trials was 4, is 3, and can only be raised"),
+        ({"max_trials": 3}, "max_trials was 4, is 3, and can only be raised"),
         ({"limit": 1}, "limit was 2, is 1, and can only be raised"),
-        ({"stop_without_improvement": True}, "stop_without_improvement was false, is true"),
+        ({"until_no_improvement": True}, "until_no_improvement was false, is true"),
     ],
 )
 def test_other_settings_are_refused_and_shown_in_one_line(tmp_path: Path, changes: dict[str, Any], says: str) -> None:
@@ -293,7 +294,7 @@ def test_other_settings_are_refused_and_shown_in_one_line(tmp_path: Path, change
 def test_what_may_be_raised_is_taken_over_and_all_else_stays(tmp_path: Path) -> None:
     info = json.loads(json.dumps(describe(resolved(), ["g1", "g2"])))
     assert settings_of(info) == resolved(options={"numbers": [1, 2]})
-    for changes in ({}, {"concurrency": 1}, {"trials": 9}, {"limit": None}, {"limit": 3}):
+    for changes in ({}, {"concurrency": 1}, {"max_trials": 9}, {"limit": None}, {"limit": 3}):
         later = continued(info, resolved(**changes), ["g1", "g2", "g3"], tmp_path)
         assert later["tasks"] == ["g1", "g2", "g3"]
         assert later["settings"] == resolved(**changes).public()

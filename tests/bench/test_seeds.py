@@ -32,7 +32,7 @@ def made(path: Path, strategy: str, seed: int, *solved: str, generated: bool = F
                 break
     tasks = [task + name for task in TASKS]
     rows.sort(key=lambda each: tasks.index(each["task_id"]))
-    return folder(path / f"{strategy}-s{seed}", rows, tasks, trials=2, strategy=strategy, seed=seed)
+    return folder(path / f"{strategy}-s{seed}", rows, tasks, max_trials=2, strategy=strategy, seed=seed)
 
 
 @pytest.fixture
@@ -112,7 +112,8 @@ def test_the_same_generated_tasks_are_paired_and_others_are_held_together_by_see
 def test_settings_that_tell_series_apart_are_told(tmp_path: Path) -> None:
     rows = [row("a", 1, True)]
     runs = [
-        folder(tmp_path / f"m{size}", rows, ["a"], trials=1, memory_size=size, feedback="words") for size in (1, 3)
+        folder(tmp_path / f"m{size}", rows, ["a"], max_trials=1, memory_size=size, feedback="words")
+        for size in (1, 3)
     ]
     comparison = compare(runs)
     assert "A: memory size 1 · B: memory size 3" in comparison.caption

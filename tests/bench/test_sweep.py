@@ -7,12 +7,11 @@ from langchain_core.messages import BaseMessage
 
 from langgraph_reflexion import ModelFault
 from langgraph_reflexion.errors import ConfigurationError
-from langgraph_reflexion.experiments.environment import make_environment
 from langgraph_reflexion.experiments.record import read_run
 from langgraph_reflexion.experiments.rows import TrialRow
-from langgraph_reflexion.experiments.runner import sweep
-from langgraph_reflexion.experiments.settings import COUNTS, SweepSettings, describe
-from langgraph_reflexion.testing import ModelServer, ScriptedChatModel
+from langgraph_reflexion.experiments.run_info import describe
+from langgraph_reflexion.experiments.runner import run
+from langgraph_reflexion.settings import RunSettings
 from tests.bench.guessing import Guessing, Watch, count_up, drive_all, rows, timeless
 
 TRIAL_KEYS = [
@@ -169,49 +168,61 @@ def test_a_programming_error_is_raised_and_the_rows_are_safe(tmp_path: Path) -> 
 
 def test_settings_are_filled_in_from_environment_and_profile() -> None:
     environment = Guessing()
-    settings = SweepSettings("guessing").resolved(environment)
-    assert (settings.split, settings.trials, settings.memory_size) == ("numbers", 12, 3)
-    assert settings.stop_without_improvement is False
-    assert SweepSettings("guessing", profile="preprint").resolved(environment).stop_without_improvement is True
-    own = SweepSettings("guessing", profile="preprint", stop_without_improvement=False, trials=2)
-    assert own.resolved(environment).stop_without_improvement is False
-    assert own.resolved(environment).trials == 2
+    settings = RunSettings(environment="guessing").resolved(environment)
+    assert (settings.split, settings.max_trials, settings.memory_size) == ("numbers", 12, 3)
+    assert (settings.actor, settings.max_actions, settings.max_cycles) == ("react", 30, 3)
+    assert settings.until_no_improvement is False
+    preprint = RunSettings(environment="guessing", profile="preprint")
+    assert preprint.resolved(environment).until_no_improvement is True
+    own = RunSettings(environment="guessing", profile="preprint", until_no_improvement=False, max_trials=2)
+    assert own.resolved(environment).until_no_improvement is False
+    assert own.resolved(environment).max_trials == 2
 
 
-@pytest.mark.parametrize("name", COUNTS)
-def test_a_number_below_1_is_refused_and_not_taken_for_one_that_was_not_given(name: str) -> None:
-    settings = SweepSettings("guessing", **{name: 0})  # type: ignore[arg-type]
-    with pytest.raises(ConfigurationError, match=f"{name}=0: at least 1 is needed"):
-        settings.resolved(Guessing())
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        *(
+            (name, 0)
+            for name in ("limit", "max_trials", "retries", "memory_size", "concurrency", "workers", "timeout")
+        ),
+        ("timeout", math.inf),
+        ("temperature", math.nan),
+        ("strategy", "luck"),
+        ("budgets", {"run": {"cost": 0}}),
+    ],
+)
+def test_a_wrong_value_is_refused_by_name(name: str, value: Any) -> None:
+    with pytest.raises(ConfigurationError, match=f"the setting {name}"):
+        RunSettings.read({"environment": "guessing", name: value})
 
 
-@pytest.mark.parametrize(("name", "value"), [("timeout", 0.0), ("timeout", math.inf), ("temperature", math.nan)])
-def test_so_is_what_is_no_time_and_no_temperature(name: str, value: float) -> None:
-    settings = SweepSettings("guessing", **{name: value})  # type: ignore[arg-type]
-    with pytest.raises(ConfigurationError, match=f"{name}={value}: a number from 0.* on is needed"):
-        settings.resolved(Guessing())
+def test_paths_are_settings_too(tmp_path: Path) -> None:
+    settings = RunSettings(environment="guessing", cache=tmp_path / "cache.db", lessons=tmp_path / "lessons.db")
+    assert settings.public()["cache"] == str(tmp_path / "cache.db")
 
 
 def test_run_json_names_everything_and_no_secret() -> None:
-    settings = SweepSettings("guessing", base_url="http://user:pa55word@host:1/v1?key=k", model="openai:m")
+    settings = RunSettings(environment="guessing", base_url="http://user:pa55word@host:1/v1?key=k", model="openai:m")
     info = describe(settings.resolved(Guessing()), ["g1"])
     assert info["settings"]["base_url"] == "http://host:1/v1"
-    assert info["settings"]["oracle"] is True
+    assert info["settings"]["evaluator"] == "environment"
     assert info["tasks"] == ["g1"]
     assert set(info["versions"]) == {"python", "langgraph_reflexion", "commit", "langgraph", "langchain-core"}
     assert "note" not in info
-    assert "not an LLM" in describe(SweepSettings("guessing").resolved(Guessing()), [])["note"]
+    assert "not an LLM" in describe(RunSettings(environment="guessing").resolved(Guessing()), [])["note"]
 
 
 def test_an_environment_that_generates_gets_the_seed() -> None:
-    path = GUESSING
-    made = make_environment(path, {"numbers": [7]}, seed=5)
-    assert isinstance(made, Guessing)
-    assert (made.seed, made.numbers) == (5, [7])
-    assert make_environment(path, {"seed": 9}, seed=5).seed == 9  # type: ignore[attr-defined]
-    assert make_environment(f"{__name__}:Unseeded", {}, seed=5).name == "guessing"
+    def made(path: str = GUESSING, **options: Any) -> Any:
+        return RunSettings(environment=path, options=options, seed=5).make_environment()
+
+    assert isinstance(made(), Guessing)
+    assert (made(numbers=[7]).seed, made(numbers=[7]).numbers) == (5, [7])
+    assert made(seed=9).seed == 9
+    assert made(f"{__name__}:Unseeded").seed == 0
     with pytest.raises(ConfigurationError, match="speed"):
-        make_environment(path, {"speed": 1}, seed=5)
+        made(speed=1)
 
 
 class Unseeded(Guessing):
@@ -221,7 +232,7 @@ class Unseeded(Guessing):
 
 def test_a_split_without_tasks_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-irrelevant")
-    settings = SweepSettings(GUESSING, options={"numbers": []}, model="openai:m")
+    settings = RunSettings(environment=GUESSING, options={"numbers": []}, model="openai:m")
     with pytest.raises(ConfigurationError, match="has no tasks"):
-        sweep(settings, tmp_path / "run")
+        run(settings, tmp_path / "run")
     assert not (tmp_path / "run").exists()

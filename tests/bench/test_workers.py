@@ -4,17 +4,16 @@ import asyncio
 import signal
 import sys
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
 import pytest
 
 from langgraph_reflexion.errors import ConfigurationError, EnvironmentUnavailable, ModelFault, WorkersLost
-from langgraph_reflexion.experiments.budgets import make_budgets
+from langgraph_reflexion.experiments.budgets import SharedBudgets
 from langgraph_reflexion.experiments.crew import Crew
-from langgraph_reflexion.experiments.runner import resume, sweep
-from langgraph_reflexion.experiments.settings import SweepSettings
+from langgraph_reflexion.experiments.runner import resume, run
+from langgraph_reflexion.settings import RunSettings
 from tests.bench.guessing import timeless
 from tests.cli import ENV, KEY, GuessingServer, make_home, one_line, run_args, start, wait_for_rows
 from tests.cli import timeless as rows
@@ -41,15 +40,15 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         del sys.modules[name]
 
 
-def guessing(server: GuessingServer, highest: int = 3, environment: str = ENV, **more: Any) -> SweepSettings:
+def guessing(server: GuessingServer, highest: int = 3, environment: str = ENV, **more: Any) -> RunSettings:
     options = {"highest": highest}
-    return SweepSettings(environment, options=options, model="openai:toy", base_url=server.url, **more)
+    return RunSettings(environment=environment, options=options, model="openai:toy", base_url=server.url, **more)
 
 
 SWEEPS: dict[str, dict[str, Any]] = {
-    "alfworld": {"limit": 6, "trials": 3, "strategy": "reflexion"},
-    "hotpotqa": {"limit": 4, "trials": 2, "checkpoints": "history"},
-    "programming": {"limit": 3, "trials": 2},
+    "alfworld": {"limit": 6, "max_trials": 3, "strategy": "reflexion"},
+    "hotpotqa": {"limit": 4, "max_trials": 2, "checkpoints": "history"},
+    "programming": {"limit": 3, "max_trials": 2},
 }
 
 
@@ -59,7 +58,7 @@ SWEEPS: dict[str, dict[str, Any]] = {
 def test_the_record_is_that_of_one_process(tmp_path: Path, environment: str) -> None:
     settings = SWEEPS[environment]
     for workers in (1, 2):
-        sweep(SweepSettings(environment, workers=workers, **settings), tmp_path / str(workers))
+        run(RunSettings(environment=environment, workers=workers, **settings), tmp_path / str(workers))
     assert timeless(tmp_path / "1") == timeless(tmp_path / "2")
     assert len(timeless(tmp_path / "1")[0]) >= settings["limit"]
 
@@ -85,7 +84,7 @@ def test_workers_end_with_their_driver_and_no_other_process_meets_them(
     home: Path, server: GuessingServer, how: signal.Signals
 ) -> None:
     server.seconds = 0.1
-    options = ("--option", "highest=6", "--trials", "4", "--out", ".", "--workers", "2")
+    options = ("--option", "highest=6", "--max-trials", "4", "--out", ".", "--workers", "2")
     process = start(home, *run_args(server, *options), key=KEY)
     wait_for_rows(home, 2)
     workers = workers_in(home)
@@ -105,8 +104,8 @@ def test_workers_end_with_their_driver_and_no_other_process_meets_them(
 @pytest.mark.long
 def test_budgets_hold_over_all_workers(home: Path, server: GuessingServer) -> None:
     server.seconds = 0.05
-    settings = guessing(server, 6, trials=6, concurrency=4, workers=2, budgets={"run": {"actions": 8}})
-    stopped = sweep(settings, home / "run")
+    settings = guessing(server, 6, max_trials=6, concurrency=4, workers=2, budgets={"run": {"actions": 8}})
+    stopped = run(settings, home / "run")
     assert stopped.statuses["budget"] > 0
     done = sum(row["actions"] for row in rows(home / "run"))
     # Every task in flight may have one action under way when it hears, and one while the news travels.
@@ -127,13 +126,13 @@ def test_faults_are_what_they_are_in_one_process(home: Path, server: GuessingSer
     # Nobody has answered: the run ends, and leaves nothing.
     server.faults = lambda game: "500"
     with pytest.raises(ModelFault, match="has not answered once") as caught:
-        sweep(settings, home / "dead")
+        run(settings, home / "dead")
     assert caught.value.permanent
     assert not (home / "dead").exists()
     # A key that is refused ends it, too, and the rows stay.
     server.faults = {"3": "wrong-key"}.get
     with pytest.raises(ModelFault, match="401") as caught:
-        sweep(replace(settings, concurrency=1), home / "run")
+        run(settings.changed({"concurrency": 1}), home / "run")
     assert KEY not in str(caught.value)
     assert [row["task_id"] for row in rows(home / "run")] == ["g1", "g2", "g2"]
 
@@ -143,7 +142,7 @@ def test_a_model_that_has_answered_one_worker_is_no_stranger_to_the_next(home: P
     server.faults, server.seconds = {"2": "500"}.get, 0.3
     # The second worker is asked for g2 alone, and gets no answer; the first has had some by then.
     settings = guessing(server, 4, retries=2, concurrency=2, workers=2, limit=2)
-    summary = sweep(settings, home / "run")
+    summary = run(settings, home / "run")
     assert (summary.statuses["solved"], summary.statuses["fault"]) == (1, 1)
 
 
@@ -189,23 +188,24 @@ def test_what_goes_wrong_in_workers_is_raised_here(
     (home / "toys" / "fatal.py").write_text(FATAL)
     settings = guessing(server, environment=f"toys.fatal:{environment}", workers=2, concurrency=2)
     with pytest.raises(error, match=says):
-        sweep(settings, home / "run")
+        run(settings, home / "run")
     assert workers_in(home) == []
 
 
 @pytest.mark.parametrize(
     ("changes", "says"),
     [
-        ({"workers": 0}, "workers=0: at least 1 is needed"),
-        ({"engine": "dask"}, "engine='dask': choose one of process, ray"),
-        ({"engine": "ray"}, "needs a database|needs an extra"),
+        ({}, "needs a database|needs the extra"),
+        (
+            {"database": "postgresql://host/db", "lessons": "lessons.db"},
+            "lessons that all of its workers|extra",
+        ),
+        ({"database": "postgresql://host/db", "base_url": "http://me:word@host/v1"}, "passes no password|extra"),
     ],
 )
-def test_engines_that_cannot_be_are_refused_before_anything_begins(
-    tmp_path: Path, changes: dict[str, Any], says: str
-) -> None:
+def test_what_ray_lacks_is_said_before_anything_begins(tmp_path: Path, changes: dict[str, Any], says: str) -> None:
     with pytest.raises(ConfigurationError, match=says):
-        sweep(SweepSettings("alfworld", limit=1, **changes), tmp_path / "run")
+        run(RunSettings(environment="alfworld", limit=1, executor="ray", **changes), tmp_path / "run")
     assert not (tmp_path / "run").exists()
 
 
@@ -226,7 +226,7 @@ async def test_a_worker_that_is_being_closed_when_the_sweep_fails_is_not_left() 
     async def open_link() -> Failing:
         return Failing()
 
-    crew = Crew(open_link, 1, 1, {"models": 0}, make_budgets({}), lambda: None)
+    crew = Crew(open_link, 1, 1, {"models": 0}, SharedBudgets(), lambda: None)
     with pytest.raises(RuntimeError, match="broken"):
         async with crew:
             await crew.advance(cast(Any, None))

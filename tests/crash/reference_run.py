@@ -18,7 +18,7 @@ def command(url: str, out: str, *, tasks: int, trials: int, concurrency: int) ->
         concurrency: How many tasks at once.
     """
     return [
-        *("run", "alfworld", "--option", "engine=native", "--limit", str(tasks), "--trials", str(trials)),
+        *("run", "alfworld", "--option", "engine=native", "--limit", str(tasks), "--max-trials", str(trials)),
         *("--strategy", "reflexion", "--concurrency", str(concurrency)),
         *("--model", "openai:demo", "--base-url", url, "--out", out),
     ]

@@ -1,11 +1,11 @@
 """Is anything lost when a sweep's workers are killed? They are, with SIGKILL at random moments, while it goes on.
 
-    python -m tests.crash.worker_kills [--engine process|ray] [--rounds 5] [--kills 1] [--json]
+    python -m tests.crash.worker_kills [--executor process|ray] [--rounds 5] [--kills 1] [--json]
 
 A sweep of ALFWorld tasks under `reflexion`, whose model is behind a loopback server that records every request, is
 run by one process, in peace, and then in rounds by several workers, some of which are killed. Each round must record
 the same, times apart: every task, each trial once. No request may be new, and at most one per kill and task that the
-worker had in hand may be repeated. With `--engine ray` a Postgres server and a Ray cluster are started for it. Exit
+worker had in hand may be repeated. With `--executor ray` a Postgres server and a Ray cluster are started for it. Exit
 status 1 means that something was lost. Runs on Linux.
 """
 
@@ -74,7 +74,7 @@ class WorkerKills:
         workers: How many workers.
         seconds: How long the model takes to answer, on average.
         seed: Draws the moments of the kills.
-        more: More options of the sweeps with workers, such as `--engine ray`.
+        more: More options of the sweeps with workers, such as `--executor ray`.
         environment: More variables of their environment, such as `RAY_ADDRESS`.
     """
 
@@ -192,20 +192,20 @@ def _processes() -> Iterator[tuple[int, bytes, Path]]:
 
 
 @contextmanager
-def parts_of(engine: str, workers: int) -> Iterator[tuple[list[str], dict[str, str]]]:
-    """Start what an engine needs; the options and the environment of a sweep that uses it."""
+def parts_of(executor: str, workers: int) -> Iterator[tuple[list[str], dict[str, str]]]:
+    """Start what an executor needs; yield the options and the environment of a run that uses it."""
     with ExitStack() as stack:
-        if engine == "process":
+        if executor == "process":
             yield [], {}
         else:
             database = stack.enter_context(postgres_server())
-            yield ["--engine", engine, "--database", database], stack.enter_context(ray_cluster(workers))
+            yield ["--executor", executor, "--database", database], stack.enter_context(ray_cluster(workers))
 
 
 def main() -> None:
     """The command line."""
     parser = argparse.ArgumentParser(description=str(__doc__).split("\n\n")[0])
-    parser.add_argument("--engine", choices=("process", "ray"), default="process", help="where the workers are")
+    parser.add_argument("--executor", choices=("process", "ray"), default="process", help="where the workers are")
     parser.add_argument("--rounds", type=int, default=5, help="how many sweeps (5)")
     parser.add_argument("--kills", type=int, default=1, help="workers killed in each (1)")
     parser.add_argument("--tasks", type=int, default=20, help="of a sweep (20)")
@@ -216,7 +216,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0, help="draws the moments of the kills (0)")
     parser.add_argument("--json", action="store_true", help="print JSON")
     args = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder, parts_of(args.engine, args.workers) as (more, environment):
+    with tempfile.TemporaryDirectory() as folder, parts_of(args.executor, args.workers) as (more, environment):
         outcome = WorkerKills(
             Path(folder).resolve(),
             tasks=args.tasks,

@@ -23,14 +23,16 @@ from typing import NamedTuple
 from langgraph.store.base import BaseStore
 from langgraph.store.memory import InMemoryStore
 
+from langgraph_reflexion.envs import load_environment
 from langgraph_reflexion.envs.base import Environment
-from langgraph_reflexion.experiments.environment import make_environment
 from langgraph_reflexion.experiments.facts import NO_LLM
 from langgraph_reflexion.experiments.statistics import CONFIDENCE, Interval, sign_test
 from langgraph_reflexion.graph.reflexion import create_reflexion
 from langgraph_reflexion.memory.bank import Bank
+from langgraph_reflexion.memory.episodic import Memory
 from langgraph_reflexion.memory.lessons import Lessons
 from langgraph_reflexion.models.load import DEMO
+from langgraph_reflexion.models.options import ModelOptions
 
 SPLITS = {"alfworld": ("shared-rooms-train", "shared-rooms-test"), "hotpotqa": ("topics-train", "topics-test")}
 """The splits whose tasks share rooms or topics: to learn on, and to be tested on."""
@@ -140,7 +142,7 @@ async def measure(settings: Settings) -> Transfer:
     train, test = SPLITS[settings.environment]
     solved: dict[str, dict[str, bool]] = {arm: {} for arm in ARMS}
     world: dict[str, int] = {}
-    environments = [make_environment(settings.environment, {}, seed) for seed in range(settings.seeds)]
+    environments = [load_environment(settings.environment, seed=seed) for seed in range(settings.seeds)]
     stores = [InMemoryStore() for _ in environments]
     try:
         for seed, environment in enumerate(environments):
@@ -194,7 +196,13 @@ async def _play(
     store: BaseStore,
 ) -> dict[str, bool]:
     """Whether the first trial solved each task, by its id."""
-    graph = create_reflexion(settings.model, environment, lessons=lessons, max_trials=trials, seed=seed)
+    graph = create_reflexion(
+        settings.model,
+        environment,
+        memory=Memory(lessons=lessons),
+        max_trials=trials,
+        options=ModelOptions(seed=seed),
+    )
     compiled, solved = graph.compile(store=store), {}
     # One after the other, as which lesson repeats which depends on their order.
     for task in environment.tasks(split, settings.limit):

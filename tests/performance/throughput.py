@@ -25,10 +25,11 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from langgraph_reflexion.actors.base import STOP
+from langgraph_reflexion.actors.react import STOP
 from langgraph_reflexion.experiments.lock import locked
 from langgraph_reflexion.experiments.rows import TrialRow
-from langgraph_reflexion.experiments.runner import Unobserved, run_parts
+from langgraph_reflexion.experiments.runner import run_setup
+from langgraph_reflexion.experiments.scheduler import NullObserver
 from tests.performance.graph_cost import model_server
 from tests.performance.treadmill import CONVERSATION, REPLY, Hall, walking
 
@@ -80,7 +81,7 @@ class Seen(NamedTuple):
     """From its first run's beginning to its last one's end."""
 
 
-class Watch(Unobserved):
+class Watch(NullObserver):
     """Writes down when each run ended."""
 
     def __init__(self) -> None:
@@ -97,9 +98,9 @@ async def sweep(share: Share) -> list[float]:
     """The wall times of a sweep's runs."""
     watch = Watch()
     hall = Hall(share.steps, share.first)
-    settings, parts = walking(f"http://127.0.0.1:{share.port}/v1", hall, share.tasks, share.concurrency)
+    settings, setup = walking(f"http://127.0.0.1:{share.port}/v1", hall, share.tasks, share.concurrency)
     with tempfile.TemporaryDirectory() as folder, locked(Path(folder) / "run") as lock:
-        await run_parts(settings, parts, Path(folder) / "run", watch, lock)
+        await run_setup(settings, setup, Path(folder) / "run", watch, lock)
     return [ended - hall.began[task] for task, ended in watch.ended.items()]
 
 

@@ -1,19 +1,19 @@
-"""The environment and the actor of `tests.performance.throughput`: trials of N steps, and prompts of the same length."""
+"""The environment and the actor of `tests.performance.throughput`: trials of N steps, prompts of equal length."""
 
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Annotated, cast
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
 
-from langgraph_reflexion.actors.base import TextActor
+from langgraph_reflexion.actors import TextActor
 from langgraph_reflexion.envs.base import Environment, Episode, StepResult, Task, action
-from langgraph_reflexion.experiments.parts import Parts, make_parts
-from langgraph_reflexion.experiments.settings import SweepSettings
-from langgraph_reflexion.graph.compiled import ReflexionGraph
-from langgraph_reflexion.graph.reflexion import connect, reflexion_nodes
+from langgraph_reflexion.experiments.setup import Setup, set_up
+from langgraph_reflexion.graph.reflexion import ReflexionGraph, connect
 from langgraph_reflexion.nodes.act import Act
 from langgraph_reflexion.prompts import load_prompts
+from langgraph_reflexion.settings import RunSettings
 from langgraph_reflexion.state import ReflexionState
 
 SHOWN = 5
@@ -95,8 +95,8 @@ class WindowActor(TextActor):
         return [*messages, *[HumanMessage(state["episode"]["observation"])] * (MESSAGES - len(messages))]
 
 
-def walking(url: str, hall: Hall, tasks: int, concurrency: int) -> tuple[SweepSettings, Parts]:
-    """Return a sweep whose actor is the window actor.
+def walking(url: str, hall: Hall, tasks: int, concurrency: int) -> tuple[RunSettings, Setup]:
+    """Return a run whose actor is the window actor.
 
     Args:
         url: The model server.
@@ -104,19 +104,19 @@ def walking(url: str, hall: Hall, tasks: int, concurrency: int) -> tuple[SweepSe
         tasks: The number of tasks.
         concurrency: The number of tasks that are advanced at once.
     """
-    settings = SweepSettings(
-        hall.name,
+    settings = RunSettings(
+        environment=hall.name,
         model="openai:m",
         base_url=url,
         limit=tasks,
-        trials=1,
+        max_trials=1,
         strategy="retry",
         concurrency=concurrency,
     ).resolved(hall)
-    parts = make_parts(settings, hall)
-    nodes = reflexion_nodes(parts.graph)
-    actor = WindowActor(parts.graph.clients[0], hall, load_prompts(hall.name), feedback="binary", examples=0)
-    nodes["act"] = Act(actor, settings.seed)
-    graph = connect(ReflexionGraph(ReflexionState), nodes, "retry")
-    graph.clients, graph.pool = parts.graph.clients, parts.graph.pool
-    return settings, parts._replace(graph=graph)
+    setup = set_up(settings, hall)
+    made = setup.graph
+    actor = WindowActor(made.clients[0], hall, load_prompts(hall.name), replace(made.rules, examples=0))
+    graph = ReflexionGraph(ReflexionState)
+    graph.loop, graph.rules, graph.pool, graph.clients = made.loop, made.rules, made.pool, made.clients
+    connect(graph, {**made.loop, "act": Act(actor, settings.seed)}, "retry")
+    return settings, setup._replace(graph=graph)

@@ -15,8 +15,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from statistics import median
 
-from langgraph_reflexion.experiments.runner import Unobserved, sweep
-from langgraph_reflexion.experiments.settings import SweepSettings
+from langgraph_reflexion.experiments.runner import run
+from langgraph_reflexion.experiments.scheduler import NullObserver
+from langgraph_reflexion.settings import RunSettings
 
 
 @dataclass(frozen=True)
@@ -40,17 +41,17 @@ class Speed:
     same: bool
 
 
-class _Clock(Unobserved):
+class _Clock(NullObserver):
     first = 0.0
 
     def on_action(self) -> None:
         self.first = self.first or time.perf_counter()
 
 
-def _timed(settings: SweepSettings, out: Path) -> tuple[float, float]:
+def _timed(settings: RunSettings, out: Path) -> tuple[float, float]:
     """Seconds until the first action, and from there to the end."""
     clock, began = _Clock(), time.perf_counter()
-    sweep(settings, out, clock)
+    run(settings, out, clock)
     return clock.first - began, time.perf_counter() - clock.first
 
 
@@ -68,7 +69,7 @@ def measure(folder: Path, *, tasks: int, workers: int, repeats: int) -> Speed:
         times, steps = {}, []
         for number in (1, workers):
             out = folder / f"{repeat}-{number}"
-            settings = SweepSettings("alfworld", limit=tasks, trials=3, options={"engine": "native"}, workers=number)
+            settings = RunSettings(environment="alfworld", limit=tasks, max_trials=3, workers=number)
             times[number] = _timed(settings, out)
             steps.append((out / "trajectories.jsonl").read_bytes())
         ratios.append(times[1][1] / times[workers][1])

@@ -114,13 +114,13 @@ def play(
     ] = None,
 ) -> None:
     """Play an environment yourself."""
-    from langgraph_reflexion.cli import play as playing
+    from langgraph_reflexion.cli.play import choose_task, play_episode
 
     with naming_options(context, settings.environment):
         environment = settings.make_environment()
     try:
-        chosen = playing.choose_task(environment, settings.split, task)
-        for shown in playing.play(environment, chosen, _typed()):
+        chosen = choose_task(environment, settings.split, task)
+        for shown in play_episode(environment, chosen, _typed()):
             typer.echo(shown)
     finally:
         environment.close()

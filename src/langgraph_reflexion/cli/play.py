@@ -32,7 +32,7 @@ def choose_task(environment: Environment, split: str | None, wanted: str | None)
     )
 
 
-def play(environment: Environment, task: Task, lines: Iterable[str]) -> Iterable[str]:
+def play_episode(environment: Environment, task: Task, lines: Iterable[str]) -> Iterable[str]:
     """Play one episode.
 
     Args:

@@ -47,7 +47,7 @@ def test_the_papers_tables_with_a_run_of_ones_own(tmp_path: Path) -> None:
     write_all(tmp_path / "clone")
     out, mine = tmp_path / "out", tmp_path / "mine"
     assert command("import-upstream", tmp_path / "clone", "--out", out).returncode == 0
-    own = ("run", "alfworld", "--limit", 3, "--trials", 1, "--strategy", "retry", "--out", mine)
+    own = ("run", "alfworld", "--limit", 3, "--max-trials", 1, "--strategy", "retry", "--out", mine)
     assert command(*own).returncode == 0
     told = command("report", "--paper", out, mine)
     assert (told.returncode, told.stderr) == (0, "")

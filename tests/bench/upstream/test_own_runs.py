@@ -67,7 +67,7 @@ def test_a_run_stands_beside_the_numbers_of_its_kind(
     tmp_path: Path, settings: dict[str, Any], rows_of: set[str]
 ) -> None:
     rows = [row("a", 1, True), *(row("b", trial, False) for trial in range(1, 13))]
-    own = folder(tmp_path / "own", rows, ["a", "b"], **({"options": {}, "trials": 12} | settings))
+    own = folder(tmp_path / "own", rows, ["a", "b"], **({"options": {}, "max_trials": 12} | settings))
     lines = beside(own)
     assert {name for _, name, _ in lines} == rows_of
     # How many tasks were solved is not compared: the run has fewer than the paper's.
