@@ -89,7 +89,7 @@ def test_json_is_all_that_is_printed_and_the_record_does_not_depend_on_the_concu
 
 def test_the_demo_model_plays_and_is_called_no_llm(home: Path) -> None:
     status, out, err = call(home, "run", "alfworld", "--limit", "4", "--max-trials", "3", "--out", "run")
-    assert (status, err) == (0, "")
+    assert (status, one_line(err)) == (0, "langgraph-reflexion: played by the native ALFWorld engine\n")
     assert "alfworld generated-134, 4 tasks · demo model, not an LLM" in out
     info = json.loads((home / "run" / "run.json").read_text())
     assert "not an LLM" in info["note"]

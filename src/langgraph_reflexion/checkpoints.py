@@ -5,7 +5,7 @@ import sqlite3
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager, closing, contextmanager
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, get_args
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import (
@@ -22,7 +22,7 @@ from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 
 from langgraph_reflexion.choices import Checkpoints as Checkpoints
-from langgraph_reflexion.errors import ConfigurationError, the_extra
+from langgraph_reflexion.errors import ConfigurationError, one_of, the_extra
 
 _REPLACE = """
     UPDATE checkpoints SET checkpoint_id = ?, parent_checkpoint_id = ?, type = ?, checkpoint = ?, metadata = ?
@@ -54,7 +54,7 @@ async def open_checkpointer(
     Raises:
         ConfigurationError: there is no such kind, the extra is missing, or the server cannot be reached.
     """
-    check_kind(kind)
+    one_of("checkpoints", kind, get_args(Checkpoints))
     if where is None:
         yield InMemorySaver()
     elif str(where).startswith(("postgresql://", "postgres://")):

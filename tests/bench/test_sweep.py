@@ -12,6 +12,7 @@ from langgraph_reflexion.experiments.rows import TrialRow
 from langgraph_reflexion.experiments.run_info import describe
 from langgraph_reflexion.experiments.runner import run
 from langgraph_reflexion.settings import RunSettings
+from langgraph_reflexion.testing import ModelServer, ScriptedChatModel
 from tests.bench.guessing import Guessing, Watch, count_up, drive_all, rows, timeless
 
 TRIAL_KEYS = [
@@ -59,10 +60,16 @@ def test_every_trajectory_is_whole(tmp_path: Path) -> None:
 def test_sweeps_one_after_the_other_keep_to_their_own_connections(tmp_path: Path) -> None:
     with ModelServer(ScriptedChatModel(replies=count_up)) as server:
         for name in ("first", "second"):
-            settings = SweepSettings(
-                GUESSING, model="openai:m", base_url=server.url, trials=3, retries=1, strategy="retry", limit=3
+            settings = RunSettings(
+                environment=GUESSING,
+                model="openai:m",
+                base_url=server.url,
+                max_trials=3,
+                retries=1,
+                strategy="retry",
+                limit=3,
             )
-            assert sweep(settings, tmp_path / name).statuses["fault"] == 0
+            assert run(settings, tmp_path / name).statuses["fault"] == 0
 
 
 @pytest.mark.parametrize("in_step", [False, True])

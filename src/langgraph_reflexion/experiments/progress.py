@@ -25,7 +25,7 @@ class LiveProgress:
     """
 
     def __init__(self, console: Console, *, hidden: bool, notice: str = "") -> None:
-        self._notice = notice
+        self._notice, self._hidden = notice, hidden
         self._said: set[str] = set()
         self.folder: Path | None = None
         self.rows = 0
@@ -73,7 +73,8 @@ class LiveProgress:
     def on_error(self, task: str, error: str) -> None:
         """Count a task that ended by an error, and say which in a line that stays."""
         self._errors += 1
-        self._progress.console.print(Text(printable(f"langgraph-reflexion: {task}: {error}")), soft_wrap=True)
+        if not self._hidden:
+            self._progress.console.print(Text(printable(f"langgraph-reflexion: {task}: {error}")), soft_wrap=True)
         self._progress.update(self._bar, advance=1, state=self._state())
 
     def _state(self) -> str:

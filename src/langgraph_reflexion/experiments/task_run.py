@@ -19,7 +19,7 @@ from langgraph.graph.state import CompiledStateGraph
 
 from langgraph_reflexion.budgets import Budgets
 from langgraph_reflexion.envs.base import FinishedTrial, Review, Task
-from langgraph_reflexion.errors import ReflexionError
+from langgraph_reflexion.errors import Fault
 from langgraph_reflexion.experiments.rows import Finished, TrajectoryRow, TrialRow
 from langgraph_reflexion.graph.resume import reopen
 from langgraph_reflexion.models.usage import add_usage
@@ -51,7 +51,7 @@ NEW = Standing()
 
 
 class TaskError(Exception):
-    """A bug in an evaluator, a tool, a heuristic or an environment: it ends one task of a run, and no other.
+    """An exception that is no fault: a bug in an evaluator, a tool, a heuristic or an environment ends one task.
 
     Attributes:
         traceback: The bug's.
@@ -177,7 +177,7 @@ class TaskRun:
 
         Raises:
             TaskError: an evaluator, a tool, a heuristic or the environment has a bug.
-            ReflexionError: the run cannot go on.
+            Fault: the run cannot go on.
         """
         async with self._fence(self._thread):
             return await self._advance(self.standing)
@@ -218,7 +218,7 @@ class TaskRun:
                     for node, written in update.items():
                         if isinstance(written, dict):  # the stop itself is an update, too
                             self._watch(node, written)
-        except ReflexionError:
+        except Fault:
             raise
         except Exception as error:
             await self._values()  # if the checkpoints cannot be read, that is the trouble, and the run's
@@ -263,7 +263,7 @@ class TaskRun:
         )
         try:
             review = await asyncio.to_thread(self._review, values["task"], trial)
-        except ReflexionError:
+        except Fault:
             raise
         except Exception as error:
             raise TaskError.of(error) from error

@@ -1,0 +1,161 @@
+"""Bugs in evaluators, heuristics and environments: each ends one task of a run and is tried again by the next."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from langgraph_reflexion import Task
+from langgraph_reflexion.envs.base import FinishedTrial, Review
+from langgraph_reflexion.experiments.comparison import compare
+from langgraph_reflexion.experiments.messages import error_as_json, error_from
+from langgraph_reflexion.experiments.record import read_run
+from langgraph_reflexion.experiments.task_run import TaskError
+from langgraph_reflexion.state import Step
+from tests.bench.guessing import Guess, Guessing, drive_all, rows, timeless
+from tests.bench.test_resume import think_first
+from tests.cli import KEY, GuessingServer, call, make_home, run_args
+from tests.cli import timeless as timeless_rows
+
+WHOLE = {"solved": 4, "failed": 0, "fault": 0, "error": 0, "budget": 0, "unfinished": 0}
+
+
+class Reviewed(Guessing):
+    """Reads every finished trial, with a slip for one of the games."""
+
+    def review(self, task: Task, trial: FinishedTrial) -> Review:
+        return Review(measures={"luck": 1 / (task["data"]["number"] - 2)})
+
+
+class Stepping(Guessing):
+    """Divides by zero in the steps of one of the games."""
+
+    def start(self, task: Task) -> Guess:
+        episode = super().start(task)
+        return BrokenGuess(episode.number) if episode.number == 2 else episode
+
+
+class BrokenGuess(Guess):
+    def snapshot(self) -> dict[str, Any] | None:
+        raise ZeroDivisionError("division by zero")
+
+
+def wrong_arity(trajectory: list[Step]) -> bool:
+    return True
+
+
+def raising(trajectory: list[Step]) -> None:
+    raise NameError("name 'reason' is not defined")
+
+
+@pytest.mark.parametrize("in_step", [False, True])
+@pytest.mark.parametrize(
+    ("broken", "tasks", "says"),
+    [
+        (
+            {"evaluator": wrong_arity},
+            ["g1", "g2", "g3", "g4"],
+            "TypeError: wrong_arity() takes 1 positional argument",
+        ),
+        ({"environment": Stepping()}, ["g2"], "ZeroDivisionError: division by zero"),
+        ({"environment": Reviewed()}, ["g2"], "ZeroDivisionError: division by zero"),
+        ({"heuristic": raising}, ["g1", "g2", "g3", "g4"], "NameError: name 'reason' is not defined"),
+    ],
+    ids=["evaluator", "environment", "review", "heuristic"],
+)
+def test_a_bug_ends_its_task_and_resuming_tries_it_again(
+    tmp_path: Path, broken: dict[str, Any], tasks: list[str], says: str, in_step: bool
+) -> None:
+    drive_all(tmp_path / "whole", think_first, in_step=in_step)
+    folder = tmp_path / "run"
+    for _ in range(2):  # what is still broken fails again
+        summary, _ = drive_all(folder, think_first, **broken, in_step=in_step)
+        assert not summary.clean
+        assert summary.statuses["error"] == len(tasks)
+        assert sorted(summary.report.errors) == tasks
+        assert all(error.startswith(says) for error in summary.report.errors.values())
+    log = (folder / "errors.log").read_text()
+    assert log.count("Traceback (most recent call last)") >= 2 * len(tasks)
+    assert all(log.count(f" {task}\n") == 2 for task in tasks)
+    recorded = [{**row, "seconds": 0, "measures": {}} for row in rows(folder) if row["task_id"] not in tasks]
+    whole = [row for row in timeless(tmp_path / "whole")[0] if row["task_id"] not in tasks]
+    # In lockstep, a trial in which no task was solved ends the run.
+    assert recorded == [row for row in whole if not in_step or row["trial"] <= 2]
+    comparison = compare([folder])
+    assert f"{len(tasks)} task{'s' * (len(tasks) > 1)} ended by an error, such as {says}" in comparison.sentences()[0]
+    assert any("tasks ended by an error" in str(grid.rows) for grid in comparison.grids())
+
+    summary, _ = drive_all(folder, think_first, in_step=in_step)
+    assert summary.statuses == WHOLE
+    assert summary.report.errors == read_run(folder).errors == {}
+    if not isinstance(broken.get("environment"), Reviewed):  # whose other rows have its measures
+        assert timeless(folder) == timeless(tmp_path / "whole")
+
+
+def test_a_run_of_nothing_but_errors_is_kept(tmp_path: Path) -> None:
+    class Unmade(Guessing):
+        def start(self, task: Task) -> Guess:
+            raise KeyError(task["id"])
+
+    summary, model = drive_all(tmp_path, environment=Unmade())
+    assert (summary.statuses["error"], model.prompts) == (4, [])
+    assert "KeyError: 'g1'" in (tmp_path / "errors.log").read_text()
+    assert set(json.loads((tmp_path / "run.json").read_text())["errors"]) == {"g1", "g2", "g3", "g4"}
+    assert drive_all(tmp_path)[0].statuses == WHOLE
+
+
+def test_an_error_comes_from_a_worker_with_its_traceback() -> None:
+    try:
+        1 / 0  # noqa: B018
+    except ZeroDivisionError as error:
+        sent = TaskError.of(error)
+    received = error_from(json.loads(json.dumps(error_as_json(sent))))
+    assert isinstance(received, TaskError)
+    assert (str(received), received.traceback) == ("ZeroDivisionError: division by zero", sent.traceback)
+    assert "1 / 0" in received.traceback
+
+
+BROKEN = '''
+import os
+from toys.guessing import Guessing
+
+class Broken(Guessing):
+    """Divides by zero in one game, until it is mended."""
+
+    def start(self, task):
+        if task["id"] == "g2" and not os.path.exists("mended"):
+            1 / 0
+        return super().start(task)
+'''
+
+
+@pytest.fixture
+def server() -> Iterator[GuessingServer]:
+    with GuessingServer() as made:
+        yield made
+
+
+@pytest.mark.parametrize("workers", ["1", pytest.param("2", marks=pytest.mark.long)])
+def test_the_command_line_counts_errors_and_resumes_them(
+    tmp_path: Path, server: GuessingServer, workers: str
+) -> None:
+    home = make_home(tmp_path)
+    (home / "toys" / "broken.py").write_text(BROKEN)
+    args = [each.replace("toys.guessing:Guessing", "toys.broken:Broken") for each in run_args(server)]
+    status, out, err = call(home, *args, "--out", "run", "--workers", workers, key=KEY)
+    assert (status, err) == (1, "langgraph-reflexion: g2: ZeroDivisionError: division by zero\n")
+    assert "2 solved, 1 error in " in out
+    assert "1 task ended by an error, such as ZeroDivisionError: division by zero" in " ".join(out.split())
+    assert "in start\n    1 / 0" in (home / "run" / "errors.log").read_text()
+    status, out, err = call(home, "report", "run", "--json")
+    assert json.loads(out)["runs"][0]["errors"] == {"g2": "ZeroDivisionError: division by zero"}
+    (home / "mended").touch()
+    status, out, err = call(home, "resume", "run", key=KEY)
+    assert (status, err) == (0, "")
+    assert "3 solved in " in out
+    assert [(row["task_id"], row["trial"]) for row in timeless_rows(home / "run")] == [
+        *(("g1", 1), ("g2", 1), ("g2", 2)),
+        *(("g3", 1), ("g3", 2), ("g3", 3)),
+    ]
