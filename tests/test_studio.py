@@ -22,10 +22,12 @@ from langgraph_sdk import get_sync_client
 from langgraph_sdk.client import SyncLangGraphClient
 
 from langgraph_reflexion import ConfigurationError, create_reflexion, load_environment
+from langgraph_reflexion.profiles import load_profile
 from langgraph_reflexion.prompts import load_prompts
+from langgraph_reflexion.settings import ReflexionSettings
 from langgraph_reflexion.studio import SERVED
-from langgraph_reflexion.studio.served import KEPT, Built, Served
-from langgraph_reflexion.studio.settings import ALLOWED, Settings, allowed_address
+from langgraph_reflexion.studio.graphs import KEPT, BuiltGraph, Graphs
+from langgraph_reflexion.studio.settings import ALLOWED, SettingsForm, check_address, defaults_of, settings_form
 from langgraph_reflexion.testing.model_server import ModelServer
 from tests.tools import lacking, need
 from tests.toys import Counter
@@ -178,7 +180,7 @@ class Life:
         )
 
     def mend(self) -> None:
-        wrong = {"max_trials": 101, "reflect_prompt": "{% if %}", "model": "openai:"}
+        wrong = {"max_trials": 0, "reflect_prompt": "{% if %}", "model": "openai:"}
         assistant = self.client.assistants.create(self.graph, context=wrong)["assistant_id"]
         self.refused = wait(self.client, None, assistant, input={})
         self.still_there: Any = self.client.assistants.get_schemas(assistant)
@@ -225,7 +227,6 @@ def test_settings_have_types_limits_defaults_and_nodes(life: Life) -> None:
         assert "default" in field, name
         assert field["type"] in ("string", "integer", "boolean", "array"), name
         assert set(field["langgraph_nodes"]) <= NODES, name
-        assert {"minimum", "maximum"} <= field.keys() or field["type"] != "integer", name
     assert fields["model"]["default"] == "demo"
     prompts = [field for field in fields.values() if field.get("langgraph_type") == "prompt"]
     assert [node for field in prompts for node in field["langgraph_nodes"]] == ["act", "reflect", "evaluate"]
@@ -305,7 +306,7 @@ def test_a_pause_shows_what_is_asked_and_is_resumed(life: Life) -> None:
 
 
 def test_an_assistant_with_a_bad_setting_is_mended(life: Life) -> None:
-    assert "max_trials: input should be less than or equal to 100" in life.refused["__error__"]["message"]
+    assert "max_trials: input should be greater than or equal to 1" in life.refused["__error__"]["message"]
     # Its forms are there all the same, and once it is right, it runs.
     assert life.still_there == life.schemas
     assert life.mended["status"] == "running"
@@ -313,13 +314,17 @@ def test_an_assistant_with_a_bad_setting_is_mended(life: Life) -> None:
 
 BAD_SETTINGS: list[tuple[dict[str, Any], str]] = [
     ({"max_trials": 0}, "the setting max_trials: input should be greater than or equal to 1"),
+    ({"max_cycles": -1}, "the setting max_cycles: input should be greater than or equal to 0"),
     ({"strategy": "luck"}, "the setting strategy: input should be 'retry'"),
+    ({"max_trails": 3, "actor": "react"}, "unknown setting 'max_trails'; unknown setting 'actor'"),
+    # A file on the server, which nobody names from outside.
+    ({"cache": "/tmp/replies.sqlite"}, "unknown setting 'cache'"),
     ({"model": "nobody:nothing"}, "unknown provider in the model 'nobody:nothing'"),
     ({"reflect_prompt": "Think.\n{% if %}"}, "the template 'reflect', line 2: "),
     ({"reflect_prompt": "{{ ''.__class__ }}", "max_trials": 2}, "'__class__' of 'str' object is unsafe"),
     ({"model": "openai:any", "base_url": "https://example.com/v1"}, "https://example.com/v1 is not on this machine"),
-    ({"model": "openai:any", "base_url": "http://me:secret@127.0.0.1/v1"}, "no user, password or query belongs"),
-    ({"model": "openai:any", "base_url": "http://[::1"}, "base_url: this is no address"),
+    ({"model": "openai:any", "base_url": "http://me:secret@127.0.0.1/v1"}, "must not contain a user, a password"),
+    ({"model": "openai:any", "base_url": "http://[::1"}, "base_url: not an address"),
     ({"reflect_prompt": "{{ 1 / 0 }}"}, "the template 'reflect': ZeroDivisionError: division by zero"),
     ({"judge_prompt": '{% include "../README.md" %}'}, "the template 'judge': there is no template '../README.md'"),
 ]
@@ -344,6 +349,14 @@ def test_bad_settings_and_wrong_forms_end_the_run_with_a_clear_error(client: Syn
         assert message in error["message"]
         assert error["error"] in ("ConfigurationError", "EnvironmentUnavailable")
         assert "secret" not in error["message"]
+
+
+def test_settings_may_come_as_configurable_beside_the_servers_own_keys(client: SyncLangGraphClient) -> None:
+    given = {"configurable": {"seed": 3, "user_id": "me", "langgraph_auth_user_id": "me"}}
+    outcome = wait(client, None, "alfworld", input={}, config=given, interrupt_after=["reset"])
+    assert outcome["status"] == "running", outcome
+    refused = wait(client, None, "alfworld", input={}, config={"configurable": {"seeds": 3}})
+    assert "unknown setting 'seeds'" in refused["__error__"]["message"]
 
 
 def test_a_whole_task_a_task_id_and_a_question_of_ones_own(client: SyncLangGraphClient) -> None:
@@ -399,13 +412,16 @@ def test_langgraph_json_is_valid_for_the_command_line() -> None:
 
 
 async def test_the_chat_learns_from_its_reflections_and_goes_on() -> None:
-    async with SERVED["chat"].graph({"configurable": {}}) as graph:
+    async with SERVED["chat"].graph(SERVED["chat"].form()) as graph:
         first = await graph.ainvoke(said(FAILS_FIRST))
         again = {"messages": [*first["messages"], *SECOND["chat"]["messages"]]}
         second = await graph.ainvoke(again)
     assert (first["status"], first["trial"] > 1) == ("solved", True)
     assert first["messages"][-1].text == "Tassa Pellendorn"
     assert [message.text for message in second["messages"]][-2:] == [SECOND["chat"]["messages"][0]["content"], "526"]
+
+
+SEEDED: Any = settings_form("Seeded", defaults_of(load_profile("paper")))
 
 
 class Closing(Counter):
@@ -422,18 +438,18 @@ class Closing(Counter):
 async def test_graphs_are_kept_by_their_settings_and_closed_when_nobody_uses_them() -> None:
     made: list[Closing] = []
 
-    def build(settings: Settings) -> Built:
+    def build(settings: SettingsForm) -> BuiltGraph:
         made.append(Closing())
         graph = create_reflexion("demo", made[-1])
-        return Built(graph.compile(), made[-1], graph.pool)
+        return BuiltGraph(graph.compile(), made[-1], graph.pool)
 
-    served = Served(Settings, build)
-    async with served.graph({"configurable": {"seed": 0}}) as used:
+    served = Graphs(SEEDED, build)
+    async with served.graph(SEEDED(seed=0)) as used:
         await used.ainvoke({"task": made[0].tasks()[0]}, interrupt_after=["reset"])
         for seed in range(1, KEPT + 3):
-            async with served.graph({"configurable": {"seed": seed, "thread_id": "any"}}):
+            async with served.graph(SEEDED(seed=seed)):
                 pass
-        async with served.graph({"configurable": {"seed": 0, "thread_id": "other"}}) as same:
+        async with served.graph(SEEDED(seed=0)) as same:
             assert same is used
         assert [world.closed for world in made] == [False, True, True] + [False] * KEPT
     assert [episode.closed for episode in made[0].started] == [0]
@@ -447,18 +463,18 @@ async def test_a_graph_that_nobody_waits_for_any_more_is_given_back() -> None:
     made: list[Closing] = []
     building, go_on = threading.Event(), threading.Event()
 
-    def build(settings: Settings) -> Built:
+    def build(settings: SettingsForm) -> BuiltGraph:
         made.append(Closing())
         building.set()
         go_on.wait(10)
         graph = create_reflexion("demo", made[-1])
-        return Built(graph.compile(), made[-1], graph.pool)
+        return BuiltGraph(graph.compile(), made[-1], graph.pool)
 
     async def use() -> None:
-        async with served.graph({"configurable": {}}):
+        async with served.graph(SEEDED()):
             pass
 
-    served = Served(Settings, build)
+    served = Graphs(SEEDED, build)
     using = asyncio.create_task(use())
     await asyncio.to_thread(building.wait, 10)
     using.cancel()
@@ -473,30 +489,50 @@ async def test_a_graph_that_nobody_waits_for_any_more_is_given_back() -> None:
 
 def test_the_servers_own_may_name_more_model_servers(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(ALLOWED, "https://models.example/v1, https://other.example")
-    assert allowed_address("https://models.example/v1/") == "https://models.example/v1/"
-    assert allowed_address("http://localhost:11434/v1") == "http://localhost:11434/v1"
-    assert allowed_address("") is None
+    for allowed in ("https://models.example/v1/", "http://localhost:11434/v1", None):
+        check_address(allowed)
     with pytest.raises(ConfigurationError, match="is not on this machine"):
-        allowed_address("https://models.example.evil/v1")
+        check_address("https://models.example.evil/v1")
     for other in ("http://[::1].evil/v1", "http://[::1]:80evil/v1", "http://[::1"):
-        with pytest.raises(ConfigurationError, match="this is no address"):
-            allowed_address(other)
+        with pytest.raises(ConfigurationError, match="not an address"):
+            check_address(other)
 
 
-@pytest.mark.parametrize("agent", ["react", "tools", "code"])
-def test_a_prompt_that_nobody_has_edited_is_the_agents_own(agent: str) -> None:
+@pytest.mark.parametrize("actor", ["react", "tools", "code"])
+def test_a_prompt_that_nobody_has_edited_is_the_actors_own(actor: str) -> None:
     folder = load_prompts("programming").folder
     assert folder is not None
-    base = load_prompts(folder / agent if agent == "code" else "programming")
-    settings = SERVED["programming"].settings(agent=agent)
+    base = load_prompts(folder / actor if actor == "code" else "programming")
+    settings = SERVED["programming"].form(actor=actor)
     assert settings.prompts(base) is base
     edited = settings.model_copy(update={"act_prompt": "Write it."})
     assert edited.prompts(base).render("act") == "Write it."
 
 
+def test_a_form_has_the_settings_that_are_declared_with_a_node() -> None:
+    declared = {
+        name: field.json_schema_extra["node"]
+        for name, field in ReflexionSettings.model_fields.items()
+        if isinstance(field.json_schema_extra, dict) and field.json_schema_extra["node"]
+    }
+    for name, graphs in SERVED.items():
+        fields = graphs.form.model_json_schema()["properties"]
+        shown = {name: fields[name]["langgraph_nodes"] for name in declared if name in fields}
+        assert shown == {name: [declared[name]] for name in shown}
+        assert declared.keys() - shown.keys() == ({"actor", "evaluator", "memory_map"} if name == "chat" else set())
+        assert not fields.keys() & (ReflexionSettings.model_fields.keys() - declared.keys())
+
+
+async def test_a_setting_of_the_heuristic_reaches_it() -> None:
+    graphs = SERVED["alfworld"]
+    async with graphs.graph(graphs.form(max_trials=1, max_actions=1)) as graph:
+        final = await graph.ainvoke({"number": 2})
+    assert [(trial["actions"], trial["stop_reason"]) for trial in final["trials"]] == [(2, "inefficient planning")]
+
+
 def rows() -> Iterator[str]:
     """The tables of docs/studio.md, from the settings: what there is, and the defaults that differ."""
-    schemas = [served.settings.model_json_schema()["properties"] for served in SERVED.values()]
+    schemas = [graphs.form.model_json_schema()["properties"] for graphs in SERVED.values()]
     fields = {name: field for schema in schemas for name, field in schema.items()}
     for name, field in fields.items():
         yield f"| `{name}` | {allowed(field)} | {', '.join(field['langgraph_nodes'])} | {field['description']} |"
@@ -508,14 +544,16 @@ def rows() -> Iterator[str]:
 
 def allowed(field: dict[str, Any]) -> str:
     match field:
-        case {"minimum": least, "maximum": most}:
-            return f"{least} to {most}"
+        case {"minimum": least}:
+            return f"at least {least}"
         case {"enum": [*words]}:
             return ", ".join(words)
         case {"type": "array"}:
             return "names of actions"
         case {"type": "boolean"}:
             return "true, false"
+        case {"type": "integer"}:
+            return "a number"
     return "text"
 
 

@@ -1,45 +1,43 @@
-"""Forms: what Studio asks for before a run, and the task that is made of it.
+"""Forms that Studio shows before a run, and the tasks that are made from them.
 
-A field lives for one step: it is there when `reset` begins the run, and gone from the state after it. So whatever is
-there is new.
+A form's fields are in the state for one step: they are there when `reset` begins the run, and gone after it.
 """
 
 import hashlib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, cast, get_type_hints
 
 from langgraph.channels import EphemeralValue
 from pydantic import BaseModel, ConfigDict, Field, create_model
+from typing_extensions import TypedDict
 
 from langgraph_reflexion.envs.base import Environment, Task
 from langgraph_reflexion.envs.workspace.tasks import make_tasks
 from langgraph_reflexion.errors import ConfigurationError
 from langgraph_reflexion.state import ReflexionState
-from langgraph_reflexion.studio.settings import one_of, read
+from langgraph_reflexion.studio.settings import validate, words
 
 
 class TaskForm(BaseModel):
-    """Which task to solve. Left empty, it is the first one of the environment's own."""
+    """The task to solve. An empty form is the first task of the environment's own."""
 
     model_config = ConfigDict(extra="ignore")
 
     split: str
-    number: int = Field(default=1, title="Number", description="Which task of the split, counted from 1.", ge=1)
-    task_id: str = Field(
-        default="", title="Task id", description="Instead of a number, the task's id.", max_length=200
-    )
+    number: int = Field(default=1, description="The task of the split, counted from 1.", ge=1)
+    task_id: str = Field(default="", description="The task's id, instead of a number.", max_length=200)
 
     def find(self, environment: Environment, *, oracle: bool) -> Task:
-        """The task that is meant. Reads or makes tasks, which may take its time.
+        """Return the task. This reads or generates tasks, which may take a while.
 
         Args:
-            environment: Where the tasks are.
-            oracle: Whether the verdict is the environment's own.
+            environment: The environment of the task.
+            oracle: Whether the environment scores the trials.
 
         Raises:
             ConfigurationError: there is no such task.
-            EnvironmentUnavailable: its data is missing.
+            EnvironmentUnavailable: the environment's data is missing.
         """
         if self.task_id:
             for task in environment.tasks(self.split):
@@ -55,131 +53,100 @@ class TaskForm(BaseModel):
 
 
 class QuestionForm(TaskForm):
-    """Which question to answer: one of the environment's own, or any other."""
+    """The question to answer: one of the environment's own, or any other."""
 
-    question: str = Field(
-        default="", title="Question", description="Instead of a number, a question of your own.", max_length=2000
-    )
+    question: str = Field(default="", description="A question of your own, instead of a number.", max_length=2000)
     answer: str = Field(
         default="",
-        title="Answer",
         description="The right answer to it, never shown to a model. Without one, choose the evaluator llm.",
         max_length=500,
     )
 
     def find(self, environment: Environment, *, oracle: bool) -> Task:
-        """The question; see `TaskForm.find`."""
-        asked = " ".join(self.question.split())
-        if not asked:
+        """Return the question; see `TaskForm.find`."""
+        question = " ".join(self.question.split())
+        if not question:
             return super().find(environment, oracle=oracle)
         if oracle and not self.answer.strip():
             raise ConfigurationError(
                 "a question without its answer cannot be graded: give it, or set evaluator to llm"
             )
-        name = hashlib.blake2b(asked.encode("utf-8", "replace"), digest_size=6).hexdigest()
-        told = {"question": asked, "answer": self.answer.strip(), "supporting": []}
+        name = hashlib.blake2b(question.encode("utf-8", "replace"), digest_size=6).hexdigest()
         first = environment.tasks("own", limit=1)[0].get("data", {})
-        return Task(id=f"asked-{name}", instruction=f"Question: {asked}", data={**first, **told})
+        data = {**first, "question": question, "answer": self.answer.strip(), "supporting": []}
+        return Task(id=f"asked-{name}", instruction=f"Question: {question}", data=data)
 
 
 class FolderForm(TaskForm):
-    """Which folder to work in: one of the environment's own broken repositories, or any of yours."""
+    """The folder to work in: one of the environment's own broken repositories, or one of yours."""
 
-    path: str = Field(default="", title="Folder", description="A folder of yours on the server. It is only read.")
-    instruction: str = Field(
-        default="", title="Instruction", description="What is to be done there.", max_length=20_000
-    )
-    verify: list[str] = Field(
-        default=[],
-        title="Verify",
-        description="The commands that decide whether it is done, run in the sandbox.",
-    )
+    path: str = Field(default="", description="A folder of yours on the server. It is only read.")
+    instruction: str = Field(default="", description="The work to do there.", max_length=20_000)
+    verify: list[str] = Field(default=[], description="The commands that verify the work, run in the sandbox.")
 
     def find(self, environment: Environment, *, oracle: bool) -> Task:
-        """The task in the folder; see `TaskForm.find`."""
+        """Return the task in the folder; see `TaskForm.find`."""
         given = {"path": self.path, "instruction": self.instruction, "verify": self.verify}
         if not any(given.values()):
             return super().find(environment, oracle=oracle)
         return make_tasks([given], Path.cwd(), "the form")[0]
 
 
-class TaskState(ReflexionState, total=False):
-    """The state, and the form's fields while the run begins."""
-
-    split: Annotated[str, EphemeralValue]
-    number: Annotated[int, EphemeralValue]
-    task_id: Annotated[str, EphemeralValue]
-
-
-class QuestionState(TaskState, total=False):
-    """The same for questions."""
-
-    question: Annotated[str, EphemeralValue]
-    answer: Annotated[str, EphemeralValue]
-
-
-class FolderState(TaskState, total=False):
-    """The same for folders."""
-
-    path: Annotated[str, EphemeralValue]
-    instruction: Annotated[str, EphemeralValue]
-    verify: Annotated[list[str], EphemeralValue]
-
-
-STATES: dict[type[TaskForm], type[TaskState]] = {
-    TaskForm: TaskState,
-    QuestionForm: QuestionState,
-    FolderForm: FolderState,
-}
-"""The state that goes with a form."""
-
-
-def form_of(environment: type[Environment], form: type[TaskForm] = TaskForm) -> type[TaskForm]:
-    """The form of an environment, with its splits.
+def form_of(environment: type[Environment], form: type[TaskForm]) -> type[TaskForm]:
+    """Make the form of an environment, with its splits.
 
     Args:
-        environment: Its class.
-        form: What it asks for.
+        environment: The environment's class.
+        form: The form without splits.
     """
     splits = list(getattr(environment, "splits", ("own",)))
 
-    def listed(schema: dict[str, Any]) -> None:
-        # Of a single word pydantic makes a constant, which no form lets anybody choose.
+    def as_list(schema: dict[str, Any]) -> None:
+        # Pydantic makes a constant of a single word, which Studio does not draw as a choice.
         schema.pop("const", None)
         schema["enum"] = splits
 
-    split = Field(splits[0], title="Split", description="The set of tasks.", json_schema_extra=listed)
-    whole = Field(None, title="Task", description="Instead of all this, a whole task, as a thread's state has it.")
-    fields: dict[str, Any] = {"split": (one_of(splits), split), "task": (dict[str, Any] | None, whole)}
+    split = Field(splits[0], description="The set of tasks.", json_schema_extra=as_list)
+    whole = Field(None, description="A whole task as JSON, as in a thread's state; overrides the other fields.")
+    fields: dict[str, Any] = {"split": (words(splits), split), "task": (dict[str, Any] | None, whole)}
     made: type[TaskForm] = create_model(f"{environment.__name__}Task", __base__=form, **fields)
     made.__doc__ = form.__doc__
     return made
 
 
+def state_with(form: type[BaseModel]) -> type[ReflexionState]:
+    """Make the state that also has the form's fields, each for one step."""
+    fields: dict[str, Any] = get_type_hints(ReflexionState, include_extras=True)
+    for name, field in form.model_fields.items():
+        fields.setdefault(name, Annotated[cast(Any, field.annotation), EphemeralValue])
+    made: Any = TypedDict(f"{form.__name__}State", fields, total=False)  # type: ignore[misc]
+    return cast(type[ReflexionState], made)
+
+
 def task_in(state: Mapping[str, Any], form: type[TaskForm], environment: Environment, *, oracle: bool) -> Task | None:
-    """The task that a run begins with; None where it goes on with the one that it has.
+    """Return the task that a run begins with, or None if the run continues its task.
 
     Args:
-        state: What `reset` sees.
-        form: What may have been filled in.
-        environment: Where the tasks are.
-        oracle: Whether the verdict is the environment's own.
+        state: The state that `reset` sees.
+        form: The form that may have been filled in.
+        environment: The environment of the task.
+        oracle: Whether the environment scores the trials.
 
     Raises:
-        ConfigurationError: the form is filled in wrong, or there is no such task.
+        ConfigurationError: a field is wrong, or there is no such task.
     """
     filled = {name: state[name] for name in form.model_fields if state.get(name) is not None}
     given = filled.pop("task", None)
     if not filled and under_way(state):
         return None
-    # What is no task at all, `reset` refuses.
-    return given if is_new(given, state) else read(form, filled, "field").find(environment, oracle=oracle)
+    # `reset` refuses a value that is no task at all.
+    return given if is_new(given, state) else validate(form, filled, "field").find(environment, oracle=oracle)
 
 
 def is_new(task: Any, state: Mapping[str, Any]) -> bool:
-    """Whether a task was given, and is not the one that the thread has had.
+    """Return whether a task was given that is not the thread's own.
 
-    As that one stays in the state, the very same cannot be told from none, unless it comes unprepared.
+    The state keeps the thread's own task, so that one counts as given only in its unprepared form.
     """
     if not isinstance(task, dict) or "prepared" not in task:
         return task is not None
@@ -187,9 +154,9 @@ def is_new(task: Any, state: Mapping[str, Any]) -> bool:
 
 
 def under_way(state: Mapping[str, Any]) -> bool:
-    """Whether `reset` is to begin the next trial of a task, and not a run.
+    """Return whether `reset` begins a task's next trial rather than a run.
 
-    A trial that is over has its record; a run that was left in the middle of one has none of it.
+    A finished trial has its record; a run that was stopped in the middle of a trial has no record of it.
     """
     if state.get("status") != "running":
         return False

@@ -1,254 +1,238 @@
-"""Settings: what an assistant is set to, as typed fields that Studio draws a form of.
+"""The form of an assistant's settings: those of `ReflexionSettings` that belong to a node, as Studio draws them.
 
-Keys are no settings. They are read from the server's environment, and come back through no address of its API.
+API keys are not settings: the server reads them from its environment, and its API never returns them.
 """
 
 import os
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any, Literal, TypeVar
+from functools import reduce
+from operator import or_
+from types import MappingProxyType
+from typing import Annotated, Any, Literal, TypeVar, cast, get_args
 
 import httpx
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 
-from langgraph_reflexion.actors.base import ACTORS
+from langgraph_reflexion.actors import ACTORS
 from langgraph_reflexion.envs.base import Environment
 from langgraph_reflexion.envs.tested import Tested
 from langgraph_reflexion.errors import ConfigurationError
-from langgraph_reflexion.models.load import DEMO, load_model
 from langgraph_reflexion.models.secrets import public_url
+from langgraph_reflexion.nodes.approval import Approval
 from langgraph_reflexion.profiles import Profile, load_profile
 from langgraph_reflexion.prompts import Prompts, load_prompts
+from langgraph_reflexion.settings import ReflexionSettings, describe
 
 ALLOWED = "LANGGRAPH_REFLEXION_BASE_URLS"
-"""The environment variable that names the model servers that a setting may name, besides those on this machine."""
-PROMPTS = {"act": "act_prompt", "reflect": "reflect_prompt", "judge": "judge_prompt"}
-"""The templates that can be edited, and the settings that hold them."""
+"""The environment variable that lists the model servers that a setting may name, besides those on this machine."""
+SERVER_NOTES = {
+    "model": " The server reads its key from its environment.",
+    "base_url": f" It is on this machine, or listed in the server's {ALLOWED}.",
+}
+"""What a description adds on a server."""
+PROMPTS = {
+    "act": ("act", "The Jinja template of the actor's prompt."),
+    "reflect": ("reflect", "The Jinja template of the prompt that asks for a reflection."),
+    "judge": ("evaluate", "The Jinja template of the prompt that asks a model to judge."),
+}
+"""The templates that can be edited: their nodes and descriptions. The setting of `act` is `act_prompt`."""
+LONGEST_PROMPT = 50_000
+"""Characters that an edited prompt may have."""
 _M = TypeVar("_M", bound=BaseModel)
 
 
-def setting(default: Any, title: str, description: str, *nodes: str, prompt: bool = False, **limits: Any) -> Any:
-    """A field as Studio shows it.
+def setting(default: Any, description: str, node: str, *, prompt: bool = False, **limits: Any) -> Any:
+    """Declare a field as Studio draws it: beside a node, with its description.
 
     Args:
         default: Its value unless set.
-        title: What it is called.
-        description: What it says, in a sentence.
-        *nodes: On which nodes it is shown.
+        description: One sentence.
+        node: The node.
         prompt: Whether it is a prompt.
-        **limits: What it may be, as pydantic has it.
+        **limits: The values it may have, as in `pydantic.Field`.
     """
-    shown: dict[str, Any] = {"langgraph_nodes": list(nodes)} | ({"langgraph_type": "prompt"} if prompt else {})
-    return Field(default, title=title, description=description, json_schema_extra=shown, **limits)
+    shown: dict[str, Any] = {"langgraph_nodes": [node]} | ({"langgraph_type": "prompt"} if prompt else {})
+    return Field(default, description=description, json_schema_extra=shown, **limits)
 
 
-class Settings(BaseModel):
-    """What every graph can be set to."""
+class SettingsForm(BaseModel):
+    """The settings of an assistant. `settings_form` makes a subclass with the fields."""
 
-    model_config = ConfigDict(frozen=True)
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
-    model: str = setting(
-        DEMO,
-        "Model",
-        "demo (needs no key, is no LLM), or PROVIDER:MODEL such as openai:gpt-4o-mini. "
-        "Its key is read from the server's environment.",
-        "act",
-        min_length=1,
-        max_length=200,
-    )
-    reflection_model: str = setting(
-        "",
-        "Reflection model",
-        "Reflects and judges; empty for the same model.",
-        "reflect",
-        "evaluate",
-        max_length=200,
-    )
-    base_url: str = setting(
-        "",
-        "Base URL",
-        "An OpenAI-compatible server, with a model openai:NAME; empty for the provider's own. "
-        f"On this machine, or one of those in the server's {ALLOWED}.",
-        "act",
-        max_length=500,
-    )
-    memory_size: int = setting(3, "Memory size", "How many reflections are kept.", "reflect", ge=1, le=100)
-    max_trials: int = setting(12, "Trials", "After how many trials a task has failed.", "evaluate", ge=1, le=100)
-    strategy: Literal["retry", "last_attempt", "reflexion", "last_attempt_and_reflexion"] = setting(
-        "reflexion",
-        "Strategy",
-        "What a retry gets to see: nothing, the last attempt, the reflections, or both.",
-        "reset",
-    )
-    approve_reflections: bool = setting(
-        False, "Approve reflections", "Pause for a person after each reflection.", "reset"
-    )
-    seed: int = setting(
-        0, "Seed", "Seeds every model call, and the tasks where they are generated.", "reset", ge=0, le=2**31 - 1
-    )
-
-    def prompts(self, base: Prompts) -> Prompts:
-        """The prompts with those templates that were edited. One agent's may differ from those that are shown.
-
-        Args:
-            base: Where the others come from.
+    def reflexion(self) -> ReflexionSettings:
+        """Return the settings of the graph. A text that is left empty counts as not given.
 
         Raises:
-            ConfigurationError: what was written is no template.
+            ConfigurationError: a value is wrong, or the model server is not allowed.
         """
-        fields = type(self).model_fields
-        shown = {name: fields[field].default for name, field in PROMPTS.items() if field in fields}
-        given = {name: getattr(self, PROMPTS[name]).strip() for name in shown}
-        edited = {name: text for name, text in given.items() if text not in ("", shown[name].strip())}
+        shown = self.model_dump(include=set(ReflexionSettings.model_fields))
+        given = ReflexionSettings.read({name: value for name, value in shown.items() if value != ""})
+        check_address(given.base_url)
+        return given
+
+    def approval(self, actions: Collection[str] = ()) -> Approval:
+        """Return where the graph pauses.
+
+        Args:
+            actions: The actions that this actor knows; another actor of the environment may know more.
+        """
+        named = [name for name in getattr(self, "approve_actions", ()) if name in actions]
+        return Approval(actions=named, reflections=cast(Any, self).approve_reflections)
+
+    def prompts(self, base: Prompts) -> Prompts:
+        """Return the prompts with the templates that were edited.
+
+        Args:
+            base: The actor's prompts, which may differ from those that the form shows.
+
+        Raises:
+            ConfigurationError: an edited template is wrong.
+        """
+        edited = {}
+        for name in PROMPTS:
+            field = type(self).model_fields.get(f"{name}_prompt")
+            text = getattr(self, f"{name}_prompt").strip() if field else ""
+            if field and text not in ("", field.default.strip()):
+                edited[name] = text
         prompts = Prompts(base.folder, edited) if edited else base
         prompts.preload()
         return prompts
 
-    def models(self) -> dict[str, Any]:
-        """The models, as `create_reflexion` takes them.
 
-        Raises:
-            ConfigurationError: there is no such model, its key is missing, or its server is not allowed.
-        """
-        address = allowed_address(self.base_url)
-        made = load_model(self.model, base_url=address)
-        named = self.reflection_model
-        return {"model": made, "reflection_model": load_model(named, base_url=address) if named else None}
-
-
-def allowed_address(base_url: str) -> str | None:
-    """The address of a model server that a setting may name.
-
-    Whoever may write settings is sent nobody's key by naming a server of theirs.
-
-    Raises:
-        ConfigurationError: it is not allowed, or holds a password.
-    """
-    if not base_url:
-        return None
-    try:
-        # As the providers' clients read it: the host that is checked is the one that is called.
-        shown, host = public_url(base_url), httpx.URL(base_url).host
-    except (ValueError, httpx.InvalidURL) as error:
-        raise ConfigurationError(f"base_url: this is no address: {error}") from None
-    if shown != base_url:
-        raise ConfigurationError("base_url: no user, password or query belongs into a setting")
-    listed = [each.strip().rstrip("/") for each in os.environ.get(ALLOWED, "").split(",")]
-    if host not in ("localhost", "127.0.0.1", "::1") and base_url.rstrip("/") not in listed:
-        raise ConfigurationError(
-            f"base_url: {shown} is not on this machine: name it in the server's environment, {ALLOWED}={shown}"
-        )
-    return base_url
-
-
-def settings_of(environment: type[Environment], **more: Any) -> type[Settings]:
-    """The settings of the graph of an environment, with the paper's as defaults.
+def settings_form(
+    name: str,
+    defaults: Mapping[str, Any],
+    *,
+    choices: Mapping[str, Sequence[str]] = MappingProxyType({}),
+    without: Collection[str] = (),
+    **more: Any,
+) -> type[SettingsForm]:
+    """Make the form: a field for each setting that `ReflexionSettings` declares with a node.
 
     Args:
-        environment: Its class.
+        name: The name of the class.
+        defaults: The defaults that differ from those declared.
+        choices: The words that a setting is limited to here.
+        without: The settings that do not apply.
         **more: Further fields.
     """
-    usual = load_profile("paper").of(environment.name)
-    agents = [*ACTORS, *environment.variants]
-    judged = "self-tests" if issubclass(environment, Tested) else "environment"
-    evaluators = [judged, "llm", "self-consistency", "none"]
-    fields: dict[str, Any] = {
-        "strategy": like("strategy", usual.strategy),
-        "agent": (
-            one_of(agents),
-            setting(
-                usual.agent,
-                "Agent",
-                "How it acts: react (text), tools (tool calls)"
-                + (", or a way of the environment's own." if environment.variants else "."),
-                "act",
-            ),
-        ),
-        "evaluator": (
-            one_of(evaluators),
-            setting(
-                usual.evaluator,
-                "Evaluator",
-                "What passes the verdict: "
-                + ("tests that the model writes" if judged == "self-tests" else "the environment (an oracle)")
-                + ", a model, the same question asked again, or nothing.",
-                "evaluate",
-            ),
-        ),
-        "feedback": (
-            one_of(["binary", "scalar", "words"]),
-            setting(usual.feedback, "Feedback", "How much of a failed verdict is told.", "reflect"),
-        ),
-        "memory_size": like("memory_size", usual.memory_size),
-        "max_trials": like("max_trials", usual.max_trials),
-        "approve_actions": (
-            list[one_of(list(environment.episode.actions()))],  # type: ignore[misc]
-            setting([], "Approve actions", "Pause for a person before these actions.", "observe"),
-        ),
-        **more,
-        **prompt_fields(shown_prompts(environment, usual)),
-    }
-    made: type[Settings] = create_model(f"{environment.__name__}Settings", __base__=Settings, **fields)
-    made.__doc__ = "What the graph is set to."
+    fields: dict[str, Any] = {}
+    for setting_name, declared in ReflexionSettings.model_fields.items():
+        node = declared.json_schema_extra["node"] if isinstance(declared.json_schema_extra, dict) else ""
+        if not node or setting_name in without:
+            continue
+        given = words(choices[setting_name]) if setting_name in choices else required(declared.annotation)
+        for limit in declared.metadata:
+            given = Annotated[given, limit]
+        default = defaults.get(setting_name, "" if declared.default is None else declared.default)
+        # The hint at the default of the command line is not for a form, which shows its own.
+        description = (declared.description or "").partition("  [default:")[0] + SERVER_NOTES.get(setting_name, "")
+        fields[setting_name] = (given, setting(default, description, str(node)))
+    pause = setting(False, "Pause for a person after each reflection.", "reset")
+    fields["approve_reflections"] = (bool, pause)
+    made: type[SettingsForm] = create_model(name, __base__=SettingsForm, **fields, **more)
+    made.__doc__ = "The settings of the graph."
     return made
 
 
-def shown_prompts(environment: type[Environment], usual: Profile) -> Prompts:
-    """The prompts that hold by default."""
+def environment_form(environment: type[Environment], **more: Any) -> type[SettingsForm]:
+    """Make the form of an environment's graph. Its defaults are those of the paper in this environment.
+
+    Args:
+        environment: The environment's class.
+        **more: Further fields.
+    """
+    rules = load_profile("paper").resolve(environment.name)
+    scored = "self-tests" if issubclass(environment, Tested) else "environment"
+    actions: Any = words(list(environment.episode.actions()))
+    return settings_form(
+        f"{environment.__name__}Settings",
+        defaults_of(rules),
+        choices={
+            "actor": [*ACTORS, *environment.variants],
+            "evaluator": [scored, "llm", "self-consistency", "none"],
+        },
+        approve_actions=(list[actions], setting([], "Pause for a person before these actions.", "observe")),
+        **more,
+        **prompt_fields(shown_prompts(environment, rules.actor)),
+    )
+
+
+def defaults_of(rules: Profile) -> dict[str, Any]:
+    """Return a resolved profile's values by the names of the settings."""
+    return {**vars(rules), **vars(rules.heuristic)}
+
+
+def shown_prompts(environment: type[Environment], actor: str) -> Prompts:
+    """Return the prompts that the form shows: those of the actor that acts by default."""
     folder = load_prompts(environment.name).folder
-    own = folder / usual.agent if folder and usual.agent in environment.variants else None
+    own = folder / actor if folder and actor in environment.variants else None
     return load_prompts(own) if own else load_prompts(environment.name)
 
 
 def prompt_fields(prompts: Prompts, names: Collection[str] = tuple(PROMPTS)) -> dict[str, Any]:
-    """A setting for each template that can be edited.
+    """Return a field for each template that can be edited.
 
     Args:
-        prompts: Whose templates are the defaults.
-        names: Which of `PROMPTS`.
+        prompts: The templates that are the defaults.
+        names: Those of `PROMPTS` to include.
     """
-    what = {"act": "tells the actor how to act", "reflect": "asks for a reflection", "judge": "asks a model to judge"}
-    nodes = {"act": "act", "reflect": "reflect", "judge": "evaluate"}
-    return {
-        PROMPTS[name]: (
-            str,
-            setting(
-                prompts.text(name),
-                f"Prompt: {name}",
-                f"The template (Jinja) that {what[name]}.",
-                nodes[name],
-                prompt=True,
-                max_length=50_000,
-            ),
-        )
-        for name in names
-    }
+    fields = {}
+    for name in names:
+        node, description = PROMPTS[name]
+        field = setting(prompts.text(name), description, node, prompt=True, max_length=LONGEST_PROMPT)
+        fields[f"{name}_prompt"] = (str, field)
+    return fields
 
 
-def one_of(names: Sequence[str]) -> Any:
-    """A type of these words alone."""
+def required(annotation: Any) -> Any:
+    """Return a type without None. A form shows the value that holds unless set, or an empty text."""
+    kinds = get_args(annotation)
+    return reduce(or_, (each for each in kinds if each is not type(None))) if type(None) in kinds else annotation
+
+
+def words(names: Sequence[str]) -> Any:
+    """Return the type of these words."""
     return Literal[tuple(names)]
 
 
-def like(name: str, default: Any) -> tuple[Any, Any]:
-    """A field of `Settings` with another default."""
-    field = Settings.model_fields[name]
-    return field.annotation, field.merge_field_infos(field, default=default)
+def check_address(base_url: str | None) -> None:
+    """Refuse a model server that a setting may not name.
 
-
-def read(model: type[_M], given: Mapping[str, Any], what: str) -> _M:
-    """Read what was filled in.
-
-    Args:
-        model: What it is to be.
-        given: What was filled in, and whatever else stands beside it.
-        what: What to call one of its fields in errors.
+    The server's key is sent there, so whoever may write settings must not choose freely.
 
     Raises:
-        ConfigurationError: a field is not what it should be.
+        ConfigurationError: the address is not allowed, or contains a password.
+    """
+    if not base_url:
+        return
+    try:
+        # Parsed as the providers' clients parse it: the host that is checked is the one that is called.
+        shown, host = public_url(base_url), httpx.URL(base_url).host
+    except (ValueError, httpx.InvalidURL) as error:
+        raise ConfigurationError(f"base_url: not an address: {error}") from None
+    if shown != base_url:
+        raise ConfigurationError("base_url: a setting must not contain a user, a password or a query")
+    listed = [each.strip().rstrip("/") for each in os.environ.get(ALLOWED, "").split(",")]
+    if host not in ("localhost", "127.0.0.1", "::1") and base_url.rstrip("/") not in listed:
+        raise ConfigurationError(
+            f"base_url: {shown} is not on this machine: allow it in the server's environment, {ALLOWED}={shown}"
+        )
+
+
+def validate(model: type[_M], given: Mapping[str, Any], what: str) -> _M:
+    """Return what was filled in.
+
+    Args:
+        model: The form.
+        given: The values by field.
+        what: What an error calls a field.
+
+    Raises:
+        ConfigurationError: a field is unknown or its value is wrong. The message names all of them.
     """
     try:
-        return model.model_validate({name: given[name] for name in model.model_fields if name in given})
+        return model.model_validate(given)
     except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
-        where = ".".join(str(part) for part in first["loc"])
-        raise ConfigurationError(f"the {what} {where}: {first['msg'][0].lower()}{first['msg'][1:]}") from None
+        raise ConfigurationError("; ".join(describe(each, what) for each in error.errors())) from None

@@ -28,7 +28,7 @@ RETRIES = 4
 """How often a call of the model is tried again."""
 
 
-class Kept:
+class CachedPages:
     """Pages that are read once.
 
     Args:
@@ -45,7 +45,7 @@ class Kept:
         return self._find(entity)
 
 
-class Reading(AgentMiddleware[Any, Any, Any]):
+class PageTools(AgentMiddleware[Any, Any, Any]):
     """Tells the model the question in one message, and answers its calls.
 
     The agent is shared by all who chat, so which page is open is found anew for each call, from those before it.
@@ -56,7 +56,7 @@ class Reading(AgentMiddleware[Any, Any, Any]):
 
     def __init__(self, pages: Pages) -> None:
         super().__init__()
-        self.pages = Kept(pages)
+        self.pages = CachedPages(pages)
 
     def wrap_model_call(
         self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], ModelResponse[Any]]
@@ -94,7 +94,7 @@ class Reading(AgentMiddleware[Any, Any, Any]):
         return ToolMessage(said, tool_call_id=call["id"], name=call["name"])
 
 
-def make_reader(model: BaseChatModel, pages: Pages, prompt: str) -> CompiledStateGraph[Any, Any, Any, Any]:
+def make_qa_agent(model: BaseChatModel, pages: Pages, prompt: str) -> CompiledStateGraph[Any, Any, Any, Any]:
     """The agent.
 
     Args:
@@ -108,7 +108,7 @@ def make_reader(model: BaseChatModel, pages: Pages, prompt: str) -> CompiledStat
     again = ModelRetryMiddleware(
         max_retries=RETRIES, retry_on=lambda error: as_fault(error, ()).transient, on_failure="error"
     )
-    return create_agent(model, tools, system_prompt=prompt, middleware=[again, Reading(pages)], name="reader")
+    return create_agent(model, tools, system_prompt=prompt, middleware=[again, PageTools(pages)], name="qa_agent")
 
 
 def as_asked(messages: Sequence[AnyMessage]) -> list[AnyMessage]:
