@@ -173,42 +173,46 @@ class ReflexionSettings(BaseModel):
 
     def build(
         self,
-        environment: "Environment",
+        environment: "Environment | None",
         *,
         budgets: "Budgets | None" = None,
         lessons: "Lessons | None" = None,
         prompts: "Prompts | None" = None,
         approval: "Approval | None" = None,
         connections: Any = None,
+        **parts: Any,
     ) -> "ReflexionGraph":
         """Build the graph, so that everything that can be wrong is wrong before anything is written.
 
         Args:
-            environment: The tasks and actions.
+            environment: The tasks and actions; None with an agent as `actor`.
             budgets: Those that count what the run spends; made from `budgets` unless given.
             lessons: Lessons across tasks; none unless given.
             prompts: The prompts; the environment's own unless given.
             approval: Where the run pauses for a person.
             connections: The `http_async_client` of `openai:...` models; LangChain's own unless given.
+            **parts: Objects instead of names: `model` and `reflection_model`, `actor`, `evaluator`, `heuristic`.
 
         Raises:
             ConfigurationError: a setting is wrong.
         """
+        from langgraph_reflexion.agents.no_environment import NoEnvironment
         from langgraph_reflexion.budgets import Budgets
         from langgraph_reflexion.graph.reflexion import create_reflexion
         from langgraph_reflexion.memory.episodic import Memory
         from langgraph_reflexion.models.options import ModelOptions
         from langgraph_reflexion.models.usage import Price
 
-        model, reflection_model = self.models(connections)
+        if "model" not in parts:
+            parts["model"], parts["reflection_model"] = self.models(connections)
+        named = {
+            "actor": self.actor,
+            "evaluator": self.evaluator,
+            "heuristic": self.heuristic(self.rules(environment or NoEnvironment())),
+        }
         limits = {scope: limit.budget() for scope, limit in self.budgets.items()}
         return create_reflexion(
-            model,
-            environment,
-            actor=self.actor,
-            evaluator=self.evaluator,
-            heuristic=self.heuristic(self.rules(environment)),
-            reflection_model=reflection_model,
+            environment=environment,
             memory=Memory(size=self.memory_size, keep=self.memory, map=self.memory_map, lessons=lessons),
             strategy=self.strategy,
             feedback=self.feedback,
@@ -223,6 +227,7 @@ class ReflexionSettings(BaseModel):
             ),
             budgets=budgets or Budgets(**limits),
             approval=approval,
+            **(named | parts),
         )
 
     def models(self, connections: Any = None) -> tuple[Any, Any]:

@@ -11,11 +11,11 @@ from inspect_ai.model import GenerateConfig, Model, ModelOutput, ModelUsage, get
 from inspect_ai.scorer import includes
 from langchain.agents import create_agent
 
-from langgraph_reflexion import Retries, create_reflexion
+from langgraph_reflexion import create_reflexion
 from langgraph_reflexion.adapters.inspect import (
     InspectChatModel,
-    place,
     reflexion_agent,
+    sample_context,
     samples_of,
     solved,
     solved_by_trial,
@@ -60,8 +60,8 @@ def counting(
     return Task(
         name=name,
         dataset=samples_of([count_to(goal) for goal in goals]),
-        setup=place(),
-        solver=reflexion_agent(environment or Counter(), retries=Retries(1), **settings),
+        setup=sample_context(),
+        solver=reflexion_agent(environment or Counter(), retries=1, **settings),
         scorer=[solved(), solved_by_trial()],
         model=model,
         **limits,
@@ -94,6 +94,7 @@ async def main(folder: Path) -> None:
         counting("limited", says("Action: add 1"), heuristic=lambda steps: None, token_limit=250),
         counting("talkative", says("Action: add 1"), heuristic=lambda steps: None, message_limit=8),
         counting("broken", says("Action: fail")),
+        counting("buggy", says("Action: add 1"), heuristic=lambda steps: 1 / 0),
         counting("silent", says(RuntimeError("the model is gone"))),
         counting("empty", says("")),
         counting("tools", says(tool_call), actor="tools"),

@@ -3,6 +3,7 @@
 Inspect is slow to start and warns while it does so: evaluations run in processes of their own, which tests share.
 """
 
+import inspect
 import json
 import math
 import os
@@ -20,11 +21,11 @@ from typing import Any
 import pytest
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, ToolMessage
 
+from langgraph_reflexion import experiments
 from langgraph_reflexion.envs import load_environment
 from langgraph_reflexion.experiments.record import read_run
 from langgraph_reflexion.experiments.report import report_run
-from langgraph_reflexion.experiments.runner import sweep
-from langgraph_reflexion.experiments.settings import SweepSettings
+from langgraph_reflexion.settings import RunSettings
 
 pytest.importorskip("inspect_ai", reason="inspect-ai is not installed: pip install 'langgraph-reflexion[inspect]'")
 
@@ -77,7 +78,7 @@ def evaluation(*tasks: str, folder: Path, **options: Any) -> list[str]:
     """The command of a user, with the model that needs no key."""
     words = ["inspect_ai", "eval", *(f"langgraph_reflexion/{task}" for task in tasks)]
     words += ["--model", "reflexion/demo", "--log-dir", str(folder), "--display", "plain"]
-    words += ["-T", f"trials={TRIALS}"]
+    words += ["-T", f"max_trials={TRIALS}"]
     return words + [word for name, value in options.items() for word in (f"--{name}", str(value))]
 
 
@@ -125,10 +126,15 @@ def sample(log: Any) -> Any:
 @pytest.mark.parametrize("epoch", range(1, EPOCHS + 1))
 def test_a_score_is_what_our_own_sweep_says(evaluated: Path, tmp_path: Path, environment: str, epoch: int) -> None:
     # Every epoch has a seed of its own, and the environment the first one's.
-    settings = SweepSettings(
-        environment, options={"seed": 0}, limit=TASKS, trials=TRIALS, seed=epoch - 1, stop_without_improvement=False
+    settings = RunSettings(
+        environment=environment,
+        options={"seed": 0},
+        limit=TASKS,
+        max_trials=TRIALS,
+        seed=epoch - 1,
+        until_no_improvement=False,
     )
-    sweep(settings, tmp_path / "run")
+    experiments.run(settings, tmp_path / "run")
     ours = read_run(tmp_path / "run")
     # Of ours, only the clock is another; of Inspect's, the answer and the thread are more.
     expected = [{name: value for name, value in row.items() if name != "seconds"} for row in ours.trials]
@@ -136,7 +142,7 @@ def test_a_score_is_what_our_own_sweep_says(evaluated: Path, tmp_path: Path, env
     log = logs(evaluated)[environment]
     assert log.status == "success"
     samples = [each for each in log.samples if each.epoch == epoch]
-    rows = [row for each in samples for row in each.store["Sampled:rows"]]
+    rows = [row for each in samples for row in each.store["SampleStore:rows"]]
     assert [{name: row[name] for name in expected[0]} for row in rows] == expected
     curve = [
         sum(each.scores["solved_by_trial"].value[f"trial {trial}"] for each in samples)
@@ -158,7 +164,9 @@ def test_the_metrics_are_the_success_curve_over_all_epochs(evaluated: Path, envi
         assert told[f"trial {trial}"] == pytest.approx(sum(values) / len(values))
     assert told["accuracy"] == pytest.approx(told[f"trial {TRIALS}"])
     used = log.stats.model_usage["reflexion/demo"]
-    assert used.input_tokens == sum(row["input_tokens"] for each in log.samples for row in each.store["Sampled:rows"])
+    assert used.input_tokens == sum(
+        row["input_tokens"] for each in log.samples for row in each.store["SampleStore:rows"]
+    )
 
 
 @pytest.mark.long
@@ -166,7 +174,7 @@ def test_trials_and_reflections_are_in_the_transcript(evaluated: Path) -> None:
     log = logs(evaluated)["alfworld"]
     retried = max(log.samples, key=lambda each: each.scores["solved"].metadata["trials"])
     trials = [event for event in retried.events if event.event == "span_begin" and event.type == "trial"]
-    rows = retried.store["Sampled:rows"]
+    rows = retried.store["SampleStore:rows"]
     assert [event.name for event in trials] == [f"trial {row['trial']}" for row in rows]
     assert len(rows) > 1
     for span, row in zip(trials, rows, strict=True):
@@ -207,12 +215,12 @@ def test_a_killed_evaluation_goes_on_where_it_was(home: Path, evaluated: Path) -
     assert score.metadata["resumed"] == 1
     spans = [event.name for event in again.events if event.event == "span_begin" and event.type == "trial"]
     assert spans == ["before it was stopped", *(f"trial {trial}" for trial in range(2, TRIALS + 1))]
-    assert sum(event.event == "model" for event in again.events) <= again.store["Sampled:rows"][1]["llm_calls"]
+    assert sum(event.event == "model" for event in again.events) <= again.store["SampleStore:rows"][1]["llm_calls"]
     (kept,) = folder.glob("reflexion-*/trials.jsonl")
     rows = [json.loads(line) for line in kept.read_text(encoding="utf-8").splitlines()]
     clocks = {"seconds", "thread"}
     assert [{name: row[name] for name in row if name not in clocks} for row in rows] == [
-        {name: row[name] for name in row if name not in clocks} for row in expected.store["Sampled:rows"]
+        {name: row[name] for name in row if name not in clocks} for row in expected.store["SampleStore:rows"]
     ]
 
 
@@ -237,6 +245,14 @@ def test_a_fault_is_an_error_and_no_wrong_answer(small: dict[str, Any], name: st
 
 
 @pytest.mark.long
+def test_a_bug_is_the_error_that_it_is(small: dict[str, Any]) -> None:
+    failed = sample(small["buggy"])
+    assert "ZeroDivisionError: division by zero" in failed.error.traceback
+    assert "TaskError" not in failed.error.traceback
+    assert not failed.scores
+
+
+@pytest.mark.long
 def test_tools_are_called_both_ways(small: dict[str, Any]) -> None:
     ended = sample(small["tools"])
     assert ended.scores["solved"].value == "C"
@@ -255,7 +271,7 @@ def test_the_reflector_is_a_role_and_settings_of_generation_arrive(small: dict[s
     calls = [event for event in ended.events if event.event == "model"]
     assert [call.role for call in calls] == [None, None, "reflector", None]
     assert ended.role_usage["reflector"].total_tokens == 100
-    (first, second) = ended.store["Sampled:rows"]
+    (first, second) = ended.store["SampleStore:rows"]
     assert first["reflection"] == "Add three at once."
     # Both accounts have all tokens, those from the provider's prefix cache included.
     assert first["input_tokens"] + second["input_tokens"] == 4 * 90
@@ -289,22 +305,45 @@ def test_an_agent_of_ones_own_is_wrapped(small: dict[str, Any]) -> None:
     assert sum(event.event == "model" for event in ended.events) == 3
 
 
-def test_settings_that_are_inspects_are_refused() -> None:
+def test_settings_are_checked_before_the_first_sample() -> None:
     from langgraph_reflexion import ConfigurationError
     from langgraph_reflexion.adapters.inspect import reflexion_agent
 
-    for name in ("model", "reflection_model", "cache", "approve_actions"):
-        with pytest.raises(ConfigurationError, match=f"{name} is no setting of an Inspect agent"):
-            reflexion_agent("alfworld", **{name: "demo"})
+    for name, value in {"model": "demo", "reflection_model": "demo", "cache": "replies.sqlite"}.items():
+        with pytest.raises(ConfigurationError, match=f"{name} is an option of inspect eval"):
+            reflexion_agent("alfworld", **{name: value})
+    with pytest.raises(ConfigurationError, match="unknown setting 'trials'; unknown setting 'samples'"):
+        reflexion_agent("alfworld", trials=2, samples=3)
+    with pytest.raises(ConfigurationError, match="max_actions: input should be greater than or equal to 1, not 0"):
+        reflexion_agent("alfworld", max_actions=0)
+    with pytest.raises(ConfigurationError, match="evaluator='luck': choose one of"):
+        reflexion_agent("alfworld", evaluator="luck")
 
 
-def test_every_environment_is_a_task() -> None:
+def test_every_environment_is_a_task_with_the_settings_of_a_run() -> None:
     from langgraph_reflexion.adapters.inspect import registry
 
+    run = set(RunSettings.model_fields)
     for name in ("alfworld", "hotpotqa", "programming", "webshop", "workspace"):
-        made = getattr(registry, name)()
+        made = getattr(registry, name)
         ids = [each["id"] for each in load_environment(name).tasks()]
-        assert [each.id for each in made.dataset] == ids
+        assert [each.id for each in made().dataset] == ids
+        parameters = set(inspect.signature(made).parameters)
+        assert (
+            {"actor", "evaluator", "max_trials", "max_actions", "memory_size", "split", "options"} < parameters < run
+        )
+    assert set(inspect.signature(registry.reflexion).parameters) == {"environment", *parameters}
+
+
+def test_inspect_says_where_the_log_of_a_sample_is() -> None:
+    """Nothing public does. Without it, a retried evaluation begins anew."""
+    from inspect_ai.log import _samples
+
+    from langgraph_reflexion.adapters.inspect import log_location
+
+    assert log_location.sample_active is _samples.sample_active
+    assert "log_location" in inspect.signature(_samples.ActiveSample).parameters
+    assert log_location.log_location() == ""
 
 
 async def test_messages_keep_their_words_on_the_way() -> None:

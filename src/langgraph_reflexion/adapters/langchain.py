@@ -13,17 +13,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from langchain.agents.middleware._execution import BaseExecutionPolicy
+from langchain.agents.middleware import HostExecutionPolicy
 
 from langgraph_reflexion.envs.sandbox import Bind, Limits, Policy, Sandbox
+from langgraph_reflexion.errors import ConfigurationError
 
 
 @dataclass
-class SandboxExecutionPolicy(BaseExecutionPolicy):
+class SandboxExecutionPolicy(HostExecutionPolicy):
     """Runs the shell where it sees its workspace, interpreters and compilers, and nothing else.
 
     LangChain reads the status of a command from the shell's own output, where the command can forge it. That is good
-    enough for a tool, and not for a verdict: for that, use `Sandbox.run`.
+    enough for a tool, but not for an evaluation: for that, use `Sandbox.run`.
     """
 
     sandbox: Sandbox = field(default_factory=Sandbox)
@@ -32,6 +33,12 @@ class SandboxExecutionPolicy(BaseExecutionPolicy):
     """What the shell may use as long as it lives."""
     policy: Policy = field(default_factory=Policy)
     """What it may see and do, beside its workspace."""
+
+    def __post_init__(self) -> None:
+        """Refuse LangChain's own limits, which the sandbox's replace."""
+        super().__post_init__()
+        if self.cpu_time_seconds is not None or self.memory_bytes is not None:
+            raise ConfigurationError("cpu_time_seconds and memory_bytes: set limits=Limits(cpu=..., memory=...)")
 
     def spawn(self, *, workspace: Path, env: Mapping[str, str], command: Sequence[str]) -> "subprocess.Popen[str]":
         """Start the shell in its workspace."""

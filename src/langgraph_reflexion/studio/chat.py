@@ -10,9 +10,6 @@ from langgraph_reflexion.agents.state import AgentState
 from langgraph_reflexion.agents.wrapped import WrappedAgent, task_from
 from langgraph_reflexion.envs.base import Task
 from langgraph_reflexion.envs.hotpotqa.environment import HotPotQA
-from langgraph_reflexion.graph.reflexion import create_reflexion
-from langgraph_reflexion.memory.episodic import Memory
-from langgraph_reflexion.models.options import ModelOptions
 from langgraph_reflexion.profiles import load_profile
 from langgraph_reflexion.prompts import load_prompts
 from langgraph_reflexion.state import ReflexionState
@@ -76,19 +73,14 @@ def chat_graphs() -> Graphs[SettingsForm]:
         library = HotPotQA(pages=given.pages, seed=chosen.seed)
         model, reflection_model = chosen.models()
         agent = make_qa_agent(model, library.pages(), given.agent_prompt)
-        graph = create_reflexion(
-            model,
+        graph = chosen.build(
+            None,
+            prompts=settings.prompts(prompts),
+            approval=settings.approval(),
+            model=model,
+            reflection_model=reflection_model,
             actor=WrappedAgent(agent, reflections="system"),
             evaluator="llm",
-            heuristic=chosen.heuristic(rules),
-            reflection_model=reflection_model,
-            memory=Memory(size=chosen.memory_size, keep=chosen.memory),
-            strategy=chosen.strategy,
-            feedback=chosen.feedback,
-            max_trials=chosen.max_trials,
-            prompts=settings.prompts(prompts),
-            options=ModelOptions(seed=chosen.seed),
-            approval=settings.approval(),
         )
         whole = with_form(graph, question_in, AgentState, form, ChatInput, ChatOutput, DESCRIPTIONS)
         return BuiltGraph(whole.compile(name="chat"), library, graph.pool)

@@ -1,7 +1,7 @@
 """Reflexion in Inspect AI, the evaluation framework. Needs the extra `inspect`.
 
 ```sh
-inspect eval langgraph_reflexion/alfworld --model openai/gpt-4o-mini --limit 10 -T trials=4
+inspect eval langgraph_reflexion/alfworld --model openai/gpt-4o-mini --limit 10 -T max_trials=4
 inspect view
 ```
 
@@ -15,16 +15,16 @@ try:
 except ImportError as error:
     raise EnvironmentUnavailable(f"inspect-ai is missing; it comes with {the_extra('inspect')}") from error
 
-from langgraph_reflexion.adapters.inspect.agent import place, reflexion_agent
+from langgraph_reflexion.adapters.inspect.agent import reflexion_agent, sample_context
 from langgraph_reflexion.adapters.inspect.chat_model import InspectChatModel
 from langgraph_reflexion.adapters.inspect.scorer import solved, solved_by_trial
 from langgraph_reflexion.adapters.inspect.tasks import reflexion, samples_of
 
 __all__ = [
     "InspectChatModel",
-    "place",
     "reflexion",
     "reflexion_agent",
+    "sample_context",
     "samples_of",
     "solved",
     "solved_by_trial",

@@ -2,7 +2,6 @@
 
 import hashlib
 import weakref
-from functools import partial
 from typing import Any, cast
 
 from inspect_ai.agent import Agent, AgentState, agent
@@ -12,76 +11,92 @@ from inspect_ai.util import span, store_as
 from langchain_core.runnables import Runnable
 
 from langgraph_reflexion.adapters.inspect.chat_model import InspectChatModel, LimitReached
-from langgraph_reflexion.adapters.inspect.sample import Kept, Row, Sampled, Shelf, answer_of
-from langgraph_reflexion.adapters.inspect.telling import ToldRun
-from langgraph_reflexion.agents.no_environment import NoEnvironment
+from langgraph_reflexion.adapters.inspect.sample_store import EvalRecord, EvalRecords, Row, SampleStore, answer_of
+from langgraph_reflexion.adapters.inspect.transcript import TranscriptRun
 from langgraph_reflexion.agents.wrapped import WrappedAgent
 from langgraph_reflexion.budgets import Budgets
+from langgraph_reflexion.envs import load_environment
 from langgraph_reflexion.envs.base import Environment, Task
 from langgraph_reflexion.errors import ConfigurationError, Fault
-from langgraph_reflexion.experiments.environment import make_environment
 from langgraph_reflexion.experiments.rows import Finished
-from langgraph_reflexion.graph.reflexion import create_reflexion
-from langgraph_reflexion.profiles import load_profile
+from langgraph_reflexion.experiments.task_run import TaskError
+from langgraph_reflexion.graph.reflexion import ReflexionGraph
+from langgraph_reflexion.settings import ReflexionSettings
 from langgraph_reflexion.state import Strategy
 
 REFLECTOR = "reflector"
 """The model role that reflects and judges: `--model-role reflector=...`. Without it, the evaluation's model does."""
 
 TASK = "reflexion_task"
-"""Under which a sample's metadata hold the environment's task."""
+"""The key of the environment's task in a sample's metadata."""
 
-_TAKEN = {
-    "model": "it is Inspect's (--model)",
-    "reflection_model": f"it is Inspect's (--model-role {REFLECTOR}=...)",
-    "cache": "Inspect has one of its own (--cache)",
-    "approve_actions": "nobody is there to answer",
-    "approve_reflections": "nobody is there to answer",
+SETTINGS = {
+    name: field
+    for name, field in ReflexionSettings.model_fields.items()
+    # Models are Inspect's business: --model, --model-role, --model-base-url, --temperature, --timeout, --cache.
+    if name not in ("model", "reflection_model", "base_url", "temperature", "timeout", "cache")
 }
+"""The settings of the agent that are not Inspect's."""
 
 
 @solver
-def place() -> Solver:
-    """Tells the agent which sample it is in. The `setup` of a task."""
+def sample_context() -> Solver:
+    """Pass the sample's id, epoch and task to the agent. The `setup` of a task."""
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:
-        sampled = state.store_as(Sampled)
-        sampled.sample, sampled.epoch = str(state.sample_id), state.epoch
-        sampled.task = state.metadata.get(TASK, {})
+        store = state.store_as(SampleStore)
+        store.sample, store.epoch = str(state.sample_id), state.epoch
+        store.task = state.metadata.get(TASK, {})
         return state
 
     return solve
 
 
+def read_settings(given: dict[str, Any]) -> ReflexionSettings:
+    """Return the settings of an agent.
+
+    Raises:
+        ConfigurationError: a name is unknown or Inspect's, or a value is wrong.
+    """
+    for name in given.keys() & (ReflexionSettings.model_fields.keys() - SETTINGS.keys()):
+        raise ConfigurationError(
+            f"{name} is an option of inspect eval, not a setting of the agent; the reflector is a model role: "
+            f"--model-role {REFLECTOR}=..."
+        )
+    return ReflexionSettings.read(given)
+
+
 @agent
 def reflexion_agent(
-    environment: Environment | str | None = None,
-    *,
-    options: dict[str, Any] | None = None,
-    seed: int = 0,
-    **settings: Any,
+    environment: Environment | str | None = None, *, options: dict[str, Any] | None = None, **settings: Any
 ) -> Agent:
-    """The Reflexion agent: trial, verdict, reflection, and the next trial, all within one sample.
+    """Return the Reflexion agent: trial, evaluation, reflection, and the next trial, all within one sample.
 
-    In a task of one's own, `place()` is the task's `setup`, and a sample's metadata hold the environment's task under
-    `reflexion_task` (`samples_of` makes such samples). With a LangChain agent as `actor` neither is needed: then the
-    task is the conversation's last message by a user.
+    In a task of your own, `sample_context()` is the task's `setup`, and a sample's metadata hold the environment's
+    task under `reflexion_task` (`samples_of` makes such samples). With a LangChain agent as `actor`, neither is
+    needed: the task is the conversation's last message by a user.
 
     Args:
         environment: The environment, or its name.
-        options: Its options, where it is given by name.
-        seed: The run's seed in the first epoch; each further epoch has the next one.
-        **settings: As `create_reflexion` takes them: `actor`, `strategy`, `evaluator`, `max_trials`, `profile` and so
-            on. Models, cache, checkpoints and approval are Inspect's business, or nobody's.
+        options: The options of an environment given by name.
+        **settings: The settings of `ReflexionSettings` but for those of models, by name: `actor`, `strategy`,
+            `evaluator`, `max_trials`, `max_actions`, `profile` and so on. `actor`, `evaluator` and `heuristic` may be
+            objects, as in `create_reflexion`. `seed` is the first epoch's; each further epoch has the next one.
 
     Raises:
         ConfigurationError: a setting is wrong.
         EnvironmentUnavailable: the environment cannot be used here.
     """
-    for name in settings.keys() & _TAKEN.keys():
-        raise ConfigurationError(f"{name} is no setting of an Inspect agent: {_TAKEN[name]}")
-    made = make_environment(environment, options or {}, seed) if isinstance(environment, str) else environment
-    reflexion = _Reflexion(made, seed, settings)
+    parts = {
+        name: settings.pop(name)
+        for name in ("actor", "evaluator", "heuristic")
+        if not isinstance(settings.get(name), str | None)
+    }
+    given = read_settings(settings)
+    made = environment
+    if isinstance(made, str):
+        made = load_environment(made, **{"seed": given.seed, **(options or {})})
+    reflexion = _Reflexion(made, given, parts)
 
     async def execute(state: AgentState) -> AgentState:
         await reflexion.solve(state)
@@ -93,28 +108,28 @@ def reflexion_agent(
 
 
 class _Reflexion:
-    """What an agent is made of, and how it advances a sample."""
+    """The settings of an agent, and how it advances a sample."""
 
-    def __init__(self, environment: Environment | None, seed: int, settings: dict[str, Any]) -> None:
-        self.environment = environment or NoEnvironment()
-        self.seed = seed
-        self.budgets = settings.get("budgets") or Budgets()
-        self.make = partial(
-            create_reflexion,
-            InspectChatModel(),
-            environment,
+    def __init__(self, environment: Environment | None, settings: ReflexionSettings, parts: dict[str, Any]) -> None:
+        self.environment = environment
+        self.settings = settings
+        self.parts = parts
+        self.budgets = Budgets(**{scope: limit.budget() for scope, limit in settings.budgets.items()})
+        # A wrong setting fails here, before the first sample.
+        graph = self.graph(epoch=1)
+        self.pool, self.max_trials = graph.pool, graph.rules.max_trials
+        self.reflects = Strategy(graph.rules.strategy).reflects
+        self.wraps = isinstance(parts.get("actor"), Runnable | WrappedAgent)
+        self.records = EvalRecords()
+
+    def graph(self, epoch: int) -> ReflexionGraph:
+        return self.settings.model_copy(update={"seed": self.settings.seed + epoch - 1}).build(
+            self.environment,
+            budgets=self.budgets,
+            model=InspectChatModel(),
             reflection_model=InspectChatModel(role=REFLECTOR),
-            **{**settings, "budgets": self.budgets},
+            **self.parts,
         )
-        actor = settings.get("actor")
-        self.wraps = isinstance(actor, Runnable | WrappedAgent)
-        profile = load_profile(settings.get("profile", "paper"))
-        resolved = profile.of(self.environment.name, "agent" if self.wraps else actor, settings.get("strategy"))
-        # So that a wrong setting is known before the first sample.
-        self.make(seed=seed)
-        self.reflects = Strategy(resolved.strategy).reflects
-        self.max_trials = settings.get("max_trials") or resolved.max_trials
-        self.shelf = Shelf()
 
     async def solve(self, state: AgentState) -> None:
         """Advance the sample's task to its end, from wherever its checkpoint stands.
@@ -123,42 +138,45 @@ class _Reflexion:
             ConfigurationError: the sample has no task of the environment's.
             Fault: something outside the agent failed.
             LimitExceededError: a limit of Inspect's is reached.
+            Exception: an evaluator, a tool, a heuristic or the environment has a bug.
         """
-        sampled = store_as(Sampled)
-        task = self._task(sampled, state)
-        # Without `place`, nothing tells one sample from another.
-        kept = await self.shelf.kept() if sampled.sample else Kept(None)
-        thread = f"{sampled.sample}:{sampled.epoch}:{task['id']}"
-        run = self._run(task, thread, sampled.epoch, kept, state)
-        sampled.max_trials, sampled.has_truth = self.max_trials, not self.wraps
+        store = store_as(SampleStore)
+        task = self._task(store, state)
+        # Without `sample_context`, one sample cannot be told from another.
+        record = await self.records.current() if store.sample else EvalRecord(None)
+        thread = f"{store.sample}:{store.epoch}:{task['id']}"
+        run = self._run(task, thread, store.epoch, record, state)
+        store.max_trials, store.has_truth = self.max_trials, not self.wraps
         try:
             if (finished := await run.restore()) is not None:
-                kept.add(thread, _row(finished, run))
+                record.add(thread, _row(finished, run))
             run.reopen()
-            sampled.resumed = run.completed
-            sampled.rows, sampled.status = kept.rows(thread, run.completed), run.status
+            store.resumed = run.completed
+            store.rows, store.status = record.rows(thread, run.completed), run.status
             if run.begun:
                 async with span("before it was stopped", type="trial"):
-                    await run.tell_so_far(sampled.rows)
+                    await run.write_so_far(store.rows)
             while run.status == "running":
                 async with span(f"trial {run.completed + 1}", type="trial"):
                     row = _row(await run.advance(), run)
-                kept.add(thread, row)
-                sampled.rows, sampled.status = kept.rows(thread, row["trial"]), run.status
+                record.add(thread, row)
+                store.rows, store.status = record.rows(thread, row["trial"]), run.status
         except LimitReached as reached:
             raise reached.limit from None
+        except TaskError as bug:
+            raise cast(Exception, bug.__cause__) from None
         if run.status == "fault":
-            raise Fault(sampled.rows[-1]["fault"])
-        answer = answer_of(sampled.rows)
+            raise Fault(store.rows[-1]["fault"])
+        answer = answer_of(store.rows)
         state.output = ModelOutput.from_content("langgraph-reflexion", answer["answer"] if answer else "")
 
-    def _task(self, sampled: Sampled, state: AgentState) -> Task:
-        if sampled.task:
-            return cast(Task, sampled.task)
+    def _task(self, store: SampleStore, state: AgentState) -> Task:
+        if store.task:
+            return cast(Task, store.task)
         if not self.wraps:
             raise ConfigurationError(
-                f"the sample has no task of {self.environment.name}: its Inspect task needs setup=place(), and "
-                "samples made by samples_of(environment)"
+                "the sample has no task of an environment: its Inspect task needs setup=sample_context(), and "
+                "samples made by samples_of(tasks)"
             )
         asked = [message for message in state.messages if isinstance(message, ChatMessageUser)]
         if not asked:
@@ -166,21 +184,21 @@ class _Reflexion:
         text = asked[-1].text
         return Task(id=hashlib.blake2b(text.encode("utf-8", "replace"), digest_size=8).hexdigest(), instruction=text)
 
-    def _run(self, task: Task, thread: str, epoch: int, kept: Kept, state: AgentState) -> ToldRun:
-        if epoch not in kept.graphs:
-            kept.graphs[epoch] = self.make(seed=self.seed + epoch - 1)
-        return ToldRun(
-            kept.graphs[epoch].compile(checkpointer=kept.saver),
+    def _run(self, task: Task, thread: str, epoch: int, record: EvalRecord, state: AgentState) -> TranscriptRun:
+        if epoch not in record.graphs:
+            record.graphs[epoch] = self.graph(epoch)
+        return TranscriptRun(
+            record.graphs[epoch].compile(checkpointer=record.saver),
             task,
             thread,
             reflects=self.reflects,
             max_trials=self.max_trials,
             budgets=self.budgets,
-            review=self.environment.review,
+            review=self.pool.environment.review,
             state=state,
         )
 
 
-def _row(finished: Finished, run: ToldRun) -> Row:
+def _row(finished: Finished, run: TranscriptRun) -> Row:
     last = [step["action"]["text"] for step in finished.trajectory["steps"] if step["action"]][-1:]
     return {**finished.row, "answer": run.result or "".join(last)}

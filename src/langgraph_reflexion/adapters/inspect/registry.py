@@ -3,7 +3,7 @@
 The entry point `inspect_ai` of the package names this module.
 """
 
-from langgraph_reflexion.adapters.inspect.agent import place, reflexion_agent
+from langgraph_reflexion.adapters.inspect.agent import reflexion_agent, sample_context
 from langgraph_reflexion.adapters.inspect.provider import reflexion_models
 from langgraph_reflexion.adapters.inspect.scorer import solved, solved_by_trial
 from langgraph_reflexion.adapters.inspect.tasks import alfworld, hotpotqa, programming, reflexion, webshop, workspace
@@ -11,11 +11,11 @@ from langgraph_reflexion.adapters.inspect.tasks import alfworld, hotpotqa, progr
 __all__ = [
     "alfworld",
     "hotpotqa",
-    "place",
     "programming",
     "reflexion",
     "reflexion_agent",
     "reflexion_models",
+    "sample_context",
     "solved",
     "solved_by_trial",
     "webshop",

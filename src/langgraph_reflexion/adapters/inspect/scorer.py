@@ -1,26 +1,25 @@
-"""What a sample's trials come to, as Inspect's scores. They are read off its store, so a log can be scored again."""
+"""Inspect's scores of a sample's trials. They are read from the sample's store, so that a log can be scored again."""
 
 from typing import Any
 
 from inspect_ai.scorer import CORRECT, INCORRECT, Score, Scorer, Target, accuracy, mean, scorer, stderr
 from inspect_ai.solver import TaskState
 
-from langgraph_reflexion.adapters.inspect.sample import Row, Sampled, answer_of
+from langgraph_reflexion.adapters.inspect.sample_store import Row, SampleStore, answer_of
 
 
 @scorer(metrics=[accuracy(), stderr()])
 def solved() -> Scorer:
-    """Whether the answer that the loop returns is right in truth: hidden tests, gold answer, the goal reached.
+    """Score whether the answer that the loop returns is right: hidden tests, gold answer, the goal reached.
 
-    Not what the evaluator said of it: that is `verdict` in the score's metadata. A task whose truth cannot be known
-    is not scored.
+    The evaluator's opinion of it is `verdict` in the score's metadata. A task whose truth is unknown is not scored.
     """
 
     async def score(state: TaskState, target: Target) -> Score:
-        sampled = state.store_as(Sampled)
+        sampled = state.store_as(SampleStore)
         rows = sampled.rows
         answer = answer_of(rows)
-        known: dict[str, Any] = {"answer": answer["answer"] if answer else None, "explanation": _told(rows)}
+        known: dict[str, Any] = {"answer": answer["answer"] if answer else None, "explanation": _table(rows)}
         known["metadata"] = {
             "status": sampled.status,
             "verdict": answer["verdict"] if answer else None,
@@ -40,10 +39,10 @@ def solved() -> Scorer:
 
 @scorer(metrics={"*": [mean()]})
 def solved_by_trial() -> Scorer:
-    """The same after each trial, from the first to the last that a task may have; its means are the success curve."""
+    """Score the same after each trial, up to the last that a task may have. The means are the success curve."""
 
     async def score(state: TaskState, target: Target) -> Score:
-        sampled = state.store_as(Sampled)
+        sampled = state.store_as(SampleStore)
         if why := _unknowable(sampled):
             return Score.unscored(reason=why)
         return Score(value={f"trial {trial}": float(right) for trial, right in enumerate(_curve(sampled), 1)})
@@ -51,23 +50,23 @@ def solved_by_trial() -> Scorer:
     return score
 
 
-def _curve(sampled: Sampled) -> list[bool]:
+def _curve(sampled: SampleStore) -> list[bool]:
     answers = [answer_of(sampled.rows[:trial]) for trial in range(1, sampled.max_trials + 1)]
     return [bool(answer and answer["success"]) for answer in answers]
 
 
-def _unknowable(sampled: Sampled) -> str:
-    """Why the sample counts for no rate; empty where it does."""
+def _unknowable(sampled: SampleStore) -> str:
+    """Return why the sample counts for no rate, or "" if it does."""
     rows = sampled.rows
     if any(not row.get("gradable", True) for row in rows):
-        return "the task has no truth that could be known"
+        return "the truth of the task is unknown"
     if not sampled.has_truth:
-        return "an agent alone has no environment that knows the truth"
+        return "an agent without an environment has no known truth"
     return ""
 
 
-def _told(rows: list[Row]) -> str:
-    """The trials in a table, for the viewer."""
+def _table(rows: list[Row]) -> str:
+    """Return the trials as a table, for the viewer."""
     words: dict[Any, str] = {True: "yes", False: "no", None: "unknown"}
     lines = ["| trial | right | verdict | ended | actions |", "| --- | --- | --- | --- | --- |"]
     for row in rows:

@@ -9,15 +9,15 @@ from inspect_ai import Task as InspectTask
 from inspect_ai import task
 from inspect_ai.dataset import MemoryDataset, Sample
 
-from langgraph_reflexion.adapters.inspect.agent import TASK, place, reflexion_agent
+from langgraph_reflexion.adapters.inspect.agent import SETTINGS, TASK, read_settings, reflexion_agent, sample_context
 from langgraph_reflexion.adapters.inspect.scorer import solved, solved_by_trial
-from langgraph_reflexion.envs.base import Environment, Task, choose_split
+from langgraph_reflexion.envs import load_environment
+from langgraph_reflexion.envs.base import Task, choose_split
 from langgraph_reflexion.errors import ConfigurationError
-from langgraph_reflexion.experiments.environment import make_environment
 
 
 def samples_of(tasks: Sequence[Task]) -> list[Sample]:
-    """An environment's tasks as Inspect's samples: the instruction is the input, and the task is in the metadata.
+    """Return tasks as Inspect's samples: the instruction is the input, and the task is in the metadata.
 
     Args:
         tasks: The tasks, such as `environment.tasks()`.
@@ -28,85 +28,75 @@ def samples_of(tasks: Sequence[Task]) -> list[Sample]:
     ]
 
 
-@task
-def reflexion(
-    environment: str,
-    split: str | None = None,
-    trials: int | None = None,
-    strategy: str | None = None,
-    agent: str | None = None,
-    evaluator: str | None = None,
-    samples: int = 5,
-    feedback: str | None = None,
-    memory_size: int | None = None,
-    profile: str = "paper",
-    seed: int = 0,
-    options: dict[str, Any] | None = None,
+def make_task(
+    environment: str, split: str | None = None, options: dict[str, Any] | None = None, **settings: Any
 ) -> InspectTask:
-    """Any environment by its name or path, such as `-T environment=package.module:Class`.
+    """Return the tasks of an environment as a task of Inspect's.
 
     Args:
-        environment: Its name, or the path of one's own.
-        split: Which of its sets of tasks; its first one unless given.
-        trials: At most so many trials per task; the profile's unless given.
-        strategy: What a retry gets to see: `retry`, `last_attempt`, `reflexion` or `last_attempt_and_reflexion`.
-        agent: How the actor acts: `react`, `tools`, or one of the environment's variants.
-        evaluator: What passes the verdict: `environment`, `llm`, `self-consistency`, `self-tests` or `none`.
-        samples: How often `self-consistency` asks again.
-        feedback: How much of the verdict is told: `binary`, `scalar` or `words`.
-        memory_size: How many reflections are kept.
-        profile: Numbers and rules: `paper`, `preprint` or `upstream`.
-        seed: Of the run, and of what the environment generates; each further epoch has the next one.
+        environment: The environment's name, or the path of your own, such as `package.module:Class`.
+        split: The set of tasks; the environment's first one unless given.
         options: The environment's options, as a mapping.
+        **settings: The settings of the agent; see `reflexion_agent`.
 
     Raises:
         ConfigurationError: a setting is wrong.
         EnvironmentUnavailable: the environment cannot be used here.
     """
-    made: Environment = make_environment(environment, options or {}, seed)
+    made = load_environment(environment, **{"seed": read_settings(settings).seed, **(options or {})})
     chosen = choose_split(made, split)
     tasks = made.tasks(chosen)
     if not tasks:
         raise ConfigurationError(f"the split {chosen!r} of {environment} has no tasks")
-    acts = reflexion_agent(
-        made,
-        seed=seed,
-        max_trials=trials,
-        strategy=strategy,
-        actor=agent,
-        evaluator=evaluator,
-        samples=samples,
-        feedback=feedback,
-        memory_size=memory_size,
-        profile=profile,
-    )
+    acts = reflexion_agent(made, **settings)
     # The environment lasts as long as the agent that acts in it.
     weakref.finalize(acts, made.close)
     return InspectTask(
         dataset=MemoryDataset(samples_of(tasks), name=f"{made.name}/{chosen}"),
-        setup=place(),
+        setup=sample_context(),
         solver=acts,
         scorer=[solved(), solved_by_trial()],
     )
 
 
-def _named(name: str) -> Callable[..., InspectTask]:
-    """The task of an environment that ships: as `reflexion`, with the same parameters but its name."""
+def registered(name: str, environment: str | None = None) -> Callable[..., InspectTask]:
+    """Return the task under a name, with a parameter for each setting of the agent.
 
-    def make(**settings: Any) -> InspectTask:
-        return reflexion(name, **settings)
+    Args:
+        name: The task's name.
+        environment: The environment's name; a parameter unless given.
+    """
+    fixed: dict[str, Any] = {"environment": environment} if environment else {}
 
-    signature = inspect.signature(reflexion)
-    others = [parameter for parameter in signature.parameters.values() if parameter.name != "environment"]
-    make.__signature__ = signature.replace(parameters=others)  # type: ignore[attr-defined]
+    def make(**parameters: Any) -> InspectTask:
+        return make_task(**fixed, **parameters)
+
+    own = list(inspect.signature(make_task).parameters.values())[bool(environment) : -1]
+    settings = [
+        inspect.Parameter(
+            setting,
+            inspect.Parameter.KEYWORD_ONLY,
+            default=field.get_default(call_default_factory=True),
+            annotation=field.annotation,
+        )
+        for setting, field in SETTINGS.items()
+    ]
+    make.__signature__ = inspect.Signature([*own, *settings], return_annotation=InspectTask)  # type: ignore[attr-defined]
     make.__name__ = make.__qualname__ = name
-    make.__doc__ = f"The environment `{name}`; the parameters are those of `reflexion`."
+    make.__doc__ = "\n".join(
+        [
+            f"The tasks of {environment or 'any environment'}.",
+            "",
+            *(f"{n}: {f.description}" for n, f in SETTINGS.items()),
+        ]
+    )
     made: Callable[..., InspectTask] = task(make)
     return made
 
 
-alfworld = _named("alfworld")
-hotpotqa = _named("hotpotqa")
-programming = _named("programming")
-webshop = _named("webshop")
-workspace = _named("workspace")
+reflexion = registered("reflexion")
+alfworld = registered("alfworld", "alfworld")
+hotpotqa = registered("hotpotqa", "hotpotqa")
+programming = registered("programming", "programming")
+webshop = registered("webshop", "webshop")
+workspace = registered("workspace", "workspace")

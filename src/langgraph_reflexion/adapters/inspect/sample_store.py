@@ -1,4 +1,4 @@
-"""Where a sample of Inspect's stands: what is kept in its store, and what outlasts the process."""
+"""The progress of a sample: in Inspect's store, and beside the log, where it outlasts the process."""
 
 import json
 import weakref
@@ -16,6 +16,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import StateGraph
 from pydantic import Field
 
+from langgraph_reflexion.adapters.inspect.log_location import log_location
 from langgraph_reflexion.checkpoints import LatestSaver
 from langgraph_reflexion.experiments.metrics import returned
 from langgraph_reflexion.experiments.record import CHECKPOINTS, TRIALS
@@ -26,37 +27,37 @@ Row = dict[str, Any]
 
 
 def answer_of(rows: Sequence[Row]) -> Row | None:
-    """Of a task's trials the one whose answer the loop returns; None before there is any."""
+    """Return the trial whose answer the loop returns, or None before the first."""
     return cast(Row, returned(cast(Sequence[TrialRow], rows))) if rows else None
 
 
-class Sampled(StoreModel):
-    """What the sample is, and what came of it. The store goes into the log, so that a log can be scored again."""
+class SampleStore(StoreModel):
+    """The sample and its result. Inspect writes the store into the log, so that a log can be scored again."""
 
     sample: str = ""
-    """The sample's id; empty where `place` has not been run."""
+    """The sample's id; empty unless `sample_context` has run."""
     epoch: int = 1
     task: dict[str, Any] = Field(default_factory=dict)
     """The environment's task."""
     status: str = "running"
-    """How the task stands (`state.Status`)."""
+    """The task's status (`state.Status`)."""
     has_truth: bool = True
-    """Whether there is an environment, which knows what is right."""
+    """Whether there is an environment, which knows the truth."""
     max_trials: int = 0
     resumed: int = 0
-    """With how many finished trials it was taken over from an earlier process."""
+    """Trials that an earlier process had finished."""
     rows: list[dict[str, Any]] = Field(default_factory=list)
     """The finished trials, in order."""
 
 
-class Kept:
-    """What an agent keeps of an evaluation: its graphs, and beside the log the checkpoints and the finished trials.
+class EvalRecord:
+    """An agent's part of an evaluation: its graphs, and beside the log the checkpoints and the finished trials.
 
     Args:
-        folder: Where they are kept; None for memory.
+        folder: The folder of both; None for memory.
 
     Attributes:
-        graphs: The graph of each epoch. They are the evaluation's own, as they learn what its models refuse.
+        graphs: The graph of each epoch. They are the evaluation's own, as they learn which options its models refuse.
     """
 
     def __init__(self, folder: Path | None) -> None:
@@ -74,15 +75,15 @@ class Kept:
             weakref.finalize(self, opened.close)
 
     def rows(self, thread: str, upto: int) -> list[Row]:
-        """The first trials of a sample, in order, as far as they are known."""
+        """Return the first trials of a sample, in order, as far as they are known."""
         known = self._trials.get(thread, {})
         return [known[trial] for trial in range(1, upto + 1) if trial in known]
 
     def add(self, thread: str, row: Row) -> None:
-        """Keep a finished trial; of several rows of the same trial the last one counts."""
+        """Record a finished trial. Of several rows about the same trial, the last one counts."""
         line = json.dumps({**row, "thread": thread}, ensure_ascii=False)
         row = json.loads(line)
-        # What a checkpoint still holds of a sample that is taken up again is mostly here.
+        # The trial that a resumed sample's checkpoint holds is usually recorded already.
         if self._trials.get(thread, {}).get(row["trial"]) == row:
             return
         if self._file is not None:
@@ -93,42 +94,32 @@ class Kept:
         self._trials.setdefault(row["thread"], {})[row["trial"]] = row
 
 
-class Shelf:
-    """What is kept of each evaluation that an agent takes part in."""
+class EvalRecords:
+    """The records of the evaluations that an agent takes part in."""
 
     def __init__(self) -> None:
-        self._kept: dict[str, Kept] = {}
+        self._records: dict[str, EvalRecord] = {}
 
-    async def kept(self) -> Kept:
-        """What is kept of the evaluation that is running here.
+    async def current(self) -> EvalRecord:
+        """Return the record of the running evaluation.
 
-        It lies beside the log, under the id that a retried evaluation shares with the first one, so that a retry
-        finds it. Where the log is on no local disk, it is in memory.
+        Its folder is beside the log, named after the id that a retried evaluation shares with the first, so that a
+        retry finds it. If the log is not on a local disk, the record is in memory.
         """
-        location = _log()
-        if location not in self._kept:
+        location = log_location()
+        if location not in self._records:
             folder = _local(location)
             if folder is not None:
                 header = await read_eval_log_async(location, header_only=True)
                 folder /= f"reflexion-{header.eval.task_id}"
-            # Another sample may have been quicker.
-            if location not in self._kept:
-                self._kept[location] = Kept(folder)
-        return self._kept[location]
-
-
-def _log() -> str:
-    """Where the log of the running sample is; empty where that is not known: then a retried sample begins anew."""
-    try:
-        # Nothing public says it.
-        from inspect_ai.log._samples import sample_active
-    except ImportError:
-        return ""
-    return str(getattr(sample_active(), "log_location", ""))
+            # Another sample may have opened it meanwhile.
+            if location not in self._records:
+                self._records[location] = EvalRecord(folder)
+        return self._records[location]
 
 
 def _local(location: str) -> Path | None:
-    """The folder of a log, where it is a local one."""
+    """Return the folder of a log on a local disk."""
     parts = urlsplit(location)
     if parts.scheme == "file":
         return Path(url2pathname(parts.path)).parent

@@ -1,4 +1,4 @@
-"""What the graph does, in Inspect's transcript and conversation, so that a person can follow it in the viewer."""
+"""The graph's progress in Inspect's transcript and conversation, for a person to follow in the viewer."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -9,22 +9,22 @@ from inspect_ai.model import ChatMessageAssistant, ChatMessageTool, ChatMessageU
 from inspect_ai.tool import ToolCall
 from langgraph.types import Overwrite
 
-from langgraph_reflexion.adapters.inspect.sample import Row
+from langgraph_reflexion.adapters.inspect.sample_store import Row
 from langgraph_reflexion.agents.nodes import as_text
 from langgraph_reflexion.experiments.rows import Finished
 from langgraph_reflexion.experiments.task_run import Graph, TaskRun
 from langgraph_reflexion.state import Step
 
 
-class ToldRun(TaskRun):
-    """A task on its way through the graph, told as it goes.
+class TranscriptRun(TaskRun):
+    """A task's run that writes the transcript as it goes.
 
     Args:
-        graph: As for any `TaskRun`, and so are the others.
-        state: The agent's, whose conversation grows.
+        graph: As for any `TaskRun`, like the other arguments.
+        state: The agent's state, whose conversation grows.
 
     Attributes:
-        result: What came out of the best trial so far, where the actor is a whole agent.
+        result: The result of the best trial so far, if the actor is an agent of your own.
     """
 
     def __init__(self, graph: Graph, *args: Any, state: AgentState, **options: Any) -> None:
@@ -39,8 +39,8 @@ class ToldRun(TaskRun):
         self.result = as_text((await self._values()).get("result"))
         return finished
 
-    async def tell_so_far(self, rows: Sequence[Row]) -> None:
-        """Tell of what an earlier process has done: in short, and the trial that its checkpoint holds in full.
+    async def write_so_far(self, rows: Sequence[Row]) -> None:
+        """Write what an earlier process did: in short, and in full the trial that its checkpoint holds.
 
         Args:
             rows: The finished trials.
@@ -74,11 +74,11 @@ class ToldRun(TaskRun):
 
     def _opened(self, trial: int, observation: str) -> None:
         self._trial = trial
-        self._say("observation", observation)
+        self._info("observation", observation)
         self._state.messages.append(ChatMessageUser(content=f"Trial {trial}\n\n{observation}"))
 
     def _step(self, step: Step) -> None:
-        self._say("observation", step["observation"])
+        self._info("observation", step["observation"])
         action = step["action"]
         if action is None or not action["name"]:
             said = "\n".join(filter(None, [step["thought"], action["text"] if action else ""]))
@@ -97,12 +97,12 @@ class ToldRun(TaskRun):
         verdict = {True: "solved", False: "failed", None: "no verdict"}[record["verdict"]]
         said = f"Trial {record['trial']}: {verdict} ({record['stop_reason']})."
         feedback = evaluation["feedback"] if evaluation and record["verdict"] is not None else ""
-        self._say("verdict", {"words": said, "score": record["score"], "feedback": feedback})
+        self._info("verdict", {"words": said, "score": record["score"], "feedback": feedback})
         self._state.messages.append(ChatMessageUser(content=f"{said}\n{feedback}".strip()))
 
     def _reflected(self, text: str) -> None:
-        self._say("reflection", text)
+        self._info("reflection", text)
         self._state.messages.append(ChatMessageAssistant(content=f"Reflection: {text}"))
 
-    def _say(self, source: str, data: Any) -> None:
+    def _info(self, source: str, data: Any) -> None:
         transcript().info(data, source=source)
