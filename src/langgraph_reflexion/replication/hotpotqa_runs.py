@@ -10,7 +10,7 @@ from langgraph_reflexion.envs.base import Action
 from langgraph_reflexion.envs.hotpotqa.grading import exact_match
 from langgraph_reflexion.errors import ConfigurationError
 from langgraph_reflexion.experiments.rows import Finished
-from langgraph_reflexion.profiles import ALL
+from langgraph_reflexion.profiles import UNLIMITED
 from langgraph_reflexion.replication.hotpotqa_log import read_log, strategy_of
 from langgraph_reflexion.replication.hotpotqa_rows import LoggedStep, Row, agent_of, key_of, read_row
 from langgraph_reflexion.replication.logged import LoggedRun, logged_settings, logged_trial, size_notes, twice_notes
@@ -132,9 +132,9 @@ def _run(
         trials=trials,
         model=f"gpt-{named[1]}" if named else "text-davinci-003",
         # As coded there: every reflection is kept, but only the newest one beside the last attempt.
-        memory_size=1 if strategy.shows_last_attempt else ALL,
+        memory_size=1 if strategy.shows_last_attempt else UNLIMITED,
         first_trial=first,
-        agent=agent,
+        actor=agent,
         temperature=0.0,
     )
     return LoggedRun(source, settings, tasks, finished, notes + size_notes("hotpotqa", tasks, "questions"))

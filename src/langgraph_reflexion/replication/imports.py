@@ -1,7 +1,7 @@
 """Importing the original's logs: a run folder for each of them, and a list of what was imported.
 
     import.json     where from, which runs, and what was left out
-    NAME/           a run folder, as a sweep writes it; without checkpoints, as there is nothing to go on with
+    NAME/           a run folder; without checkpoints, as there is nothing to go on with
 
 `import.json` is written first and completed last, so that an import that was cut short can be told, and whatever an
 import wrote can be replaced by the next one. Nothing else is.
@@ -67,10 +67,10 @@ class Import:
 
 def solved(run: LoggedRun) -> list[int]:
     """How many tasks of a log are solved, cumulatively by trial."""
-    return solved_by_trial([each.row for each in run.finished], run.settings["trials"])
+    return solved_by_trial([each.row for each in run.finished], run.settings["max_trials"])
 
 
-def import_logs(root: Path, out: Path) -> Import:
+def import_logs(root: Path | str, out: Path | str) -> Import:
     """Import all logs under a clone of the original repository.
 
     Args:
@@ -80,6 +80,7 @@ def import_logs(root: Path, out: Path) -> Import:
     Raises:
         ConfigurationError: there is no log, or the folder holds something else or cannot be written to.
     """
+    root, out = Path(root), Path(out)
     logs = read_logs(root)
     runs = dict(zip(_names(logs.runs), logs.runs, strict=True))
     done = Import(out, runs, logs.left_out, logs.missing())

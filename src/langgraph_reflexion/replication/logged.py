@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from langgraph_reflexion.experiments.rows import Finished, TrajectoryRow, TrialRow
-from langgraph_reflexion.experiments.settings import SweepSettings
 from langgraph_reflexion.replication.published import original
+from langgraph_reflexion.settings import RunSettings
 from langgraph_reflexion.state import Evaluation, Step
 
 NOT_LOGGED = "not logged"
@@ -60,9 +60,9 @@ def logged_settings(
     logged_strategy: str | None = None,
     **others: Any,
 ) -> dict[str, Any]:
-    """Return what `run.json` says of an imported run: the settings of a sweep, and where they come from.
+    """Return the settings of an imported run for `run.json`: those of a run, and where they come from.
 
-    What the log and its name say gives way to what is listed of its path in the original repository.
+    A path of the original repository decides over the log and its name.
 
     Args:
         environment: Its environment.
@@ -74,30 +74,30 @@ def logged_settings(
         memory_size: How many reflections were kept.
         first_trial: What the log calls the first of its trials, counted from 1.
         logged_strategy: What the original calls the strategy, where that is another name.
-        others: More settings of a sweep.
+        others: More settings of a run.
     """
     listed = original(source)
-    about: dict[str, Any] = {"agent": "react", "evaluator": "environment", "feedback": "binary"}
-    about |= {"strategy": strategy, "model": model} | others
-    about |= {key: listed[key] for key in ("agent", "strategy", "model") if key in listed}
-    settings = SweepSettings(
+    usual: dict[str, Any] = {"actor": "react", "evaluator": "environment", "feedback": "binary", "model": model}
+    usual |= others | {key: listed[key] for key in ("actor", "model") if key in listed}
+    settings = RunSettings(
         environment=environment,
         split="logged",
-        trials=trials,
+        max_trials=trials,
         memory_size=memory_size,
         profile="upstream",
         concurrency=1,
-        stop_without_improvement=False,
-        **about,
+        until_no_improvement=False,
+        **usual,
     )
+    strategy = listed.get("strategy", strategy)
     imported = {
         "benchmark": listed.get("benchmark", benchmark),
         "strategy": logged_strategy or strategy,
         "first_trial": first_trial,
         "part": listed.get("part", ""),
     }
-    # No run of the original was seeded.
-    return settings.public() | {"seed": None, "imported": imported}
+    # The original has strategies that a run cannot have, and none of its runs was seeded.
+    return settings.public() | {"strategy": strategy, "seed": None, "imported": imported}
 
 
 def logged_trial(

@@ -11,6 +11,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+from langgraph_reflexion.experiments.facts import is_oracle
 from langgraph_reflexion.experiments.metrics import verdicts
 from langgraph_reflexion.experiments.record import holds_run, read_run
 from langgraph_reflexion.experiments.report import RunReport, report_run
@@ -41,11 +42,11 @@ class PaperRun:
     def about(self) -> dict[str, str]:
         """What tells which published numbers it fits."""
         settings = self.report.settings
-        agent = settings.get("agent", "react")
+        actor = settings["actor"]
         return {
             "environment": settings["environment"],
-            # Native tool calls are another way to write the same agent's actions.
-            "agent": "react" if agent == "tools" else agent,
+            # Native tool calls are another way to write the same actor's actions.
+            "actor": "react" if actor == "tools" else actor,
             "strategy": settings["strategy"],
             "model": settings["model"],
             "benchmark": self.imported["benchmark"] if self.imported else _benchmark(settings),
@@ -134,7 +135,7 @@ class Paper:
                     "imported": run.imported is not None,
                     **run.about,
                     "profile": run.report.settings["profile"],
-                    "oracle": run.report.settings["oracle"],
+                    "oracle": is_oracle(run.report.settings),
                     "demo": run.report.demo,
                     "verdicts": run.report.verdicts,
                     "source": run.imported["source"] if run.imported else str(run.report.folder),
@@ -168,7 +169,7 @@ class Paper:
         }
 
 
-def compare(folders: Sequence[Path]) -> Paper:
+def compare(folders: Sequence[Path | str]) -> Paper:
     """Hold runs against the papers.
 
     Args:
@@ -180,7 +181,7 @@ def compare(folders: Sequence[Path]) -> Paper:
     runs: list[PaperRun] = []
     own: list[PaperRun] = []
     notes: list[str] = []
-    for folder in folders:
+    for folder in map(Path, folders):
         if holds_run(folder):
             run = _run(folder, str(folder))
             (runs if run.imported else own).append(run)

@@ -118,7 +118,7 @@ def _problems(path: Path, source: str, rows: dict[str, Mapping[str, Any]], notes
         trials=1,
         model=named["model"] if named else NOT_LOGGED,
         memory_size=1,
-        agent="code",
+        actor="code",
         evaluator="tests" if strategy in _TESTED else "none" if strategy == "immediate-reflexion" else "environment",
         feedback="words",
         temperature=0.0,
@@ -171,7 +171,7 @@ def _submissions(source: str, rows: dict[str, Mapping[str, Any]], notes: list[st
         trials=1,
         model=NOT_LOGGED,
         memory_size=1,
-        agent="code",
+        actor="code",
         evaluator="none",
     )
     return LoggedRun(

@@ -38,7 +38,7 @@ class Replay:
         trials = self.log.trials
         return {
             "path": str(self.log.path),
-            "agent": "react" if self.log.react else "cot",
+            "actor": "react" if self.log.react else "cot",
             "context": self.log.with_context,
             "strategy": str(self.log.strategy),
             "questions": len(self.log.questions),
@@ -50,9 +50,9 @@ class Replay:
         }
 
 
-def replay(path: Path) -> Replay:
+def replay(path: Path | str) -> Replay:
     """Replay a log from synchronous code; see `run_replay`."""
-    return asyncio.run(run_replay(read_log(path)))
+    return asyncio.run(run_replay(read_log(Path(path))))
 
 
 async def run_replay(log: HotPotQALog) -> Replay:
@@ -76,7 +76,7 @@ async def run_replay(log: HotPotQALog) -> Replay:
         strategy=log.strategy,
         heuristic=_as_long_as_logged,
         # As coded there: all reflections are kept, but only the newest beside the last attempt.
-        memory_size=1 if log.strategy.shows_last_attempt else most,
+        memory=1 if log.strategy.shows_last_attempt else most,
         max_trials=most,
         budgets=budgets,
     )

@@ -65,16 +65,16 @@ def test_every_log_of_the_clone_lies_where_the_originals_does(imported: Import) 
     [
         ("alfworld-base_run_logs", {"environment": "alfworld", "strategy": "retry", "model": "text-davinci-002"}),
         ("webshop-reflexion_run_logs_2", {"environment": "webshop", "strategy": "reflexion", "memory_size": 3}),
-        ("hotpotqa-ReAct-base", {"agent": "react", "strategy": "retry", "model": "text-davinci-003"}),
-        ("hotpotqa-CoT-context-last_trial", {"agent": "cot-gt", "strategy": "last_attempt", "memory_size": 1}),
+        ("hotpotqa-ReAct-base", {"actor": "react", "strategy": "retry", "model": "text-davinci-003"}),
+        ("hotpotqa-CoT-context-last_trial", {"actor": "cot-gt", "strategy": "last_attempt", "memory_size": 1}),
         (
             "hotpotqa-CoT-context-last_trial_and_reflexion",
-            {"agent": "cot-gt", "strategy": "last_attempt_and_reflexion", "oracle": True},
+            {"actor": "cot-gt", "strategy": "last_attempt_and_reflexion", "evaluator": "environment"},
         ),
-        ("programming-reflexion_mbpp_rs", {"strategy": "reflexion", "evaluator": "tests", "oracle": False}),
+        ("programming-reflexion_mbpp_rs", {"strategy": "reflexion", "evaluator": "tests", "max_trials": 1}),
         (
             "programming-simple_mbpp_py",
-            {"strategy": "retry", "oracle": True, "model": "gpt-4", "profile": "upstream"},
+            {"strategy": "retry", "evaluator": "environment", "model": "gpt-4", "profile": "upstream"},
         ),
     ],
 )

@@ -51,7 +51,7 @@ def test_the_papers_tables_with_a_run_of_ones_own(tmp_path: Path) -> None:
     assert command(*own).returncode == 0
     told = command("report", "--paper", out, mine)
     assert (told.returncode, told.stderr) == (0, "")
-    assert "demo model, not an LLM · agent react · profile paper · oracle" in told.stdout
+    assert "demo model, not an LLM · actor react · profile paper · oracle" in told.stdout
     assert f"yours: {mine}" in told.stdout
     assert "no log" in told.stdout
     assert "temperature 0.7" in told.stdout

@@ -63,7 +63,7 @@ def test_steps_and_reflections_of_react(tmp_path: Path) -> None:
     last = trajectories[0]["steps"][1]
     assert last["action"] == {"name": "finish", "args": {"answer": "Tavel"}, "text": "Finish[Tavel]"}
     assert (last["thought"], last["observation"]) == ("I look.", FINISHED[True])
-    assert (settings["agent"], settings["strategy"], settings["trials"]) == ("react", "reflexion", 3)
+    assert (settings["actor"], settings["strategy"], settings["max_trials"]) == ("react", "reflexion", 3)
 
 
 def test_reflections_of_cot_with_context_stand_behind_the_observation(tmp_path: Path) -> None:
@@ -76,7 +76,7 @@ def test_reflections_of_cot_with_context_stand_behind_the_observation(tmp_path: 
     settings, trials, trajectories, _ = only(imported(tmp_path))
     assert [(row["success"], row["reflection"]) for row in trials] == [(False, "I read too fast."), (True, None)]
     assert trajectories[0]["observation"].startswith("Brise Bay is a town.\n\nIts first mayor")
-    assert (settings["agent"], settings["strategy"], settings["model"]) == ("cot-gt", "reflexion", "gpt-4")
+    assert (settings["actor"], settings["strategy"], settings["model"]) == ("cot-gt", "reflexion", "gpt-4")
 
 
 def test_a_trial_in_whose_prompt_the_last_one_stands_is_read_behind_it(tmp_path: Path) -> None:
@@ -90,7 +90,7 @@ def test_a_trial_in_whose_prompt_the_last_one_stands_is_read_behind_it(tmp_path:
     settings, trials, trajectories, _ = only(imported(tmp_path))
     assert [(row["success"], row["reflection"]) for row in trials] == [(False, "I look it up."), (True, None)]
     assert [len(row["steps"]) for row in trajectories] == [1, 1]
-    assert (settings["agent"], settings["strategy"]) == ("cot", "last_attempt_and_reflexion")
+    assert (settings["actor"], settings["strategy"]) == ("cot", "last_attempt_and_reflexion")
 
 
 def test_solved_questions_without_what_was_done_count(tmp_path: Path) -> None:

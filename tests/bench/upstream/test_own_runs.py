@@ -38,10 +38,9 @@ def test_a_programming_run_on_the_papers_problems(tmp_path: Path) -> None:
         environment="programming",
         split="file",
         options={"path": "data/humaneval-rs-hardest50.jsonl.gz", "language": "rust"},
-        agent="code",
+        actor="code",
         evaluator="tests",
-        oracle=False,
-        trials=2,
+        max_trials=2,
     )
     lines = beside(own)
     assert {table for table, _, _ in lines} == {"Table 1", "Table 2", "Table 3"}
@@ -54,13 +53,13 @@ def test_a_programming_run_on_the_papers_problems(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("settings", "rows_of"),
     [
-        ({"environment": "hotpotqa", "agent": "tools"}, {"ReAct + Reflexion"}),
-        ({"environment": "hotpotqa", "agent": "cot-gt"}, {"CoT (GT) + Reflexion"}),
-        ({"environment": "hotpotqa", "agent": "cot", "strategy": "retry"}, {"CoT"}),
-        ({"environment": "alfworld", "agent": "react", "strategy": "retry"}, {"ReAct"}),
-        ({"environment": "webshop", "agent": "react"}, {"ReAct + Reflexion"}),
-        ({"environment": "programming", "agent": "code", "split": "own"}, set()),
-        ({"environment": "workspace", "agent": "react"}, set()),
+        ({"environment": "hotpotqa", "actor": "tools"}, {"ReAct + Reflexion"}),
+        ({"environment": "hotpotqa", "actor": "cot-gt"}, {"CoT (GT) + Reflexion"}),
+        ({"environment": "hotpotqa", "actor": "cot", "strategy": "retry"}, {"CoT"}),
+        ({"environment": "alfworld", "actor": "react", "strategy": "retry"}, {"ReAct"}),
+        ({"environment": "webshop", "actor": "react"}, {"ReAct + Reflexion"}),
+        ({"environment": "programming", "actor": "code", "split": "own"}, set()),
+        ({"environment": "workspace", "actor": "react"}, set()),
     ],
 )
 def test_a_run_stands_beside_the_numbers_of_its_kind(
@@ -75,7 +74,9 @@ def test_a_run_stands_beside_the_numbers_of_its_kind(
 
 
 def test_a_notebook_shows_a_table_of_the_papers_beside_a_run(tmp_path: Path) -> None:
-    own = folder(tmp_path / "own", [row("a", 1, True), row("b", 1, False)], ["a", "b"], trials=1, strategy="retry")
+    own = folder(
+        tmp_path / "own", [row("a", 1, True), row("b", 1, False)], ["a", "b"], max_trials=1, strategy="retry"
+    )
     title = "ALFWorld: Figure 3a of the NeurIPS version, Figure 2 of the preprint"
     grid = beside_published(compare([own]), title)
     assert ("ReAct, %, trial 1", "63", "50.0", str(own)) in grid.rows
