@@ -7,7 +7,7 @@ import pytest
 from langchain_core.messages import AIMessage
 from langgraph.checkpoint.memory import InMemorySaver
 
-from langgraph_reflexion import ConfigurationError, ReflexionError, create_reflexion
+from langgraph_reflexion import ConfigurationError, ModelOptions, ReflexionError, create_reflexion
 from langgraph_reflexion.retries import Retries
 from langgraph_reflexion.testing import MissingReply, RecordedChatModel, Recorder, ScriptedChatModel
 from tests.toys import Counter, count_to
@@ -96,7 +96,7 @@ async def test_the_same_call_gets_the_same_reply_and_the_last_one_recorded():
     place = {"task": count_to(1)["id"], "trial": 1, "call": "act 0"}
     model = RecordedChatModel(recording=[{**place, "reply": "Action: add 3"}, {**place, "reply": "Action: add 1"}])
     for _ in range(2):
-        final = await graph(model, retries=Retries(1)).compile().ainvoke({"task": count_to(1)})
+        final = await graph(model, options=ModelOptions(Retries(1))).compile().ainvoke({"task": count_to(1)})
         assert final["status"] == "solved"
 
 
@@ -113,7 +113,7 @@ async def test_what_failed_and_what_is_no_call_of_the_graph_is_not_recorded(tmp_
     model = ScriptedChatModel(
         replies=[OSError("down"), "Half \ud800.\nAction: add 1", "Hello."], callbacks=[Recorder(path)]
     )
-    final = await graph(model, retries=Retries(2, first_wait=0)).compile().ainvoke({"task": count_to(1)})
+    final = await graph(model, options=ModelOptions(Retries(2, first_wait=0))).compile().ainvoke({"task": count_to(1)})
     assert final["status"] == "solved"
     model.invoke("Hi.")
     assert len(path.read_text(encoding="utf-8").splitlines()) == 1
