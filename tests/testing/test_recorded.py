@@ -113,7 +113,8 @@ async def test_what_failed_and_what_is_no_call_of_the_graph_is_not_recorded(tmp_
     model = ScriptedChatModel(
         replies=[OSError("down"), "Half \ud800.\nAction: add 1", "Hello."], callbacks=[Recorder(path)]
     )
-    final = await graph(model, options=ModelOptions(Retries(2, first_wait=0))).compile().ainvoke({"task": count_to(1)})
+    options = ModelOptions(Retries(2, first_wait=0))
+    final = await graph(model, options=options).compile().ainvoke({"task": count_to(1)})
     assert final["status"] == "solved"
     model.invoke("Hi.")
     assert len(path.read_text(encoding="utf-8").splitlines()) == 1
