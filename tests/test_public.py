@@ -94,7 +94,7 @@ import sys
 from langgraph_reflexion import create_reflexion, load_environment
 from langgraph_reflexion.demo import DemoChatModel
 create_reflexion(DemoChatModel(), load_environment("alfworld")).compile()
-unwanted = ("langchain_openai", "langchain_community", "textworld", "alfworld", "langgraph_reflexion.experiments", "scipy")
+unwanted = ("langchain_openai", "langchain_community", "textworld", "alfworld", "langgraph_reflexion.experiments")
 print(*[name for name in unwanted if name in sys.modules])
 """
     assert python(script) == []
