@@ -10,7 +10,7 @@ from langgraph_reflexion import EnvironmentUnavailable, ModelFault, ModelOptions
 from langgraph_reflexion.graph.resume import reopen
 from langgraph_reflexion.retries import Retries
 from langgraph_reflexion.testing import ScriptedChatModel
-from tests.toys import Breaking, Counter, asks_for, count_to, counting_badly
+from tests.toys import Breaking, Counter, CounterEpisode, asks_for, count_to, counting_badly
 
 DOWN = ConnectionError("connection refused")
 ONCE = {"options": ModelOptions(retries=Retries(attempts=1))}
@@ -174,6 +174,42 @@ def test_what_may_pass_is_a_fault_of_the_task(error):
 def test_an_empty_reply_is_a_fault(empty, call):
     _, final = run(failing_at(call, empty))
     assert (final["status"], final["fault"]) == ("fault", "the model answered with nothing")
+
+
+@pytest.mark.parametrize("where", ["prepare", "start", "step"])
+def test_a_bug_in_an_environment_is_raised_from_where_it_is(where):
+    class Misspelt(CounterEpisode):
+        def step(self, action):
+            return undefined  # noqa: F821
+
+    class Buggy(Counter):
+        def prepare(self, task):
+            return undefined if where == "prepare" else {}  # noqa: F821
+
+        def start(self, task):
+            return undefined if where == "start" else Misspelt(3, 5)  # noqa: F821
+
+    with pytest.raises(NameError, match="undefined") as raised:
+        run(ScriptedChatModel(replies=["Action: add 3"]), Buggy())
+    assert raised.traceback[-1].name == where
+
+
+def test_a_task_goes_on_from_before_a_bug_once_it_is_mended():
+    bugs = [KeyError("typo")]
+
+    def judge(instruction, trajectory):
+        if bugs:
+            raise bugs.pop()
+        return True
+
+    model = ScriptedChatModel(replies=["Action: add 3"])
+    graph = create_reflexion(model, Counter(), evaluator=judge).compile(checkpointer=InMemorySaver())
+    config = {"configurable": {"thread_id": "1"}}
+    with pytest.raises(KeyError, match="typo"):
+        graph.invoke({"task": count_to(3)}, config)
+    assert graph.get_state(config).next == ("evaluate",)
+    assert graph.invoke(None, config)["status"] == "solved"
+    assert len(model.prompts) == 1
 
 
 def test_a_missing_environment_is_raised():
