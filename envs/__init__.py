@@ -77,7 +77,7 @@ def _takes_seed(factory: Callable[..., Any]) -> bool:
     """Return whether it has a parameter `seed`, or a class above it that its `**options` are passed on to."""
     makers = [factory]
     if isinstance(factory, type):
-        makers = [cls.__init__ for cls in factory.__mro__[:-1] if "__init__" in vars(cls)]
+        makers = [vars(cls)["__init__"] for cls in factory.__mro__[:-1] if "__init__" in vars(cls)]
     for maker in makers:
         signature = _signature(maker)
         if "seed" in signature.parameters:

@@ -150,12 +150,13 @@ def _actions(cls: type[Episode]) -> dict[str, ActionSpec]:
     return {spec.name: spec for spec in specs}
 
 
-def read_task(given: object) -> Task:
-    """Return a task that came from outside.
+def read_task(state: Mapping[str, Any]) -> Task:
+    """Return the task of a graph's input.
 
     Raises:
-        ConfigurationError: it is not a task.
+        ConfigurationError: there is none, or it is not a task.
     """
+    given = state.get("task")
     task: dict[str, Any] = {**given} if isinstance(given, dict) else {}
     words = all(isinstance(task.get(key), str) for key in ("id", "instruction"))
     if words and isinstance(task.get("kind", ""), str) and isinstance(task.get("data", {}), dict):

@@ -12,6 +12,7 @@ from langgraph_reflexion._langgraph import AGENT_NAME
 from langgraph_reflexion.actors import ACTORS, make_actor
 from langgraph_reflexion.agents import NoEnvironment, WrappedAgent, agent_nodes, schema_for, task_from
 from langgraph_reflexion.budgets import Budgets
+from langgraph_reflexion.choices import Feedback, StrategyName
 from langgraph_reflexion.envs import load_environment
 from langgraph_reflexion.envs.base import Environment, read_task
 from langgraph_reflexion.envs.pool import EpisodePool
@@ -32,7 +33,7 @@ from langgraph_reflexion.nodes.reflect import Reflect
 from langgraph_reflexion.nodes.reset import Reset
 from langgraph_reflexion.profiles import UNLIMITED, Profile, load_profile
 from langgraph_reflexion.prompts import Prompts, load_prompts
-from langgraph_reflexion.state import Feedback, ReflexionState, Strategy, StrategyName
+from langgraph_reflexion.state import ReflexionState, Strategy
 
 NODES = ("reset", "act", "observe", "heuristic_check", "evaluate", "reflect")
 _Graph = TypeVar("_Graph", bound=StateGraph[Any, Any, Any, Any])
@@ -124,9 +125,8 @@ def create_reflexion(
     pool, stops = EpisodePool(environment, options.retries), heuristic or rules.heuristic
     kept = EpisodicMemory(rules.memory_size, reflector if memory.keep == "summary" else None, prompts, seed)
     clears = ("attempt", "result") if agent else ("known",) if mapper else ()
-    task_in = task_from if agent else lambda state: read_task(state.get("task"))
     loop: dict[str, Any] = {
-        "reset": Reset(pool, judge, chosen, budgets, approval, read_task=task_in, clears=clears, mapper=mapper),
+        "reset": Reset(pool, judge, chosen, budgets, approval, task_from if agent else read_task, clears, mapper),
         "heuristic_check": HeuristicCheck(stops, budgets),
         "evaluate": Evaluate(judge, pool, budgets, rules),
         "reflect": Reflect(reflector, prompts, kept, rules, seed, mapper),
@@ -156,7 +156,6 @@ def connect(
         strategy: Whether a failed trial is reflected on.
         metadata: Metadata by node; LangGraph Studio shows the key `description`.
     """
-    chosen = Strategy(one_of("strategy", strategy, Strategy))
     if set(nodes) != set(NODES):
         raise ConfigurationError(f"connect: the nodes are {', '.join(NODES)}; got {', '.join(nodes)}")
     for name in NODES:
@@ -167,7 +166,7 @@ def connect(
     graph.add_conditional_edges("act", routing.unless_fault("observe"), ["observe", "evaluate"])
     graph.add_conditional_edges("observe", routing.unless_fault("heuristic_check"), ["heuristic_check", "evaluate"])
     graph.add_conditional_edges("heuristic_check", routing.after_heuristic_check, ["act", "evaluate"])
-    graph.add_conditional_edges("evaluate", routing.after_evaluate(chosen), ["reflect", "reset", END])
+    graph.add_conditional_edges("evaluate", routing.after_evaluate(strategy), ["reflect", "reset", END])
     graph.add_conditional_edges("reflect", routing.after_reflect, ["reset", END])
     return graph
 

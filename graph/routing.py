@@ -5,7 +5,7 @@ from collections.abc import Callable
 from langgraph.graph import END
 
 from langgraph_reflexion.errors import one_of
-from langgraph_reflexion.state import ReflexionState, Strategy, StrategyName
+from langgraph_reflexion.state import ReflexionState, Strategy
 
 
 def unless_fault(node: str) -> Callable[[ReflexionState], str]:
@@ -22,7 +22,7 @@ def after_heuristic_check(state: ReflexionState) -> str:
     return "evaluate" if state["stop_reason"] else "act"
 
 
-def after_evaluate(strategy: Strategy | StrategyName) -> Callable[[ReflexionState], str]:
+def after_evaluate(strategy: str) -> Callable[[ReflexionState], str]:
     """End the task, reflect on the trial, or begin the next one at once."""
     reflects = Strategy(one_of("strategy", strategy, Strategy)).reflects
 

@@ -12,7 +12,7 @@ TOP = ("graph", "nodes", "envs", "prompts")
 FOLDERS = {"": ROOT / "src" / PACKAGE, **{name: ROOT / name for name in TOP}}
 
 LAYERS = """
-    errors demo
+    errors choices demo _langgraph
     retries sync prompts envs.sandbox
     models postgres
     checkpoints envs
@@ -54,9 +54,9 @@ PRIVATE = {
     # Children that are forked share their parent's memory.
     r"gc\.freeze": {"envs.sandbox.helper.serve"},
     # Providers' clients keep the number of their own retries, and the timeout, themselves.
-    r"\b_client\b|sdk_configuration": {"models.load"},
+    r"(?<!self)\._client\b|sdk_configuration": {"models.load"},
     # An agent's name in a stream.
-    r"lc_agent_name": {"agents.nodes"},
+    r"lc_agent_name": {"_langgraph"},
 }
 """Names that dependencies do not promise, and the modules that may use them."""
 

@@ -7,9 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, get_args
 
+from langgraph_reflexion.choices import Feedback
 from langgraph_reflexion.errors import ConfigurationError, expect, one_of
 from langgraph_reflexion.heuristic import Heuristic
-from langgraph_reflexion.state import Feedback, Strategy
+from langgraph_reflexion.state import Strategy
 
 UNLIMITED = 1_000_000
 """A number that no run reaches."""
@@ -193,6 +194,5 @@ def load_profile(profile: str | Profile) -> Profile:
     Raises:
         ConfigurationError: there is none of this name.
     """
-    if isinstance(expect("profile", profile, Profile | str), Profile):
-        return profile
-    return PROFILES[one_of("profile", profile, PROFILES)]
+    given = expect("profile", profile, Profile | str)
+    return given if isinstance(given, Profile) else PROFILES[one_of("profile", given, PROFILES)]

@@ -9,8 +9,6 @@ from typing import Annotated, Any, Literal, NotRequired
 
 from typing_extensions import TypedDict  # pydantic makes schemas of these alone before Python 3.12
 
-from langgraph_reflexion.choices import Feedback as Feedback
-from langgraph_reflexion.choices import StrategyName as StrategyName
 from langgraph_reflexion.envs.base import Action, Task
 from langgraph_reflexion.models.usage import Usage
 
@@ -159,7 +157,6 @@ class ReflexionState(TypedDict, total=False):
     room: int | None
     """The characters of observations that fit into the current trial's prompts; None while all do."""
     notes: list[str]
-    """The current trial's irregularities."""
     evaluation: Evaluation | None
     """The verdict on the last finished trial."""
     reflections: list[Reflection]
@@ -176,4 +173,3 @@ class ReflexionState(TypedDict, total=False):
     best: int | None
     """The best trial so far: the one that the verdict accepts, or the highest score, the latest among equals."""
     fault: str
-    """The trouble outside the agent; empty without any."""

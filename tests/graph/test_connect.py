@@ -81,5 +81,5 @@ def test_a_loop_that_is_none_is_refused():
     loop = made().loop
     with pytest.raises(ConfigurationError, match="strategy='reflection': choose one of retry"):
         connected(loop, "reflection")
-    with pytest.raises(ConfigurationError, match="the loop lacks a node: act"):
+    with pytest.raises(ConfigurationError, match=r"connect: the nodes are reset, act, .*; got reset"):
         connected({"reset": loop["reset"]})

@@ -119,7 +119,7 @@ def test_the_driver_records_the_truth_and_the_files(tmp_path: Path) -> None:
     from tests.bench.guessing import drive_all, rows
 
     replies = saying("write sky", "hand in", "write sun", "hand in").replies
-    drive_all(tmp_path, replies, environment=Drafts(right=0.0), trials=2, model_class=ScriptedChatModel)
+    drive_all(tmp_path, replies, environment=Drafts(right=0.0), max_trials=2, model_class=ScriptedChatModel)
     found = [(row["success"], row["verdict"], row["measures"]) for row in rows(tmp_path)]
     assert found == [(False, False, {"words": 1}), (True, False, {"words": 1})]
     files = [(tmp_path / "drafts" / f"{number}.txt").read_text() for number in (1, 2)]

@@ -81,7 +81,7 @@ def asked(environment, **options):
     return prompts
 
 
-TWO_CALLS = {"actor": "react", "profile": replace(PROFILES["paper"], name="slow", two_calls=True)}
+TWO_CALLS = {"actor": "react", "profile": replace(PROFILES["paper"], name="slow", layout="original")}
 WAYS = [{"actor": "react"}, {"actor": "tools"}, TWO_CALLS]
 
 

@@ -29,6 +29,7 @@ from langgraph_reflexion.agents.state import Attempt
 from langgraph_reflexion.agents.transcript import messages_in, result_of, steps_of
 from langgraph_reflexion.agents.wrapped import task_from
 from langgraph_reflexion.budgets import Budgets
+from langgraph_reflexion.choices import Feedback
 from langgraph_reflexion.envs.pool import EpisodePool
 from langgraph_reflexion.errors import ConfigurationError
 from langgraph_reflexion.evaluators.base import Evaluator
@@ -45,7 +46,7 @@ from langgraph_reflexion.nodes.reset import Reset
 from langgraph_reflexion.profiles import load_profile
 from langgraph_reflexion.prompts import Prompts, load_prompts
 from langgraph_reflexion.retries import Retries
-from langgraph_reflexion.state import Feedback, Strategy, Update
+from langgraph_reflexion.state import Strategy, Update
 from langgraph_reflexion.sync import run_blocking
 
 Handed = ModelRequest[Any]

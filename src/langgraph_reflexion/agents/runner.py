@@ -19,6 +19,7 @@ from langgraph_reflexion.agents.state import AgentState, Attempt
 from langgraph_reflexion.agents.transcript import messages_in, result_of, steps_of
 from langgraph_reflexion.agents.wrapped import WrappedAgent
 from langgraph_reflexion.budgets import Budgets
+from langgraph_reflexion.choices import Feedback
 from langgraph_reflexion.context import charged, with_lessons
 from langgraph_reflexion.errors import ConfigurationError, Fault, ModelFault, ReflexionError
 from langgraph_reflexion.heuristic import HeuristicFunction
@@ -27,7 +28,7 @@ from langgraph_reflexion.models.faults import as_fault, by_a_client, in_a_line
 from langgraph_reflexion.models.usage import Meter, Price
 from langgraph_reflexion.nodes.node import timed
 from langgraph_reflexion.prompts import Prompts
-from langgraph_reflexion.state import Feedback, Update
+from langgraph_reflexion.state import Update
 
 LONGEST_RUN = 1000
 """How many supersteps a wrapped graph may take where it names no limit of its own."""

@@ -104,7 +104,7 @@ def task_from(state: ReflexionState) -> Task:
     if isinstance(task, str):
         return Task(id=_name(task), instruction=task, data={"after": last})
     if task and (not isinstance(task, dict) or "prepared" not in task):
-        given = read_task(state.get("task"))
+        given = read_task(state)
         return Task(**{**given, "data": {"after": last, **given.get("data", {})}})
     if humans and (not task or task["data"]["after"] != last):
         text = humans[-1].text

@@ -21,7 +21,7 @@ OPEN = {"allow_extra_args": True, "ignore_unknown_options": True}
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
-_NO_DEFAULTS = (None, False, "", {})
+_NO_DEFAULTS: tuple[Any, ...] = (None, False, "", {})
 
 
 def takes(

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any, NamedTuple, NotRequired, TypedDict
 
 from langgraph_reflexion.errors import ConfigurationError
-from langgraph_reflexion.state import Evaluation, Step, Usage
+from langgraph_reflexion.models.usage import Usage
+from langgraph_reflexion.state import Evaluation, Step
 
 
 class TrialRow(TypedDict):

@@ -6,6 +6,7 @@ from typing import get_args
 from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 from langchain_core.runnables import RunnableConfig
 
+from langgraph_reflexion.choices import Feedback
 from langgraph_reflexion.choices import Keep as Keep
 from langgraph_reflexion.context import Asked, ask_about
 from langgraph_reflexion.errors import expect, one_of
@@ -13,7 +14,7 @@ from langgraph_reflexion.memory.lessons import Lessons
 from langgraph_reflexion.models.calls import Call, storable
 from langgraph_reflexion.models.client import Client
 from langgraph_reflexion.prompts import Prompts
-from langgraph_reflexion.state import Evaluation, Feedback, Reflection, ReflexionState, Step
+from langgraph_reflexion.state import Evaluation, Reflection, ReflexionState, Step
 
 CONDENSED = "(this trial, and all before it)"
 """How a condensed reflection begins."""
