@@ -61,10 +61,8 @@ PRIVATE = {
 """Names that dependencies do not promise, and the modules that may use them."""
 
 PRIVATE_IMPORTS = {
-    # The base class of an execution policy has no public name.
-    "adapters.langchain": {"langchain.agents.middleware._execution.BaseExecutionPolicy"},
     # Inspect has no public way to ask for the log of the sample that runs.
-    "adapters.inspect.sample": {"inspect_ai.log._samples.sample_active"},
+    "adapters.inspect.log_location": {"inspect_ai.log._samples.sample_active"},
 }
 """The private modules of dependencies that are imported, by the module that does."""
 

@@ -320,6 +320,7 @@ def test_settings_are_checked_before_the_first_sample() -> None:
         reflexion_agent("alfworld", evaluator="luck")
 
 
+@pytest.mark.needs("sandbox")
 def test_every_environment_is_a_task_with_the_settings_of_a_run() -> None:
     from langgraph_reflexion.adapters.inspect import registry
 

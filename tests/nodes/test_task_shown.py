@@ -10,10 +10,11 @@ from langgraph.store.memory import InMemoryStore
 from langgraph_reflexion import PROFILES, create_reflexion, load_environment
 from langgraph_reflexion.envs import ENVIRONMENTS
 from langgraph_reflexion.envs.base import Environment, Episode, StepResult, Task, action, choose_split
-from langgraph_reflexion.envs.sandbox import probe
+from langgraph_reflexion.memory.episodic import Memory
 from langgraph_reflexion.memory.lessons import Lessons
 from langgraph_reflexion.prompts import contains, load_prompts
 from langgraph_reflexion.testing import ScriptedChatModel
+from tests.tools import need
 from tests.toys import asks_for, text_of
 
 GOAL = "Reach the far shore without falling in."
@@ -133,7 +134,7 @@ def test_words_are_found_whatever_their_capitals_and_line_breaks(text, words, ex
 def test_a_lesson_from_success_is_asked_for_with_the_goal():
     model = ScriptedChatModel(replies=["Action: cross", "Cross at once."])
     environment = Lake(crosses=True)
-    graph = create_reflexion(model, environment, lessons=Lessons(), actor="react").compile(store=InMemoryStore())
+    graph = create_reflexion(model, environment, memory=Memory(lessons=Lessons()), actor="react").compile(store=InMemoryStore())
     final = graph.invoke({"task": environment.tasks()[0]})
     assert final["status"] == "solved"
     assert text_of(model.prompts[-1]).endswith("Lesson:")
@@ -157,8 +158,8 @@ def test_a_wrapped_agent_is_given_its_task_once():
 
 @pytest.mark.parametrize("name", ENVIRONMENTS)
 def test_what_ships_states_its_goals_in_its_first_observations(name):
-    if name == "workspace" and not probe("bubblewrap").works:
-        pytest.skip(probe("bubblewrap").words)
+    if name in ("programming", "workspace"):
+        need("bubblewrap" if name == "workspace" else "sandbox")
     environment = load_environment(name)
     for way in (environment, *map(environment.variant, environment.variants)):
         prompts = load_prompts(way.prompts or way.name)
