@@ -190,17 +190,6 @@ def test_a_task_that_ends_as_a_fault_shows_in_the_status(home: Path, server: Gue
         (["run", ENV, "--max-actions", "0"], "--max-actions"),
         (["run", ENV, "--executor", "dask"], "--executor: input should be 'process' or 'ray'"),
         (["run", ENV, "--timeout", "inf"], "the option --timeout: input should be a finite number"),
-        (["run", ENV, "--price", "gpt"], "--price 'gpt': write it as KEY=VALUE"),
-        (["run", ENV, "--budget", "run.words=1"], "--budget 'run.words=1': write it as SCOPE.WHAT=NUMBER"),
-        (
-            ["run", ENV, "--budget", "all.tokens=1"],
-            "the option --budget.all: input should be 'trial', 'task' or 'run'",
-        ),
-        (
-            ["run", ENV, "--budget", "run.tokens=1.5"],
-            "the option --budget.run.tokens: input should be a valid integer",
-        ),
-        (["run", ENV, "--budget", "tokens=1"], "write it as SCOPE.WHAT=NUMBER"),
     ],
 )
 def test_wrong_use_is_one_line_that_says_what_to_do(

@@ -4,7 +4,6 @@ import pytest
 
 from langgraph_reflexion.envs import load_environment
 from langgraph_reflexion.errors import ConfigurationError, EnvironmentUnavailable
-from langgraph_reflexion.experiments.environment import make_environment
 
 CODE = """
 from tests.toys import Counter
@@ -34,6 +33,10 @@ class Forwarding(Counter):
 class Seeded(Counter):
     def __init__(self, seed):
         super().__init__(seed)
+
+class ForwardingSeed(Seeded):
+    def __init__(self, **options):
+        super().__init__(**options)
 """
 
 
@@ -101,8 +104,9 @@ def test_an_option_that_is_not_taken_is_known_before_anything_is_made(module):
 
 def test_a_seed_is_given_to_those_who_take_one(module):
     name = module("seeded")
-    assert make_environment(f"{name}:Seeded", {}, 7).limit == 7
-    assert make_environment(f"{name}:Forwarding", {"limit": 3}, 7).limit == 3
+    assert load_environment(f"{name}:Seeded", seed=7).limit == 7
+    assert load_environment(f"{name}:Forwarding", limit=3, seed=7).limit == 3
+    assert load_environment(f"{name}:ForwardingSeed", seed=7).limit == 7
 
 
 def test_the_errors_of_this_package_come_through_as_they_are(module):

@@ -140,18 +140,21 @@ def _read(field: FieldInfo, option: str, given: Any) -> Any:
     values: dict[str, Any] = {}
     _, of = get_args(_kind(field))
     for text in given:
-        key, value = _pair(option, text, last=of is str)
-        if of is str:
-            values[key] = value
-        elif of is Any:
-            values[_identifier(option, text, key)] = _json(value)
-        else:
+        # A model's name may hold an equals sign, and its price holds none.
+        key, equals, value = text.rpartition("=") if of is str else text.partition("=")
+        if of not in (str, Any):
             scope, _, what = key.partition(".")
-            if what not in of.model_fields:
+            if not equals or what not in of.model_fields:
                 raise ConfigurationError(
                     f"{option} {text!r}: write it as SCOPE.WHAT=NUMBER, with one of {', '.join(of.model_fields)}"
                 )
             values.setdefault(scope, {})[what] = None if value.lower() == "none" else value
+        elif not equals or not key:
+            raise ConfigurationError(f"{option} {text!r}: write it as KEY=VALUE")
+        elif of is str:
+            values[key] = value
+        else:
+            values[_identifier(option, text, key)] = _json(value)
     return values
 
 
@@ -186,14 +189,6 @@ def _json(text: str) -> Any:
         return json.loads(text)
     except ValueError:
         return text
-
-
-def _pair(option: str, text: str, *, last: bool) -> tuple[str, str]:
-    """Return the two sides of KEY=VALUE; `last` splits at the last equals sign, as a model's name may hold one."""
-    key, equals, value = text.rpartition("=") if last else text.partition("=")
-    if not equals or not key:
-        raise ConfigurationError(f"{option} {text!r}: write it as KEY=VALUE")
-    return key, value
 
 
 @contextmanager

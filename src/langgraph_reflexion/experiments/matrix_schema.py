@@ -76,13 +76,13 @@ Exclude = _table(
 class _Tables(BaseModel):
     model_config = _STRICT
 
-    common: Settings = Field(default_factory=Settings)
-    matrix: Matrix = Field(default_factory=Matrix)
-    environments: dict[str, Environment] = {}
-    models: dict[str, Model] = {}
-    ablations: dict[str, Settings] = {}
-    exclude: list[Exclude] = []
-    budget: BudgetSettings = Field(default_factory=BudgetSettings)
+    common: Settings = Field(default_factory=Settings)  # type: ignore[valid-type]
+    matrix: Matrix = Field(default_factory=Matrix)  # type: ignore[valid-type]
+    environments: dict[str, Environment] = {}  # type: ignore[valid-type]
+    models: dict[str, Model] = {}  # type: ignore[valid-type]
+    ablations: dict[str, Settings] = {}  # type: ignore[valid-type]
+    exclude: list[Exclude] = []  # type: ignore[valid-type]
+    budget: BudgetSettings = BudgetSettings()
 
 
 class ExperimentFile(BaseModel):
