@@ -94,27 +94,37 @@ class ReflexionSettings(BaseModel):
 
     profile: Literal["paper", "preprint", "upstream"] = option("paper", "Numbers and rules of a publication.")
     actor: str | None = option(
-        None, "react (text), tools (tool calls), or a variant of the environment's such as cot.", node="act"
+        None,
+        "react (text), tools (tool calls), or a variant of the environment's such as cot.  [default: the profile's]",
+        node="act",
     )
-    strategy: StrategyName | None = option(None, "What a retry sees.", node="reset")
+    strategy: StrategyName | None = option(None, "What a retry sees.  [default: the profile's]", node="reset")
     evaluator: str | None = option(
         None,
-        "What scores a trial: environment (an oracle), llm, self-consistency[:N], self-tests or none.",
+        "What scores a trial: environment (an oracle), llm, self-consistency[:N], self-tests or none."
+        "  [default: the profile's]",
         node="evaluate",
     )
-    feedback: Feedback | None = option(None, "How much of a failed evaluation is shown.", node="reflect")
-    max_trials: int | None = option(None, "Trials per task.", node="evaluate", resume="raise", ge=1)
+    feedback: Feedback | None = option(
+        None, "How much of a failed evaluation is shown.  [default: the profile's]", node="reflect"
+    )
+    max_trials: int | None = option(
+        None, "Trials per task.  [default: the profile's]", node="evaluate", resume="raise", ge=1
+    )
     max_actions: int | None = option(
         None,
-        "Actions per trial before the heuristic stops it; the next one is the last.",
+        "Actions per trial before the heuristic stops it; the next one is the last.  [default: the profile's]",
         node="heuristic_check",
         ge=1,
     )
     max_cycles: int | None = option(
-        None, "Identical cycles in a row before the heuristic stops a trial.", node="heuristic_check", ge=0
+        None,
+        "Identical cycles in a row before the heuristic stops a trial.  [default: the profile's]",
+        node="heuristic_check",
+        ge=0,
     )
     memory: Keep = option("window", "How reflections are kept: the last ones, all, or condensed.", node="reflect")
-    memory_size: int | None = option(None, "Reflections kept (Ω).", node="reflect", ge=1)
+    memory_size: int | None = option(None, "Reflections kept (Ω).  [default: the profile's]", node="reflect", ge=1)
     memory_map: bool = option(False, "Show the model a map of what the world has revealed.", node="act")
     budgets: dict[Literal["trial", "task", "run"], BudgetSettings] = option(
         {},
