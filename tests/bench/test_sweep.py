@@ -1,3 +1,4 @@
+import asyncio
 import math
 from pathlib import Path
 from typing import Any
@@ -5,12 +6,12 @@ from typing import Any
 import pytest
 from langchain_core.messages import BaseMessage
 
-from langgraph_reflexion import ModelFault
+from langgraph_reflexion import ModelFault, experiments
 from langgraph_reflexion.errors import ConfigurationError
 from langgraph_reflexion.experiments.record import read_run
 from langgraph_reflexion.experiments.rows import TrialRow
 from langgraph_reflexion.experiments.run_info import describe
-from langgraph_reflexion.experiments.runner import run
+from langgraph_reflexion.experiments.runner import Summary, run
 from langgraph_reflexion.settings import RunSettings
 from langgraph_reflexion.testing import ModelServer, ScriptedChatModel
 from tests.bench.guessing import Guessing, Watch, count_up, drive_all, rows, timeless
@@ -243,3 +244,22 @@ def test_a_split_without_tasks_is_refused(tmp_path: Path, monkeypatch: pytest.Mo
     with pytest.raises(ConfigurationError, match="has no tasks"):
         run(settings, tmp_path / "run")
     assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize("running", [False, True], ids=["program", "notebook"])
+def test_strings_are_paths_and_a_run_can_be_waited_for_in_an_event_loop(tmp_path: Path, running: bool) -> None:
+    folder = str(tmp_path / "run")
+    settings = experiments.RunSettings(environment="alfworld", limit=2, max_trials=1, strategy="retry")
+
+    def both() -> tuple[Summary, Summary]:
+        return experiments.run(settings, folder), experiments.resume(folder, max_trials=2)
+
+    async def cell() -> tuple[Summary, Summary]:
+        return both()
+
+    first, second = asyncio.run(cell()) if running else both()
+    assert (first.report.settings["max_trials"], second.report.settings["max_trials"]) == (1, 2)
+    assert experiments.compare(folder).runs == (second.report,)
+    last = experiments.read_run(folder).trials[-1]
+    task = experiments.trials_of_run(folder, "2")
+    assert (task.title, task.stories[-1].row["trial"]) == (last["task_id"], last["trial"])

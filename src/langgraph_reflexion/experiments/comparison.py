@@ -106,13 +106,14 @@ class Comparison:
         return framed(*sentences, Markup(figure[figure.find("<svg") :]), *(grid.html() for grid in self.grids()))
 
 
-def compare(folders: Sequence[Path | str]) -> Comparison:
-    """Compare run folders.
+def compare(folders: Path | str | Sequence[Path | str]) -> Comparison:
+    """Compare run folders, or report one.
 
     Raises:
         ConfigurationError: one of them holds no run.
     """
-    return compare_runs([read_run(folder) for folder in folders])
+    several = [folders] if isinstance(folders, Path | str) else folders
+    return compare_runs([read_run(folder) for folder in several])
 
 
 def compare_runs(runs: Sequence[Run]) -> Comparison:

@@ -15,12 +15,13 @@ COLUMNS = (
 """Shares are of tasks solved, from 0 to 1. `seeds_...` is the interval over seeds, `tasks_...` the one over tasks."""
 
 
-def write_curves(series: Sequence[Series], file: Path) -> None:
+def write_curves(series: Sequence[Series], file: Path | str) -> None:
     """Write the curves.
 
     Raises:
         ConfigurationError: the file cannot be written.
     """
+    file = Path(file)
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
         with file.open("w", encoding="utf-8", newline="") as out:

@@ -53,7 +53,7 @@ def have_matplotlib() -> bool:
     return importlib.util.find_spec("matplotlib") is not None
 
 
-def write_figures(series: Sequence[Series], folder: Path) -> list[Path]:
+def write_figures(series: Sequence[Series], folder: Path | str) -> list[Path]:
     """Draw every figure, as PNG and as SVG.
 
     Args:
@@ -66,7 +66,7 @@ def write_figures(series: Sequence[Series], folder: Path) -> list[Path]:
     Raises:
         ConfigurationError: matplotlib is not installed, or the folder cannot be written to.
     """
-    paths = []
+    folder, paths = Path(folder), []
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with _drawn(series) as figures:

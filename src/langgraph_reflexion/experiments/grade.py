@@ -74,8 +74,8 @@ def pass_at_k(samples: int, passed: int, k: int) -> float:
 
 
 def grade(
-    problems: Path,
-    solutions: Path,
+    problems: Path | str,
+    solutions: Path | str,
     *,
     language: str | None = None,
     jobs: int | None = None,
@@ -119,7 +119,9 @@ def grade(
     return Grades(rows, ungradable)
 
 
-def _pair(place: str, row: Mapping[str, Any], known: Mapping[str, Problem], problems: Path) -> tuple[Problem, str]:
+def _pair(
+    place: str, row: Mapping[str, Any], known: Mapping[str, Problem], problems: Path | str
+) -> tuple[Problem, str]:
     name = row.get("task_id", row.get("name"))
     if name is None:
         raise ConfigurationError(f"{place}: a solution names its problem as 'task_id' or 'name'")

@@ -59,7 +59,7 @@ class Outcome:
 ABSENT = Outcome("", "none of its tasks", 10_003, "absent", 0)
 
 
-def write_page(comparison: Comparison, file: Path) -> None:
+def write_page(comparison: Comparison, file: Path | str) -> None:
     """Write the page.
 
     Args:
@@ -69,7 +69,7 @@ def write_page(comparison: Comparison, file: Path) -> None:
     Raises:
         ConfigurationError: matplotlib is not installed, a run cannot be read, or the file cannot be written.
     """
-    text = page(comparison)
+    file, text = Path(file), page(comparison)
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_bytes(text.encode("utf-8", "replace"))

@@ -14,7 +14,7 @@ from langgraph_reflexion.experiments.record import Run, read_run
 from langgraph_reflexion.experiments.trajectories import ON_PROMPTS, Story, stories_of
 
 
-def show_task(console: Console, folder: Path, wanted: str, trial: int | None = None) -> None:
+def show_task(console: Console, folder: Path | str, wanted: str, trial: int | None = None) -> None:
     """Print a task's trials.
 
     Args:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, NamedTuple, cast
 
 from langchain_core.runnables import RunnableConfig
@@ -15,7 +16,7 @@ from langgraph_reflexion.errors import ConfigurationError
 from langgraph_reflexion.experiments.facts import code_of, described
 from langgraph_reflexion.experiments.html import fill, framed
 from langgraph_reflexion.experiments.printable import printable
-from langgraph_reflexion.experiments.record import Run
+from langgraph_reflexion.experiments.record import Run, read_run
 from langgraph_reflexion.experiments.rows import TrajectoryRow, TrialRow
 from langgraph_reflexion.experiments.show import choose, lines
 from langgraph_reflexion.experiments.trajectories import Story, parting, stories_of
@@ -215,16 +216,17 @@ def trials_of_thread(graph: CompiledStateGraph[Any, Any, Any, Any], config: Runn
     return trials_of(each.values for each in reversed(branch))
 
 
-def trials_of_run(run: Run, task: str) -> Trials:
-    """The trials of a task of a run folder.
+def trials_of_run(run: Run | Path | str, task: str) -> Trials:
+    """Return the trials of a task of a run.
 
     Args:
-        run: The run.
+        run: The run or its folder.
         task: The task's id, or its number counted from 1.
 
     Raises:
         ConfigurationError: there is no such task.
     """
+    run = run if isinstance(run, Run) else read_run(run)
     name = choose(run, task)
     return Trials(name, tuple(stories_of(run, name)), f"{described(run.settings)} · {code_of(run.info)}")
 
