@@ -47,11 +47,11 @@ class BudgetSettings(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    actions: int | None = Field(None, gt=0)
-    llm_calls: int | None = Field(None, gt=0)
-    tokens: int | None = Field(None, gt=0)
-    cost: float | None = Field(None, gt=0, allow_inf_nan=False)
-    seconds: float | None = Field(None, gt=0, allow_inf_nan=False)
+    actions: int | None = Field(default=None, gt=0)
+    llm_calls: int | None = Field(default=None, gt=0)
+    tokens: int | None = Field(default=None, gt=0)
+    cost: float | None = Field(default=None, gt=0, allow_inf_nan=False)
+    seconds: float | None = Field(default=None, gt=0, allow_inf_nan=False)
 
     @model_serializer
     def _given(self) -> dict[str, Any]:
