@@ -26,8 +26,8 @@ $(VENV)/dev: pyproject.toml
 
 demo: $(VENV)/demo  ## Two strategies side by side on generated household tasks; needs no key
 	@rm -rf runs/demo-retry runs/demo-reflexion
-	$(RUN) langgraph-reflexion run alfworld --split generated-134 --trials 12 --strategy retry --out runs/demo-retry
-	$(RUN) langgraph-reflexion run alfworld --split generated-134 --trials 12 --strategy reflexion --out runs/demo-reflexion
+	$(RUN) langgraph-reflexion run alfworld --split generated-134 --max-trials 12 --strategy retry --out runs/demo-retry
+	$(RUN) langgraph-reflexion run alfworld --split generated-134 --max-trials 12 --strategy reflexion --out runs/demo-reflexion
 	$(RUN) langgraph-reflexion report runs/demo-retry runs/demo-reflexion
 
 $(VENV)/bench: pyproject.toml

@@ -51,7 +51,7 @@ def test_wheel_works_in_a_clean_environment(wheel: Path, tmp_path: Path) -> None
     binaries = tmp_path / "venv" / "bin"
     run(binaries / "pip", "install", "--quiet", "--disable-pip-version-check", wheel, cwd=tmp_path)
     command = binaries / "langgraph-reflexion"
-    arguments = ("run", "alfworld", "--limit", "3", "--trials", "3", "--out", "mine", "--json")
+    arguments = ("run", "alfworld", "--limit", "3", "--max-trials", "3", "--out", "mine", "--json")
     summary = json.loads(run(command, *arguments, cwd=tmp_path))
     assert summary["tasks"] == 3
     assert len((tmp_path / "mine" / "trials.jsonl").read_text().splitlines()) >= 3

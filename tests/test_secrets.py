@@ -74,7 +74,7 @@ def logged(home: Path, server: Telltale, what: str, *args: str) -> tuple[int, st
 @pytest.mark.long
 def test_the_key_is_written_nowhere(tmp_path: Path, server: Telltale) -> None:
     home = make_home(tmp_path)
-    args = run_args(server, "--option", "highest=5", "--trials", "2", "--concurrency", "1", "--retries", "2")
+    args = run_args(server, "--option", "highest=5", "--max-trials", "2", "--concurrency", "1", "--retries", "2")
     args += ["--checkpoints", "history", "--cache", "answers/kept.db", "--out", "run"]
     server.secret = KEY
     # Game 2 has a fault that quotes the key; at game 4 the key is refused, and quoted.
@@ -104,7 +104,7 @@ def test_the_password_of_an_address_is_written_nowhere(tmp_path: Path, server: T
     # In the process's arguments it stands, as the user typed it there. A key comes by the environment.
     home = make_home(tmp_path)
     server.secret = PASSWORD
-    args = run_args(server, "--trials", "2", "--concurrency", "1", "--retries", "2", "--cache", "kept.db")
+    args = run_args(server, "--max-trials", "2", "--concurrency", "1", "--retries", "2", "--cache", "kept.db")
     args[args.index(server.url)] = server.url.replace("//", f"//someone:{quote(PASSWORD, safe='')}@")
     status, out, err = logged(home, server, OURS, *args)
     assert (status, "1 fault" in out) == (1, True), err

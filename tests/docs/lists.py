@@ -15,7 +15,7 @@ ELSEWHERE = {
     "git clone https://github.com/noahshinn/reflexion": "wants the network; a made-up clone stands in its place",
     'for n in $(seq 20); do pytest -q -m "" tests/envs/sandbox/test_together.py || break; done': "is twenty runs",
     "cd tests/envs/sandbox && python -c 'import probes; print(probes.table())'": "tests/envs/sandbox/test_table.py",
-    "langgraph-reflexion run alfworld --engine ray --workers 8 --database postgresql://me@db.example/runs"
+    "langgraph-reflexion run alfworld --executor ray --workers 8 --database postgresql://me@db.example/runs"
     " --out runs/far": "wants a server and a cluster: tests/bench/test_ray.py and worker_kills start both",
     "export PGPASSWORD=... OPENAI_API_KEY=...": "the same",
     "ray start --head --port=6379": "the same",
@@ -37,7 +37,7 @@ ELSEWHERE = {
 FAILS = {"langgraph-reflexion run alfworld --limit 2 --budget task.actions=10 --out runs/limited": 1}
 """Commands that are to end with another exit status than 0."""
 
-FEW = " --limit 2 --trials 2"
+FEW = " --limit 2 --max-trials 2"
 SMALLER = {
     "langgraph-reflexion run alfworld --concurrency 256 --workers 4 --model openai:gpt-4o-mini --out runs/wide": FEW
     + " --workers 2",
@@ -45,26 +45,26 @@ SMALLER = {
         f"langgraph-reflexion run hotpotqa --lessons lessons.db{more}": FEW
         for more in ("", " --no-recall", " --frozen")
     },
-    "langgraph-reflexion run alfworld --split shared-rooms-train --trials 5 --lessons lessons.db --no-recall"
+    "langgraph-reflexion run alfworld --split shared-rooms-train --max-trials 5 --lessons lessons.db --no-recall"
     " --out runs/train": FEW,
-    "langgraph-reflexion run alfworld --split shared-rooms-test --trials 1 --lessons lessons.db --frozen"
+    "langgraph-reflexion run alfworld --split shared-rooms-test --max-trials 1 --lessons lessons.db --frozen"
     " --out runs/with": " --limit 2",
-    "langgraph-reflexion run alfworld --split shared-rooms-test --trials 1 --out runs/without": " --limit 2",
-    "langgraph-reflexion run alfworld --limit 20 --trials 5 --model openai:gpt-4o-mini --out runs/mine": FEW,
-    "langgraph-reflexion run alfworld --limit 20 --trials 5 --model openai:qwen3 --base-url"
+    "langgraph-reflexion run alfworld --split shared-rooms-test --max-trials 1 --out runs/without": " --limit 2",
+    "langgraph-reflexion run alfworld --limit 20 --max-trials 5 --model openai:gpt-4o-mini --out runs/mine": FEW,
+    "langgraph-reflexion run alfworld --limit 20 --max-trials 5 --model openai:qwen3 --base-url"
     " http://localhost:11434/v1": FEW,
     "langgraph-reflexion run alfworld --model openai:gpt-4o-mini --price gpt-4o-mini=0.15,0.60"
     " --budget run.cost=5": FEW,
     **{
         f"langgraph-reflexion run {command}": FEW
         for command in (
-            "hotpotqa --split own --model demo --trials 8 --strategy retry --out runs/hotpotqa-retry",
-            "hotpotqa --split own --model demo --trials 8 --strategy reflexion --out runs/hotpotqa-reflexion",
+            "hotpotqa --split own --model demo --max-trials 8 --strategy retry --out runs/hotpotqa-retry",
+            "hotpotqa --split own --model demo --max-trials 8 --strategy reflexion --out runs/hotpotqa-reflexion",
             "programming --split own --language python --model demo --out runs/python",
             "programming --split own --language python --model demo --strategy last_attempt --out runs/last",
-            "webshop --split own --model demo --trials 4 --strategy retry --out runs/webshop-retry",
-            "webshop --split own --model demo --trials 4 --strategy reflexion --out runs/webshop-reflexion",
-            "webshop --split own --model demo --trials 4 --profile upstream --out runs/webshop-upstream",
+            "webshop --split own --model demo --max-trials 4 --strategy retry --out runs/webshop-retry",
+            "webshop --split own --model demo --max-trials 4 --strategy reflexion --out runs/webshop-reflexion",
+            "webshop --split own --model demo --max-trials 4 --profile upstream --out runs/webshop-upstream",
         )
     },
 }

@@ -36,7 +36,7 @@ def ran(play: Play, folder: Path, tmp_path: Path):
 @pytest.mark.long
 def test_a_result_is_applied_afterwards_once_and_only_to_what_it_fits(ran, folder: Path, tmp_path: Path):
     before = state(folder)
-    status, out, err = ran("--trials", "2")
+    status, out, err = ran("--max-trials", "2")
     assert status == 0, err
     assert "1 solved" in out
     assert state(folder) == before
@@ -90,13 +90,13 @@ def test_what_cannot_be_written_whole_is_not_written_at_all(play: Play, folder: 
 @pytest.mark.long
 def test_a_result_is_applied_at_once_where_that_is_asked_for(ran, folder: Path, tmp_path: Path):
     before = state(folder)
-    status, out, _ = ran("--trials", "1", "--apply")
+    status, out, _ = ran("--max-trials", "1", "--apply")
     assert status == 0
     assert "No task was solved: nothing was applied." in out
     assert state(folder) == before
     with pytest.raises(ConfigurationError, match="the task mend was not solved"):
         list(apply_results(tmp_path / "run", "mend"))
-    status, out, err = ran("--trials", "2", "--apply")
+    status, out, err = ran("--max-trials", "2", "--apply")
     assert status == 0, err
     assert "result.patch was applied." in out
     assert "n * 2" in (folder / "code_.py").read_text()

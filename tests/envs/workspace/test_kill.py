@@ -64,7 +64,7 @@ def task_file(folder: Path) -> Path:
 def begin(home: Path, server: ModelServer, file: Path, out: str) -> subprocess.Popen[str]:
     return start(
         home,
-        *("run", "workspace", "--option", f"task={file}", "--option", f"store={home / 'store'}", "--trials", "3"),
+        *("run", "workspace", "--option", f"task={file}", "--option", f"store={home / 'store'}", "--max-trials", "3"),
         *("--model", "openai:toy", "--base-url", server.url, "--out", out),
         key="sk-none",
     )
