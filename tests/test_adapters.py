@@ -53,6 +53,15 @@ def test_langchains_shell_is_gone_when_it_is_stopped(session):
             assert path.read_bytes() != b"sleep\x0095.25\0"
 
 
+@pytest.mark.parametrize("limit", ["cpu_time_seconds", "memory_bytes"])
+def test_langchains_own_limits_are_refused_rather_than_ignored(limit):
+    from langgraph_reflexion import ConfigurationError
+    from langgraph_reflexion.adapters.langchain import SandboxExecutionPolicy
+
+    with pytest.raises(ConfigurationError, match="set limits=Limits"):
+        SandboxExecutionPolicy(Sandbox("bubblewrap"), **{limit: 5})
+
+
 @pytest.fixture
 def backend(tmp_path):
     pytest.importorskip(
