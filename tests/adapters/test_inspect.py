@@ -322,6 +322,7 @@ def test_settings_are_checked_before_the_first_sample() -> None:
 
 @pytest.mark.needs("sandbox")
 def test_every_environment_is_a_task_with_the_settings_of_a_run() -> None:
+    from langgraph_reflexion import ConfigurationError
     from langgraph_reflexion.adapters.inspect import registry
 
     run = set(RunSettings.model_fields)
@@ -329,11 +330,20 @@ def test_every_environment_is_a_task_with_the_settings_of_a_run() -> None:
         made = getattr(registry, name)
         ids = [each["id"] for each in load_environment(name).tasks()]
         assert [each.id for each in made().dataset] == ids
-        parameters = set(inspect.signature(made).parameters)
+        parameters = parameters_of(made)
         assert (
             {"actor", "evaluator", "max_trials", "max_actions", "memory_size", "split", "options"} < parameters < run
         )
-    assert set(inspect.signature(registry.reflexion).parameters) == {"environment", *parameters}
+    assert parameters_of(registry.reflexion) == {"environment", *parameters}
+    # Inspect passes on what the signature takes, and drops the rest.
+    with pytest.raises(ConfigurationError, match="unknown setting 'trials'"):
+        registry.alfworld(trials=2)
+
+
+def parameters_of(task: Any) -> set[str]:
+    *named, unknown = inspect.signature(task).parameters.values()
+    assert unknown.kind is inspect.Parameter.VAR_KEYWORD
+    return {parameter.name for parameter in named}
 
 
 def test_inspect_says_where_the_log_of_a_sample_is() -> None:

@@ -71,7 +71,8 @@ def registered(name: str, environment: str | None = None) -> Callable[..., Inspe
     def make(**parameters: Any) -> InspectTask:
         return make_task(**fixed, **parameters)
 
-    own = list(inspect.signature(make_task).parameters.values())[bool(environment) : -1]
+    # The last one takes unknown names, which Inspect would drop, so that they are errors.
+    *own, unknown = list(inspect.signature(make_task).parameters.values())[bool(environment) :]
     settings = [
         inspect.Parameter(
             setting,
@@ -81,7 +82,7 @@ def registered(name: str, environment: str | None = None) -> Callable[..., Inspe
         )
         for setting, field in SETTINGS.items()
     ]
-    make.__signature__ = inspect.Signature([*own, *settings], return_annotation=InspectTask)  # type: ignore[attr-defined]
+    make.__signature__ = inspect.Signature([*own, *settings, unknown], return_annotation=InspectTask)  # type: ignore[attr-defined]
     make.__name__ = make.__qualname__ = name
     make.__doc__ = "\n".join(
         [
