@@ -19,20 +19,20 @@ from langgraph_reflexion.envs.hotpotqa.pages import Missing, Page, Pages
 from langgraph_reflexion.models.faults import as_fault
 
 QUESTION = "Question: "
-"""What stands before a question."""
+"""The prefix of a question."""
 FINISH = "finish"
-"""The tool that hands in the answer."""
+"""The tool that submits the answer."""
 KEPT = 256
-"""How many pages are kept that were read."""
+"""Pages that are cached."""
 RETRIES = 4
-"""How often a call of the model is tried again."""
+"""Retries of a model call."""
 
 
 class CachedPages:
     """Pages that are read once.
 
     Args:
-        pages: Where they come from.
+        pages: Their source.
     """
 
     def __init__(self, pages: Pages) -> None:
@@ -41,17 +41,17 @@ class CachedPages:
         self.close = pages.close
 
     def find(self, entity: str) -> Page | Missing:
-        """The page of that title."""
+        """Return the page with this title."""
         return self._find(entity)
 
 
 class PageTools(AgentMiddleware[Any, Any, Any]):
-    """Tells the model the question in one message, and answers its calls.
+    """Puts the question into one message, and answers the model's calls.
 
-    The agent is shared by all who chat, so which page is open is found anew for each call, from those before it.
+    All chats share the agent, so each call finds the open page anew, from the calls before it.
 
     Args:
-        pages: What is read.
+        pages: The pages.
     """
 
     def __init__(self, pages: Pages) -> None:
@@ -95,11 +95,11 @@ class PageTools(AgentMiddleware[Any, Any, Any]):
 
 
 def make_qa_agent(model: BaseChatModel, pages: Pages, prompt: str) -> CompiledStateGraph[Any, Any, Any, Any]:
-    """The agent.
+    """Return the agent.
 
     Args:
-        model: Who reads.
-        pages: What is read.
+        model: The model.
+        pages: The pages that its tools search.
         prompt: The system prompt.
     """
     tools = search_tools(pages)
@@ -112,10 +112,10 @@ def make_qa_agent(model: BaseChatModel, pages: Pages, prompt: str) -> CompiledSt
 
 
 def as_asked(messages: Sequence[AnyMessage]) -> list[AnyMessage]:
-    """A conversation in the form in which questions are asked here, and the steps since.
+    """Return a conversation as one question, followed by the agent's steps since.
 
     Args:
-        messages: What was learned from earlier trials as a system message, what was said, and the steps since.
+        messages: The reflections as a system message, the conversation, and the steps since.
     """
     last = max((index for index, each in enumerate(messages) if isinstance(each, HumanMessage)), default=None)
     if last is None:
@@ -131,7 +131,7 @@ def as_asked(messages: Sequence[AnyMessage]) -> list[AnyMessage]:
 
 
 def _calls_before(messages: Sequence[AnyMessage], call_id: str | None) -> list[Action]:
-    """What was called since the question, up to a call."""
+    """Return the calls since the question, up to this one."""
     begun = max((index for index, each in enumerate(messages) if isinstance(each, HumanMessage)), default=-1)
     calls = [call for each in messages[begun + 1 :] if isinstance(each, AIMessage) for call in each.tool_calls]
     # Some servers give every call the same id: the call that is being answered is the last of its id.

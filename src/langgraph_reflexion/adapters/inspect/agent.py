@@ -132,7 +132,7 @@ class _Reflexion:
         )
 
     async def solve(self, state: AgentState) -> None:
-        """Advance the sample's task to its end, from wherever its checkpoint stands.
+        """Advance the sample's task to its end, from its latest checkpoint.
 
         Raises:
             ConfigurationError: the sample has no task of the environment's.
@@ -142,7 +142,7 @@ class _Reflexion:
         """
         store = store_as(SampleStore)
         task = self._task(store, state)
-        # Without `sample_context`, one sample cannot be told from another.
+        # Without `sample_context`, samples are indistinguishable.
         record = await self.records.current() if store.sample else EvalRecord(None)
         thread = f"{store.sample}:{store.epoch}:{task['id']}"
         run = self._run(task, thread, store.epoch, record, state)

@@ -111,7 +111,7 @@ class InspectChatModel(BaseChatModel):
             sent = [name for name, value in (("stop", stop), ("seed", config.seed), ("tools", tools)) if value]
             if refused_option(error, sent):
                 raise
-            # Inspect has tried again as often as it was told to: nobody does so a second time.
+            # Inspect has retried as often as it was configured to, so the graph must not.
             fault = as_fault(error, secrets_around())
             fault.transient = False
             raise fault from error
