@@ -12,7 +12,7 @@ TOP = ("graph", "nodes", "envs", "prompts")
 FOLDERS = {"": ROOT / "src" / PACKAGE, **{name: ROOT / name for name in TOP}}
 
 LAYERS = """
-    errors choices demo _langgraph
+    errors choices demo
     retries sync prompts envs.sandbox
     models postgres
     checkpoints envs
@@ -54,7 +54,7 @@ PRIVATE = {
     # Children that are forked share their parent's memory.
     r"gc\.freeze": {"envs.sandbox.helper.serve"},
     # Providers' clients keep the number of their own retries, and the timeout, themselves.
-    r"(?<!self)\._client\b|sdk_configuration": {"models.load"},
+    r"['\"]_client['\"]|sdk_configuration": {"models.load"},
     # An agent's name in a stream.
     r"lc_agent_name": {"_langgraph"},
 }
@@ -126,7 +126,7 @@ FLOORS = {name: number for number, line in enumerate(LAYERS.split("\n")) for nam
 
 
 def test_imports_run_down():
-    assert {room(module) for module in MODULES if module} == set(FLOORS), "every folder has a layer"
+    assert {room(module) for module in MODULES if module} <= set(FLOORS), "every folder has a layer"
     up = [
         f"{module} -> {other}"
         for module in filter(None, MODULES)
@@ -178,10 +178,9 @@ def test_heavy_packages_are_imported_where_they_are_used():
 
 
 def test_no_private_name_of_a_dependency_is_used_but_for_those_that_are_listed():
-    for pattern, allowed in PRIVATE.items():
-        text = re.compile(pattern)
-        using = {module for module, path in MODULES.items() if text.search(path.read_text(encoding="utf-8"))}
-        assert using == allowed, pattern
+    texts = {module: path.read_text(encoding="utf-8") for module, path in MODULES.items()}
+    using = {pattern: {each for each, text in texts.items() if re.search(pattern, text)} for pattern in PRIVATE}
+    assert using == PRIVATE
     private = {}
     for module in MODULES:
         theirs = {name for name in imports(module) if not name.startswith((PACKAGE, "__future__"))}

@@ -412,15 +412,15 @@ def test_an_episode_needs_no_environment():
 
 
 @pytest.mark.parametrize(
-    ("given", "problem"),
+    ("given", "bug", "problem"),
     [
-        (None, "a step gives a StepResult"),
-        (StepResult("?", reward=float("nan")), "finite number"),
-        (StepResult("?", reward=float("inf")), "finite number"),
+        (None, TypeError, "a step gives a StepResult"),
+        (StepResult("?", reward=float("nan")), ValueError, "finite number"),
+        (StepResult("?", reward=float("inf")), ValueError, "finite number"),
     ],
     ids=["none", "nan", "inf"],
 )
-async def test_what_is_no_result_is_a_fault(given, problem):
+async def test_what_is_no_result_is_a_bug(given, bug, problem):
     class Odd(Counter):
         def start(self, task):
             episode = super().start(task)
@@ -429,7 +429,7 @@ async def test_what_is_no_result_is_a_fault(given, problem):
 
     pool = EpisodePool(environment := Odd())
     await pool.start(environment.tasks()[0])
-    with pytest.raises(EnvironmentFault, match=problem):
+    with pytest.raises(bug, match=problem):
         await pool.step(environment.tasks()[0], [], BREAK)
 
 

@@ -134,7 +134,9 @@ def test_words_are_found_whatever_their_capitals_and_line_breaks(text, words, ex
 def test_a_lesson_from_success_is_asked_for_with_the_goal():
     model = ScriptedChatModel(replies=["Action: cross", "Cross at once."])
     environment = Lake(crosses=True)
-    graph = create_reflexion(model, environment, memory=Memory(lessons=Lessons()), actor="react").compile(store=InMemoryStore())
+    graph = create_reflexion(model, environment, memory=Memory(lessons=Lessons()), actor="react").compile(
+        store=InMemoryStore()
+    )
     final = graph.invoke({"task": environment.tasks()[0]})
     assert final["status"] == "solved"
     assert text_of(model.prompts[-1]).endswith("Lesson:")

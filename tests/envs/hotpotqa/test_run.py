@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from langgraph_reflexion import create_reflexion
+from langgraph_reflexion import ModelOptions, create_reflexion
 from langgraph_reflexion.envs.hotpotqa.environment import HotPotQA
-from langgraph_reflexion.experiments.runner import sweep
-from langgraph_reflexion.experiments.settings import SweepSettings
+from langgraph_reflexion.experiments.runner import run
 from langgraph_reflexion.retries import Retries
+from langgraph_reflexion.settings import RunSettings
 from langgraph_reflexion.testing import MediaWikiServer, ScriptedChatModel
 from tests.envs.hotpotqa.small import OFFICIAL, as_on_the_hub
 from tests.toys import asks_for
@@ -24,7 +24,7 @@ def cache(tmp_path, monkeypatch):
 
 def play(environment, task, *actions, **options):
     model = ScriptedChatModel(replies=[f"Thought: Hm.\nAction: {action}" for action in actions])
-    options = {"strategy": "retry", "max_trials": 1, "retries": Retries(attempts=1), **options}
+    options = {"strategy": "retry", "max_trials": 1, "options": ModelOptions(retries=Retries(attempts=1)), **options}
     graph = create_reflexion(model, environment, **options).compile()
     return graph.invoke({"task": task}), model
 
@@ -138,13 +138,13 @@ def test_without_an_oracle_the_verdict_alone_decides_the_retry(verdict):
         assert {record["success"] for record in final["trials"]} == {right}
 
 
-def sweep_of(path, **settings):
-    given = {"split": "own", "limit": 6, "trials": 2, **settings}
-    return sweep(SweepSettings("hotpotqa", **given), out=path).report
+def report_of(path, **settings):
+    given = {"environment": "hotpotqa", "split": "own", "limit": 6, "max_trials": 2, **settings}
+    return run(RunSettings(**given), path).report
 
 
-def test_a_sweep_records_f1_and_reports_its_mean(tmp_path):
-    report = sweep_of(tmp_path / "run", agent="cot-gt")
+def test_a_run_records_f1_and_reports_its_mean(tmp_path):
+    report = report_of(tmp_path / "run", actor="cot-gt")
     rows = [json.loads(line) for line in (tmp_path / "run/trials.jsonl").read_text().splitlines()]
     assert {tuple(row["measures"]) for row in rows} == {("exact_match", "f1", "precision", "recall")}
     assert all(row["measures"]["exact_match"] == row["success"] for row in rows)
@@ -154,17 +154,16 @@ def test_a_sweep_records_f1_and_reports_its_mean(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("evaluator", "oracle"), [("environment", True), ("llm", False), ("self-consistency", False)]
+    ("evaluator", "oracle"), [("environment", True), ("llm", False), ("self-consistency:3", False)]
 )
 def test_a_run_says_whether_the_right_answer_decided_the_retry(evaluator, oracle, tmp_path):
-    report = sweep_of(tmp_path / "run", evaluator=evaluator, agent="cot", samples=3)
-    assert report.settings["oracle"] == oracle
+    report = report_of(tmp_path / "run", evaluator=evaluator, actor="cot")
     assert (report.verdicts is None) == oracle
 
 
-def test_a_sweep_takes_the_profiles_numbers_for_its_agent(tmp_path):
-    settings = sweep_of(tmp_path / "run", profile="upstream", trials=None, limit=1).settings
-    assert (settings["trials"], settings["memory_size"]) == (5, 1_000_000)
+def test_a_run_takes_the_profiles_numbers_for_its_actor(tmp_path):
+    settings = report_of(tmp_path / "run", profile="upstream", max_trials=None, limit=1).settings
+    assert (settings["max_trials"], settings["memory_size"]) == (5, 1_000_000)
 
 
 SAMPLE = os.environ.get("HOTPOTQA_SAMPLE", "")
@@ -177,13 +176,13 @@ def test_real_questions_run_end_to_end(tmp_path):
         entries = json.loads(path.read_text(encoding="utf-8"))
         hub = tmp_path / "hub.jsonl"
         hub.write_text("".join(json.dumps(as_on_the_hub(entry)) + "\n" for entry in entries), encoding="utf-8")
-        for agent in ("react", "cot", "cot-gt"):
+        for actor in ("react", "cot", "cot-gt"):
             curves = [
-                sweep_of(
-                    tmp_path / f"{agent}-{each.stem}",
+                report_of(
+                    tmp_path / f"{actor}-{each.stem}",
                     split="path",
                     limit=None,
-                    agent=agent,
+                    actor=actor,
                     options={"path": str(each)},
                 )
                 for each in (path, hub)

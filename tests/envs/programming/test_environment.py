@@ -10,17 +10,17 @@ import pytest
 from langchain_core.messages import AIMessage
 from langgraph.checkpoint.memory import InMemorySaver
 
-from langgraph_reflexion import ConfigurationError, ReflexionError, create_reflexion, load_environment
-from langgraph_reflexion.budgets import Budgets
+from langgraph_reflexion import ConfigurationError, ModelOptions, ReflexionError, create_reflexion, load_environment
 from langgraph_reflexion.envs.base import FinishedTrial
 from langgraph_reflexion.envs.programming.environment import Programming
 from langgraph_reflexion.envs.programming.episode import HANDED_IN, NO_TESTS
 from langgraph_reflexion.envs.programming.problems import Case as Call
 from langgraph_reflexion.envs.programming.problems import Problem
+from langgraph_reflexion.experiments.budgets import SharedBudgets
 from langgraph_reflexion.experiments.lock import locked
-from langgraph_reflexion.experiments.parts import Parts
-from langgraph_reflexion.experiments.runner import Unobserved, run_parts
-from langgraph_reflexion.experiments.settings import SweepSettings
+from langgraph_reflexion.experiments.runner import run_setup
+from langgraph_reflexion.experiments.setup import Setup
+from langgraph_reflexion.settings import RunSettings
 from langgraph_reflexion.testing import CHECKS, Case, ScriptedChatModel
 from tests.toys import asks_for, text_of
 
@@ -145,12 +145,12 @@ def test_a_run_records_verdict_and_truth(problems: Programming, tmp_path: Path) 
     def reply(prompt: Any) -> AIMessage:
         return AIMessage(replies.get(prompt[-1].text[-6:]) or next(written))
 
-    settings = SweepSettings("programming", trials=2).resolved(problems)
-    budgets = Budgets()
+    settings = RunSettings(environment="programming", max_trials=2).resolved(problems)
+    budgets = SharedBudgets()
     graph = create_reflexion(ScriptedChatModel(replies=reply), problems, max_trials=2, budgets=budgets)
     with locked(tmp_path):
-        parts = Parts(graph, problems.tasks(), budgets, [], problems.review)
-        summary = asyncio.run(run_parts(settings, parts, tmp_path, Unobserved()))
+        setup = Setup(graph, problems.tasks(), budgets, problems)
+        summary = asyncio.run(run_setup(settings, setup, tmp_path))
     assert summary.report.answers == {
         "true_positive": 0,
         "false_positive": 1,
@@ -169,7 +169,7 @@ def test_what_cannot_be_graded_is_told_apart_from_what_is_wrong(tmp_path: Path) 
 
 
 def test_hidden_tests_are_no_oracle(problems: Programming) -> None:
-    with pytest.raises(ConfigurationError, match="passes no verdict"):
+    with pytest.raises(ConfigurationError, match="gives no signal"):
         create_reflexion(ScriptedChatModel(replies=[]), problems, evaluator="environment")
 
 
@@ -198,7 +198,8 @@ def test_where_no_valid_test_was_written_the_first_program_is_accepted(problems:
 def test_a_few_tests_are_drawn_by_the_seed(problems: Programming) -> None:
     many = "```\n" + "\n".join(f"assert area({side}) == {side * side}" for side in range(20)) + "\n```"
     drawn = [
-        played(problems, block(RIGHT), tests=many, seed=seed)[0]["task"]["prepared"]["tests"] for seed in (1, 1, 2)
+        played(problems, block(RIGHT), tests=many, options=ModelOptions(seed=seed))[0]["task"]["prepared"]["tests"]
+        for seed in (1, 1, 2)
     ]
     assert [len(tests) for tests in drawn] == [6, 6, 6]
     assert drawn[0] == drawn[1] != drawn[2]

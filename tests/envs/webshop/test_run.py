@@ -6,11 +6,11 @@ from itertools import repeat
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 
-from langgraph_reflexion import create_reflexion
+from langgraph_reflexion import ModelOptions, create_reflexion
 from langgraph_reflexion.envs.webshop.environment import WebShop
-from langgraph_reflexion.experiments.runner import sweep
-from langgraph_reflexion.experiments.settings import SweepSettings
+from langgraph_reflexion.experiments.runner import run
 from langgraph_reflexion.retries import Retries
+from langgraph_reflexion.settings import RunSettings
 from langgraph_reflexion.testing import ScriptedChatModel
 from tests.envs.webshop.conftest import CATALOGUE
 from tests.envs.webshop.small import solution
@@ -20,7 +20,7 @@ WAY = solution(CATALOGUE, CATALOGUE.goals[0])
 
 def graph(environment, *actions, **options):
     model = ScriptedChatModel(replies=[f"Thought: Hm.\nAction: {action}" for action in actions])
-    options = {"strategy": "retry", "max_trials": 1, "retries": Retries(attempts=1), **options}
+    options = {"strategy": "retry", "max_trials": 1, "options": ModelOptions(retries=Retries(attempts=1)), **options}
     return create_reflexion(model, environment, **options), model
 
 
@@ -75,9 +75,9 @@ def test_a_trial_on_a_server_goes_on_in_another_process_without_repeating_anythi
     assert (asked.count("search_results"), asked.count("done")) == (2, 1)
 
 
-def test_a_sweep_reports_the_mean_reward_beside_what_was_solved(tmp_path):
-    settings = SweepSettings("webshop", strategy="retry", trials=2, limit=6, seed=1)
-    report = sweep(settings, out=tmp_path / "run").report
+def test_a_run_reports_the_mean_reward_beside_what_was_solved(tmp_path):
+    settings = RunSettings(environment="webshop", strategy="retry", max_trials=2, limit=6, seed=1)
+    report = run(settings, tmp_path / "run").report
     rows = [json.loads(line) for line in (tmp_path / "run/trials.jsonl").read_text().splitlines()]
     assert {tuple(row["measures"]) for row in rows} == {("reward", "type", "attributes", "options", "price")}
     assert [row["success"] for row in rows] == [row["measures"]["reward"] == 1.0 for row in rows]
