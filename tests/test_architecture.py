@@ -12,7 +12,7 @@ TOP = ("graph", "nodes", "envs", "prompts")
 FOLDERS = {"": ROOT / "src" / PACKAGE, **{name: ROOT / name for name in TOP}}
 
 LAYERS = """
-    errors choices demo
+    errors choices demo _langgraph
     retries sync prompts envs.sandbox
     models postgres
     checkpoints envs
