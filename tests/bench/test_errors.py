@@ -16,7 +16,7 @@ from langgraph_reflexion.experiments.task_run import TaskError
 from langgraph_reflexion.state import Step
 from tests.bench.guessing import Guess, Guessing, drive_all, rows, timeless
 from tests.bench.test_resume import think_first
-from tests.cli import KEY, GuessingServer, call, make_home, run_args
+from tests.cli import FORKS, KEY, GuessingServer, call, environment_with, make_home, run_args
 from tests.cli import timeless as timeless_rows
 
 WHOLE = {"solved": 4, "failed": 0, "fault": 0, "error": 0, "budget": 0, "unfinished": 0}
@@ -141,10 +141,17 @@ def server() -> Iterator[GuessingServer]:
 def test_the_command_line_counts_errors_and_resumes_them(
     tmp_path: Path, server: GuessingServer, workers: str
 ) -> None:
-    home = make_home(tmp_path)
+    count_and_resume(make_home(tmp_path), server, "--workers", workers)
+
+
+def count_and_resume(
+    home: Path, server: GuessingServer, *more: str, environment: dict[str, str] | None = None
+) -> None:
+    """Run games of which one has a bug, mend it, and resume the run."""
+    around = environment_with(KEY) | (environment or {})
     (home / "toys" / "broken.py").write_text(BROKEN)
     args = [each.replace("toys.guessing:Guessing", "toys.broken:Broken") for each in run_args(server)]
-    status, out, err = call(home, *args, "--out", "run", "--workers", workers, key=KEY)
+    status, out, err = FORKS.call(home, [*args, "--out", "run", *more], around, "")
     assert (status, err) == (1, "langgraph-reflexion: g2: ZeroDivisionError: division by zero\n")
     assert "2 solved, 1 error in " in out
     assert "1 task ended by an error, such as ZeroDivisionError: division by zero" in " ".join(out.split())
@@ -152,7 +159,8 @@ def test_the_command_line_counts_errors_and_resumes_them(
     status, out, err = call(home, "report", "run", "--json")
     assert json.loads(out)["runs"][0]["errors"] == {"g2": "ZeroDivisionError: division by zero"}
     (home / "mended").touch()
-    status, out, err = call(home, "resume", "run", key=KEY)
+    again = more[more.index("--database") :][:2] if "--database" in more else ()
+    status, out, err = FORKS.call(home, ["resume", "run", *again], around, "")
     assert (status, err) == (0, "")
     assert "3 solved in " in out
     assert [(row["task_id"], row["trial"]) for row in timeless_rows(home / "run")] == [

@@ -30,7 +30,7 @@ def test_a_sweep_that_does_not_even_run_in_peace_is_told_of(tmp_path: Path) -> N
     outcome = KillTest(tmp_path, tasks=1, trials=1, more=["--checkpoints", "none"]).run(kills=1)
     assert len(outcome.violations) == 1
     assert "peace ended with status 2" in outcome.violations[0]
-    assert "choose one of history, latest" in outcome.violations[0]
+    assert "input should be 'history' or 'latest'" in outcome.violations[0]
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="nothing is forked there")

@@ -11,8 +11,9 @@ from urllib.parse import quote
 
 import pytest
 
-from tests.cli import KEY
-from tests.crash.postgres_server import postgres_server
+from tests.bench.test_errors import count_and_resume
+from tests.cli import KEY, GuessingServer, make_home
+from tests.crash.postgres_server import binaries, postgres_server
 from tests.crash.ray_cluster import ray_cluster
 from tests.crash.worker_kills import WorkerKills
 
@@ -22,7 +23,7 @@ pytestmark = [
     pytest.mark.skipif(
         find_spec("psycopg") is None, reason="needs the extra: pip install 'langgraph-reflexion[ray]'"
     ),
-    pytest.mark.needs("PostgreSQL"),
+    pytest.mark.skipif(binaries() is None, reason="needs Debian's package postgresql"),
     pytest.mark.skipif(not Path("/proc/self/cwd").exists(), reason="finds workers in /proc, as Linux has it"),
 ]
 
@@ -58,3 +59,10 @@ def test_workers_that_are_killed_lose_and_repeat_nothing(tmp_path: Path, cluster
     assert len(written) > 10
     for secret in (KEY, PASSWORD, quote(PASSWORD, safe="")):
         assert [path for path in written if secret.encode() in path.read_bytes()] == []
+
+
+def test_a_bug_in_a_worker_ends_one_task(tmp_path: Path, cluster: tuple[str, dict[str, str]]) -> None:
+    database, environment = cluster
+    more = ("--executor", "ray", "--workers", "2", "--database", database)
+    with GuessingServer() as server:
+        count_and_resume(make_home(tmp_path), server, *more, environment=environment)
