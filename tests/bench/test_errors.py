@@ -1,5 +1,6 @@
 """Bugs in evaluators, heuristics and environments: each ends one task of a run and is tried again by the next."""
 
+import asyncio
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,11 +11,14 @@ import pytest
 from langgraph_reflexion import Task
 from langgraph_reflexion.envs.base import FinishedTrial, Review
 from langgraph_reflexion.experiments.comparison import compare
+from langgraph_reflexion.experiments.matrix import checked, run_experiment
+from langgraph_reflexion.experiments.matrix_file import read_experiment
 from langgraph_reflexion.experiments.messages import error_as_json, error_from
 from langgraph_reflexion.experiments.record import read_run
 from langgraph_reflexion.experiments.task_run import TaskError
 from langgraph_reflexion.state import Step
 from tests.bench.guessing import Guess, Guessing, drive_all, rows, timeless
+from tests.bench.test_experiment import Watch
 from tests.bench.test_resume import think_first
 from tests.cli import FORKS, KEY, GuessingServer, call, environment_with, make_home, run_args
 from tests.cli import timeless as timeless_rows
@@ -167,3 +171,41 @@ def count_and_resume(
         *(("g1", 1), ("g2", 1), ("g2", 2)),
         *(("g3", 1), ("g3", 2), ("g3", 3)),
     ]
+
+
+class Toggled(Guessing):
+    """Divides by zero in one game, as long as it is broken."""
+
+    broken = True
+
+    def start(self, task: Task) -> Guess:
+        if self.broken and task["id"] == "g2":
+            raise ZeroDivisionError("division by zero")
+        return super().start(task)
+
+
+def test_an_experiment_goes_on_to_its_other_runs_and_resumes_the_one_with_errors(
+    tmp_path: Path, server: GuessingServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    (tmp_path / "mine.toml").write_text(f"""
+        [common]
+        model = "openai:toy"
+        base_url = "{server.url}"
+        options = {{ numbers = [1, 2] }}
+        [matrix]
+        strategies = ["reflexion"]
+        [environments.slip]
+        environment = "tests.bench.test_errors:Toggled"
+        [environments.game]
+        environment = "tests.bench.guessing:Guessing"
+    """)
+    experiment = read_experiment(str(tmp_path / "mine.toml"))
+    for broken in (True, False):
+        monkeypatch.setattr(Toggled, "broken", broken)
+        with checked(experiment, tmp_path / "out") as runs:
+            assert [each.finished for each in runs] == [False, not broken]
+            slip, game = asyncio.run(run_experiment(experiment, runs, tmp_path / "out", Watch(), {}))
+        assert (slip.status, game.status) == ("faults" if broken else "finished", "finished")
+        assert (slip.tasks or {})["error"] == broken
+    assert read_run(slip.folder).errors == {}
