@@ -1,4 +1,4 @@
-"""A sweep in peace, which killed ones are held against: how all of them are run, and what they have recorded."""
+"""The uninterrupted reference run that the crash tests compare with: its command and its record."""
 
 from pathlib import Path
 from typing import Any

@@ -1,4 +1,4 @@
-"""The command line's `report` and `show`: runs held against each other, and a task's trials."""
+"""The command line's `report` and `show`: comparisons of runs, and a task's trials."""
 
 import json
 from pathlib import Path
@@ -23,11 +23,11 @@ def report(
         Path | None, typer.Option(metavar="FILE", help="Write the curves, with spread and intervals, as CSV.")
     ] = None,
     paper: Annotated[
-        bool, typer.Option("--paper", help="The papers' tables: from an import, with run folders of yours beside.")
+        bool, typer.Option("--paper", help="The papers' tables: from an import, beside your own run folders.")
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Report runs: tasks solved by trial, failures by reason, cost; several held against each other."""
+    """Report runs: tasks solved by trial, failures by reason, cost; several compared with each other."""
     if paper:
         from langgraph_reflexion.replication.paper import compare as beside_the_papers
         from langgraph_reflexion.replication.paper_tables import show_paper

@@ -39,7 +39,7 @@ def run(
         options = {"base_url": settings.base_url, **settings.options}
         settings = settings.model_copy(update={"options": options, "base_url": None})
     if apply and env != "workspace":
-        raise ConfigurationError(f"--apply goes with workspace, and {env} changes no files of yours")
+        raise ConfigurationError(f"--apply goes with workspace, and {env} changes no files outside its runs")
     notice = ""
     if demo and env not in {*ENVIRONMENTS, *ENVIRONMENTS.values()}:
         notice = (
@@ -57,7 +57,7 @@ def resume(
     given: dict[str, Any],
     as_json: AsJson = False,
 ) -> None:
-    """Resume a run where it stands; tasks that ended by a fault, an error or on a budget that is raised go on."""
+    """Resume a run; tasks that ended by a fault, an error or on a budget that is raised go on."""
     from langgraph_reflexion.experiments.runner import resume
 
     raise typer.Exit(_run(lambda progress: resume(folder, progress, **given), as_json))

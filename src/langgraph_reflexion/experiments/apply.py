@@ -27,7 +27,9 @@ def apply_results(folder: Path | str, task: str | None = None) -> Iterator[str]:
     environment = settings.make_environment()
     try:
         if not isinstance(environment, Workspace):
-            raise ConfigurationError(f"{folder} is a run of {settings.environment}, which changes no files of yours")
+            raise ConfigurationError(
+                f"{folder} is a run of {settings.environment}, which changes no files outside it"
+            )
         tasks = [each for each in environment.tasks(settings.split, settings.limit) if task in (None, each["id"])]
         if not tasks:
             raise ConfigurationError(f"{folder} has no task {task!r}")

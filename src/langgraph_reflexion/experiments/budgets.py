@@ -30,17 +30,17 @@ class SharedBudgets(Budgets):
 
     @property
     def total(self) -> Spent:
-        """What the run has spent, but for the time."""
+        """The amounts that the run has spent, without the time."""
         return self._total
 
     @property
     def limits_run(self) -> bool:
-        """Whether the run has limits that one process cannot watch alone."""
+        """True if the run has limits that one process cannot watch alone."""
         limits = [getattr(self.run, kind.name) for kind in fields(self.run) if kind.name != "seconds"]
         return any(limit is not None for limit in limits)
 
     def spent(self, task: str, config: RunnableConfig) -> Spent:
-        """What a task has spent, as far as it is known here."""
+        """Return what a task has spent, as far as this process knows."""
         return self._seen.get(self._name(task, config), Spent())
 
     def account(self, task: str, config: RunnableConfig, spent: Spent) -> None:

@@ -1,4 +1,4 @@
-"""Runs held against each other: their series, every two of them paired, and the tables of all that."""
+"""Comparisons of runs: their series, pairs of series, and the tables of both."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ class Comparison:
     Attributes:
         runs: Each run in numbers.
         series: The runs, those put together that differ in nothing but their seed.
-        pairs: Every two series held against each other.
+        pairs: Every two series compared with each other.
         brief: Whether the tables are left at the overview and the pairs, as there are many series.
     """
 
@@ -38,7 +38,7 @@ class Comparison:
 
     @property
     def caption(self) -> str:
-        """What all of it was measured under."""
+        """The settings that the series share and those in which they differ."""
         return caption(self.series)
 
     def grids(self) -> list[Grid]:
@@ -99,7 +99,7 @@ class Comparison:
         return "\n".join(map(repr, self.runs))
 
     def _repr_html_(self) -> str:
-        """What a notebook shows."""
+        """Return the comparison as a notebook shows it."""
         sentences = [Markup("<p>{}</p>").format(sentence) for sentence in self.sentences()]
         # Of the figures the first, success by trial.
         figure = next(iter(draw(self.series).values()), "") if have_matplotlib() else ""

@@ -21,7 +21,7 @@ from langgraph_reflexion.settings import RunSettings
 _log = logging.getLogger(__name__)
 
 MOST_LOSSES = 3
-"""So many workers may be lost in a row with nothing done in between, before they start or on the same task."""
+"""The number of workers lost in a row, before they start or on the same task, that ends the run."""
 
 
 @dataclass(eq=False)
@@ -61,7 +61,7 @@ class Crew:
         open_link: Starts a worker.
         size: How many there are.
         share: How many tasks each of them advances at once.
-        start: What a worker is told first; see `starting`.
+        start: The first message to a worker; see `starting`.
         budgets: The run's.
         on_action: Called after every action.
     """

@@ -1,4 +1,4 @@
-"""What is left of an experiment, and what it comes to, before it begins: trials, model calls, tokens, time and money.
+"""Estimates of what is left of an experiment: trials, model calls, tokens, time and money.
 
 The least is every task solved at once. The most follows from the limits: every trial of every task as long as it may
 be. What is likely, and how large a call is and how long it takes, is taken from recorded runs of the same environment
@@ -37,7 +37,7 @@ class Range:
         return Range(self.low + other.low, plus(self.likely, other.likely), plus(self.most, other.most))
 
     def capped(self, limit: float | None) -> "Range":
-        """The same where no more may be spent than the limit."""
+        """Return the range cut off at a limit."""
         if limit is None:
             return self
         likely = None if self.likely is None else min(self.likely, limit)
@@ -53,7 +53,7 @@ NOTHING = Range(0.0, 0.0, 0.0)
 
 @dataclass(frozen=True)
 class Estimate:
-    """What is left to be done of a run, or of all.
+    """The work that is left of a run, or of all.
 
     Attributes:
         name: The run's.
@@ -88,7 +88,7 @@ class Estimate:
 
 
 def estimate_all(runs: Sequence[Checked], like: Sequence[Run], budget: Budget) -> tuple[list[Estimate], Estimate]:
-    """What is left of every run, and of all together.
+    """Estimate the work that is left of every run, and of all together.
 
     Args:
         runs: The runs, as they were checked.
@@ -149,7 +149,7 @@ def _estimate(each: Checked, known: Sequence[Run]) -> Estimate:
 
 
 def _played(each: Checked, limit: int) -> list[int]:
-    """How many whole trials each task has had that is not finished."""
+    """Return the number of whole trials of each unfinished task."""
     rows = {row["task_id"]: row for row in each.run.trials} if each.run else {}
     last = [row for task in each.tasks if not (row := rows.get(task["id"])) or not row["verdict"]]
     trials = [row["trial"] - (row["stop_reason"] in ("fault", "budget")) if row else 0 for row in last]
@@ -183,7 +183,7 @@ def _trials_and_calls(
 
 
 def _longest(settings: Mapping[str, Any]) -> int:
-    """How many calls a trial's actor makes at most."""
+    """Return the most calls that a trial's actor makes."""
     profile = load_profile(settings["profile"]).resolve(settings["environment"], actor=settings["actor"])
     actions = 1 if settings["actor"] in ONE_TURN else settings["max_actions"] + 1
     # Before each action there may be a thought, and in the layout of the notebooks both are asked for, one by one.
@@ -191,7 +191,7 @@ def _longest(settings: Mapping[str, Any]) -> int:
 
 
 def _expected(played: int, limit: int, accepted: Mapping[int, float]) -> float:
-    """How many trials a task is likely to take that has played so many."""
+    """Return the number of trials that a task is likely to need after those that it has played."""
     reaches, expected = 1.0, 0.0
     for trial in range(played + 1, limit + 1):
         expected += reaches

@@ -1,4 +1,4 @@
-"""What an experiment may spend in all, beside what each of its runs may."""
+"""The budget of an experiment as a whole, beside those of its runs."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -22,7 +22,7 @@ class Purse:
 
     Args:
         budget: What may be spent.
-        observer: Is told of everything.
+        observer: Sees everything, too.
         runs: What was recorded before.
     """
 
@@ -41,7 +41,7 @@ class Purse:
         self._name = name
 
     def seconds_left(self) -> float | None:
-        """How long it may go on; None for as long as it takes."""
+        """Return the seconds that are left; None without a limit."""
         if self._budget.seconds is None:
             return None
         return max(0.0, self._budget.seconds - self._seconds)
@@ -79,7 +79,7 @@ class Purse:
         return float(self._earlier) + monotonic() - self._began
 
     def _count(self, name: str, row: TrialRow) -> None:
-        # A trial is told again when its run goes on, and again when it is done again after a fault.
+        # A trial is reported again when its run is resumed, and when it is repeated after a fault.
         key = (name, *key_of(row))
         spent = Spent(row["actions"], row["llm_calls"], row["input_tokens"] + row["output_tokens"], row["cost"])
         self._total = self._total.plus(spent.since(self._rows.get(key, Spent())))

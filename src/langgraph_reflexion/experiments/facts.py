@@ -1,4 +1,4 @@
-"""Under what a run ran, in words: what has to stand beside every number that comes from it."""
+"""Descriptions of a run's settings (model, profile, evaluator, seed, commit) for captions."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ from langgraph_reflexion.experiments.printable import printable
 from langgraph_reflexion.models.load import DEMO
 
 NO_LLM = "The demo model follows rules. It is not an LLM, and its numbers say nothing about one."
-"""What is said beside numbers that the demo model has to do with."""
+"""The note beside every number of the demo model."""
 
 
 def is_oracle(settings: dict[str, Any]) -> bool:
@@ -15,7 +15,7 @@ def is_oracle(settings: dict[str, Any]) -> bool:
 
 
 def facts(settings: dict[str, Any]) -> dict[str, str]:
-    """What a run's settings say that its numbers depend on, by name, its seed excepted; of a log, where it is from.
+    """Describe the settings that a run's numbers depend on, by name and without the seed; of a log, its source.
 
     All of it is fit to be shown.
 
@@ -49,7 +49,7 @@ def _lessons(settings: dict[str, Any]) -> str:
 
 
 def described(settings: dict[str, Any]) -> str:
-    """The same in one line, with strategy and seed."""
+    """Describe a run in one line, with strategy and seed."""
     seed = [] if "imported" in settings else [f"seed {settings['seed']}"]
     return printable(" · ".join([str(settings["strategy"]), *facts(settings).values(), *seed]))
 

@@ -15,11 +15,11 @@ LOCK = "lock"
 
 try:
     import fcntl
-except ImportError:  # Windows has no fcntl: there, two processes on one folder are not told apart
+except ImportError:  # Windows has no fcntl: there, nothing keeps two processes from one folder
     fcntl = None  # type: ignore[assignment]
 
 PATIENCE_SECONDS = 3.0
-"""How long is waited for workers whose driver was killed: they share its hold, and end when they notice."""
+"""Seconds to wait for workers whose driver was killed: they share its hold and end when they notice."""
 
 
 @contextmanager

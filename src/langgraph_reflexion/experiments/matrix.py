@@ -1,4 +1,4 @@
-"""An experiment: a matrix of runs, each in a run folder of its own, run whole and gone on with where it stands."""
+"""Experiments: a matrix of runs, each in a run folder of its own, run as a whole and resumed."""
 
 import asyncio
 import json
@@ -55,7 +55,7 @@ class Checked:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of a run.
+    """The outcome of a run.
 
     Attributes:
         name: The run's.
@@ -115,7 +115,7 @@ def checked(experiment: Experiment, folder: Path | str, *, openings: bool = Fals
 
 
 def check(experiment: Experiment, folder: Path | str, *, openings: bool = False) -> list[Checked]:
-    """The same without holding the folder, for who only looks."""
+    """Put every run together without holding the folder; see `checked`."""
     folder = Path(folder)
     if holds_run(folder):
         raise ConfigurationError(f"{folder} holds a single run: choose another --out for the experiment")
@@ -190,13 +190,13 @@ def _finished(run: Run, settings: RunSettings, tasks: Sequence[str]) -> bool:
 async def run_experiment(
     experiment: Experiment, runs: Sequence[Checked], folder: Path | str, watcher: Watcher, given: Mapping[str, Any]
 ) -> list[Outcome]:
-    """Run what is left of an experiment, one run after the other. What cannot run, or stops, is told.
+    """Run what is left of an experiment, one run after the other. One that stops does not stop the others.
 
     Args:
         experiment: The matrix.
         runs: Its runs, as `checked` has them. The folder must be held.
         folder: Where it is recorded.
-        watcher: Is told how it goes.
+        watcher: Sees how it goes.
         given: Settings that replace the file's, on which no record depends, such as `concurrency`.
 
     Returns:

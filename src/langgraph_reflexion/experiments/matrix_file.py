@@ -1,4 +1,4 @@
-"""An experiment as it is written down: a TOML file, read into the runs that it stands for.
+"""Experiment files: TOML, read into the runs of a matrix.
 
     [common]                          # settings of every run, by the names of `RunSettings`
     max_trials = 4
@@ -38,7 +38,7 @@ class Cell:
     Attributes:
         name: Names it, and its folder; other values on an axis do not change it.
         series: The same without the seed.
-        axes: Where it stands in the matrix: the axis, in the singular, and the value; None where the file leaves it
+        axes: Its place in the matrix: the axis, in the singular, and the value; None where the file leaves it
             to the profile.
         settings: What is run, not resolved.
     """

@@ -18,7 +18,7 @@ def write_info(folder: Path, told: Mapping[str, Any], runs: Mapping[str, Any]) -
 
     Args:
         folder: The experiment's; it is there.
-        told: What is said of all runs.
+        told: The facts about all runs.
         runs: What is said of each, by name: its series, its place on the axes, its settings without passwords.
 
     Raises:
@@ -35,12 +35,12 @@ def write_info(folder: Path, told: Mapping[str, Any], runs: Mapping[str, Any]) -
 
 
 def holds_experiment(folder: Path | str) -> bool:
-    """Whether an experiment was begun in this folder."""
+    """Return whether an experiment was begun in this folder."""
     return Path(folder, EXPERIMENT).exists()
 
 
 def read_info(folder: Path | str) -> dict[str, Any]:
-    """What a folder's `experiment.json` says.
+    """Return a folder's `experiment.json`.
 
     Raises:
         ConfigurationError: there is none that can be read.

@@ -1,4 +1,4 @@
-"""How an experiment goes, live in the terminal: all its runs, and the one that is at work."""
+"""The live display of an experiment in the terminal: all its runs, and the current one."""
 
 from pathlib import Path
 

@@ -41,7 +41,7 @@ def _beside(told: dict[str, Any], one: Series, other: Series) -> bool:
 
 
 def estimate_grid(estimates: Sequence[Estimate], total: Estimate) -> Grid:
-    """What every run will come to, and all of them."""
+    """Return the estimates of every run and of all as a table."""
     bases = list(dict.fromkeys(each.basis for each in estimates if each.basis))
     numbers = {basis: str(number) for number, basis in enumerate(bases, 1)}
     rows = [_row(each, numbers) for each in [*estimates, *([total] if len(estimates) != 1 else [])]]

@@ -1,4 +1,4 @@
-"""What recorded runs say of one that has not: calls, tokens and seconds per trial, and how soon it is solved."""
+"""Measures of recorded runs for estimates: calls, tokens and seconds per trial, and the success curve."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -42,7 +42,7 @@ class Measured:
         return sum(row[amount] for row in self.rows) / len(self.rows)  # type: ignore[literal-required]
 
     def per_call(self, *amounts: str) -> tuple[float, float, float]:
-        """What a call comes to: the least and the mean of any trial, and the most."""
+        """Return amounts per call: the least of any trial, the mean, and the most."""
         of = [(sum(row[name] for name in amounts), row["llm_calls"]) for row in self.rows if row["llm_calls"]]  # type: ignore[literal-required]
         each = [amount / calls for amount, calls in of]
         if not each:
@@ -56,7 +56,7 @@ class Measured:
         return {trial: accepted[trial] / count for trial, count in came.items()}
 
     def money(self, settings: Mapping[str, Any]) -> tuple[float, float, float] | None:
-        """What calls and trials cost at a run's prices; None without prices.
+        """Return the cost of calls and trials at a run's prices; None without prices.
 
         Args:
             settings: The run's, as `run.json` has them.
@@ -78,7 +78,7 @@ class Measured:
         return min(calls, default=0.0), sum(costs) / len(costs), max(calls, default=0.0)
 
     def together(self, concurrency: int, tasks: int) -> float:
-        """How many trials go on at once in a run of so many tasks, as these runs had it."""
+        """Return the number of trials at once in a run of N tasks, as in these runs."""
         seconds = sum(run.info.get("seconds", 0.0) for run in self.runs)
         in_trials = sum(row["seconds"] for run in self.runs for row in run.trials)
         if not seconds or not in_trials:

@@ -1,4 +1,4 @@
-"""What the driver of a sweep and its workers say to each other: JSON, so that it means the same over any link."""
+"""Messages between the driver of a run and its workers: JSON, which is the same over any link."""
 
 import builtins
 import json
@@ -10,7 +10,7 @@ from langgraph_reflexion.experiments.task_run import TaskError
 
 
 class LinkLost(Exception):
-    """A worker has ended, and nobody had told it to."""
+    """A worker has ended without being asked to."""
 
 
 class Link(Protocol):

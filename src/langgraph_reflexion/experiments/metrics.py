@@ -1,4 +1,4 @@
-"""What a run's rows say: the success curve, failures by reason, verdicts against the truth."""
+"""Metrics of a run's rows: the success curve, failures by reason, verdicts against the truth."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -8,7 +8,7 @@ from langgraph_reflexion.experiments.rows import TrialRow
 
 
 def solved_by_trial(rows: Sequence[TrialRow], trials: int) -> list[int]:
-    """How many tasks were solved at each trial, cumulatively.
+    """Return the number of tasks solved at each trial, cumulatively.
 
     A task counts as solved at trial t if the answer that the loop would return after t trials is truly right:
     the trial that the verdict accepted, and without one the best-scored so far, the latest among equals. A
@@ -96,7 +96,7 @@ def tokens(row: TrialRow) -> int:
 
 
 def verdicts(rows: Sequence[TrialRow]) -> dict[str, int]:
-    """How often the verdict was right, over the trials where verdict and truth are known."""
+    """Count right and wrong verdicts over the trials where verdict and truth are known."""
     counts = dict.fromkeys(("true_positive", "false_negative", "false_positive", "true_negative"), 0)
     for row in rows:
         if row["verdict"] is not None and row["success"] is not None:

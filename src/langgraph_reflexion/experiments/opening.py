@@ -1,4 +1,4 @@
-"""How long the first prompt of a run is, found out by building it: no model is asked."""
+"""The length of a run's first prompt, which is built without asking a model."""
 
 import asyncio
 

@@ -19,7 +19,7 @@ from langgraph_reflexion.experiments.messages import END, LinkLost
 LENGTH = 8
 """Bytes of a message's length, which goes before it."""
 PATIENCE_SECONDS = 5.0
-"""How long a worker may take to end when it is asked to."""
+"""Seconds that a worker may take to end when it is asked to."""
 
 
 class ProcessLink:
@@ -123,7 +123,7 @@ async def _serve(hears: int, says: int) -> None:
 
 
 def _read(descriptor: int, length: int) -> bytes:
-    """So many bytes; none where there are no more."""
+    """Return N bytes; none if the input has ended."""
     data = b""
     while len(data) < length:
         if not (more := os.read(descriptor, length - len(data))):

@@ -1,4 +1,4 @@
-"""How a sweep goes, live in the terminal."""
+"""The live display of a run in the terminal."""
 
 from pathlib import Path
 from typing import Self

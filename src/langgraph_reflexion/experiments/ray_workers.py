@@ -18,7 +18,7 @@ from langgraph_reflexion.models.secrets import blotted, database_secrets, public
 from langgraph_reflexion.settings import RunSettings
 
 PATIENCE_SECONDS = 5.0
-"""How long a worker may take to end when it is asked to."""
+"""Seconds that a worker may take to end when it is asked to."""
 
 
 class RayWorker:
@@ -39,14 +39,14 @@ class RayWorker:
             from langgraph_reflexion.experiments.worker import Worker
 
             def say(message: str) -> None:
-                # An agent may have been told a key, and may tell it on.
+                # An agent may know a key and repeat it.
                 self._outbox.put_nowait(blotted(message, worker.secrets, "[secret]"))
 
             worker = Worker(self._inbox, say)
             self._serving = asyncio.create_task(worker.serve())
 
     async def listen(self) -> list[str]:
-        """What there is to say, once there is something."""
+        """Wait for messages and return them."""
         said = [await self._outbox.get()]
         while not self._outbox.empty():
             said.append(self._outbox.get_nowait())
@@ -98,7 +98,7 @@ async def open_cluster(
         settings: The run's.
 
     Yields:
-        What starts a worker; and the settings as workers are told them, without a password.
+        A function that starts a worker, and the settings for workers, without passwords.
 
     Raises:
         ConfigurationError: the cluster cannot be reached.

@@ -1,10 +1,10 @@
-"""The run folder: what a run was, and one row for each finished trial.
+"""Run folders: the settings of a run, and one row for each finished trial.
 
     run.json            settings, tasks in their order, versions
     trials.jsonl        one row per finished trial
     trajectories.jsonl  the same trials, every step whole
     errors.log          the tracebacks of bugs that ended tasks, where there were any
-    checkpoints.db      how each task stands, unless another database has that
+    checkpoints.db      the state of each task, unless it is in another database
     lock                held by the process that is at work here
 
 A trial's trajectory is written before its row, so that a row in `trials.jsonl` means that the trial is
@@ -208,7 +208,7 @@ class Run:
         return f"<run {self.folder}: {described(self.settings)}, {len(self.trials)} trials>"
 
     def _repr_html_(self) -> str:
-        """What a notebook shows."""
+        """Return the run as a notebook shows it."""
         tasks = self.info["tasks"]
         solved = solved_by_trial(self.trials, max((row["trial"] for row in self.trials), default=0))
         rows = [(str(trial), f"{count} of {len(tasks)}") for trial, count in enumerate(solved, 1)]
@@ -216,12 +216,12 @@ class Run:
 
 
 def holds_run(folder: Path | str) -> bool:
-    """Whether a run was begun in this folder."""
+    """Return whether a run was begun in this folder."""
     return Path(folder, RUN).exists()
 
 
 def trouble(error: Exception) -> str:
-    """What is wrong with a JSON file that could not be read, in words that follow its name."""
+    """Describe what is wrong with a JSON file that could not be read, in words that follow its name."""
     match error:
         case json.JSONDecodeError():
             return f"is no JSON: {error}"
@@ -233,7 +233,7 @@ def trouble(error: Exception) -> str:
 
 
 def read_info(folder: Path | str) -> dict[str, Any]:
-    """What a folder's `run.json` says.
+    """Return a folder's `run.json`.
 
     Raises:
         ConfigurationError: there is no run in it that can go on.

@@ -1,4 +1,4 @@
-"""What a run says, as numbers."""
+"""Reports: one run in numbers."""
 
 from collections import Counter
 from dataclasses import dataclass
@@ -72,7 +72,7 @@ class RunReport:
 
     @property
     def demo(self) -> bool:
-        """Whether the demo model took part, so that the numbers say nothing about an LLM."""
+        """True if the demo model took part, so that the numbers say nothing about an LLM."""
         return DEMO in (self.settings["model"], self.settings["reflection_model"])
 
     @property
@@ -84,7 +84,7 @@ class RunReport:
         return {name: round(amount / self.solved[-1], 6) for name, amount in spent.items()}
 
     def share(self, tasks: float) -> float:
-        """So many of its tasks as a share of all; 0 where none can be graded."""
+        """Return a number of tasks as a share of all; 0 if none can be graded."""
         return tasks / self.tasks if self.tasks else 0.0
 
     def as_json(self) -> dict[str, Any]:
@@ -119,7 +119,7 @@ class RunReport:
         return f"<report on {self.folder}: solved by trial {self.solved} of {self.tasks}>"
 
     def _repr_html_(self) -> str:
-        """What a notebook shows."""
+        """Return the report as a notebook shows it."""
         told: dict[str, Any] = {
             "solved by trial": ", ".join(map(str, self.solved)) + f" of {self.tasks}",
             "failed": ", ".join(

@@ -22,7 +22,7 @@ class TrialRow(TypedDict):
     gradable: NotRequired[bool]
     """False where the task has no truth that could be known, and counts for no rate."""
     verdict: bool | None
-    """What the evaluator said; None for a fault, and on a budget."""
+    """The evaluator's; None for a fault or on a budget."""
     score: float | None
     stop_reason: str
     actions: int
@@ -33,17 +33,17 @@ class TrialRow(TypedDict):
     output_tokens: int
     cost: float
     usage: dict[str, Usage]
-    """The same by node."""
+    """Calls, tokens and cost by node."""
     measures: dict[str, float]
-    """What the environment measures besides the truth, such as F1."""
+    """The environment's measures besides the truth, such as F1."""
     reflection: str | None
     """The reflection that followed this trial."""
     notes: list[str]
-    """What was not as it was meant to be."""
+    """Irregularities."""
     lessons: NotRequired[list[str]]
     """The ids of the lessons that it was told, in runs with lessons."""
     fault: str
-    """What went wrong outside the agent; empty when nothing did."""
+    """The trouble outside the agent; empty without any."""
     seconds: float
     """Wall time spent in the trial's nodes, by whatever process."""
 
@@ -54,7 +54,7 @@ class TrajectoryRow(TypedDict):
     task_id: str
     trial: int
     observation: str
-    """What the actor saw first."""
+    """The first observation."""
     steps: list[Step]
     evaluation: Evaluation | None
 
@@ -69,11 +69,11 @@ class Finished(NamedTuple):
 
 
 Key = tuple[str, int]
-"""What a row is about: a task, by its id, and a trial."""
+"""The subject of a row: a task, by its id, and a trial."""
 
 
 def key_of(row: Any) -> Key:
-    """What a row is about. Of several rows about the same trial the last one counts."""
+    """Return the subject of a row. Of several rows about the same trial the last one counts."""
     return row["task_id"], row["trial"]
 
 

@@ -1,4 +1,4 @@
-"""Runs: many tasks through one agent into a run folder, from the start or from wherever the folder stands."""
+"""Runs: many tasks through one agent into a run folder, from the start or resumed."""
 
 import asyncio
 import re
@@ -49,7 +49,7 @@ class Summary:
 
     @property
     def clean(self) -> bool:
-        """Whether every task was solved or failed on its own."""
+        """True if every task was solved or failed on its own."""
         return not (self.statuses["fault"] or self.statuses["error"] or self.statuses["budget"])
 
     def as_json(self) -> dict[str, Any]:
@@ -75,7 +75,7 @@ def run(settings: RunSettings, out: Path | str | None = None, observer: Observer
 
 
 def resume(folder: Path | str, observer: Observer | None = None, **changes: Any) -> Summary:
-    """Resume a run exactly where it stands, under the settings in its folder.
+    """Resume a run exactly where it stopped, under the settings in its folder.
 
     Finished tasks stay as they are. Those that ended by a fault or an error are tried again, and those that ended on
     a budget go on if it is no longer used up.

@@ -17,7 +17,7 @@ from langgraph_reflexion.experiments.task_run import Fence, Graph, TaskError, Ta
 
 
 class Observer(Protocol):
-    """What wants to see how a run goes."""
+    """Sees how a run goes."""
 
     def on_start(self, folder: Path, tasks: int, trials: int, played_by: str) -> None:
         """Begin a run.
@@ -65,7 +65,7 @@ class Drive:
         observer: Sees how it goes.
         run_id: Tells the run's checkpoints from those of others in the same database.
         reflects: Whether the graph's strategy reflects.
-        max_trials: At most so many trials per task, as the graph has it.
+        max_trials: The number of trials per task, as the graph has it.
         budgets: The graph's.
         review: Finds out about a finished trial outside the graph; the environment's own.
         concurrency: How many tasks are advanced at once.
@@ -111,11 +111,11 @@ class Drive:
 
     @property
     def answered(self) -> bool:
-        """Whether a model has answered this process a single time."""
+        """True if a model has answered this process at least once."""
         return any(run.answered for run in self.runs)
 
     async def restore(self) -> None:
-        """Find out where every task stands, and record what a process that died had finished and not recorded.
+        """Restore every task from its checkpoint, and record what a process that died had finished and not recorded.
 
         Raises:
             ConfigurationError: record and checkpoints do not belong together.

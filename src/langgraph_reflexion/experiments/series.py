@@ -17,13 +17,13 @@ from langgraph_reflexion.experiments.statistics import Interval, interval
 from langgraph_reflexion.settings import RunSettings
 
 Unit = tuple[str, int]
-"""What is paired: a task, by its id, under a seed."""
+"""The unit of pairing: a task, by its id, under a seed."""
 
 TOLD = (
     *("environment", "split", "options", "model", "reflection_model", "actor", "profile", "evaluator"),
     *("strategy", "prices", "base_url", "imported", "memory_map", "lessons", "recall", "frozen"),
 )
-"""Settings that are told anyway, or that no number but money depends on."""
+"""Settings that `facts` describes, or that no number but money depends on."""
 
 ALIKE = ("seed", "database", "checkpoints", *RunSettings.resumable("free"))
 """Settings in which the runs of a series may differ."""
@@ -57,7 +57,7 @@ class Series:
 
     @property
     def facts(self) -> dict[str, str]:
-        """What its numbers depend on, by name."""
+        """The settings that its numbers depend on, by name."""
         if "imported" in self.settings:
             return facts(self.settings) | self.apart
         seeds = [printable(str(run.settings["seed"])) for run in self.runs]
@@ -86,7 +86,7 @@ class Series:
 
     @property
     def unknown(self) -> int:
-        """How many tasks were answered, and nobody knows whether they are solved."""
+        """The number of tasks that were answered, and whose truth is not known."""
         answers = [returned(rows) for rows in self.trials_of().values() if rows]
         return sum(
             each["success"] is None and each.get("gradable", True) and each["stop_reason"] not in ("fault", "budget")
@@ -130,7 +130,7 @@ def make_series(runs: Sequence[Run], name: Callable[[Run], str] | None = None) -
 
 
 def caption(series: Sequence[Series]) -> str:
-    """What the series share, and where they differ, in one line."""
+    """Describe what the series share and where they differ, in one line."""
     told = [each.facts for each in series]
     names = list(dict.fromkeys(name for each in told for name in each))
     shared = [name for name in names if len({each.get(name) for each in told}) == 1]
@@ -148,7 +148,7 @@ def _key(run: Run) -> tuple[dict[str, Any], str]:
 
 
 def _apart(settings: Sequence[dict[str, Any]]) -> list[dict[str, str]]:
-    """Of each the settings in which it differs from some other, and which would not be told otherwise."""
+    """Return of each the settings in which it differs from another, and which `facts` does not describe."""
     names = dict.fromkeys(name for each in settings for name in each if name not in (*TOLD, *ALIKE))
     differing = [name for name in names if any(each.get(name) != settings[0].get(name) for each in settings)]
     return [
@@ -158,7 +158,7 @@ def _apart(settings: Sequence[dict[str, Any]]) -> list[dict[str, str]]:
 
 
 def _pooled(runs: Sequence[Run]) -> Run:
-    """The runs as one, in which a task stands once for each seed."""
+    """Return the runs as one that has every task once for each seed."""
     if len(runs) == 1:
         return runs[0]
 

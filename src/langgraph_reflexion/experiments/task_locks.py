@@ -8,7 +8,7 @@ from typing import Any
 from langgraph_reflexion.experiments.task_run import Fence, no_fence
 
 PATIENCE_SECONDS = 0.1
-"""How long is waited before a thread is tried again that another process is at work on."""
+"""Seconds before a thread that another process holds is tried again."""
 KEEPALIVE = "-c tcp_keepalives_idle=10 -c tcp_keepalives_interval=5 -c tcp_keepalives_count=3"
 """So that the server lets go of what a machine held which is gone, and has not said so, within half a minute."""
 

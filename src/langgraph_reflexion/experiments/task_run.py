@@ -1,4 +1,4 @@
-"""One task on its way through the graph, advanced trial by trial, from wherever its checkpoint stands.
+"""A task of a run, advanced through the graph trial by trial from its last checkpoint.
 
 The graph is stopped after a trial's last node, so that its checkpoint holds the whole trial while the trial is
 recorded; the next `reset` clears the trajectory. What is recorded is always read from the checkpoint. So a process
@@ -38,11 +38,11 @@ def no_fence(thread: str) -> AbstractAsyncContextManager[None]:
 
 
 class Standing(NamedTuple):
-    """How a task stands, as far as its trials are recorded."""
+    """The progress of a task, as far as its trials are recorded."""
 
     status: Status = "running"
     completed: int = 0
-    """How many of its trials are finished, with the reflection that follows them."""
+    """The number of its trials that are finished, with the reflection that follows them."""
     checkpoint: str = ""
     """The id of the checkpoint that says so; empty where there is none."""
 
@@ -69,7 +69,7 @@ class TaskError(Exception):
 
 
 class TaskRun:
-    """Advances one task. Between two calls of `advance` the graph stands still, checkpointed.
+    """Advances one task. Between two calls of `advance` the graph waits, checkpointed.
 
     Args:
         graph: The Reflexion graph, compiled with a checkpointer.
@@ -80,11 +80,11 @@ class TaskRun:
         budgets: The graph's.
         review: Finds out about a trial outside the graph; the environment's own.
         on_action: Called after every action.
-        standing: How the task stands, where that is known.
+        standing: The task's progress, if it is known.
         fence: Held while the task is advanced.
 
     Attributes:
-        standing: How the task stands.
+        standing: The task's progress.
         begun: Whether its first trial had begun before this process did.
         error: The bug that has ended it in this process; None without one.
         answered: Whether a model has answered this process any call of this task.
@@ -122,21 +122,21 @@ class TaskRun:
 
     @property
     def status(self) -> Status:
-        """How the task stands."""
+        """The task's status."""
         return self.standing.status
 
     @property
     def unfinished(self) -> bool:
-        """Whether there is something left to be done in this process."""
+        """True if this process has something left to do for it."""
         return self.status == "running" and self.error is None
 
     @property
     def completed(self) -> int:
-        """How many of its trials are finished, with the reflection that follows them."""
+        """The number of its trials that are finished, with the reflection that follows them."""
         return self.standing.completed
 
     async def restore(self) -> Finished | None:
-        """Find out where the task stands.
+        """Read the task's progress from its checkpoint.
 
         Whether it is finished is what its state says, and nothing else: to LangGraph, a run whose process died
         between two writes can look as if no node were left.
@@ -236,7 +236,7 @@ class TaskRun:
         return snapshot.values
 
     def _read(self, values: dict[str, Any]) -> bool:
-        """Take over how the task stands. Returns whether the state holds a finished trial."""
+        """Take over the task's progress. Returns whether the state holds a finished trial."""
         self._budgets.note(cast(ReflexionState, values), self.config)
         trials, trial, status = values["trials"], values["trial"], values["status"]
         evaluated = bool(trials) and trials[-1]["trial"] == trial

@@ -1,4 +1,4 @@
-"""Tracing, which a sweep goes without unless it is asked for."""
+"""Tracing, which is off in a run unless it is asked for."""
 
 import logging
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ _log = logging.getLogger(__name__)
 def tracing_as_asked() -> Iterator[None]:
     """Trace to LangSmith inside only if it was asked for before, by `LANGSMITH_TRACING=true` or in code.
 
-    Whoever asks is told what it costs: a sweep makes hundreds of thousands of runs, and each takes more CPU to trace
+    A warning says what it costs: a run makes hundreds of thousands of runs, and each takes more CPU to trace
     than to do.
     """
     if tracing_is_enabled():
