@@ -1,12 +1,14 @@
 """Bugs in evaluators, heuristics and environments: each ends one task of a run and is tried again by the next."""
 
 import asyncio
+import io
 import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from rich.console import Console
 
 from langgraph_reflexion import Task
 from langgraph_reflexion.envs.base import FinishedTrial, Review
@@ -14,6 +16,7 @@ from langgraph_reflexion.experiments.comparison import compare
 from langgraph_reflexion.experiments.matrix import checked, run_experiment
 from langgraph_reflexion.experiments.matrix_file import read_experiment
 from langgraph_reflexion.experiments.messages import error_as_json, error_from
+from langgraph_reflexion.experiments.progress import LiveProgress
 from langgraph_reflexion.experiments.record import read_run
 from langgraph_reflexion.experiments.task_run import TaskError
 from langgraph_reflexion.state import Step
@@ -209,3 +212,13 @@ def test_an_experiment_goes_on_to_its_other_runs_and_resumes_the_one_with_errors
         assert (slip.status, game.status) == ("faults" if broken else "finished", "finished")
         assert (slip.tasks or {})["error"] == broken
     assert read_run(slip.folder).errors == {}
+
+
+def test_the_live_line_counts_errors(tmp_path: Path) -> None:
+    terminal = Console(file=io.StringIO(), force_terminal=True, width=200)
+    with LiveProgress(terminal, hidden=False) as progress:
+        drive_all(tmp_path, environment=Stepping(), observer=progress)
+    shown = terminal.file.getvalue()  # type: ignore[attr-defined]
+    assert "langgraph-reflexion: g2: ZeroDivisionError: division by zero" in shown
+    assert "solved 3" in shown
+    assert "· 1 error ·" in shown

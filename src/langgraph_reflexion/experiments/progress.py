@@ -78,5 +78,5 @@ class LiveProgress:
         self._progress.update(self._bar, advance=1, state=self._state())
 
     def _state(self) -> str:
-        errors = f" · {self._errors} errors" if self._errors else ""
+        errors = f" · {self._errors} error{'s' * (self._errors > 1)}" if self._errors else ""
         return f"solved {self._solved} · trial {self._trial} of {self._trials} · {self._actions} actions{errors}"
