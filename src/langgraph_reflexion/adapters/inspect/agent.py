@@ -161,10 +161,9 @@ class _Reflexion:
                     row = _row(await run.advance(), run)
                 record.add(thread, row)
                 store.rows, store.status = record.rows(thread, row["trial"]), run.status
-        except LimitReached as reached:
-            raise reached.limit from None
-        except TaskError as bug:
-            raise cast(Exception, bug.__cause__) from None
+        except TaskError as stopped:
+            cause = cast(Exception, stopped.__cause__)
+            raise (cause.limit if isinstance(cause, LimitReached) else cause) from None
         if run.status == "fault":
             raise Fault(store.rows[-1]["fault"])
         answer = answer_of(store.rows)
