@@ -464,12 +464,12 @@ REPLIES = {
 @pytest.mark.filterwarnings("ignore:Pydantic serializer warnings")  # of LangChain's, in older versions
 @pytest.mark.parametrize("kind", ["application/json", "text/plain"])
 @pytest.mark.parametrize("reply", REPLIES.values(), ids=REPLIES)
-async def test_replies_of_all_shapes_are_read_alike(reply, kind):
+def test_replies_of_all_shapes_are_read_alike(reply, kind):
     listener = Listener(0, lambda call: Answer(json.dumps(reply).encode(), kind=kind))
     with closing(listener):
         model = plain(listener)
-        usual = await outcome(model)
-        assert await outcome(lean(model)) == usual
+        usual = run_blocking(outcome(model))
+        assert run_blocking(outcome(lean(model))) == usual
 
 
 def test_what_a_gateway_tells_is_kept():
