@@ -7,7 +7,7 @@ EXTRAS ?= alfworld,bench,deepagents,inspect,notebooks,postgres,ray,studio
 
 OLDEST = .venv-oldest
 
-.PHONY: help demo figures dev docs test test-long test-oldest lint format clean
+.PHONY: help demo figures dev docs test test-bare test-long test-oldest lint format clean
 
 help:  ## Show the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/:/'
@@ -46,6 +46,9 @@ docs: $(VENV)/dev  ## Build the site of docs/ into build/site, strictly
 
 test: $(VENV)/dev  ## Run the test suite
 	$(RUN) pytest --numprocesses 4 --dist loadfile
+
+test-bare: $(VENV)/dev  ## Run the test suite as on a machine that has none of the tools in tests/tools.txt
+	tests/without-tools $(MAKE) test
 
 test-long: $(VENV)/dev  ## Run the tests that take their time: killed runs, clusters, clean environments, other worlds
 	$(RUN) pytest --numprocesses 2 --dist loadfile -m long

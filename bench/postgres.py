@@ -12,9 +12,12 @@ from urllib.parse import quote
 
 
 def binaries() -> Path | None:
-    """Where the server's programs are (Debian's package `postgresql`), or None."""
+    """Return the folder of the server's programs (Debian's package `postgresql`), or None."""
     if found := shutil.which("initdb"):
         return Path(found).parent
+    # Debian leaves them off the PATH, where it has a command that finds them.
+    if not shutil.which("pg_ctlcluster"):
+        return None
     versions = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"), key=lambda path: int(path.parts[-3]))
     return versions[-1].parent if versions else None
 

@@ -1,15 +1,17 @@
 """The sandbox in LangChain's shell and behind deepagents' backend protocol."""
 
+import contextlib
 import json
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
-from langgraph_reflexion.envs.sandbox import Sandbox, probe
+from langgraph_reflexion.envs.sandbox import Sandbox
 
-pytestmark = pytest.mark.skipif(not probe("bubblewrap").works, reason=f"bubblewrap: {probe('bubblewrap').words}")
+pytestmark = pytest.mark.needs("bubblewrap")
 
 
 @pytest.fixture
@@ -46,8 +48,9 @@ def test_langchains_shell_is_gone_when_it_is_stopped(session):
     session.execute("sleep 95.25 &", timeout=20)
     session.stop(5)
     assert process.poll() is not None
-    listing = subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True).stdout
-    assert "sleep 95.25" not in listing.splitlines()
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        with contextlib.suppress(OSError):
+            assert path.read_bytes() != b"sleep\x0095.25\0"
 
 
 @pytest.fixture

@@ -33,7 +33,8 @@ def shipped() -> set[str]:
     """Every file that belongs into the wheel, by its path there."""
     listed = run("git", "ls-files", "-z", "--cached", "--others", "--exclude-standard", cwd=ROOT).split("\0")
     tracked = [name for name in listed if (ROOT / name).is_file()]
-    linked = {f"langgraph_reflexion/{name}" for name in tracked if name.startswith(tuple(f"{link}/" for link in LINKS))}
+    folders = tuple(f"{link}/" for link in LINKS)
+    linked = {f"langgraph_reflexion/{name}" for name in tracked if name.startswith(folders)}
     return linked | {name.removeprefix("src/") for name in tracked if name.startswith("src/")}
 
 

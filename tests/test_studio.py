@@ -6,7 +6,6 @@ One server serves all tests. It runs without a key, and with its detector of blo
 import asyncio
 import json
 import os
-import shutil
 import socket
 import subprocess
 import sys
@@ -28,6 +27,7 @@ from langgraph_reflexion.studio import SERVED
 from langgraph_reflexion.studio.served import KEPT, Built, Served
 from langgraph_reflexion.studio.settings import ALLOWED, Settings, allowed_address
 from langgraph_reflexion.testing.model_server import ModelServer
+from tests.tools import lacking, need
 from tests.toys import Counter
 
 ROOT = Path(__file__).parent.parent
@@ -36,7 +36,6 @@ NODES = {"reset", "act", "observe", "heuristic_check", "evaluate", "reflect"}
 KEY = "sk-this-is-nobodys-business"
 FAILS_FIRST = "Who was born earlier, the novelist Caska Kardinett or the choreographer Tassa Pellendorn?"
 
-NO_SANDBOX = "needs a sandbox: bubblewrap"
 EXTRA = "needs the extra [studio]: pip install 'langgraph-reflexion[studio]'"
 
 
@@ -190,7 +189,7 @@ class Life:
 @pytest.fixture(scope="module")
 def lives(address: str) -> Iterator[dict[str, Future[Life]]]:
     """All of them at once: a run waits half a second before the server begins it."""
-    possible = [name for name in GRAPHS if name not in SANDBOXED or shutil.which("bwrap")]
+    possible = [name for name in GRAPHS if name not in SANDBOXED or not lacking("bubblewrap")]
     with ThreadPoolExecutor(len(possible)) as pool:
         yield {name: pool.submit(Life, address, name) for name in possible}
 
@@ -198,7 +197,7 @@ def lives(address: str) -> Iterator[dict[str, Future[Life]]]:
 @pytest.fixture(params=GRAPHS)
 def life(request: pytest.FixtureRequest, lives: dict[str, Future[Life]]) -> Life:
     if request.param not in lives:
-        pytest.skip(NO_SANDBOX)
+        need("bubblewrap")
     return lives[request.param].result()
 
 
@@ -264,7 +263,7 @@ def test_an_empty_form_begins_the_first_task_of_the_environments_own(
     name: str, lives: dict[str, Future[Life]]
 ) -> None:
     if name not in lives:
-        pytest.skip(NO_SANDBOX)
+        need("bubblewrap")
     assert lives[name].result().paused["values"]["task"]["id"] == load_environment(name).tasks(limit=1)[0]["id"]
 
 

@@ -29,7 +29,6 @@ from langgraph_reflexion.envs import load_environment
 pytest.importorskip("inspect_ai", reason="inspect-ai is not installed: pip install 'langgraph-reflexion[inspect]'")
 
 ROOT = Path(__file__).parents[2]
-CHROMIUM = shutil.which("chromium")
 TASKS, TRIALS, EPOCHS = 3, 2, 2
 ENVIRONMENTS = ("alfworld", "hotpotqa")
 # Whatever reaches for the network gets nowhere.
@@ -392,7 +391,7 @@ def viewer(home: Path, evaluated: Path) -> Iterator[str]:
 
 
 @pytest.mark.long
-@pytest.mark.skipif(CHROMIUM is None, reason="needs Debian's package chromium")
+@pytest.mark.needs("Chromium")
 def test_the_log_opens_in_the_viewer(viewer: str, evaluated: Path) -> None:
     from playwright.sync_api import sync_playwright
 
@@ -400,7 +399,7 @@ def test_the_log_opens_in_the_viewer(viewer: str, evaluated: Path) -> None:
     log = logs(evaluated)["alfworld"]
     retried = max(log.samples, key=lambda each: each.scores["solved"].metadata["trials"])
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
         tab = browser.new_page(viewport={"width": 1400, "height": 1000})
         errors: list[str] = []
         tab.on("pageerror", lambda error: errors.append(str(error)))

@@ -12,8 +12,9 @@ import pytest
 
 from langgraph_reflexion.bench.grade import grade, pass_at_k
 from langgraph_reflexion.envs.programming.formats import load_problems, read_rows
-from langgraph_reflexion.envs.sandbox import probe
 from langgraph_reflexion.errors import ConfigurationError
+
+pytestmark = pytest.mark.needs("bubblewrap")
 
 PROBLEMS = [
     {
@@ -26,12 +27,6 @@ PROBLEMS = [
     for name, said, body, answer, zero in [("twice", "Double.", "2 * n", 6, 0), ("next", "One more.", "n + 1", 4, 1)]
 ]
 LEET = {"task_id": "leet", "prompt": "# Input: n = 1\n# Output: 1\n", "entry_point": "f", "test": ""}
-
-
-@pytest.fixture(autouse=True)
-def _bubblewrap():
-    if not probe("bubblewrap").works:
-        pytest.skip(f"bubblewrap does not work here: {probe('bubblewrap').words}")
 
 
 def write(path: Path, rows) -> Path:

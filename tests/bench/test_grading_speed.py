@@ -6,13 +6,10 @@ import sys
 
 import pytest
 
-from langgraph_reflexion.envs.sandbox import probe
-
 
 @pytest.mark.long
+@pytest.mark.needs("bubblewrap")
 def test_it_prints_its_figures():
-    if not probe("bubblewrap").works:
-        pytest.skip(f"bubblewrap: {probe('bubblewrap').words}")
     command = [sys.executable, "-m", "langgraph_reflexion.bench.grading_speed", "--seconds", "1.5", "--json"]
     row = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
     assert row["calls_per_second"] > 1

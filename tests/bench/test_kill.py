@@ -9,7 +9,7 @@ import pytest
 
 from langgraph_reflexion.bench.demo_server import Request, served
 from langgraph_reflexion.bench.kill_test import KillTest
-from langgraph_reflexion.bench.postgres import binaries, postgres_server
+from langgraph_reflexion.bench.postgres import postgres_server
 from langgraph_reflexion.bench.requests import check_requests, tasks_by_seed
 from langgraph_reflexion.models.calls import Call
 
@@ -40,7 +40,7 @@ def test_a_server_that_ends_before_it_has_begun_is_not_waited_for() -> None:
 
 
 @pytest.mark.long
-@pytest.mark.skipif(binaries() is None, reason="needs Debian's package postgresql")
+@pytest.mark.needs("PostgreSQL")
 @pytest.mark.skipif(
     find_spec("psycopg") is None, reason="needs the extra: pip install 'langgraph-reflexion[postgres]'"
 )

@@ -16,8 +16,7 @@ from langgraph_reflexion.bench.sweep import sweep
 from langgraph_reflexion.errors import ConfigurationError
 from tests.bench.runs import folder, row, steps
 
-CHROMIUM = shutil.which("chromium")
-needs_chromium = pytest.mark.skipif(CHROMIUM is None, reason="needs Debian's package chromium")
+needs_chromium = pytest.mark.needs("Chromium")
 
 Opened = Callable[..., Any]
 
@@ -28,7 +27,7 @@ def browser() -> Iterator[Any]:
 
     with sync_playwright() as playwright:
         # Its own sandbox does not work as root, nor in most containers; what is opened here is our own file.
-        made = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        made = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
         yield made
         made.close()
 

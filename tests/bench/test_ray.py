@@ -11,7 +11,7 @@ from urllib.parse import quote
 
 import pytest
 
-from langgraph_reflexion.bench.postgres import binaries, postgres_server
+from langgraph_reflexion.bench.postgres import postgres_server
 from langgraph_reflexion.bench.ray_cluster import ray_cluster
 from langgraph_reflexion.bench.worker_kills import WorkerKills
 from tests.cli import KEY
@@ -22,7 +22,7 @@ pytestmark = [
     pytest.mark.skipif(
         find_spec("psycopg") is None, reason="needs the extra: pip install 'langgraph-reflexion[ray]'"
     ),
-    pytest.mark.skipif(binaries() is None, reason="needs Debian's package postgresql"),
+    pytest.mark.needs("PostgreSQL"),
     pytest.mark.skipif(not Path("/proc/self/cwd").exists(), reason="finds workers in /proc, as Linux has it"),
 ]
 

@@ -2,7 +2,6 @@
 
 import asyncio
 import re
-import shutil
 from pathlib import Path
 
 import pytest
@@ -128,7 +127,7 @@ def test_it_reads_every_problem_and_every_case_of_it(language):
         assert [each[:2] for each in exercise.cases(tests)] == [(case.call, case.expected) for case in problem.cases]
 
 
-@pytest.mark.skipif(shutil.which("rustc") is None, reason="rustc is not installed")
+@pytest.mark.needs("Rust")
 def test_what_it_writes_in_rust_does_what_it_has_in_mind():
     environment = load_environment("programming", language="rust")
     right = 0

@@ -1,6 +1,5 @@
 """What the demo model writes down does what it has in mind, operation by operation and in both languages."""
 
-import shutil
 from dataclasses import replace
 
 import pytest
@@ -38,9 +37,7 @@ def function_of(index, operation, language):
     "language",
     [
         "python",
-        pytest.param(
-            "rust", marks=pytest.mark.skipif(shutil.which("rustc") is None, reason="rustc is not installed")
-        ),
+        pytest.param("rust", marks=pytest.mark.needs("Rust")),
     ],
 )
 def test_every_operation_is_written_as_it_is_meant(language):

@@ -5,10 +5,10 @@ import json
 import pytest
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
 
-from langgraph_reflexion import load_environment
 from langgraph_reflexion.demo import DemoChatModel
 from langgraph_reflexion.demo.rooms import read_rooms, tell_room
 from langgraph_reflexion.envs.base import ShownAction
+from langgraph_reflexion.envs.programming.own import own_problems
 from langgraph_reflexion.prompts import load_prompts
 
 ROOM = (
@@ -143,10 +143,17 @@ def test_after_a_right_answer_it_says_what_led_there():
     [
         ("webshop", "WebShop\nInstruction:\nbuy a red shirt\n[Search]"),
         ("workspace", "Put it right.\nIt is solved when verification succeeds: `make test`."),
-        ("programming", load_environment("programming").tasks(limit=1)[0]["instruction"]),
     ],
 )
 def test_in_other_worlds_it_retells_what_it_did(domain, opening):
+    retells(domain, opening)
+
+
+def test_of_a_program_it_retells_what_it_did():
+    retells("programming", own_problems("python")[0].prompt.strip("\n"))
+
+
+def retells(domain, opening):
     steps = [("search[red shirt]", "Fifty of them."), ("click[Buy Now]", "Thank you.")]
     assert lesson(opening, steps, domain) == "What worked, in this order: search[red shirt]; click[Buy Now]."
 

@@ -2,7 +2,6 @@
 
 import asyncio
 import re
-import shutil
 import subprocess
 from functools import cache
 from pathlib import Path
@@ -16,12 +15,12 @@ from langgraph_reflexion.demo import DemoChatModel
 from langgraph_reflexion.demo.failing import NOTHING_RUNS, read_outcome
 from langgraph_reflexion.demo.mending import edits
 from langgraph_reflexion.demo.suspects import candidates
-from langgraph_reflexion.envs.sandbox import probe
 from langgraph_reflexion.envs.workspace.environment import Workspace
 from langgraph_reflexion.envs.workspace.generate import generate
 from langgraph_reflexion.envs.workspace.repositories import lay_out, own_repositories
 from langgraph_reflexion.prompts import load_prompts
 from tests.demo.between import Between, lessons_of, with_lessons
+from tests.tools import need_programs
 from tests.toys import asks_for
 
 pytestmark = pytest.mark.long
@@ -31,7 +30,7 @@ SEEDS = (4, 9)
 """Of generated repositories, some that take more than one trial."""
 COMMON = {"__init__", "at", "count", "first", "inside", "plain", "read"}
 """Names that programs of all kinds have."""
-needs_sandbox = pytest.mark.skipif(not probe("bubblewrap").works, reason=probe("bubblewrap").words or "works")
+needs_sandbox = pytest.mark.needs("bubblewrap")
 
 
 @pytest.fixture(scope="module")
@@ -88,8 +87,7 @@ def changes(text):
 @needs_sandbox
 @pytest.mark.parametrize("name", OWN)
 def test_each_of_our_own_is_repaired_within_three_trials_and_the_patch_applies(name, played, tmp_path):
-    if missing := [program for program in OWN[name].needs if not shutil.which(program)]:
-        pytest.skip(f"there is no {missing[0]} here")
+    need_programs(OWN[name].needs)
     ((final,), _) = played((name,))
     assert final["status"] == "solved", final["trials"]
     folder = OWN[name].write(tmp_path / "wrong")

@@ -98,7 +98,7 @@ def folders_drawing() -> str:
     lines = ["graph LR", f'    {PACKAGE}_["import {PACKAGE}"]']
     for prefix, folder in FOLDERS.items():
         lines.append(f'    {PACKAGE}_ --> {prefix or "src"}_["{folder.relative_to(ROOT).as_posix()}/"]')
-        inner = sorted(path.parent for path in folder.glob("*/__init__.py"))
+        inner = sorted(path.parent for path in folder.glob("*/__init__.py") if not path.parent.is_symlink())
         lines += [f'    {prefix or "src"}_ --> {prefix or "src"}_{path.name}_["{path.name}/"]' for path in inner]
     return "\n".join(lines) + "\n"
 

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from langgraph_reflexion.envs.sandbox import probe
 from langgraph_reflexion.testing import ModelServer
 from tests.docs.command_lines import check
 from tests.docs.lists import APART, ELSEWHERE, FAILS, LONG, PREPARED, SANDBOXED, SMALLER
 from tests.docs.pages import PAGES, Block, Command, Page, commands
 from tests.docs.running import EXCERPT, Reader, check_output
+from tests.tools import need
 
 pytestmark = [
     # langgraph-supervisor stands on what LangGraph has moved.
@@ -45,8 +45,8 @@ SHOWN = [
 
 @pytest.mark.parametrize("page", SHOWN)
 def test_what_a_page_shows_works(page: Page, reader: Reader) -> None:
-    if page.name in SANDBOXED and not probe("bubblewrap").works:
-        pytest.skip(f"bubblewrap does not work here: {probe('bubblewrap').words}")
+    if page.name in SANDBOXED:
+        need("bubblewrap")
     PREPARED.get(page.name, lambda home: None)(reader.home)
     follow(page, reader)
 

@@ -15,10 +15,9 @@ import pytest
 
 from tests.docs.pages import DOCS, PAGES, ROOT
 
-CHROMIUM = shutil.which("chromium")
 ZENSICAL = shutil.which("zensical", path=str(Path(sys.executable).parent))
 pytestmark = pytest.mark.skipif(ZENSICAL is None, reason="needs the dependency group docs")
-needs_chromium = pytest.mark.skipif(CHROMIUM is None, reason="needs Debian's package chromium")
+needs_chromium = pytest.mark.needs("Chromium")
 
 VISITED = ("", "concepts/", "architecture/", "environments/webshop/", "reference/python/", "reference/command-line/")
 
@@ -89,7 +88,7 @@ def test_pages_open_fit_and_are_found_without_the_network(address: str, width: i
     asked: list[str] = []
     with sync_playwright() as playwright:
         # Its own sandbox does not work as root, nor in most containers; what is opened here is our own.
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
         tab = browser.new_page(viewport={"width": width, "height": 900})
         tab.on("request", lambda request: asked.append(request.url))
         tab.on("pageerror", lambda error: asked.append(str(error)))

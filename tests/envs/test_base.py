@@ -90,19 +90,19 @@ class Presuming(Counter):
 @pytest.mark.parametrize(
     ("broken", "actions", "by"),
     [
-        (Shared(), ["go up", "go up"], "same_actions_same_observations"),
-        (Shared(), ["add 1", "go down"], "replay_equals_live"),
-        (Forgetful(), ["write one", "write two"], "snapshots_restore"),
-        (Forgetful(), ["write one", "write two"], "replay_equals_live"),
-        (Blocking(), ["go up"], "event_loop_stays_free"),
-        (Endless(), ["read[]"], "limits_truncate"),
-        (TwoAlike(), ["go up"], "tasks_are_stable"),
-        (Counting(), ["go up"], "memory_maps_go_by_texts"),
-        (Presuming(), ["go up"], "memory_maps_go_by_texts"),
+        (Shared, ["go up", "go up"], "same_actions_same_observations"),
+        (Shared, ["add 1", "go down"], "replay_equals_live"),
+        (Forgetful, ["write one", "write two"], "snapshots_restore"),
+        (Forgetful, ["write one", "write two"], "replay_equals_live"),
+        (Blocking, ["go up"], "event_loop_stays_free"),
+        (Endless, ["read[]"], "limits_truncate"),
+        (TwoAlike, ["go up"], "tasks_are_stable"),
+        (Counting, ["go up"], "memory_maps_go_by_texts"),
+        (Presuming, ["go up"], "memory_maps_go_by_texts"),
     ],
 )
 def test_the_checks_find_what_is_wrong(broken, actions, by):
-    case = Case.of(broken, actions=actions, limit=20)
+    case = Case.of(broken(), actions=actions, limit=20)
     with pytest.raises(AssertionError):
         CHECKS[by](case)
 

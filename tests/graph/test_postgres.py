@@ -6,7 +6,7 @@ import pytest
 from langgraph.types import Command
 
 from langgraph_reflexion import ConfigurationError, create_reflexion
-from langgraph_reflexion.bench.postgres import binaries, postgres_server
+from langgraph_reflexion.bench.postgres import postgres_server
 from langgraph_reflexion.graph.checkpoint import open_checkpointer
 from langgraph_reflexion.testing import ScriptedChatModel
 from tests.toys import Counter
@@ -16,7 +16,7 @@ CONFIG = {"configurable": {"thread_id": "1"}}
 needs_extra = pytest.mark.skipif(
     importlib.util.find_spec("psycopg") is None, reason="needs the extra: pip install 'langgraph-reflexion[postgres]'"
 )
-needs_server = pytest.mark.skipif(binaries() is None, reason="needs Debian's package postgresql")
+needs_server = pytest.mark.needs("PostgreSQL")
 
 
 @pytest.fixture(scope="module")

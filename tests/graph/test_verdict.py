@@ -11,11 +11,15 @@ from langgraph_reflexion.testing import ScriptedChatModel
 from tests.toys import Parrot, ParrotEpisode, asks_for, text_of
 
 GOOD, BAD = "bye right", "bye wrong"
-TRUTH = Parrot(**{GOOD: 1.0, BAD: 0.0, "bye half": 0.5, "bye unknown": None})
 
 
-def played(says, environment=TRUTH, verdicts=("no",), **options):
+def parrot():
+    return Parrot(**{GOOD: 1.0, BAD: 0.0, "bye half": 0.5, "bye unknown": None})
+
+
+def played(says, environment=None, verdicts=("no",), **options):
     """Say one thing per trial, under a judge that answers in turn."""
+    environment = environment or parrot()
     words, judged = iter(says), iter(verdicts)
 
     def reply(prompt):
@@ -111,8 +115,8 @@ def test_a_wrong_heuristic_for_a_verdict_by_function_both_ways():
 )
 def test_anything_but_a_clear_yes_of_the_judge_is_a_no(said, success):
     model = ScriptedChatModel(replies=[f"Action: say {BAD}", said])
-    graph = create_reflexion(model, TRUTH, evaluator="llm", max_trials=1).compile()
-    final = graph.invoke({"task": TRUTH.tasks()[0]})
+    graph = create_reflexion(model, parrot(), evaluator="llm", max_trials=1).compile()
+    final = graph.invoke({"task": parrot().tasks()[0]})
     assert final["trials"][0]["verdict"] is success
     assert final["evaluation"]["feedback"] == said
 
@@ -120,8 +124,8 @@ def test_anything_but_a_clear_yes_of_the_judge_is_a_no(said, success):
 def test_the_judge_sees_the_whole_trial_and_is_accounted_for():
     counted = AIMessage("Verdict: no", usage_metadata={"input_tokens": 5, "output_tokens": 1, "total_tokens": 6})
     model = ScriptedChatModel(replies=["Thought: hm\nAction: say hello", f"Action: say {BAD}", counted])
-    graph = create_reflexion(model, TRUTH, evaluator="llm", max_trials=1).compile()
-    final = graph.invoke({"task": TRUTH.tasks()[0]})
+    graph = create_reflexion(model, parrot(), evaluator="llm", max_trials=1).compile()
+    final = graph.invoke({"task": parrot().tasks()[0]})
     told = text_of(model.prompts[-1])
     for line in ("A parrot looks at you.", "Thought: hm", "Action: say hello", "The parrot says: bye wrong."):
         assert line in told
@@ -133,8 +137,8 @@ def test_the_judge_sees_the_whole_trial_and_is_accounted_for():
 def test_the_reflection_model_judges_and_reflects_and_does_not_act():
     actor = ScriptedChatModel(replies=["Action: say bye", "Action: say bye"])
     other = ScriptedChatModel(replies=["Verdict: no", "Think.", "Verdict: yes"])
-    graph = create_reflexion(actor, TRUTH, reflection_model=other, evaluator="llm").compile()
-    graph.invoke({"task": TRUTH.tasks()[0]})
+    graph = create_reflexion(actor, parrot(), reflection_model=other, evaluator="llm").compile()
+    graph.invoke({"task": parrot().tasks()[0]})
     assert [asks_for(prompt) for prompt in actor.prompts] == ["act", "act"]
     assert [asks_for(prompt) for prompt in other.prompts] == ["judge", "reflect", "judge"]
 
@@ -228,6 +232,6 @@ def test_an_evaluator_that_cannot_judge_is_a_fault():
             raise EnvironmentFault("the sandbox did not start")
 
     model = ScriptedChatModel(replies=[f"Action: say {GOOD}"])
-    final = create_reflexion(model, TRUTH, evaluator=Down()).compile().invoke({"task": TRUTH.tasks()[0]})
+    final = create_reflexion(model, parrot(), evaluator=Down()).compile().invoke({"task": parrot().tasks()[0]})
     assert (final["status"], final["fault"]) == ("fault", "the sandbox did not start")
     assert (final["trials"][0]["verdict"], final["trials"][0]["success"]) == (None, None)

@@ -8,15 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from langgraph_reflexion.bench.postgres import binaries, postgres_server
+from langgraph_reflexion.bench.postgres import postgres_server
 from langgraph_reflexion.lessons.bank import Bank
 from langgraph_reflexion.lessons.opening import open_lessons
 
 EACH = 12
-needs_postgres = pytest.mark.skipif(
-    importlib.util.find_spec("psycopg") is None or binaries() is None,
-    reason="needs the extra `postgres` and Debian's package postgresql",
-)
 
 
 def written_at_once(where):
@@ -47,7 +43,10 @@ def test_in_sqlite(tmp_path):
 
 
 @pytest.mark.long
-@needs_postgres
+@pytest.mark.needs("PostgreSQL")
+@pytest.mark.skipif(
+    importlib.util.find_spec("psycopg") is None, reason="needs the extra: pip install 'langgraph-reflexion[postgres]'"
+)
 def test_in_postgres():
     with postgres_server() as url:
         written_at_once(url)

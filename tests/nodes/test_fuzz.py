@@ -8,6 +8,7 @@ The long form, with 100,000 replies:
 import json
 import os
 import re
+from functools import cache
 
 import pytest
 from hypothesis import HealthCheck, example, given, settings
@@ -23,8 +24,7 @@ from langgraph_reflexion.testing import ScriptedChatModel
 from tests.toys import Counter
 
 REPLIES = int(os.environ.get("FUZZ_REPLIES", "1500"))
-ENVIRONMENTS = [Counter(), ALFWorld()]
-IDS = ["counter", "alfworld"]
+ENVIRONMENTS = {"counter": Counter, "alfworld": ALFWorld}
 
 
 def replies(share):
@@ -37,13 +37,11 @@ def replies(share):
     )
 
 
-def acting(kind, environment):
-    client = Client(ScriptedChatModel(replies=[]))
+@cache
+def acting(kind, name):
+    client, environment = Client(ScriptedChatModel(replies=[])), ENVIRONMENTS[name]()
     return kind(client, environment, load_prompts(environment.name), feedback="status", examples=0)
 
-
-IN_TEXT = {name: acting(TextActor, environment) for name, environment in zip(IDS, ENVIRONMENTS, strict=True)}
-WITH_TOOLS = {name: acting(ToolActor, environment) for name, environment in zip(IDS, ENVIRONMENTS, strict=True)}
 
 # What replies are made of.
 
@@ -61,7 +59,8 @@ NAMES = [
     "",
 ]
 names = st.one_of(st.sampled_from(NAMES), st.text(max_size=6))
-FORMS = sorted({form for each in ENVIRONMENTS for spec in each.episode.actions().values() for form in spec.forms})
+ACTIONS = [item for each in ENVIRONMENTS.values() for item in each.episode.actions().items()]
+FORMS = sorted({form for _, spec in ACTIONS for form in spec.forms})
 NEARLY = ["gone to {x}", "go  to", "add", "add {x", "read[", "read[]]", "read [x]", "take {x} form {x}", "put {x}"]
 NEARLY += [
     "I would look",
@@ -212,8 +211,8 @@ plain = st.recursive(
     lambda inner: st.one_of(st.lists(inner, max_size=3), st.dictionaries(names, inner, max_size=3)),
     max_leaves=5,
 )
-TOOLS = sorted({name for each in ENVIRONMENTS for name in each.episode.actions()})
-FIELDS = sorted({f for e in ENVIRONMENTS for s in e.episode.actions().values() for f in s.schema.model_fields})
+TOOLS = sorted({name for name, _ in ACTIONS})
+FIELDS = sorted({field for _, spec in ACTIONS for field in spec.schema.model_fields})
 arguments = st.dictionaries(st.one_of(st.sampled_from(FIELDS), names), st.one_of(names, plain), max_size=4)
 ids = st.one_of(st.none(), st.just("call_1"), st.text(max_size=3))
 tools = st.one_of(
@@ -275,24 +274,24 @@ def expect_said(decision, reply, environment):
         assert args == {}
 
 
-@pytest.mark.parametrize("name", IDS)
+@pytest.mark.parametrize("name", ENVIRONMENTS)
 @replies(0.7)
 @given(contents)
 @example("hm\rObservation: x\rgo up")
 @example("```\nObservation: x")
 @example("hm\x85Observation: x\u2028go to desk 1")
 def test_a_reply_in_text(name, content):
-    actor, reply = IN_TEXT[name], AIMessage(content)
+    actor, reply = acting(TextActor, name), AIMessage(content)
     decision = actor.decide(reply)
     assert decision == read_reply(reply.text, actor.environment.parse)
     expect_said(decision, reply.text, actor.environment)
 
 
-@pytest.mark.parametrize("name", IDS)
+@pytest.mark.parametrize("name", ENVIRONMENTS)
 @replies(0.3)
 @given(contents, st.lists(calls, max_size=2), st.lists(broken, max_size=2))
 def test_a_reply_with_calls(name, content, called, invalid):
-    actor, reply = WITH_TOOLS[name], AIMessage(content, tool_calls=called, invalid_tool_calls=invalid)
+    actor, reply = acting(ToolActor, name), AIMessage(content, tool_calls=called, invalid_tool_calls=invalid)
     decision = actor.decide(reply)
     if not called and not invalid:
         expect_said(decision, reply.text, actor.environment)

@@ -11,6 +11,7 @@ from langgraph_reflexion.envs import tested
 from langgraph_reflexion.envs.base import Task
 from langgraph_reflexion.envs.programming.environment import Programming
 from langgraph_reflexion.prompts import Example, ReflectionExample, load_prompts
+from tests.tools import need
 
 ROOT = Path(__file__).parent.parent.parent / "prompts" / "programming"
 FOLDERS = {"react": ROOT, "code": ROOT / "code"}
@@ -52,6 +53,7 @@ def shown_tests(text: str) -> list[str]:
 
 @pytest.mark.parametrize(("agent", "example"), SHOWN)
 def test_an_example_shows_what_comes_out(agent: str, example: Any, tmp_path: Path) -> None:
+    need("sandbox", *(["Rust"] if "fn " in example.observation else []))
     problems = problems_of(example, tmp_path)
     environment = problems.variant("code") if agent == "code" else problems
     task: Task = problems.tasks()[0]

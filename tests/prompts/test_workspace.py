@@ -8,7 +8,6 @@ import pytest
 
 from langgraph_reflexion import prompts as package
 from langgraph_reflexion.envs.actions import shown_actions
-from langgraph_reflexion.envs.sandbox import probe
 from langgraph_reflexion.envs.workspace.environment import Workspace
 from langgraph_reflexion.envs.workspace.repositories import own_repositories
 from langgraph_reflexion.nodes.heuristic_check import Heuristic
@@ -19,7 +18,7 @@ SOLVED, FAILED = (
     tomllib.loads((HERE / name).read_text(encoding="utf-8"))["example"]
     for name in ("examples.toml", "reflections.toml")
 )
-needs_sandbox = pytest.mark.skipif(not probe("bubblewrap").works, reason=probe("bubblewrap").words or "works")
+needs_sandbox = pytest.mark.needs("bubblewrap")
 
 
 def label(entry):

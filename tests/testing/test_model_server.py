@@ -324,25 +324,25 @@ def test_a_reply_ends_at_a_stop_sequence():
         assert client(server).invoke("?", stop=["never", "\nObservation"]).text == "Action: go up"
 
 
-async def test_an_agent_plays_as_with_the_model_itself():
+def test_an_agent_plays_as_with_the_model_itself():
     environment = load_environment("alfworld")
     task = environment.tasks()[0]
     direct = create_reflexion(ModelServer().model, environment, max_trials=2).compile()
     with ModelServer() as server:
         remote = create_reflexion(client(server), environment, max_trials=2).compile()
-        final = await remote.ainvoke({"task": task})
-    here = await direct.ainvoke({"task": task})
+        final = remote.invoke({"task": task})
+    here = direct.invoke({"task": task})
     assert final["trajectory"] == here["trajectory"]
     assert (
         len({request.body["seed"] for request in server.requests}) == len(server.requests) >= len(final["trajectory"])
     )
 
 
-async def test_an_agent_with_tools():
+def test_an_agent_with_tools():
     calls = [AIMessage("", tool_calls=[{"name": "add", "args": {"amount": 3}, "id": "a", "type": "tool_call"}])]
     with ModelServer(scripted(*calls)) as server:
         graph = create_reflexion(client(server), Counter(), actor="tools").compile()
-        final = await graph.ainvoke({"task": count_to(3)})
+        final = graph.invoke({"task": count_to(3)})
     assert final["status"] == "solved"
 
 

@@ -1,6 +1,5 @@
 """A small problem, in every way that hidden tests come: calls, checks, and another language."""
 
-import shutil
 from dataclasses import replace
 
 import pytest
@@ -39,4 +38,4 @@ RUST = Problem(
     cases=tuple(Case(f"spread(vec!{given})", str(answer)) for given, answer in ANSWERS.items()),
 )
 
-needs_rust = pytest.mark.skipif(shutil.which("rustc") is None, reason="rustc is not installed")
+needs_rust = pytest.mark.needs("Rust")

@@ -24,6 +24,8 @@ from langgraph_reflexion.graph.budget import Budgets
 from langgraph_reflexion.testing import CHECKS, Case, ScriptedChatModel
 from tests.toys import asks_for, text_of
 
+pytestmark = pytest.mark.needs("sandbox")
+
 RIGHT = "def area(side: int) -> int:\n    return side * side if side > 0 else 0"
 FENCED = 'def area(side):\n    """\n    ```\n    4\n    ```\n    """\n    return side * side'
 MARKS = "# Action: multiply\n# Observation: none\n"

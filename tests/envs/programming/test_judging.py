@@ -70,6 +70,7 @@ def test_a_reason_names_the_test_and_what_came_out(judge):
     assert "assert candidate(given) == answer" in judge.grade(CHECKS, "def spread(numbers):\n    return 8").reason
 
 
+@pytest.mark.needs("sandbox")
 def test_what_takes_too_long_or_too_much_is_wrong_and_says_so():
     with Judge(Sandbox(), Limits(wall=2, memory=128 << 20, result=1 << 16)) as judge:
         assert "took longer than 2 s" in judge.grade(CALLS, "def spread(n):\n    while True: pass").reason
@@ -268,6 +269,7 @@ def test_sets_are_shown_in_one_order(judge):
     assert outcomes[0].output == "({'a', 'd', 'bc'}, frozenset({9, 10}), {1: set()}, [], (1,))"
 
 
+@pytest.mark.needs("sandbox")
 def test_a_program_goes_through_a_set_in_the_same_order_every_time():
     code = "def spread(numbers):\n    return list({'a', 'b', 'c', 'd', 'e', 'f'})"
     orders = set()

@@ -1,7 +1,6 @@
 """Every language that is described runs a problem: right, wrong, raising, ending the process, and not compiling."""
 
 import re
-import shutil
 from dataclasses import replace
 
 import pytest
@@ -10,20 +9,15 @@ from samples import BROKEN, SAMPLES
 from langgraph_reflexion.envs.programming.compiled_runs import CompiledRuns
 from langgraph_reflexion.envs.programming.languages import LANGUAGES, language_of
 from langgraph_reflexion.envs.programming.limits import CANDIDATE
-from langgraph_reflexion.envs.sandbox import Sandbox, probe
+from langgraph_reflexion.envs.sandbox import Sandbox
 from langgraph_reflexion.errors import ConfigurationError, EnvironmentUnavailable
-
-
-def needed(name: str) -> str:
-    """What of a language's toolchain is not installed; empty where all of it is."""
-    commands = [each[0] for each in (LANGUAGES[name].compile, LANGUAGES[name].run) if each and each[0][0] != "."]
-    return ", ".join(command for command in commands if shutil.which(command) is None)
+from tests.tools import need_programs
 
 
 @pytest.mark.parametrize("name", LANGUAGES)
 def test_a_sample_is_judged(judge, name):
-    if missing := needed(name):
-        pytest.skip(f"{name}: {missing} is not installed")
+    language = LANGUAGES[name]
+    need_programs(command[0] for command in (language.compile, language.run) if command and command[0][0] != ".")
     problem = SAMPLES[name]
     right = judge.grade(problem, problem.canonical)
     assert right.passed, right.reason
@@ -37,10 +31,9 @@ def test_a_sample_is_judged(judge, name):
     assert "\n" not in broken.reason
 
 
+@pytest.mark.needs("bubblewrap")
 @pytest.mark.parametrize("name", [name for name in LANGUAGES if name != "python"])
 def test_a_missing_toolchain_is_one_line(name):
-    if not probe("bubblewrap").works:
-        pytest.skip(f"bubblewrap does not work here: {probe('bubblewrap').words}")
     nowhere = replace(LANGUAGES[name], compile=["no-such-compiler", "-o", "main"])
     with pytest.raises(
         EnvironmentUnavailable, match=rf"^{re.escape(name)}: no-such-compiler: .*; install "

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from langgraph_reflexion.envs.sandbox import probe
 from langgraph_reflexion.envs.workspace.environment import Workspace
+from tests.tools import need
 
 # Tests are imported without their folder on the path; what they share lies beside them.
 sys.path.append(str(Path(__file__).parent))
@@ -37,8 +37,7 @@ def tested(folder: Path) -> Path:
 @pytest.fixture
 def play(folder: Path, tmp_path: Path) -> Any:
     """Begins a trial in the workspace."""
-    if not probe("bubblewrap").works:
-        pytest.skip(f"bubblewrap does not work here: {probe('bubblewrap').words}")
+    need("bubblewrap")
     begun: list[Played] = []
 
     def begin(**more: Any) -> Played:

@@ -1,9 +1,9 @@
 """A trial that tries to pass by anything but doing the work: it is refused or put back, and told."""
 
-import subprocess
-
 import pytest
 from playing import PYTEST, Play, state
+
+from tests.tools import need
 
 # What is tried, and what has to be told of it.
 TRIED = {
@@ -82,8 +82,7 @@ def test_what_a_file_is_protected_is_said_when_it_is_written(play: Play):
 
 
 def test_the_scripts_of_package_json_are_put_back(play: Play, folder):
-    if subprocess.run(["sh", "-c", "command -v npm"], capture_output=True, check=False).returncode:
-        pytest.skip("npm is not installed")
+    need("npm")
     (folder / "package.json").write_text('{"scripts": {"test": "test -f done"}}')
     played = play(verify=["npm test"])
     played.do("write_file", path="package.json", text='{"scripts": {"test": "true"}}')

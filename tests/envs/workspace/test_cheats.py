@@ -9,6 +9,7 @@ from playing import PYTEST, Play
 
 from langgraph_reflexion.envs.workspace.proof import unproven
 from langgraph_reflexion.envs.workspace.repositories import own_repositories
+from tests.tools import need
 
 OWN = {repository.id: repository for repository in own_repositories()}
 pytestmark = pytest.mark.usefixtures("tested")
@@ -35,8 +36,7 @@ def test_an_exit_status_that_the_test_program_does_not_speak_for_does_not_count(
 
 
 def test_the_same_with_node(play: Play, folder: Path):
-    if not shutil.which("node"):
-        pytest.skip("node is not installed")
+    need("Node.js")
     shutil.rmtree(folder)
     OWN["slugs-js"].write(folder)
     played = play(verify=["node --test"])
@@ -48,8 +48,7 @@ def test_the_same_with_node(play: Play, folder: Path):
 
 
 def test_the_same_with_cargo_and_what_cargo_would_run_besides(play: Play, folder: Path):
-    if not shutil.which("cargo"):
-        pytest.skip("cargo is not installed")
+    need("Rust")
     shutil.rmtree(folder)
     OWN["grid-rs"].write(folder)
     played = play(verify=list(OWN["grid-rs"].verify))
@@ -142,8 +141,7 @@ def test_a_value_that_equals_everything_passes_as_it_would_anywhere(play: Play):
 
 
 def test_a_test_file_that_ends_early_does_not_count_with_node_and_a_helper_beside_it_does(play: Play, folder):
-    if not shutil.which("node"):
-        pytest.skip("node is not installed")
+    need("Node.js")
     (folder / "calc.js").write_text("exports.same = n => n;\n")
     (folder / "test").mkdir()
     (folder / "test" / "helper.js").write_text("exports.eight = 8;\n")

@@ -1,22 +1,21 @@
 """The repositories that ship and those from a seed: right without their mistake, and wrong with it."""
 
-import shutil
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from playing import Played, state
 
-from langgraph_reflexion.envs.sandbox import probe
 from langgraph_reflexion.envs.workspace import repositories
 from langgraph_reflexion.envs.workspace.environment import Workspace
 from langgraph_reflexion.envs.workspace.findings import failed_tests
 from langgraph_reflexion.envs.workspace.generate import generate
 from langgraph_reflexion.envs.workspace.repositories import Defect, lay_out, own_repositories
 from langgraph_reflexion.errors import ConfigurationError, EnvironmentUnavailable
+from tests.tools import need_programs
 
 OWN = {repository.id: repository for repository in own_repositories()}
-needs_sandbox = pytest.mark.skipif(not probe("bubblewrap").works, reason=probe("bubblewrap").words or "works")
+needs_sandbox = pytest.mark.needs("bubblewrap")
 
 
 @pytest.fixture
@@ -24,8 +23,7 @@ def verified(tmp_path):
     """Verifies a repository in a workspace of its own: what was observed, and the reward."""
 
     def verify(repository, *, broken):
-        if missing := [program for program in repository.needs if not shutil.which(program)]:
-            pytest.skip(f"there is no {missing[0]} here")
+        need_programs(repository.needs)
         folder = repository.write(tmp_path / f"broken-{broken}", broken=broken)
         given = {"instruction": repository.instruction, "verify": repository.verify}
         played = Played(Workspace(path=folder, store=tmp_path / "store", **given))

@@ -1,0 +1,27 @@
+import re
+from collections import Counter
+from collections.abc import Generator
+
+import pytest
+
+from tests.tools import commands, need
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    for mark in item.iter_markers("needs"):
+        need(*mark.args)
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_sessionfinish(session: pytest.Session) -> Generator[None, None, None]:
+    """Say below the counts which tools were missing, and what brings them in."""
+    yield
+    reporter = session.config.pluginmanager.get_plugin("terminalreporter")
+    if reporter is None:
+        return
+    reasons = [str(report.longrepr[2]) for report in reporter.stats.get("skipped", []) if report.longrepr]
+    left_out = Counter(found[1] for reason in reasons if (found := re.match(r"Skipped: needs ([^:]+): ", reason)))
+    listed = ", ".join(f"{tool} {left_out[tool]}" for tool in commands() if left_out[tool])
+    if listed:
+        reporter.write_line(f"{left_out.total()} tests were skipped for lack of tools: {listed}.", yellow=True)
+        reporter.write_line("To install these: tests/install-tools (as root; otherwise it lists them).", yellow=True)
