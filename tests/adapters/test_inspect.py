@@ -298,6 +298,7 @@ def test_settings_that_are_inspects_are_refused() -> None:
             reflexion_agent("alfworld", **{name: "demo"})
 
 
+@pytest.mark.needs("sandbox")
 def test_every_environment_is_a_task() -> None:
     from langgraph_reflexion.adapters.inspect import registry
 

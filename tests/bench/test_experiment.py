@@ -150,6 +150,7 @@ def test_every_combination_is_a_run_and_what_is_said_nearest_to_it_holds(tmp_pat
     assert settings[first[0]].model == "demo"
 
 
+@pytest.mark.needs("sandbox")
 def test_the_files_of_the_documentation_are_what_they_say(tmp_path: Path) -> None:
     demo = read_experiment(DOCS / "experiments" / "demo.toml")
     runs = check(demo, tmp_path / "out")

@@ -36,8 +36,8 @@ def function_of(index, operation, language):
 @pytest.mark.parametrize(
     "language",
     [
-        "python",
-        pytest.param("rust", marks=pytest.mark.needs("Rust")),
+        pytest.param("python", marks=pytest.mark.needs("sandbox")),
+        pytest.param("rust", marks=pytest.mark.needs("sandbox", "Rust")),
     ],
 )
 def test_every_operation_is_written_as_it_is_meant(language):

@@ -10,10 +10,10 @@ from langgraph.store.memory import InMemoryStore
 from langgraph_reflexion import PROFILES, create_reflexion, load_environment
 from langgraph_reflexion.envs import ENVIRONMENTS
 from langgraph_reflexion.envs.base import Environment, Episode, StepResult, Task, action, choose_split
-from langgraph_reflexion.envs.sandbox import probe
 from langgraph_reflexion.lessons.settings import Lessons
 from langgraph_reflexion.prompts import contains, load_prompts
 from langgraph_reflexion.testing import ScriptedChatModel
+from tests.tools import need
 from tests.toys import asks_for, text_of
 
 GOAL = "Reach the far shore without falling in."
@@ -157,8 +157,8 @@ def test_a_wrapped_agent_is_given_its_task_once():
 
 @pytest.mark.parametrize("name", ENVIRONMENTS)
 def test_what_ships_states_its_goals_in_its_first_observations(name):
-    if name == "workspace" and not probe("bubblewrap").works:
-        pytest.skip(probe("bubblewrap").words)
+    if name in ("programming", "workspace"):
+        need("bubblewrap" if name == "workspace" else "sandbox")
     environment = load_environment(name)
     for way in (environment, *map(environment.variant, environment.variants)):
         prompts = load_prompts(way.prompts or way.name)
