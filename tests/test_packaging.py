@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
-LINKS = ("bench", "envs", "graph", "nodes", "prompts")
+LINKS = ("envs", "graph", "nodes", "prompts")
 
 
 def run(*command: str | Path, cwd: Path, **environment: str) -> str:
