@@ -84,8 +84,8 @@ def test_all_splits_are_read_where_there_are_goals(store):
     ["a/b", "50% off?", "c# book", "[]b", "['", "<r>", "r&b;x=1", "ünï \U0001f9f4", "..", "a/../b", "a\\b", "  a  ",
      "\x00a\nb", "%2Fx", "{'a': 1}", "x" * 3_000],
 )  # fmt: skip
-def test_no_query_is_lost_or_garbled_on_the_way(environment, server, query):
-    own = WebShop()
+def test_no_query_is_lost_or_garbled_on_the_way(server, query):
+    own, environment = WebShop(), WebShop(base_url=server.url)
     action = Action(name="search", args={"query": query}, text="")
     served = environment.start(environment.tasks(limit=1)[0]).step(action)
     assert served == own.start(own.tasks(limit=1)[0]).step(action)
