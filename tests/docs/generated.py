@@ -84,26 +84,37 @@ def profiles() -> str:
     return "\n".join(rows)
 
 
+def with_whole_help(text: str, command: Any) -> str:
+    """Return the reference with what each command does, which the lists of commands cut short."""
+    commands: dict[str, Any] = {}
+    lines = text.splitlines()
+    for number, line in enumerate(lines):
+        if heading := re.fullmatch(r"#+ `[\w-]+((?: [\w-]+)*)`", line):
+            group = command
+            for word in heading[1].split():
+                group = group.commands[word]
+            commands = getattr(group, "commands", {})
+        elif (cut := re.fullmatch(r"\* `([\w-]+)`: .*\.\.\.", line)) and cut[1] in commands:
+            lines[number] = f"* `{cut[1]}`: {one_line(commands[cut[1]].help or '')}"
+    return "\n".join(lines)
+
+
 def command_line() -> str:
     """The commands with their arguments and options."""
     command: Any = get_command(app)
     context = typer.Context(command)
     text: str = typer.cli.get_docs_for_click(obj=command, ctx=context, name="langgraph-reflexion")
-    # What a command does is cut short in the list of commands.
-    for name, each in command.commands.items():
-        text = re.sub(
-            rf"^\* `{name}`: .*\.\.\.$", f"* `{name}`: {one_line(each.help or '')}", text, flags=re.MULTILINE
-        )
+    text = with_whole_help(text, command)
     # Usage as a line, not as a block that a reader might run; and the title is the page's own.
     text = re.sub(r"\*\*Usage\*\*:\n\n```console\n\$ (.*)\n```", r"**Usage**: `\1`", text)
     return text.partition("\n")[2].strip()
 
 
 def imports() -> str:
-    """Which folder imports which."""
-    rows = ["| folder | imports |", "|---|---|"]
-    for folder, others in allowed_imports().items():
-        rows.append(f"| `{folder}` | {', '.join(f'`{other}`' for other in others) or 'none of the others'} |")
+    """Which part imports which."""
+    rows = ["| part | imports |", "|---|---|"]
+    for part, others in allowed_imports().items():
+        rows.append(f"| `{part}` | {', '.join(f'`{other}`' for other in others) or 'none of the others'} |")
     return "\n".join(rows)
 
 

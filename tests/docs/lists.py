@@ -24,8 +24,8 @@ ELSEWHERE = {
         f"langgraph-reflexion {command}": "wants the official games: tests/envs/alfworld/test_releases.py plays them"
         for command in (
             "run alfworld --split valid_unseen --out runs/official-reflexion",
-            "run alfworld --split valid_unseen --trials 12 --strategy retry --out runs/official-retry",
-            "run alfworld --split valid_unseen --trials 12 --strategy reflexion --out runs/official-reflexion",
+            "run alfworld --split valid_unseen --max-trials 12 --strategy retry --out runs/official-retry",
+            "run alfworld --split valid_unseen --max-trials 12 --strategy reflexion --out runs/official-reflexion",
             "report runs/official-retry runs/official-reflexion",
         )
     },

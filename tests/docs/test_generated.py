@@ -1,13 +1,17 @@
 """What comes out of the code is on the pages as the code has it, and drawings are of this code."""
 
+import re
+
 import pytest
+from typer.main import get_command
 
 import langgraph_reflexion
 from langgraph_reflexion import Strategy, create_reflexion
+from langgraph_reflexion.cli import app
 from langgraph_reflexion.envs import ENVIRONMENTS
 from langgraph_reflexion.testing import ScriptedChatModel
 from tests.docs.drawings import DRAWINGS, GENERATED, digest, edges
-from tests.docs.generated import REGION, regenerated, writers
+from tests.docs.generated import REGION, one_line, regenerated, writers
 from tests.docs.pages import BY_NAME, PAGES, ROOT, Page
 from tests.toys import Counter
 
@@ -35,6 +39,16 @@ def test_the_reference_has_every_public_name() -> None:
     in_short = {link.removeprefix("#") for link in page.links}
     assert set(langgraph_reflexion.__all__) <= {name.rpartition(".")[2] for name in page.docstrings}
     assert set(page.docstrings) <= in_short
+
+
+def test_the_reference_lists_the_commands_of_a_group_by_what_they_do_themselves() -> None:
+    page = BY_NAME["docs/reference/command-line.md"].text
+    section = page.partition("## `langgraph-reflexion memory`\n")[2].partition("\n###")[0]
+    listed = dict(re.findall(r"^\* `([a-z]+)`: (.+)$", section, re.MULTILINE))
+    commands = get_command(app).commands["memory"].commands  # type: ignore[attr-defined]
+    assert set(listed) == set(commands)
+    for name, command in commands.items():
+        assert one_line(command.help).startswith(listed[name])
 
 
 # Drawings.

@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from tests.docs.command_lines import NAME, NOT_RUN, check, environment_options, options
-from tests.docs.pages import DOCS, PAGES, ROOT, Page
+from tests.docs.pages import DOCS, PAGES, ROOT, Page, commands
 
 PATH = re.compile(r"(?:src|bench|docs|envs|graph|nodes|prompts|tests|notebooks)/[\w./-]+")
 """How a sentence names a file of the repository."""
@@ -41,6 +41,14 @@ def test_every_command_in_a_sentence_is_right(page: Page) -> None:
     for code in page.inline_code:
         if code.startswith((f"{NAME} ", *(f"{beginning} " for beginning in NOT_RUN))) and "..." not in code:
             assert check(code), code
+
+
+@ours
+def test_every_command_in_a_block_is_right_also_where_it_is_not_run(page: Page) -> None:
+    for block in page.blocks:
+        for command in commands(block) if block.language == "bash" else ():
+            if re.match(rf"(?:[A-Z_]+=\S* )*{NAME} ", command.text):
+                assert check(command.text), command.text
 
 
 @ours
