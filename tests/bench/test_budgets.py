@@ -1,4 +1,4 @@
-"""Budgets of a sweep: it stops, says so, and ends like one that never stopped once they are raised."""
+"""Budgets of a run: it stops, says so, and ends like one that never stopped once they are raised."""
 
 import json
 import time

@@ -1,4 +1,4 @@
-"""A sweep that was stopped goes on, and ends with the record of one that was not."""
+"""A run that was stopped goes on, and ends with the record of one that was not."""
 
 import json
 import sqlite3

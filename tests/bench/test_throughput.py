@@ -1,4 +1,4 @@
-"""The measurement itself, small: that it runs a real sweep, counts what it says, and comes near the ideal."""
+"""The measurement itself, small: that it does a real run, counts what it says, and comes near the ideal."""
 
 import json
 import os
@@ -22,11 +22,11 @@ def test_a_small_measurement_has_every_column():
     measured = json.loads(done.stdout)
     assert list(measured) == ["8x2"]
     case = measured["8x2"]
-    for way in (case["sweep"], case["bare"]):
+    for way in (case["recorded"], case["bare"]):
         # Nothing is faster than the model; how much slower depends on what else the machine does.
-        assert 1 < way["run"] < 20
+        assert 1 < way["task"] < 20
         assert way["cpu"] > 0
-    assert case["cpu_ratio"] == pytest.approx(case["sweep"]["cpu"] / case["bare"]["cpu"])
+    assert case["cpu_ratio"] == pytest.approx(case["recorded"]["cpu"] / case["bare"]["cpu"])
 
 
 def test_tracing_is_off_unless_it_was_asked_for(caplog):

@@ -1,16 +1,16 @@
-"""Is anything lost when a sweep is killed? It is, with SIGKILL at random moments, and goes on each time.
+"""Is anything lost when a run is killed? It is, with SIGKILL at random moments, and goes on each time.
 
     python -m tests.crash.kill_test [--kills 100] [--tasks 20] [--postgres] [--json]
 
-A sweep of ALFWorld tasks under `reflexion`, whose model is behind a loopback server that records every request, is
-run twice: in peace, and killed again and again, gone on with by `resume DIR` or the same `run ... --out DIR`.
+A run of ALFWorld tasks under `reflexion`, whose model is behind a loopback server that records every request, is
+done twice: in peace, and killed again and again, gone on with by `resume DIR` or the same `run ... --out DIR`.
 Afterwards both must have recorded the same, times apart: no trial twice, none missing, and at every kill all rows
 that were there were right.
 Of the requests at most one per kill and task in flight may have been repeated, and none may be new.
 
 A kill counts when it hit a process that had asked the model something. Now and then one is killed while it is still
 starting or taking the run up again, and these are counted beside. Exit status 1 means that something was lost. Runs
-where processes can be forked (not on Windows): each life of the sweep is a fork of one process that has done the
+where processes can be forked (not on Windows): each life of the run is a fork of one process that has done the
 imports, which take longer than the lives do.
 """
 
@@ -51,12 +51,12 @@ class Outcome:
     """What was seen.
 
     Attributes:
-        kills: How often a sweep at work was killed.
+        kills: How often a run at work was killed.
         start_up_kills: How often one was killed before it had asked anything.
-        sweeps: How many sweeps that took.
+        runs: How many runs that took.
         tasks: How many tasks each of them had.
         trials: How many trials.
-        requests: How many requests the server got of the killed sweeps.
+        requests: How many requests the server got of the killed runs.
         repeated: How many of these had been sent before.
         repeated_tasks: Of how many tasks at most a request was repeated after one kill.
         kept_trials: How many trials were recorded at the kills, on average.
@@ -66,7 +66,7 @@ class Outcome:
 
     kills: int = 0
     start_up_kills: int = 0
-    sweeps: int = 0
+    runs: int = 0
     tasks: int = 0
     trials: int = 0
     requests: int = 0
@@ -78,7 +78,7 @@ class Outcome:
 
 
 class KillTest:
-    """Runs the sweeps and compares them.
+    """Does the runs and compares them.
 
     Args:
         folder: Where everything is written.
@@ -87,7 +87,7 @@ class KillTest:
         concurrency: How many tasks at once.
         seconds: How long the model takes to answer, on average.
         seed: Draws the moments of the kills.
-        more: More options of the sweep, such as `--database URL`.
+        more: More options of the run, such as `--database URL`.
     """
 
     def __init__(
@@ -125,21 +125,21 @@ class KillTest:
             if not self._live("peace", self._command(peace, url), None):
                 return self.outcome
             self.reference = recorded(peace)
-            # So that a sweep gets done in about as many lives as there are kills, half of them to spare.
+            # So that a run gets done in about as many lives as there are kills, half of them to spare.
             self.longest = 1.5 * self._at_work / max(kills, 1)
             self.outcome.trials = len(self.reference)
             self.outcome.tasks = len(read_run(peace).info["tasks"])
             self._calls = tasks_by_seed(read_run(peace).info["tasks"], self.trials)
             self._expect_requests([each for each in self._asked() if each.life == "peace"], "peace")
             while self.outcome.kills < kills and not self.outcome.violations:
-                self.outcome.sweeps += 1
-                self._sweep(self.folder / f"killed-{self.outcome.sweeps}", url, kills)
+                self.outcome.runs += 1
+                self._killed(self.folder / f"killed-{self.outcome.runs}", url, kills)
         self.outcome.kept_trials = round(sum(self._kept) / len(self._kept), 1) if self._kept else 0.0
         self.outcome.seconds = round(time.perf_counter() - started, 1)
         return self.outcome
 
-    def _sweep(self, folder: Path, url: str, kills: int) -> None:
-        """One sweep, killed until enough kills are done, and then let run to its end."""
+    def _killed(self, folder: Path, url: str, kills: int) -> None:
+        """Kill one run until enough kills are done, and then let it come to its end."""
         first = self._lives + 1
         done = False
         while not done and not self.outcome.violations:
@@ -201,13 +201,13 @@ class KillTest:
             if timeless(row) != self.reference.get(key_of(row)):
                 self._violation(f"at kill {self.outcome.kills}, trial {row['trial']} of {row['task_id']} differs")
 
-    def _expect_requests(self, requests: list[Request], sweep: str) -> None:
+    def _expect_requests(self, requests: list[Request], name: str) -> None:
         peace = [request for request in self._asked() if request.life == "peace"]
         check = check_requests(requests, peace, self._calls, self.concurrency)
-        self.outcome.violations += [f"{sweep}: {what}" for what in check.violations]
+        self.outcome.violations += [f"{name}: {what}" for what in check.violations]
         self.outcome.repeated += check.repeated
         self.outcome.repeated_tasks = max(self.outcome.repeated_tasks, check.repeated_tasks)
-        if sweep != "peace":
+        if name != "peace":
             self.outcome.requests += len(requests)
 
     def _asked(self) -> Iterator[Request]:
@@ -218,7 +218,7 @@ class KillTest:
 
 
 def _command_line(arguments: list[str], life: str, log: str) -> None:
-    """A process of the sweep: the command line, its output to a file."""
+    """A process of the run: the command line, its output to a file."""
     from langgraph_reflexion.cli import main
 
     # The client sends it with every request: so the server knows which life it came from.
@@ -235,7 +235,7 @@ def main() -> None:
     """The command line."""
     parser = argparse.ArgumentParser(description=str(__doc__).split("\n\n")[0])
     parser.add_argument("--kills", type=int, default=100, help="of processes at work (100)")
-    parser.add_argument("--tasks", type=int, default=20, help="of the sweep (20)")
+    parser.add_argument("--tasks", type=int, default=20, help="of the run (20)")
     parser.add_argument("--trials", type=int, default=4, help="at most so many per task (4)")
     parser.add_argument("--concurrency", type=int, default=4, help="so many tasks at once (4)")
     parser.add_argument("--workers", type=int, default=1, help="so many processes, which die with their driver (1)")

@@ -8,7 +8,7 @@ from langgraph_reflexion.experiments.rows import Key, TrialRow, key_of
 
 
 def command(url: str, out: str, *, tasks: int, trials: int, concurrency: int) -> list[str]:
-    """The command line's arguments for a sweep of ALFWorld tasks under `reflexion`.
+    """The command line's arguments for a run of ALFWorld tasks under `reflexion`.
 
     Args:
         url: The model server's address.

@@ -1,4 +1,4 @@
-"""What a killed sweep asked of the model's server, beside one that ran in peace."""
+"""What a killed run asked of the model's server, beside one that ran in peace."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -36,8 +36,8 @@ def check_requests(
     """Nothing may be asked that was not asked in peace, and again at most once per kill and task in flight.
 
     Args:
-        requests: What the processes of a killed sweep asked, in order.
-        peace: What the sweep in peace asked.
+        requests: What the processes of a killed run asked, in order.
+        peace: What the run in peace asked.
         tasks: The task of each seed.
         in_flight: How many tasks were advanced at once.
     """

@@ -1,9 +1,9 @@
-"""Is anything lost when a sweep's workers are killed? They are, with SIGKILL at random moments, while it goes on.
+"""Is anything lost when a run's workers are killed? They are, with SIGKILL at random moments, while it goes on.
 
     python -m tests.crash.worker_kills [--executor process|ray] [--rounds 5] [--kills 1] [--json]
 
-A sweep of ALFWorld tasks under `reflexion`, whose model is behind a loopback server that records every request, is
-run by one process, in peace, and then in rounds by several workers, some of which are killed. Each round must record
+A run of ALFWorld tasks under `reflexion`, whose model is behind a loopback server that records every request, is
+done by one process, in peace, and then in rounds by several workers, some of which are killed. Each round must record
 the same, times apart: every task, each trial once. No request may be new, and at most one per kill and task that the
 worker had in hand may be repeated. With `--executor ray` a Postgres server and a Ray cluster are started for it. Exit
 status 1 means that something was lost. Runs on Linux.
@@ -41,9 +41,9 @@ class Outcome:
     """What was seen.
 
     Attributes:
-        rounds: How many sweeps were run.
+        rounds: How many runs with killed workers there were.
         kills: How many workers were killed in them.
-        tasks: How many tasks each sweep had.
+        tasks: How many tasks each run had.
         trials: How many trials.
         requests: How many requests the server got in the rounds.
         repeated: How many of these had been sent before in the same round.
@@ -64,7 +64,7 @@ class Outcome:
 
 
 class WorkerKills:
-    """Runs the sweeps and compares them.
+    """Does the runs and compares them.
 
     Args:
         folder: Where everything is written.
@@ -74,7 +74,7 @@ class WorkerKills:
         workers: How many workers.
         seconds: How long the model takes to answer, on average.
         seed: Draws the moments of the kills.
-        more: More options of the sweeps with workers, such as `--executor ray`.
+        more: More options of the runs with workers, such as `--executor ray`.
         environment: More variables of their environment, such as `RAY_ADDRESS`.
     """
 
@@ -101,7 +101,7 @@ class WorkerKills:
         self.outcome = Outcome()
 
     def run(self, rounds: int, kills: int = 1) -> Outcome:
-        """Run a sweep in peace, and then so many rounds.
+        """Do a run in peace, and then this many rounds.
 
         Args:
             rounds: How many.
@@ -164,7 +164,7 @@ class WorkerKills:
         )
 
     def _end(self, name: str, process: "subprocess.Popen[str]") -> bool:
-        """Wait for a sweep. Returns whether it came to a good end."""
+        """Wait for a run. Returns whether it came to a good end."""
         try:
             _, said = process.communicate(timeout=PATIENCE)
         except subprocess.TimeoutExpired:
@@ -178,7 +178,7 @@ class WorkerKills:
 
 
 def workers_in(home: Path) -> list[int]:
-    """The workers of the sweep that was started in this folder, by their process numbers."""
+    """The workers of the run that was started in this folder, by their process numbers."""
     return [pid for pid, command, where in _processes() if where == home and any(word in command for word in WORKERS)]
 
 
@@ -206,9 +206,9 @@ def main() -> None:
     """The command line."""
     parser = argparse.ArgumentParser(description=str(__doc__).split("\n\n")[0])
     parser.add_argument("--executor", choices=("process", "ray"), default="process", help="where the workers are")
-    parser.add_argument("--rounds", type=int, default=5, help="how many sweeps (5)")
+    parser.add_argument("--rounds", type=int, default=5, help="how many runs (5)")
     parser.add_argument("--kills", type=int, default=1, help="workers killed in each (1)")
-    parser.add_argument("--tasks", type=int, default=20, help="of a sweep (20)")
+    parser.add_argument("--tasks", type=int, default=20, help="of a run (20)")
     parser.add_argument("--trials", type=int, default=3, help="at most so many per task (3)")
     parser.add_argument("--concurrency", type=int, default=8, help="so many tasks at once (8)")
     parser.add_argument("--workers", type=int, default=2, help="so many workers (2)")

@@ -1,12 +1,12 @@
-"""What a sweep makes of a model's time: how long runs take beside their calls, and CPU per step.
+"""What a run makes of a model's time: how long tasks take beside their calls, and CPU per step.
 
     python -m tests.performance.throughput [--case 16 --case 64 --case 256x2] [--repeats 3] [--json]
 
-A case is a number of tasks that are advanced at once, and of processes that share them. Each sweeps over four times
+A case is a number of tasks that are advanced at once, and of processes that share them. Each is a run of four times
 as many tasks, at least 64, with one trial of 20 steps: the real thing, checkpoints in SQLite and all. The model
 is a loopback server in another process that takes half a second for each answer; a prompt always has 12 messages of
-about 500 characters. A run's ideal is the latency of its calls together. What is printed is the mean wall time of a
-run beside it; `whole` is the wall time of all runs, beside the latency of all calls over the concurrency.
+about 500 characters. A task's ideal is the latency of its calls together. What is printed is the mean wall time of a
+task beside it; `whole` is the wall time of the run, beside the latency of all calls over the concurrency.
 
 In turns with it, as many tasks at once send such requests in a bare loop over LangChain's plain `ChatOpenAI`, which
 has neither graph nor checkpoint nor record. Compare the ratios of one run, since machines differ and are noisy.
@@ -94,8 +94,8 @@ class Watch(NullObserver):
         self.ended[row["task_id"]] = time.perf_counter()
 
 
-async def sweep(share: Share) -> list[float]:
-    """The wall times of a sweep's runs."""
+async def recorded_run(share: Share) -> list[float]:
+    """The wall times of a run's tasks."""
     watch = Watch()
     hall = Hall(share.steps, share.first)
     settings, setup = walking(f"http://127.0.0.1:{share.port}/v1", hall, share.tasks, share.concurrency)
@@ -105,7 +105,7 @@ async def sweep(share: Share) -> list[float]:
 
 
 async def bare_loop(share: Share) -> list[float]:
-    """The wall times of runs that do nothing but call."""
+    """The wall times of tasks that do nothing but call."""
     from langchain_openai import ChatOpenAI
     from pydantic import SecretStr
 
@@ -122,7 +122,7 @@ async def bare_loop(share: Share) -> list[float]:
     return await asyncio.gather(*(run() for _ in range(share.tasks)))
 
 
-WAYS: dict[str, Callable[[Share], Coroutine[Any, Any, list[float]]]] = {"sweep": sweep, "bare": bare_loop}
+WAYS: dict[str, Callable[[Share], Coroutine[Any, Any, list[float]]]] = {"recorded": recorded_run, "bare": bare_loop}
 
 
 def work(pipe: Connection, share: Share) -> None:
@@ -144,8 +144,8 @@ def work(pipe: Connection, share: Share) -> None:
 class Measured(NamedTuple):
     """What came of a case one way."""
 
-    run: float
-    """A run's mean wall time over its ideal."""
+    task: float
+    """A task's mean wall time over its ideal."""
     whole: float
     """The wall time of all over the ideal: the latency of all calls over the concurrency."""
     cpu: float
@@ -205,17 +205,17 @@ def main() -> None:
     os.environ["LANGSMITH_TRACING"] = "false"
     results = {}
     if not options.json:
-        print(f"{'':<21}{'sweep':<27}{'bare loop':<20}CPU of sweep")
-        columns = f"{'run':<8}{'whole':<8}{'CPU ms':<11}{'run':<8}{'CPU ms':<12}"
+        print(f"{'':<21}{'run':<27}{'bare loop':<20}CPU of run")
+        columns = f"{'task':<8}{'whole':<8}{'CPU ms':<11}{'task':<8}{'CPU ms':<12}"
         print(f"{'at once x processes':<21}{columns}over bare")
     with model_server(REPLY, options.latency) as port:
         for case in options.case or [Case(16, 1), Case(64, 1), Case(256, 2)]:
             found = measure(case, port, options.steps, options.latency, options.repeats)
-            ours, bare = found["sweep"], found["bare"]
+            ours, bare = found["recorded"], found["bare"]
             ratio = ours.cpu / bare.cpu
             results[str(case)] = {**{way: each._asdict() for way, each in found.items()}, "cpu_ratio": ratio}
             if not options.json:
-                columns = f"{ours.run:<8.3f}{ours.whole:<8.3f}{ours.cpu:<11.2f}{bare.run:<8.3f}{bare.cpu:<12.2f}"
+                columns = f"{ours.task:<8.3f}{ours.whole:<8.3f}{ours.cpu:<11.2f}{bare.task:<8.3f}{bare.cpu:<12.2f}"
                 print(f"{case!s:<21}{columns}{ratio:.2f}", flush=True)
     if options.json:
         print(json.dumps(results))

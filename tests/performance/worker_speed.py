@@ -1,4 +1,4 @@
-"""What do workers gain where one core is full? The same sweep by one process and by several, in turn.
+"""What do workers gain where one core is full? The same run by one process and by several, in turn.
 
     python -m tests.performance.worker_speed [--tasks 134] [--workers 2] [--repeats 3] [--json]
 
@@ -56,7 +56,7 @@ def _timed(settings: RunSettings, out: Path) -> tuple[float, float]:
 
 
 def measure(folder: Path, *, tasks: int, workers: int, repeats: int) -> Speed:
-    """Run the sweeps in turn.
+    """Do the runs in turn.
 
     Args:
         folder: Where they are recorded.
@@ -82,7 +82,7 @@ def measure(folder: Path, *, tasks: int, workers: int, repeats: int) -> Speed:
 def main() -> None:
     """The command line."""
     parser = argparse.ArgumentParser(description=str(__doc__).split("\n\n")[0])
-    parser.add_argument("--tasks", type=int, default=134, help="of a sweep (134)")
+    parser.add_argument("--tasks", type=int, default=134, help="of a run (134)")
     parser.add_argument("--workers", type=int, default=2, help="so many workers (2)")
     parser.add_argument("--repeats", type=int, default=3, help="how often each is run (3)")
     parser.add_argument("--json", action="store_true", help="print JSON")
