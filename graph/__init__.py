@@ -1,1 +1,1 @@
-"""The graph: its state, its construction, routing, memory and profiles."""
+"""The graph: its construction, its routing, and how a task that has ended continues."""

@@ -1,1 +1,1 @@
-"""The six nodes, one module each, and what they are made of."""
+"""The six nodes, one module each."""

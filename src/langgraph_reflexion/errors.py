@@ -4,7 +4,7 @@
      ├── ConfigurationError       a setting is wrong, or does not fit another one
      │    └── OptionsRefused      an environment does not take such options
      ├── EnvironmentUnavailable   an extra, a toolchain or data is missing
-     ├── WorkersLost              the workers of a sweep die again and again
+     ├── WorkersLost              the workers of a run die again and again
      └── Fault                    trouble outside the agent: never counted as a wrong answer
           ├── ModelFault
           │    ├── ContextTooLong
@@ -54,7 +54,7 @@ class EnvironmentUnavailable(ReflexionError, RuntimeError):
 
 
 class WorkersLost(ReflexionError):
-    """The workers of a sweep end one after the other, and get nothing done. The trials so far are recorded."""
+    """The workers of a run end one after the other, and get nothing done. The trials so far are recorded."""
 
 
 class Fault(ReflexionError, RuntimeError):
