@@ -21,10 +21,7 @@ def blocks(language):
 @pytest.mark.long
 def test_the_long_forms_are_commands_that_exist():
     commands = [
-        line
-        for block in blocks("bash")
-        for line in block.splitlines()
-        if line.startswith("python -m langgraph_reflexion")
+        line for block in blocks("bash") for line in block.splitlines() if line.startswith("python -m tests.")
     ]
     assert commands
     for command in commands:

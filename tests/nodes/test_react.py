@@ -11,7 +11,11 @@ from langgraph_reflexion.envs.alfworld.environment import ALFWorld
 from langgraph_reflexion.envs.base import Episode, action
 from tests.toys import Counter
 
-parse = Counter().parse
+
+def parse(text):
+    return Counter().parse(text)
+
+
 GOES_UP = {"name": "turn", "args": {"direction": "up"}, "text": "go up"}
 
 
