@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar, cast
 
 from langchain_core.language_models import BaseChatModel
-from langchain_core.runnables import Runnable, RunnableConfig
+from langchain_core.runnables import Runnable, RunnableConfig, ensure_config
 from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 
@@ -16,10 +16,10 @@ from langgraph_reflexion.choices import Feedback, StrategyName
 from langgraph_reflexion.envs import load_environment
 from langgraph_reflexion.envs.base import Environment, read_task
 from langgraph_reflexion.envs.pool import EpisodePool
-from langgraph_reflexion.errors import ConfigurationError, expect, one_of
+from langgraph_reflexion.errors import ConfigurationError, expect, expect_names, one_of
 from langgraph_reflexion.evaluators import Evaluator, EvaluatorName, make_evaluator
 from langgraph_reflexion.graph import routing
-from langgraph_reflexion.heuristic import HeuristicFunction
+from langgraph_reflexion.heuristic import Heuristic, HeuristicFunction
 from langgraph_reflexion.memory import EpisodicMemory, Lessoned, Mapper, Memory
 from langgraph_reflexion.models.client import Client
 from langgraph_reflexion.models.options import ModelOptions
@@ -99,7 +99,6 @@ def create_reflexion(
     budgets = expect("budgets", budgets, Budgets | None) or Budgets()
     approval = expect("approval", approval, Approval | None) or Approval()
     memory = Memory.of(memory)
-    expect("heuristic", heuristic, Callable | None)
     environment = load_environment(environment) if isinstance(environment, str) else environment
     agent = WrappedAgent.of(actor, environment, evaluator)
     environment = environment or NoEnvironment()
@@ -107,7 +106,9 @@ def create_reflexion(
         environment.name,
         actor=cast(str | None, "agent" if agent else actor),
         strategy=strategy,
+        evaluator=evaluator if isinstance(evaluator, str) else None,
         feedback=feedback,
+        heuristic=heuristic if isinstance(heuristic, Heuristic) else None,
         max_trials=max_trials,
         memory_size=UNLIMITED if memory.keep == "full" else memory.size,
     )
@@ -115,14 +116,15 @@ def create_reflexion(
         environment = environment.variant(rules.actor)
     prompts = prompts or load_prompts(environment.prompts or environment.name)
     chosen, seed = Strategy(rules.strategy), options.seed
-    for action in approval.actions:
+    for action in expect_names("approval.actions", approval.actions):
         one_of("approval.actions", action, environment.episode.actions())
 
     client, reflector = Client.pair(model, reflection_model, options, priced=budgets.limits_cost)
     mapper = Mapper(environment, prompts, lasting=chosen.reflects) if memory.map else None
     acting = None if agent else make_actor(client, environment, prompts, rules, mapper)
     judge = make_evaluator(evaluator, reflector, acting, environment, prompts, rules, seed)
-    pool, stops = EpisodePool(environment, options.retries), heuristic or rules.heuristic
+    stops = expect("heuristic", heuristic, Callable | None) or rules.heuristic
+    pool = EpisodePool(environment, options.retries)
     kept = EpisodicMemory(rules.memory_size, reflector if memory.keep == "summary" else None, prompts, seed)
     clears = ("attempt", "result") if agent else ("known",) if mapper else ()
     loop: dict[str, Any] = {
@@ -141,6 +143,7 @@ def create_reflexion(
 
     graph = ReflexionGraph(schema_for(agent, state_schema))
     graph.loop, graph.rules, graph.pool, graph.clients = loop, rules, pool, (client, reflector)
+    graph.pauses = bool(approval.actions or approval.reflections)
     return connect(graph, loop, chosen)
 
 
@@ -162,9 +165,8 @@ def connect(
         node = nodes[name] if isinstance(nodes[name], Runnable) else Node(nodes[name])
         graph.add_node(name, node, metadata=(metadata or {}).get(name))
     graph.add_edge(START, "reset")
-    graph.add_conditional_edges("reset", routing.unless_fault("act"), ["act", "evaluate"])
-    graph.add_conditional_edges("act", routing.unless_fault("observe"), ["observe", "evaluate"])
-    graph.add_conditional_edges("observe", routing.unless_fault("heuristic_check"), ["heuristic_check", "evaluate"])
+    for name, following in (("reset", "act"), ("act", "observe"), ("observe", "heuristic_check")):
+        graph.add_conditional_edges(name, routing.unless_fault(following), [following, "evaluate"])
     graph.add_conditional_edges("heuristic_check", routing.after_heuristic_check, ["act", "evaluate"])
     graph.add_conditional_edges("evaluate", routing.after_evaluate(strategy), ["reflect", "reset", END])
     graph.add_conditional_edges("reflect", routing.after_reflect, ["reset", END])
@@ -186,6 +188,10 @@ class CompiledReflexion(CompiledStateGraph[Any, None, Any, Any]):
         return super().astream(input, self._unlimited(config), **options)
 
     def _unlimited(self, config: RunnableConfig | None) -> RunnableConfig:
+        alone = "checkpoint_ns" not in ensure_config(config)["configurable"]  # not in a run of another graph
+        if alone and self.checkpointer is None and cast(ReflexionGraph, self.builder).pauses:
+            how = "create_reflexion(...).compile(checkpointer=...)"
+            raise ConfigurationError(f"pauses for approval need a checkpointer: {how}")
         called: RunnableConfig = {**(config or {}), "recursion_limit": UNLIMITED}
         if self.name != "LangGraph":  # which is the name of a graph without one
             called["metadata"] = {**called.get("metadata", {}), AGENT_NAME: self.name}
@@ -195,14 +201,16 @@ class CompiledReflexion(CompiledStateGraph[Any, None, Any, Any]):
 class ReflexionGraph(StateGraph[Any, None, Any, Any]):
     """The graph before it is compiled.
 
-    It knows its six nodes (`loop`, for `connect`), its profile with everything that was given (`rules`), its live
-    episodes (`pool`), and its models as the nodes call them (`clients`: the actor's, and the one that reflects).
+    It knows its six nodes (`loop`, for `connect`), its profile with what was given as a name, a number or a
+    `Heuristic` (`rules`), its live episodes (`pool`), its models as the nodes call them (`clients`: the actor's, and
+    the one that reflects), and whether it pauses for approval (`pauses`).
     """
 
     loop: Mapping[str, Any]
     rules: Profile
     pool: EpisodePool
     clients: Sequence[Client] = ()
+    pauses: bool = False
 
     def compile(self, *args: Any, **options: Any) -> CompiledReflexion:
         """See `StateGraph.compile`."""

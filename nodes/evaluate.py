@@ -47,12 +47,9 @@ class Evaluate:
                     raise ValueError(f"an evaluator returns a finite score, not {scored.score!r}")
                 update = settled | spent(state, "evaluate", scored.usage, scored.notes)
                 if scored.prepared is not None:
-                    task = state["task"]
-                    update["task"] = {**task, "prepared": task["prepared"] | scored.prepared}
-                score = float(scored.score)
-                update["evaluation"] = Evaluation(
-                    success=score >= threshold, score=score, feedback=storable(scored.feedback)
-                )
+                    update["task"] = {**state["task"], "prepared": state["task"]["prepared"] | scored.prepared}
+                score, words = float(scored.score), storable(scored.feedback)
+                update["evaluation"] = Evaluation(success=score >= threshold, score=score, feedback=words)
                 state = cast(ReflexionState, {**seen, **update, "trajectory": steps})
         # A trial that was cut short leaves the evaluation of the one before, which the actor may see.
         evaluation: Evaluation | None = update.get("evaluation")

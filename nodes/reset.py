@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
-from typing import cast
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.types import Overwrite
@@ -11,7 +10,7 @@ from langgraph_reflexion.budgets import Budgets
 from langgraph_reflexion.context import charged
 from langgraph_reflexion.envs.base import Task
 from langgraph_reflexion.envs.pool import EpisodePool
-from langgraph_reflexion.errors import ConfigurationError, Fault, ModelFault
+from langgraph_reflexion.errors import Fault, ModelFault
 from langgraph_reflexion.evaluators.base import Evaluator
 from langgraph_reflexion.memory.memory_map import Mapper
 from langgraph_reflexion.models.calls import storable
@@ -40,8 +39,6 @@ class Reset:
         task = self.read_task(state)
         # Only a task that has begun is prepared, which tells a new input on a used thread from the next trial.
         begins = "prepared" not in task or state.get("status") != "running" or state["episode"]["task"] != task["id"]
-        if (self.approval.actions or self.approval.reflections) and "thread_id" not in config.get("configurable", {}):
-            raise ConfigurationError("pauses for approval need a checkpointer and a thread_id to resume from")
         update: Update = {"stop_reason": None, "usage": {}, "fault": "", "trajectory": Overwrite([])}
         update |= {"last_attempt": [], "room": None, "notes": []}
         if begins:
@@ -61,7 +58,7 @@ class Reset:
                 prepared = await self.pool.prepare(task)
                 made = await self.evaluator.prepare(task, config)
                 update["task"] = task = Task(**{**task, "prepared": prepared | made.data})
-                update["usage"] = charged(cast(ReflexionState, {"usage": {}}), "reset", made.usage)
+                update["usage"] = charged(update, "reset", made.usage)
                 update["notes"] = list(made.notes)
             observation, snapshot = await self.pool.start(task)
         except Fault as fault:

@@ -11,7 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from langgraph_reflexion import __version__
+from langgraph_reflexion import Action, StepResult, Task, __version__
+from langgraph_reflexion.cli.play import play_episode
+from tests.bench.guessing import Guess, Guessing
 from tests.cli import (
     ENV,
     KEY,
@@ -351,6 +353,21 @@ def test_an_environment_that_breaks_while_one_plays_is_one_line(home: Path) -> N
     status, _, err = call(home, "play", ENV, typed="drop it\n")
     assert status == 2
     assert "fell on the floor" in one_line(err)
+
+
+def test_a_bug_that_shows_while_one_plays_is_raised_as_it_is() -> None:
+    class Buggy(Guess):
+        def step(self, action: Action) -> StepResult:
+            raise ZeroDivisionError("division by zero")
+
+    class Broken(Guessing):
+        def start(self, task: Task) -> Guess:
+            return Buggy(1)
+
+    shown = iter(play_episode(Broken(), Broken().tasks()[0], ["say 1"]))
+    assert next(shown).startswith("I think of a number below ten.")
+    with pytest.raises(ZeroDivisionError):
+        next(shown)
 
 
 def test_help_and_version_are_quick(home: Path) -> None:

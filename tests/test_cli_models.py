@@ -200,10 +200,10 @@ def test_a_budget_ends_the_run_and_is_lifted(whole: Whole) -> None:
     ("args", "says"),
     [
         (["--budget", "run.tokens"], "--budget 'run.tokens': write it as SCOPE.WHAT=NUMBER"),
-        (["--budget", "week.tokens=5"], "the option --budget.week: input should be 'trial', 'task' or 'run'"),
+        (["--budget", "week.tokens=5"], "the option --budget week: input should be 'trial', 'task' or 'run'"),
         (["--budget", "run.money=5"], "actions, llm_calls, tokens, cost, seconds"),
-        (["--budget", "run.tokens=many"], "the option --budget.run.tokens: input should be a valid integer"),
-        (["--budget", "run.tokens=1.5"], "the option --budget.run.tokens: input should be a valid integer"),
+        (["--budget", "run.tokens=many"], "the option --budget run.tokens: input should be a valid integer"),
+        (["--budget", "run.tokens=1.5"], "the option --budget run.tokens: input should be a valid integer"),
         (["--budget", "run.tokens=-5"], "should be greater than 0, not '-5'"),
         (["--budget", "trial.actions=0"], "should be greater than 0"),
         (["--budget", "task.seconds=nan"], "should be a finite number"),

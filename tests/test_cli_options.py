@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 from langgraph_reflexion.cli import app
 from langgraph_reflexion.cli.options import OPEN, flag, takes
 from langgraph_reflexion.errors import ConfigurationError
-from langgraph_reflexion.settings import BudgetSettings, RunSettings
+from langgraph_reflexion.settings import BudgetSettings, RunSettings, option
 
 
 class Oven(BaseModel):
@@ -25,6 +25,8 @@ class Oven(BaseModel):
     light: bool = Field(True, description="Light it.")
     timer: bool | None = Field(None, description="Ring.")
     spices: dict[str, str] = Field({}, description="SPICE=GRAMS.")
+    herbs: dict[str, str] = option({}, "Fresh.", metavar="HERB=LEAVES", resume="raise")
+    eggs: int = option(0, "Broken.", resume="raise")
     budgets: dict[Literal["day", "week"], BudgetSettings] = Field({}, description="What may be spent.")
     options: dict[str, Any] = Field({}, description="Anything.")
 
@@ -42,7 +44,7 @@ def bake() -> Any:
         seen.append((settings, plates))
 
     @application.command()
-    @takes(Oven, only=("minutes", "light", "budgets"))
+    @takes(Oven, only=("minutes", "light", "budgets", "eggs"), helps={"minutes": "How much longer."})
     def again(given: dict[str, Any]) -> None:
         """Bake again."""
         seen.append(given)
@@ -98,11 +100,14 @@ def test_help_has_choices_limits_and_defaults(bake: Any) -> None:
         "--light / --no-light Light it. [default: true]",
         "--fan Move the air. --light",
         "--spice KEY=VALUE SPICE=GRAMS. Repeatable.",
+        "--herb HERB=LEAVES Fresh. Repeatable.",
+        "Broken. [default: 0]",
         "--budget SCOPE.WHAT=N What may be spent. Repeatable.",
     ):
         assert said in shown
     shown = " ".join(bake("again", "--help").split())
-    assert "How long. [x>=1]" in shown, "what is left out stays as it was"
+    assert "How much longer. [x>=1]" in shown, "what is left out stays as it was"
+    assert "Broken. Can only be raised." in shown
 
 
 @pytest.mark.parametrize(
@@ -114,8 +119,12 @@ def test_help_has_choices_limits_and_defaults(bake: Any) -> None:
         (["--spice", "salt"], "--spice 'salt': write it as KEY=VALUE"),
         (["--option", "a b=1"], "--option 'a b=1': write it as KEY=VALUE"),
         (["--budget", "day=1"], "--budget 'day=1': write it as SCOPE.WHAT=NUMBER"),
-        (["--budget", "year.tokens=1"], "the option --budget.year: input should be 'day' or 'week'"),
-        (["--budget", "day.tokens=few"], "the option --budget.day.tokens: input should be a valid integer"),
+        (["--budget", "year.tokens=1"], "the option --budget year: input should be 'day' or 'week'"),
+        (
+            ["--budget", "day.tokens=few"],
+            "the option --budget day.tokens: input should be a valid integer, not 'few'",
+        ),
+        (["--herb", "mint"], "--herb 'mint': write it as HERB=LEAVES"),
     ],
 )
 def test_wrong_values_are_named_by_their_option(bake: Any, args: list[str], says: str) -> None:

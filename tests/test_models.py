@@ -1,7 +1,7 @@
 import pytest
 
 from langgraph_reflexion.errors import ConfigurationError
-from langgraph_reflexion.models import TIMEOUT_SECONDS, load_model
+from langgraph_reflexion.models.load import TIMEOUT_SECONDS, load_model
 from langgraph_reflexion.models.secrets import public_url, secrets_of
 
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from langchain_core.runnables import RunnableConfig
 
-from langgraph_reflexion.errors import ConfigurationError
+from langgraph_reflexion.errors import ConfigurationError, expect
 from langgraph_reflexion.models.usage import Usage
 from langgraph_reflexion.state import ReflexionState
 
@@ -78,6 +78,8 @@ class Budgets:
     """
 
     def __init__(self, *, trial: Budget | None = None, task: Budget | None = None, run: Budget | None = None) -> None:
+        for scope, budget in {"trial": trial, "task": task, "run": run}.items():
+            expect(f"Budgets.{scope}", budget, Budget | None)
         self.trial, self.task, self.run = (budget or Budget() for budget in (trial, task, run))
         self._seen: dict[tuple[str, str], Spent] = {}
         self._total = Spent()
@@ -111,7 +113,7 @@ class Budgets:
             config: Names its thread.
         """
         with self._lock:
-            self._seen.pop(_key(task, config), None)
+            self._seen.pop(account_key(task, config), None)
 
     def note(self, state: ReflexionState, config: RunnableConfig) -> Spent:
         """Bring the run's account up to date, and say what the task has spent.
@@ -121,7 +123,7 @@ class Budgets:
             config: Names the task's thread.
         """
         spent = _task(state)
-        key = _key(state["task"]["id"], config)
+        key = account_key(state["task"]["id"], config)
         with self._lock:
             self._total = self._total.plus(spent.since(self._seen.get(key, Spent())))
             self._seen[key] = spent
@@ -147,7 +149,8 @@ class Budgets:
         return f"run budget of {limit} used up" if limit else None
 
 
-def _key(task: str, config: RunnableConfig) -> tuple[str, str]:
+def account_key(task: str, config: RunnableConfig) -> tuple[str, str]:
+    """Return the name of a task's account: its thread, empty where it has none, and its id."""
     return str(config.get("configurable", {}).get("thread_id", "")), task
 
 

@@ -9,14 +9,12 @@ from langchain_core.runnables import RunnableConfig
 from langgraph_reflexion.errors import ContextTooLong
 from langgraph_reflexion.models.calls import Call, storable
 from langgraph_reflexion.models.client import Client
-from langgraph_reflexion.models.usage import NO_USAGE, Usage, add_usage
+from langgraph_reflexion.models.usage import CHARACTERS_PER_TOKEN, NO_USAGE, Usage, add_usage
 from langgraph_reflexion.prompts import Prompts
 from langgraph_reflexion.state import ReflexionState, Step, Update
 
 STUB = 200
 """How many characters are left of an observation that was shortened."""
-CHARACTERS_PER_TOKEN = 4
-"""By which tokens are estimated where a rule counts them: every model has its own."""
 LEFT_OUT = "[left out, to save room]"
 """What stands in the place of an observation that was left out."""
 SMALLER = 0.7
@@ -123,7 +121,7 @@ def with_lessons(prompt: str, state: ReflexionState, prompts: Prompts) -> str:
     return f"{prompts.render('recalled', lessons=lessons)}\n\n{prompt}" if lessons else prompt
 
 
-def charged(state: ReflexionState, node: str, usage: Usage) -> dict[str, Usage]:
+def charged(state: ReflexionState | Update, node: str, usage: Usage) -> dict[str, Usage]:
     """Return the trial's usage by node, with a call of `node` added."""
     if usage == NO_USAGE:
         return state["usage"]

@@ -15,7 +15,7 @@ A failed trial is data, not an error: it is recorded, and the loop goes on. A tr
 tried again; one that stays ends its task with status `fault`, with what was gathered so far kept in the state.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any, get_args
 
 
@@ -123,6 +123,22 @@ def expect(name: str, value: Any, kinds: Any) -> Any:
     if not isinstance(value, kinds) or (isinstance(value, bool) and bool not in allowed):
         wanted = " or ".join(kind.__name__ for kind in allowed)
         raise ConfigurationError(f"{name} must be {wanted}; got {type(value).__name__}")
+    return value
+
+
+def expect_names(name: str, value: Any) -> Collection[str]:
+    """Return the argument, a collection of names. A single name is none: it would be read as its letters.
+
+    Raises:
+        ConfigurationError: it is no such collection.
+    """
+    if (
+        isinstance(value, str)
+        or not isinstance(value, Collection)
+        or not all(isinstance(each, str) for each in value)
+    ):
+        one = value if isinstance(value, str) else "name"
+        raise ConfigurationError(f'{name} must be a collection of names, such as ["{one}"]; got {value!r}')
     return value
 
 

@@ -39,9 +39,7 @@ class Heuristic:
         return "inefficient planning" if len(steps) > self.max_actions else None
 
     def _key(self, step: Step) -> tuple[object, str]:
-        action = step["action"]
-        if action is None:
-            done: object = step["thought"]
-        else:
+        done: object = step["thought"]
+        if (action := step["action"]) is not None:
             done = (action["name"], action["args"]) if action["name"] else action["text"]
         return done, step["observation"] if self.compare_observations else ""

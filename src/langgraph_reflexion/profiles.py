@@ -4,7 +4,7 @@ A profile changes numbers, rules and layouts, never wording. Every report names 
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, Literal, get_args
 
 from langgraph_reflexion.choices import Feedback
@@ -62,7 +62,9 @@ class Profile:
         self_tests: The number of self-written tests that are kept.
         shows_reflections: Whether the actor sees the reflections.
         reflects_on_memory: Whether the self-reflection sees the earlier reflections.
-        overrides: What differs for an environment (`hotpotqa`), or for an actor in it (`hotpotqa/cot`).
+        overrides: What differs for an environment (`hotpotqa`), or for an actor in it (`hotpotqa/cot`), whatever the
+            fields above say. Unless given, what differs for an environment in every profile, where those fields have
+            their defaults.
     """
 
     name: str
@@ -90,7 +92,9 @@ class Profile:
         *,
         actor: str | None = None,
         strategy: str | None = None,
+        evaluator: str | None = None,
         feedback: Feedback | None = None,
+        heuristic: Heuristic | None = None,
         max_trials: int | None = None,
         memory_size: int | None = None,
     ) -> "Profile":
@@ -100,28 +104,37 @@ class Profile:
             environment: The environment's name.
             actor: How the actor acts.
             strategy: What a retry sees.
+            evaluator: The name of what scores a trial.
             feedback: How much of the evaluation is shown.
+            heuristic: The rule that stops a trial.
             max_trials: The number of trials per task.
             memory_size: Ω, the number of reflections kept.
 
         Raises:
             ConfigurationError: a value is wrong.
         """
-        rules = replace(self, **self.overrides.get(environment, {}))
+        overrides = self.overrides.get(environment, {})
+        if self.overrides is ENVIRONMENT_DEFAULTS:
+            overrides = {name: value for name, value in overrides.items() if getattr(self, name) == _DEFAULTS[name]}
+        rules = replace(self, **overrides)
         actor = actor or rules.actor
         rules = replace(rules, actor=actor, **self.overrides.get(f"{environment}/{actor}", {}))
         rules = replace(rules, strategy=strategy or rules.strategy)
         if rules.memory_beside_attempt is not None and rules.strategy == Strategy.LAST_ATTEMPT_AND_REFLEXION:
             rules = replace(rules, memory_size=rules.memory_beside_attempt)
-        given: dict[str, Any] = {"feedback": feedback, "max_trials": max_trials, "memory_size": memory_size}
+        given: dict[str, Any] = {"evaluator": evaluator, "feedback": feedback, "heuristic": heuristic}
+        given |= {"max_trials": max_trials, "memory_size": memory_size}
         rules = replace(rules, **{name: value for name, value in given.items() if value is not None})
         one_of("strategy", rules.strategy, Strategy)
         one_of("feedback", rules.feedback, get_args(Feedback))
+        one_of("layout", rules.layout, get_args(Layout))
         for name in ("max_trials", "memory_size"):
             if expect(name, getattr(rules, name), int) < 1:
                 raise ConfigurationError(f"{name}={getattr(rules, name)}: at least 1 is needed")
         return rules
 
+
+_DEFAULTS = {each.name: each.default for each in fields(Profile)}
 
 # Section 4.2: two examples for ReAct, six for chain of thought. Appendix B.1: WebShop was ended after four trials.
 _PAPER: dict[str, Mapping[str, Any]] = {

@@ -57,6 +57,7 @@ class Retries:
         """Return the seconds to wait after `attempts` attempts."""
         wait = fault.retry_after
         if wait is None:
-            wait = min(self.first_wait * 2 ** (attempts - 1) + random.uniform(0, self.first_wait), self.longest_wait)
+            doubled = self.first_wait * 2 ** min(attempts - 1, 60)  # beyond that a float may overflow
+            wait = min(doubled + random.uniform(0, self.first_wait), self.longest_wait)
         _log.info("attempt %d: %s; next attempt in %.1f s", attempts, fault, wait)
         return wait

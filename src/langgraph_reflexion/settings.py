@@ -15,6 +15,8 @@ from langgraph_reflexion.retries import Retries
 
 # The command line makes its options of these classes: `--help` imports neither LangChain nor LangGraph.
 if TYPE_CHECKING:
+    from langchain_core.language_models import BaseChatModel
+
     from langgraph_reflexion.budgets import Budget, Budgets
     from langgraph_reflexion.envs.base import Environment
     from langgraph_reflexion.graph.reflexion import ReflexionGraph
@@ -29,7 +31,9 @@ Resume = Literal["fixed", "raise", "free"]
 on it."""
 
 
-def option(default: Any, help: str, *, node: str = "", resume: Resume = "fixed", **limits: Any) -> Any:
+def option(
+    default: Any, help: str, *, node: str = "", resume: Resume = "fixed", metavar: str = "", **limits: Any
+) -> Any:
     """Declare an option: a field with its help text.
 
     Args:
@@ -37,9 +41,11 @@ def option(default: Any, help: str, *, node: str = "", resume: Resume = "fixed",
         help: One sentence for the command line, Studio and Inspect.
         node: The node that Studio shows it on; none hides it there.
         resume: How it may change when a run is resumed.
+        metavar: How a value is written on the command line, where its type does not say.
         **limits: The values it may have, as in `pydantic.Field`.
     """
-    return Field(default, description=help, json_schema_extra={"node": node, "resume": resume}, **limits)
+    more: dict[str, Any] = {"node": node, "resume": resume, "metavar": metavar}
+    return Field(default, description=help, json_schema_extra=more, **limits)
 
 
 class BudgetSettings(BaseModel):
@@ -89,7 +95,7 @@ class ReflexionSettings(BaseModel):
     cache: str | None = option(
         None, "SQLite file that keeps model replies for a rerun of the same run.", resume="free"
     )
-    prices: dict[str, str] = option({}, "Price of a model's tokens: MODEL=IN,OUT[,CACHED] per million.")
+    prices: dict[str, str] = option({}, "Price of a million of a model's tokens.", metavar="MODEL=IN,OUT[,CACHED]")
     seed: int = option(0, "Seeds every model call, and generated tasks.", node="reset")
 
     profile: Literal["paper", "preprint", "upstream"] = option("paper", "Numbers and rules of a publication.")
@@ -166,15 +172,19 @@ class ReflexionSettings(BaseModel):
         """
         from langgraph_reflexion.profiles import load_profile
 
-        rules = load_profile(self.profile).resolve(
+        if self.memory == "full" and self.memory_size is not None:
+            raise ConfigurationError(
+                f"memory_size={self.memory_size} (--memory-size) has no effect beside memory='full', which keeps all"
+            )
+        return load_profile(self.profile).resolve(
             environment.name,
             actor=self.actor,
             strategy=self.strategy,
+            evaluator=self.evaluator,
             feedback=self.feedback,
             max_trials=self.max_trials,
             memory_size=self.memory_size,
         )
-        return replace(rules, evaluator=self.evaluator or rules.evaluator)
 
     def heuristic(self, rules: "Profile") -> "Heuristic":
         """Return the profile's heuristic with the numbers that are set here."""
@@ -213,8 +223,9 @@ class ReflexionSettings(BaseModel):
         from langgraph_reflexion.models.options import ModelOptions
         from langgraph_reflexion.models.usage import Price
 
-        if "model" not in parts:
-            parts["model"], parts["reflection_model"] = self.models(connections)
+        for name, named_model in (("model", self.model), ("reflection_model", self.reflection_model)):
+            if name not in parts and named_model is not None:
+                parts[name] = self.load(named_model, connections)
         named = {
             "actor": self.actor,
             "evaluator": self.evaluator,
@@ -240,10 +251,11 @@ class ReflexionSettings(BaseModel):
             **(named | parts),
         )
 
-    def models(self, connections: Any = None) -> tuple[Any, Any]:
-        """Return the actor's model and the one that reflects, which may be the same.
+    def load(self, name: str, connections: Any = None) -> "BaseChatModel":
+        """Make a model as these settings call it.
 
         Args:
+            name: The model's name.
             connections: The `http_async_client` of `openai:...` models; LangChain's own unless given.
 
         Raises:
@@ -251,18 +263,13 @@ class ReflexionSettings(BaseModel):
         """
         from langgraph_reflexion.models.load import load_model
 
-        names = [self.model] if self.reflection_model is None else [self.model, self.reflection_model]
-        made = [
-            load_model(
-                name,
-                base_url=self.base_url,
-                timeout=self.timeout,
-                temperature=self.temperature,
-                http_async_client=connections,
-            )
-            for name in names
-        ]
-        return made[0], made[-1]
+        return load_model(
+            name,
+            base_url=self.base_url,
+            timeout=self.timeout,
+            temperature=self.temperature,
+            http_async_client=connections,
+        )
 
 
 class RunSettings(ReflexionSettings):
@@ -334,10 +341,13 @@ class RunSettings(ReflexionSettings):
             ConfigurationError: there is no such split, or what is said of lessons does not go together.
         """
         if self.lessons is None and (self.frozen or not self.recall or self.user is not None):
-            raise ConfigurationError("--no-recall, --frozen and --user need --lessons")
+            raise ConfigurationError(
+                "recall=False, frozen and user need lessons (--no-recall, --frozen and --user need --lessons)"
+            )
         if self.frozen and not self.recall:
             raise ConfigurationError(
-                "--frozen lessons that are not recalled change nothing: leave out one of the two"
+                "frozen lessons that are not recalled change nothing: leave out frozen (--frozen) "
+                "or recall=False (--no-recall)"
             )
         from langgraph_reflexion.envs.base import choose_split
 
@@ -355,7 +365,7 @@ class RunSettings(ReflexionSettings):
                 "max_trials": rules.max_trials,
                 "max_actions": heuristic.max_actions,
                 "max_cycles": heuristic.max_cycles,
-                "memory_size": rules.memory_size,
+                "memory_size": None if self.memory == "full" else rules.memory_size,
                 # What one task teaches, the next one sees: the record depends on their order.
                 "concurrency": 1 if in_order else self.concurrency,
                 "until_no_improvement": rules.until_no_improvement if stops is None else stops,
@@ -387,6 +397,6 @@ def describe(error: Any, what: str) -> str:
     if error["type"] == "extra_forbidden":
         return f"unknown {what} {'.'.join([*path, last])!r}"
     where = ".".join(path if last == "[key]" else [*path, last])
-    message = error["msg"].removeprefix("Value error, ")
+    message = error["msg"].removeprefix("Value error, ").partition(", unable to ")[0]
     given = f", not {error['input']!r:.100}" if isinstance(error["input"], str | int | float) else ""
     return f"the {what} {where}: {message[0].lower()}{message[1:]}{given}"

@@ -342,6 +342,14 @@ def test_what_cannot_run_is_told_and_the_others_run(tmp_path: Path, server: Gues
     assert "set OPENAI_API_KEY" in outcomes[0].why
 
 
+def test_an_executor_that_cannot_be_used_is_refused_before_anything_begins(
+    tmp_path: Path, server: GuessingServer
+) -> None:
+    with pytest.raises(ConfigurationError, match="the executor ray needs"):
+        check(read(tmp_path, matrix(server)), tmp_path / "out", {"executor": "ray"})
+    assert not (tmp_path / "out").exists()
+
+
 @pytest.mark.long
 @pytest.mark.parametrize(("limit", "spends"), [("cost = 0.004", True), ("seconds = 0.4", False)])
 def test_the_budget_of_the_whole_stops_it_and_more_of_it_goes_on(

@@ -13,7 +13,7 @@ from langchain_core.messages import AIMessage, BaseMessage
 
 from langgraph_reflexion import Environment, ModelFault, Task
 from langgraph_reflexion.errors import ConfigurationError
-from langgraph_reflexion.experiments.record import read_info
+from langgraph_reflexion.experiments.record import read_info, read_run
 from langgraph_reflexion.experiments.run_info import continued, describe, settings_of
 from langgraph_reflexion.settings import RunSettings
 from langgraph_reflexion.testing import ScriptedChatModel
@@ -320,6 +320,16 @@ def test_a_folder_that_cannot_go_on_is_named(tmp_path: Path) -> None:
         (tmp_path / "run.json").write_text(text)
         with pytest.raises(ConfigurationError, match=f"holds no run that can go on: {says}"):
             read_info(tmp_path)
+
+
+@pytest.mark.parametrize("read", [read_info, read_run])
+def test_a_folder_of_an_earlier_version_is_called_that(tmp_path: Path, read: Any) -> None:
+    settings = {"environment": "alfworld", "trials": 3, "agent": "react", "strategy": "reflexion"}
+    (tmp_path / "run.json").write_text(json.dumps({"settings": settings, "tasks": ["a"], "run_id": "1"}))
+    with pytest.raises(ConfigurationError) as caught:
+        read(tmp_path)
+    said = "was recorded by an earlier version, whose settings have other names: choose another --out"
+    assert str(caught.value) == f"{tmp_path} {said}"
 
 
 def test_two_runs_in_one_database_do_not_meet(tmp_path: Path) -> None:

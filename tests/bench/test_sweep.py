@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 from langchain_core.messages import BaseMessage
 
-from langgraph_reflexion import ModelFault, experiments
+from langgraph_reflexion import ModelFault, Task, experiments
+from langgraph_reflexion.envs.base import FinishedTrial, Review
 from langgraph_reflexion.errors import ConfigurationError
 from langgraph_reflexion.experiments.record import read_run
 from langgraph_reflexion.experiments.rows import TrialRow
@@ -108,6 +109,19 @@ def test_in_step_two_trials_without_success_are_enough(tmp_path: Path) -> None:
     assert max(row["trial"] for row in rows(tmp_path)) == 2
 
 
+def test_in_step_a_task_that_ended_by_an_error_is_left_out_of_the_comparison(tmp_path: Path) -> None:
+    class Reviewed(Guessing):
+        def review(self, task: Task, trial: FinishedTrial) -> Review:
+            if trial["verdict"]:
+                raise ZeroDivisionError("division by zero")
+            return Review()
+
+    # Trial 2 solves g2, whose review has a bug, and nothing else: had it counted, trial 3 would follow.
+    summary, _ = drive_all(tmp_path, environment=Reviewed(numbers=[2, 4]), in_step=True)
+    assert summary.statuses["error"] == 1
+    assert max(row["trial"] for row in rows(tmp_path)) == 2
+
+
 def test_a_fault_of_one_task_leaves_the_others_alone(tmp_path: Path) -> None:
     def replies(messages: list[BaseMessage]) -> Any:
         return "Action: drop it" if "This is game 2" in messages[-1].text else count_up(messages)
@@ -203,6 +217,31 @@ def test_settings_are_filled_in_from_environment_and_profile() -> None:
 def test_a_wrong_value_is_refused_by_name(name: str, value: Any) -> None:
     with pytest.raises(ConfigurationError, match=f"the setting {name}"):
         RunSettings.read({"environment": "guessing", name: value})
+
+
+def test_a_memory_of_all_reflections_has_no_size() -> None:
+    full = RunSettings(environment="guessing", memory="full")
+    assert full.resolved(Guessing()).memory_size is None
+    assert full.resolved(Guessing()).resolved(Guessing()).build(Guessing()).loop["reflect"].memory.size == 1_000_000
+    with pytest.raises(
+        ConfigurationError, match=r"memory_size=3 \(--memory-size\) has no effect beside memory='full'"
+    ):
+        RunSettings(environment="guessing", memory="full", memory_size=3).resolved(Guessing())
+
+
+def test_a_model_that_is_given_takes_the_place_of_its_setting_alone() -> None:
+    mine = ScriptedChatModel(replies=[])
+    settings = RunSettings(environment="guessing", reflection_model="demo", base_url="http://127.0.0.1:1/v1")
+
+    def models(settings: RunSettings, **parts: Any) -> list[str]:
+        return [client.name for client in settings.build(Guessing(), **parts).clients]
+
+    named = settings.model_copy(update={"model": "openai:m"})
+    assert models(named) == ["m", "langgraph-reflexion-demo"]
+    assert models(named, model=mine) == ["scripted", "langgraph-reflexion-demo"]
+    assert models(named, reflection_model=mine) == ["m", "scripted"]
+    assert models(named, model=mine, reflection_model=mine) == ["scripted"] * 2
+    assert models(named.model_copy(update={"reflection_model": None}), model=mine) == ["scripted"] * 2
 
 
 def test_paths_are_settings_too(tmp_path: Path) -> None:

@@ -4,9 +4,10 @@ import asyncio
 
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.graph import START, StateGraph
 from langgraph.types import Command
 
-from langgraph_reflexion import Approval, ConfigurationError, create_reflexion
+from langgraph_reflexion import Approval, ConfigurationError, ReflexionState, create_reflexion
 from langgraph_reflexion.testing import ScriptedChatModel
 from tests.toys import Counter
 
@@ -168,9 +169,31 @@ def test_without_a_checkpointer_pauses_are_refused_before_anything_happens():
     for approval in (Approval(actions=["add"]), Approval(reflections=True)):
         graph = create_reflexion(model, environment, approval=approval).compile()
         with pytest.raises(ConfigurationError, match="need a checkpointer"):
-            graph.invoke({"task": environment.tasks()[0]})
+            graph.invoke({"task": environment.tasks()[0]}, CONFIG)
     assert model.prompts == []
     assert environment.started == []
+
+
+def test_within_another_graph_its_checkpointer_serves():
+    reflexion = create_reflexion(
+        ScriptedChatModel(replies=WIN), Counted(), approval=Approval(actions=["add"])
+    ).compile()
+    parent = StateGraph(ReflexionState)
+    parent.add_node("reflexion", reflexion)
+    parent.add_edge(START, "reflexion")
+    graph = parent.compile(checkpointer=InMemorySaver())
+    result = graph.invoke({"task": Counted().tasks()[0]}, CONFIG)
+    while "__interrupt__" in result:
+        assert shown(result)["action"] == "add 1"
+        result = graph.invoke(Command(resume="approve"), CONFIG)
+    assert result["status"] == "solved"
+
+
+def test_a_name_alone_is_no_collection_of_names():
+    with pytest.raises(
+        ConfigurationError, match=r'approval.actions must be a collection of names, such as \["add"\]'
+    ):
+        create_reflexion(ScriptedChatModel(replies=[]), Counter(), approval=Approval(actions="add"))
 
 
 def test_an_action_that_the_environment_does_not_have_cannot_be_approved():

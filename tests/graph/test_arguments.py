@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from langgraph_reflexion import ConfigurationError, Memory, create_reflexion
+from langgraph_reflexion import Budgets, ConfigurationError, Heuristic, Memory, ModelOptions, create_reflexion
 from langgraph_reflexion.testing import ScriptedChatModel
 from tests.toys import Counter
 
@@ -29,10 +29,38 @@ WRONG = {
 }
 WRONG_INSIDE = [
     ({"memory": True}, "memory must be Memory or int; got bool"),
-    ({"memory": Memory(size="3")}, "memory_size must be int; got str"),  # type: ignore[arg-type]
     ({"max_trials": 2.5}, "max_trials must be int; got float"),
     ({"evaluator": "self-consistancy"}, "evaluator='self-consistancy': choose one of environment"),
 ]
+
+
+PARTS = [
+    (lambda: ModelOptions(retries=3), "ModelOptions.retries must be Retries; got int"),
+    (lambda: ModelOptions(cache=3), "ModelOptions.cache must be BaseCache or Path or str; got int"),
+    (lambda: ModelOptions(prices=[1]), "ModelOptions.prices must be Mapping; got list"),
+    (lambda: ModelOptions(prices={"m": "1,2"}), "ModelOptions.prices['m'] must be Price; got str"),
+    (lambda: ModelOptions(seed="1"), "ModelOptions.seed must be int; got str"),
+    (lambda: Memory(size="3"), "Memory.size must be int; got str"),
+    (lambda: Memory(size=0), "Memory.size=0: at least 1 is needed"),
+    (lambda: Memory(size=3, keep="full"), "Memory.size=3 has no effect beside keep='full', which keeps all"),
+    (lambda: Memory(keep="endless"), "Memory.keep='endless': choose one of window, full, summary"),
+    (lambda: Memory(map="yes"), "Memory.map must be bool; got str"),
+    (lambda: Memory(lessons="lessons.db"), "Memory.lessons must be Lessons; got str"),
+    (lambda: Budgets(task=5), "Budgets.task must be Budget; got int"),
+]
+
+
+@pytest.mark.parametrize(("make", "says"), PARTS, ids=[says for _, says in PARTS])
+def test_a_wrong_part_is_refused_where_it_is_made(make, says):
+    with pytest.raises(ConfigurationError, match=re.escape(says)):
+        make()
+
+
+def test_the_graph_knows_what_was_given():
+    heuristic = Heuristic(max_actions=5)
+    model = ScriptedChatModel(replies=[])
+    rules = create_reflexion(model, Counter(), heuristic=heuristic, evaluator="llm", max_trials=2).rules
+    assert (rules.heuristic, rules.evaluator, rules.max_trials) == (heuristic, "llm", 2)
 
 
 def test_the_table_has_every_parameter():

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from langgraph_reflexion import PROFILES, ConfigurationError, Memory, create_reflexion
+from langgraph_reflexion import PROFILES, Memory, create_reflexion
 from langgraph_reflexion.memory.episodic import status_line
 from langgraph_reflexion.state import Evaluation
 from langgraph_reflexion.testing import ScriptedChatModel
@@ -167,7 +167,7 @@ def test_text_with_template_marks_is_only_text():
 
 
 def test_the_full_memory_keeps_every_reflection():
-    asked, final = prompts(6, memory=Memory(size=1, keep="full"))
+    asked, final = prompts(6, memory=Memory(keep="full"))
     assert numbers(asked["act"][-1], "reflection number") == [2, 4, 6, 8, 10]
     assert len(final["reflections"]) == 5
 
@@ -195,8 +195,3 @@ def test_the_memory_of_summaries_condenses_what_no_longer_fits(size):
         assert "note of [2, 4]" in asked[1]
     calls = [trial["usage"].get("reflect", {}).get("llm_calls") for trial in final["trials"]]
     assert calls == {1: [1, 2, 2, 2, 2, None], 3: [1, 1, 1, 2, 2, None]}[size]
-
-
-def test_a_memory_that_there_is_not_is_refused():
-    with pytest.raises(ConfigurationError, match="choose one of window, full, summary"):
-        create_reflexion(ScriptedChatModel(replies=[]), Parrot(), memory=Memory(keep="endless"))

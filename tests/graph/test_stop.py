@@ -69,7 +69,7 @@ def test_a_records_size_is_bounded():
     [
         ({"max_trials": 0}, r"max_trials=0: at least 1"),
         ({"max_trials": -1}, r"max_trials=-1: at least 1"),
-        ({"memory": 0}, r"memory_size=0: at least 1"),
+        ({"memory": 0}, r"Memory.size=0: at least 1"),
         ({"strategy": "reflection"}, r"strategy='reflection': .*retry, last_attempt, reflexion, last_attempt_and"),
         ({"profile": "papers"}, r"profile='papers': .*paper, preprint, upstream"),
         ({"actor": "cott"}, r"actor='cott': choose one of react, tools"),

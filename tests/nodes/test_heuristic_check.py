@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from langgraph_reflexion import PROFILES, ConfigurationError, Heuristic, create_reflexion
+from langgraph_reflexion import PROFILES, ConfigurationError, Heuristic, Profile, create_reflexion
 from langgraph_reflexion.profiles import load_profile
 from langgraph_reflexion.testing import ScriptedChatModel
 from tests.toys import Counter, Parrot, add, count_to
@@ -157,6 +157,13 @@ def test_the_profiles_settings():
 
 
 # In the graph.
+
+
+def test_numbers_of_ones_own_go_before_the_defaults_of_an_environment():
+    mine = Profile("mine", max_trials=3, memory_size=2).resolve("programming")
+    assert (mine.max_trials, mine.memory_size, mine.actor, mine.evaluator) == (3, 2, "code", "self-tests")
+    with pytest.raises(ConfigurationError, match="layout='columns': choose one of react, original"):
+        Profile("mine", layout="columns").resolve("programming")
 
 
 def played(environment, replies, task=None, **options):

@@ -119,5 +119,5 @@ def test_off_there_is_nothing_of_it_in_the_state():
 
 
 def test_an_environment_that_keeps_none_says_so():
-    with pytest.raises(ConfigurationError, match=r"memory_map: counter keeps none"):
+    with pytest.raises(ConfigurationError, match=r"Memory\(map=True\): counter draws no memory map"):
         create_reflexion(DemoChatModel(), Counter(), memory=Memory(map=True))

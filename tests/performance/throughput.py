@@ -25,6 +25,8 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from openai import DefaultAsyncHttpxClient
+
 from langgraph_reflexion.actors.react import STOP
 from langgraph_reflexion.experiments.lock import locked
 from langgraph_reflexion.experiments.rows import TrialRow
@@ -98,9 +100,11 @@ async def recorded_run(share: Share) -> list[float]:
     """The wall times of a run's tasks."""
     watch = Watch()
     hall = Hall(share.steps, share.first)
-    settings, setup = walking(f"http://127.0.0.1:{share.port}/v1", hall, share.tasks, share.concurrency)
-    with tempfile.TemporaryDirectory() as folder, locked(Path(folder) / "run") as lock:
-        await run_setup(settings, setup, Path(folder) / "run", watch, lock)
+    url = f"http://127.0.0.1:{share.port}/v1"
+    async with DefaultAsyncHttpxClient() as connections:
+        settings, setup = walking(url, hall, share.tasks, share.concurrency, connections)
+        with tempfile.TemporaryDirectory() as folder, locked(Path(folder) / "run") as lock:
+            await run_setup(settings, setup, Path(folder) / "run", watch, lock)
     return [ended - hall.began[task] for task, ended in watch.ended.items()]
 
 

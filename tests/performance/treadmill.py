@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Annotated, cast
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
+from openai import DefaultAsyncHttpxClient
 
 from langgraph_reflexion.actors import TextActor
 from langgraph_reflexion.envs.base import Environment, Episode, StepResult, Task, action
@@ -95,7 +96,9 @@ class WindowActor(TextActor):
         return [*messages, *[HumanMessage(state["episode"]["observation"])] * (MESSAGES - len(messages))]
 
 
-def walking(url: str, hall: Hall, tasks: int, concurrency: int) -> tuple[RunSettings, Setup]:
+def walking(
+    url: str, hall: Hall, tasks: int, concurrency: int, connections: DefaultAsyncHttpxClient
+) -> tuple[RunSettings, Setup]:
     """Return a run whose actor is the window actor.
 
     Args:
@@ -103,6 +106,7 @@ def walking(url: str, hall: Hall, tasks: int, concurrency: int) -> tuple[RunSett
         hall: The environment.
         tasks: The number of tasks.
         concurrency: The number of tasks that are advanced at once.
+        connections: The connections of the model, which the caller closes.
     """
     settings = RunSettings(
         environment=hall.name,
@@ -113,7 +117,7 @@ def walking(url: str, hall: Hall, tasks: int, concurrency: int) -> tuple[RunSett
         strategy="retry",
         concurrency=concurrency,
     ).resolved(hall)
-    setup = set_up(settings, hall)
+    setup = set_up(settings, hall, connections)
     made = setup.graph
     actor = WindowActor(made.clients[0], hall, load_prompts(hall.name), replace(made.rules, examples=0))
     graph = ReflexionGraph(ReflexionState)

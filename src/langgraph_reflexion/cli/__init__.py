@@ -105,7 +105,7 @@ def apply(
 
 
 @app.command(context_settings=OPEN)
-@takes(RunSettings, only=("environment", "options", "split", "seed"))
+@takes(RunSettings, ("environment", "options", "split", "seed"), {"seed": "Seeds generated tasks."})
 def play(
     context: typer.Context,
     settings: RunSettings,

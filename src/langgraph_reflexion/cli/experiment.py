@@ -44,7 +44,7 @@ def experiment(
     folder = out or Path("runs") / file.stem
     similar = read_runs(like)
     if dry_run:
-        runs = check(read, folder, openings=True)
+        runs = check(read, folder, given, openings=True)
         estimates, total = estimate_all(runs, similar, read.budget)
         if as_json:
             told = {"runs": [each.as_json() for each in estimates], "all": total.as_json()}
@@ -53,7 +53,7 @@ def experiment(
             estimate_grid(estimates, total).print(Console())
         raise typer.Exit(1 if any(each.why_not for each in runs) else 0)
     errors = Console(stderr=True)
-    with checked(read, folder) as runs:
+    with checked(read, folder, given) as runs:
         estimates, total = estimate_all(runs, similar, read.budget)
         if not as_json and total.tasks:
             left = sum(bool(each.tasks) for each in estimates)

@@ -5,8 +5,9 @@ import json
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from copy import copy
 from difflib import get_close_matches
-from types import NoneType, UnionType
+from types import MappingProxyType, NoneType, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 import typer
@@ -21,11 +22,11 @@ OPEN = {"allow_extra_args": True, "ignore_unknown_options": True}
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
-_NO_DEFAULTS: tuple[Any, ...] = (None, False, "", {})
-
 
 def takes(
-    settings: type[BaseModel], only: Collection[str] | None = None
+    settings: type[BaseModel],
+    only: Collection[str] | None = None,
+    helps: Mapping[str, str] = MappingProxyType({}),
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Give a command one option for each field of a settings class.
 
@@ -35,8 +36,12 @@ def takes(
     Args:
         settings: The class.
         only: The names of the fields that are options; all unless given.
+        helps: The help texts that differ from those of the fields.
     """
     fields = {name: field for name, field in settings.model_fields.items() if only is None or name in only}
+    for name, help in helps.items():
+        fields[name] = copy(fields[name])
+        fields[name].description = help
 
     def decorate(body: Callable[..., None]) -> Callable[..., None]:
         own = inspect.signature(body, eval_str=True).parameters
@@ -79,9 +84,9 @@ def _made(settings: type[BaseModel], given: Mapping[str, Any]) -> BaseModel:
     except ValidationError as error:
         told = []
         for each in error.errors():
-            name, *path = each["loc"]
-            option = flag(str(name), settings.model_fields[str(name)])
-            told.append(describe({**each, "loc": (option, *path)}, "option"))
+            name, *path = (str(part) for part in each["loc"] if part != "[key]")
+            option = flag(name, settings.model_fields[name])
+            told.append(describe({**each, "loc": (f"{option} {'.'.join(path)}".strip(),)}, "option"))
         raise ConfigurationError("; ".join(told)) from error
 
 
@@ -92,13 +97,17 @@ def _parameter(name: str, field: FieldInfo, *, defaults: bool) -> inspect.Parame
         argument = typer.Argument(metavar="ENV", help=field.description)
         return _keyword(name, inspect.Parameter.empty, kind, argument)
     told = f"{described[1]}{described[2]}".strip() if defaults else ""
-    if defaults and not told and field.default not in _NO_DEFAULTS:
+    if defaults and not told and field.default is not False and field.default not in (None, "", {}):
         told = f"[default: {str(field.default).lower() if field.default is True else field.default}]"
+    nested = _is_mapping(field) and isinstance(of := get_args(kind)[1], type) and issubclass(of, BaseModel)
+    if not defaults and _extra(field, "resume") == "raise":
+        told = "Can only be raised; none lifts a limit." if nested else "Can only be raised."
     help = f"{described[0]}  {told}".strip()
     spelt = flag(name, field)
     if _is_mapping(field):
-        nested = isinstance(get_args(kind)[1], type) and issubclass(get_args(kind)[1], BaseModel)
-        option = typer.Option(spelt, metavar="SCOPE.WHAT=N" if nested else "KEY=VALUE", help=f"{help} Repeatable.")
+        option = typer.Option(
+            spelt, metavar="SCOPE.WHAT=N" if nested else _written(field), help=f"{help} Repeatable."
+        )
         return _keyword(name, [], list[str], option)
     if kind is bool:
         # A switch that is off unless given needs no second name.
@@ -133,6 +142,16 @@ def _is_mapping(field: FieldInfo) -> bool:
     return get_origin(_kind(field)) is dict
 
 
+def _extra(field: FieldInfo, name: str) -> str:
+    extra = field.json_schema_extra
+    return str(extra.get(name, "")) if isinstance(extra, dict) else ""
+
+
+def _written(field: FieldInfo) -> str:
+    """Return how one value of a mapping is written."""
+    return _extra(field, "metavar") or "KEY=VALUE"
+
+
 def _read(field: FieldInfo, option: str, given: Any) -> Any:
     """Return what was given as the value of a field: for one that is repeated, by key."""
     if not isinstance(given, list):
@@ -150,7 +169,7 @@ def _read(field: FieldInfo, option: str, given: Any) -> Any:
                 )
             values.setdefault(scope, {})[what] = None if value.lower() == "none" else value
         elif not equals or not key:
-            raise ConfigurationError(f"{option} {text!r}: write it as KEY=VALUE")
+            raise ConfigurationError(f"{option} {text!r}: write it as {_written(field)}")
         elif of is str:
             values[key] = value
         else:

@@ -4,7 +4,8 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
 from langgraph_reflexion.envs.base import Action, Environment, Task
-from langgraph_reflexion.errors import ConfigurationError, EnvironmentFault, ReflexionError
+from langgraph_reflexion.errors import ConfigurationError, EnvironmentFault
+from langgraph_reflexion.prompts import load_prompts
 
 HELP = "Type an action, `help` for the actions, `quit` to leave."
 
@@ -50,9 +51,8 @@ def play_episode(environment: Environment, task: Task, lines: Iterable[str]) -> 
     with _faults(environment):
         episode = environment.start(Task(**{**task, "prepared": environment.prepare(task)}))
     try:
-        opening = episode.observation
-        if task["instruction"] not in opening:
-            opening = f"{opening}\n{task['instruction']}"
+        prompts = load_prompts(environment.prompts or environment.name)
+        opening = prompts.opening(task["instruction"], episode.observation)
         yield f"{opening}\n\n{forms}\n{HELP}"
         actions = 0
         for line in lines:
@@ -80,7 +80,5 @@ def play_episode(environment: Environment, task: Task, lines: Iterable[str]) -> 
 def _faults(environment: Environment) -> Iterator[None]:
     try:
         yield
-    except ReflexionError:
-        raise
-    except Exception as error:
+    except OSError as error:  # any other exception is a bug
         raise EnvironmentFault(f"{environment.name} failed: {type(error).__name__}: {error}") from error

@@ -59,10 +59,13 @@ def make_evaluator(
         return FunctionEvaluator(evaluator, "trajectory" if actor else "result")
     name, colon, samples = evaluator.partition(":")
     if colon and (name != "self-consistency" or not samples.isdecimal()):
-        raise ConfigurationError(f"evaluator={evaluator!r}: only self-consistency takes a number, as in {name}:7")
+        raise ConfigurationError(
+            f"evaluator={evaluator!r}: only self-consistency takes a number, as in self-consistency:7"
+        )
     if name == "environment" and isinstance(environment, Tested):
         raise ConfigurationError(
-            f"evaluator='environment': {environment.name} gives no signal, as its hidden tests stay out of the loop"
+            f"evaluator='environment': {environment.name} gives no signal, as its hidden tests stay out of the loop: "
+            f"choose {'self-tests, ' if actor else ''}llm or none"
         )
     if name == "environment":
         return EnvironmentEvaluator()

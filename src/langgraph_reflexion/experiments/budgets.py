@@ -5,7 +5,7 @@ from dataclasses import fields
 
 from langchain_core.runnables import RunnableConfig
 
-from langgraph_reflexion.budgets import Budget, Budgets, Spent
+from langgraph_reflexion.budgets import Budget, Budgets, Spent, account_key
 from langgraph_reflexion.state import ReflexionState
 
 
@@ -41,25 +41,21 @@ class SharedBudgets(Budgets):
 
     def spent(self, task: str, config: RunnableConfig) -> Spent:
         """Return what a task has spent, as far as this process knows."""
-        return self._seen.get(self._name(task, config), Spent())
+        return self._seen.get(account_key(task, config), Spent())
 
     def account(self, task: str, config: RunnableConfig, spent: Spent) -> None:
         """Add what a task has spent in another process."""
         with self._lock:
             self._total = self._total.plus(spent.since(self.spent(task, config)))
-            self._seen[self._name(task, config)] = spent
+            self._seen[account_key(task, config)] = spent
 
     def take_over(self, task: str, config: RunnableConfig, spent: Spent) -> None:
         """Resume a task of which the run's account holds this much."""
         with self._lock:
-            self._seen[self._name(task, config)] = spent
+            self._seen[account_key(task, config)] = spent
 
     def hear(self, total: Spent, seconds: float) -> None:
         """Take over the run's total and clock. What was spent here in the meantime stays."""
         with self._lock:
             self._total = Spent._make(max(pair) for pair in zip(self._total, total, strict=True))
             self.start_clock(seconds)
-
-    @staticmethod
-    def _name(task: str, config: RunnableConfig) -> tuple[str, str]:
-        return str(config["configurable"]["thread_id"]), task

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from time import perf_counter
+from types import MappingProxyType
 from typing import Any, Literal, Protocol
 
 from langgraph_reflexion.envs.base import Environment, Task
@@ -97,12 +98,19 @@ class Watcher(Observer, Protocol):
 
 
 @contextmanager
-def checked(experiment: Experiment, folder: Path | str, *, openings: bool = False) -> Iterator[list[Checked]]:
+def checked(
+    experiment: Experiment,
+    folder: Path | str,
+    given: Mapping[str, Any] = MappingProxyType({}),
+    *,
+    openings: bool = False,
+) -> Iterator[list[Checked]]:
     """Put every run together before the first one begins, and hold the experiment's folder meanwhile.
 
     Args:
         experiment: The matrix.
         folder: Where it is recorded.
+        given: Settings that replace the file's, as for `run_experiment`.
         openings: Whether to look how long the first prompts are, where nothing was recorded yet.
 
     Raises:
@@ -111,10 +119,16 @@ def checked(experiment: Experiment, folder: Path | str, *, openings: bool = Fals
     """
     folder = Path(folder)
     with locked(folder):
-        yield check(experiment, folder, openings=openings)
+        yield check(experiment, folder, given, openings=openings)
 
 
-def check(experiment: Experiment, folder: Path | str, *, openings: bool = False) -> list[Checked]:
+def check(
+    experiment: Experiment,
+    folder: Path | str,
+    given: Mapping[str, Any] = MappingProxyType({}),
+    *,
+    openings: bool = False,
+) -> list[Checked]:
     """Put every run together without holding the folder; see `checked`."""
     folder = Path(folder)
     if holds_run(folder):
@@ -125,6 +139,7 @@ def check(experiment: Experiment, folder: Path | str, *, openings: bool = False)
     try:
         for cell in experiment.cells:
             try:
+                check_executor(cell.settings.changed(dict(given)))
                 found.append(_check(cell, folder / cell.name, environments, openings=openings))
             except ConfigurationError as error:
                 wrong[str(error)].append(cell.name)
@@ -141,7 +156,6 @@ def check(experiment: Experiment, folder: Path | str, *, openings: bool = False)
 def _check(cell: Cell, folder: Path, environments: dict[str, Environment], *, openings: bool) -> Checked:
     settings = cell.settings
     try:
-        check_executor(settings)
         key = json.dumps([settings.environment, settings.options, settings.seed], sort_keys=True, default=str)
         if key not in environments:
             environments[key] = settings.make_environment()

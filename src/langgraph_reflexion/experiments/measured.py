@@ -12,8 +12,12 @@ from langgraph_reflexion.models.usage import Price
 from langgraph_reflexion.settings import RunSettings
 
 _APART = ("environment", "actor", "seed", "prices", "checkpoints", "database")
+_FIRST = (
+    *("model", "strategy", "evaluator", "feedback", "profile", "memory_size"),
+    *("split", "options", "reflection_model", "temperature", "base_url"),
+)
 
-LIKENESS = [name for name in RunSettings.resumable("fixed") if name not in _APART]
+LIKENESS = [*_FIRST, *(name for name in RunSettings.resumable("fixed") if name not in (*_APART, *_FIRST))]
 """The settings that a run should share with one to be measured by, the most important first; it must share
 environment and actor."""
 

@@ -43,6 +43,9 @@ def encode(what: str, **said: Any) -> str:
 END = encode("end")
 """The driver's last message."""
 
+PATIENCE_SECONDS = 5.0
+"""Seconds that a worker may take to end when it is asked to."""
+
 
 def error_as_json(error: BaseException) -> dict[str, Any]:
     """An error, so that it can be raised in another process."""

@@ -8,15 +8,15 @@ from langgraph_reflexion.envs.base import Environment, Task
 from langgraph_reflexion.errors import ReflexionError
 from langgraph_reflexion.graph.reflexion import create_reflexion
 from langgraph_reflexion.models.options import ModelOptions
+from langgraph_reflexion.models.usage import CHARACTERS_PER_TOKEN
 from langgraph_reflexion.retries import Retries
 from langgraph_reflexion.settings import RunSettings
-
-CHARACTERS_PER_TOKEN = 4
-"""A rule of thumb for English; the tokens of tool schemas are not in it."""
 
 
 def opening_tokens(settings: RunSettings, environment: Environment, task: Task) -> int | None:
     """The tokens of the prompt for a task's first step, about; None where the task cannot be started here.
+
+    The tokens of tool schemas are not in it.
 
     Args:
         settings: The run's, resolved.

@@ -14,12 +14,10 @@ import time
 from asyncio.subprocess import PIPE, Process
 from typing import Any
 
-from langgraph_reflexion.experiments.messages import END, LinkLost
+from langgraph_reflexion.experiments.messages import END, PATIENCE_SECONDS, LinkLost
 
 LENGTH = 8
 """Bytes of a message's length, which goes before it."""
-PATIENCE_SECONDS = 5.0
-"""Seconds that a worker may take to end when it is asked to."""
 
 
 class ProcessLink:

@@ -13,12 +13,9 @@ from contextlib import asynccontextmanager, contextmanager, suppress
 from typing import Any
 
 from langgraph_reflexion.errors import ConfigurationError
-from langgraph_reflexion.experiments.messages import END, Link, LinkLost
+from langgraph_reflexion.experiments.messages import END, PATIENCE_SECONDS, Link, LinkLost
 from langgraph_reflexion.models.secrets import blotted, database_secrets, public_database
 from langgraph_reflexion.settings import RunSettings
-
-PATIENCE_SECONDS = 5.0
-"""Seconds that a worker may take to end when it is asked to."""
 
 
 class RayWorker:

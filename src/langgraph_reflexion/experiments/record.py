@@ -45,6 +45,9 @@ SETTINGS = {
 }
 """The settings that reports need."""
 
+EARLIER = {"agent", "trials", "stop_without_improvement"}
+"""Settings that runs of earlier versions have, under names that are no longer used."""
+
 RUN, TRIALS, TRAJECTORIES, CHECKPOINTS = "run.json", "trials.jsonl", "trajectories.jsonl", "checkpoints.db"
 ERRORS = "errors.log"
 
@@ -241,8 +244,11 @@ def read_info(folder: Path | str) -> dict[str, Any]:
     folder = Path(folder)
     try:
         info = json.loads((folder / RUN).read_text(encoding="utf-8"))
+        _refuse_earlier(folder, info)
         imported = "imported" in info["settings"]
         info["settings"]["environment"], info["tasks"], imported or info["run_id"]
+    except ConfigurationError:
+        raise
     except NotADirectoryError as error:
         raise _file(folder) from error
     except FileNotFoundError as error:
@@ -263,6 +269,7 @@ def read_run(folder: Path | str) -> Run:
     folder = Path(folder)
     try:
         info = json.loads((folder / RUN).read_text(encoding="utf-8"))
+        _refuse_earlier(folder, info)
         _expect(("settings", "tasks"), info, RUN)
         order = row_order(info["tasks"])
         begun = "seconds" in info or any(whole_lines(folder / TRAJECTORIES))
@@ -276,6 +283,8 @@ def read_run(folder: Path | str) -> Run:
         for row in trials:
             # Runs that were recorded before there were measures have none, and what a node used is not read.
             _expect(TrialRow.__required_keys__ - {"measures", "usage"}, row, TRIALS)
+    except ConfigurationError:
+        raise
     except NotADirectoryError as error:
         raise _file(folder) from error
     except FileNotFoundError as error:
@@ -285,6 +294,13 @@ def read_run(folder: Path | str) -> Run:
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise ConfigurationError(f"{folder} holds no run that can be read: {error}") from error
     return Run(folder, info, cast(list[TrialRow], trials))
+
+
+def _refuse_earlier(folder: Path, info: dict[str, Any]) -> None:
+    if "imported" not in info["settings"] and EARLIER & {*info["settings"]}:
+        raise ConfigurationError(
+            f"{folder} was recorded by an earlier version, whose settings have other names: choose another --out"
+        )
 
 
 def _file(folder: Path) -> ConfigurationError:

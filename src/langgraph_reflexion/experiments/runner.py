@@ -3,8 +3,8 @@
 import asyncio
 import re
 from collections import Counter
-from collections.abc import Coroutine, Iterator
-from contextlib import AsyncExitStack, contextmanager
+from collections.abc import AsyncIterator, Coroutine
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
@@ -18,7 +18,7 @@ from langgraph_reflexion.experiments.record import CHECKPOINTS, RunRecord, free_
 from langgraph_reflexion.experiments.report import RunReport, report_run
 from langgraph_reflexion.experiments.run_info import continued, describe, settings_of
 from langgraph_reflexion.experiments.scheduler import Drive, NullObserver, Observer
-from langgraph_reflexion.experiments.setup import Setup, set_up
+from langgraph_reflexion.experiments.setup import Setup, open_connections, set_up
 from langgraph_reflexion.experiments.task_locks import open_fence
 from langgraph_reflexion.experiments.task_run import TaskRun
 from langgraph_reflexion.experiments.tracing import tracing_as_asked
@@ -98,7 +98,7 @@ def resume(folder: Path | str, observer: Observer | None = None, **changes: Any)
 
 async def arun(settings: RunSettings, out: Path | str | None = None, observer: Observer | None = None) -> Summary:
     """See `run`."""
-    with _set_up(settings) as (settings, setup):
+    async with _set_up(settings) as (settings, setup):
         folder = _default_folder(settings, setup) if out is None else Path(out)
         with locked(folder) as lock:
             return await run_setup(settings, setup, folder, observer, lock)
@@ -110,7 +110,7 @@ async def aresume(folder: Path | str, observer: Observer | None = None, **change
     read_info(folder)  # says if there is none, before the lock is left there
     with locked(folder) as lock:
         settings = settings_of(read_info(folder)).changed(changes)
-        with _set_up(settings) as (settings, setup):
+        async with _set_up(settings) as (settings, setup):
             return await run_setup(settings, setup, folder, observer, lock)
 
 
@@ -146,8 +146,6 @@ async def run_setup(
     happened = False
     try:
         async with AsyncExitStack() as stack:
-            if setup.connections:
-                stack.push_async_callback(setup.connections.aclose)
             where = settings.database or folder / CHECKPOINTS
             saver = await stack.enter_async_context(open_checkpointer(settings.checkpoints, where))
             store = await stack.enter_async_context(open_lessons(settings.lessons)) if settings.lessons else None
@@ -200,13 +198,14 @@ def _status(task: TaskRun, waiting: str) -> str:
     return waiting if task.status == "running" else task.status
 
 
-@contextmanager
-def _set_up(settings: RunSettings) -> Iterator[tuple[RunSettings, Setup]]:
+@asynccontextmanager
+async def _set_up(settings: RunSettings) -> AsyncIterator[tuple[RunSettings, Setup]]:
     environment = settings.make_environment()
     try:
         settings = settings.resolved(environment)
         check_executor(settings)
-        yield settings, set_up(settings, environment)
+        async with open_connections(settings) as connections:
+            yield settings, set_up(settings, environment, connections)
     finally:
         environment.close()
 

@@ -162,7 +162,8 @@ class Drive:
             await self._all(self._advance(run) for run in behind)
             if self.budgets.run_used_up():
                 return
-            solved = sum(run.status == "solved" and run.completed <= trial for run in self.runs)
+            # A task that ended by an error proves nothing about the trial: it is left out of the comparison.
+            solved = sum(run.status == "solved" and run.completed <= trial for run in self.runs if not run.error)
             if solved == before:
                 return
             before = solved

@@ -1,6 +1,7 @@
 """The graph and the tasks of a run, built from its settings: by its driver, and again by each of its workers."""
 
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
 from langgraph_reflexion.envs.base import Environment, Task
@@ -23,7 +24,6 @@ class Setup(NamedTuple):
         budgets: The graph's.
         environment: The environment, which whoever made it closes.
         secrets: What must not be written down.
-        connections: The connections of its OpenAI models, which the run closes.
     """
 
     graph: ReflexionGraph
@@ -31,22 +31,22 @@ class Setup(NamedTuple):
     budgets: SharedBudgets
     environment: Environment
     secrets: Sequence[str] = ()
-    connections: "DefaultAsyncHttpxClient | None" = None
 
 
-def set_up(settings: RunSettings, environment: Environment) -> Setup:
+def set_up(
+    settings: RunSettings, environment: Environment, connections: "DefaultAsyncHttpxClient | None" = None
+) -> Setup:
     """Build the graph of a run and read its tasks.
 
     Args:
         settings: The settings, resolved.
         environment: Its environment.
+        connections: Those of its OpenAI models (`open_connections`); LangChain's own unless given.
 
     Raises:
         ConfigurationError: a setting is wrong, or there are no tasks.
         EnvironmentUnavailable: the environment lacks something.
     """
-    named = (settings.model, settings.reflection_model)
-    connections = _connections() if any(name and name.startswith("openai:") for name in named) else None
     budgets = SharedBudgets(**{scope: limits.budget() for scope, limits in settings.budgets.items()})
     tasks = environment.tasks(settings.split, settings.limit)
     if not tasks:
@@ -60,10 +60,17 @@ def set_up(settings: RunSettings, environment: Environment) -> Setup:
     secrets = [secret for client in graph.clients for secret in secrets_of(client.model, settings.base_url)]
     for address in (settings.database, settings.lessons):
         secrets += database_secrets(address)
-    return Setup(graph, tasks, budgets, environment, list(dict.fromkeys(secrets)), connections)
+    return Setup(graph, tasks, budgets, environment, list(dict.fromkeys(secrets)))
 
 
-def _connections() -> "DefaultAsyncHttpxClient":
+@asynccontextmanager
+async def open_connections(settings: RunSettings) -> "AsyncIterator[DefaultAsyncHttpxClient | None]":
+    """Open the connections of a run's OpenAI models, which belong to its event loop; None if it has none."""
+    named = (settings.model, settings.reflection_model)
+    if not any(name and name.startswith("openai:") for name in named):
+        yield None
+        return
     from openai import DefaultAsyncHttpxClient
 
-    return DefaultAsyncHttpxClient()
+    async with DefaultAsyncHttpxClient() as connections:
+        yield connections

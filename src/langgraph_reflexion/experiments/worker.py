@@ -16,7 +16,7 @@ from typing import Any, cast
 from langgraph_reflexion.budgets import Spent
 from langgraph_reflexion.checkpoints import open_checkpointer
 from langgraph_reflexion.experiments.messages import encode, error_as_json
-from langgraph_reflexion.experiments.setup import Setup, set_up
+from langgraph_reflexion.experiments.setup import Setup, open_connections, set_up
 from langgraph_reflexion.experiments.task_locks import open_fence
 from langgraph_reflexion.experiments.task_run import Standing, TaskRun
 from langgraph_reflexion.experiments.tracing import tracing_as_asked
@@ -50,7 +50,8 @@ class Worker:
             settings = RunSettings.model_validate(start["settings"])
             environment = settings.make_environment()
             try:
-                await self._work(settings, set_up(settings, environment), start)
+                async with open_connections(settings) as connections:
+                    await self._work(settings, set_up(settings, environment, connections), start)
             finally:
                 environment.close()
         except Exception as error:
@@ -64,8 +65,6 @@ class Worker:
         doing: set[asyncio.Task[None]] = set()
         async with AsyncExitStack() as stack:
             stack.enter_context(tracing_as_asked())
-            if setup.connections:
-                stack.push_async_callback(setup.connections.aclose)
             where = settings.database or Path(start["checkpoints"])
             saver = await stack.enter_async_context(open_checkpointer(settings.checkpoints, where))
             fence = await stack.enter_async_context(open_fence(settings.database))

@@ -6,10 +6,9 @@ from typing import get_args
 from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 from langchain_core.runnables import RunnableConfig
 
-from langgraph_reflexion.choices import Feedback
-from langgraph_reflexion.choices import Keep as Keep
+from langgraph_reflexion.choices import Feedback, Keep
 from langgraph_reflexion.context import Asked, ask_about
-from langgraph_reflexion.errors import expect, one_of
+from langgraph_reflexion.errors import ConfigurationError, expect, one_of
 from langgraph_reflexion.memory.lessons import Lessons
 from langgraph_reflexion.models.calls import Call, storable
 from langgraph_reflexion.models.client import Client
@@ -39,7 +38,14 @@ class Memory:
     lessons: Lessons | None = None
 
     def __post_init__(self) -> None:
-        one_of("memory", self.keep, get_args(Keep))
+        one_of("Memory.keep", self.keep, get_args(Keep))
+        expect("Memory.size", self.size, int | None)
+        if self.size is not None and self.size < 1:
+            raise ConfigurationError(f"Memory.size={self.size}: at least 1 is needed")
+        if self.size is not None and self.keep == "full":
+            raise ConfigurationError(f"Memory.size={self.size} has no effect beside keep='full', which keeps all")
+        expect("Memory.map", self.map, bool)
+        expect("Memory.lessons", self.lessons, Lessons | None)
 
     @classmethod
     def of(cls, given: "Memory | int | None") -> "Memory":

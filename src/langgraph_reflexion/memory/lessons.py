@@ -1,4 +1,4 @@
-"""What `create_reflexion(..., lessons=...)` is told, and what nodes do with it."""
+"""Lessons across tasks as `Memory(lessons=...)` takes them, and their use in nodes."""
 
 from collections import OrderedDict
 from collections.abc import Collection, Mapping, Sequence

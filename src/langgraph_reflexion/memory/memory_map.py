@@ -20,12 +20,12 @@ class Mapper:
             memory, and not for a strategy that has none.
 
     Raises:
-        ConfigurationError: the environment keeps none.
+        ConfigurationError: the environment draws none.
     """
 
     def __init__(self, environment: Environment, prompts: Prompts, *, lasting: bool) -> None:
         if type(environment).memory_map is Environment.memory_map:
-            raise ConfigurationError(f"memory_map: {environment.name} keeps none for this agent")
+            raise ConfigurationError(f"Memory(map=True): {environment.name} draws no memory map with this actor")
         self.environment = environment
         self.prompts = prompts
         self.lasting = lasting

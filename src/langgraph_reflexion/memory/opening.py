@@ -36,7 +36,7 @@ def expect_lessons(where: str) -> None:
 
 @asynccontextmanager
 async def open_lessons(where: Path | str | None = None) -> AsyncIterator[BaseStore]:
-    """Open a store for `create_reflexion(..., lessons=...).compile(store=...)`, and make its tables.
+    """Open a store for the lessons of `Memory(lessons=...)`, for `compile(store=...)`, and make its tables.
 
     Several processes may have it open, and write to it.
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from langgraph.cache.base import BaseCache
 
+from langgraph_reflexion.errors import expect
 from langgraph_reflexion.models.usage import Price
 from langgraph_reflexion.retries import Retries
 
@@ -27,3 +28,11 @@ class ModelOptions:
     cache: BaseCache[Any] | Path | str | None = None
     prices: Mapping[str, Price] = field(default_factory=dict)
     seed: int = 0
+
+    def __post_init__(self) -> None:
+        expect("ModelOptions.retries", self.retries, Retries)
+        expect("ModelOptions.cache", self.cache, BaseCache | Path | str | None)
+        expect("ModelOptions.prices", self.prices, Mapping)
+        for name, price in self.prices.items():
+            expect(f"ModelOptions.prices[{name!r}]", price, Price)
+        expect("ModelOptions.seed", self.seed, int)

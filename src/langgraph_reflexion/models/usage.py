@@ -28,6 +28,9 @@ class Usage(TypedDict):
     """Money, at the prices that were given."""
 
 
+CHARACTERS_PER_TOKEN = 4
+"""A rule of thumb for English, where tokens are estimated: every model counts its own."""
+
 NO_USAGE = Usage(llm_calls=0, cached_calls=0, input_tokens=0, output_tokens=0, cost=0.0)
 
 

@@ -71,14 +71,13 @@ def chat_graphs() -> Graphs[SettingsForm]:
     def build(settings: SettingsForm) -> BuiltGraph:
         given, chosen = cast(Any, settings), settings.reflexion()
         library = HotPotQA(pages=given.pages, seed=chosen.seed)
-        model, reflection_model = chosen.models()
+        model = chosen.load(chosen.model)
         agent = make_qa_agent(model, library.pages(), given.agent_prompt)
         graph = chosen.build(
             None,
             prompts=settings.prompts(prompts),
             approval=settings.approval(),
             model=model,
-            reflection_model=reflection_model,
             actor=WrappedAgent(agent, reflections="system"),
             evaluator="llm",
         )

@@ -35,7 +35,6 @@ from langgraph_reflexion.state import (
     ReflexionState,
     Status,
     Step,
-    Strategy,
     TrialRecord,
     Update,
 )
@@ -237,8 +236,7 @@ def with_form(
         return cast(Update, await reset(state if task is None else {**state, "task": task}, config))
 
     graph = ReflexionGraph(state, cast(Any, settings), input_schema=form, output_schema=output)
-    connect(graph, {**made.loop, "reset": begin}, Strategy(made.rules.strategy))
-    for name, node in made.loop.items():
-        own = (inspect.getdoc(node) or "").partition("\n\n")[0]
-        graph.nodes[name].metadata = {"description": descriptions.get(name, own)}
-    return graph
+    graph.pauses = made.pauses
+    own = {name: (inspect.getdoc(node) or "").partition("\n\n")[0] for name, node in made.loop.items()}
+    described = {name: {"description": text} for name, text in {**own, **descriptions}.items()}
+    return connect(graph, {**made.loop, "reset": begin}, made.rules.strategy, described)

@@ -67,6 +67,8 @@ class SettingsForm(BaseModel):
             ConfigurationError: a value is wrong, or the model server is not allowed.
         """
         shown = self.model_dump(include=set(ReflexionSettings.model_fields))
+        if shown.get("memory") == "full":  # the form shows a size all the same
+            del shown["memory_size"]
         given = ReflexionSettings.read({name: value for name, value in shown.items() if value != ""})
         check_address(given.base_url)
         return given

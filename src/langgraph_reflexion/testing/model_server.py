@@ -192,7 +192,7 @@ def main() -> NoReturn:
     parser.add_argument("--context-chars", type=int, metavar="N", help="so many characters of messages fit")
     parser.add_argument("--refuse", action="append", default=[], metavar="NAME", help="a parameter that is not taken")
     args = parser.parse_args()
-    from langgraph_reflexion.models import load_model
+    from langgraph_reflexion.models.load import load_model
 
     try:
         faults = [checked_fault(each) for each in args.fault]

@@ -169,7 +169,7 @@ def test_what_cannot_be_graded_is_told_apart_from_what_is_wrong(tmp_path: Path) 
 
 
 def test_hidden_tests_are_no_oracle(problems: Programming) -> None:
-    with pytest.raises(ConfigurationError, match="gives no signal"):
+    with pytest.raises(ConfigurationError, match=r"gives no signal.*: choose self-tests, llm or none"):
         create_reflexion(ScriptedChatModel(replies=[]), problems, evaluator="environment")
 
 
