@@ -148,7 +148,7 @@ def create_reflexion(
 
 
 def connect(
-    graph: _Graph, nodes: Mapping[str, Any], strategy: str, metadata: Mapping[str, dict[str, Any]] | None = None
+    graph: _Graph, nodes: Mapping[str, Any], strategy: Strategy | StrategyName, metadata: Mapping[str, Any] = {}
 ) -> _Graph:
     """Return a graph with the six nodes and the edges of the loop, to swap a node or change its input and output.
 
@@ -163,7 +163,7 @@ def connect(
         raise ConfigurationError(f"connect: the nodes are {', '.join(NODES)}; got {', '.join(nodes)}")
     for name in NODES:
         node = nodes[name] if isinstance(nodes[name], Runnable) else Node(nodes[name])
-        graph.add_node(name, node, metadata=(metadata or {}).get(name))
+        graph.add_node(name, node, metadata=metadata.get(name))
     graph.add_edge(START, "reset")
     for name, following in (("reset", "act"), ("act", "observe"), ("observe", "heuristic_check")):
         graph.add_conditional_edges(name, routing.unless_fault(following), [following, "evaluate"])

@@ -5,9 +5,9 @@ A profile changes numbers, rules and layouts, never wording. Every report names 
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
-from typing import Any, Literal, get_args
+from typing import Any, Literal, cast, get_args
 
-from langgraph_reflexion.choices import Feedback
+from langgraph_reflexion.choices import Feedback, StrategyName
 from langgraph_reflexion.errors import ConfigurationError, expect, one_of
 from langgraph_reflexion.heuristic import Heuristic
 from langgraph_reflexion.state import Strategy
@@ -69,7 +69,7 @@ class Profile:
 
     name: str
     actor: str = "react"
-    strategy: str = Strategy.REFLEXION.value
+    strategy: StrategyName = "reflexion"
     evaluator: str = "environment"
     feedback: Feedback = "binary"
     threshold: float = 1.0
@@ -91,7 +91,7 @@ class Profile:
         environment: str,
         *,
         actor: str | None = None,
-        strategy: str | None = None,
+        strategy: Strategy | StrategyName | None = None,
         evaluator: str | None = None,
         feedback: Feedback | None = None,
         heuristic: Heuristic | None = None,
@@ -119,8 +119,8 @@ class Profile:
         rules = replace(self, **overrides)
         actor = actor or rules.actor
         rules = replace(rules, actor=actor, **self.overrides.get(f"{environment}/{actor}", {}))
-        rules = replace(rules, strategy=strategy or rules.strategy)
-        if rules.memory_beside_attempt is not None and rules.strategy == Strategy.LAST_ATTEMPT_AND_REFLEXION:
+        rules = replace(rules, strategy=cast(StrategyName, str(strategy or rules.strategy)))
+        if rules.memory_beside_attempt is not None and rules.strategy == "last_attempt_and_reflexion":
             rules = replace(rules, memory_size=rules.memory_beside_attempt)
         given: dict[str, Any] = {"evaluator": evaluator, "feedback": feedback, "heuristic": heuristic}
         given |= {"max_trials": max_trials, "memory_size": memory_size}

@@ -66,8 +66,8 @@ def raising(trajectory: list[Step]) -> None:
             ["g1", "g2", "g3", "g4"],
             "TypeError: wrong_arity() takes 1 positional argument",
         ),
-        ({"environment": Stepping()}, ["g2"], "ZeroDivisionError: division by zero"),
-        ({"environment": Reviewed()}, ["g2"], "ZeroDivisionError: division by zero"),
+        ({"environment": Stepping}, ["g2"], "ZeroDivisionError: division by zero"),
+        ({"environment": Reviewed}, ["g2"], "ZeroDivisionError: division by zero"),
         ({"heuristic": raising}, ["g1", "g2", "g3", "g4"], "NameError: name 'reason' is not defined"),
     ],
     ids=["evaluator", "environment", "review", "heuristic"],
@@ -75,6 +75,7 @@ def raising(trajectory: list[Step]) -> None:
 def test_a_bug_ends_its_task_and_resuming_tries_it_again(
     tmp_path: Path, broken: dict[str, Any], tasks: list[str], says: str, in_step: bool
 ) -> None:
+    broken = {name: part() if isinstance(part, type) else part for name, part in broken.items()}
     drive_all(tmp_path / "whole", think_first, in_step=in_step)
     folder = tmp_path / "run"
     for _ in range(2):  # what is still broken fails again
