@@ -334,7 +334,7 @@ def test_an_interrupted_run_says_where_its_rows_are(home: Path, server: Guessing
 def test_a_person_wins_a_game(home: Path) -> None:
     status, out, err = call(home, "play", ENV, "--task", "g2", typed="help\ndance\n\nwait\nsay 2\nsay 3\n")
     assert (status, err) == (0, "")
-    assert out.splitlines()[:2] == ["I think of a number. This is game 2.", "Guess it."]
+    assert out.splitlines()[:3] == ["Your task: Guess it.", "", "I think of a number. This is game 2."]
     assert out.count("Actions: say {number}; wait; drop it.") == 2
     assert "Invalid action" in out
     assert out.splitlines()[-2:] == ["Right.", "You won after 3 actions."]
@@ -365,7 +365,7 @@ def test_a_bug_that_shows_while_one_plays_is_raised_as_it_is() -> None:
             return Buggy(1)
 
     shown = iter(play_episode(Broken(), Broken().tasks()[0], ["say 1"]))
-    assert next(shown).startswith("I think of a number below ten.")
+    assert next(shown).startswith("Your task: Guess.\n\nI think of a number below ten.")
     with pytest.raises(ZeroDivisionError):
         next(shown)
 
