@@ -13,6 +13,9 @@ from typing import Any, NamedTuple
 from langgraph_reflexion.errors import ConfigurationError
 from langgraph_reflexion.experiments.rows import Finished
 from langgraph_reflexion.replication.logged import (
+    NOT_LOGGED,
+    SIZES,
+    Listed,
     LoggedRun,
     logged_settings,
     logged_trial,
@@ -29,6 +32,10 @@ NAME = re.compile(r"env_results_trial_(\d{1,4})\.json")
 ACTOR, REFLECTOR = "text-davinci-002", "text-davinci-003"
 """The models of both, by the code of the logs' date; the logs do not say."""
 
+_ENVIRONMENTS = ("alfworld", "webshop")
+_STRATEGIES = {"reflexion": Strategy.REFLEXION.value, "base": Strategy.RETRY.value}
+"""What the folders of the logs have in their names."""
+
 
 class State(NamedTuple):
     """How an environment stands after a trial."""
@@ -37,16 +44,16 @@ class State(NamedTuple):
     memory: list[str]
 
 
-def read_env_results(folder: Path, source: str, environment: str) -> LoggedRun:
+def read_env_results(folder: Path, source: str, listed: Listed) -> LoggedRun:
     """Read a folder of results.
 
     Args:
         folder: The folder.
-        source: Its place in the original repository.
-        environment: `alfworld` or `webshop`.
+        source: Its place.
+        listed: What is listed of it.
 
     Raises:
-        ConfigurationError: no file of it tells of any environment.
+        ConfigurationError: no file of it tells of any environment, or nothing says whether ALFWorld's or WebShop's.
     """
     trials: dict[int, dict[str, State]] = {}
     notes: list[str] = []
@@ -76,18 +83,28 @@ def read_env_results(folder: Path, source: str, environment: str) -> LoggedRun:
         for note in odd:
             irregular.setdefault(note, []).append(task)
     notes += [f"{note}: {some(environments)}" for note, environments in irregular.items()]
+    environment = _environment(listed.get("path", source), len(tasks))
     settings = logged_settings(
         environment,
-        source,
+        listed,
         benchmark=environment,
-        strategy=Strategy.REFLEXION.value if "reflexion" in folder.name else Strategy.RETRY.value,
+        tasks=tasks,
+        strategy=next((strategy for name, strategy in _STRATEGIES.items() if name in folder.name), NOT_LOGGED),
         trials=numbers[-1] - numbers[0] + 1,
-        model=ACTOR,
-        reflection_model=REFLECTOR,
+        model=ACTOR if listed else NOT_LOGGED,
+        reflection_model=REFLECTOR if listed else NOT_LOGGED,
         memory_size=3,
         first_trial=numbers[0] + 1,
     )
     return LoggedRun(source, settings, tasks, finished, notes + size_notes(environment, tasks, "environments"))
+
+
+def _environment(place: str, size: int) -> str:
+    """Which environment's results these are, by the folder that they lie in, or else by how many there are."""
+    told = [each for each in _ENVIRONMENTS if place.startswith(f"{each}_runs/")]
+    for environment in told or [each for each in _ENVIRONMENTS if size in SIZES[each]]:
+        return environment
+    raise ConfigurationError(f"{size} environments, not known of what: ALFWorld has 134, WebShop 100")
 
 
 def _trials(task: str, states: Sequence[tuple[int, State | None]]) -> tuple[list[Finished], list[str]]:

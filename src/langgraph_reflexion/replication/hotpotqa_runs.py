@@ -3,7 +3,7 @@
 import ast
 import re
 from collections.abc import Mapping, Sequence
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 from langgraph_reflexion.envs.base import Action
@@ -13,23 +13,35 @@ from langgraph_reflexion.experiments.rows import Finished
 from langgraph_reflexion.profiles import UNLIMITED
 from langgraph_reflexion.replication.hotpotqa_log import read_log, strategy_of
 from langgraph_reflexion.replication.hotpotqa_rows import LoggedStep, Row, agent_of, key_of, read_row
-from langgraph_reflexion.replication.logged import LoggedRun, logged_settings, logged_trial, size_notes, twice_notes
+from langgraph_reflexion.replication.logged import (
+    NOT_LOGGED,
+    Listed,
+    LoggedRun,
+    logged_settings,
+    logged_trial,
+    size_notes,
+    twice_notes,
+)
 from langgraph_reflexion.replication.pickles import read_pickle
 from langgraph_reflexion.state import Step, Strategy
 
-_MODEL = re.compile(r"gpt-?(3\.5-turbo|4)")
-"""In a folder's name; without one it is the model of the first logs."""
+MODEL = "text-davinci-003"
+"""The model of the original's first logs, none of which names it."""
+
+_MODEL = re.compile(r"(?<![a-z])gpt-?(3\.5-turbo|4)(?!\.\d|[\w-]*\w)|(text-davinci-00\d)")
+"""A model in the name of a log or of its folder."""
 
 _ACTION = re.compile(r"(search|lookup|finish)\[(.+)\]", re.IGNORECASE | re.DOTALL)
 _ARGUMENTS = {"search": "entity", "lookup": "string", "finish": "answer"}
 
 
-def read_hotpotqa_log(path: Path, source: str) -> LoggedRun:
+def read_hotpotqa_log(path: Path, source: str, listed: Listed) -> LoggedRun:
     """Read a text log. A question is solved by the first trial that lists it among the correct ones.
 
     Args:
         path: The file.
-        source: Its place in the original repository.
+        source: Its place.
+        listed: What is listed of it.
 
     Raises:
         ConfigurationError: it is no such log.
@@ -39,9 +51,9 @@ def read_hotpotqa_log(path: Path, source: str) -> LoggedRun:
     finished: list[Finished] = []
     solved_in: list[int] = []
     for question in log.questions:
-        listed = [(trial.number, trial.rows[question]) for trial in log.trials if question in trial.rows]
-        for index, (number, (outcome, row)) in enumerate(listed):
-            later = listed[index + 1][1][1] if index + 1 < len(listed) else None
+        told = [(trial.number, trial.rows[question]) for trial in log.trials if question in trial.rows]
+        for index, (number, (outcome, row)) in enumerate(told):
+            later = told[index + 1][1][1] if index + 1 < len(told) else None
             right = outcome == "right"
             finished.append(
                 logged_trial(
@@ -63,10 +75,11 @@ def read_hotpotqa_log(path: Path, source: str) -> LoggedRun:
         solved = len([number for number in solved_in if number <= trial.number])
         if trial.summary and trial.summary.right != solved:
             notes.append(f"trial {trial.number}: its rows make {solved} solved, its summary {trial.summary.right}")
-    return _run(source, log.agent, log.strategy, list(log.questions), finished, notes, last - first + 1, first)
+    strategy, tasks = Strategy(listed.get("strategy", log.strategy)), list(log.questions)
+    return _run(source, listed, log.agent, strategy, tasks, finished, notes, last - first + 1, first)
 
 
-def read_hotpotqa_dicts(path: Path, source: str) -> LoggedRun:
+def read_hotpotqa_dicts(path: Path, source: str, listed: Listed) -> LoggedRun:
     """Read dumped agents: each has its question, the right answer, its last attempt, and its reflections.
 
     There is a reflection on each attempt that failed, so that with reflections alone (the strategy `reflexion`) they
@@ -74,7 +87,8 @@ def read_hotpotqa_dicts(path: Path, source: str) -> LoggedRun:
 
     Args:
         path: The pickle.
-        source: Its place in the original repository.
+        source: Its place.
+        listed: What is listed of it.
 
     Raises:
         ConfigurationError: it is refused, cannot be read, or holds no agents.
@@ -86,7 +100,7 @@ def read_hotpotqa_dicts(path: Path, source: str) -> LoggedRun:
         raise ConfigurationError("plain data, but no list of agents")
     rows = {key_of(row.question): (row, answer, lessons) for row, answer, lessons in reversed(read)}
     attempts = [row for row, _, _ in read]
-    strategy = strategy_of(path, attempts)
+    strategy = Strategy(listed.get("strategy", strategy_of(path, attempts)))
     notes = ["dumped agents: how they ended; earlier attempts are known by their reflections alone"]
     if left := len(agents) - len(read):
         notes.append(f"{left} entries are no agent, and are left out")
@@ -110,11 +124,12 @@ def read_hotpotqa_dicts(path: Path, source: str) -> LoggedRun:
         )
         finished.append(ended)
     trials = max(each.row["trial"] for each in finished)
-    return _run(source, agent_of(attempts), strategy, tasks, finished, notes, trials, 1)
+    return _run(source, listed, agent_of(attempts), strategy, tasks, finished, notes, trials, 1)
 
 
 def _run(
     source: str,
+    listed: Listed,
     agent: str,
     strategy: Strategy,
     tasks: list[str],
@@ -123,14 +138,15 @@ def _run(
     trials: int,
     first: int,
 ) -> LoggedRun:
-    named = _MODEL.search(source)
+    named = _MODEL.search("/".join(PurePosixPath(source).parts[-2:]))
     settings = logged_settings(
         "hotpotqa",
-        source,
+        listed,
         benchmark="hotpotqa",
+        tasks=tasks,
         strategy=strategy.value,
         trials=trials,
-        model=f"gpt-{named[1]}" if named else "text-davinci-003",
+        model=MODEL if listed else (named[2] or f"gpt-{named[1]}") if named else NOT_LOGGED,
         # As coded there: every reflection is kept, but only the newest one beside the last attempt.
         memory_size=1 if strategy.shows_last_attempt else UNLIMITED,
         first_trial=first,

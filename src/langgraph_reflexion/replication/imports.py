@@ -11,7 +11,7 @@ import contextlib
 import json
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -21,7 +21,8 @@ from langgraph_reflexion.errors import ConfigurationError
 from langgraph_reflexion.experiments.metrics import solved_by_trial
 from langgraph_reflexion.experiments.record import RUN, TRAJECTORIES, TRIALS, holds_run, trouble
 from langgraph_reflexion.experiments.rows import write_whole
-from langgraph_reflexion.replication.logged import LoggedRun
+from langgraph_reflexion.replication.logged import Listed, LoggedRun
+from langgraph_reflexion.replication.originals import originals
 from langgraph_reflexion.replication.reading import read_logs
 
 IMPORT = "import.json"
@@ -70,18 +71,19 @@ def solved(run: LoggedRun) -> list[int]:
     return solved_by_trial([each.row for each in run.finished], run.settings["max_trials"])
 
 
-def import_logs(root: Path | str, out: Path | str) -> Import:
+def import_logs(root: Path | str, out: Path | str, known: Mapping[str, Listed] | None = None) -> Import:
     """Import all logs under a clone of the original repository.
 
     Args:
         root: The clone, a folder of it, or one log.
         out: A folder that is new or empty, or holds an earlier import, which is replaced.
+        known: What is listed of logs, by their digests; the original's own, unless given.
 
     Raises:
         ConfigurationError: there is no log, or the folder holds something else or cannot be written to.
     """
     root, out = Path(root), Path(out)
-    logs = read_logs(root)
+    logs = read_logs(root, originals() if known is None else known)
     runs = dict(zip(_names(logs.runs), logs.runs, strict=True))
     done = Import(out, runs, logs.left_out, logs.missing())
     try:

@@ -1,16 +1,18 @@
 """A log of the original repository as a run of ours: its settings, and a row for each trial that it tells of."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from langgraph_reflexion.experiments.rows import Finished, TrajectoryRow, TrialRow
-from langgraph_reflexion.replication.published import original
 from langgraph_reflexion.settings import RunSettings
 from langgraph_reflexion.state import Evaluation, Step
 
 NOT_LOGGED = "not logged"
-"""The stop reason of a failed trial of which the log says no more than that it failed."""
+"""A model, strategy or benchmark without a name, and the stop reason of a trial that only says that it failed."""
+
+Listed = Mapping[str, str]
+"""What `originals.toml` says of a log: its `path`, and which run it is of; empty for a log that is not listed."""
 
 SIZES = {
     "alfworld": (134,),
@@ -49,9 +51,10 @@ class LoggedRun:
 
 def logged_settings(
     environment: str,
-    source: str,
+    listed: Listed,
     *,
     benchmark: str,
+    tasks: Sequence[str],
     strategy: str,
     trials: int,
     model: str,
@@ -62,12 +65,14 @@ def logged_settings(
 ) -> dict[str, Any]:
     """Return the settings of an imported run for `run.json`: those of a run, and where they come from.
 
-    A path of the original repository decides over the log and its name.
+    What is listed of the log decides over what its rows and its name say. A log that is not listed is compared with
+    published numbers only if it names its model and is whole.
 
     Args:
         environment: Its environment.
-        source: Its path in the original repository.
+        listed: Which run it is of.
         benchmark: Which tasks these are, as in `SIZES`.
+        tasks: The tasks.
         strategy: What a retry saw.
         trials: How many trials the log tells of.
         model: The actor's.
@@ -76,7 +81,6 @@ def logged_settings(
         logged_strategy: What the original calls the strategy, where that is another name.
         others: More settings of a run.
     """
-    listed = original(source)
     usual: dict[str, Any] = {"actor": "react", "evaluator": "environment", "feedback": "binary", "model": model}
     usual |= others | {key: listed[key] for key in ("actor", "model") if key in listed}
     settings = RunSettings(
@@ -94,8 +98,15 @@ def logged_settings(
         "benchmark": listed.get("benchmark", benchmark),
         "strategy": logged_strategy or strategy,
         "first_trial": first_trial,
-        "part": listed.get("part", ""),
+        "original": listed.get("path", ""),
+        "apart": "",
     }
+    if "part" in listed:
+        imported["apart"] = f"it holds {listed['part']}"
+    elif not listed and NOT_LOGGED in (model, benchmark):
+        imported["apart"] = "neither what it holds nor its name says which run it is of"
+    elif not listed and size_notes(benchmark, tasks, "tasks"):
+        imported["apart"] = "it is not whole"
     # The original has strategies that a run cannot have, and none of its runs was seeded.
     return settings.public() | {"strategy": strategy, "seed": None, "imported": imported}
 

@@ -1,7 +1,7 @@
 """The papers' tables from run folders: each published number, what the rows of a run come to, and the difference.
 
 Imported logs and one's own runs are held against the same numbers. A run fits a number by its environment, agent,
-strategy and problems, an imported one by its model, too, where that is known.
+strategy and problems, an imported one by its model, too.
 """
 
 import re
@@ -16,7 +16,6 @@ from langgraph_reflexion.experiments.metrics import verdicts
 from langgraph_reflexion.experiments.record import holds_run, read_run
 from langgraph_reflexion.experiments.report import RunReport, report_run
 from langgraph_reflexion.replication.imports import IMPORT, read_import
-from langgraph_reflexion.replication.logged import NOT_LOGGED
 from langgraph_reflexion.replication.published import Measure, Mismatch, Number, Place, mismatches, published_tables
 
 _LANGUAGES = {"python": "py", "rust": "rs"}
@@ -59,17 +58,17 @@ class PaperRun:
         return list(range(first, first + len(self.report.solved)))
 
     def fits(self, run: dict[str, str]) -> bool:
-        """Whether a number is about runs like this one, and not about one that it is only a part of."""
-        if self.imported and self.imported.get("part"):
+        """Whether a number is about runs like this one: an imported one by its model, too."""
+        if self.imported and self.imported["apart"]:
             return False
         about = self.about
-        # A log that does not name its model is known by the rest.
-        any_model = not self.imported or about["model"] == NOT_LOGGED
-        return all(about[key] == value for key, value in run.items() if key != "model" or not any_model)
+        return all(about[key] == value for key, value in run.items() if key != "model" or self.imported)
 
     def counted(self, measure: Measure, at: Place) -> tuple[int, int] | None:
         """How many of how many, after a trial; None where its rows do not say."""
         if measure != "solved":
+            if self.report.settings["evaluator"] != "tests":
+                return None
             passed = measure in ("TP", "FP")
             right, wrong = ("true_positive", "false_positive") if passed else ("false_negative", "true_negative")
             of = self.matrix[right] + self.matrix[wrong]

@@ -8,7 +8,7 @@ the verdict of the self-written tests is known, too. Raw verdicts of LeetCode ar
 import json
 import re
 from collections.abc import Mapping
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 from langgraph_reflexion.envs.base import Action
@@ -16,6 +16,7 @@ from langgraph_reflexion.errors import ConfigurationError
 from langgraph_reflexion.experiments.rows import Finished
 from langgraph_reflexion.replication.logged import (
     NOT_LOGGED,
+    Listed,
     LoggedRun,
     logged_settings,
     logged_trial,
@@ -23,7 +24,6 @@ from langgraph_reflexion.replication.logged import (
     some,
     twice_notes,
 )
-from langgraph_reflexion.replication.published import original
 from langgraph_reflexion.replication.text import read_text
 from langgraph_reflexion.state import Step, Strategy
 
@@ -42,12 +42,13 @@ _TESTED = ("reflexion", "reflexion-ucs", "immediate-refinement")
 """Strategies that write tests of their own."""
 
 
-def read_programming_log(path: Path, source: str) -> LoggedRun:
+def read_programming_log(path: Path, source: str, listed: Listed) -> LoggedRun:
     """Read a log of problems.
 
     Args:
         path: The file.
-        source: Its place in the original repository.
+        source: Its place.
+        listed: What is listed of it.
 
     Raises:
         ConfigurationError: no line of it tells of a problem.
@@ -77,7 +78,7 @@ def read_programming_log(path: Path, source: str) -> LoggedRun:
         raise ConfigurationError("; ".join(notes) or "it tells of no problem")
     if submitted:
         return _submissions(source, rows, notes)
-    return _problems(path, source, rows, notes)
+    return _problems(source, listed, rows, notes)
 
 
 def is_programming_log(path: Path) -> bool:
@@ -92,27 +93,29 @@ def is_programming_log(path: Path) -> bool:
         return False
 
 
-def _problems(path: Path, source: str, rows: dict[str, Mapping[str, Any]], notes: list[str]) -> LoggedRun:
-    named = NAME.fullmatch(path.stem)
+def _problems(source: str, listed: Listed, rows: dict[str, Mapping[str, Any]], notes: list[str]) -> LoggedRun:
+    place = PurePosixPath(listed.get("path", source))
+    named = NAME.fullmatch(place.stem)
     reflects = any("reflections" in row for row in rows.values())
     strategy = named["strategy"] if named else "reflexion" if reflects else "simple"
     most = max(len(_reflections(row)) for row in rows.values())
     # The last iteration is followed by no reflection.
-    allowed = int(named["iterations"]) - 1 if named else most
-    if most > allowed:
-        notes.append(f"up to {most} reflections, where the log's name allows {allowed}: {most} is taken")
-        allowed = most
-    if not named and not original(source):
-        notes.append(f"its name says neither strategy, iterations nor model: taken as {strategy} with {allowed + 1}")
+    allowed = int(named["iterations"]) - 1 if named else most if listed else None
+    if allowed is not None and most > allowed:
+        notes.append(f"up to {most} reflections, where the log's name allows {allowed}: how many is not known")
+        allowed = None
+    if not named and not listed:
+        notes.append(f"its name says neither strategy, iterations nor model: taken as {strategy}")
     finished = [_finished(name, row, strategy, allowed) for name, row in rows.items()]
     language = (named["language"] if named else None) or next(
         (row["language"] for row in rows.values() if isinstance(row.get("language"), str)), "py"
     )
-    benchmark = _benchmark(source, next(iter(rows)), language)
+    benchmark = _benchmark(str(place), next(iter(rows)), language)
     settings = logged_settings(
         "programming",
-        source,
+        listed,
         benchmark=benchmark,
+        tasks=list(rows),
         strategy=_STRATEGIES.get(strategy, strategy),
         logged_strategy=strategy,
         trials=1,
@@ -126,7 +129,7 @@ def _problems(path: Path, source: str, rows: dict[str, Mapping[str, Any]], notes
     return LoggedRun(source, settings, list(rows), finished, notes + size_notes(benchmark, list(rows), "problems"))
 
 
-def _finished(name: str, row: Mapping[str, Any], strategy: str, allowed: int) -> Finished:
+def _finished(name: str, row: Mapping[str, Any], strategy: str, allowed: int | None) -> Finished:
     lessons = _reflections(row)
     solution = row.get("solution")
     # What was implemented before the last time is not logged, only what was thought of it.
@@ -138,7 +141,8 @@ def _finished(name: str, row: Mapping[str, Any], strategy: str, allowed: int) ->
         steps[-1]["action"]["text"] = solution
     solved: bool = row["is_solved"]
     if strategy == "reflexion":
-        # Only here do reflections count the failed tests. A log that has none, or allows none, does not say.
+        # Only here do reflections count the failed tests. A log that has none, or of which it is not known how many
+        # it allows, does not say.
         verdict = len(lessons) < allowed if allowed and isinstance(row.get("reflections"), list) else None
     else:
         verdict = solved if strategy in ("simple", "test-acc") else None
@@ -165,8 +169,9 @@ def _submissions(source: str, rows: dict[str, Mapping[str, Any]], notes: list[st
     ]
     settings = logged_settings(
         "programming",
-        source,
+        {},
         benchmark="leetcode-submissions",
+        tasks=list(rows),
         strategy=NOT_LOGGED,
         trials=1,
         model=NOT_LOGGED,
@@ -203,8 +208,10 @@ def _reflections(row: Mapping[str, Any]) -> list[str]:
     return [str(text) for text in reflections] if isinstance(reflections, list) else []
 
 
-def _benchmark(source: str, task: str, language: str) -> str:
+def _benchmark(place: str, task: str, language: str) -> str:
     """Which problems these are, as in `SIZES`: by the first one's name, as not every log is called after them."""
     if task.startswith("HumanEval"):
-        return f"humaneval-{language}" + ("-hardest50" if re.search(r"hard(est)?_?50", source) else "")
-    return f"mbpp-{language}" if task.startswith("mbpp") else f"leetcode-{language}"
+        return f"humaneval-{language}" + ("-hardest50" if re.search(r"hard(est)?_?50", place) else "")
+    if task.startswith("mbpp"):
+        return f"mbpp-{language}"
+    return f"leetcode-{language}" if "leetcode" in place else NOT_LOGGED

@@ -1,4 +1,4 @@
-"""The papers' numbers, the logs that they are about, and where paper, code and log disagree: the tables, typed."""
+"""The papers' numbers, and where paper, code and log disagree: the tables, typed."""
 
 import tomllib
 from dataclasses import dataclass
@@ -75,21 +75,6 @@ def published_tables() -> list[PublishedTable]:
     return tables
 
 
-def original(source: str) -> dict[str, str]:
-    """Which run a log of the original repository is of, as `originals.toml` lists it; empty for other logs.
-
-    Args:
-        source: Its path in the repository.
-    """
-    return originals().get(source, {})
-
-
-@cache
-def originals() -> dict[str, dict[str, str]]:
-    """The logs of the original repository by their paths there."""
-    return {f"{folder}/{log}": run for folder, logs in _read("originals.toml").items() for log, run in logs.items()}
-
-
 @cache
 def mismatches() -> list[Mismatch]:
     """Every known mismatch."""
@@ -104,8 +89,4 @@ def _about(number: dict[str, Any], table: dict[str, Any]) -> dict[str, Any]:
 
 @cache
 def _published() -> dict[str, Any]:
-    return _read("published.toml")
-
-
-def _read(name: str) -> dict[str, Any]:
-    return tomllib.loads(Path(__file__).with_name(name).read_text(encoding="utf-8"))
+    return tomllib.loads(Path(__file__).with_name("published.toml").read_text(encoding="utf-8"))

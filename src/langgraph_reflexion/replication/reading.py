@@ -2,16 +2,16 @@
 
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from langgraph_reflexion.errors import ConfigurationError
 from langgraph_reflexion.replication.env_results import NAME, read_env_results
 from langgraph_reflexion.replication.hotpotqa_runs import read_hotpotqa_dicts, read_hotpotqa_log
-from langgraph_reflexion.replication.logged import LoggedRun
+from langgraph_reflexion.replication.logged import Listed, LoggedRun
+from langgraph_reflexion.replication.originals import digest
 from langgraph_reflexion.replication.programming_log import is_programming_log, read_programming_log
-from langgraph_reflexion.replication.published import original
 from langgraph_reflexion.replication.text import read_text
 
 PICKLES = (".joblib", ".pkl", ".pickle")
@@ -25,25 +25,30 @@ class Logs:
     """What lies under a clone.
 
     Attributes:
+        known: What is listed of logs, by their digests.
         runs: The logs that were read.
         left_out: What was not: its place, and why.
     """
 
+    known: Mapping[str, Listed]
     runs: list[LoggedRun] = field(default_factory=list)
     left_out: list[tuple[str, str]] = field(default_factory=list)
 
     def read(self, source: str, path: Path) -> None:
         """Read a file or folder if it is a log; what goes wrong with one is noted."""
         try:
-            run = _run(path, source)
+            run = _run(path, source, self.known)
         except ConfigurationError as error:
             self.left_out.append((source, str(error).removeprefix(f"{path} ")))
         except OSError as error:
             self.left_out.append((source, f"cannot be read: {error.strerror}"))
         else:
             if run is not None:
-                if part := original(source).get("part"):
-                    run.notes.append(f"in none of the papers' tables, as it holds {part}")
+                imported = run.settings["imported"]
+                if imported["original"] not in ("", source):
+                    run.notes.append(f"it is the original's log {imported['original']}")
+                if imported["apart"]:
+                    run.notes.append(f"in none of the papers' tables, as {imported['apart']}")
                 self.runs.append(run)
 
     def missing(self) -> list[str]:
@@ -52,18 +57,20 @@ class Logs:
         return [label for environment, label in _PARTS.items() if environment not in found]
 
 
-def read_logs(root: Path) -> Logs:
+def read_logs(root: Path, known: Mapping[str, Listed]) -> Logs:
     """Read all logs under a folder.
 
     Args:
         root: A clone of the original repository, any folder of it, or one log.
+        known: What is listed of the original's logs, by their digests.
 
     Raises:
         ConfigurationError: nothing in it is a log, or looks like one.
     """
-    logs = Logs()
+    logs = Logs(known)
     if not root.exists():
         raise ConfigurationError(f"{root} is not there: give a clone of the original repository")
+    root = root.resolve()
     base = root if root.is_dir() else root.parent
     for path in _candidates(root, logs):
         logs.read(_place(path, base), path)
@@ -73,11 +80,11 @@ def read_logs(root: Path) -> Logs:
 
 
 def _place(path: Path, base: Path) -> str:
-    """Where a log lies in the original repository, whatever part of that was given; elsewhere, below the base."""
-    parts = path.absolute().parts
+    """A log's path from the last folder that has a name of the original repository's; elsewhere, from the base."""
+    parts = path.parts
     if top := max((number for number, part in enumerate(parts) if part in _FOLDERS), default=0):
         return "/".join(parts[top:])
-    return path.relative_to(base).as_posix() if path != base else base.resolve().name
+    return path.relative_to(base).as_posix() if path != base else base.name
 
 
 def _candidates(root: Path, logs: Logs) -> Iterator[Path]:
@@ -99,10 +106,10 @@ def _candidates(root: Path, logs: Logs) -> Iterator[Path]:
                 yield folder / each
 
 
-def _run(path: Path, source: str) -> LoggedRun | None:
+def _run(path: Path, source: str, known: Mapping[str, Listed]) -> LoggedRun | None:
     """The log that a file or a folder is; None where it is none."""
     if path.is_dir():
-        return read_env_results(path, source, "webshop" if source.startswith("webshop_runs/") else "alfworld")
+        return read_env_results(path, source, known.get(digest(path), {}))
     if not path.is_file():
         # Pipes and the like are no logs, and would keep whoever reads them waiting.
         return None
@@ -110,11 +117,11 @@ def _run(path: Path, source: str) -> LoggedRun | None:
         raise ConfigurationError("one trial of several: give its folder")
     logged = source.startswith("hotpotqa_runs/root/")
     if path.suffix in PICKLES or (logged and not path.suffix):
-        return read_hotpotqa_dicts(path, source)
+        return read_hotpotqa_dicts(path, source, known.get(digest(path), {}))
     if path.suffix == ".txt" and (logged or _told_in_sections(path)):
-        return read_hotpotqa_log(path, source)
+        return read_hotpotqa_log(path, source, known.get(digest(path), {}))
     if is_programming_log(path):
-        return read_programming_log(path, source)
+        return read_programming_log(path, source, known.get(digest(path), {}))
     if path.suffix == ".json" and _counts_alone(path):
         raise ConfigurationError("counts by trial and no questions: nothing to make rows of")
     return None

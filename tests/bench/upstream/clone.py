@@ -5,6 +5,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from langgraph_reflexion.replication.logged import Listed
+from langgraph_reflexion.replication.originals import digest, originals
 from tests.bench.test_replay import cot, react, trial
 
 
@@ -118,6 +120,11 @@ def write_clone(clone: Path) -> Path:
     for path, rows in problems().items():
         write_problems(clone / "programming_runs" / "root" / path, rows)
     return clone
+
+
+def known(clone: Path) -> dict[str, Listed]:
+    """What `originals.toml` lists, by the digests of the logs that lie at those paths of a made-up clone."""
+    return {digest(clone / run["path"]): run for run in originals().values() if (clone / run["path"]).exists()}
 
 
 def problems() -> dict[str, list[dict[str, Any]]]:

@@ -10,6 +10,7 @@ from langgraph_reflexion.replication.paper import compare
 from tests.bench.guessing import rows
 from tests.bench.upstream.clone import (
     HUMANEVAL,
+    known,
     with_tests,
     write_env_results,
     write_hotpotqa,
@@ -23,9 +24,11 @@ ALFWORLD = Path("alfworld_runs", "root", "reflexion_run_logs")
 HOTPOTQA = Path("hotpotqa_runs", "root", "ReAct", "reflexion", "100_questions_5_trials.txt")
 PROGRAMMING = Path("programming_runs", "root", "mine", "humaneval-py._reflexion_5_gpt-4_pass_at_k_1_py.jsonl")
 
+NAMELESS = "in none of the papers' tables, as neither what it holds nor its name says which run it is of"
+
 
 def imported(tmp_path: Path) -> Import:
-    return import_logs(tmp_path / "clone", tmp_path / "out")
+    return import_logs(tmp_path / "clone", tmp_path / "out", known(tmp_path / "clone"))
 
 
 def only(done: Import) -> tuple[dict[str, Any], list[TrialRow], list[dict[str, Any]], list[str]]:
@@ -33,6 +36,13 @@ def only(done: Import) -> tuple[dict[str, Any], list[TrialRow], list[dict[str, A
     (name,) = done.runs
     run = read_run(done.folder / name)
     return run.settings, run.trials, rows(run.folder, "trajectories.jsonl"), run.settings["imported"]["notes"]
+
+
+def compared(done: Import) -> dict[tuple[str, str, str], str]:
+    """What was counted beside published numbers, by table, row and column."""
+    tables = compare([done.folder]).tables.items()
+    lines = [(title.split(",")[0].split(":")[0], line) for title, lines in tables for line in lines if line.runs]
+    return {(title, line.number.row, line.number.column): line.counted for title, line in lines}
 
 
 def curve(done: Import) -> list[int]:

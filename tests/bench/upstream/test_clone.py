@@ -12,15 +12,16 @@ from langgraph_reflexion.experiments.report import report_run
 from langgraph_reflexion.experiments.runner import resume
 from langgraph_reflexion.replication.imports import Import, import_logs
 from langgraph_reflexion.replication.paper import Paper, compare
-from langgraph_reflexion.replication.published import mismatches, original, published_tables
-from tests.bench.upstream.clone import LEET, MBPP, with_tests, write_clone, write_problems
-from tests.bench.upstream.logs import ROOT
+from langgraph_reflexion.replication.published import mismatches, published_tables
+from tests.bench.upstream.clone import LEET, MBPP, known, with_tests, write_clone, write_problems
+from tests.bench.upstream.logs import ROOT, compared
 
 
 @pytest.fixture(scope="module")
 def imported(tmp_path_factory: pytest.TempPathFactory) -> Import:
     folder = tmp_path_factory.mktemp("clone")
-    return import_logs(write_clone(folder / "reflexion"), folder / "out")
+    clone = write_clone(folder / "reflexion")
+    return import_logs(clone, folder / "out", known(clone))
 
 
 @pytest.fixture(scope="module")
@@ -57,7 +58,7 @@ def test_whole_logs_have_nothing_irregular(imported: Import) -> None:
 
 
 def test_every_log_of_the_clone_lies_where_the_originals_does(imported: Import) -> None:
-    assert [run.source for run in imported.runs.values() if not original(run.source)] == []
+    assert [run.source for run in imported.runs.values() if run.settings["imported"]["original"] != run.source] == []
 
 
 @pytest.mark.parametrize(
@@ -174,7 +175,8 @@ def test_every_number_has_a_source_and_every_environment_its_mismatches() -> Non
 
 
 def test_with_one_row_altered_the_counts_move(tmp_path: Path) -> None:
-    again = import_logs(write_clone(tmp_path / "reflexion"), tmp_path / "out")
+    clone = write_clone(tmp_path / "reflexion")
+    again = import_logs(clone, tmp_path / "out", known(clone))
     trials = again.folder / "programming-reflexion_humaneval_py_pass_at_1" / "trials.jsonl"
     rows = [json.loads(line) for line in trials.read_text(encoding="utf-8").splitlines()]
     assert (rows[0]["success"], rows[0]["verdict"]) == (True, True)
@@ -213,44 +215,29 @@ def test_a_clone_in_parts_gives_the_same_counts(tmp_path: Path) -> None:
     assert list(one.runs) == ["hotpotqa-ReAct-base"]
 
 
-def test_a_log_alone_is_known_by_its_path_and_elsewhere_by_its_rows(tmp_path: Path) -> None:
-    log = "programming_runs/root/reflexion_humaneval_py_pass_at_1/reflexion_humaneval_py_pass_at_1.jsonl"
-    path = write_clone(tmp_path / "reflexion") / log
-    moved = tmp_path / "moved" / "log.jsonl"
-    moved.parent.mkdir()
-    moved.write_bytes(path.read_bytes())
-    for place, model in ((path, "gpt-4"), (moved, "not logged")):
-        done = import_logs(place, tmp_path / "out")
-        assert [run.settings["model"] for run in done.runs.values()] == [model]
-        assert value(compare([done.folder]), "Table 1", "HumanEval (PY)", "Reflexion") == [("150/164", "+0.46")]
-
-
 @pytest.mark.parametrize(
-    ("log", "rows", "row"),
+    ("log", "rows"),
     [
         (
             "reflexion_mbpp_py3/mbpp-py._reflexion_5_gpt-4_pass_at_k_1_py.jsonl",
-            with_tests(MBPP, (150, 190), (54, 67), 4),
-            "MBPP (PY)",
+            with_tests(MBPP, (242, 289), (64, 108), 4),
         ),
         (
             "reflexion_leetcode_python3_gpt4_react/"
             "leetcode-hard-py-40-uncontaminated._reflexion_5_gpt-4_pass_at_k_1_py.jsonl",
-            with_tests(LEET, (0, 0), (0, 2), 4),
-            "Leetcode Hard (PY)",
+            with_tests(LEET, (5, 16), (1, 24), 4),
         ),
     ],
 )
-def test_a_part_of_a_run_is_compared_with_no_number(
-    tmp_path: Path, log: str, rows: list[dict[str, Any]], row: str
+def test_a_log_that_is_listed_as_a_part_is_compared_with_no_number(
+    tmp_path: Path, log: str, rows: list[dict[str, Any]]
 ) -> None:
-    path = write_problems(tmp_path / "reflexion" / "programming_runs" / "root" / log, rows)
-    done = import_logs(path, tmp_path / "out")
-    assert value(compare([done.folder]), "Table 1", row, "Reflexion") == []
-    # The same rows at no path of the original's are compared.
-    path.parent.rename(path.parent.with_name("mine"))
-    done = import_logs(tmp_path / "reflexion", tmp_path / "out")
-    assert len(value(compare([done.folder]), "Table 1", row, "Reflexion")) == 1
+    clone = tmp_path / "reflexion"
+    write_problems(clone / "programming_runs" / "root" / log, rows)
+    listed = import_logs(clone, tmp_path / "out", known(clone))
+    assert compared(listed) == {}
+    # It is whole by its name and its rows, so that nothing else keeps it out.
+    assert compared(import_logs(clone, tmp_path / "out"))
 
 
 def test_an_import_replaces_an_import_and_nothing_else(tmp_path: Path) -> None:

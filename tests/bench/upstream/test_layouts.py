@@ -19,7 +19,7 @@ from tests.bench.upstream.clone import (
     write_env_results,
     write_problems,
 )
-from tests.bench.upstream.logs import ALFWORLD, HOTPOTQA, PROGRAMMING, ROOT, curve, imported, only
+from tests.bench.upstream.logs import ALFWORLD, HOTPOTQA, NAMELESS, PROGRAMMING, ROOT, curve, imported, only
 
 
 def test_reflections_of_alfworld_stand_behind_the_trial_that_failed(tmp_path: Path) -> None:
@@ -199,13 +199,13 @@ def test_reflections_of_a_problem_and_its_last_implementation(tmp_path: Path) ->
             "leetcode_metadata/2023-04-16_22-59-10",
             [{"name": f"sum-{each}", "status": "Accepted" if each < 6 else "Wrong Answer", "reward": each < 6}
              for each in range(40)],
-            ([6], "leetcode-submissions", "not logged", "not logged", []),
+            ([6], "leetcode-submissions", "not logged", "not logged", [NAMELESS]),
         ),
         (
             "leetcode_metadata/2023-04-17_20-26-20",
             [{"code": "x", "status": "Accepted" if each < 4 else "Runtime Error", "reward": each < 4}
              for each in range(40)],
-            ([4], "leetcode-submissions", "not logged", "not logged", []),
+            ([4], "leetcode-submissions", "not logged", "not logged", [NAMELESS]),
         ),
     ],
 )  # fmt: skip

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from langgraph_reflexion.replication.imports import import_logs
+from langgraph_reflexion.replication.originals import originals
 from langgraph_reflexion.replication.paper import compare
-from langgraph_reflexion.replication.published import originals
-from tests.bench.upstream.clone import write_clone
+from tests.bench.upstream.clone import known, write_clone
 from tests.bench.upstream.logs import ROOT, curve, imported
 
 REAL = Path(os.environ.get("UPSTREAM_LOGS", "none"))
@@ -67,7 +67,9 @@ def test_the_whole_repository_holds_the_listed_logs_and_no_others(
     whole: dict[str, Any], real: dict[str, Any]
 ) -> None:
     submissions = f"programming_runs/{ROOT}/leetcode_metadata/"
-    assert {source for source in real if not source.startswith(submissions)} == set(originals())
+    assert {source for source in real if not source.startswith(submissions)} == {
+        run["path"] for run in originals().values()
+    }
 
 
 @pytest.mark.long
@@ -80,8 +82,9 @@ def test_every_published_number_stands_beside_a_log_of_the_whole_repository(whol
 def test_the_made_up_clone_has_the_counts_of_the_whole_repository(
     whole: dict[str, Any], real: dict[str, Any], tmp_path: Path
 ) -> None:
-    made = compare([import_logs(write_clone(tmp_path / "made"), tmp_path / "out").folder]).as_json()
-    about = ("trials", "solved", "verdicts", "environment", "agent", "strategy", "model", "benchmark")
+    clone = write_clone(tmp_path / "made")
+    made = compare([import_logs(clone, tmp_path / "out", known(clone)).folder]).as_json()
+    about = ("trials", "solved", "verdicts", "environment", "actor", "strategy", "model", "benchmark")
     for run in made["runs"]:
         assert {key: real[run["source"]][key] for key in about} == {key: run[key] for key in about}
     for mine, table in zip(made["tables"], whole["tables"], strict=True):
