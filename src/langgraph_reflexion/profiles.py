@@ -119,13 +119,13 @@ class Profile:
         rules = replace(self, **overrides)
         actor = actor or rules.actor
         rules = replace(rules, actor=actor, **self.overrides.get(f"{environment}/{actor}", {}))
-        rules = replace(rules, strategy=cast(StrategyName, str(strategy or rules.strategy)))
+        chosen = one_of("strategy", rules.strategy if strategy is None else strategy, Strategy)
+        rules = replace(rules, strategy=cast(StrategyName, str(chosen)))
         if rules.memory_beside_attempt is not None and rules.strategy == "last_attempt_and_reflexion":
             rules = replace(rules, memory_size=rules.memory_beside_attempt)
         given: dict[str, Any] = {"evaluator": evaluator, "feedback": feedback, "heuristic": heuristic}
         given |= {"max_trials": max_trials, "memory_size": memory_size}
         rules = replace(rules, **{name: value for name, value in given.items() if value is not None})
-        one_of("strategy", rules.strategy, Strategy)
         one_of("feedback", rules.feedback, get_args(Feedback))
         one_of("layout", rules.layout, get_args(Layout))
         for name in ("max_trials", "memory_size"):
