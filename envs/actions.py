@@ -5,14 +5,30 @@ in a transcript.
 """
 
 import inspect
+import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from typing import Annotated, Any, NamedTuple, get_args, get_origin, get_type_hints
 
-from pydantic import BaseModel, ConfigDict, Field, create_model
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    TypeAdapter,
+    ValidationError,
+    ValidatorFunctionWrapHandler,
+    WrapValidator,
+    create_model,
+)
 from typing_extensions import TypedDict  # pydantic makes schemas of these alone before Python 3.12
+
+from langgraph_reflexion.errors import ConfigurationError
+
+_FIELD = re.compile(r"\{(\w+)\}")
+"""A place for an argument in a text form."""
 
 
 class ShownAction(NamedTuple):
@@ -55,7 +71,7 @@ class ActionSpec:
 
     def render(self, args: dict[str, Any]) -> str:
         """The action in its first text form."""
-        return re.sub(r"\{(\w+)\}", lambda match: str(args.get(match[1], match[0])), self.forms[0])
+        return fill(self.forms[0], args)
 
     @property
     def function(self) -> dict[str, Any]:
@@ -79,7 +95,7 @@ def action(*forms: str, name: str | None = None) -> Callable[[Callable[..., Any]
     Args:
         *forms: How the action is written as text, arguments in braces; the first form is the one that is shown, all
             of them are understood. Where a form has several lines, the arguments after its first line may have
-            several lines, too. Without any form: `name[argument, ...]`.
+            several lines, too. Lists and objects are written as JSON. Without any form: `name[argument, ...]`.
         name: The tool's name, where it is not the method's.
 
     The method returns a `StepResult`, or a string where nothing but the observation is to be said.
@@ -93,25 +109,49 @@ def action(*forms: str, name: str | None = None) -> Callable[[Callable[..., Any]
 
 
 def spec_of(method_name: str, method: Callable[..., Any]) -> ActionSpec:
-    """How an action is called, from the method that is marked as one."""
+    """How an action is called, from the method that is marked as one.
+
+    Raises:
+        ConfigurationError: an argument has no type hint, or a form does not fit the arguments.
+    """
     name, forms = method.__reflexion_action__  # type: ignore[attr-defined]
+    where = f"the action {name!r} ({method.__qualname__})"
     hints = get_type_hints(method, include_extras=True)
     fields: dict[str, Any] = {}
     for parameter in list(inspect.signature(method).parameters.values())[1:]:
+        if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
+            raise ConfigurationError(f"{where} takes {parameter}: give each argument a name of its own")
+        if parameter.name not in hints:
+            example = f"`{parameter.name}: str`"
+            raise ConfigurationError(f"{where}: {parameter.name!r} has no type hint: give one, such as {example}")
         hint = hints[parameter.name]
         notes = get_args(hint)[1:] if get_origin(hint) is Annotated else ()
         described = next((note for note in notes if isinstance(note, str)), None)
         default = ... if parameter.default is parameter.empty else parameter.default
-        fields[parameter.name] = (hint, Field(default, description=described) if described else Field(default))
+        given = Field(default, description=described) if described else Field(default)
+        fields[parameter.name] = (Annotated[hint, WrapValidator(_reader(hint))], given)
     if not forms:
         inner = ", ".join("{" + field + "}" for field in fields)
         forms = (f"{name}[{inner}]",)
+    for form in forms:
+        if wrong := _misfit(form, {field: given.is_required() for field, (_, given) in fields.items()}):
+            raise ConfigurationError(f"{where}: the form {form!r} {wrong}")
     description = inspect.cleandoc(method.__doc__ or "").split("\n\n")[0].replace("\n", " ")
     return ActionSpec(name, forms, method_name, create_model(name, __config__=_LENIENT, **fields), description)
 
 
 # Models call with numbers where words are meant: a year, a length.
 _LENIENT = ConfigDict(coerce_numbers_to_str=True)
+
+
+def fill(form: str, args: dict[str, Any]) -> str:
+    """A text form with arguments in place of the braces; lists and objects are written as JSON."""
+
+    def written(match: re.Match[str]) -> str:
+        value = args.get(match[1], match[0])
+        return json.dumps(value, ensure_ascii=False, default=str) if isinstance(value, list | dict) else str(value)
+
+    return _FIELD.sub(written, form)
 
 
 def shown_actions(forms: Sequence[str], specs: Sequence[ActionSpec]) -> list[ShownAction]:
@@ -156,7 +196,7 @@ def tidy(text: str) -> str:
 
 @cache
 def _pattern(form: str) -> re.Pattern[str]:
-    parts = re.split(r"\{(\w+)\}", form)
+    parts = _FIELD.split(form)
     body, line = "", 0
     for literal, name in zip(parts[::2], [*parts[1::2], ""], strict=True):
         line += literal.count("\n")
@@ -179,17 +219,105 @@ def _explained(schema: type[BaseModel]) -> dict[str, str]:
     return explained
 
 
-def _allowed(field: dict[str, Any], definitions: dict[str, Any]) -> str:
-    """The values that a schema allows, in words; empty where it allows any of their type."""
-    if "$ref" in field:
-        field = definitions[field["$ref"].rpartition("/")[2]]
-    if values := field.get("enum", [field["const"]] if "const" in field else []):
-        *others, last = map(str, values)
-        return f"{', '.join(others)} or {last}" if others else last
-    low, high = field.get("minimum"), field.get("maximum")
-    if low is None or high is None:
-        return f"at least {low}" if low is not None else f"at most {high}" if high is not None else ""
-    return f"{low} to {high}"
+def _allowed(schema: dict[str, Any], definitions: dict[str, Any], inside: bool = False) -> str:
+    """The values that a schema allows, in words; empty where it allows any of their type.
+
+    Args:
+        schema: The schema.
+        definitions: What it refers to.
+        inside: Whether these are the items of a list, which are written as JSON.
+    """
+    words, narrow = list[str](), False
+    for each in _alternatives(schema, definitions):
+        if exact := [json.dumps(value) if inside else _shown(value) for value in _literals(each)]:
+            words += exact
+        elif bounds := [f"{what} {each[key]}" for key, what in _BOUNDS.items() if key in each]:
+            both = "minimum" in each and "maximum" in each
+            words.append(f"{each['minimum']} to {each['maximum']}" if both else " and ".join(bounds))
+        elif each.get("type") == "array":
+            items = "" if inside else _allowed(each.get("items", {}), definitions, inside=True)
+            words.append(f"a JSON list of {items}" if items else "a JSON list")
+        elif each.get("type") == "object":
+            names = " and ".join(json.dumps(name) for name in each.get("properties", {}))
+            words.append(f"a JSON object with {names}" if names else "a JSON object")
+        elif each.get("type") != "null":
+            words.append(_TYPES.get(each.get("type", ""), "anything else"))
+            continue
+        else:
+            continue
+        narrow = True
+    if not narrow:
+        return ""
+    *others, last = words
+    return f"{', '.join(others)} or {last}" if others else last
+
+
+_BOUNDS = {
+    "minimum": "at least",
+    "exclusiveMinimum": "more than",
+    "maximum": "at most",
+    "exclusiveMaximum": "less than",
+}
+_TYPES = {"integer": "a whole number", "number": "a number", "boolean": "true or false", "string": "any text"}
+
+
+def _alternatives(schema: dict[str, Any], definitions: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """The schemas of which a value must fit one, without references."""
+    if "$ref" in schema:
+        yield from _alternatives(definitions[schema["$ref"].rpartition("/")[2]], definitions)
+    elif several := [each for key in ("anyOf", "oneOf", "allOf") for each in schema.get(key, [])]:
+        for each in several:
+            yield from _alternatives(each, definitions)
+    else:
+        yield schema
+
+
+def _literals(schema: dict[str, Any]) -> list[Any]:
+    return schema.get("enum", [schema["const"]] if "const" in schema else [])
+
+
+def _shown(value: Any) -> str:
+    """An allowed value as a prompt shows it: quoted where its ends would be unclear."""
+    quoted = isinstance(value, str) and (not value or re.search(r"\s", value))
+    return json.dumps(value, ensure_ascii=False) if quoted else str(value)
+
+
+def _reader(hint: Any) -> Callable[[Any, ValidatorFunctionWrapHandler], Any]:
+    """Validate an argument that may be written as text: a number for `Literal[1, 2]`, JSON for a list."""
+    schema = TypeAdapter(hint).json_schema()
+    allowed = [value for each in _alternatives(schema, schema.get("$defs", {})) for value in _literals(each)]
+
+    def read(value: Any, validate: ValidatorFunctionWrapHandler) -> Any:
+        try:
+            return validate(value)
+        except ValidationError:
+            for meant in _meant(value, allowed):
+                with suppress(ValidationError):
+                    return validate(meant)
+            raise
+
+    return read
+
+
+def _meant(value: Any, allowed: Sequence[Any]) -> Iterator[Any]:
+    if isinstance(value, str):
+        yield from (each for each in allowed if value in (str(each), _shown(each)))
+        if value.startswith(("[", "{")):
+            # RecursionError: brackets nested without end.
+            with suppress(ValueError, RecursionError):
+                yield json.loads(value)
+
+
+def _misfit(form: str, required: dict[str, bool]) -> str:
+    """What is wrong with the places for arguments in a form; empty if nothing is."""
+    named = _FIELD.findall(form)
+    for name in named:
+        if name not in required:
+            return f"names {{{name}}}, which is not an argument: it has {', '.join(required) or 'none'}"
+        if named.count(name) > 1:
+            return f"names {{{name}}} twice: name each argument once"
+    missing = [name for name, needed in required.items() if needed and name not in named]
+    return f"lacks {{{missing[0]}}}: name it, or give the argument a default" if missing else ""
 
 
 def _ended(sentence: str) -> str:

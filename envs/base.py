@@ -174,7 +174,7 @@ class Environment(ABC):
     """The name that the command line knows it by; also the folder of its prompts, where they ship."""
     splits: tuple[str, ...]
     """The names of its sets of tasks, the default one first."""
-    prompts: Path | None = None
+    prompts: Path | str | None = None
     """A folder of prompts of its own; without one, those that ship under its name, or the general ones."""
     episode: ClassVar[type[Episode]]
     """The class of its episodes, whose actions are the environment's."""
@@ -270,6 +270,11 @@ class Environment(ABC):
             EnvironmentFault: nothing can be found out now. The trial is not recorded, and the run stops.
         """
         return Review()
+
+    @property
+    def prompts_from(self) -> Path | str:
+        """Its folder of prompts, or its name where it has none: what `load_prompts` takes."""
+        return Path(self.prompts) if self.prompts else self.name
 
     def forms(self, task: Task) -> list[str]:
         """How the allowed actions of a task are written, one form for each."""

@@ -114,7 +114,7 @@ def create_reflexion(
     )
     if not agent and one_of("actor", rules.actor, [*ACTORS, *environment.variants]) in environment.variants:
         environment = environment.variant(rules.actor)
-    prompts = prompts or load_prompts(environment.prompts or environment.name)
+    prompts = prompts or load_prompts(environment.prompts_from)
     chosen, seed = Strategy(rules.strategy), options.seed
     for action in expect_names("approval.actions", approval.actions):
         one_of("approval.actions", action, environment.episode.actions())

@@ -136,7 +136,7 @@ class Prompts:
             instruction: The task in words.
             observation: What is seen first.
         """
-        if contains(observation, instruction):
+        if not instruction.strip() or contains(observation, instruction):
             return observation
         return self.render("opening", instruction=instruction, observation=observation)
 
@@ -174,10 +174,26 @@ def _trouble(error: Exception) -> str:
 def contains(text: str, words: str) -> bool:
     """Check that a text contains these words, whatever their capitals, line breaks and full stop.
 
-    Only whole words count: "Count to 3." is not in "Count to 30."
+    Only whole words count: "Count to 3." is in neither "Count to 30." nor "Count to 3.50". Scripts without blanks
+    between words, such as Chinese or Thai, have no such ends. No words are in no text.
     """
-    text, words = (" ".join(each.casefold().split()) for each in (text, words.strip().rstrip(".!?:")))
-    return not words or re.search(rf"(?<!\w){re.escape(words)}(?!\w)", text) is not None
+    text, words = (" ".join(each.casefold().split()) for each in (text, words))
+    words = words.rstrip(".!?:") or words
+    if not words:
+        return False
+    before = "" if re.match(_UNSPACED, words[0]) else _START
+    after = "" if re.match(_UNSPACED, words[-1]) else _END
+    return re.search(f"{before}{re.escape(words)}{after}", text) is not None
+
+
+_UNSPACED = r"[\u0e00-\u109f\u1780-\u17ff\u3000-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]"
+"""Scripts that leave no blanks between words: Thai to Burmese, Khmer, Japanese and Chinese."""
+_WIDE = r"\u3001\u3002\u3008-\u3011\uff01\uff08\uff09\uff0c\uff1a\uff1b\uff1f"
+"""Full stops, commas and brackets of Japanese and Chinese, which have no blanks beside them."""
+_START = rf"""(?<![^\s"'`([{{<>\u00ab\u2018\u201c\u201e{_WIDE}])(?<!\w')"""
+"""The start of a word: after a blank, a quote or a bracket, but not after an apostrophe within a word."""
+_END = rf"""(?=[.!?:,;\u2026]*(?:\s|$|['\u2019](?!\w)|["`)\]}}>\u00bb\u201c\u201d{_WIDE}]|</))"""
+"""The end of a word: before a blank, a quote, a bracket the end, or a full stop that one of them follows."""
 
 
 @cache

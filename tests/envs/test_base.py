@@ -6,12 +6,14 @@ from enum import Enum
 from typing import Annotated, Literal
 
 import pytest
-from pydantic import Field
+from pydantic import BaseModel, Field
 
+from langgraph_reflexion import create_reflexion
 from langgraph_reflexion.envs import load_environment
 from langgraph_reflexion.envs.base import Action, Episode, MemoryMap, StepResult, Task, action
 from langgraph_reflexion.envs.pool import EpisodePool
 from langgraph_reflexion.errors import ConfigurationError, EnvironmentFault, EnvironmentUnavailable
+from langgraph_reflexion.testing import ScriptedChatModel, ScriptExhausted
 from langgraph_reflexion.testing.conformance import CHECKS, Case, check_environment
 from tests.toys import Counter, CounterEpisode, Notebook, SlowCounter, add
 
@@ -169,6 +171,203 @@ def test_actions_are_shown_with_what_docstrings_and_signatures_say():
     check_environment(Workshop())
 
 
+class Pace(Enum):
+    SLOW = 1
+    FAST = 2
+
+
+class Point(BaseModel):
+    """A place on the floor."""
+
+    x: Annotated[int, Field(ge=0, le=3)]
+    y: int = 0
+
+
+class Node(BaseModel):
+    """A place with more of them below it."""
+
+    below: list["Node"]
+    beside: "Node | None"
+
+
+class Typed:
+    """Actions with one argument each, by the type that it has."""
+
+    numbered = Literal[1, 2, 3]
+    paced = Pace
+    perhaps = Annotated[Literal["a", "b"] | None, "which"]
+    painted = Tool | None
+    united = int | Literal["all"]
+    listed = list[Literal["a b", "c"]]
+    counted = list[int]
+    open_ended = Annotated[int, Field(gt=6)]
+    between = Annotated[int, "how many", Field(gt=6, lt=9)]
+    half_open = Annotated[float, Field(ge=0, lt=1.5)]
+    bounded_or_not = Annotated[int, Field(ge=5, le=9)] | None
+    spaced = Literal["a b", "c", ""]
+    point = Point
+    table = dict[str, int]
+    tree = Node
+    long = Annotated[str, Field(min_length=10)]
+    short = Annotated[str, Field(min_length=2, max_length=4)]
+    fraction = Annotated[float, Field(le=1.5)]
+    pair = tuple[int, str]
+
+
+def with_action(act):
+    """An environment with this one action."""
+
+    class OneEpisode(Episode):
+        observation = "A room."
+        act_ = act
+
+    class One(Counter):
+        name = "one"
+        episode = OneEpisode
+
+        def start(self, task):
+            return OneEpisode()
+
+    return One()
+
+
+def typed(kind):
+    """An environment whose one action has one argument of this type."""
+
+    def act(self, it) -> str:
+        """Do it."""
+        return repr(it)
+
+    act.__annotations__["it"] = getattr(Typed, kind)
+    return with_action(action("do {it}")(act))
+
+
+TYPES = [name for name in vars(Typed) if not name.startswith("_")]
+
+
+@pytest.mark.parametrize("kind", TYPES)
+def test_values_are_made_up_that_the_schema_allows(kind):
+    environment = typed(kind)
+    case = Case.of(environment)
+    assert "Invalid" not in environment.start(case.task).step(case.actions[0]).observation
+    check_environment(environment)
+
+
+@pytest.mark.parametrize(
+    ("kind", "written", "read"),
+    [
+        ("numbered", "2", "2"),
+        ("paced", "2", "<Pace.FAST: 2>"),
+        ("perhaps", "b", "'b'"),
+        ("united", "all", "'all'"),
+        ("united", "7", "7"),
+        ("spaced", "a b", "'a b'"),
+        ("spaced", '"a b"', "'a b'"),
+        ("spaced", '""', "''"),
+        ("listed", '["c", "a b"]', "['c', 'a b']"),
+        ("counted", "[1, 2]", "[1, 2]"),
+        ("point", '{"x": 1}', "Point(x=1, y=0)"),
+        ("table", '{"a": 1}', "{'a': 1}"),
+    ],
+)
+def test_an_argument_written_as_text_is_read_as_its_type(kind, written, read):
+    environment = typed(kind)
+    parsed = environment.parse(f"do {written}")
+    assert environment.start(TASK).step(parsed).observation == read
+
+
+@pytest.mark.parametrize(
+    ("kind", "written", "says"),
+    [
+        ("numbered", "4", "it: Input should be 1, 2 or 3"),
+        ("counted", "[1, 2", "it: Input should be a valid list"),
+        ("counted", "[" * 100_000, "it: Input should be a valid list"),
+        ("point", '{"x": 9}', "it: Input should be a valid dictionary"),
+    ],
+)
+def test_an_argument_that_is_not_allowed_is_an_observation(kind, written, says):
+    environment = typed(kind)
+    assert says in environment.start(TASK).step(environment.parse(f"do {written}")).observation
+
+
+@pytest.mark.parametrize(
+    ("kind", "explanation"),
+    [
+        ("numbered", "1, 2 or 3"),
+        ("perhaps", "which (a or b)"),
+        ("painted", "axe or saw"),
+        ("united", "a whole number or all"),
+        ("listed", 'a JSON list of "a b" or "c"'),
+        ("counted", "a JSON list"),
+        ("open_ended", "more than 6"),
+        ("between", "how many (more than 6 and less than 9)"),
+        ("half_open", "at least 0 and less than 1.5"),
+        ("bounded_or_not", "5 to 9"),
+        ("spaced", '"a b", c or ""'),
+        ("point", 'a JSON object with "x" and "y"'),
+    ],
+)
+def test_allowed_values_are_shown(kind, explanation):
+    environment = typed(kind)
+    assert environment.shown_actions(TASK)[0].explanation == f"Do it. {{it}}: {explanation}."
+
+
+def test_tools_write_lists_so_that_they_read_back():
+    environment = typed("listed")
+    spec = environment.episode.actions()["act"]
+    assert spec.render({"it": ["a b"]}) == 'do ["a b"]'
+    assert environment.tools[0]["function"]["parameters"]["properties"]["it"]["items"]["enum"] == ["a b", "c"]
+
+
+def patterned(environment_actions=None):
+    def act(self, it: Annotated[str, Field(pattern="^[xyz]{2}$")]) -> str:
+        """Do it."""
+        return it
+
+    check_environment(with_action(action("do {it}", "please do {it}")(act)), actions=environment_actions)
+
+
+def test_where_values_cannot_be_made_up_actions_are_asked_for_and_used():
+    with pytest.raises(AssertionError, match=r"text_forms_parse_back: act .* it: .* give actions=\[...\] with"):
+        patterned()
+    patterned(["do xy"])
+
+
+def test_forms_that_read_free_text_in_two_places_are_tried_with_the_given_actions():
+    def act(self, one: str, other: str) -> str:
+        """Do both."""
+        return one + other
+
+    check_environment(with_action(action("do {one} {other}")(act)), actions=["do this that"])
+
+
+def no_hint(self, it) -> str:
+    return ""
+
+
+def starred(self, *them: str) -> str:
+    return ""
+
+
+def hinted(self, it: str) -> str:
+    return ""
+
+
+@pytest.mark.parametrize(
+    ("method", "form", "says"),
+    [
+        (no_hint, "do {it}", r"the action 'no_hint' \(no_hint\): 'it' has no type hint: give one, such as `it: str`"),
+        (starred, "do", r"takes \*them: str: give each argument a name"),
+        (hinted, "do {it} {it}", r"the action 'hinted' .* the form 'do \{it\} \{it\}' names \{it\} twice"),
+        (hinted, "do {1} {it}", r"names \{1\}, which is not an argument: it has it"),
+        (hinted, "do", r"the form 'do' lacks \{it\}"),
+    ],
+)
+def test_actions_that_are_ill_defined_are_refused_by_name(method, form, says):
+    with pytest.raises(ConfigurationError, match=says):
+        check_environment(with_action(action(form)(method)))
+
+
 def test_a_form_too_few_is_refused():
     class Brief(Counter):
         def forms(self, task):
@@ -186,6 +385,58 @@ def test_prompts_that_keep_the_task_from_a_model_are_found(template, tmp_path):
     (tmp_path / f"{template}.md").write_text("You know what to do.", encoding="utf-8")
     with pytest.raises(AssertionError, match=rf"models_are_shown_the_task: {template}\.md in .* lacks"):
         check_environment(Secretive())
+
+
+@pytest.mark.parametrize(
+    ("template", "text", "says"),
+    [
+        (
+            "act",
+            "{% for form in forms %}{{ form }}{% endfor %}",
+            r"act\.md fails: 'forms' is undefined",
+        ),
+        ("actions", "\n{{ forms }}", r"act\.md fails: 'forms' is undefined \(.*actions\.md, line 2\)"),
+        ("act_in_two", "{{ forms }}", r"act_in_two\.md fails"),
+        ("reflect", "{{ steps }}", r"reflect\.md fails: 'steps' is undefined"),
+        ("judge", "{% if %}", r"judge\.md fails: Expected an expression"),
+        ("task", "{{ instruction }}", r"task\.md fails: 'instruction' is undefined .* it is given observation,"),
+        ("opening", "{{ observation }}", r"opening\.md in .* lacks \{\{ instruction \}\}"),
+        (
+            "trial",
+            "{% for step in steps %}{{ step.text }}{% endfor %}",
+            r"trial\.md fails: .*'text'",
+        ),
+    ],
+)
+def test_templates_that_cannot_be_rendered_are_found(template, text, says, tmp_path):
+    class Broken(Notebook):
+        prompts = tmp_path
+
+    (tmp_path / f"{template}.md").write_text(text, encoding="utf-8")
+    with pytest.raises(AssertionError, match=f"models_are_shown_the_task: {says}"):
+        check_environment(Broken())
+
+
+def test_a_folder_of_prompts_may_be_a_plain_string(tmp_path, monkeypatch):
+    class Own(Notebook):
+        prompts = "prompts"
+
+    (tmp_path / "prompts").mkdir()
+    (tmp_path / "prompts" / "setting.md").write_text("You write notes.", encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    model = ScriptedChatModel(replies=["Action: show"])
+    environment = Own()
+    with pytest.raises(ScriptExhausted):
+        create_reflexion(model, environment, actor="react").compile().invoke({"task": environment.tasks()[0]})
+    assert model.prompts[0][0].text.startswith("You write notes.")
+
+
+def test_prompts_that_cannot_be_read_fail_a_check_by_name(tmp_path):
+    class Lost(Notebook):
+        prompts = tmp_path / "gone"
+
+    with pytest.raises(AssertionError, match=r"models_are_shown_the_task: .*gone is not a folder"):
+        check_environment(Lost())
 
 
 def test_a_task_without_words_is_found():

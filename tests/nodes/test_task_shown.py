@@ -123,8 +123,33 @@ def test_an_observation_that_states_the_goal_stays_as_it_is(observation):
         ("Count to 30.", "Count to 3.", False),
         ("Recount to 3.", "Count to 3.", False),
         ("First count to 3, then stop.", "Count to 3!", True),
-        ("A room.", " . ", True),
         ("f(x) is 1", "f(x)", True),
+        ("Use C++ or C.", "Use C++", True),
+        ('You hear: "Count to 3."', "Count to 3", True),
+        ("[Count to 3!] (count to 4)", "Count to 3", True),
+        ("He said 'count to 3'.", "Count to 3.", True),
+        ("<goal>Count to 3.</goal>", "Count to 3.", True),
+        ("Count to 3...", "Count to 3.", True),
+        ("Nobody may count to 3.50 here.", "Count to 3.", False),
+        ("Pay 1,000.", "Pay 1", False),
+        ("Use C++ here.", "Use C", False),
+        ("Never delete /tmp/x.", "Delete /tmp", False),
+        ("Find key-ring.", "Find key", False),
+        ("-5 wins", "5 wins", False),
+        ("Take Bob's hat.", "Take Bob", False),
+        ("Take Bob\u2019s hat.", "Take Bob", False),
+        ("I can't go", "t go", False),
+        ("请打开门。快", "打开门", True),
+        ("请打开门。快", "打开门。", True),
+        ("请数到3。快", "数到3", True),
+        ("请数到30。快", "数到3", False),
+        ("กรุณาเปิดประตู", "เปิดประตู", True),
+        ("A room.", " . ", False),
+        ("Who is there?", "?", False),
+        ("Well...", "...", False),
+        ("A room.", "", False),
+        ("", " ", False),
+        ("?", "?", True),
     ],
 )
 def test_words_are_found_whatever_their_capitals_and_line_breaks(text, words, expected):
@@ -164,7 +189,7 @@ def test_what_ships_states_its_goals_in_its_first_observations(name):
         need("bubblewrap" if name == "workspace" else "sandbox")
     environment = load_environment(name)
     for way in (environment, *map(environment.variant, environment.variants)):
-        prompts = load_prompts(way.prompts or way.name)
+        prompts = load_prompts(way.prompts_from)
         for task in way.tasks(limit=20):
             episode = way.start(task)
             assert prompts.opening(task["instruction"], episode.observation) == episode.observation

@@ -196,7 +196,7 @@ def environment_graphs(
         played = made.variant(rules.actor) if rules.actor in made.variants else made
         graph = chosen.build(
             made,
-            prompts=settings.prompts(load_prompts(played.prompts or played.name)),
+            prompts=settings.prompts(load_prompts(played.prompts_from)),
             approval=settings.approval(played.episode.actions()),
         )
 

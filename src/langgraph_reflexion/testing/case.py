@@ -5,8 +5,8 @@ import time
 from collections.abc import Coroutine, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from enum import Enum
-from typing import Any, Literal, TypeVar, get_args, get_origin
+from math import inf
+from typing import Any, TypeVar
 
 from langgraph_reflexion.envs.base import Action, ActionSpec, Environment, StepResult, Task
 from langgraph_reflexion.envs.pool import EpisodePool
@@ -54,17 +54,44 @@ def specs(environment: Environment) -> list[ActionSpec]:
 
 
 def made_up(spec: ActionSpec) -> Action:
-    """An action with some value of the right type for each argument."""
-    args = {name: _value(field.annotation) for name, field in spec.schema.model_fields.items()}
+    """An action with a value for each argument that its schema allows, as far as that can be made up."""
+    parameters = spec.function["parameters"]
+    args = {name: _value(field, parameters.get("$defs", {})) for name, field in parameters["properties"].items()}
     return Action(name=spec.name, args=args, text=spec.render(args))
 
 
-def _value(kind: Any) -> Any:
-    if get_origin(kind) is Literal:
-        return get_args(kind)[0]
-    if isinstance(kind, type) and issubclass(kind, Enum):
-        return next(iter(kind)).value
-    return {int: 2, float: 2.5, bool: True}.get(kind, "thing 1")
+def _value(schema: dict[str, Any], definitions: dict[str, Any], depth: int = 0) -> Any:
+    if "$ref" in schema:
+        return _value(definitions[schema["$ref"].rpartition("/")[2]], definitions, depth + 1)
+    deep = depth > 1  # Models that hold themselves end here.
+    for several in ("anyOf", "oneOf", "allOf"):
+        if several in schema:
+            kinds = [each for each in schema[several] if each.get("type") != "null"]
+            return None if deep and len(kinds) < len(schema[several]) else _value(kinds[0], definitions, depth)
+    if values := schema.get("enum", [schema["const"]] if "const" in schema else []):
+        return next((value for value in values if str(value).strip()), values[0])
+    match schema.get("type"):
+        case "boolean":
+            return True
+        case "integer" | "number":
+            return _number(schema)
+        case "array":
+            items = schema.get("prefixItems", [schema.get("items", {})] * schema.get("minItems", not deep))
+            return [_value(item, definitions, depth) for item in items]
+        case "object":
+            fields = schema.get("properties", {})
+            return {name: _value(fields[name], definitions, depth) for name in schema.get("required", [])}
+    shortest, longest = schema.get("minLength", 0), schema.get("maxLength", 7)
+    return "thing 1" if shortest <= 7 <= longest else "a" * (shortest or longest)
+
+
+def _number(schema: dict[str, Any]) -> float:
+    low, high = schema.get("minimum", -inf), schema.get("maximum", inf)
+    above, below = schema.get("exclusiveMinimum", -inf), schema.get("exclusiveMaximum", inf)
+    bottom, top = max(low, above), min(high, below)
+    usual = 2 if schema["type"] == "integer" else 2.5
+    tries = (usual, bottom, top, bottom + 1, top - 1, (bottom + top) / 2)
+    return next((each for each in tries if low <= each <= high and above < each < below), usual)
 
 
 def parsed(environment: Environment, text: str) -> Action:
@@ -73,13 +100,6 @@ def parsed(environment: Environment, text: str) -> Action:
     if action is None:
         raise AssertionError(f"{text!r} is not understood as an action")
     return action
-
-
-def filled(form: str, values: dict[str, Any]) -> str:
-    """A text form with values in place of the braces."""
-    for name, value in values.items():
-        form = form.replace("{" + name + "}", str(value))
-    return form
 
 
 def first_snapshot(case: Case) -> dict[str, Any] | None:

@@ -15,16 +15,21 @@ episodes.
 """
 
 import json
+import traceback
 from collections.abc import Callable, Sequence
+from functools import wraps
 from typing import Any
 
+from jinja2.exceptions import TemplateError
+from pydantic import ValidationError
+
+from langgraph_reflexion.envs.actions import fill
 from langgraph_reflexion.envs.base import Action, ActionSpec, Environment, Seen, StepResult, Task
 from langgraph_reflexion.envs.pool import EpisodePool
 from langgraph_reflexion.errors import ConfigurationError
-from langgraph_reflexion.prompts import contains, load_prompts
+from langgraph_reflexion.prompts import Example, ExampleStep, Prompts, ReflectionExample, contains, load_prompts
 from langgraph_reflexion.testing.case import (
     Case,
-    filled,
     first_snapshot,
     largest_gap,
     made_up,
@@ -61,14 +66,12 @@ def check_environment(
 
     Raises:
         AssertionError: a check failed; the message begins with its name.
+        ConfigurationError: the actions are not defined as they should be.
     """
     case = Case.of(environment, task=task, actions=actions, limit=limit)
     try:
-        for name, check in CHECKS.items():
-            try:
-                check(case)
-            except AssertionError as error:
-                raise AssertionError(f"{name}: {error}") from error
+        for check in CHECKS.values():
+            check(case)
     finally:
         environment.close()
     # As that of an episode, closing it twice is fine.
@@ -96,22 +99,41 @@ def tasks_are_stable(case: Case) -> None:
 
 
 def models_are_shown_the_task(case: Case) -> None:
-    """The prompts of actor, reflection and judge contain the task's instruction."""
+    """The prompts of actor, reflection and judge can be rendered, and contain the task's instruction."""
     environment, task = case.environment, case.task
     _require(bool(task["instruction"].strip()), f"the task {task['id']!r} has no instruction: say what is to be done")
-    prompts = load_prompts(environment.prompts or environment.name)
+    prompts = load_prompts(environment.prompts_from)
     episode = environment.start(task)
-    shown = {"observation": prompts.opening(task["instruction"], episode.observation)}
+    opening = {"instruction": task["instruction"], "observation": episode.observation}
     episode.close()
-    actor = {**shown, "reflections": [], "last_attempt": [], "status": ""}
-    trial = {**shown, "steps": []}
-    reflection = {**trial, "reflections": [], "status": "", "memory_map": ""}
-    values = {"task": actor, "task_attempt_first": actor, "trial": trial, "failed_trial": reflection}
+    _require(
+        contains(_rendered(prompts, "opening", opening), task["instruction"]),
+        f"opening.md in {prompts.folder} does not show the task: it lacks {{{{ instruction }}}}",
+    )
+    shown = {"observation": prompts.opening(**opening)}
+    told = {"reflections": [{"trial": 1, "text": "I was too fast."}], "status": "Status: FAILED"}
+    steps = [{"number": 1, "thought": "I begin.", "action": _NONSENSE, "observation": "So be it."}]
+    actor = {**shown, **told, "last_attempt": steps}
+    trial = {**shown, "steps": steps}
+    values = {
+        "task": actor,
+        "task_attempt_first": actor,
+        "trial": trial,
+        "failed_trial": {**trial, **told, "memory_map": ""},
+    }
     for name, given in values.items():
         _require(
-            contains(prompts.render(name, **given), task["instruction"]),
+            contains(_rendered(prompts, name, given), task["instruction"]),
             f"{name}.md in {prompts.folder} does not show the task: it lacks {{{{ observation }}}}",
         )
+    step = ExampleStep("I begin.", _NONSENSE["text"], "So be it.")
+    examples = [Example("", "A room.", (step,))]
+    acts = {"actions": environment.shown_actions(task), "examples": examples, "numbered": True}
+    for in_text in (True, False):
+        _rendered(prompts, "act", {**acts, "in_text": in_text})
+    _rendered(prompts, "act_in_two", {**acts, "in_text": True})
+    _rendered(prompts, "reflect", {"examples": [ReflectionExample("A room.", (step,), "", "I was too fast.")]})
+    _rendered(prompts, "judge", {})
 
 
 def tools_have_schemas(case: Case) -> None:
@@ -136,19 +158,17 @@ def tools_have_schemas(case: Case) -> None:
 def text_forms_parse_back(case: Case) -> None:
     """An action that is written in any of its text forms is read back as the same action."""
     environment = case.environment
-    for spec in specs(environment):
-        action = made_up(spec)
-        for form in spec.forms:
-            _reads_as(environment, spec, form, action["args"])
-        _require(spec.render(action["args"]) == filled(spec.forms[0], action["args"]), f"{spec.name} is garbled")
-    for action in case.actions:
-        if known := environment.episode.actions().get(action["name"]):
-            _reads_as(environment, known, known.forms[0], action["args"])
-    values = {name: value for spec in specs(environment) for name, value in made_up(spec)["args"].items()}
-    forms = environment.forms(case.task)
-    for form, spec in zip(forms, specs(environment), strict=True):
-        parsed = environment.parse(filled(form, values))
-        _require(parsed is not None and parsed["name"] == spec.name, f"forms() shows {form!r}, not understood")
+    for spec, shown in zip(specs(environment), environment.shown_actions(case.task), strict=True):
+        values = made_up(spec)["args"]
+        tried = [action["args"] for action in case.actions if action["name"] == spec.name] or [values]
+        for args in tried:
+            # What an action leaves out has a default.
+            values |= args
+            _require_allowed(spec, values)
+            for form in spec.forms:
+                _reads_as(environment, spec, form, values)
+        read = environment.parse(fill(shown.form, values))
+        _require(read is not None and read["name"] == spec.name, f"forms() shows {shown.form!r}, not understood")
     _require(environment.parse(_NONSENSE["text"]) is None, "nonsense is taken for an action")
 
 
@@ -272,8 +292,21 @@ def memory_maps_go_by_texts(case: Case) -> None:
     _require(not draw(case.task, opening, [], {}).text, "it says something before anything was done")
 
 
+def _named(check: Callable[[Case], None]) -> Callable[[Case], None]:
+    """The check, whose failures begin with its name; what refuses the environment's definition is one, too."""
+
+    @wraps(check)
+    def named(case: Case) -> None:
+        try:
+            check(case)
+        except (AssertionError, ConfigurationError, ValidationError) as error:
+            raise AssertionError(f"{check.__name__}: {error}") from error
+
+    return named
+
+
 CHECKS: dict[str, Callable[[Case], None]] = {
-    check.__name__: check
+    check.__name__: _named(check)
     for check in (
         tasks_are_stable,
         models_are_shown_the_task,
@@ -297,15 +330,42 @@ def _require(holds: bool, otherwise: str) -> None:
         raise AssertionError(otherwise)
 
 
+def _rendered(prompts: Prompts, name: str, values: dict[str, Any]) -> str:
+    try:
+        return prompts.render(name, **values)
+    except TemplateError as error:
+        # It may have failed in a template that it includes.
+        at = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename.endswith(".md")]
+        place = f"{at[-1].filename}, line {at[-1].lineno}" if at else str(prompts.folder)
+        known = ", ".join(values) or "no values"
+        raise AssertionError(f"{name}.md fails: {error} ({place}): it is given {known}") from error
+
+
+def _require_allowed(spec: ActionSpec, args: dict[str, Any]) -> None:
+    try:
+        spec.schema.model_validate(args)
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in first["loc"])
+        raise AssertionError(
+            f"{spec.name} does not allow {args}: {where}: {first['msg']}. "
+            f"Where values cannot be made up, give actions=[...] with one of {spec.name} that is allowed"
+        ) from error
+
+
 def _reads_as(environment: Environment, spec: ActionSpec, form: str, args: dict[str, Any]) -> None:
     # Arguments with a default need not be part of the text.
     said = {name: value for name, value in args.items() if "{" + name + "}" in form}
-    text = filled(form, said)
+    text = fill(form, said)
     action = parsed(environment, text)
     _require(action["name"] == spec.name, f"{text!r} is read as {action['name']!r}, not as {spec.name!r}")
     # Read from text, a number is still a string; the schema makes it one.
-    read = spec.schema.model_validate(action["args"])
-    _require(read == spec.schema.model_validate(said), f"{text!r} is read as {action['args']}, not as {said}")
+    allowed = spec.schema.model_validate(said)
+    try:
+        same = spec.schema.model_validate(action["args"]) == allowed
+    except ValidationError:
+        same = False
+    _require(same, f"{text!r} is read as {action['args']}, not as {said}")
 
 
 def _references(schema: Any) -> list[str]:
