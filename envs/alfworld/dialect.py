@@ -22,7 +22,7 @@ from functools import lru_cache
 from typing import Any
 
 from langgraph_reflexion.envs.alfworld.engine import PUT_TEMPLATES, Game
-from langgraph_reflexion.envs.alfworld.pddl import UnreadableError, read
+from langgraph_reflexion.envs.alfworld.pddl import Tree, UnreadableError, read
 
 HELP = """
 Available commands:
@@ -168,13 +168,13 @@ def dialect_of(game: Game) -> Dialect:
 
     Raises:
         UnknownDialectError: its domain or its grammar is not one that is known.
-        UnreadableError: its domain is no PDDL.
+        UnreadableError: its domain or its grammar cannot be read at all.
     """
     helps, sinks = (True, SINKS["b5aa3c7e43c2"]) if game.domain is None else _read_domain(game.domain)
     if game.grammar is None:
         task = printed(f"Your task is to: {game.instruction.removesuffix('.')}.")
         return Dialect(task, HELP.lstrip() if helps else None, sinks=sinks)
-    actions, rules = _take_apart(game.grammar)
+    actions, rules = take_apart(game.grammar)
     command = PUT_TEMPLATES[game.syntax]
     known = COMMANDS | {"putobject": (command, "PutObject.feedback")}
     differing = [
@@ -186,7 +186,7 @@ def dialect_of(game: Game) -> Dialect:
         raise UnknownDialectError(f"the grammar's commands for {', '.join(sorted(differing))} {_DIFFER}")
     _compare("the grammar's", {name: _digest(rule) for name, rule in rules.items() if name in RULES}, RULES)
     before, _, between = command.removesuffix("{r}").partition("{o}")
-    if re.search("#[^#]+#", task := _text(rules, "task")):
+    if _MADE & set(task := _text(rules, "task")):
         raise UnknownDialectError(f"its grammar's task is made of other rules: {task!r}")
     return Dialect(
         task=printed(task),
@@ -212,18 +212,43 @@ def printed(text: str) -> str:
     return "".join(found)
 
 
+def domain_name(text: str) -> str:
+    """Return the name of a domain.
+
+    Raises:
+        UnreadableError: it is no PDDL domain.
+    """
+    return _sections(text)[0]
+
+
 _DIFFER = "differ from ALFWorld's json_2.1.1, json_2.1.2 and wheel 0.4.2"
 _LAYOUT = re.compile(r"(?m)(?:^(?://.*\n?|\s+)|\t+)*")
 _LITERAL = re.compile(r'"\t*(?P<quoted>[^;|"<>\[\]#]*)"|(?P<plain>[^;|"<>\[\]#]+)')
 
 
+_MADE = set("#{")
+"""The characters that other texts are put in with."""
+
+
+@lru_cache(maxsize=16)
+def _sections(text: str) -> tuple[str, list[Tree]]:
+    """The name of a domain, and its sections."""
+    try:
+        match read(text):
+            case ["define", ["domain", str(name)], *sections]:
+                return name, sections
+    except UnreadableError as error:
+        raise UnreadableError(f"its domain cannot be read: {error}") from error
+    raise UnreadableError("its domain cannot be read: it does not begin with (define (domain NAME)")
+
+
 @lru_cache(maxsize=16)
 def _read_domain(text: str) -> tuple[bool, frozenset[str]]:
     """Compare a domain with the known ones: whether it has the `help` command, and where things are cleaned."""
+    _, sections = _sections(text)
     try:
-        _, _, *sections = read(text)
         names = [section[1] if section[0] == ":action" else section[0] for section in sections]
-    except (ValueError, IndexError) as error:
+    except IndexError as error:
         raise UnreadableError(f"its domain cannot be read: {error}") from error
     pieces = {str(name): _digest(section) for name, section in zip(names, sections, strict=True)}
     helps = "help" in pieces
@@ -244,44 +269,75 @@ def _digest(value: Any) -> str:
     return hashlib.sha256(json.dumps(value).encode()).hexdigest()[:12]
 
 
+_GAP = r"(?:\s+|#[^\n]*+)*+"
 _PART = re.compile(
-    r'\s*(?:action\s+(?P<action>\w+)\s*\{|(?P<key>template|feedback)\s*::\s*"(?P<value>[^"]*)"\s*;'
-    r'|grammar\s*::\s*"""(?P<rules>.*?)"""\s*;|(?P<end>\}))\s*',
+    rf'(?:action\b{_GAP}(?P<action>[\w/-]+){_GAP}\{{|(?P<key>template|feedback){_GAP}::{_GAP}"(?P<value>[^"]*)"{_GAP};'
+    rf'|(?P<block>grammar|pddl){_GAP}::{_GAP}"""(?P<text>.*?)"""{_GAP};|(?P<end>\}})){_GAP}',
     re.DOTALL,
 )
 
 
-def _take_apart(text: str) -> tuple[dict[str, dict[str, str]], dict[str, Any]]:
-    """The templates and feedback of a grammar by action, and its rules by name."""
+def take_apart(text: str) -> tuple[dict[str, dict[str, str]], dict[str, Any]]:
+    """Return the templates and feedback of a grammar by action, and its rules by name.
+
+    What comes later replaces what has the same name, as in the original.
+
+    Raises:
+        UnreadableError: the original cannot read it either.
+    """
     actions: dict[str, dict[str, str]] = {}
     rules: dict[str, Any] = {}
-    current: dict[str, str] = {}
-    position = 0
+    action, inside = "", False
+    position = _START.match(text).end()  # type: ignore[union-attr]
     while position < len(text):
         part = _PART.match(text, position)
-        if part is None:
-            raise UnknownDialectError(f"its grammar cannot be read at {text[position : position + 40].strip()!r}")
+        # Actions are not nested, and all but them and the rules is in one.
+        if part is None or (
+            bool(part["action"]) if inside else part["action"] is None and part["block"] != "grammar"
+        ):
+            raise UnreadableError(f"its grammar cannot be read at {text[position : position + 40].strip()!r}")
         position = part.end()
         if part["action"]:
-            current = actions[part["action"].lower()] = {}
-        elif part["key"]:
-            current[part["key"]] = part["value"]
-        elif part["rules"]:
-            try:
-                found = json.loads(re.sub(r"(?m)^\s*#.*$", "", part["rules"]))
-            except (ValueError, RecursionError) as error:
-                raise UnknownDialectError(f"its grammar has rules that are not JSON: {error}") from error
-            if not isinstance(found, dict) or not all(isinstance(rule, list) for rule in found.values()):
-                raise UnknownDialectError("its grammar has rules that are no lists under names")
-            rules.update(found)
+            action, inside = part["action"].lower(), True
+            actions[action] = {}
+        elif part["end"]:
+            inside = False
+            if missing := {"template", "feedback"} - actions[action].keys():
+                raise UnreadableError(f"its grammar's action {action} has no {' and no '.join(sorted(missing))}")
+        if inside and (key := part["key"] or part["block"]):
+            if key in actions[action]:
+                raise UnreadableError(f"its grammar's action {action} has more than one {key}")
+            actions[action][key] = part["value"] or ""
+        if part["block"] == "grammar":
+            rules.update(_rules(re.sub(r"(?m)^\s*#.*$", "", part["text"]) if inside else part["text"]))
+    if inside:
+        raise UnreadableError(f"its grammar ends in the middle of the action {action}")
+    for found in actions.values():
+        found.pop("grammar", None)
     return actions, rules
+
+
+_START = re.compile(_GAP)
+
+
+def _rules(text: str) -> dict[str, list[dict[str, Any]]]:
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise UnreadableError(f"its grammar has rules that are not JSON: {error}") from error
+    if not isinstance(found, dict) or not all(isinstance(rule, list) for rule in found.values()):
+        raise UnreadableError("its grammar has rules that are no lists under names")
+    for name, rule in found.items():
+        if not all(isinstance(text, dict) and isinstance(text.get("rhs"), str) for text in rule):
+            raise UnreadableError(f"its grammar's rule {name!r} has a text without 'rhs'")
+    return found
 
 
 def _help(actions: dict[str, dict[str, str]], rules: dict[str, Any]) -> str:
     match actions.get("help"):
         case {"template": "help", "feedback": "#help.feedback#"}:  # the wheel 0.4.2
             return printed(_text(rules, "help.feedback"))
-        case {"template": "help", "feedback": str(text)} if not set("#{") & set(text):  # json_2.1.2
+        case {"template": "help", "feedback": str(text)} if not _MADE & set(text):  # json_2.1.2
             return printed(text)
     raise UnknownDialectError(f"the grammar's commands for help {_DIFFER}")
 

@@ -1,19 +1,26 @@
 """ALFWorld: household tasks in words (Shridhar et al. 2021), on either of two engines."""
 
 import os
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
-from langgraph_reflexion.envs.alfworld.engine import Engine, Game
+from langgraph_reflexion.envs.alfworld.engine import Engine, Game, Kind
 from langgraph_reflexion.envs.alfworld.episode import PUT_FORMS, ALFWorldEpisode, game_forms, plain_name, tidy
-from langgraph_reflexion.envs.alfworld.games import OFFICIAL_SPLITS, games_in, official_folder, official_games
+from langgraph_reflexion.envs.alfworld.games import (
+    OFFICIAL_SPLITS,
+    expanded,
+    game_of,
+    games_in,
+    official_folder,
+    official_games,
+    shortfall,
+)
 from langgraph_reflexion.envs.alfworld.generate import SPLITS, generated_games
 from langgraph_reflexion.envs.alfworld.memory_map import draw
-from langgraph_reflexion.envs.alfworld.native import NativeEngine, unknown_dialect
+from langgraph_reflexion.envs.alfworld.native import NativeEngine, World, unknown_dialect
 from langgraph_reflexion.envs.alfworld.shared_rooms import SHARED_SPLITS, SharedGames
 from langgraph_reflexion.envs.alfworld.textworld import TextWorldEngine, Workers, unavailable
 from langgraph_reflexion.envs.base import Action, Environment, MemoryMap, Seen, Task, choose_split
@@ -58,7 +65,7 @@ class ALFWorld(Environment):
             raise EnvironmentUnavailable(reason)
         self.engine = engine
         self.seed = seed
-        self.path = None if path is None else Path(path).expanduser().resolve()
+        self.path = None if path is None else expanded(path).resolve()
         self.max_steps = max_steps
         self.blocking = engine == "textworld"
         if path is not None:
@@ -88,18 +95,35 @@ class ALFWorld(Environment):
         return self.blocking or unknown_dialect(self.game(task)) is not None
 
     def played_by(self, tasks: Sequence[Task]) -> str:
-        """Say which engine plays the tasks, and why where it is not the one that was asked for.
+        """Say which engine plays the tasks, why where it is not the one asked for, and what a benchmark lacks.
 
         Raises:
-            EnvironmentUnavailable: a game needs the original engine, which is not installed.
+            EnvironmentUnavailable: a game makes no sense, or needs the original engine, which is not installed.
         """
+        taken: dict[str, set[str]] = {}
+        for task in tasks:
+            if (split := (task.get("data") or {}).get("split")) in OFFICIAL_SPLITS:
+                taken.setdefault(split, set()).add(task["id"])
+        short = [shortfall(self._official_root(), split, ids) for split, ids in taken.items()]
+        return "; ".join([self._engines(tasks), *filter(None, short)])
+
+    def _engines(self, tasks: Sequence[Task]) -> str:
         if self.engine == "textworld":
             return "the original ALFWorld engine, as engine=textworld asks"
-        reasons = Counter(reason for task in tasks if (reason := self._unknown(self.game(task))))
-        if not reasons:
+        games: dict[str, list[str]] = {}
+        for game in map(self.game, tasks):
+            if reason := self._unknown(game):
+                games.setdefault(reason, []).append(game.source or game.id)
+            else:
+                # What is wrong with a game is to be known before the first is played.
+                World.of(game)
+        if not games:
             return "the native ALFWorld engine"
-        why = "; ".join(f"{reason} ({count} of {len(tasks)} games)" for reason, count in reasons.items())
-        if reasons.total() == len(tasks):
+        why = "; ".join(
+            f"{reason} ({len(which)} of {len(tasks)} games, the first in {which[0]})"
+            for reason, which in games.items()
+        )
+        if sum(map(len, games.values())) == len(tasks):
             return f"the original ALFWorld engine, which is thousands of times slower than the native one: {why}"
         return f"the native ALFWorld engine, and where it does not know the rules the slow original one: {why}"
 
@@ -141,7 +165,8 @@ class ALFWorld(Environment):
             case {"split": str(split), "seed": int(seed), "index": int(index)}:
                 return _generated(split, seed, index)
             case {"split": str(split), "folder": str(folder)}:
-                return _from_folder(self._root(split) / folder)
+                kind = task.get("kind")
+                return _from_folder(self._root(split) / folder, kind if kind in get_args(Kind) else None)
         raise ConfigurationError(f"the task {task['id']!r} is none of ALFWorld's")
 
     def _engine(self, game: Game) -> Engine:
@@ -199,8 +224,5 @@ def _generated(split: str, seed: int, index: int) -> Game:
 
 
 @lru_cache(256)
-def _from_folder(folder: Path) -> Game:
-    try:
-        return next(games_in(folder))
-    except ConfigurationError as error:
-        raise EnvironmentUnavailable(f"the task's game is gone: {error}") from error
+def _from_folder(folder: Path, kind: Kind | None) -> Game:
+    return game_of(folder, folder.name, kind)

@@ -7,19 +7,20 @@ and grammar come from its wheel, or from the game file; neither is ours to ship.
 import json
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from importlib.util import find_spec
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from langgraph_reflexion.envs.alfworld.asking import LAMP, goal, instruction
+from langgraph_reflexion.envs.alfworld.dialect import domain_name, printed, take_apart
 from langgraph_reflexion.envs.alfworld.engine import Game, Kind
 from langgraph_reflexion.envs.alfworld.pddl import Problem, Tree, UnreadableError
 from langgraph_reflexion.errors import ConfigurationError, EnvironmentUnavailable, ReflexionError, the_extra
 
-OFFICIAL_SPLITS = ("train", "valid_seen", "valid_unseen")
-"""The splits of ALFWorld's own games; the 134 games of the papers are `valid_unseen`."""
+OFFICIAL_SPLITS = {"train": 3553, "valid_seen": 140, "valid_unseen": 134}
+"""The splits of ALFWorld's own games, and how many games each has; those of the papers are `valid_unseen`."""
 
 KINDS: dict[str, Kind] = {
     "pick_and_place_simple": "pick",
@@ -31,7 +32,6 @@ KINDS: dict[str, Kind] = {
 }
 """ALFRED's names of the six task types that ALFWorld plays."""
 
-_TASK = re.compile(r'"task"\s*:\s*\[\s*\{\s*"rhs"\s*:\s*("(?:[^"\\]|\\.)*")')
 _PLACEHOLDER = "UNKNOWN GOAL"
 _PREFIX = "Your task is to: "
 _LAYOUTS = ("json_2.1.2", "json_2.1.1", "")
@@ -58,16 +58,44 @@ def official_games(root: str | Path, split: str) -> Iterator[Game]:
         raise ConfigurationError(f"no official split {split!r}: choose one of {', '.join(OFFICIAL_SPLITS)}")
     folder = official_folder(root, split)
     if not folder.is_dir():
-        raise EnvironmentUnavailable(f"no ALFWorld games of {split} in {Path(root).expanduser()}: {_DOWNLOAD}")
+        raise EnvironmentUnavailable(f"no ALFWorld games of {split} in {expanded(root)}: {_DOWNLOAD}")
     none = EnvironmentUnavailable(f"{folder} holds no game that can be played: {_DOWNLOAD}")
     return _some(_official(folder, split), none)
 
 
 def official_folder(root: str | Path, split: str) -> Path:
     """Where the games of an official split are, or should be; the arguments are those of `official_games`."""
-    root = Path(root).expanduser()
-    folders = [root / layout / split for layout in _LAYOUTS]
-    return next((folder for folder in folders if folder.is_dir()), folders[-1])
+    folders = [expanded(root) / layout / split for layout in _LAYOUTS]
+    there = [folder for folder in folders if folder.is_dir()]
+    full = (folder for folder in there if any("game.tw-pddl" in files for _, _, files in os.walk(folder)))
+    return next(full, (there or folders[-1:])[0])
+
+
+def shortfall(root: str | Path, split: str, taken: Collection[str]) -> str:
+    """Say that a split which is taken whole is not the benchmark; empty where it is, or where only some are taken.
+
+    Args:
+        root: The folder of the download.
+        split: One of `OFFICIAL_SPLITS`.
+        taken: The ids of the games that are taken.
+    """
+    expected = OFFICIAL_SPLITS[split]
+    folder = official_folder(root, split)
+    if len(taken) == expected or _more(folder, split, taken):
+        return ""
+    without = [
+        name
+        for at, name, present in _folders(folder)
+        if name != "."
+        and "game.tw-pddl" not in present
+        and not _left_out(name)
+        and not any(map(Path.is_dir, at.iterdir()))
+    ]
+    said = f"not the benchmark of json_2.1.2: {folder} has {len(taken):,} of {expected:,} games"
+    if not without:
+        return said
+    more = f", and {len(without) - 3:,} more" if len(without) > 3 else ""
+    return f"{said}; without a game.tw-pddl: {', '.join(without[:3])}{more}"
 
 
 def games_in(path: str | Path) -> Iterator[Game]:
@@ -84,11 +112,44 @@ def games_in(path: str | Path) -> Iterator[Game]:
         ConfigurationError: there is no such folder, or no game in it.
         EnvironmentUnavailable: a file is broken (when its game is asked for).
     """
-    root = Path(path).expanduser()
+    root = expanded(path)
     if not root.is_dir():
         raise ConfigurationError(f"{root} is not a folder: give one that holds game.tw-pddl files")
     wanted = "game.tw-pddl files, or initial_state.pddl files beside traj_data.json"
     return _some(_any(root), ConfigurationError(f"no games in {root}: it should hold {wanted}"))
+
+
+def game_of(folder: Path, id_: str, kind: Kind | None) -> Game:
+    """The game of one folder.
+
+    Args:
+        folder: The folder that holds its file.
+        id_: How it is called.
+        kind: The type of its task; read from the goal, or from the description beside it, unless given.
+
+    Raises:
+        EnvironmentUnavailable: there is no game, or its file is broken.
+    """
+    file = folder / "game.tw-pddl"
+    if file.is_file():
+        game = _game(id_, kind, _json(file), file)
+    else:
+        game = _state(id_, folder) if (folder / "initial_state.pddl").is_file() else None
+    if game is None:
+        raise EnvironmentUnavailable(f"the task's game is gone: no game of its kind is in {folder}")
+    return game
+
+
+def expanded(path: str | os.PathLike[str]) -> Path:
+    """A path with the home folder in the place of `~`.
+
+    Raises:
+        ConfigurationError: it is the home folder of nobody.
+    """
+    try:
+        return Path(path).expanduser()
+    except RuntimeError as error:
+        raise ConfigurationError(f"{path} is in nobody's home folder: write out where the games lie") from error
 
 
 def installed_texts() -> tuple[str, str]:
@@ -142,9 +203,22 @@ def _folders(root: Path) -> Iterator[tuple[Path, str, set[str]]]:
         yield Path(folder), Path(folder).relative_to(root).as_posix(), set(present)
 
 
-def _official(root: Path, split: str) -> Iterator[Game]:
+def _left_out(name: str) -> bool:
+    """Whether ALFWorld leaves out a game by the name of its folder."""
+    return "movable" in name or "Sliced" in name
+
+
+def _more(root: Path, split: str, taken: Collection[str]) -> bool:
+    """Whether a split has other games than those that are taken."""
+    try:
+        return next(_official(root, split, taken), None) is not None
+    except EnvironmentUnavailable:
+        return True  # a broken file, which would have been an error if it had been asked for
+
+
+def _official(root: Path, split: str, taken: Collection[str] = ()) -> Iterator[Game]:
     for folder, name, present in _folders(root):
-        if "game.tw-pddl" not in present or "movable" in name or "Sliced" in name:
+        if "game.tw-pddl" not in present or _left_out(name) or f"{split}/{name}" in taken:
             continue
         kind = _kind_by_name(name)
         # Only a few of these large files need reading: the folder's name says the same.
@@ -153,9 +227,7 @@ def _official(root: Path, split: str) -> Iterator[Game]:
             if kind is None:
                 continue
         content = _json(folder / "game.tw-pddl")
-        if content.get("solvable") is True and (
-            game := _game(f"{split}/{name}", kind, content, folder / "game.tw-pddl")
-        ):
+        if content.get("solvable") and (game := _game(f"{split}/{name}", kind, content, folder / "game.tw-pddl")):
             yield game
 
 
@@ -165,7 +237,7 @@ def _any(root: Path) -> Iterator[Game]:
         id_ = base if name == "." else f"{base}/{name}"
         if "game.tw-pddl" in present:
             content = _json(folder / "game.tw-pddl")
-            if content.get("solvable") is False:
+            if not content.get("solvable", True):
                 continue
             if game := _game(id_, None, content, folder / "game.tw-pddl"):
                 yield game
@@ -181,14 +253,15 @@ def _game(id_: str, kind: Kind | None, content: dict[str, Any], path: Path) -> G
     walkthrough = content.get("walkthrough") or []
     if not isinstance(walkthrough, list) or not all(isinstance(command, str) for command in walkthrough):
         raise _broken(path, "its 'walkthrough' is no list of commands")
-    task = _TASK.search(content["grammar"])
-    if task is None:
-        raise _broken(path, "its grammar has no task")
     try:
-        text = str(json.loads(task[1], strict=False)).strip().removeprefix(_PREFIX)
-    except json.JSONDecodeError as error:
-        raise _broken(path, f"its task is not a string: {error}") from error
-    problem = _checked(content["pddl_problem"], path)
+        _, rules = take_apart(content["grammar"])
+        domain = domain_name(content["pddl_domain"])
+    except UnreadableError as error:
+        raise _broken(path, str(error)) from error
+    if not rules.get("task"):
+        raise _broken(path, "its grammar has no task")
+    text = printed(rules["task"][0]["rhs"]).strip().removeprefix(_PREFIX)
+    problem = _checked(content["pddl_problem"], path, domain)
     kind = kind or _kind_by_goal(problem.goal)
     if kind is None:
         return None
@@ -262,12 +335,14 @@ def _words(tree: Tree) -> Iterator[str]:
             yield from _words(part)
 
 
-def _checked(text: str, path: Path) -> Problem:
+def _checked(text: str, path: Path, domain: str = "alfred") -> Problem:
     """A file's problem, read. What the engine finds wrong with it later would stop a run that has begun."""
     try:
         problem = Problem.parse(text)
     except UnreadableError as error:
         raise _broken(path, f"its PDDL is invalid: {error}") from error
+    if problem.domain != domain:
+        raise _broken(path, f"its problem is of the domain {problem.domain}, and not of {domain}")
     if list(problem.types.values()).count("agent") > 1:
         raise _broken(path, "it has several agents, and only games for one can be played")
     return problem
@@ -285,7 +360,7 @@ def _json(path: Path) -> dict[str, Any]:
 
 def _read(path: Path) -> str:
     try:
-        return path.read_text(encoding="utf-8")
+        return path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise _broken(path, f"it cannot be read ({error})") from error
 

@@ -7,7 +7,7 @@ set comparisons.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Set
+from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass, field
 
 from langgraph_reflexion.envs.alfworld.pddl import Fact, Problem, Tree, UnreadableError, typed
@@ -77,11 +77,13 @@ class Grounder:
 
     Attributes:
         problem: The problem.
+        predicates: The predicates that there are, and the types of what they speak of.
         changing: The predicates that actions change; all others are decided now.
         unknown: Predicates whose truth is not kept track of; a goal about one is refused.
     """
 
     problem: Problem
+    predicates: Mapping[str, tuple[str, ...]]
     changing: frozenset[str]
     unknown: frozenset[str] = frozenset()
     _index: dict[str, list[Fact]] = field(default_factory=dict)
@@ -99,16 +101,62 @@ class Grounder:
         """The problem's goal, ground.
 
         Raises:
-            UnreadableError: it is not a condition, about something that is not kept track of, or about too much.
+            UnreadableError: it is not a condition, about something that there is not or that is not kept track of,
+                or about too much.
         """
+        self._check(self.problem.goal, frozenset())
         return self._ground(self.problem.goal, {})
+
+    def _check(self, tree: Tree, names: frozenset[str]) -> None:
+        """Refuse what is no condition, or speaks of a predicate, a type or a thing that there is not.
+
+        Grounding does not see all of it: where a quantifier has nothing to run over, its body is never reached.
+        """
+        match tree:
+            case []:
+                raise UnreadableError("its goal has an empty condition in it, ()")
+            case ["and" | "or", *parts]:
+                for part in parts:
+                    self._check(part, names)
+            case ["not", part]:
+                self._check(part, names)
+            case ["imply", given, then]:
+                self._check(given, names)
+                self._check(then, names)
+            case ["exists" | "forall", list() as declared, body]:
+                own = dict(typed(declared))
+                known = {"object", *(kind for kinds in self.predicates.values() for kind in kinds)}
+                if strange := sorted(set(own.values()) - known):
+                    raise UnreadableError(
+                        f"its goal speaks of things of the type {strange[0]}, and there is no such type"
+                    )
+                self._check(body, names.union(own))
+            case [str() as predicate, *words] if all(isinstance(word, str) for word in words):
+                self._check_literal(predicate, [str(word) for word in words], names)
+            case _:
+                raise UnreadableError(f"its goal has {tree!r} in it")
+
+    def _check_literal(self, predicate: str, words: list[str], names: frozenset[str]) -> None:
+        literal = f"({' '.join([predicate, *words])})"
+        expected = ("object", "object") if predicate == "=" else self.predicates.get(predicate)
+        if expected is None:
+            raise UnreadableError(f"its goal has {literal} in it, and there is no predicate {predicate}")
+        if len(words) != len(expected):
+            raise UnreadableError(
+                f"its goal has {literal} in it, and {predicate} takes {len(expected)}, not {len(words)}"
+            )
+        if predicate in self.unknown:
+            raise UnreadableError(f"its goal depends on {predicate}, which only engine=textworld keeps track of")
+        for word in words:
+            if word.startswith("?") and word not in names:
+                raise UnreadableError(f"its goal uses {word} where it is not declared")
+            if word not in names and word not in self.problem.types:
+                raise UnreadableError(f"its goal speaks of {word}, which is not declared")
 
     def _ground(self, tree: Tree, env: dict[str, str]) -> Goal:
         match tree:
             case ["and" | "or" as word, *parts]:
                 return _combine([self._ground(part, env) for part in parts], word == "or")
-            case []:
-                return TRUE
             case ["not", part]:
                 return self._ground(part, env).negated()
             case ["imply", given, then]:
@@ -117,28 +165,18 @@ class Grounder:
                 return self._exists(*_merged(dict(typed(names)), body), env)
             case ["forall", list() as names, body]:
                 return self._exists(dict(typed(names)), ["not", body], env).negated()
-            case [str(), *_]:
-                return self._literal(self._substituted(tree, env))
-        raise UnreadableError(f"its goal has {tree!r} in it")
+        return self._literal(tuple(env.get(str(word), str(word)) for word in tree))
 
     def _literal(self, fact: Fact) -> Goal:
         if fact[0] == "=":
             return TRUE if len(set(fact[1:])) == 1 else FALSE
-        if fact[0] in self.changing:
+        # No action changes what is said of things of other types: no agent is ever opened.
+        if fact[0] in self.changing and all(
+            kind in ("object", self.problem.types[one])
+            for kind, one in zip(self.predicates[fact[0]], fact[1:], strict=True)
+        ):
             return Goal(true=frozenset([fact]))
-        if fact[0] in self.unknown:
-            raise UnreadableError(f"its goal depends on {fact[0]}, which only engine=textworld keeps track of")
         return TRUE if fact in self.problem.facts else FALSE
-
-    def _substituted(self, tree: list[Tree], env: dict[str, str]) -> Fact:
-        words = []
-        for word in tree:
-            if not isinstance(word, str):
-                raise UnreadableError(f"its goal has {tree!r} in it")
-            if word.startswith("?") and word not in env:
-                raise UnreadableError(f"its goal uses {word} where it is not declared")
-            words.append(env.get(word, word))
-        return tuple(words)
 
     def _exists(self, names: dict[str, str], body: Tree, env: dict[str, str]) -> Goal:
         for kind in names.values():

@@ -32,7 +32,7 @@ def unknown_dialect(game: Game) -> str | None:
         game: Any game. Those that come without a domain and a grammar use ALFWorld's own.
 
     Raises:
-        EnvironmentUnavailable: its domain cannot be read at all.
+        EnvironmentUnavailable: its domain or its grammar cannot be read at all.
     """
     try:
         dialect_of(game)
@@ -64,7 +64,8 @@ class NativeEngine(State):
         """
         verb, _, rest = command.strip().partition(" ")
         do = _COMMANDS.get(verb)
-        return (do(self, verb, rest) if do else None) or NOTHING
+        seen = do(self, verb, rest) if do else None
+        return NOTHING if seen is None else seen
 
     def admissible(self) -> list[str]:
         """The commands that are possible now, sorted."""

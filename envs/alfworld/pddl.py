@@ -89,6 +89,8 @@ class Problem:
     """What holds at the start. Numbers (distances, costs) are left out."""
     goal: Tree
     """The wanted condition, not yet grounded."""
+    domain: str
+    """The name of the domain that it is of."""
 
     @classmethod
     def parse(cls, text: str) -> Problem:
@@ -97,14 +99,7 @@ class Problem:
         Raises:
             UnreadableError: the text is not a PDDL problem, or says something that makes no sense.
         """
-        sections: dict[str, list[Tree]] = {}
-        for section in read(text)[1:]:
-            if isinstance(section, list) and section and isinstance(section[0], str):
-                if section[0] in sections:
-                    raise UnreadableError(f"it has more than one ({section[0]} section")
-                sections[section[0]] = section[1:]
-        if missing := {":objects", ":init", ":goal"} - sections.keys():
-            raise UnreadableError(f"it has no {' and no '.join(sorted(missing))}")
+        domain, sections = _sections(text)
         types: dict[str, str] = {}
         for name, kind in typed(sections[":objects"]):
             if name in types:
@@ -120,7 +115,43 @@ class Problem:
                     raise UnreadableError(f"{undeclared} is not declared, yet ({' '.join(fact)}) is said to hold")
         if len(sections[":goal"]) != 1:
             raise UnreadableError("its goal is not one condition")
-        return cls(types, frozenset(facts), sections[":goal"][0])
+        return cls(types, frozenset(facts), sections[":goal"][0], domain)
+
+
+_ORDER = (":domain", ":requirements", ":objects", ":init", ":goal", ":metric")
+
+
+def _sections(text: str) -> tuple[str, dict[str, list[Tree]]]:
+    """Return the domain's name and the sections of a problem, which the original reads in this order alone."""
+    define, *parts = read(text)
+    sections: dict[str, list[Tree]] = {}
+    for part in parts:
+        match part:
+            case ["problem", str()] if not sections:
+                continue
+            case [str(name), *rest] if name in _ORDER:
+                if name in sections:
+                    raise UnreadableError(f"it has more than one ({name} section")
+                sections[name] = rest
+            case _:
+                raise UnreadableError(f"it has {_short(part)}, which is no section of a problem")
+    if missing := {":objects", ":init", ":goal"} - sections.keys():
+        raise UnreadableError(f"it has no {' and no '.join(sorted(missing))}")
+    if list(sections) != [name for name in _ORDER if name in sections]:
+        raise UnreadableError(f"its sections are not in the order {' '.join(_ORDER)}")
+    if sections.get(":metric", _METRIC) != _METRIC:
+        raise UnreadableError("its :metric is not (:metric minimize (total-cost))")
+    match define, parts[0], sections.get(":domain"):
+        case "define", ["problem", str()], [str(domain)]:
+            return domain, sections
+    raise UnreadableError("it does not begin with (define (problem NAME) (:domain NAME)")
+
+
+_METRIC: list[Tree] = ["minimize", ["total-cost"]]
+
+
+def _short(tree: Tree) -> str:
+    return tree if isinstance(tree, str) else f"({' '.join(str(part) for part in tree[:1])}"
 
 
 def _fact(entry: Tree) -> Fact:

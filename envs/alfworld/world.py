@@ -15,12 +15,35 @@ from langgraph_reflexion.envs.alfworld.goal import FALSE, Goal, Grounder
 from langgraph_reflexion.envs.alfworld.pddl import Fact, Problem, UnreadableError
 from langgraph_reflexion.errors import EnvironmentUnavailable
 
-_STATES = ("isclean", "ishot", "iscool", "istoggled", "ison", "issliced", "opened", "holdsany")
-CHANGING = {
-    **dict.fromkeys(_STATES, 1),
-    **dict.fromkeys(["atlocation", "objectatlocation", "inreceptacle", "holds"], 2),
+PREDICATES = {
+    **dict.fromkeys(["cleanable", "heatable", "coolable", "sliceable", "toggleable"], ("object",)),
+    **dict.fromkeys(["isclean", "ishot", "iscool", "issliced", "istoggled", "ison"], ("object",)),
+    **dict.fromkeys(["isreceptacleobject", "isreceptacleobjectfull", "pickupable", "moveable"], ("object",)),
+    **dict.fromkeys(["openable", "opened", "checked", "full"], ("receptacle",)),
+    **dict.fromkeys(["inreceptacle", "wasinreceptacle"], ("object", "receptacle")),
+    **dict.fromkeys(["holdsany", "holdsanyreceptacleobject"], ("agent",)),
+    "atlocation": ("agent", "location"),
+    "cancontain": ("rtype", "otype"),
+    "examined": ("location",),
+    "holds": ("agent", "object"),
+    "inreceptacleobject": ("object", "object"),
+    "objectatlocation": ("object", "location"),
+    "objecttype": ("object", "otype"),
+    "receptacleatlocation": ("receptacle", "location"),
+    "receptacletype": ("receptacle", "rtype"),
 }
-"""The predicates that commands change, and of how many things they speak. All other facts hold for good."""
+"""The predicates of the domain, and the types of what they speak of; everything is of the type `object`."""
+
+TYPES = frozenset(kind for kinds in PREDICATES.values() for kind in kinds)
+"""The types of things."""
+
+CHANGING = frozenset(
+    [
+        *("isclean", "ishot", "iscool", "issliced", "istoggled", "ison", "opened", "holdsany"),
+        *("atlocation", "objectatlocation", "inreceptacle", "holds"),
+    ]
+)
+"""The predicates that commands change. All other facts hold for good."""
 
 TREATMENTS = {"clean": "cleanable", "heat": "heatable", "cool": "coolable"}
 """What each of these commands needs the object to be."""
@@ -48,12 +71,14 @@ class World:
     def __init__(self, problem: Problem, dialect: Dialect) -> None:
         self.dialect = dialect
         self.types = problem.types
-        self.goal: Goal = Grounder(problem, frozenset(CHANGING), unknown=frozenset(["checked"])).goal()
+        if strange := next((one for one, kind in self.types.items() if kind not in TYPES), None):
+            raise UnreadableError(f"{strange} is of the type {self.types[strange]}, and there is no such type")
+        self.goal: Goal = Grounder(problem, PREDICATES, CHANGING, unknown=frozenset(["checked"])).goal()
         if self.goal == FALSE:
             raise UnreadableError("its goal can never hold: nothing in the game is what it asks for")
         self.watched = self.goal.mentions()
         self.start = frozenset(fact for fact in problem.facts if fact[0] in CHANGING)
-        if wrong := next((fact for fact in self.start if len(fact) != CHANGING[fact[0]] + 1), None):
+        if wrong := next((fact for fact in self.start if len(fact) != len(PREDICATES[fact[0]]) + 1), None):
             raise UnreadableError(f"({' '.join(wrong)}) speaks of too many things, or too few")
         self._facts: dict[str, set[Fact]] = defaultdict(set)
         for fact in problem.facts:

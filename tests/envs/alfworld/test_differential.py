@@ -112,6 +112,8 @@ def test_the_installed_domain_and_grammar_are_known():
         ("grammar", '"#help.feedback#"', '"#help#"', "the grammar's commands for help differ"),
         ("grammar", '"task"', '"tusk"', "its grammar has no 'task'"),
         ("grammar", "Your task is to: ", "#list_empty# ", "its grammar's task is made of other rules"),
+        ("grammar", "Your task is to: ", "{o.name} ", "its grammar's task is made of other rules"),
+        ("grammar", "Your task is to: ", "{{x}} ", "its grammar's task is made of other rules"),
         ("grammar", '"list_last_separator"', '"list_end"', "list_last_separator"),
         ("grammar", '"Your task is to', '"x"}, {"rhs": "Your task is to', "more than one text for task"),
     ],
@@ -131,7 +133,7 @@ def test_other_rules_and_wordings_are_refused_by_name(part: str, was: str, becom
         ("domain", "(:action look", "; a comment\n(:action  LOOK"),
         ("grammar", "TODO", "Nothing to see"),
         ("grammar", "put {outero} in {r}", "stow {outero} in {r}"),
-        ("grammar", "action help", 'action dance {\n template :: "dance";\n}\n\naction help'),
+        ("grammar", "action help", 'action dance {\n template :: "dance";\n feedback :: "x";\n}\n\naction help'),
     ],
 )
 def test_what_never_shows_may_differ(part: str, was: str, becomes: str):

@@ -233,6 +233,58 @@ def test_official_games_that_are_not_there(tmp_path, monkeypatch):
         load_environment("alfworld").tasks("valid_unseen")
 
 
+@pytest.mark.parametrize("split", [None, "valid_unseen"])
+def test_a_home_folder_of_nobody(monkeypatch, split):
+    monkeypatch.setenv("ALFWORLD_DATA", "~nosuchuser/x")
+    with pytest.raises(ConfigurationError, match="~nosuchuser/x is in nobody's home folder"):
+        ALFWorld(path=None if split else "~nosuchuser/x").tasks(split)
+
+
+DOMAIN_AND_GRAMMAR = (
+    "(define (domain alfred))",
+    'grammar :: """{ "task": [ { "rhs": "Your task is to: UNKNOWN GOAL." } ] }""";',
+)
+
+
+def state_file(folder, game, goal=None):
+    """A game without a domain and a grammar of its own, which the native engine plays."""
+    folder.mkdir(parents=True)
+    problem = game.problem if goal is None else f"{game.problem[: game.problem.index('(:goal')]}(:goal {goal}))"
+    (folder / "initial_state.pddl").write_text(problem)
+    params = {"object_target": "Mug", "parent_target": "Cabinet"}
+    described = {"task_type": "pick_and_place_simple", "pddl_params": params}
+    (folder / "traj_data.json").write_text(json.dumps(described))
+
+
+def test_a_goal_that_never_holds_is_known_before_the_first_game_is_played(tmp_path):
+    for number in range(5):
+        game = generate("pick", seed=3, index=number)
+        state_file(tmp_path / str(number), game, "(opened agent1)" if number == 3 else None)
+    environment = ALFWorld(path=tmp_path)
+    tasks = environment.tasks()
+    assert environment.played_by(tasks[:3]) == "the native ALFWorld engine"
+    with pytest.raises(EnvironmentUnavailable, match=r"3/initial_state\.pddl: its goal can never hold"):
+        environment.played_by(tasks)
+
+
+def test_an_official_game_is_of_the_kind_that_its_folder_names(tmp_path):
+    game = generate("two", seed=3, index=0)
+    name = "pick_two_obj_and_place-Mug-None-Shelf-1/trial_T1"
+    folder = tmp_path / "valid_unseen" / name
+    folder.mkdir(parents=True)
+    # By its goal alone it would be of no kind.
+    problem = game.problem.replace("(:goal", "(:goal (and (forall (?a - agent) (not (opened ?a)))").rstrip() + ")"
+    content = to_tw_pddl(replace(game, problem=problem), *DOMAIN_AND_GRAMMAR)
+    (folder / "game.tw-pddl").write_text(json.dumps(content))
+    environment = ALFWorld(path=tmp_path)
+    (task,) = environment.tasks("valid_unseen")
+    assert task["kind"] == "two"
+    assert environment.game(task).kind == "two"
+    (folder / "game.tw-pddl").unlink()
+    with pytest.raises(EnvironmentUnavailable, match="the task's game is gone"):
+        ALFWorld(path=tmp_path).game({**task, "kind": "pick"})
+
+
 def write_game(folder, change=lambda grammar: grammar):
     domain, grammar = installed_texts()
     game = replace(generate("pick", seed=3, index=0), domain=domain, grammar=grammar)
@@ -307,7 +359,9 @@ class TestGameFiles:
         assert (environment.blocks(task), environment.blocks(plain)) == (True, False)
         why = "the grammar's OpenObject.feedback differ from ALFWorld's json_2.1.1, json_2.1.2 and wheel 0.4.2"
         assert environment.played_by([plain]) == "the native ALFWorld engine"
-        assert environment.played_by([task, plain]).endswith(f"the slow original one: {why} (1 of 2 games)")
+        assert environment.played_by([task, plain]).endswith(
+            f"the slow original one: {why} (1 of 2 games, the first in {tmp_path}/game/game.tw-pddl)"
+        )
         assert environment.played_by([task]).startswith("the original ALFWorld engine, which is thousands of times")
         pool = EpisodePool(environment)
         opening, _ = await pool.start(task)
@@ -330,7 +384,8 @@ class TestGameFiles:
     @pytest.mark.parametrize(
         ("goal", "why"),
         [
-            ("(:goal (exists (?o - object) (hovers ?o)))", "its goal can never hold"),
+            ("(:goal (exists (?o - object) (isReceptacleObjectFull ?o)))", "its goal can never hold"),
+            ("(:goal (exists (?o - object) (hovers ?o)))", "there is no predicate hovers"),
             ("(:goal (opened ?r))", r"its goal uses \?r where it is not declared"),
             ("(:goal (and)) (:goal (and))", r"more than one \(:goal section"),
         ],
@@ -351,6 +406,10 @@ class TestGameFiles:
         environment = ALFWorld(path=tmp_path)
         (task,) = environment.tasks("valid_unseen")
         assert task["id"] == f"valid_unseen/{name}"
+        short = f"{tmp_path}/json_2.1.2/valid_unseen has 1 of 134 games"
+        for engine in ("native", "textworld"):
+            said = ALFWorld(engine=engine, path=tmp_path).played_by([task])
+            assert said.endswith(f"; not the benchmark of json_2.1.2: {short}")
         assert environment.start(task).observation.endswith(task["instruction"])
         with pytest.raises(EnvironmentUnavailable, match=rf"no ALFWorld games of train in {tmp_path}"):
             environment.tasks("train")

@@ -14,6 +14,7 @@ from langgraph_reflexion.envs.alfworld.games import (
     games_in,
     installed_texts,
     official_games,
+    shortfall,
     to_tw_pddl,
 )
 from langgraph_reflexion.envs.alfworld.generate import generated_games
@@ -135,6 +136,56 @@ def test_what_alfworld_leaves_out_is_left_out(tmp_path: Path) -> None:
     assert only.id == "valid_seen/kept/trial"
 
 
+@pytest.mark.parametrize(("mark", "plays"), [(1, True), ("true", True), (0, False), (None, False), ("", False)])
+def test_games_are_marked_solvable_as_in_alfworld(tmp_path: Path, mark: Any, plays: bool) -> None:
+    split = tmp_path / "valid_seen"
+    put(split / "a" / "trial", GAMES[0])
+    put(split / "b" / "trial", GAMES[0], solvable=mark)
+    for games in (official_games(tmp_path, "valid_seen"), games_in(split)):
+        assert len(list(games)) == 1 + plays
+
+
+def test_an_empty_split_hides_no_other(tmp_path: Path) -> None:
+    (tmp_path / "json_2.1.2" / "valid_unseen" / "some" / "trial").mkdir(parents=True)
+    put(tmp_path / "json_2.1.1" / "valid_unseen" / "some" / "trial", GAMES[0])
+    (game,) = official_games(tmp_path, "valid_unseen")
+    assert "/json_2.1.1/valid_unseen/" in game.source
+
+
+def test_a_byte_order_mark_is_of_no_account(tmp_path: Path) -> None:
+    file = put(tmp_path / "one", GAMES[0]) / "game.tw-pddl"
+    file.write_bytes(b"\xef\xbb\xbf" + file.read_bytes())
+    (game,) = games_in(tmp_path)
+    assert game.problem == GAMES[0].problem
+
+
+def test_the_instruction_is_what_the_engine_prints(tmp_path: Path) -> None:
+    other = GRAMMAR.replace("UNKNOWN GOAL", "look")
+    twice = '{ "task": [ { "rhs": "first" } ], "task": [ { "rhs": "Your task is to: put \\"it\\" down; or" } ] }'
+    put(tmp_path / "a", GAMES[0], grammar=GRAMMAR + other)
+    put(tmp_path / "b", GAMES[0], grammar=other + f'grammar :: """{twice}""";')
+    assert [game.instruction for game in games_in(tmp_path)] == ["look.", "put it down"]
+
+
+def test_a_split_that_is_not_whole_is_said(tmp_path: Path) -> None:
+    split = tmp_path / "valid_unseen"
+    for number in range(3):
+        put(split / f"{TYPES[GAMES[0].kind]}-{number}" / "trial", GAMES[0])
+    put(split / "unsolved" / "trial", GAMES[0], solvable=False)
+    for name in ("pick_a", "pick_b", "pick_c", "pick_d", "a_movable_thing", "AppleSliced"):
+        (split / name / "trial").mkdir(parents=True)
+    ids = [game.id for game in official_games(tmp_path, "valid_unseen")]
+    assert shortfall(tmp_path, "valid_unseen", ids) == (
+        f"not the benchmark of json_2.1.2: {split} has 3 of 134 games;"
+        " without a game.tw-pddl: pick_a/trial, pick_b/trial, pick_c/trial, and 1 more"
+    )
+    # Some of the games are no shortfall, nor is a broken file that was not asked for.
+    assert shortfall(tmp_path, "valid_unseen", ids[:2]) == ""
+    (split / f"{TYPES[GAMES[0].kind]}-2" / "trial" / "game.tw-pddl").write_text("{")
+    assert shortfall(tmp_path, "valid_unseen", ids[:2]) == ""
+    assert shortfall(tmp_path, "valid_unseen", [f"valid_unseen/{n}/trial" for n in range(134)]) == ""
+
+
 def test_official_games_need_no_description_beside_them(tmp_path: Path) -> None:
     clean, two = (next(game for game in GAMES if game.kind == kind) for kind in ("clean", "two"))
     # By the folder's name; by the goal; and left out by the goal.
@@ -182,7 +233,17 @@ def test_no_games_in_a_folder(tmp_path: Path) -> None:
     [
         ({"grammar": "absent"}, "no 'grammar'"),
         ({"pddl_problem": 7}, "no 'pddl_problem'"),
-        ({"grammar": "action look { }"}, "no task"),
+        ({"grammar": 'action look { template :: "look"; feedback :: "x"; }'}, "no task"),
+        ({"grammar": 'grammar :: """{"task": []}""";'}, "no task"),
+        ({"grammar": GRAMMAR[:-20]}, "its grammar cannot be read at 'grammar"),
+        ({"pddl_domain": "(define (domain alfrec))"}, "its problem is of the domain alfred, and not of alfrec"),
+        ({"pddl_domain": "(define (domain alfred)"}, "its domain cannot be read: .*never closed"),
+        ({"pddl_domain": "(define domain alfred)"}, "its domain cannot be read: it does not begin with"),
+        (
+            {"pddl_problem": GAMES[0].problem.replace("(:domain alfred)", "(:domain zork)")},
+            "its problem is of the domain zork, and not of alfred",
+        ),
+        ({"pddl_problem": GAMES[0].problem.replace("(:domain alfred)", "")}, "does not begin with"),
         ({"pddl_problem": GAMES[0].problem[:-200]}, "never closed"),
         ({"pddl_problem": ""}, "not one expression"),
         ({"pddl_problem": "(define (:init))"}, "no :goal"),

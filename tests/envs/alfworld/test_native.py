@@ -10,13 +10,13 @@ from typing import get_args
 
 import pytest
 
-from langgraph_reflexion.envs.alfworld.dialect import dialect_of, printed
+from langgraph_reflexion.envs.alfworld.dialect import Dialect, dialect_of, printed
 from langgraph_reflexion.envs.alfworld.engine import Game, Kind
 from langgraph_reflexion.envs.alfworld.generate import generate
 from langgraph_reflexion.envs.alfworld.goal import Grounder
 from langgraph_reflexion.envs.alfworld.native import NativeEngine, World, unknown_dialect
 from langgraph_reflexion.envs.alfworld.pddl import Problem, UnreadableError, read, typed
-from langgraph_reflexion.envs.alfworld.world import CHANGING, listing, names
+from langgraph_reflexion.envs.alfworld.world import CHANGING, PREDICATES, listing, names
 from langgraph_reflexion.errors import EnvironmentUnavailable
 from tests.envs.alfworld.golden import Case, play, read_cases
 
@@ -121,8 +121,40 @@ def test_a_game_that_is_won_from_the_start_can_be_played():
         (problem(objects="agent2 - agent"), "2 agents"),
         (problem(objects="loc_bar_2 - location", init="(atLocation agent1 loc_bar_2)"), "at 2 places"),
         (problem(goal="(checked loc_bar_1)"), "checked"),
-        (problem(goal="(exists (?o - object) (objectType ?o sofatype))"), "goal can never hold"),
-        (problem(goal="(and (holdsAny agent1) (hot agent1))"), "goal can never hold"),
+        (problem("sofatype - otype", goal="(exists (?o - object) (objectType ?o sofatype))"), "goal can never hold"),
+        (problem(goal="(and (holdsAny agent1) (isReceptacleObject agent1))"), "goal can never hold"),
+        (problem(goal="(opened agent1)"), "goal can never hold"),
+        (problem(goal="(exists (?o - object) (and (opened ?o) (holds ?o ?o)))"), "goal can never hold"),
+        (
+            problem(goal="(exists (?o - object) (objectType ?o sofatype))"),
+            "speaks of sofatype, which is not declared",
+        ),
+        (problem(goal="(opened zork)"), "speaks of zork, which is not declared"),
+        (problem(goal="(not (holds agent1 zork))"), "speaks of zork, which is not declared"),
+        (problem(goal="(not (= agent1 zork))"), "speaks of zork, which is not declared"),
+        (problem(goal="(not (hovers agent1))"), r"\(hovers agent1\) in it, and there is no predicate hovers"),
+        (problem(goal="(exists (?r - receptacle) (hovers ?r))"), "there is no predicate hovers"),
+        (problem(goal="(forall (?o - zork) (holdsAny agent1))"), "of the type zork, and there is no such type"),
+        (
+            problem(goal="(exists (?r - receptacle) (opened ?r ?r))"),
+            r"\(opened \?r \?r\) in it, and opened takes 1, not 2",
+        ),
+        (problem(goal="(not (holds agent1))"), "holds takes 2, not 1"),
+        (problem(goal="(= agent1)"), "= takes 2, not 1"),
+        (problem(goal="(holdsAny)"), "holdsany takes 1, not 0"),
+        (problem(goal="()"), r"an empty condition in it, \(\)"),
+        (problem(goal="(or (holdsAny agent1) ())"), r"an empty condition in it, \(\)"),
+        (problem(objects="zork - zorktype"), "zork is of the type zorktype, and there is no such type"),
+        (
+            problem(goal="(and)) (:metric minimize (totalCost)"),
+            r"its :metric is not \(:metric minimize \(total-cost\)\)",
+        ),
+        (problem(goal="(and)) (:zork"), r"\(:zork, which is no section"),
+        (problem(goal="(and)) zork (:metric"), "zork, which is no section"),
+        ("(define (problem p) (:domain d) (:init) (:objects) (:goal (and)))", "its sections are not in the order"),
+        ("(define (:domain d) (:objects) (:init) (:goal (and)))", "does not begin with"),
+        ("(define (problem p) (:objects) (:init) (:goal (and)))", "does not begin with"),
+        ("(defined (problem p) (:domain d) (:objects) (:init) (:goal (and)))", "does not begin with"),
         (problem(goal="(and)) (:goal (holdsAny agent1)"), r"more than one \(:goal section"),
         (problem(init=") (:init"), r"more than one \(:init section"),
         (problem(objects=") (:objects"), r"more than one \(:objects section"),
@@ -154,12 +186,12 @@ def test_a_problem_that_makes_no_sense_is_refused_by_name(text: str, why: str):
     ("part", "text", "why"),
     [
         ("domain", "(define (domain d))", "the domain's .*closeobject, .* are missing"),
-        ("grammar", "once", "its grammar cannot be read at 'once'"),
         ("grammar", 'grammar :: """{}""";', "the grammar's commands for cleanobject, .* differ from"),
-        ("grammar", 'grammar :: """{""";', "not JSON"),
-        ("grammar", 'grammar :: """[1]""";', "no lists under names"),
-        ("grammar", 'grammar :: """{"task": 5}""";', "no lists under names"),
-        ("grammar", 'grammar :: """' + '{"a":' * 100_000 + '""";', "not JSON"),
+        (
+            "grammar",
+            '# all\naction a-b {# of it\n template :: "t"; pddl :: """x""";\n feedback :: "f"; } # read',
+            "the grammar's commands for cleanobject, .* differ from",
+        ),
     ],
 )
 def test_rules_and_wording_that_are_not_known_are_said(part: str, text: str, why: str):
@@ -167,6 +199,48 @@ def test_rules_and_wording_that_are_not_known_are_said(part: str, text: str, why
     assert re.search(why, unknown_dialect(unknown) or "")
     with pytest.raises(EnvironmentUnavailable, match=f"cannot play g1: .*{why}"):
         NativeEngine(unknown)
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("once", "cannot be read at 'once'"),
+        ('grammar :: """{""";', "not JSON"),
+        ('grammar :: """[1]""";', "no lists under names"),
+        ('grammar :: """{"task": 5}""";', "no lists under names"),
+        ('grammar :: """{"task": [{"text": "look"}]}""";', "'task' has a text without 'rhs'"),
+        ('grammar :: """' + '{"a":' * 100_000 + '""";', "not JSON"),
+        # Comment lines are of no account between actions and in their rules, but not in the other rules.
+        ('grammar :: """{\n# no task\n}""";', "not JSON"),
+        ('action look { template :: "look"; feedback :: "', "cannot be read at 'feedback"),
+        ('action look { template :: "look"; feedback :: "x";', "ends in the middle of the action look"),
+        ('action look { template :: "look"; action go { ', "cannot be read at 'action go"),
+        ('action look { template :: "look"; template :: "look"; }', "look has more than one template"),
+        ('action look { template :: "look"; }', "look has no feedback"),
+        ('template :: "look";', "cannot be read at 'template"),
+        ("}", "cannot be read at '}'"),
+        ("#" * 100_000 + "\n#" * 100_000 + "\n}", "cannot be read at '}'"),
+    ],
+)
+def test_a_grammar_that_cannot_be_read_is_an_error_and_not_unknown(text: str, why: str):
+    broken = replace(game(problem(), grammar=text), source="there/game.tw-pddl")
+    for use in (unknown_dialect, NativeEngine):
+        with pytest.raises(EnvironmentUnavailable, match=rf"there/game\.tw-pddl.*: its grammar.*{why}"):
+            use(broken)
+
+
+def test_what_a_goal_says_of_other_types_never_changes():
+    # An agent is never opened; if it is at the start, it stays so.
+    assert NativeEngine(game(problem(goal="(not (opened agent1))"))).won
+    assert NativeEngine(game(problem(init="(opened agent1)", goal="(opened agent1)"))).won
+
+
+def test_help_that_says_nothing_is_an_answer():
+    silent = Dialect("Your task is to: look", help="")
+    engine = NativeEngine(World(Problem.parse(problem()), silent))
+    assert "help" in engine.admissible()
+    assert engine.step("help") == ""
+    assert engine.step("help me") == "Nothing happens."
 
 
 def test_generated_games_are_known():
@@ -261,7 +335,7 @@ def slowly(tree, env: dict[str, str], facts: set, types: dict[str, str]) -> bool
 
 def test_grounding_a_goal_changes_nothing(case: Case):
     parsed = Problem.parse(case.game.problem)
-    goal = Grounder(parsed, frozenset(CHANGING)).goal()
+    goal = Grounder(parsed, PREDICATES, CHANGING).goal()
     chance = random.Random(case.name)
     moving = sorted(fact for fact in goal.mentions())
     fixed = {fact for fact in parsed.facts if fact[0] not in CHANGING}
