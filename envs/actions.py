@@ -273,7 +273,7 @@ def _alternatives(schema: dict[str, Any], definitions: dict[str, Any]) -> Iterat
 
 
 def _literals(schema: dict[str, Any]) -> list[Any]:
-    return schema.get("enum", [schema["const"]] if "const" in schema else [])
+    return [schema["const"]] if "const" in schema else [*schema.get("enum", [])]
 
 
 def _shown(value: Any) -> str:
