@@ -19,6 +19,7 @@ from typing import Any, NamedTuple, TypeVar
 from langgraph_reflexion.envs.base import Action, Environment, Episode, StepResult, Task
 from langgraph_reflexion.errors import EnvironmentFault
 from langgraph_reflexion.retries import Retries
+from langgraph_reflexion.sync import to_thread
 
 _T = TypeVar("_T")
 _log = logging.getLogger(__name__)
@@ -220,7 +221,7 @@ async def in_thread(call: Callable[[], _T], undo: Callable[[_T], None] | None) -
         return result
 
     try:
-        return await asyncio.to_thread(work)
+        return await to_thread(work)
     except asyncio.CancelledError:
         with lock:
             abandoned = True

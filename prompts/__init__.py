@@ -17,7 +17,7 @@ from jinja2 import BaseLoader, ChoiceLoader, DictLoader, Environment, FileSystem
 from jinja2.exceptions import TemplateError, TemplateNotFound, TemplateSyntaxError
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
-from langgraph_reflexion.errors import ConfigurationError
+from langgraph_reflexion.errors import ConfigurationError, expect
 
 _HERE = Path(__file__).parent
 _T = TypeVar("_T")
@@ -70,7 +70,9 @@ class Prompts:
         ConfigurationError: there is no such folder, its examples are not what they should be, or a template is none.
     """
 
-    def __init__(self, folder: Path | None = None, templates: Mapping[str, str] | None = None) -> None:
+    def __init__(self, folder: Path | str | None = None, templates: Mapping[str, str] | None = None) -> None:
+        expect("templates", templates, Mapping | None)
+        folder = None if folder is None else Path(folder).expanduser()
         if folder is not None and not folder.is_dir():
             raise ConfigurationError(f"{folder} is not a folder: give one that holds prompts")
         self.folder = folder

@@ -117,7 +117,7 @@ class Profile:
         if self.overrides is ENVIRONMENT_DEFAULTS:
             overrides = {name: value for name, value in overrides.items() if getattr(self, name) == _DEFAULTS[name]}
         rules = replace(self, **overrides)
-        actor = actor or rules.actor
+        actor = rules.actor if actor is None else actor
         rules = replace(rules, actor=actor, **self.overrides.get(f"{environment}/{actor}", {}))
         chosen = one_of("strategy", rules.strategy if strategy is None else strategy, Strategy)
         rules = replace(rules, strategy=cast(StrategyName, str(chosen)))

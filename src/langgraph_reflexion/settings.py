@@ -83,7 +83,7 @@ class ReflexionSettings(BaseModel):
     )
     reflection_model: str | None = option(None, "Reflects and judges.  [default: --model]", node="reflect")
     base_url: str | None = option(
-        None, "Address of an OpenAI-compatible server, for a model openai:NAME.", node="act"
+        None, "Address of an OpenAI-compatible server, for a model openai:NAME.", node="act", min_length=1
     )
     temperature: float | None = option(
         None, "Sampling temperature.  [default: the server's]", ge=0, allow_inf_nan=False
@@ -279,7 +279,7 @@ class RunSettings(ReflexionSettings):
         description="alfworld, hotpotqa, programming, webshop, workspace, or your own as package.module:Class."
     )
     options: dict[str, Any] = option({}, "Option of the environment: KEY=VALUE. Any other --KEY VALUE is one, too.")
-    split: str | None = option(None, "Set of tasks.  [default: the environment's first]")
+    split: str | None = option(None, "Set of tasks.  [default: the environment's first]", min_length=1)
     limit: int | None = option(None, "Number of tasks.  [default: all]", resume="raise", ge=1)
     until_no_improvement: bool | None = option(
         None, "Advance all tasks together, until a trial solves nothing new.  [default: the profile's]"
@@ -294,9 +294,15 @@ class RunSettings(ReflexionSettings):
     checkpoints: Checkpoints = option(
         "latest", "What is kept of the graph's states: the latest, which resuming needs, or all."
     )
-    database: str | None = option(None, "Postgres instead of the run folder: postgresql://user:password@host/name.")
+    database: str | None = option(
+        None,
+        "Postgres instead of the run folder: postgresql://user:password@host/name.",
+        pattern="^postgres(ql)?://",
+    )
     lessons: str | None = option(
-        None, "Keep lessons from task to task: a SQLite file, or postgresql://user:password@host/name."
+        None,
+        "Keep lessons from task to task: a SQLite file, or postgresql://user:password@host/name.",
+        min_length=1,
     )
     user: str | None = option(None, "Whose lessons they are.  [default: everyone's]")
     recall: bool = option(True, "Recall --lessons, one task after the other; or only write them, any number at once.")

@@ -1,13 +1,25 @@
-"""One background event loop, so that coroutines can be run from synchronous code."""
+"""Between synchronous and asynchronous code: a background event loop, and calls in threads."""
 
 import asyncio
 import contextlib
 import os
 import threading
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
 
 T = TypeVar("T")
+
+
+async def to_thread(function: Callable[..., T], *args: Any) -> T:
+    """Call a function in a thread. No future can hold a `StopIteration`, which is raised as a `RuntimeError`."""
+
+    def call() -> T:
+        try:
+            return function(*args)
+        except StopIteration as error:
+            raise RuntimeError(f"{getattr(function, '__name__', 'the function')} raised StopIteration") from error
+
+    return await asyncio.to_thread(call)
 
 
 class _Background:

@@ -102,6 +102,36 @@ def test_a_bug_ends_its_task_and_resuming_tries_it_again(
         assert timeless(folder) == timeless(tmp_path / "whole")
 
 
+class Stop(BaseException):
+    """Raised by a test runner or a timeout, say: no `Exception`."""
+
+
+@pytest.mark.parametrize(
+    ("error", "says"),
+    [
+        (RuntimeError("bad \ud800 text"), "RuntimeError: bad ? text"),
+        (StopIteration(), "RuntimeError: "),
+        (Stop("at once"), "Stop: at once"),
+        (ValueError("x" * 9000), "ValueError: xxx"),
+    ],
+    ids=["half a surrogate", "StopIteration", "BaseException", "long"],
+)
+def test_whatever_a_bug_raises_ends_its_task_alone(tmp_path: Path, error: BaseException, says: str) -> None:
+    class Raising(Guessing):
+        blocking = True
+
+        def start(self, task: Task) -> Guess:
+            if task["id"] == "g2":
+                raise error
+            return super().start(task)
+
+    summary, _ = drive_all(tmp_path, environment=Raising())
+    assert (summary.statuses["error"], summary.statuses["solved"]) == (1, 3)
+    [said] = summary.report.errors.values()
+    assert said.startswith(says)
+    assert len(said) < 400
+
+
 def test_a_run_of_nothing_but_errors_is_kept(tmp_path: Path) -> None:
     class Unmade(Guessing):
         def start(self, task: Task) -> Guess:

@@ -46,6 +46,7 @@ def schema_for(agent: object, given: type[ReflexionState] | None) -> type[Reflex
         ConfigurationError: it lacks some of the fields.
     """
     base = AgentState if agent else ReflexionState
-    if base.__annotations__.keys() - getattr(given or base, "__annotations__", {}).keys():
+    schema = base if given is None else given
+    if base.__annotations__.keys() - getattr(schema, "__annotations__", {}).keys():
         raise ConfigurationError(f"state_schema must be a subclass of {base.__name__}; got {given!r}")
-    return given or base
+    return schema

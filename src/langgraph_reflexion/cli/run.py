@@ -12,7 +12,7 @@ from langgraph_reflexion.errors import ConfigurationError, ModelFault
 from langgraph_reflexion.models.load import DEMO
 from langgraph_reflexion.settings import RunSettings
 
-RESUMABLE = [*RunSettings.resumable("free", "raise"), "database", "lessons"]
+RESUMABLE = [*RunSettings.resumable("free", "raise"), "base_url", "database", "lessons"]
 """The options of `resume`. `run.json` has no passwords, so that addresses may have to be given again."""
 
 

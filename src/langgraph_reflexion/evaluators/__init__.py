@@ -52,10 +52,9 @@ def make_evaluator(
     if isinstance(evaluator, Evaluator):
         return evaluator
     if not isinstance(evaluator, str):
-        if not callable(evaluator):
-            raise ConfigurationError(
-                f"evaluator must be a name, an Evaluator or a function; got {type(evaluator).__name__}"
-            )
+        if not callable(evaluator) or isinstance(evaluator, type):
+            got = f"the class {evaluator.__name__}" if isinstance(evaluator, type) else type(evaluator).__name__
+            raise ConfigurationError(f"evaluator must be a name, an Evaluator or a function; got {got}")
         return FunctionEvaluator(evaluator, "trajectory" if actor else "result")
     name, colon, samples = evaluator.partition(":")
     if colon and (name != "self-consistency" or not samples.isdecimal()):

@@ -1,6 +1,5 @@
 """A function as the evaluator."""
 
-import asyncio
 import inspect
 from collections.abc import Callable
 from typing import Any, Literal
@@ -10,6 +9,7 @@ from langchain_core.runnables import RunnableConfig
 from langgraph_reflexion.errors import ConfigurationError
 from langgraph_reflexion.evaluators.base import Evaluator, Scored, result_in
 from langgraph_reflexion.state import ReflexionState
+from langgraph_reflexion.sync import to_thread
 
 
 class FunctionEvaluator(Evaluator):
@@ -37,7 +37,7 @@ class FunctionEvaluator(Evaluator):
         if inspect.iscoroutinefunction(self.function):
             result = await self.function(*args)
         else:
-            result = await asyncio.to_thread(self.function, *args)
+            result = await to_thread(self.function, *args)
             if inspect.isawaitable(result):
                 result = await result
         return scored(result)

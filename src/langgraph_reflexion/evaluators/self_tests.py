@@ -3,7 +3,6 @@
 The tests are made once per task, before its first trial. The truth, which hidden tests know, is not needed.
 """
 
-import asyncio
 from random import Random
 from typing import cast
 
@@ -19,6 +18,7 @@ from langgraph_reflexion.models.calls import Call, storable
 from langgraph_reflexion.models.client import Client
 from langgraph_reflexion.prompts import Prompts
 from langgraph_reflexion.state import ReflexionState, Step
+from langgraph_reflexion.sync import to_thread
 
 TWICE = 2
 """How often tests are run on the same program: what gives two outcomes tells nothing."""
@@ -65,7 +65,7 @@ class SelfTestsEvaluator(Evaluator):
             return [SystemMessage(asks), HumanMessage(f"{task['instruction']}\n\nTests:")]
 
         asked = await ask_about(self.client, render, [], None, config, call)
-        valid = await asyncio.to_thread(self.environment.read_tests, task, storable(asked.reply.text))
+        valid = await to_thread(self.environment.read_tests, task, storable(asked.reply.text))
         drawn = sorted(Random(call.seed()).sample(range(len(valid)), min(self.most, len(valid))))
         notes = list(asked.notes) if valid else [*asked.notes, "tests: none that is valid was written"]
         return Prepared({"tests": [valid[number] for number in drawn]}, asked.usage, notes)
@@ -84,7 +84,7 @@ class SelfTestsEvaluator(Evaluator):
         tests = cast(list[str], task["prepared"]["tests"])
         if not tests:
             return Scored(1.0, "There was no test to run.")
-        runs = await asyncio.to_thread(self.environment.run_tests, task, program, tests, TWICE)
+        runs = await to_thread(self.environment.run_tests, task, program, tests, TWICE)
         steady = [each[0] for each in zip(*runs, strict=True) if len({outcome.passed for outcome in each}) == 1]
         passed = float(all(outcome.passed for outcome in steady))
         if len(steady) == len(tests):

@@ -12,6 +12,7 @@ from langgraph_reflexion.experiments.figures import draw, have_matplotlib
 from langgraph_reflexion.experiments.grid import Grid
 from langgraph_reflexion.experiments.html import framed
 from langgraph_reflexion.experiments.pairing import Pair, pair
+from langgraph_reflexion.experiments.printable import printable
 from langgraph_reflexion.experiments.record import ERRORS, Run, read_run
 from langgraph_reflexion.experiments.report import RunReport, report_run
 from langgraph_reflexion.experiments.series import Series, caption, make_series
@@ -65,7 +66,7 @@ class Comparison:
         ]
         told += [
             f"{run.folder}: {len(run.errors)} task{'s' * (len(run.errors) > 1)} ended by an error, "
-            f"such as {next(iter(run.errors.values()))} (tracebacks in {run.folder / ERRORS})"
+            f"such as {printable(next(iter(run.errors.values())))} (tracebacks in {run.folder / ERRORS})"
             for run in self.runs
             if run.errors
         ]

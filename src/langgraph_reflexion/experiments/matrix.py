@@ -23,7 +23,8 @@ from langgraph_reflexion.experiments.run_info import continued
 from langgraph_reflexion.experiments.runner import arun
 from langgraph_reflexion.experiments.scheduler import Observer
 from langgraph_reflexion.experiments.setup import set_up
-from langgraph_reflexion.models.load import ModelUnavailable
+from langgraph_reflexion.models.load import DEMO, ModelUnavailable
+from langgraph_reflexion.models.usage import Price, price_of
 from langgraph_reflexion.settings import RunSettings
 
 Status = Literal["finished", "faults", "stopped", "refused"]
@@ -140,6 +141,8 @@ def check(
         for cell in experiment.cells:
             try:
                 check_executor(cell.settings.changed(dict(given)))
+                if experiment.budget.cost is not None:
+                    _expect_prices(cell.settings)
                 found.append(_check(cell, folder / cell.name, environments, openings=openings))
             except ConfigurationError as error:
                 wrong[str(error)].append(cell.name)
@@ -151,6 +154,13 @@ def check(
         hint = "change the table that says it, or leave these runs out by [[exclude]]"
         raise ConfigurationError(f"{experiment.file}: {'; '.join(told)} ({hint})")
     return found
+
+
+def _expect_prices(settings: RunSettings) -> None:
+    prices = {name: Price.parse(price) for name, price in settings.prices.items()}
+    for model in (settings.model, settings.reflection_model):
+        if model not in (None, DEMO):
+            price_of(str(model).partition(":")[2] or str(model), prices, needed=True)
 
 
 def _check(cell: Cell, folder: Path, environments: dict[str, Environment], *, openings: bool) -> Checked:

@@ -36,7 +36,7 @@ from langgraph_reflexion.experiments.rows import (
     whole_lines,
     write_whole,
 )
-from langgraph_reflexion.models.secrets import blotted
+from langgraph_reflexion.models.secrets import blotted, secrets_around
 from langgraph_reflexion.state import Strategy
 
 SETTINGS = {
@@ -72,7 +72,7 @@ class RunRecord:
         self.folder = folder = Path(folder)
         self.trials: dict[Key, TrialRow] = {}
         self._info = info
-        self._secrets = secrets
+        self._secrets = list(secrets)
         self._order = row_order(info["tasks"])
         self._trajectories_seen: dict[Key, bytes] = {}
         self.new = not holds_run(folder)
@@ -110,6 +110,8 @@ class RunRecord:
 
     def add_error(self, task: str, message: str, traceback: str) -> None:
         """Record the exception that has ended a task: in one line in `run.json`, with its traceback in the log."""
+        # A bug may quote any key that is around, not only the model's.
+        self._secrets = list(dict.fromkeys([*self._secrets, *secrets_around()]))
         text = f"{datetime.now(UTC).isoformat(timespec='seconds')} {task}\n{traceback.rstrip()}\n\n"
         with (self.folder / ERRORS).open("a", encoding="utf-8", errors="replace") as log:
             log.write(self.without_secrets(text))
@@ -155,7 +157,9 @@ class RunRecord:
         return blotted(text, self._secrets, "[secret]")
 
     def _write_info(self, info: dict[str, Any]) -> None:
-        text = (self.without_secrets(json.dumps(info, indent=2, ensure_ascii=False)) + "\n").encode()
+        text = (self.without_secrets(json.dumps(info, indent=2, ensure_ascii=False)) + "\n").encode(
+            "utf-8", "replace"
+        )
         if not (self.folder / RUN).exists() or (self.folder / RUN).read_bytes() != text:
             write_whole(self.folder / RUN, [text])
 

@@ -205,7 +205,11 @@ async def _set_up(settings: RunSettings) -> AsyncIterator[tuple[RunSettings, Set
         settings = settings.resolved(environment)
         check_executor(settings)
         async with open_connections(settings) as connections:
-            yield settings, set_up(settings, environment, connections)
+            setup = set_up(settings, environment, connections)
+            try:
+                yield settings, setup
+            finally:
+                setup.graph.pool.close()
     finally:
         environment.close()
 

@@ -191,7 +191,7 @@ class Drive:
     def _failed(self, run: TaskRun, error: TaskError) -> None:
         run.error = error
         self.record.add_error(run.task["id"], str(error), error.traceback)
-        self.observer.on_error(run.task["id"], str(error))
+        self.observer.on_error(run.task["id"], self.record.without_secrets(str(error)))
 
     async def _all(self, work: Iterable[Coroutine[Any, Any, None]]) -> None:
         """Do it all; at the first error stop the rest, and raise it."""

@@ -22,9 +22,11 @@ from langgraph_reflexion.envs.base import FinishedTrial, Review, Task
 from langgraph_reflexion.errors import Fault
 from langgraph_reflexion.experiments.rows import Finished, TrajectoryRow, TrialRow
 from langgraph_reflexion.graph.resume import reopen
+from langgraph_reflexion.models.calls import storable
 from langgraph_reflexion.models.usage import add_usage
 from langgraph_reflexion.nodes.observe import actions_of
 from langgraph_reflexion.state import ReflexionState, Status
+from langgraph_reflexion.sync import to_thread
 
 Graph = CompiledStateGraph[Any, None, Any, Any]
 
@@ -50,6 +52,12 @@ class Standing(NamedTuple):
 NEW = Standing()
 
 
+PASSED_ON = (Fault, KeyboardInterrupt, asyncio.CancelledError, GeneratorExit)
+"""Exceptions of a task that are no bug of it."""
+LONGEST = 300
+"""Characters of an exception's message in `run.json` and in the terminal; its traceback is in the log."""
+
+
 class TaskError(Exception):
     """An exception that is no fault: a bug in an evaluator, a tool, a heuristic or an environment ends one task.
 
@@ -62,10 +70,13 @@ class TaskError(Exception):
         self.traceback = traceback
 
     @classmethod
-    def of(cls, error: Exception) -> "TaskError":
+    def of(cls, error: BaseException) -> "TaskError":
         """Wrap the exception that the bug has raised."""
-        message = " ".join(f"{type(error).__name__}: {error}".split())
-        return cls(message, "".join(traceback.format_exception(error)))
+        try:
+            said = storable(" ".join(str(error).split()))[:LONGEST]
+        except Exception:  # the exception's own text is somebody's code, too
+            said = "(no text)"
+        return cls(f"{type(error).__name__}: {said}", "".join(traceback.format_exception(error)))
 
 
 class TaskRun:
@@ -218,9 +229,9 @@ class TaskRun:
                     for node, written in update.items():
                         if isinstance(written, dict):  # the stop itself is an update, too
                             self._watch(node, written)
-        except Fault:
+        except PASSED_ON:
             raise
-        except Exception as error:
+        except BaseException as error:
             await self._values()  # if the checkpoints cannot be read, that is the trouble, and the run's
             raise TaskError.of(error) from error
 
@@ -262,10 +273,10 @@ class TaskRun:
             reflection=reflection,
         )
         try:
-            review = await asyncio.to_thread(self._review, values["task"], trial)
-        except Fault:
+            review = await to_thread(self._review, values["task"], trial)
+        except PASSED_ON:
             raise
-        except Exception as error:
+        except BaseException as error:
             raise TaskError.of(error) from error
         row = TrialRow(
             task_id=self.task["id"],

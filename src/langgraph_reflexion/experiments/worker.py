@@ -51,7 +51,11 @@ class Worker:
             environment = settings.make_environment()
             try:
                 async with open_connections(settings) as connections:
-                    await self._work(settings, set_up(settings, environment, connections), start)
+                    setup = set_up(settings, environment, connections)
+                    try:
+                        await self._work(settings, setup, start)
+                    finally:
+                        setup.graph.pool.close()
             finally:
                 environment.close()
         except Exception as error:
@@ -123,7 +127,9 @@ class Job:
             row, trajectory, files = await self._run.advance()
             told = {"row": row, "trajectory": trajectory, "files": files, "standing": self._run.standing}
             self._say(encode("finished", task=self.task, **told))
-        except Exception as error:
+        except asyncio.CancelledError:
+            raise
+        except BaseException as error:
             self._say(encode("failed", task=self.task, error=error_as_json(error)))
 
     def noted(self, spent: Spent) -> None:

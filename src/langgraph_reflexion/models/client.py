@@ -91,7 +91,8 @@ class Client:
         Raises:
             ConfigurationError: one is no chat model, or as from `Client.of`.
         """
-        for name, given in (("model", model), ("reflection_model", reflection_model or model)):
+        second = model if reflection_model is None else reflection_model
+        for name, given in (("model", model), ("reflection_model", second)):
             if not isinstance(given, Runnable | str):
                 raise ConfigurationError(f"{name} must be a chat model or its name; got {type(given).__name__}")
         client = cls.of(model, options, priced=priced)
