@@ -13,7 +13,7 @@ from langgraph.errors import GraphBubbleUp
 from langgraph_reflexion.errors import ConfigurationError, ContextTooLong, ModelFault, ReflexionError, ToolsRefused
 from langgraph_reflexion.models.cache import Answers, open_cache
 from langgraph_reflexion.models.calls import Answer, Call
-from langgraph_reflexion.models.faults import OPTIONS, as_fault, check_reply, refused_option
+from langgraph_reflexion.models.faults import OPTIONS, as_fault, check_reply, is_bug, refused_option
 from langgraph_reflexion.models.load import load_model, without_own_retries
 from langgraph_reflexion.models.options import ModelOptions
 from langgraph_reflexion.models.secrets import secrets_of
@@ -195,6 +195,8 @@ class Client:
             except (GraphBubbleUp, ReflexionError, asyncio.CancelledError):
                 raise
             except Exception as error:
+                if is_bug(error):
+                    raise
                 refused = refused_option(error, list(sent))
                 if refused is None:
                     raise as_fault(error, self._secrets) from error

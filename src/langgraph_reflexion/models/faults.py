@@ -36,6 +36,7 @@ _SAID = {
     )
 }
 _CLIENTS = {"openai", "anthropic", "groq", "mistralai", "ollama", "cohere", "openrouter"}
+_BELOW = {"aiohttp", "anyio", "asyncio", "google", "httpcore", "httpx", "json", "pydantic", "requests", "ssl"}
 _OWN_MISTAKES = (AttributeError, ImportError, NameError, NotImplementedError)
 
 
@@ -70,6 +71,21 @@ def by_a_client(error: Exception) -> bool:
     """Whether an error is a model client's, and not that of anything else that speaks HTTP."""
     roots = {cls.__module__.partition(".")[0] for cls in type(error).__mro__}
     return any(root in _CLIENTS or root.startswith("langchain_") for root in roots)
+
+
+def is_bug(error: Exception) -> bool:
+    """Return whether an error is a bug in a model class or a callback of the user's, and no trouble with the server.
+
+    Clients meet odd replies with errors of Python's own, too, but raise these in their own code.
+    """
+    if type(error).__module__ != "builtins" or isinstance(error, OSError):
+        return False
+    frame = error.__traceback__
+    while frame is not None and frame.tb_next is not None:
+        frame = frame.tb_next
+    raised_in = str(frame.tb_frame.f_globals.get("__name__", "")) if frame else ""
+    root = raised_in.partition(".")[0]
+    return not (root in _CLIENTS or root in _BELOW or root.startswith("langchain"))
 
 
 def refused_option(error: Exception, sent: Sequence[str]) -> str | None:
