@@ -164,7 +164,7 @@ class Workspace(Environment):
         """
         return self._shadow(task).patch(*self._trees(task, snapshot))
 
-    def apply(self, task: Task, patch: Path) -> str:
+    def apply(self, task: Task, patch: Path | str) -> str:
         """Apply a patch to a task's own folder: all of it, or nothing.
 
         Args:
@@ -177,7 +177,7 @@ class Workspace(Environment):
         Raises:
             ConfigurationError: the patch does not fit the folder as it is now, or the folder cannot be written.
         """
-        return apply_patch(self._shadow(task), patch, Path(_data(task)["path"]))
+        return apply_patch(self._shadow(task), Path(patch), Path(_data(task)["path"]))
 
     def parse(self, text: str) -> Action | None:
         """Read an action written as text; a block of code may say which language it is in."""

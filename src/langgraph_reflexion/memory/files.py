@@ -24,7 +24,7 @@ Entry = tuple[Part, str, dict[str, Any]]
 """An item: what it is, its key, and what it says."""
 
 
-def write_lessons(book: Book, path: Path) -> None:
+def write_lessons(book: Book, path: Path | str) -> None:
     """Write all lessons to a file.
 
     Args:
@@ -34,6 +34,7 @@ def write_lessons(book: Book, path: Path) -> None:
     Raises:
         ConfigurationError: it is neither, or cannot be written.
     """
+    path = Path(path)
     text = "".join(_lines(book)) if _kind(path) == "jsonl" else _markdown(book)
     try:
         path.write_text(text, encoding="utf-8")
@@ -41,7 +42,7 @@ def write_lessons(book: Book, path: Path) -> None:
         raise ConfigurationError(f"{path} cannot be written: {error.strerror}") from error
 
 
-async def read_lessons(bank: Bank, path: Path) -> tuple[int, int]:
+async def read_lessons(bank: Bank, path: Path | str) -> tuple[int, int]:
     """Add what a file holds and the store does not. A lesson that repeats one of those there strengthens it.
 
     Args:
@@ -55,6 +56,7 @@ async def read_lessons(bank: Bank, path: Path) -> tuple[int, int]:
     Raises:
         ConfigurationError: it cannot be read, or lines in it are wrong, which are named; then nothing is added.
     """
+    path = Path(path)
     kind, lines = _kind(path), read_text(path).split("\n")
     quotes: list[tuple[int, str, str]] = []
     numbered = list(enumerate(lines, 1))

@@ -98,14 +98,14 @@ def import_logs(root: Path | str, out: Path | str, known: Mapping[str, Listed] |
     return done
 
 
-def read_import(folder: Path) -> dict[str, Any]:
+def read_import(folder: Path | str) -> dict[str, Any]:
     """What a folder's `import.json` says.
 
     Raises:
         ConfigurationError: nothing was imported into it.
     """
     try:
-        listed = json.loads((folder / IMPORT).read_text(encoding="utf-8"))
+        listed = json.loads((Path(folder) / IMPORT).read_text(encoding="utf-8"))
         if not all(isinstance(name, str) and (name,) == Path(name).parts != ("..",) for name in listed["runs"]):
             raise ValueError("a run that is no folder of it")
     except (OSError, ValueError, KeyError, TypeError) as error:

@@ -160,14 +160,14 @@ class Recorder(BaseCallbackHandler):
         self._asked.pop(run_id, None)
 
 
-def read_recording(path: Path) -> list[RecordedReply]:
+def read_recording(path: Path | str) -> list[RecordedReply]:
     """Read a recording.
 
     Raises:
         ConfigurationError: it cannot be read, or a row is none.
     """
     try:
-        lines = path.read_text(encoding="utf-8").split("\n")
+        lines = Path(path).read_text(encoding="utf-8").split("\n")
     except (OSError, UnicodeError) as error:
         raise ConfigurationError(f"the recording {path} cannot be read: {error}") from error
     rows = []
