@@ -143,5 +143,5 @@ def test_the_commands_take_what_their_settings_say() -> None:
     assert options("run") == {*flags.values(), "--out", "--apply", "--json"}
     free, raised = ({flags[name] for name in RunSettings.resumable(kind)} for kind in ("free", "raise"))  # type: ignore[arg-type]
     assert raised == {"--max-trials", "--limit", "--budget"}
-    assert options("resume") == {*free, *raised, "--database", "--lessons", "--json"}
+    assert options("resume") == {*free, *raised, "--base-url", "--database", "--lessons", "--json"}
     assert options("experiment") == {*free, "--out", "--dry-run", "--like", "--json"}
