@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
+from traceback import walk_tb
 from typing import Any
 
 from langchain_core.messages import AIMessage
@@ -36,7 +37,6 @@ _SAID = {
     )
 }
 _CLIENTS = {"openai", "anthropic", "groq", "mistralai", "ollama", "cohere", "openrouter"}
-_BELOW = {"aiohttp", "anyio", "asyncio", "google", "httpcore", "httpx", "json", "pydantic", "requests", "ssl"}
 _OWN_MISTAKES = (AttributeError, ImportError, NameError, NotImplementedError)
 
 
@@ -70,22 +70,24 @@ def in_a_line(error: BaseException) -> str:
 def by_a_client(error: Exception) -> bool:
     """Whether an error is a model client's, and not that of anything else that speaks HTTP."""
     roots = {cls.__module__.partition(".")[0] for cls in type(error).__mro__}
-    return any(root in _CLIENTS or root.startswith("langchain_") for root in roots)
+    return any(_is_client(root) for root in roots)
+
+
+def _is_client(package: str) -> bool:
+    return package in _CLIENTS or package.startswith("langchain_")
 
 
 def is_bug(error: Exception) -> bool:
     """Return whether an error is a bug in a model class or a callback of the user's, and no trouble with the server.
 
-    Clients meet odd replies with errors of Python's own, too, but raise these in their own code.
+    Clients meet odd replies with errors of Python's own, too, but then the client is in the traceback.
     """
     if type(error).__module__ != "builtins" or isinstance(error, OSError):
         return False
-    frame = error.__traceback__
-    while frame is not None and frame.tb_next is not None:
-        frame = frame.tb_next
-    raised_in = str(frame.tb_frame.f_globals.get("__name__", "")) if frame else ""
-    root = raised_in.partition(".")[0]
-    return not (root in _CLIENTS or root in _BELOW or root.startswith("langchain"))
+    frames = [frame.f_globals.get("__name__", "") for frame, _ in walk_tb(error.__traceback__)]
+    *around, raised_in = [str(name).partition(".")[0] for name in frames]
+    # langchain_core is around the user's own models and callbacks, too.
+    return not (_is_client(raised_in) or any(_is_client(root) for root in {*around} - {"langchain_core"}))
 
 
 def refused_option(error: Exception, sent: Sequence[str]) -> str | None:
