@@ -1,4 +1,4 @@
-# The virtual environment that everything here runs in, and the Python that makes it.
+# The virtual environment, and the Python that creates it.
 VENV ?= .venv
 PYTHON ?= python3
 RUN = PATH="$(CURDIR)/$(VENV)/bin:$$PATH"
@@ -24,7 +24,7 @@ $(VENV)/dev: pyproject.toml
 	$(RUN) pip install --quiet --editable '.[$(EXTRAS)]' --group dev
 	@touch $@
 
-demo: $(VENV)/demo  ## Two strategies side by side on generated household tasks; needs no key
+demo: $(VENV)/demo  ## Compare two strategies on generated household tasks; needs no key
 	@rm -rf runs/demo-retry runs/demo-reflexion
 	$(RUN) langgraph-reflexion run alfworld --split generated-134 --max-trials 12 --strategy retry --out runs/demo-retry
 	$(RUN) langgraph-reflexion run alfworld --split generated-134 --max-trials 12 --strategy reflexion --out runs/demo-reflexion
@@ -35,23 +35,23 @@ $(VENV)/bench: pyproject.toml
 	$(RUN) pip install --quiet --editable '.[bench]'
 	@touch $@ $(VENV)/demo
 
-figures: $(VENV)/bench demo  ## The README's figures from the runs of the demo, and a page of them in runs/demo.html
+figures: $(VENV)/bench demo  ## Draw the README's figures from the demo runs; write runs/demo.html
 	$(RUN) langgraph-reflexion report runs/demo-retry runs/demo-reflexion --figures runs/figures --html runs/demo.html
 	mkdir -p docs/figures && cp runs/figures/*.svg docs/figures/
 
-dev: $(VENV)/dev  ## Install what the targets below need
+dev: $(VENV)/dev  ## Install the packages for the targets below
 
-docs: $(VENV)/dev  ## Build the site of docs/ into build/site, strictly
+docs: $(VENV)/dev  ## Build the site from docs/ into build/site, strictly
 	$(RUN) zensical build --strict --clean
 
-test: $(VENV)/dev  ## Run the test suite
-	$(RUN) pytest --numprocesses 4 --dist loadfile
+test: $(VENV)/dev  ## Run levels 1 to 4 of the tests, without what takes long
+	$(RUN) pytest --numprocesses auto --dist loadfile tests
 
-test-bare: $(VENV)/dev  ## Run the test suite as on a machine that has none of the tools in tests/tools.txt
+test-bare: $(VENV)/dev  ## Run the tests as on a machine without the tools of tests/tools.txt
 	tests/without-tools $(MAKE) test
 
-test-long: $(VENV)/dev  ## Run the tests that take their time: killed runs, clusters, clean environments, other worlds
-	$(RUN) pytest --numprocesses 2 --dist loadfile -m long
+test-long: $(VENV)/dev  ## Run level 5: kills, clusters, clean environments, hostile programs, large worlds, notebooks
+	$(RUN) pytest --numprocesses auto --dist loadfile -m long
 
 $(OLDEST)/dev: pyproject.toml tests/oldest.txt
 	$(PYTHON) -m venv $(OLDEST)
@@ -60,17 +60,17 @@ $(OLDEST)/dev: pyproject.toml tests/oldest.txt
 	@touch $@
 
 test-oldest: $(OLDEST)/dev  ## Run the core tests on the oldest supported versions
-	PATH="$(CURDIR)/$(OLDEST)/bin:$$PATH" pytest --numprocesses 4 --dist loadfile -m "" \
-		tests/graph tests/nodes tests/models tests/test_oldest.py
+	PATH="$(CURDIR)/$(OLDEST)/bin:$$PATH" pytest --numprocesses auto --dist loadfile -m "" \
+		tests/loop/test_*.py tests/unit/actors tests/unit/models tests/unit/test_oldest.py
 
 lint: $(VENV)/dev  ## Check style and types
 	$(RUN) ruff check .
 	$(RUN) ruff format --check .
 	$(RUN) mypy -p langgraph_reflexion
 
-format: $(VENV)/dev  ## Put the code into shape
+format: $(VENV)/dev  ## Format the code
 	$(RUN) ruff check --fix .
 	$(RUN) ruff format .
 
-clean:  ## Remove what the targets above have made
+clean:  ## Remove everything that the targets create
 	rm -rf $(VENV) $(OLDEST) build runs .cache .mypy_cache .pytest_cache .ruff_cache

@@ -1,21 +1,15 @@
-"""Environments by name: the ones that ship, and anybody's by dotted path."""
+"""Environments by name or dotted path."""
 
 import importlib
 import inspect
 from collections.abc import Callable
 from typing import Any
 
+from langgraph_reflexion.choices import ENVIRONMENTS
 from langgraph_reflexion.envs.base import Environment
 from langgraph_reflexion.errors import ConfigurationError, OptionsRefused, ReflexionError
 
-ENVIRONMENTS = {
-    "alfworld": "langgraph_reflexion.envs.alfworld.environment:ALFWorld",
-    "programming": "langgraph_reflexion.envs.programming.environment:Programming",
-    "hotpotqa": "langgraph_reflexion.envs.hotpotqa.environment:HotPotQA",
-    "webshop": "langgraph_reflexion.envs.webshop.environment:WebShop",
-    "workspace": "langgraph_reflexion.envs.workspace.environment:Workspace",
-}
-"""The environments that ship: name to `module:Class`, imported when asked for."""
+__all__ = ["ENVIRONMENTS", "environment_class", "load_environment"]
 
 _BY_NAME = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
 
@@ -25,31 +19,16 @@ def load_environment(name: str, *, seed: int | None = None, **options: Any) -> E
 
     Args:
         name: One of `ENVIRONMENTS`, or the dotted path of your own (`package.module:Class`).
-        seed: What its tasks are generated from; passed on if it takes a seed.
-        **options: Passed on to it.
+        seed: The seed of its tasks; passed on if it takes a seed.
+        **options: Its options.
 
     Raises:
-        OptionsRefused: it does not take one of these options, or lacks one.
-        ConfigurationError: no such environment, or code of its own that fails when it is loaded or made. What failed
+        OptionsRefused: an option is unknown, or a required one is missing.
+        ConfigurationError: there is no such environment, or its code fails when it is loaded or made; the exception
             is the error's cause.
-        EnvironmentUnavailable: something that it needs is missing.
+        EnvironmentUnavailable: a requirement is missing.
     """
-    path = ENVIRONMENTS.get(name, name)
-    module_name, _, class_name = path.partition(":")
-    if not module_name or module_name.startswith(".") or not class_name:
-        known = ", ".join(sorted(ENVIRONMENTS))
-        raise ConfigurationError(
-            f"no environment {name!r}: choose one of {known}, or give the path of your own as package.module:Class"
-        )
-    try:
-        factory = getattr(importlib.import_module(module_name), class_name)
-    except ReflexionError:
-        raise
-    # A module is anybody's code, and may even end in sys.exit().
-    except (Exception, SystemExit) as error:
-        raise ConfigurationError(f"cannot load the environment {name!r}: {_in_one_line(error)}") from error
-    if not callable(factory):
-        raise ConfigurationError(f"{name!r} is a {type(factory).__name__}, which makes no Environment")
+    factory = _factory(name)
     if seed is not None and _takes_seed(factory):
         options["seed"] = seed
     signature = _signature(factory)
@@ -69,12 +48,45 @@ def load_environment(name: str, *, seed: int | None = None, **options: Any) -> E
     except Exception as error:
         raise ConfigurationError(f"cannot make the environment {name!r}: {_in_one_line(error)}") from error
     if not isinstance(environment, Environment):
-        raise ConfigurationError(f"{name!r} makes a {type(environment).__name__}, which is no Environment")
+        raise ConfigurationError(f"{name!r} makes a {type(environment).__name__}, not an Environment")
     return environment
 
 
+def environment_class(name: str) -> type[Environment]:
+    """Return the class of an environment; `Environment` itself if the name is that of a function.
+
+    Args:
+        name: As for `load_environment`.
+
+    Raises:
+        ConfigurationError: no such environment, or its module cannot be imported.
+    """
+    factory = _factory(name)
+    return factory if isinstance(factory, type) and issubclass(factory, Environment) else Environment
+
+
+def _factory(name: str) -> Callable[..., Any]:
+    module_name, _, class_name = ENVIRONMENTS.get(name, name).partition(":")
+    if not module_name or module_name.startswith(".") or not class_name:
+        known = ", ".join(sorted(ENVIRONMENTS))
+        raise ConfigurationError(
+            f"no environment {name!r}: choose one of {known}, or give the path of your own as package.module:Class"
+        )
+    try:
+        factory = getattr(importlib.import_module(module_name), class_name)
+    except ReflexionError:
+        raise
+    # The module may be anybody's code, and may even call sys.exit().
+    except (Exception, SystemExit) as error:
+        raise ConfigurationError(f"cannot load the environment {name!r}: {_in_one_line(error)}") from error
+    if not callable(factory):
+        raise ConfigurationError(f"{name!r} is a {type(factory).__name__}, and not an environment's class")
+    made: Callable[..., Any] = factory
+    return made
+
+
 def _takes_seed(factory: Callable[..., Any]) -> bool:
-    """Return whether it has a parameter `seed`, or a class above it that its `**options` are passed on to."""
+    """Return whether it has a parameter `seed`, or passes its `**options` to a base class that has one."""
     makers = [factory]
     if isinstance(factory, type):
         makers = [vars(cls)["__init__"] for cls in factory.__mro__[:-1] if "__init__" in vars(cls)]
@@ -95,7 +107,7 @@ def _signature(factory: Callable[..., Any]) -> inspect.Signature:
     try:
         return inspect.signature(factory)
     except ValueError:
-        # Some built-in types have none: then anything may do.
+        # Some built-in types have no signature.
         return inspect.signature(lambda *args, **options: None)
 
 

@@ -1,7 +1,6 @@
 """Actions: methods of an episode, marked with `@action`.
 
-The signature gives the tool's schema, the docstring its description, and the text forms say how the action is written
-in a transcript.
+The signature gives the tool's schema, the docstring its description, and the text forms its notation in a transcript.
 """
 
 import inspect
@@ -28,32 +27,32 @@ from typing_extensions import TypedDict  # pydantic makes schemas of these alone
 from langgraph_reflexion.errors import ConfigurationError
 
 _FIELD = re.compile(r"\{(\w+)\}")
-"""A place for an argument in a text form."""
+"""An argument's placeholder in a text form."""
 
 
 class ShownAction(NamedTuple):
-    """An action as a prompt shows it to a model that writes its actions as text."""
+    """An action in a prompt for a model that writes its actions as text."""
 
     form: str
-    """How it is written, arguments in braces."""
+    """The text form, arguments in braces."""
     explanation: str
-    """What it does, and what its arguments are; empty where nothing says so."""
+    """What it does and what its arguments are; empty if undocumented."""
 
 
 class Action(TypedDict):
     """One call of one of the environment's tools."""
 
     name: str
-    """The tool's name; empty when the actor's reply held no allowed action."""
+    """The tool's name; empty if the actor's reply contained no allowed action."""
     args: dict[str, Any]
     """The tool's arguments by name."""
     text: str
-    """The action as it is written in a transcript ("go to cabinet 1")."""
+    """The action in a transcript ("go to cabinet 1")."""
 
 
 @dataclass(frozen=True, slots=True)
 class ActionSpec:
-    """How one action is called: as a tool, and as text."""
+    """The specification of an action as a tool and as text."""
 
     name: str
     forms: tuple[str, ...]
@@ -62,7 +61,7 @@ class ActionSpec:
     description: str
 
     def read(self, text: str) -> dict[str, Any] | None:
-        """The arguments of the action as it is written in one of its text forms; None where it is not."""
+        """Read the arguments from one of the text forms; return None if none matches."""
         for form in self.forms:
             if match := _pattern(form).fullmatch(text):
                 around = "\n" if "\n" in form else None
@@ -70,7 +69,7 @@ class ActionSpec:
         return None
 
     def render(self, args: dict[str, Any]) -> str:
-        """The action in its first text form."""
+        """Return the action in its first text form."""
         return fill(self.forms[0], args)
 
     @property
@@ -93,12 +92,12 @@ def action(*forms: str, name: str | None = None) -> Callable[[Callable[..., Any]
     """Mark a method of an episode as an action.
 
     Args:
-        *forms: How the action is written as text, arguments in braces; the first form is the one that is shown, all
-            of them are understood. Where a form has several lines, the arguments after its first line may have
-            several lines, too. Lists and objects are written as JSON. Without any form: `name[argument, ...]`.
-        name: The tool's name, where it is not the method's.
+        *forms: The text forms, arguments in braces. The first one is shown, all are understood. In a form of several
+            lines, the arguments after the first line may have several lines, too. Lists and objects are written as
+            JSON. The default is `name[argument, ...]`.
+        name: The tool's name, by default the method's.
 
-    The method returns a `StepResult`, or a string where nothing but the observation is to be said.
+    The method returns a `StepResult`, or just the observation.
     """
 
     def mark(method: Callable[..., Any]) -> Callable[..., Any]:
@@ -109,7 +108,7 @@ def action(*forms: str, name: str | None = None) -> Callable[[Callable[..., Any]
 
 
 def spec_of(method_name: str, method: Callable[..., Any]) -> ActionSpec:
-    """How an action is called, from the method that is marked as one.
+    """Return the specification of a method that is marked as an action.
 
     Raises:
         ConfigurationError: an argument has no type hint, or a form does not fit the arguments.
@@ -140,12 +139,12 @@ def spec_of(method_name: str, method: Callable[..., Any]) -> ActionSpec:
     return ActionSpec(name, forms, method_name, create_model(name, __config__=_LENIENT, **fields), description)
 
 
-# Models call with numbers where words are meant: a year, a length.
+# Models pass numbers for text arguments: a year, a length.
 _LENIENT = ConfigDict(coerce_numbers_to_str=True)
 
 
 def fill(form: str, args: dict[str, Any]) -> str:
-    """A text form with arguments in place of the braces; lists and objects are written as JSON."""
+    """Fill arguments into a text form; lists and objects as JSON."""
 
     def written(match: re.Match[str]) -> str:
         value = args.get(match[1], match[0])
@@ -160,7 +159,7 @@ def shown_actions(forms: Sequence[str], specs: Sequence[ActionSpec]) -> list[Sho
     An argument that several actions share is explained at the first of them.
 
     Args:
-        forms: How the actions are written, one form for each.
+        forms: One text form for each action.
         specs: The actions.
     """
     shown, known = [], set[str]()
@@ -174,19 +173,19 @@ def shown_actions(forms: Sequence[str], specs: Sequence[ActionSpec]) -> list[Sho
 
 
 def invalid_action(why: str, forms: Sequence[str]) -> str:
-    """The observation for an action that is not allowed, naming what is.
+    """Return the observation for an invalid action.
 
     Args:
-        why: What was wrong, in a few words.
-        forms: How the allowed actions are written.
+        why: The reason, in a few words.
+        forms: The text forms of the allowed actions.
     """
     return f"Invalid action: {why}. Allowed actions: {'; '.join(forms)}."
 
 
-def tidy(text: str) -> str:
-    """An action in brackets without the blanks round them or the full stop at the end, which models write."""
+def normalize_action(text: str) -> str:
+    """Remove the blanks around brackets and the full stop at the end, which models add."""
     return re.sub(
-        # The blanks are taken off afterwards: a pattern for them takes for ever on a long run of them.
+        # Blanks are stripped afterwards: a pattern for them is slow on a long run of blanks.
         r"^(\w+)\s*\[(.*)\]$",
         lambda found: f"{found[1]}[{found[2].strip()}]",
         text.strip().rstrip(". "),
@@ -202,14 +201,14 @@ def _pattern(form: str) -> re.Pattern[str]:
         line += literal.count("\n")
         body += re.escape(literal).replace(r"\ ", r"[^\S\n]+").replace("\\\n", r"[^\S\n]*\n")
         if name:
-            # What has a line to itself has as many as it likes.
+            # An argument on its own line may have several lines.
             body += rf"(?P<{name}>(?s:.*?))" if line else rf"(?P<{name}>\S(?:.*?\S)?)"
     return re.compile(body, re.IGNORECASE)
 
 
 @cache
 def _explained(schema: type[BaseModel]) -> dict[str, str]:
-    """What is known of each argument, such as `{direction}: which way (up or down)`."""
+    """Return the explanation of each argument, such as `{direction}: which way (up or down)`."""
     described = schema.model_json_schema()
     explained = {}
     for name, field in described["properties"].items():
@@ -220,12 +219,12 @@ def _explained(schema: type[BaseModel]) -> dict[str, str]:
 
 
 def _allowed(schema: dict[str, Any], definitions: dict[str, Any], inside: bool = False) -> str:
-    """The values that a schema allows, in words; empty where it allows any of their type.
+    """Return the values that a schema allows, in words; empty if it allows any value of its type.
 
     Args:
         schema: The schema.
-        definitions: What it refers to.
-        inside: Whether these are the items of a list, which are written as JSON.
+        definitions: The definitions that it refers to.
+        inside: Whether it describes the items of a list, which are written as JSON.
     """
     words, narrow = list[str](), False
     for each in _alternatives(schema, definitions):
@@ -262,7 +261,7 @@ _TYPES = {"integer": "a whole number", "number": "a number", "boolean": "true or
 
 
 def _alternatives(schema: dict[str, Any], definitions: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """The schemas of which a value must fit one, without references."""
+    """Yield the alternative schemas of a value, without references."""
     if "$ref" in schema:
         yield from _alternatives(definitions[schema["$ref"].rpartition("/")[2]], definitions)
     elif several := [each for key in ("anyOf", "oneOf", "allOf") for each in schema.get(key, [])]:
@@ -277,7 +276,7 @@ def _literals(schema: dict[str, Any]) -> list[Any]:
 
 
 def _shown(value: Any) -> str:
-    """An allowed value as a prompt shows it: quoted where its ends would be unclear."""
+    """Return an allowed value for a prompt, quoted if it contains blanks."""
     quoted = isinstance(value, str) and (not value or re.search(r"\s", value))
     return json.dumps(value, ensure_ascii=False) if quoted else str(value)
 
@@ -303,13 +302,13 @@ def _meant(value: Any, allowed: Sequence[Any]) -> Iterator[Any]:
     if isinstance(value, str):
         yield from (each for each in allowed if value in (str(each), _shown(each)))
         if value.startswith(("[", "{")):
-            # RecursionError: brackets nested without end.
+            # RecursionError: deeply nested brackets.
             with suppress(ValueError, RecursionError):
                 yield json.loads(value)
 
 
 def _misfit(form: str, required: dict[str, bool]) -> str:
-    """What is wrong with the places for arguments in a form; empty if nothing is."""
+    """Return what is wrong with the placeholders of a form, or ""."""
     named = _FIELD.findall(form)
     for name in named:
         if name not in required:

@@ -1,11 +1,11 @@
-"""What an environment is: tasks, and episodes in which actions are taken.
+"""The base classes of environments: tasks, and episodes with actions.
 
-An environment knows its tasks and starts episodes. An episode is a fold over actions: the same actions on the
-same task give the same observations, so that a live episode can always be rebuilt from its history. Where
-that is not so (files on a disk, pages of a live site) the episode has a JSON snapshot instead.
+An environment has tasks and starts episodes. An episode is deterministic: the same actions on the same task give the
+same observations, so that a live episode can be rebuilt from its history. Otherwise (files on disk, pages of a live
+site) the episode has a JSON snapshot.
 
-Actions are methods of the episode, marked with `@action`. The signature gives the tool's schema, the
-docstring its description, and the text forms say how the action is written in a ReAct transcript:
+Actions are methods of the episode, marked with `@action`. The signature gives the tool's schema, the docstring its
+description, and the text forms its notation in a ReAct transcript:
 
     class Counter(Episode):
         observation = "The counter stands at 0. Bring it to 3."
@@ -16,13 +16,11 @@ docstring its description, and the text forms say how the action is written in a
             '''Add to the counter.'''
             self.count += amount
             return StepResult(f"The counter stands at {self.count}.", reward=float(self.count == 3))
-
-This module imports nothing else of the package but `envs.actions`, `envs.trials` and its errors.
 """
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any, ClassVar, NotRequired, cast
@@ -37,36 +35,32 @@ from langgraph_reflexion.envs.actions import ShownAction as ShownAction
 from langgraph_reflexion.envs.actions import action as action
 from langgraph_reflexion.envs.actions import invalid_action as invalid_action
 from langgraph_reflexion.envs.actions import shown_actions, spec_of
-from langgraph_reflexion.envs.trials import FinishedTrial as FinishedTrial
-from langgraph_reflexion.envs.trials import MemoryMap as MemoryMap
-from langgraph_reflexion.envs.trials import Review as Review
-from langgraph_reflexion.envs.trials import Seen as Seen
 from langgraph_reflexion.errors import ConfigurationError
 
 
 class Task(TypedDict):
-    """What is to be solved. Plain JSON: it is kept in the graph's state."""
+    """A task, as plain JSON in the graph's state."""
 
     id: str
-    """Names the task within its environment; the same seed gives the same ids."""
+    """The task's id, unique within its environment; the same seed gives the same ids."""
     instruction: str
-    """The task in words. Models are shown it before the episode's first observation, unless that contains it."""
+    """The task in words, shown to models before the episode's first observation unless that contains it."""
     kind: NotRequired[str]
-    """Which few-shot examples fit ("heat", "comparison"); absent where there is only one kind."""
+    """The kind of few-shot examples that fit ("heat", "comparison"); absent if there is only one kind."""
     data: NotRequired[dict[str, Any]]
-    """What the environment needs to start the task. Never shown to a model."""
+    """Data that the environment needs to start the task. Never shown to a model."""
     prepared: NotRequired[dict[str, Any]]
-    """What was made once for this task, before its first trial. Written by the graph."""
+    """The result of `Environment.prepare`. Written by the graph."""
 
 
 @dataclass(frozen=True, slots=True)
 class StepResult:
-    """What an action led to."""
+    """The result of an action."""
 
     observation: str
-    """The environment's answer in words."""
+    """The environment's response in words."""
     reward: float | None = None
-    """How well the task stands solved now, 1.0 being solved; None where the environment cannot tell."""
+    """How well the task is solved now, 1.0 at best; None if the environment cannot tell."""
     terminated: bool = False
     """The task ended, solved or not."""
     truncated: bool = False
@@ -74,24 +68,24 @@ class StepResult:
 
 
 class Episode(ABC):
-    """One attempt at a task, live. Deterministic: the same actions give the same observations.
+    """A live attempt at a task. Deterministic: the same actions give the same observations.
 
     Attributes:
-        observation: What the actor sees before its first action.
+        observation: The first observation, before any action.
     """
 
     observation: str
 
     @classmethod
     def actions(cls) -> dict[str, ActionSpec]:
-        """The actions of this kind of episode by name, in the order of their definition."""
+        """Return the actions by name, in the order of their definition."""
         return _actions(cls)
 
     def step(self, action: Action) -> StepResult:
-        """Take one action. What is not allowed is an observation that says what is, never an exception.
+        """Take an action. An invalid one results in an observation that lists the allowed actions.
 
         Args:
-            action: The action; its `text` is not looked at.
+            action: The action; its `text` is ignored.
 
         Raises:
             EnvironmentFault: the environment itself failed.
@@ -109,12 +103,12 @@ class Episode(ABC):
         return StepResult(result) if isinstance(result, str) else result
 
     def invalid(self, why: str) -> str:
-        """The observation for an action that is not allowed."""
+        """Return the observation for an invalid action."""
         return invalid_action(why, [spec.forms[0] for spec in self.actions().values()])
 
     @property
     def tools(self) -> list[BaseTool]:
-        """The actions as LangChain tools that act on this episode, for use in any agent."""
+        """The actions as LangChain tools on this episode, for use in any agent."""
 
         def bind(spec: ActionSpec) -> BaseTool:
             def call(**args: Any) -> str:
@@ -124,21 +118,21 @@ class Episode(ABC):
 
         return [bind(spec) for spec in self.actions().values()]
 
-    def settle(self) -> StepResult | None:
-        """How the task stands when the trial was stopped before it ended (a loop, too many actions).
+    def finalize(self) -> StepResult | None:
+        """Evaluate a trial that was stopped before it ended (a loop, too many actions).
 
         Returns:
-            None where the reward after the last action says it. Otherwise its reward is the trial's, and its
-            observation joins the trajectory, for the self-reflection and for the next trial to see.
+            None if the reward after the last action is right. Otherwise, the trial's reward, and an observation that
+            is appended to the trajectory.
         """
         return None
 
     def snapshot(self) -> dict[str, Any] | None:
-        """The episode as JSON, where its actions cannot or should not be repeated; None where they can."""
+        """Return the episode as JSON if its actions cannot or should not be repeated, else None."""
         return None
 
-    def close(self) -> None:  # noqa: B027 - most episodes hold nothing
-        """Let go of what the episode holds. Closing twice is fine."""
+    def close(self) -> None:  # noqa: B027 - most episodes have no resources
+        """Release the episode's resources. May be called twice."""
 
 
 @cache
@@ -150,11 +144,76 @@ def _actions(cls: type[Episode]) -> dict[str, ActionSpec]:
     return {spec.name: spec for spec in specs}
 
 
+MAP_CHARACTERS = 3000
+"""The maximum number of characters of a memory map in a prompt."""
+
+
+class ObservedStep(TypedDict):
+    """The part of a trajectory's step that memory maps are made from."""
+
+    action: Action | None
+    observation: str
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryMap:
+    """A memory map (preprint): what trajectories have revealed about the world, in words."""
+
+    lines: tuple[str, ...] = ()
+    """One or several facts per line, the most important first."""
+    known: dict[str, Any] = field(default_factory=dict)
+    """The facts that still hold after a reset, as plain JSON in the graph's state; passed to the next trial's map."""
+
+    @property
+    def text(self) -> str:
+        """The lines that fit into a prompt; empty if nothing is known yet."""
+        shown: list[str] = []
+        for number, line in enumerate(self.lines):
+            if len("\n".join([*shown, line])) > MAP_CHARACTERS:
+                return "\n".join([*shown, f"({len(self.lines) - number} more lines are omitted)"])
+            shown.append(line)
+        return "\n".join(shown)
+
+
+class FinishedTrial(TypedDict):
+    """A finished trial, as `Environment.review` gets it."""
+
+    number: int
+    """The number of the trial, from 1."""
+    actions: list[Action]
+    """The actions, in order."""
+    snapshot: dict[str, Any] | None
+    """The episode's last snapshot, if it has any."""
+    verdict: bool | None
+    """The evaluator's verdict; None after a fault or an exceeded budget."""
+    stop_reason: str
+    feedback: str
+    """The evaluation in words."""
+    observation: str
+    """The last observation."""
+    reflection: str | None
+    """The reflection on the trial."""
+
+
+@dataclass(frozen=True, slots=True)
+class Review:
+    """What `Environment.review` finds out about a trial."""
+
+    success: bool | None = None
+    """The truth, if the reward does not tell it (such as the result of hidden tests)."""
+    measures: dict[str, float] = field(default_factory=dict)
+    """Further measures of the trial by name."""
+    files: dict[str, str] = field(default_factory=dict)
+    """Files of the trial: text by path below the run folder."""
+    gradable: bool = True
+    """Whether the truth of this task can be known; tasks without count in no rate."""
+
+
 def read_task(state: Mapping[str, Any]) -> Task:
     """Return the task of a graph's input.
 
     Raises:
-        ConfigurationError: there is none, or it is not a task.
+        ConfigurationError: there is no task, or it is malformed.
     """
     given = state.get("task")
     task: dict[str, Any] = {**given} if isinstance(given, dict) else {}
@@ -168,33 +227,37 @@ def read_task(state: Mapping[str, Any]) -> Task:
 
 
 class Environment(ABC):
-    """A set of tasks, and how an episode of each is started."""
+    """A set of tasks with their episodes."""
 
     name: ClassVar[str]
-    """The name that the command line knows it by; also the folder of its prompts, where they ship."""
+    """The name, also that of the folder of its prompts if they ship."""
     splits: tuple[str, ...]
-    """The names of its sets of tasks, the default one first."""
+    """The names of its splits, the default one first."""
     prompts: Path | str | None = None
-    """A folder of prompts of its own; without one, those that ship under its name, or the general ones."""
+    """The folder of its prompts. Without one, the prompts that ship under its name, or the general ones."""
     episode: ClassVar[type[Episode]]
-    """The class of its episodes, whose actions are the environment's."""
+    """The class of its episodes, which has the actions."""
     variants: tuple[str, ...] = ()
-    """The names of other ways in which its tasks can be played; see `variant`."""
+    """The names of its variants; see `variant`."""
+    profile_defaults: ClassVar[Mapping[str, Any]] = {}
+    """Default values of `Profile` fields in this environment, for every profile that does not set them."""
+    profile_overrides: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
+    """Values of `Profile` fields in this environment, by profile ("upstream") or profile and actor ("upstream/cot").
+    A heuristic is given by its fields."""
     blocking: bool = True
-    """Whether starting an episode or taking an action can take longer than a few milliseconds; if so it is
-    done in a thread, so that the event loop stays free."""
+    """Whether starting an episode or an action can take more than a few milliseconds, and so needs a thread."""
 
     @abstractmethod
     def tasks(self, split: str | None = None, limit: int | None = None) -> Sequence[Task]:
-        """The tasks of a split, always in the same order.
+        """Return the tasks of a split, always in the same order.
 
         Args:
-            split: One of `splits`; the first one unless given.
-            limit: At most so many, from the start.
+            split: One of `splits`, the first one by default.
+            limit: The number of tasks to return, from the start; all if None.
 
         Raises:
             ConfigurationError: there is no such split.
-            EnvironmentUnavailable: its data is missing.
+            EnvironmentUnavailable: data is missing.
         """
 
     @abstractmethod
@@ -202,116 +265,111 @@ class Environment(ABC):
         """Start a fresh episode of a task.
 
         Raises:
-            EnvironmentFault: it could not be started; trying again later may help.
+            EnvironmentFault: it could not be started now.
             EnvironmentUnavailable: it cannot be started on this machine.
         """
 
     def restore(self, task: Task, snapshot: dict[str, Any]) -> Episode:
-        """Bring back an episode from its snapshot. Only for environments whose episodes have one."""
+        """Restore an episode from its snapshot, if the episodes have snapshots."""
         raise NotImplementedError(f"episodes of {self.name} are rebuilt by replaying their actions")
 
     def prepare(self, task: Task) -> dict[str, Any]:
-        """Make what is made once per task, as JSON; it is kept in the graph's state as `task["prepared"]`."""
+        """Prepare a task once, before its first trial; the graph keeps the JSON as `task["prepared"]`."""
         return {}
 
     def blocks(self, task: Task) -> bool:
-        """Whether episodes of this task block; `blocking`, unless it depends on the task."""
+        """Return whether episodes of this task block; `blocking` by default."""
         return self.blocking
 
     def played_by(self, tasks: Sequence[Task]) -> str:
-        """Name what plays the tasks, where the environment has a choice of engines; empty otherwise.
-
-        `run` prints it once, before the first trial, and keeps it in `run.json`.
-        """
+        """Return the name of the engine that plays the tasks, for `run.json`; empty if there is no choice."""
         return ""
 
     def variant(self, name: str) -> "Environment":
-        """The same tasks, played another way: with other actions, another opening, prompts of its own.
+        """Return the same tasks with other actions, another first observation or other prompts.
 
         Args:
-            name: One of `variants`. An agent of that name plays it, in text.
+            name: One of `variants`, which is also the name of the actor that plays it.
 
         Raises:
-            ConfigurationError: there is none of that name.
+            ConfigurationError: there is no such variant.
         """
         raise ConfigurationError(f"{self.name} has no variant {name!r}")
 
-    def same(self, one: Action, other: Action) -> bool:
-        """Whether two actions come to the same, such as two ways to write one answer; their texts do not count."""
+    def equivalent(self, one: Action, other: Action) -> bool:
+        """Return whether two actions mean the same, such as two spellings of an answer; their texts are ignored."""
         return (one["name"], one["args"]) == (other["name"], other["args"])
 
-    def memory_map(self, task: Task, opening: str, steps: Sequence[Seen], known: Mapping[str, Any]) -> MemoryMap:
-        """Sum up what a trajectory has shown of the world: what lies where, what was read, what led nowhere.
+    def memory_map(
+        self, task: Task, opening: str, steps: Sequence[ObservedStep], known: Mapping[str, Any]
+    ) -> MemoryMap:
+        """Summarize what a trajectory has revealed about the world: places, pages, dead ends.
 
-        It goes by these texts alone, as the actor does: no episode is asked. So it is the same after resuming and
-        forking, and an observation that a person has edited is what it goes by.
+        Only the texts are used, as the actor sees them, so that the map is the same after resuming and forking, and
+        respects observations that a person has edited.
 
         Args:
             task: The task.
-            opening: What the actor saw first.
+            opening: The first observation.
             steps: The trial's steps so far.
-            known: What the map of earlier trials of this task found to last; empty in the first one.
+            known: `MemoryMap.known` of the task's previous trial; empty in the first one.
 
         Returns:
-            A map without lines where nothing was shown yet; so from environments that keep none.
+            The map; without lines if nothing is known, or the environment makes no maps.
         """
         return MemoryMap()
 
     def review(self, task: Task, trial: FinishedTrial) -> Review:
-        """Find out about a finished trial, outside the graph, what is recorded and no model is told.
+        """Find out what is recorded of a finished trial, and never shown to a model.
 
-        A run's driver asks when it writes the trial's row, in a thread. A trial may be reviewed more than once.
-
-        Args:
-            task: The task.
-            trial: What was done in the trial, and what came of it.
+        The runner calls it in a thread when it writes the trial's row, perhaps more than once per trial.
 
         Raises:
-            EnvironmentFault: nothing can be found out now. The trial is not recorded, and the run stops.
+            EnvironmentFault: the review is impossible now. The trial is not recorded, and the run stops.
         """
         return Review()
 
     @property
     def prompts_from(self) -> Path | str:
-        """Its folder of prompts, or its name where it has none: what `load_prompts` takes."""
+        """The argument of `load_prompts`: the folder of its prompts, or its name."""
         return Path(self.prompts) if self.prompts else self.name
 
-    def forms(self, task: Task) -> list[str]:
-        """How the allowed actions of a task are written, one form for each."""
+    def action_forms(self, task: Task) -> list[str]:
+        """Return the text forms of a task's actions, one for each action."""
         return [spec.forms[0] for spec in self.episode.actions().values()]
 
     def shown_actions(self, task: Task) -> list[ShownAction]:
-        """The actions of a task as a prompt shows them: each form with what its docstring and signature say.
+        """Return a task's actions for a prompt: each form with its explanation.
 
         Raises:
-            ConfigurationError: `forms` has more or fewer forms than there are actions.
+            ConfigurationError: `action_forms` has more or fewer forms than there are actions.
         """
-        forms, specs = self.forms(task), [*self.episode.actions().values()]
+        forms, specs = self.action_forms(task), [*self.episode.actions().values()]
         if len(forms) != len(specs):
             raise ConfigurationError(
-                f"{self.name}.forms() gives {len(forms)} forms for {len(specs)} actions: give one for each, in order"
+                f"{self.name}.action_forms() gives {len(forms)} forms for {len(specs)} actions: give one for each"
             )
         return shown_actions(forms, specs)
 
     @property
     def tools(self) -> list[dict[str, Any]]:
-        """The actions as tool schemas, to bind to a chat model."""
+        """The actions as tool schemas for a chat model."""
         return [{"type": "function", "function": spec.function} for spec in self.episode.actions().values()]
 
     def parse(self, text: str) -> Action | None:
-        """Read an action written as text; None where it is none of the allowed ones."""
+        """Read an action written as text; return None if it is not an allowed one."""
         written = text.strip()
         for spec in self.episode.actions().values():
             if (args := spec.read(written)) is not None:
                 return Action(name=spec.name, args=args, text=written)
         return None
 
-    def close(self) -> None:  # noqa: B027 - most environments hold nothing
-        """Let go of what the environment holds. Closing twice is fine."""
+    def close(self) -> None:  # noqa: B027 - most environments have no resources
+        """Release the environment's resources. May be called twice."""
 
 
 def choose_split(environment: Environment, split: str | None) -> str:
-    """The split that was asked for, or the environment's first one.
+    """Return the given split, or the environment's first one.
 
     Raises:
         ConfigurationError: the environment has no such split.
@@ -321,3 +379,36 @@ def choose_split(environment: Environment, split: str | None) -> str:
         known = ", ".join(environment.splits)
         raise ConfigurationError(f"{environment.name} has no split {chosen!r}: choose one of {known}")
     return chosen
+
+
+@dataclass(frozen=True, slots=True)
+class TestOutcome:
+    """The result of one test."""
+
+    __test__ = False  # not a test class of pytest
+
+    test: str
+    passed: bool
+    output: str = ""
+    """The actual result, in the language's notation (`repr`, Debug); empty if there is none."""
+    error: str = ""
+    """The exception, or what ended the program, in one line; empty if it returned."""
+
+    def render(self) -> str:
+        """Return the test, and the actual result if it failed."""
+        if self.passed:
+            return self.test
+        instead = f"came out: {self.output}" if self.output else self.error or "nothing came out"
+        return f"{self.test}  -- {instead}"
+
+
+def render_tests(outcomes: Sequence[TestOutcome]) -> str:
+    """Return the results of tests in words."""
+    passed = [outcome.render() for outcome in outcomes if outcome.passed]
+    failed = [outcome.render() for outcome in outcomes if not outcome.passed]
+    parts = [f"{len(passed)} of {len(outcomes)} tests passed."]
+    if passed:
+        parts += ["Tests that passed:", *passed]
+    if failed:
+        parts += ["Tests that failed:", *failed]
+    return "\n".join(parts)

@@ -1,4 +1,4 @@
-"""Databases that are made once, of files that are large, and kept."""
+"""The cache of databases that are built from large files."""
 
 import os
 import sqlite3
@@ -6,11 +6,11 @@ from pathlib import Path
 
 
 def cache_folder() -> Path:
-    """Where they are kept."""
+    """Return the cache folder."""
     root = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
     return Path(root).expanduser() / "langgraph-reflexion"
 
 
 def open_kept(file: Path) -> sqlite3.Connection:
-    """Open a database that nobody writes to any more; the connection may be used from any thread."""
+    """Open a complete database, read-only; the connection may be used from any thread."""
     return sqlite3.connect(f"{file.resolve().as_uri()}?immutable=1", uri=True, check_same_thread=False)

@@ -1,9 +1,8 @@
-"""The pool of live episodes: what the graph's state cannot hold.
+"""The pool of live episodes, which the graph's state cannot hold.
 
-The state holds the actions of a trial; the pool is asked for the episode of a task in which exactly these
-actions were taken. It hands back the live one where its history is that list, and otherwise rebuilds it by
-replay, or from the snapshot of an environment that has one. Resuming after a crash, on another machine,
-forking and time travel are therefore all this one code path.
+The state holds the actions of a trial; the pool returns the episode of a task in which exactly these actions were
+taken: a live one if there is one, else one that is rebuilt by replay or from a snapshot. So resuming after a crash or
+on another machine, forking and time travel are one code path.
 """
 
 import asyncio
@@ -33,21 +32,20 @@ class _Live:
 
 
 class Stepped(NamedTuple):
-    """What `EpisodePool.step` returns."""
+    """The result of `EpisodePool.step`."""
 
     result: StepResult
     snapshot: dict[str, Any] | None
 
 
 class EpisodePool:
-    """Live episodes of one environment, found by their history.
+    """The live episodes of one environment, found by their history.
 
     Args:
-        environment: Whose episodes they are.
-        retries: How often a transient fault is tried again; never unless given. Every attempt begins with the same
-            history, rebuilt.
-        size: How many live episodes are kept at most; the one unused for longest is closed first, and rebuilt
-            should it be asked for again.
+        environment: The environment.
+        retries: The retries after transient faults, none by default. Each attempt starts from the same history,
+            rebuilt.
+        size: The maximum number of live episodes. The least recently used is closed first, and rebuilt when needed.
     """
 
     def __init__(self, environment: Environment, retries: Retries | None = None, size: int = 512) -> None:
@@ -55,19 +53,15 @@ class EpisodePool:
         self.retries = retries or Retries(attempts=1)
         self.size = size
         self._live: list[_Live] = []
-        # A graph may be run on several event loops at once, each in a thread of its own.
+        # A graph may run on several event loops at once, each in its own thread.
         self._lock = threading.Lock()
 
     async def prepare(self, task: Task) -> dict[str, Any]:
-        """What the environment makes once per task."""
+        """Prepare a task; see `Environment.prepare`."""
         return await self._tried(task, lambda: self.environment.prepare(task))
 
     async def start(self, task: Task) -> tuple[str, dict[str, Any] | None]:
-        """Start a fresh episode.
-
-        Returns:
-            Its first observation, and its snapshot where it has one.
-        """
+        """Start a fresh episode, and return its first observation and its snapshot, if any."""
 
         def begin() -> tuple[Episode, dict[str, Any] | None]:
             episode = self.environment.start(task)
@@ -85,12 +79,12 @@ class EpisodePool:
 
         Args:
             task: The task.
-            actions: What was done before in this trial, in order.
-            action: What is done now.
-            snapshot: The episode's last snapshot, where its environment makes any.
+            actions: The earlier actions of the trial, in order.
+            action: The action.
+            snapshot: The episode's last snapshot, if any.
 
         Raises:
-            EnvironmentFault: the environment failed. The episode is dropped, and rebuilt the next time.
+            EnvironmentFault: the environment failed. The episode is closed, and rebuilt the next time.
         """
 
         def advance() -> tuple[Episode, Stepped]:
@@ -104,29 +98,26 @@ class EpisodePool:
         await self._keep(_Live(task, [*actions, action], episode))
         return stepped
 
-    async def settle(
+    async def finalize(
         self, task: Task, actions: list[Action], snapshot: dict[str, Any] | None = None
     ) -> StepResult | None:
-        """How the task stands in the episode with this history, whose trial was stopped; see `Episode.settle`."""
-        if self.environment.episode.settle is Episode.settle:
+        """Evaluate the episode with this history, whose trial was stopped; see `Episode.finalize`."""
+        if self.environment.episode.finalize is Episode.finalize:
             return None
 
-        def settled() -> tuple[Episode, StepResult | None]:
+        def finalized() -> tuple[Episode, StepResult | None]:
             live = self._take(task, actions)
             episode = live.episode if live else self._rebuild(task, actions, snapshot)
             with self._closed_on_error(episode):
-                result = episode.settle()
+                result = episode.finalize()
                 return episode, None if result is None else _checked(result)
 
-        episode, result = await self._tried(task, settled, self._close_first)
+        episode, result = await self._tried(task, finalized, self._close_first)
         await self._keep(_Live(task, actions, episode))
         return result
 
     async def release(self, task: Task, actions: list[Action]) -> None:
-        """Close the live episode with this history, if there is one: its trial is over.
-
-        A failure to close is logged, and costs the trial nothing.
-        """
+        """Close the live episode with this history, if any. A failure to close is logged."""
         if live := self._take(task, actions):
             await self._let_go(live)
 
@@ -147,7 +138,7 @@ class EpisodePool:
     def _take(self, task: Task, actions: list[Action]) -> _Live | None:
         with self._lock:
             for index, live in enumerate(self._live):
-                # Two tasks may have one id: folders of the same name, or a task that a person has edited.
+                # Two tasks may have the same id, such as a task and its edited copy.
                 if live.actions == actions and live.task == task:
                     return self._live.pop(index)
         return None
@@ -162,7 +153,7 @@ class EpisodePool:
     async def _let_go(self, live: _Live) -> None:
         try:
             blocks = self.environment.blocks(live.task)
-        except Exception:  # its task cannot even be read any more
+        except Exception:  # its task cannot be read any more
             blocks = True
         if blocks:
             await in_thread(partial(self._close, live.episode), None)
@@ -170,7 +161,7 @@ class EpisodePool:
             self._close(live.episode)
 
     def _close(self, episode: Episode) -> None:
-        # One that does not close is no reason to fail a trial, its own or another.
+        # An episode that does not close must not fail a trial.
         try:
             episode.close()
         except Exception:
@@ -194,20 +185,20 @@ class EpisodePool:
         try:
             return await in_thread(call, undo) if self.environment.blocks(task) else call()
         except OSError as error:
-            # The world outside failed. Any other exception is a bug in the environment, and is raised as it is.
+            # Any exception but OSError is a bug in the environment, and is raised as it is.
             raise EnvironmentFault(f"{self.environment.name} failed: {type(error).__name__}: {error}") from error
 
 
 def _checked(result: object) -> StepResult:
     if not isinstance(result, StepResult):
-        raise TypeError(f"a step gives a StepResult, and this one gave {result!r}")
+        raise TypeError(f"a step must return a StepResult, not {result!r}")
     if result.reward is not None and not math.isfinite(result.reward):
-        raise ValueError(f"a reward is a finite number, and this one is {result.reward!r}")
+        raise ValueError(f"a reward must be a finite number, not {result.reward!r}")
     return result
 
 
 async def in_thread(call: Callable[[], _T], undo: Callable[[_T], None] | None) -> _T:
-    """Make the call in a thread; undo it once it is back should nobody wait for it any more."""
+    """Make the call in a thread; if the caller is cancelled, undo it as soon as it returns."""
     lock = threading.Lock()
     done: list[_T] = []
     abandoned = False

@@ -12,7 +12,7 @@ from langgraph_reflexion._langgraph import AGENT_NAME
 from langgraph_reflexion.actors import ACTORS, make_actor
 from langgraph_reflexion.agents import NoEnvironment, WrappedAgent, agent_nodes, schema_for, task_from
 from langgraph_reflexion.budgets import Budgets
-from langgraph_reflexion.choices import Feedback, StrategyName
+from langgraph_reflexion.choices import UNLIMITED, Feedback, StrategyName
 from langgraph_reflexion.envs import load_environment
 from langgraph_reflexion.envs.base import Environment, read_task
 from langgraph_reflexion.envs.pool import EpisodePool
@@ -20,7 +20,7 @@ from langgraph_reflexion.errors import ConfigurationError, expect, expect_names,
 from langgraph_reflexion.evaluators import Evaluator, EvaluatorName, make_evaluator
 from langgraph_reflexion.graph import routing
 from langgraph_reflexion.heuristic import Heuristic, HeuristicFunction
-from langgraph_reflexion.memory import EpisodicMemory, Lessoned, Mapper, Memory
+from langgraph_reflexion.memory import Memory, make_memory
 from langgraph_reflexion.models.client import Client
 from langgraph_reflexion.models.options import ModelOptions
 from langgraph_reflexion.nodes.act import Act
@@ -31,7 +31,7 @@ from langgraph_reflexion.nodes.node import Node
 from langgraph_reflexion.nodes.observe import Observe
 from langgraph_reflexion.nodes.reflect import Reflect
 from langgraph_reflexion.nodes.reset import Reset
-from langgraph_reflexion.profiles import UNLIMITED, Profile, load_profile
+from langgraph_reflexion.profiles import Profile, load_profile
 from langgraph_reflexion.prompts import Prompts, load_prompts
 from langgraph_reflexion.state import ReflexionState, Strategy
 
@@ -82,7 +82,7 @@ def create_reflexion(
         profile: `paper`, `preprint`, `upstream`, or your own `Profile`.
         prompts: The prompts; the environment's own unless given.
         options: How models are called: retries, cache, prices, seed.
-        budgets: What a trial, a task and the run may spend; a task that has spent it can be resumed (`reopen`).
+        budgets: What a trial, a task and the run may spend; a task that has spent it can be resumed (`resume_point`).
         approval: Where the run pauses for a person.
         state_schema: A subclass of `ReflexionState` (for an agent, of `AgentState`) with more fields.
 
@@ -103,7 +103,7 @@ def create_reflexion(
     agent = WrappedAgent.of(actor, environment, evaluator)
     environment = environment or NoEnvironment()
     rules = load_profile(profile).resolve(
-        environment.name,
+        environment,
         actor=cast(str | None, "agent" if agent else actor),
         strategy=strategy,
         evaluator=evaluator if isinstance(evaluator, str) else None,
@@ -120,26 +120,22 @@ def create_reflexion(
         one_of("approval.actions", action, environment.episode.actions())
 
     client, reflector = Client.pair(model, reflection_model, options, priced=budgets.limits_cost)
-    mapper = Mapper(environment, prompts, lasting=chosen.reflects) if memory.map else None
-    acting = None if agent else make_actor(client, environment, prompts, rules, mapper)
+    kept = make_memory(memory, environment, reflector, prompts, rules, budgets, options, approval.reflections)
+    acting = None if agent else make_actor(client, environment, prompts, rules, kept.map)
     judge = make_evaluator(evaluator, reflector, acting, environment, prompts, rules, seed)
     stops = expect("heuristic", heuristic, Callable | None) or rules.heuristic
     pool = EpisodePool(environment, options.retries)
-    kept = EpisodicMemory(rules.memory_size, reflector if memory.keep == "summary" else None, prompts, seed)
-    clears = ("attempt", "result") if agent else ("known",) if mapper else ()
+    clears = ("attempt", "result") if agent else ("memory_map",) if kept.map else ()
     loop: dict[str, Any] = {
-        "reset": Reset(pool, judge, chosen, budgets, approval, task_from if agent else read_task, clears, mapper),
+        "reset": Reset(pool, judge, chosen, budgets, approval, kept, task_from if agent else read_task, clears),
         "heuristic_check": HeuristicCheck(stops, budgets),
-        "evaluate": Evaluate(judge, pool, budgets, rules),
-        "reflect": Reflect(reflector, prompts, kept, rules, seed, mapper),
+        "evaluate": Evaluate(judge, pool, budgets, rules, kept),
+        "reflect": Reflect(reflector, prompts, kept, rules, seed),
     }
     if acting:
         loop |= {"act": Act(acting, seed), "observe": Observe(pool, approval.actions)}
     elif agent:
-        loop |= agent_nodes(agent, prompts, stops, judge, pool, budgets, rules, options.prices)
-    if memory.lessons:
-        around = Lessoned(memory.lessons, environment.name, rules.name, reflector, prompts, budgets, options)
-        loop |= around(loop, approves=approval.reflections)
+        loop |= agent_nodes(agent, prompts, stops, judge, pool, budgets, rules, kept, options.prices)
 
     graph = ReflexionGraph(schema_for(agent, state_schema))
     graph.loop, graph.rules, graph.pool, graph.clients = loop, rules, pool, (client, reflector)
@@ -164,12 +160,16 @@ def connect(
     for name in NODES:
         node = nodes[name] if isinstance(nodes[name], Runnable) else Node(nodes[name])
         graph.add_node(name, node, metadata=metadata.get(name))
+    for name, path, ends in (
+        ("reset", routing.unless_fault("act"), ["act", "evaluate"]),
+        ("act", routing.unless_fault("observe"), ["observe", "evaluate"]),
+        ("observe", routing.unless_fault("heuristic_check"), ["heuristic_check", "evaluate"]),
+        ("heuristic_check", routing.after_heuristic_check, ["act", "evaluate"]),
+        ("evaluate", routing.after_evaluate(strategy), ["reflect", "reset", END]),
+        ("reflect", routing.after_reflect, ["reset", END]),
+    ):
+        graph.add_conditional_edges(name, routing.Router(path), ends)
     graph.add_edge(START, "reset")
-    for name, following in (("reset", "act"), ("act", "observe"), ("observe", "heuristic_check")):
-        graph.add_conditional_edges(name, routing.unless_fault(following), [following, "evaluate"])
-    graph.add_conditional_edges("heuristic_check", routing.after_heuristic_check, ["act", "evaluate"])
-    graph.add_conditional_edges("evaluate", routing.after_evaluate(strategy), ["reflect", "reset", END])
-    graph.add_conditional_edges("reflect", routing.after_reflect, ["reset", END])
     return graph
 
 
@@ -180,11 +180,9 @@ class CompiledReflexion(CompiledStateGraph[Any, None, Any, Any]):
     """
 
     def stream(self, input: Any, config: RunnableConfig | None = None, **options: Any) -> Iterator[Any]:
-        """See `Pregel.stream`; `invoke` and `batch` use it, too."""
         return super().stream(input, self._unlimited(config), **options)
 
     def astream(self, input: Any, config: RunnableConfig | None = None, **options: Any) -> AsyncIterator[Any]:
-        """See `Pregel.astream`; `ainvoke` and `abatch` use it, too."""
         return super().astream(input, self._unlimited(config), **options)
 
     def _unlimited(self, config: RunnableConfig | None) -> RunnableConfig:
@@ -213,7 +211,6 @@ class ReflexionGraph(StateGraph[Any, None, Any, Any]):
     pauses: bool = False
 
     def compile(self, *args: Any, **options: Any) -> CompiledReflexion:
-        """See `StateGraph.compile`."""
         compiled = super().compile(*args, **options)
         compiled.__class__ = CompiledReflexion  # LangGraph names the class itself; this one only adds methods
         return cast(CompiledReflexion, compiled)

@@ -7,22 +7,22 @@ from langgraph.types import Overwrite
 from langgraph_reflexion.state import ReflexionState
 
 
-class Reopening(NamedTuple):
+class ResumePoint(NamedTuple):
     """The arguments of `update_state`: what is written to the state, and as which node."""
 
     values: dict[str, Any]
     as_node: str
 
 
-def reopen(state: ReflexionState) -> Reopening | None:
+def resume_point(state: ReflexionState) -> ResumePoint | None:
     """Return how a task continues from its last state; None if it is solved, still running or not begun.
 
     A trial that was cut short, by a fault or a budget, continues with the very action that was next; a wrapped
     agent's begins anew. After a verdict comes the reflection, and then one more trial.
 
     Example:
-        if reopening := reopen(graph.get_state(config).values):
-            graph.update_state(config, *reopening)
+        if point := resume_point(graph.get_state(config).values):
+            graph.update_state(config, *point)
             final = graph.invoke(None, config)
     """
     if state.get("status", "running") in ("solved", "running"):
@@ -33,11 +33,11 @@ def reopen(state: ReflexionState) -> Reopening | None:
         values["notes"] = state["notes"][:-1]  # the last note names the budget
     if last["stop_reason"] not in ("budget", "fault"):
         values["trials"] = [{**last, "notes": values.get("notes", last["notes"])}]
-        return Reopening(values, "evaluate")
+        return ResumePoint(values, "evaluate")
     values["trials"] = Overwrite(state["trials"][:-1])
     if not state["episode"]["observation"] and not state["trajectory"]:
         # There is no episode yet. `reset` counts the trial, and takes the last attempt from the trajectory.
         values |= {"trial": state["trial"] - 1, "trajectory": Overwrite(state.get("last_attempt", []))}
-        return Reopening(values, "reflect")
+        return ResumePoint(values, "reflect")
     values["stop_reason"] = None if stopped in ("budget", "fault") else stopped
-    return Reopening(values, "act" if stopped == "fault" and state.get("decision") else "heuristic_check")
+    return ResumePoint(values, "act" if stopped == "fault" and state.get("decision") else "heuristic_check")

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from langchain_core.runnables import RunnableConfig
 
 from langgraph_reflexion.actors.base import Actor
-from langgraph_reflexion.context import spent
+from langgraph_reflexion.context import with_spent
 from langgraph_reflexion.envs.base import Action
 from langgraph_reflexion.errors import ModelFault
-from langgraph_reflexion.models.calls import Call
+from langgraph_reflexion.models.calls import CallId
 from langgraph_reflexion.state import Decision, ReflexionState, Update
 
 
@@ -20,11 +20,10 @@ class Act:
     seed: int
 
     async def __call__(self, state: ReflexionState, config: RunnableConfig) -> Update:
-        """Write the decision."""
         trajectory = state["trajectory"]
-        call = Call(self.seed, state["task"]["id"], state["trial"], f"act {len(trajectory)}")
+        call = CallId(self.seed, state["task"]["id"], state["trial"], f"act {len(trajectory)}")
         try:
-            decision, asked = await self.actor.choose(state, config, call)
+            decision, reply = await self.actor.choose(state, config, call)
         except ModelFault as fault:
             if fault.permanent:
                 raise
@@ -32,5 +31,5 @@ class Act:
         if decision["action"] is None and trajectory and trajectory[-1]["action"] is None:
             # A thought alone is free. A second in a row counts as an invalid action, or the trial would not end.
             decision = Decision(thought=decision["thought"], action=Action(name="", args={}, text=""))
-        update = {"decision": decision, **spent(state, "act", asked.usage, asked.notes)}
-        return update if asked.room == state["room"] else update | {"room": asked.room}
+        spent = with_spent(state, "act", reply.spent)
+        return {"decision": decision, "observation_budget": reply.observation_budget, **spent}

@@ -8,11 +8,12 @@ from typing import Any, cast
 from langchain_core.runnables import RunnableConfig
 
 from langgraph_reflexion.budgets import Budgets
-from langgraph_reflexion.context import spent
+from langgraph_reflexion.context import with_spent
 from langgraph_reflexion.envs.pool import EpisodePool
 from langgraph_reflexion.errors import Fault, ModelFault
 from langgraph_reflexion.evaluators.base import STOPPED, Evaluator
-from langgraph_reflexion.models.calls import storable
+from langgraph_reflexion.memory.agent import AgentMemory
+from langgraph_reflexion.models.calls import sanitize
 from langgraph_reflexion.nodes.observe import actions_of
 from langgraph_reflexion.profiles import Profile
 from langgraph_reflexion.state import Evaluation, ReflexionState, Status, Step, TrialRecord, Update
@@ -26,30 +27,29 @@ class Evaluate:
     pool: EpisodePool
     budgets: Budgets
     rules: Profile
+    memory: AgentMemory
 
     async def __call__(self, state: ReflexionState, config: RunnableConfig) -> Update:
-        """Write the evaluation, the trial's record and the status. A trial that was cut short is not scored."""
         fault, cut_short = state["fault"], state["stop_reason"] in ("budget", "fault")
-        threshold = self.rules.threshold
         update: Update = {}
         if not cut_short:
             try:
-                settled = await self._settle(state)
+                settled = await self._finalize(state)
                 steps = [*state["trajectory"], *settled.get("trajectory", [])]
                 seen = cast(ReflexionState, {**state, **settled, "trajectory": steps})
-                scored = await self.evaluator.evaluate(seen, config)
+                score = await self.evaluator.evaluate(seen, config)
             except Fault as error:
                 if isinstance(error, ModelFault) and error.permanent:
                     raise
                 fault = str(error)
             else:
-                if not math.isfinite(scored.score):
-                    raise ValueError(f"an evaluator returns a finite score, not {scored.score!r}")
-                update = settled | spent(state, "evaluate", scored.usage, scored.notes)
-                if scored.prepared is not None:
-                    update["task"] = {**state["task"], "prepared": state["task"]["prepared"] | scored.prepared}
-                score, words = float(scored.score), storable(scored.feedback)
-                update["evaluation"] = Evaluation(success=score >= threshold, score=score, feedback=words)
+                if not math.isfinite(score.score):
+                    raise ValueError(f"an evaluator returns a finite score, not {score.score!r}")
+                update = settled | with_spent(state, "evaluate", score.spent)
+                if score.prepared is not None:
+                    update["task"] = {**state["task"], "prepared": state["task"]["prepared"] | score.prepared}
+                value, words = float(score.score), sanitize(score.feedback)
+                update["evaluation"] = Evaluation(success=value >= self.rules.threshold, score=value, feedback=words)
                 state = cast(ReflexionState, {**seen, **update, "trajectory": steps})
         # A trial that was cut short leaves the evaluation of the one before, which the actor may see.
         evaluation: Evaluation | None = update.get("evaluation")
@@ -60,7 +60,7 @@ class Evaluate:
         notes = [*state["notes"], str(used_up)] if status == "budget" and not cut_short else state["notes"]
         record = TrialRecord(
             trial=state["trial"],
-            success=None if fault or reward is None else reward >= threshold,
+            success=None if fault or reward is None else reward >= self.rules.threshold,
             verdict=evaluation["success"] if evaluation else None,
             score=evaluation["score"] if evaluation else None,
             stop_reason="fault" if fault else state["stop_reason"] or "terminated",
@@ -71,18 +71,19 @@ class Evaluate:
             fault=fault[:300],  # a record is small
         )
         best = _best([*state["trials"], record])
-        return update | {"trials": [record], "best": best, "notes": notes, "status": status, "fault": fault}
+        update |= {"trials": [record], "best": best, "notes": notes, "status": status, "fault": fault}
+        return update | await self.memory.lessons.record_trial(state, record, config, affordable=not used_up)
 
-    async def _settle(self, state: ReflexionState) -> Update:
+    async def _finalize(self, state: ReflexionState) -> Update:
         """Return what the environment adds to a trial that was stopped, and nothing for one that ended by itself."""
         episode, trajectory = state["episode"], state["trajectory"]
         if episode["terminated"] or episode["truncated"]:
             return {}
-        result = await self.pool.settle(state["task"], actions_of(state), episode["snapshot"])
+        result = await self.pool.finalize(state["task"], actions_of(state), episode["snapshot"])
         if result is None:
             return {}
         why = STOPPED.get(state["stop_reason"] or "", "The trial was stopped.")
-        step = Step(number=len(trajectory) + 1, thought=why, action=None, observation=storable(result.observation))
+        step = Step(number=len(trajectory) + 1, thought=why, action=None, observation=sanitize(result.observation))
         reward = episode["reward"] if result.reward is None else float(result.reward)
         return {"trajectory": [step], "episode": {**episode, "reward": reward}}
 

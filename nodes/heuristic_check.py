@@ -17,11 +17,6 @@ class HeuristicCheck:
     budgets: Budgets
 
     async def __call__(self, state: ReflexionState, config: RunnableConfig) -> Update:
-        """Write why the trial stops, or None.
-
-        Raises:
-            TypeError: the heuristic returned neither words nor None.
-        """
         for ended in ("terminated", "truncated"):
             if state["episode"][ended]:
                 return {"stop_reason": ended}

@@ -18,11 +18,9 @@ class Node(Runnable[ReflexionState, Update]):
         self.name = type(function).__name__
 
     def invoke(self, input: ReflexionState, config: RunnableConfig | None = None, **kwargs: Any) -> Update:
-        """Run on the background event loop, which notebooks and clients of several calls need."""
         return run_blocking(self.ainvoke(input, config))
 
     async def ainvoke(self, input: ReflexionState, config: RunnableConfig | None = None, **kwargs: Any) -> Update:
-        """Run on the caller's event loop."""
         began = time.perf_counter()
         return timed(await self.function(input, config or {}), input, began)
 

@@ -9,7 +9,7 @@ from langchain_core.runnables import RunnableConfig
 from langgraph_reflexion.envs.base import Action
 from langgraph_reflexion.envs.pool import EpisodePool
 from langgraph_reflexion.errors import Fault
-from langgraph_reflexion.models.calls import storable
+from langgraph_reflexion.models.calls import sanitize
 from langgraph_reflexion.nodes.approval import Answer, ask_person
 from langgraph_reflexion.state import Decision, ReflexionState, Step, Update
 
@@ -28,7 +28,6 @@ class Observe:
     approve: Collection[str] = ()
 
     async def __call__(self, state: ReflexionState, config: RunnableConfig) -> Update:
-        """Write the finished step and the episode's new state."""
         decision, episode = cast(Decision, state["decision"]), state["episode"]
         number, thought, action = len(state["trajectory"]) + 1, decision["thought"], decision["action"]
         if action is None:
@@ -42,7 +41,7 @@ class Observe:
             result, snapshot = await self.pool.step(state["task"], actions_of(state), action, episode["snapshot"])
         except Fault as fault:
             return {"stop_reason": "fault", "fault": str(fault)}
-        observation = f"{REJECTED} {answer.reason}".strip() if answer.rejected else storable(result.observation)
+        observation = f"{REJECTED} {answer.reason}".strip() if answer.rejected else sanitize(result.observation)
         return {
             "trajectory": [Step(number=number, thought=thought, action=action, observation=observation)],
             "episode": {

@@ -7,13 +7,13 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.types import Overwrite
 
 from langgraph_reflexion.budgets import Budgets
-from langgraph_reflexion.context import charged
+from langgraph_reflexion.context import with_usage
 from langgraph_reflexion.envs.base import Task
 from langgraph_reflexion.envs.pool import EpisodePool
 from langgraph_reflexion.errors import Fault, ModelFault
 from langgraph_reflexion.evaluators.base import Evaluator
-from langgraph_reflexion.memory.memory_map import Mapper
-from langgraph_reflexion.models.calls import storable
+from langgraph_reflexion.memory.agent import AgentMemory
+from langgraph_reflexion.models.calls import sanitize
 from langgraph_reflexion.nodes.approval import Approval, ask_person
 from langgraph_reflexion.state import EpisodeState, Reflection, ReflexionState, Strategy, Update
 
@@ -30,46 +30,49 @@ class Reset:
     strategy: Strategy
     budgets: Budgets
     approval: Approval
+    memory: AgentMemory
     read_task: Callable[[ReflexionState], Task]
     clears: Collection[str] = ()
-    mapper: Mapper | None = None
 
     async def __call__(self, state: ReflexionState, config: RunnableConfig) -> Update:
-        """Write the new trial's opening state; where a task begins, the whole state."""
         task = self.read_task(state)
         # Only a task that has begun is prepared, which tells a new input on a used thread from the next trial.
         begins = "prepared" not in task or state.get("status") != "running" or state["episode"]["task"] != task["id"]
         update: Update = {"stop_reason": None, "usage": {}, "fault": "", "trajectory": Overwrite([])}
-        update |= {"last_attempt": [], "room": None, "notes": []}
+        update |= {"last_attempt": [], "observation_budget": None, "notes": []}
         if begins:
             update |= {"status": "running", "trial": 1, "evaluation": None, "seconds": 0.0, "best": None}
             update |= {"reflections": [], "trials": Overwrite([]), "task": task} | dict.fromkeys(self.clears)
-            self.budgets.begin(task["id"], config)
+            update |= self.memory.lessons.begin(config)
+            self.budgets.start_task(task["id"], config)
         else:
             if self.approval.reflections and any(each["trial"] == state["trial"] for each in state["reflections"]):
                 update["reflections"] = approved(state)
+                await self.memory.lessons.record_reflection(state, update["reflections"], config, approved=True)
             update["trial"] = state["trial"] + 1
             if self.strategy.shows_last_attempt:
                 update["last_attempt"] = state["trajectory"]
-            if self.mapper:
-                update["known"] = self.mapper.known(state)
+            if self.memory.map:
+                update["memory_map"] = self.memory.map.lasting(state)
         try:
             if begins:
                 prepared = await self.pool.prepare(task)
                 made = await self.evaluator.prepare(task, config)
                 update["task"] = task = Task(**{**task, "prepared": prepared | made.data})
-                update["usage"] = charged(update, "reset", made.usage)
-                update["notes"] = list(made.notes)
+                update["usage"] = with_usage(update, "reset", made.spent.usage)
+                update["notes"] = list(made.spent.notes)
             observation, snapshot = await self.pool.start(task)
         except Fault as fault:
             if isinstance(fault, ModelFault) and fault.permanent:
                 raise
             observation, snapshot = "", None
             update |= {"stop_reason": "fault", "fault": str(fault)}
+        if update["trial"] == 1 and not update["fault"]:
+            update |= await self.memory.lessons.recall(task, observation, config)
         update["episode"] = EpisodeState(
             task=task["id"],
             began=0.0 if begins else state["seconds"],
-            observation=storable(observation),
+            observation=sanitize(observation),
             reward=None,
             terminated=False,
             truncated=False,

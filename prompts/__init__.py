@@ -1,7 +1,7 @@
 """Prompts: templates and few-shot examples, as files.
 
-The templates in this folder give every prompt its structure; a domain's folder holds what is its own: `setting.md`,
-the words on its world, and examples. A file in the domain's folder takes the place of the one of that name here.
+The templates in this folder define the structure of every prompt; a domain's folder adds `setting.md`, which
+describes its world, and examples. A file in the domain's folder replaces the one of the same name here.
 """
 
 import os
@@ -32,18 +32,17 @@ class ExampleStep:
     observation: str
 
     def with_action(self, action: str) -> Self:
-        """The step with its action written another way."""
         return replace(self, action=action)
 
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """A few-shot trajectory that solves its task, as its environment really answers."""
+    """A few-shot trajectory that solves its task, with the environment's real observations."""
 
     kind: str
-    """The kind of task that it shows; empty where it fits every kind."""
+    """The kind of its task; empty if it fits every kind."""
     observation: str
-    """What the actor sees first."""
+    """The first observation."""
     steps: tuple[ExampleStep, ...]
 
 
@@ -54,7 +53,7 @@ class ReflectionExample:
     observation: str
     steps: tuple[ExampleStep, ...]
     feedback: str
-    """What the verdict said besides that it failed; mostly empty."""
+    """The evaluator's feedback; mostly empty."""
     reflection: str
 
 
@@ -62,19 +61,19 @@ class Prompts:
     """The prompts of one domain.
 
     Args:
-        folder: The domain's folder; without one, the general templates alone.
-        templates: Templates in the place of those in files, by their names. They may come from anybody, and cannot
-            reach more than what they are to speak of.
+        folder: The domain's folder; without one, the general templates only.
+        templates: Templates that replace those in files, by name. They may be untrusted: they run sandboxed and can
+            reach only their values.
 
     Raises:
-        ConfigurationError: there is no such folder, its examples are not what they should be, or a template is none.
+        ConfigurationError: there is no such folder, an example is malformed, or a template has a syntax error.
     """
 
     def __init__(self, folder: Path | str | None = None, templates: Mapping[str, str] | None = None) -> None:
         expect("templates", templates, Mapping | None)
         folder = None if folder is None else Path(folder).expanduser()
         if folder is not None and not folder.is_dir():
-            raise ConfigurationError(f"{folder} is not a folder: give one that holds prompts")
+            raise ConfigurationError(f"{folder} is not a folder of prompts")
         self.folder = folder
         loader: BaseLoader = FileSystemLoader([folder, _HERE] if folder else [_HERE])
         self._edited = frozenset(templates or {})
@@ -104,40 +103,31 @@ class Prompts:
             self._checked(name, partial(self._templates.get_template, f"{name}.md"))
 
     def preload(self) -> None:
-        """Read every template now, where an event loop would have to wait for it later."""
+        """Read every template now, so that no event loop waits for it later."""
         for name in self._templates.list_templates(filter_func=lambda name: name.endswith(".md") and "/" not in name):
             self._templates.get_template(name)
 
     def text(self, name: str) -> str:
-        """A template as it is written.
-
-        Args:
-            name: The template's file name without `.md`.
-        """
+        """Return the source of a template, by its file name without `.md`."""
         loader = self._templates.loader
         assert loader is not None
         return loader.get_source(self._templates, f"{name}.md")[0]
 
     def render(self, name: str, **values: Any) -> str:
-        """Fill in a template.
+        """Render a template.
 
         Args:
             name: The template's file name without `.md`.
-            **values: What the template speaks of.
+            **values: The template's values.
 
         Raises:
-            jinja2.UndefinedError: the template speaks of something that was not given.
-            ConfigurationError: it fails, and some of the templates are in no file.
+            jinja2.UndefinedError: a value is missing.
+            ConfigurationError: a template fails, and some templates are not files.
         """
         return self._checked(name, lambda: self._templates.get_template(f"{name}.md").render(**values).strip())
 
     def opening(self, instruction: str, observation: str) -> str:
-        """A task as it is shown to models: its first observation, below its instruction unless that is in it.
-
-        Args:
-            instruction: The task in words.
-            observation: What is seen first.
-        """
+        """Return the beginning of a task: its first observation, below the instruction unless it contains that."""
         if not instruction.strip() or contains(observation, instruction):
             return observation
         return self.render("opening", instruction=instruction, observation=observation)
@@ -146,18 +136,13 @@ class Prompts:
         try:
             return make()
         except Exception as error:
-            # A template computes, and so fails in every way that Python has.
+            # Templates compute, so they may raise any exception.
             if not self._edited:
                 raise
             raise ConfigurationError(f"the template {name!r}{_trouble(error)}") from error
 
     def examples(self, kind: str | None, count: int) -> list[Example]:
-        """The first few-shot trajectories for a kind of task.
-
-        Args:
-            kind: The task's kind; None for any. Where no example fits it, any will do.
-            count: How many at most.
-        """
+        """Return the first `count` few-shot trajectories for a kind of task; any kind if none fits or for None."""
         fitting = [example for example in self._examples if kind is None or example.kind in ("", kind)]
         return (fitting or list(self._examples))[:count]
 
@@ -174,10 +159,10 @@ def _trouble(error: Exception) -> str:
 
 
 def contains(text: str, words: str) -> bool:
-    """Check that a text contains these words, whatever their capitals, line breaks and full stop.
+    """Return whether a text contains these words, ignoring case, line breaks and the full stop.
 
-    Only whole words count: "Count to 3." is in neither "Count to 30." nor "Count to 3.50". Scripts without blanks
-    between words, such as Chinese or Thai, have no such ends. No words are in no text.
+    Only whole words match: "Count to 3." is in neither "Count to 30." nor "Count to 3.50". Scripts without spaces
+    between words, such as Chinese or Thai, match anywhere. Empty words match nothing.
     """
     text, words = (" ".join(each.casefold().split()) for each in (text, words))
     words = words.rstrip(".!?:") or words
@@ -189,25 +174,25 @@ def contains(text: str, words: str) -> bool:
 
 
 _UNSPACED = r"[\u0e00-\u109f\u1780-\u17ff\u3000-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]"
-"""Scripts that leave no blanks between words: Thai to Burmese, Khmer, Japanese and Chinese."""
+"""Scripts without spaces between words: Thai to Burmese, Khmer, Japanese and Chinese."""
 _WIDE = r"\u3001\u3002\u3008-\u3011\uff01\uff08\uff09\uff0c\uff1a\uff1b\uff1f"
-"""Full stops, commas and brackets of Japanese and Chinese, which have no blanks beside them."""
+"""Full stops, commas and brackets of Japanese and Chinese, which need no spaces."""
 _START = rf"""(?<![^\s"'`([{{<>\u00ab\u2018\u201c\u201e{_WIDE}])(?<!\w')"""
-"""The start of a word: after a blank, a quote or a bracket, but not after an apostrophe within a word."""
+"""The start of a word: after a space, a quote or a bracket, but not after an apostrophe within a word."""
 _END = rf"""(?=[.!?:,;\u2026]*(?:\s|$|['\u2019](?!\w)|["`)\]}}>\u00bb\u201c\u201d{_WIDE}]|</))"""
-"""The end of a word: before a blank, a quote, a bracket the end, or a full stop that one of them follows."""
+"""The end of a word: before a space, a quote, a bracket, the end, or a full stop followed by one of them."""
 
 
 @cache
 def load_prompts(domain: str | Path) -> Prompts:
-    """The prompts of a domain.
+    """Return the prompts of a domain.
 
     Args:
-        domain: The name of an environment that ships, or a folder of your own, as a path or as a string with a
-            path separator in it. A name without a folder gets the general templates.
+        domain: The name of a shipped environment, or your own folder as a path or a string with a path separator. A
+            name without a folder gets the general templates.
 
     Raises:
-        ConfigurationError: the folder of your own is none, or its examples are not what they should be.
+        ConfigurationError: your folder does not exist, or an example in it is malformed.
     """
     if isinstance(domain, Path) or any(separator in domain for separator in (os.sep, os.altsep) if separator):
         return Prompts(Path(domain).expanduser())
@@ -217,7 +202,7 @@ def load_prompts(domain: str | Path) -> Prompts:
 
 @dataclass(frozen=True, slots=True)
 class _Entry:
-    """A table of a file of examples, read with errors that name the place."""
+    """A table in a file of examples, whose errors name the place."""
 
     place: str
     values: Any
@@ -225,18 +210,18 @@ class _Entry:
     def text(self, key: str, default: str | None = None) -> str:
         value = self._value(key, default)
         if not isinstance(value, str):
-            raise ConfigurationError(f"{self.place}: {key!r} is no text")
+            raise ConfigurationError(f"{self.place}: {key!r} is not text")
         return value
 
     def tables(self, key: str, what: str) -> list["_Entry"]:
         values = self._value(key, None)
         if not isinstance(values, list):
-            raise ConfigurationError(f"{self.place}: {key!r} is no list of tables")
+            raise ConfigurationError(f"{self.place}: {key!r} is not a list of tables")
         return [_Entry(f"{self.place}, {what} {number}", value) for number, value in enumerate(values, 1)]
 
     def _value(self, key: str, default: str | None) -> Any:
         if not isinstance(self.values, dict):
-            raise ConfigurationError(f"{self.place} is no table")
+            raise ConfigurationError(f"{self.place} is not a table")
         value = self.values.get(key, default)
         if value is None:
             raise ConfigurationError(f"{self.place} has no {key!r}")

@@ -4,7 +4,7 @@ from collections.abc import Generator
 
 import pytest
 
-from tests.tools import commands, need
+from tests.support.tools import commands, need
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

@@ -12,9 +12,9 @@ TOP = ("graph", "nodes", "envs", "prompts")
 FOLDERS = {"": ROOT / "src" / PACKAGE, **{name: ROOT / name for name in TOP}}
 
 LAYERS = """
-    errors choices demo _langgraph
+    errors choices demo _langgraph _lazy
     retries sync prompts envs.sandbox
-    models postgres
+    models
     checkpoints envs
     state
     heuristic budgets
@@ -36,7 +36,7 @@ LAYERS = """
 """
 """The folders and modules of the package, lowest first: each imports from lower lines only."""
 
-PROTOCOLS = {"envs", "envs.base", "envs.pool", "envs.tested"}
+PROTOCOLS = {"envs", "envs.base", "envs.pool"}
 """The modules of `envs` that the agent knows; `envs` itself finds an environment by its name."""
 
 HEAVY = {*("langchain_openai", "langchain_community", "textworld", "alfworld", "matplotlib", "scipy", "ray", "spacy")}
@@ -62,7 +62,7 @@ PRIVATE = {
 
 PRIVATE_IMPORTS = {
     # Inspect has no public way to ask for the log of the sample that runs.
-    "adapters.inspect.log_location": {"inspect_ai.log._samples.sample_active"},
+    "adapters.inspect.sample_store": {"inspect_ai.log._samples.sample_active"},
 }
 """The private modules of dependencies that are imported, by the module that does."""
 

@@ -1,9 +1,9 @@
-"""What can be done in a household: ALFWorld's commands as actions."""
+"""ALFWorld's commands as actions."""
 
 from dataclasses import replace
 from typing import Annotated
 
-from langgraph_reflexion.envs.alfworld.engine import PUT_TEMPLATES, Engine, Syntax
+from langgraph_reflexion.envs.alfworld.engine import PUT_COMMANDS, Engine, Syntax
 from langgraph_reflexion.envs.base import Action, Episode, StepResult, action, invalid_action
 
 Object = Annotated[str, 'name and number of an object, such as "mug 1"']
@@ -12,17 +12,19 @@ Receptacle = Annotated[str, 'name and number of a receptacle, such as "cabinet 3
 _BANNER = "-= Welcome to TextWorld, ALFRED! =-"
 _OVER = "The episode is over: no further action is possible."
 
-PUT_FORMS = {syntax: template.format(o="{object}", r="{receptacle}") for syntax, template in PUT_TEMPLATES.items()}
-"""How an object is set down, by the syntax of the game."""
+PUT_ACTION_FORMS = {
+    syntax: template.format(o="{object}", r="{receptacle}") for syntax, template in PUT_COMMANDS.items()
+}
+"""The form of the action that sets an object down, by the syntax of the game."""
 
 
 def tidy(text: str) -> str:
-    """Lower case, single blanks, and no full stop at the end."""
+    """Return text in lower case, with single blanks and without a full stop at its end."""
     return " ".join(text.lower().split()).rstrip(" .")
 
 
 def plain_name(text: str) -> str:
-    """A name as the engine knows it, from what a model made of it ("The Mug 1.")."""
+    """Return the engine's name of a thing, from a model's ("The Mug 1.")."""
     return tidy(text).removeprefix("the ")
 
 
@@ -30,14 +32,14 @@ class ALFWorldEpisode(Episode):
     """One attempt at a game.
 
     Args:
-        engine: The live game; it is reset here, and closed with the episode.
-        syntax: Which command the game wants where an object is set down; both are understood.
-        max_steps: After this many commands the episode is truncated. Invalid actions are none.
+        engine: The live game; the episode resets and closes it.
+        syntax: The game's command for setting an object down; the episode accepts both.
+        max_steps: Number of commands after which the episode is truncated. Invalid actions do not count.
     """
 
     def __init__(self, engine: Engine, syntax: Syntax = "move", max_steps: int = 50) -> None:
         self._engine = engine
-        self._put = PUT_FORMS[syntax]
+        self._put = PUT_ACTION_FORMS[syntax]
         self._left = max_steps
         self._terminated = self._truncated = False
         self.observation = engine.reset().removeprefix(_BANNER).strip()
@@ -51,83 +53,81 @@ class ALFWorldEpisode(Episode):
         return replace(result, reward=1.0 if self._engine.won else 0.0)
 
     def invalid(self, why: str) -> str:
-        """The observation for an action that is not allowed, with the forms that this game understands."""
         return invalid_action(why, game_forms(self._put))
 
     def close(self) -> None:
-        """Close the game."""
         self._engine.close()
 
     @action("go to {receptacle}")
     def go_to(self, receptacle: Receptacle) -> StepResult:
         """Go to a receptacle and see what is on it, or in it if it is open."""
-        return self._carry_out(f"go to {plain_name(receptacle)}")
+        return self._execute(f"go to {plain_name(receptacle)}")
 
     @action("take {object} from {receptacle}")
     def take(self, object: Object, receptacle: Receptacle) -> StepResult:
         """Take an object from the receptacle where you are; you can carry one object."""
-        return self._carry_out(f"take {plain_name(object)} from {plain_name(receptacle)}")
+        return self._execute(f"take {plain_name(object)} from {plain_name(receptacle)}")
 
-    @action(*PUT_FORMS.values(), "put {object} in {receptacle}", "put {object} on {receptacle}")
+    @action(*PUT_ACTION_FORMS.values(), "put {object} in {receptacle}", "put {object} on {receptacle}")
     def put(self, object: Object, receptacle: Receptacle) -> StepResult:
         """Put the object that you carry in or on the receptacle where you are."""
-        return self._carry_out(self._put.format(object=plain_name(object), receptacle=plain_name(receptacle)))
+        return self._execute(self._put.format(object=plain_name(object), receptacle=plain_name(receptacle)))
 
     @action("open {receptacle}")
     def open(self, receptacle: Receptacle) -> StepResult:
         """Open the receptacle where you are and see what is in it."""
-        return self._carry_out(f"open {plain_name(receptacle)}")
+        return self._execute(f"open {plain_name(receptacle)}")
 
     @action("close {receptacle}", name="close")
     def close_receptacle(self, receptacle: Receptacle) -> StepResult:
         """Close the receptacle where you are."""
-        return self._carry_out(f"close {plain_name(receptacle)}")
+        return self._execute(f"close {plain_name(receptacle)}")
 
     @action("use {object}")
     def use(self, object: Annotated[str, 'name and number of a lamp, such as "desklamp 1"']) -> StepResult:
-        """Turn on a lamp that stands where you are."""
-        return self._carry_out(f"use {plain_name(object)}")
+        """Turn on a lamp at the place where you are."""
+        return self._execute(f"use {plain_name(object)}")
 
     @action("clean {object} with {receptacle}")
     def clean(self, object: Object, receptacle: Receptacle) -> StepResult:
         """Clean the object that you carry with the sink or the bathtub where you are."""
-        return self._carry_out(f"clean {plain_name(object)} with {plain_name(receptacle)}")
+        return self._execute(f"clean {plain_name(object)} with {plain_name(receptacle)}")
 
     @action("heat {object} with {receptacle}")
     def heat(self, object: Object, receptacle: Receptacle) -> StepResult:
         """Heat the object that you carry with the microwave where you are."""
-        return self._carry_out(f"heat {plain_name(object)} with {plain_name(receptacle)}")
+        return self._execute(f"heat {plain_name(object)} with {plain_name(receptacle)}")
 
     @action("cool {object} with {receptacle}")
     def cool(self, object: Object, receptacle: Receptacle) -> StepResult:
         """Cool the object that you carry with the fridge where you are."""
-        return self._carry_out(f"cool {plain_name(object)} with {plain_name(receptacle)}")
+        return self._execute(f"cool {plain_name(object)} with {plain_name(receptacle)}")
 
     @action("slice {object} with {knife}")
     def slice(
         self, object: Object, knife: Annotated[str, 'name and number of the knife that you carry ("knife 1")']
     ) -> StepResult:
         """Slice an object where you are with the knife that you carry."""
-        return self._carry_out(f"slice {plain_name(object)} with {plain_name(knife)}")
+        return self._execute(f"slice {plain_name(object)} with {plain_name(knife)}")
 
     @action("examine {target}")
     def examine(
         self, target: Annotated[str, "name and number of a receptacle or object where you are"]
     ) -> StepResult:
         """Look closely at a receptacle or an object where you are."""
-        return self._carry_out(f"examine {plain_name(target)}")
+        return self._execute(f"examine {plain_name(target)}")
 
     @action("look")
     def look(self) -> StepResult:
         """Look around."""
-        return self._carry_out("look")
+        return self._execute("look")
 
     @action("inventory")
     def inventory(self) -> StepResult:
         """See what you carry."""
-        return self._carry_out("inventory")
+        return self._execute("inventory")
 
-    def _carry_out(self, command: str) -> StepResult:
+    def _execute(self, command: str) -> StepResult:
         observation = self._engine.step(command)
         self._left -= 1
         self._terminated = self._engine.won
@@ -136,9 +136,5 @@ class ALFWorldEpisode(Episode):
 
 
 def game_forms(put: str) -> list[str]:
-    """How actions are written in a game.
-
-    Args:
-        put: One of `PUT_FORMS`.
-    """
+    """Return the forms of all actions, given that of setting an object down."""
     return [put if spec.name == "put" else spec.forms[0] for spec in ALFWorldEpisode.actions().values()]

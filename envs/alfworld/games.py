@@ -1,26 +1,24 @@
-"""Games in files: the official ones, those in any folder, and how a game is written as a file.
+"""Games in files: the official splits, and any folder of games.
 
-A game file (`game.tw-pddl`) is JSON with a PDDL domain, a text grammar, and a PDDL problem. ALFWorld's domain
-and grammar come from its wheel, or from the game file; neither is ours to ship.
+A game file (`game.tw-pddl`) is JSON with a PDDL domain, a text grammar and a PDDL problem.
 """
 
 import json
 import os
 import re
 from collections.abc import Collection, Iterator
-from importlib.util import find_spec
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from langgraph_reflexion.envs.alfworld.asking import LAMP, goal, instruction
-from langgraph_reflexion.envs.alfworld.dialect import domain_name, printed, take_apart
 from langgraph_reflexion.envs.alfworld.engine import Game, Kind
-from langgraph_reflexion.envs.alfworld.pddl import Problem, Tree, UnreadableError
-from langgraph_reflexion.errors import ConfigurationError, EnvironmentUnavailable, ReflexionError, the_extra
+from langgraph_reflexion.envs.alfworld.grammar import parse_grammar, render_literal
+from langgraph_reflexion.envs.alfworld.instructions import LAMP, goal, instruction
+from langgraph_reflexion.envs.alfworld.pddl import Problem, Tree, UnreadableError, read_domain
+from langgraph_reflexion.errors import ConfigurationError, EnvironmentUnavailable, ReflexionError
 
 OFFICIAL_SPLITS = {"train": 3553, "valid_seen": 140, "valid_unseen": 134}
-"""The splits of ALFWorld's own games, and how many games each has; those of the papers are `valid_unseen`."""
+"""Number of games by official split; the papers report `valid_unseen`."""
 
 KINDS: dict[str, Kind] = {
     "pick_and_place_simple": "pick",
@@ -30,29 +28,28 @@ KINDS: dict[str, Kind] = {
     "pick_cool_then_place_in_recep": "cool",
     "pick_two_obj_and_place": "two",
 }
-"""ALFRED's names of the six task types that ALFWorld plays."""
+"""ALFWorld's six task types by their names in ALFRED."""
 
-_PLACEHOLDER = "UNKNOWN GOAL"
 _PREFIX = "Your task is to: "
 _LAYOUTS = ("json_2.1.2", "json_2.1.1", "")
-"""The folders of a download that hold the splits: `alfworld-download` unpacks json_2.1.2 into `json_2.1.1`."""
-_DOWNLOAD = "fetch the games with `alfworld-download` and set ALFWORLD_DATA to the folder that they went to"
+"""The folders of a download that may hold the splits: `alfworld-download` unpacks json_2.1.2 into `json_2.1.1`."""
+_DOWNLOAD = "fetch the games with `alfworld-download` and set ALFWORLD_DATA to their folder"
 
 
 def official_games(root: str | Path, split: str) -> Iterator[Game]:
-    """ALFWorld's own games, in the order of their paths.
+    """Yield the games of an official split, in the order of their paths.
 
-    Files are read one by one as games are asked for. Left out, as in ALFWorld: tasks with sliced things or
-    movable receptacles, task types other than the six, and games that are not marked solvable. Other than in
-    ALFWorld, a game needs no `traj_data.json` beside it: the name of its folder or its goal tells its type.
+    Files are read lazily. As in ALFWorld, tasks with sliced things or movable receptacles, other task types, and
+    games not marked solvable are left out. Unlike in ALFWorld, a game needs no `traj_data.json` beside it: the name
+    of its folder or its goal gives its type.
 
     Args:
-        root: The folder of the download, which holds `json_2.1.1`, or `json_2.1.2`, or the splits.
+        root: The folder of the download, which holds `json_2.1.1`, `json_2.1.2` or the splits.
         split: One of `OFFICIAL_SPLITS`.
 
     Raises:
-        ConfigurationError: there is no such split.
-        EnvironmentUnavailable: there are no games there, or a file is broken (when its game is asked for).
+        ConfigurationError: There is no such split.
+        EnvironmentUnavailable: There are no games in the folder, or a file is broken (when its game is read).
     """
     if split not in OFFICIAL_SPLITS:
         raise ConfigurationError(f"no official split {split!r}: choose one of {', '.join(OFFICIAL_SPLITS)}")
@@ -64,24 +61,24 @@ def official_games(root: str | Path, split: str) -> Iterator[Game]:
 
 
 def official_folder(root: str | Path, split: str) -> Path:
-    """Where the games of an official split are, or should be; the arguments are those of `official_games`."""
+    """Return the folder where the games of an official split are, or should be."""
     folders = [expanded(root) / layout / split for layout in _LAYOUTS]
     there = [folder for folder in folders if folder.is_dir()]
     full = (folder for folder in there if any("game.tw-pddl" in files for _, _, files in os.walk(folder)))
     return next(full, (there or folders[-1:])[0])
 
 
-def shortfall(root: str | Path, split: str, taken: Collection[str]) -> str:
-    """Say that a split which is taken whole is not the benchmark; empty where it is, or where only some are taken.
+def shortfall(root: str | Path, split: str, selected: Collection[str]) -> str:
+    """Return what a whole split lacks of the benchmark; empty if it is complete, or if more games could be selected.
 
     Args:
         root: The folder of the download.
         split: One of `OFFICIAL_SPLITS`.
-        taken: The ids of the games that are taken.
+        selected: The ids of the selected games.
     """
     expected = OFFICIAL_SPLITS[split]
     folder = official_folder(root, split)
-    if len(taken) == expected or _more(folder, split, taken):
+    if len(selected) == expected or _more(folder, split, selected):
         return ""
     without = [
         name
@@ -91,7 +88,7 @@ def shortfall(root: str | Path, split: str, taken: Collection[str]) -> str:
         and not _left_out(name)
         and not any(map(Path.is_dir, at.iterdir()))
     ]
-    said = f"not the benchmark of json_2.1.2: {folder} has {len(taken):,} of {expected:,} games"
+    said = f"not the benchmark of json_2.1.2: {folder} has {len(selected):,} of {expected:,} games"
     if not without:
         return said
     more = f", and {len(without) - 3:,} more" if len(without) > 3 else ""
@@ -99,18 +96,15 @@ def shortfall(root: str | Path, split: str, taken: Collection[str]) -> str:
 
 
 def games_in(path: str | Path) -> Iterator[Game]:
-    """The games in a folder and the folders below it, in the order of their paths.
+    """Yield the games in a folder and below it, in the order of their paths.
 
-    A folder holds a game if it has a `game.tw-pddl`, or an `initial_state.pddl` beside a `traj_data.json`;
-    the latter has no task text of its own, and gets one in our words. Games that cannot be solved, or are not
-    of one of the six types, are left out. Files are read one by one as games are asked for.
-
-    Args:
-        path: The folder.
+    A folder holds a game if it has a `game.tw-pddl`, or an `initial_state.pddl` beside a `traj_data.json`; the latter
+    has no text of its task and gets one of ours. Games that are not solvable, or of none of the six types, are left
+    out. Files are read lazily.
 
     Raises:
-        ConfigurationError: there is no such folder, or no game in it.
-        EnvironmentUnavailable: a file is broken (when its game is asked for).
+        ConfigurationError: There is no such folder, or no game in it.
+        EnvironmentUnavailable: A file is broken (when its game is read).
     """
     root = expanded(path)
     if not root.is_dir():
@@ -120,15 +114,15 @@ def games_in(path: str | Path) -> Iterator[Game]:
 
 
 def game_of(folder: Path, id_: str, kind: Kind | None) -> Game:
-    """The game of one folder.
+    """Return the game in a folder.
 
     Args:
         folder: The folder that holds its file.
-        id_: How it is called.
-        kind: The type of its task; read from the goal, or from the description beside it, unless given.
+        id_: The game's id.
+        kind: The type of its task; by default that of its goal, or of the description beside it.
 
     Raises:
-        EnvironmentUnavailable: there is no game, or its file is broken.
+        EnvironmentUnavailable: There is no game, or its file is broken.
     """
     file = folder / "game.tw-pddl"
     if file.is_file():
@@ -141,55 +135,21 @@ def game_of(folder: Path, id_: str, kind: Kind | None) -> Game:
 
 
 def expanded(path: str | os.PathLike[str]) -> Path:
-    """A path with the home folder in the place of `~`.
+    """Return a path with `~` expanded.
 
     Raises:
-        ConfigurationError: it is the home folder of nobody.
+        ConfigurationError: There is no such user.
     """
     try:
         return Path(path).expanduser()
     except RuntimeError as error:
-        raise ConfigurationError(f"{path} is in nobody's home folder: write out where the games lie") from error
-
-
-def installed_texts() -> tuple[str, str]:
-    """The PDDL domain and the text grammar of the installed ALFWorld, read without importing it.
-
-    Raises:
-        EnvironmentUnavailable: it is not installed.
-    """
-    spec = find_spec("alfworld")
-    for folder in (spec.submodule_search_locations or []) if spec else []:
-        domain, grammar = Path(folder, "data", "alfred.pddl"), Path(folder, "data", "alfred.twl2")
-        if domain.is_file() and grammar.is_file():
-            return domain.read_text(encoding="utf-8"), grammar.read_text(encoding="utf-8")
-    raise EnvironmentUnavailable(f"the original ALFWorld engine is missing; it comes with {the_extra('alfworld')}")
-
-
-def to_tw_pddl(game: Game, domain: str, grammar: str) -> dict[str, Any]:
-    """A game as the content of a `game.tw-pddl`.
-
-    Args:
-        game: Any game.
-        domain: The PDDL domain.
-        grammar: The text grammar, with "UNKNOWN GOAL" where the task goes, or with the task in it.
-
-    Raises:
-        ConfigurationError: the task's text has a character that the original engine gives another meaning.
-    """
-    if _PLACEHOLDER in grammar and (odd := sorted(set(re.findall(r'[;|<>\[\]#{}"\\\n]', game.instruction)))):
-        raise ConfigurationError(f"the task of {game.id} cannot be exported with {' '.join(map(repr, odd))} in it")
-    return {
-        "pddl_domain": domain,
-        "grammar": grammar.replace(_PLACEHOLDER, game.instruction.removesuffix(".")),
-        "pddl_problem": game.problem,
-        "solvable": True,
-        "walkthrough": list(game.walkthrough) or None,
-    }
+        raise ConfigurationError(
+            f"{path} is the home folder of an unknown user: give the full path of the games"
+        ) from error
 
 
 def _some(games: Iterator[Game], none: ReflexionError) -> Iterator[Game]:
-    """The games; it is an error where there is none, and known at once, not when the first is asked for."""
+    """Return the games, or raise at once if there are none."""
     first = next(games, None)
     if first is None:
         raise none
@@ -197,31 +157,30 @@ def _some(games: Iterator[Game], none: ReflexionError) -> Iterator[Game]:
 
 
 def _folders(root: Path) -> Iterator[tuple[Path, str, set[str]]]:
-    """Every folder, its name relative to the root, and its files, in an order that no file system decides."""
+    """Yield each folder, its name relative to the root, and its files, sorted by path."""
     for folder, below, present in os.walk(root):
         below.sort()
         yield Path(folder), Path(folder).relative_to(root).as_posix(), set(present)
 
 
 def _left_out(name: str) -> bool:
-    """Whether ALFWorld leaves out a game by the name of its folder."""
     return "movable" in name or "Sliced" in name
 
 
-def _more(root: Path, split: str, taken: Collection[str]) -> bool:
-    """Whether a split has other games than those that are taken."""
+def _more(root: Path, split: str, selected: Collection[str]) -> bool:
+    """Return whether a split has games that are not selected."""
     try:
-        return next(_official(root, split, taken), None) is not None
+        return next(_official(root, split, selected), None) is not None
     except EnvironmentUnavailable:
-        return True  # a broken file, which would have been an error if it had been asked for
+        return True  # a broken file, which is an error only if it is selected
 
 
-def _official(root: Path, split: str, taken: Collection[str] = ()) -> Iterator[Game]:
+def _official(root: Path, split: str, selected: Collection[str] = ()) -> Iterator[Game]:
     for folder, name, present in _folders(root):
-        if "game.tw-pddl" not in present or _left_out(name) or f"{split}/{name}" in taken:
+        if "game.tw-pddl" not in present or _left_out(name) or f"{split}/{name}" in selected:
             continue
         kind = _kind_by_name(name)
-        # Only a few of these large files need reading: the folder's name says the same.
+        # Usually the folder's name gives the type, and this large file need not be read.
         if kind is None and "traj_data.json" in present:
             kind, _ = _described(folder / "traj_data.json")
             if kind is None:
@@ -246,21 +205,21 @@ def _any(root: Path) -> Iterator[Game]:
 
 
 def _game(id_: str, kind: Kind | None, content: dict[str, Any], path: Path) -> Game | None:
-    """A game from its file, its kind by its goal unless given; None for types not among the six."""
+    """Return a game from the content of its file; None for other task types."""
     for key in ("pddl_domain", "grammar", "pddl_problem"):
         if not isinstance(content.get(key), str):
             raise _broken(path, f"it has no {key!r}")
     walkthrough = content.get("walkthrough") or []
     if not isinstance(walkthrough, list) or not all(isinstance(command, str) for command in walkthrough):
-        raise _broken(path, "its 'walkthrough' is no list of commands")
+        raise _broken(path, "its 'walkthrough' is not a list of commands")
     try:
-        _, rules = take_apart(content["grammar"])
-        domain = domain_name(content["pddl_domain"])
+        _, rules = parse_grammar(content["grammar"])
+        domain, _ = read_domain(content["pddl_domain"])
     except UnreadableError as error:
         raise _broken(path, str(error)) from error
     if not rules.get("task"):
         raise _broken(path, "its grammar has no task")
-    text = printed(rules["task"][0]["rhs"]).strip().removeprefix(_PREFIX)
+    text = render_literal(rules["task"][0]["rhs"]).strip().removeprefix(_PREFIX)
     problem = _checked(content["pddl_problem"], path, domain)
     kind = kind or _kind_by_goal(problem.goal)
     if kind is None:
@@ -278,7 +237,7 @@ def _game(id_: str, kind: Kind | None, content: dict[str, Any], path: Path) -> G
 
 
 def _state(id_: str, folder: Path) -> Game | None:
-    """A game from an initial state and ALFRED's description of its task; None for types not among the six."""
+    """Return a game from an initial state and ALFRED's description of its task; None for other task types."""
     kind, described = _described(folder / "traj_data.json")
     asked = described.get("pddl_params")
     if kind is None:
@@ -306,11 +265,11 @@ def _state(id_: str, folder: Path) -> Game | None:
 
 
 def _described(path: Path) -> tuple[Kind | None, dict[str, Any]]:
-    """What kind of task a `traj_data.json` describes, None for types not among the six; and all that it says."""
+    """Return the type of task in a `traj_data.json`, None for other types, and the whole file."""
     described = _json(path)
     task_type = described.get("task_type", "")
     if not isinstance(task_type, str):
-        raise _broken(path, "its 'task_type' is no text")
+        raise _broken(path, "its 'task_type' is not a string")
     return KINDS.get(task_type), described
 
 
@@ -319,7 +278,7 @@ def _kind_by_name(name: str) -> Kind | None:
 
 
 def _kind_by_goal(wanted: Tree) -> Kind | None:
-    """What sets the six types' goals apart; None for those with sliced things or movable receptacles."""
+    """Return the type of a goal; None if it has sliced things or movable receptacles."""
     words = set(_words(wanted))
     if words & {"issliced", "inreceptacleobject", "forall"}:
         return None
@@ -336,7 +295,7 @@ def _words(tree: Tree) -> Iterator[str]:
 
 
 def _checked(text: str, path: Path, domain: str = "alfred") -> Problem:
-    """A file's problem, read. What the engine finds wrong with it later would stop a run that has begun."""
+    """Parse a file's problem, so that its errors are found before a run begins."""
     try:
         problem = Problem.parse(text)
     except UnreadableError as error:
@@ -354,7 +313,7 @@ def _json(path: Path) -> dict[str, Any]:
     except (ValueError, RecursionError) as error:
         raise _broken(path, f"it cannot be read as JSON ({error})") from error
     if not isinstance(content, dict):
-        raise _broken(path, "it is JSON, but no object")
+        raise _broken(path, "it is JSON, but not an object")
     return content
 
 

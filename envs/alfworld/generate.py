@@ -1,39 +1,34 @@
-"""Games made from a seed: rooms that we wrote, with things in them, and a task that can be solved.
+"""Generated games: a room of `rooms.toml` and a solvable task, determined by type, seed and index.
 
-A game follows from its kind, seed and index alone. ALFWorld's engine plays these games, as does any that
-agrees with it, but they are not the games of the benchmark, and results on them are not results on it.
-
-The floor plans of a seed are shared by its games; what lies in a room, and where, is drawn anew for each
-game: mostly where one would look first, sometimes elsewhere (`rooms.toml`).
+Both engines play these games, but they are not the games of the benchmark, and results on them are not comparable.
+The games of a seed share its floor plans; the things in a room are drawn anew for each game, mostly where one would
+look first, sometimes elsewhere.
 """
 
 from collections import Counter, defaultdict
 from functools import cache
 from random import Random
 
-from langgraph_reflexion.envs.alfworld.asking import LAMP, Chosen, suits
 from langgraph_reflexion.envs.alfworld.engine import Game, Kind
-from langgraph_reflexion.envs.alfworld.making import MadeGames, make_game
-from langgraph_reflexion.envs.alfworld.rooms import Item, Plan, floor_plan, lay, rooms
+from langgraph_reflexion.envs.alfworld.game_builder import GameSequence, build_game
+from langgraph_reflexion.envs.alfworld.instructions import LAMP, Target, suits
+from langgraph_reflexion.envs.alfworld.rooms import Item, Plan, floor_plan, place_item, rooms
 from langgraph_reflexion.errors import ConfigurationError
 
 SPLITS: dict[str, dict[Kind, int]] = {
     "generated-134": {"clean": 31, "pick": 24, "heat": 23, "cool": 21, "look": 18, "two": 17},
 }
-"""The generated splits: how many tasks of each kind; the numbers are those of ALFWorld's unseen games."""
+"""Number of tasks of each type by split; the numbers are those of ALFWorld's `valid_unseen`."""
 
 
 def generate(kind: Kind, *, seed: int, index: int, split: str = "generated") -> Game:
-    """Make a game.
+    """Generate a solvable game, with its solution.
 
     Args:
-        kind: The kind of its task.
-        seed: Which world; games of a seed share its floor plans.
-        index: Which game of the seed.
-        split: Only for the game's id, such as `generated-134/s0/007-heat-kitchen`.
-
-    Returns:
-        A game that can be solved, is not solved yet, and knows commands that solve it.
+        kind: The type of its task.
+        seed: Seed of the floor plans and of the game.
+        index: Index of the game within its seed.
+        split: First part of the game's id, such as `generated-134/s0/007-heat-kitchen`.
     """
     random = Random(f"alfworld game {seed} {index} {kind}")
     weights = rooms()["tasks"][kind]
@@ -41,11 +36,11 @@ def generate(kind: Kind, *, seed: int, index: int, split: str = "generated") -> 
     plan = floor_plan(room, random.randrange(rooms()["plans"]), seed)
     chosen = _choose(kind, plan, random)
     items = _furnish(kind, plan, chosen, random)
-    return make_game(f"{split}/s{seed}/{index:03d}-{kind}-{room}", kind, plan, items, chosen, random.randrange(2))
+    return build_game(f"{split}/s{seed}/{index:03d}-{kind}-{room}", kind, plan, items, chosen, random.randrange(2))
 
 
-class GeneratedGames(MadeGames):
-    """The games of a generated split, each made when it is asked for."""
+class GeneratedGames(GameSequence):
+    """The games of a generated split."""
 
     def __init__(self, split: str, seed: int) -> None:
         self.split, self.seed, self.kinds = split, seed, _order(split)
@@ -54,21 +49,14 @@ class GeneratedGames(MadeGames):
         return len(self.kinds)
 
     def make(self, index: int) -> Game:
-        """Make a game; see `MadeGames.make`."""
         return generate(self.kinds[index], seed=self.seed, index=index, split=self.split)
 
 
 def generated_games(split: str, seed: int = 0) -> GeneratedGames:
-    """The games of a generated split.
-
-    The kinds are interleaved: from six games on every prefix holds all six, in about the split's proportions.
-
-    Args:
-        split: One of `SPLITS`.
-        seed: Another seed gives other games.
+    """Return the games of a generated split, types interleaved in about the split's proportions.
 
     Raises:
-        ConfigurationError: there is no such split.
+        ConfigurationError: There is no such split.
     """
     if split not in SPLITS:
         raise ConfigurationError(f"no generated split {split!r}: choose one of {', '.join(SPLITS)}")
@@ -77,7 +65,7 @@ def generated_games(split: str, seed: int = 0) -> GeneratedGames:
 
 @cache
 def _order(split: str) -> tuple[Kind, ...]:
-    """Hand out the places of a split one by one, as seats are by Sainte-Laguë's rule."""
+    """Return the types of a split's games, apportioned one by one by Sainte-Laguë's rule."""
     wanted, got, order = SPLITS[split], Counter[Kind](), list[Kind]()
     while len(order) < sum(wanted.values()):
         order.append(max(wanted, key=lambda kind: wanted[kind] / (2 * got[kind] + 1)))
@@ -85,7 +73,7 @@ def _order(split: str) -> tuple[Kind, ...]:
     return tuple(order)
 
 
-def _choose(kind: Kind, plan: Plan, random: Random) -> Chosen:
+def _choose(kind: Kind, plan: Plan, random: Random) -> Target:
     data = rooms()
     held: dict[str, set[str]] = defaultdict(set)
     for receptacle in plan.receptacles:
@@ -97,16 +85,16 @@ def _choose(kind: Kind, plan: Plan, random: Random) -> Chosen:
         if not held[thing] or not suits(kind, thing):
             continue
         targets = sorted(held[thing] - barred)
-        # For pick and two the thing starts elsewhere, so that there must be an elsewhere.
+        # In pick and two the thing starts in another receptacle, so there has to be one.
         if kind == "look":
             options.append((thing, [""]))
         elif targets and len(held[thing]) > 1:
             options.append((thing, targets))
     thing, targets = random.choice(options)
-    return Chosen(thing, random.choice(targets))
+    return Target(thing, random.choice(targets))
 
 
-def _furnish(kind: Kind, plan: Plan, chosen: Chosen, random: Random) -> list[Item]:
+def _furnish(kind: Kind, plan: Plan, chosen: Target, random: Random) -> list[Item]:
     data, items, used = rooms(), list[Item](), set[str]()
     for cls, thing in data["rooms"][plan.room]["things"].items():
         count, surprise, barred = random.randint(*thing["count"]), data["surprise"], ""
@@ -117,5 +105,7 @@ def _furnish(kind: Kind, plan: Plan, chosen: Chosen, random: Random) -> list[Ite
         elif cls == LAMP:
             surprise = 0.0
         holders = [r for r in plan.receptacles if cls in data["holds"][r.cls] and r.cls != barred]
-        items += [lay(cls, thing["usual"], holders, surprise, random, used) for _ in range(count if holders else 0)]
+        items += [
+            place_item(cls, thing["usual"], holders, surprise, random, used) for _ in range(count if holders else 0)
+        ]
     return items

@@ -1,8 +1,7 @@
-"""Deciding whether the goal of a problem holds.
+"""Goals of PDDL problems, grounded so that deciding them takes a few set comparisons.
 
-A goal is grounded once, when the problem is loaded: facts that no action changes are decided then,
-quantifiers become lists, and what is left speaks only of facts that can change. Deciding it is then a few
-set comparisons.
+A goal is grounded when its problem is loaded: permanent facts are decided, quantifiers become lists, and only facts
+that can change remain.
 """
 
 from __future__ import annotations
@@ -12,24 +11,27 @@ from dataclasses import dataclass, field
 
 from langgraph_reflexion.envs.alfworld.pddl import Fact, Problem, Tree, UnreadableError, typed
 
-_MOST = 100_000
-"""How many combinations of things are gone through for a goal; those of ALFWorld's own games take hundreds."""
+_MAX_BINDINGS = 100_000
+"""Maximum number of variable bindings tried for a goal; ALFWorld's own games take hundreds."""
 
 
 @dataclass(frozen=True, slots=True)
 class Goal:
-    """A ground condition: every part has to hold, or any one of them."""
+    """A ground condition.
+
+    Attributes:
+        any: Whether one of its parts has to hold, instead of all.
+        true: Facts that have to hold.
+        false: Facts that have to be absent.
+        parts: Conditions that have to hold.
+    """
 
     any: bool = False
-    """Whether one part is enough."""
     true: frozenset[Fact] = frozenset()
-    """Facts that have to hold."""
     false: frozenset[Fact] = frozenset()
-    """Facts that have to be absent."""
     parts: tuple[Goal, ...] = ()
 
     def holds(self, facts: Set[Fact]) -> bool:
-        """Whether the condition is true in a state."""
         if self.any:
             return (
                 not self.true.isdisjoint(facts)
@@ -39,11 +41,10 @@ class Goal:
         return self.true <= facts and self.false.isdisjoint(facts) and all(part.holds(facts) for part in self.parts)
 
     def mentions(self) -> frozenset[Fact]:
-        """The facts that the condition depends on."""
+        """Return the facts that the condition depends on."""
         return self.true.union(self.false, *(part.mentions() for part in self.parts))
 
     def negated(self) -> Goal:
-        """The condition that holds where this one does not."""
         return Goal(not self.any, self.false, self.true, tuple(part.negated() for part in self.parts))
 
 
@@ -51,7 +52,7 @@ TRUE, FALSE = Goal(any=False), Goal(any=True)
 
 
 def _combine(parts: list[Goal], either: bool) -> Goal:
-    """Join conditions, leaving out what is decided."""
+    """Join conditions, without those that are decided."""
     neutral, deciding = (FALSE, TRUE) if either else (TRUE, FALSE)
     true: set[Fact] = set()
     false: set[Fact] = set()
@@ -73,13 +74,13 @@ def _combine(parts: list[Goal], either: bool) -> Goal:
 
 @dataclass(slots=True)
 class Grounder:
-    """Turns the goal of a problem into a ground condition.
+    """Grounds the goal of a problem.
 
     Attributes:
         problem: The problem.
-        predicates: The predicates that there are, and the types of what they speak of.
+        predicates: The types of the arguments of each predicate.
         changing: The predicates that actions change; all others are decided now.
-        unknown: Predicates whose truth is not kept track of; a goal about one is refused.
+        unknown: Predicates that the engine does not track; a goal about one is refused.
     """
 
     problem: Problem
@@ -88,7 +89,7 @@ class Grounder:
     unknown: frozenset[str] = frozenset()
     _index: dict[str, list[Fact]] = field(default_factory=dict)
     _members: dict[str, list[str]] = field(default_factory=dict)
-    _left: int = _MOST
+    _left: int = _MAX_BINDINGS
 
     def __post_init__(self) -> None:
         for fact in self.problem.facts:
@@ -98,19 +99,19 @@ class Grounder:
         self._members["object"] = list(self.problem.types)
 
     def goal(self) -> Goal:
-        """The problem's goal, ground.
+        """Return the ground goal.
 
         Raises:
-            UnreadableError: it is not a condition, about something that there is not or that is not kept track of,
-                or about too much.
+            UnreadableError: The goal is not a condition, names something undeclared or untracked, or has too many
+                bindings.
         """
         self._check(self.problem.goal, frozenset())
         return self._ground(self.problem.goal, {})
 
     def _check(self, tree: Tree, names: frozenset[str]) -> None:
-        """Refuse what is no condition, or speaks of a predicate, a type or a thing that there is not.
+        """Refuse invalid conditions and undeclared predicates, types and things.
 
-        Grounding does not see all of it: where a quantifier has nothing to run over, its body is never reached.
+        Grounding does not find them all: it never reaches the body of a quantifier over an empty type.
         """
         match tree:
             case []:
@@ -127,9 +128,7 @@ class Grounder:
                 own = dict(typed(declared))
                 known = {"object", *(kind for kinds in self.predicates.values() for kind in kinds)}
                 if strange := sorted(set(own.values()) - known):
-                    raise UnreadableError(
-                        f"its goal speaks of things of the type {strange[0]}, and there is no such type"
-                    )
+                    raise UnreadableError(f"its goal names the type {strange[0]}, and there is no such type")
                 self._check(body, names.union(own))
             case [str() as predicate, *words] if all(isinstance(word, str) for word in words):
                 self._check_literal(predicate, [str(word) for word in words], names)
@@ -146,12 +145,12 @@ class Grounder:
                 f"its goal has {literal} in it, and {predicate} takes {len(expected)}, not {len(words)}"
             )
         if predicate in self.unknown:
-            raise UnreadableError(f"its goal depends on {predicate}, which only engine=textworld keeps track of")
+            raise UnreadableError(f"its goal depends on {predicate}, which only engine=textworld tracks")
         for word in words:
             if word.startswith("?") and word not in names:
                 raise UnreadableError(f"its goal uses {word} where it is not declared")
             if word not in names and word not in self.problem.types:
-                raise UnreadableError(f"its goal speaks of {word}, which is not declared")
+                raise UnreadableError(f"its goal names {word}, which is not declared")
 
     def _ground(self, tree: Tree, env: dict[str, str]) -> Goal:
         match tree:
@@ -170,10 +169,10 @@ class Grounder:
     def _literal(self, fact: Fact) -> Goal:
         if fact[0] == "=":
             return TRUE if len(set(fact[1:])) == 1 else FALSE
-        # No action changes what is said of things of other types: no agent is ever opened.
+        # No action changes facts about things of other types: no agent is ever opened.
         if fact[0] in self.changing and all(
-            kind in ("object", self.problem.types[one])
-            for kind, one in zip(self.predicates[fact[0]], fact[1:], strict=True)
+            kind in ("object", self.problem.types[thing])
+            for kind, thing in zip(self.predicates[fact[0]], fact[1:], strict=True)
         ):
             return Goal(true=frozenset([fact]))
         return TRUE if fact in self.problem.facts else FALSE
@@ -192,15 +191,15 @@ class Grounder:
     def _bindings(
         self, names: dict[str, str], guides: list[list[str]], env: dict[str, str]
     ) -> Iterator[dict[str, str]]:
-        """The values of the quantified names for which the unchanging conditions hold.
+        """Yield the bindings of the quantified names under which the permanent conditions hold.
 
-        The condition with the most bound names goes first, and names that none of them binds run over their
-        type. Trying every combination instead would take a second for the `two` goal of a large kitchen.
+        The condition with the most bound names goes first; names that no condition binds run over their type. Trying
+        every combination would take a second for the `two` goal of a large kitchen.
         """
         self._left -= 1
         if self._left < 0:
             raise UnreadableError(
-                f"its goal speaks of more than {_MOST:,} combinations of things; engine=textworld may play it"
+                f"its goal has more than {_MAX_BINDINGS:,} combinations of things; engine=textworld may play it"
             )
         if not guides:
             free = next((name for name in names if name not in env), None)
@@ -233,7 +232,7 @@ class Grounder:
 
 
 def _merged(names: dict[str, str], body: Tree) -> tuple[dict[str, str], Tree]:
-    """Two quantifiers in a row as one, so that a condition in the inner one can guide the outer one."""
+    """Merge nested quantifiers, so that a condition in the inner one can guide the outer one."""
     match body:
         case ["and", inner]:
             return _merged(names, inner)
@@ -243,7 +242,7 @@ def _merged(names: dict[str, str], body: Tree) -> tuple[dict[str, str], Tree]:
 
 
 def _conjuncts(tree: Tree) -> Iterator[list[str]]:
-    """The plain conditions that have to hold for the whole of a condition to hold."""
+    """Yield the literals that are necessary for a condition."""
     match tree:
         case ["and", *parts]:
             for part in parts:

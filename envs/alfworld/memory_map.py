@@ -1,8 +1,7 @@
-"""What a household has shown so far: what lies where, what is closed, what is in hand, where nobody has been.
+"""Memory map of a household, from observations: where things are, what is closed, what is held, what is unexplored.
 
-Read off the observations alone. What lay where at first is true again after a reset, and what was moved is not: so
-of an earlier trial only the first is kept. A thing is where it was seen first until it is taken, as nobody else moves
-any.
+A reset puts everything back, so that only the first position of each thing lasts into later trials. A thing stays
+where it was first seen until the agent takes it, as nobody else moves anything.
 """
 
 import re
@@ -10,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from langgraph_reflexion.envs.base import MemoryMap, Seen
+from langgraph_reflexion.envs.base import MemoryMap, ObservedStep
 
 _NAME = r"[a-z]+ \d+"
 _LISTED = re.compile(r"you see (?P<listed>[^.]*)\.")
@@ -30,17 +29,17 @@ _STATES = {"clean": "clean", "heat": "hot", "cool": "cool"}
 
 @dataclass
 class Household:
-    """A household as far as it was seen.
+    """What observations have shown of a household.
 
     Attributes:
         places: The receptacles that the opening lists.
-        lay: Where each thing lay at first.
-        looked_into: The places of which all is known that lay there at first.
+        lay: The first position of each thing.
+        looked_into: The places whose first contents are known completely.
         shut: Whether a place was closed at first, for those that can be.
-        moved: Where the things are that were taken: a place, or nothing for the hand.
-        opened: Whether a place is open now, for those that were opened or closed since the reset.
+        moved: The current position of things that were taken: a place, or "" for the hand.
+        opened: Whether a place is open now, for those opened or closed since the reset.
         states: What was done to things since the reset.
-        at: Where the agent stands; empty where that is not known.
+        at: The agent's place; "" if unknown.
     """
 
     places: list[str] = field(default_factory=list)
@@ -53,7 +52,7 @@ class Household:
     at: str = ""
 
     def see(self, observation: str) -> None:
-        """Take in one observation."""
+        """Update the map with one observation."""
         if opens := _OPENS.match(observation):
             self.shut.setdefault(opens["place"], True)
             self.opened[opens["place"]] = True
@@ -77,17 +76,16 @@ class Household:
         self._describe(observation)
 
     def inside(self, place: str) -> list[str]:
-        """What lies at a place now, as far as is known."""
+        """Return the things known to be at a place now."""
         there = [thing for thing, first in self.lay.items() if self.moved.get(thing, first) == place]
         return [*there, *(thing for thing, now in self.moved.items() if now == place and thing not in there)]
 
     def is_open(self, place: str) -> bool:
-        """Whether a place is open now, as far as is known, or has no door."""
+        """Return whether a place is open now, as far as known, or has no door."""
         return self.opened.get(place, not self.shut.get(place, False))
 
     @property
     def held(self) -> list[str]:
-        """What is in hand."""
         return [thing for thing, place in self.moved.items() if not place]
 
     def _describe(self, observation: str) -> None:
@@ -120,8 +118,8 @@ class Household:
         self.states[thing] = [*kept, state]
 
 
-def draw(opening: str, steps: Sequence[Seen], known: Mapping[str, Any]) -> MemoryMap:
-    """The map of a trial; see `Environment.memory_map`."""
+def build_map(opening: str, steps: Sequence[ObservedStep], known: Mapping[str, Any]) -> MemoryMap:
+    """Return the map of a trial; see `Environment.memory_map`."""
     house = Household(
         places=_places(opening),
         lay=dict(known.get("lay", {})),
@@ -131,12 +129,12 @@ def draw(opening: str, steps: Sequence[Seen], known: Mapping[str, Any]) -> Memor
     for step in steps:
         house.see(step["observation"])
     lasting = {"lay": house.lay, "looked_into": house.looked_into, "shut": house.shut}
-    # Nothing was shown yet: what the opening lists stands there already.
+    # Before the first step there is nothing to add to the opening.
     shown = house.looked_into or house.shut or house.lay or house.moved
-    return MemoryMap(tuple(_told(house)) if shown else (), lasting)
+    return MemoryMap(tuple(_render(house)) if shown else (), lasting)
 
 
-def _told(house: Household) -> Iterable[str]:
+def _render(house: Household) -> Iterable[str]:
     yield f"In hand: {', '.join(_with_states(house, house.held)) or 'nothing'}."
     if house.at:
         yield f"You stand at: {house.at}."
@@ -169,8 +167,7 @@ def _door(house: Household, place: str) -> str:
 
 
 def _with_states(house: Household, things: Iterable[str]) -> list[str]:
-    told = ((thing, house.states.get(thing)) for thing in things)
-    return [f"{thing} ({', '.join(states)})" if states else thing for thing, states in told]
+    return [f"{thing} ({', '.join(house.states[thing])})" if thing in house.states else thing for thing in things]
 
 
 def _places(opening: str) -> list[str]:

@@ -1,43 +1,40 @@
-"""Reading a PDDL problem.
+"""Parser of PDDL problems.
 
-A state is a set of facts, each a tuple of a predicate and its arguments: `("inreceptacle", "mug_1",
-"shelf_2")`. Everything is in lower case, as PDDL does not tell upper from lower case.
+A state is a set of facts, each a tuple of a predicate and its arguments: `("inreceptacle", "mug_1", "shelf_2")`.
+Everything is lower-cased, as PDDL ignores case.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TypeAlias
 
 Fact: TypeAlias = tuple[str, ...]
 Tree: TypeAlias = "str | list[Tree]"
 
 
-DEEPEST = 64
-"""How deep parentheses may be nested; those of ALFWorld's own files are less than twenty deep."""
+MAX_DEPTH = 64
+"""Maximum depth of nested parentheses; ALFWorld's own files nest fewer than 20."""
 
 
 class UnreadableError(ValueError):
-    """The text is not PDDL, or PDDL of a kind that is not understood. The message says what."""
+    """The text is not PDDL, or uses PDDL that is not supported. The message says where."""
 
 
 def read(text: str) -> list[Tree]:
-    """Read one parenthesised PDDL expression.
-
-    Args:
-        text: The expression; comments run from a semicolon to the end of the line.
+    """Parse one PDDL expression in parentheses. Comments run from a semicolon to the end of the line.
 
     Raises:
-        UnreadableError: parentheses do not match or are nested too deep, or the text has characters that PDDL has
-            not.
+        UnreadableError: Parentheses do not match or are nested too deep, or the text is not ASCII.
     """
     if ";" in text:
         text = "\n".join(line.partition(";")[0] for line in text.splitlines())
     if not text.isascii():
         strange = next(char for char in text if not char.isascii())
         raise UnreadableError(f"it has the character {strange!r}, and PDDL is ASCII")
-    # As in the reference's reader a variable ends the word before it: "a?b" is "a ?b".
+    # As in the original's parser, a variable ends the word before it: "a?b" is "a ?b".
     tokens = text.lower().replace("(", " ( ").replace(")", " ) ").replace("?", " ?").split()
     top: list[Tree] = []
     stack = [top]
@@ -46,8 +43,8 @@ def read(text: str) -> list[Tree]:
             inner: list[Tree] = []
             stack[-1].append(inner)
             stack.append(inner)
-            if len(stack) > DEEPEST + 1:
-                raise UnreadableError(f"parentheses are nested more than {DEEPEST} deep")
+            if len(stack) > MAX_DEPTH + 1:
+                raise UnreadableError(f"parentheses are nested more than {MAX_DEPTH} deep")
         elif token == ")":
             if len(stack) == 1:
                 raise UnreadableError("a parenthesis is closed that was never opened")
@@ -62,7 +59,7 @@ def read(text: str) -> list[Tree]:
 
 
 def typed(names: list[Tree]) -> Iterator[tuple[str, str]]:
-    """The pairs of name and type in a typed list such as `a b - location c - object d`."""
+    """Yield the names and types of a typed list such as `a b - location c - object d`."""
     pending: list[str] = []
     rest = iter(names)
     for name in rest:
@@ -74,30 +71,33 @@ def typed(names: list[Tree]) -> Iterator[tuple[str, str]]:
         kind = next(rest, None)
         if not isinstance(kind, str):
             raise UnreadableError("a type is missing, or is not a plain name")
-        yield from ((one, kind) for one in pending)
+        yield from ((each, kind) for each in pending)
         pending.clear()
-    yield from ((one, "object") for one in pending)
+    yield from ((each, "object") for each in pending)
 
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """A PDDL problem: what there is, what holds at the start, and what is wanted."""
+    """A PDDL problem.
+
+    Attributes:
+        types: Type by name of everything declared, in the order of declaration.
+        facts: The facts at the start, without numbers (distances, costs).
+        goal: The goal, not yet grounded.
+        domain: The name of its domain.
+    """
 
     types: dict[str, str]
-    """Type by name of everything that is declared, in the order of declaration."""
     facts: frozenset[Fact]
-    """What holds at the start. Numbers (distances, costs) are left out."""
     goal: Tree
-    """The wanted condition, not yet grounded."""
     domain: str
-    """The name of the domain that it is of."""
 
     @classmethod
     def parse(cls, text: str) -> Problem:
-        """Read a problem.
+        """Parse a problem.
 
         Raises:
-            UnreadableError: the text is not a PDDL problem, or says something that makes no sense.
+            UnreadableError: The text is not a valid PDDL problem.
         """
         domain, sections = _sections(text)
         types: dict[str, str] = {}
@@ -112,17 +112,33 @@ class Problem:
                 facts.add(fact)
                 if not types.keys() >= set(fact[1:]):
                     undeclared = next(name for name in fact[1:] if name not in types)
-                    raise UnreadableError(f"{undeclared} is not declared, yet ({' '.join(fact)}) is said to hold")
+                    raise UnreadableError(f"{undeclared} is not declared, but used in ({' '.join(fact)})")
         if len(sections[":goal"]) != 1:
             raise UnreadableError("its goal is not one condition")
         return cls(types, frozenset(facts), sections[":goal"][0], domain)
+
+
+@lru_cache(maxsize=16)
+def read_domain(text: str) -> tuple[str, list[Tree]]:
+    """Return the name of a domain and its sections.
+
+    Raises:
+        UnreadableError: The text is not a PDDL domain.
+    """
+    try:
+        match read(text):
+            case ["define", ["domain", str(name)], *sections]:
+                return name, sections
+    except UnreadableError as error:
+        raise UnreadableError(f"its domain cannot be read: {error}") from error
+    raise UnreadableError("its domain cannot be read: it does not begin with (define (domain NAME)")
 
 
 _ORDER = (":domain", ":requirements", ":objects", ":init", ":goal", ":metric")
 
 
 def _sections(text: str) -> tuple[str, dict[str, list[Tree]]]:
-    """Return the domain's name and the sections of a problem, which the original reads in this order alone."""
+    """Return the domain's name and the sections of a problem, which the original accepts only in this order."""
     define, *parts = read(text)
     sections: dict[str, list[Tree]] = {}
     for part in parts:
@@ -134,7 +150,7 @@ def _sections(text: str) -> tuple[str, dict[str, list[Tree]]]:
                     raise UnreadableError(f"it has more than one ({name} section")
                 sections[name] = rest
             case _:
-                raise UnreadableError(f"it has {_short(part)}, which is no section of a problem")
+                raise UnreadableError(f"it has {_short(part)}, which is not a section of a problem")
     if missing := {":objects", ":init", ":goal"} - sections.keys():
         raise UnreadableError(f"it has no {' and no '.join(sorted(missing))}")
     if list(sections) != [name for name in _ORDER if name in sections]:

@@ -1,4 +1,4 @@
-"""Rooms that we wrote: which furniture they have, and what lies where (`rooms.toml`)."""
+"""Rooms for generated games: their furniture and things, from `rooms.toml`."""
 
 import tomllib
 from functools import cache
@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 
 class Receptacle(NamedTuple):
-    """A piece of furniture at a place of its own: its class, its id in PDDL, and the id of its place."""
+    """A piece of furniture: its class, its id in PDDL, and the id of its place."""
 
     cls: str
     id: str
@@ -16,7 +16,7 @@ class Receptacle(NamedTuple):
 
 
 class Item(NamedTuple):
-    """A thing: its class, its id in PDDL, and what it lies in or on."""
+    """A thing: its class, its id in PDDL, and the receptacle that holds it."""
 
     cls: str
     id: str
@@ -33,7 +33,7 @@ class Plan(NamedTuple):
 
 @cache
 def rooms() -> dict[str, Any]:
-    """The contents of `rooms.toml`, with groups written out wherever one is named."""
+    """Return the contents of `rooms.toml`, with groups expanded."""
     data = tomllib.loads(files(__package__).joinpath("rooms.toml").read_text(encoding="utf-8"))
     for table in ("holds", "properties"):
         for name, entries in data[table].items():
@@ -42,7 +42,7 @@ def rooms() -> dict[str, Any]:
 
 
 def floor_plan(room: str, number: int, seed: int) -> Plan:
-    """One of a seed's floor plans; they grow with their number."""
+    """Return one of a seed's floor plans; their size grows with their number."""
     random = Random(f"alfworld plan {seed} {room} {number}")
     size = (number + random.random()) / rooms()["plans"]
     classes: list[str] = []
@@ -54,25 +54,25 @@ def floor_plan(room: str, number: int, seed: int) -> Plan:
     receptacles = []
     for cls, (x, z), place in zip(classes, cells[1:], places[1:], strict=True):
         where = _point(x / 4, random.uniform(0.0, 2.2), z / 4)
-        # The engines name basins by these ids, and would call a SinkBasin|... a "sinkbasinbasin".
+        # The engines derive names from these ids, and would call a SinkBasin|... a "sinkbasinbasin".
         whole = cls.removesuffix("Basin")
         id_ = f"{whole}|{where}|{cls}" if whole != cls else f"{cls}|{where}"
         receptacles.append(Receptacle(cls, _mangle(id_), place))
     return Plan(room, tuple(receptacles), places[0])
 
 
-def lay(
+def place_item(
     cls: str, usual: dict[str, int], holders: list[Receptacle], surprise: float, random: Random, used: set[str]
 ) -> Item:
-    """Lay one more thing somewhere.
+    """Place one more thing.
 
     Args:
-        cls: Its class.
-        usual: Where one would look first: classes of receptacles, with weights.
-        holders: Where it can lie.
-        surprise: How often it lies where nobody would look first.
-        random: Decides.
-        used: The ids that are taken; the thing's joins them.
+        cls: The thing's class.
+        usual: The classes of receptacles where one would look first, with weights.
+        holders: The receptacles that can hold it.
+        surprise: Probability that it is in another receptacle than the usual ones.
+        random: Source of randomness.
+        used: The ids in use; the thing's is added.
     """
     receptacle = _place(holders, usual, surprise, random)
     while True:

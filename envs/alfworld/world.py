@@ -1,15 +1,12 @@
-"""What never changes in a game: what there is, what it is called, and what the goal asks for.
-
-A `World` is made once for a game and shared by all its live engines; nothing in it is ever written to again.
-"""
+"""The unchanging part of a game: its things, their names, and the grounded goal."""
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
-from functools import cached_property, lru_cache
+from functools import lru_cache
 
-from langgraph_reflexion.envs.alfworld.dialect import Dialect, UnknownDialectError, dialect_of
+from langgraph_reflexion.envs.alfworld.compatibility import UnknownVariantError, Variant, variant_of
 from langgraph_reflexion.envs.alfworld.engine import Game
 from langgraph_reflexion.envs.alfworld.goal import FALSE, Goal, Grounder
 from langgraph_reflexion.envs.alfworld.pddl import Fact, Problem, UnreadableError
@@ -32,10 +29,10 @@ PREDICATES = {
     "receptacleatlocation": ("receptacle", "location"),
     "receptacletype": ("receptacle", "rtype"),
 }
-"""The predicates of the domain, and the types of what they speak of; everything is of the type `object`."""
+"""The predicates of the domain and the types of their arguments; everything is of the type `object`."""
 
 TYPES = frozenset(kind for kinds in PREDICATES.values() for kind in kinds)
-"""The types of things."""
+"""The types of the domain."""
 
 CHANGING = frozenset(
     [
@@ -43,113 +40,118 @@ CHANGING = frozenset(
         *("atlocation", "objectatlocation", "inreceptacle", "holds"),
     ]
 )
-"""The predicates that commands change. All other facts hold for good."""
+"""The predicates that commands change. All other facts are permanent."""
 
 TREATMENTS = {"clean": "cleanable", "heat": "heatable", "cool": "coolable"}
-"""What each of these commands needs the object to be."""
+"""The property that each command needs of an object."""
 
 BLADES = ("knifetype", "butterknifetype")
 
 
 class World:
-    """The unchanging part of a game.
+    """The unchanging part of a game, shared by all its engines. Read-only once built.
 
     Attributes:
-        dialect: How the game words what may be worded differently.
-        agent: Who acts.
-        start: What can change, as it is at the start.
-        goal: What is asked for.
-        watched: The facts that the goal depends on.
-        names: What everything is called, by id.
-        ids: The other way round.
-        order: Where each thing stands in a list.
+        variant: The rules and wording of the game's release.
+        agent: The id of the agent.
+        start_place: The id of the place where the agent starts.
+        start: The changing facts that hold at the start.
+        goal: The grounded goal.
+        goal_facts: The facts that the goal depends on.
+        names: Name by id.
+        ids: Id by name.
+        order: Position in lists by id.
         receptacles_at: The receptacles at each place, in the order of lists.
         places: The places of each receptacle, in the order in which `go to` prefers them.
-        openable: The receptacles that can be opened.
+        containers: The objects that can hold others: bowls, pots, boxes.
+        contents: The contents of these objects, which no command changes.
+        treatable: The objects that can be cleaned, heated and cooled, by command.
+        tools: The receptacles that these commands work with.
+        opening: The text that the game begins with.
     """
 
-    def __init__(self, problem: Problem, dialect: Dialect) -> None:
-        self.dialect = dialect
-        self.types = problem.types
-        if strange := next((one for one, kind in self.types.items() if kind not in TYPES), None):
-            raise UnreadableError(f"{strange} is of the type {self.types[strange]}, and there is no such type")
+    def __init__(self, problem: Problem, variant: Variant) -> None:
+        self.variant = variant
+        self._types = problem.types
+        if strange := next((id_ for id_, type_ in self._types.items() if type_ not in TYPES), None):
+            raise UnreadableError(f"{strange} is of the type {self._types[strange]}, and there is no such type")
         self.goal: Goal = Grounder(problem, PREDICATES, CHANGING, unknown=frozenset(["checked"])).goal()
         if self.goal == FALSE:
             raise UnreadableError("its goal can never hold: nothing in the game is what it asks for")
-        self.watched = self.goal.mentions()
+        self.goal_facts = self.goal.mentions()
         self.start = frozenset(fact for fact in problem.facts if fact[0] in CHANGING)
         if wrong := next((fact for fact in self.start if len(fact) != len(PREDICATES[fact[0]]) + 1), None):
-            raise UnreadableError(f"({' '.join(wrong)}) speaks of too many things, or too few")
+            raise UnreadableError(f"({' '.join(wrong)}) has too many arguments, or too few")
         self._facts: dict[str, set[Fact]] = defaultdict(set)
         for fact in problem.facts:
             self._facts[fact[0]].add(fact)
         self.agent, self.start_place = self._only_agent()
 
-        self.names = names(name for fact in problem.facts for name in fact[1:])
-        self.ids = {name: one for one, name in self.names.items()}
+        self.names = names(id_ for fact in problem.facts for id_ in fact[1:])
+        self.ids = {name: id_ for id_, name in self.names.items()}
         if len(self.ids) < len(self.names):
             twice = next(name for name, count in Counter(self.names.values()).items() if count > 1)
             raise UnreadableError(f"two of its things are called {twice!r}")
-        # Lists run by id, things that are not declared as plain objects after those that are.
-        listed = sorted(self.names, key=lambda one: (problem.types[one] != "object", one))
-        self.order = {one: number for number, one in enumerate(listed)}
+        # Lists are sorted by id, things not declared as plain objects after those that are.
+        listed = sorted(self.names, key=lambda id_: (self._types[id_] != "object", id_))
+        self.order = {id_: position for position, id_ in enumerate(listed)}
 
-        self.receptacles = frozenset(one for one in self.names if problem.types[one] == "receptacle")
-        self.receptacles_at: dict[str, tuple[str, ...]] = {}
-        self.places: dict[str, tuple[str, ...]] = {}
-        self._arrange()
-        self.openable = self._all_that("openable")
-        self.pickupable = self._all_that("pickupable")
-        self.toggleable = self._all_that("toggleable")
-        self.sliceable = self._all_that("sliceable")
-        self.containers = self._all_that("isreceptacleobject")
-        """The objects that can hold others: bowls, pots, boxes."""
-        self.treatable = {command: self._all_that(needs) for command, needs in TREATMENTS.items()}
+        receptacles = [id_ for id_ in self.names if self._types[id_] == "receptacle"]
+        at: dict[str, list[str]] = defaultdict(list)
+        places: dict[str, list[str]] = defaultdict(list)
+        for receptacle, place in self._relation("receptacleatlocation"):
+            if self._types[receptacle] == "receptacle" and self._types[place] == "location":
+                at[place].append(receptacle)
+                places[receptacle].append(place)
+        self.receptacles_at = {place: self.sorted(found) for place, found in at.items()}
+        # If a receptacle is at two places, the original takes the one whose id comes first.
+        self.places = {receptacle: tuple(sorted(found)) for receptacle, found in places.items()}
+        self.openable = self._having("openable")
+        self.pickupable = self._having("pickupable")
+        self.toggleable = self._having("toggleable")
+        self.sliceable = self._having("sliceable")
+        self.containers = self._having("isreceptacleobject")
+        self.treatable = {command: self._having(property_) for command, property_ in TREATMENTS.items()}
         self.tools = {
-            "clean": self._of_types("receptacletype", dialect.sinks),
+            "clean": self._of_types("receptacletype", variant.sinks),
             "heat": self._of_types("receptacletype", ["microwavetype"]),
             "cool": self._of_types("receptacletype", ["fridgetype"]),
         }
-        """The receptacles that each of these commands works with."""
         self.blades = self._of_types("objecttype", BLADES)
-        self._object_types = self._types("objecttype", "otype")
-        self._contents = self._accepted_types()
+        self._object_types = self._classes("objecttype", "otype")
+        self._accepted = self._accepted_types(receptacles)
+        contents: dict[str, list[str]] = defaultdict(list)
+        for inner, outer in self._relation("inreceptacleobject"):
+            if inner != outer:
+                contents[outer].append(inner)
+        self.contents = {outer: self.sorted(inner) for outer, inner in contents.items()}
+        self.opening = self._opening()
 
     @staticmethod
     @lru_cache(maxsize=256)
     def of(game: Game) -> World:
-        """The world of a game, made once while it is among the last 256 that were asked for.
+        """Return the world of a game; the last 256 are cached.
 
         Raises:
-            EnvironmentUnavailable: the native engine does not know the game's rules or wording, or its
-                problem makes no sense. The message names the file, or the game, and the reason.
+            EnvironmentUnavailable: The native engine does not know the game's rules or wording, or its problem is
+                invalid. The message names the file, or the game, and the reason.
         """
         try:
-            return World(Problem.parse(game.problem), dialect_of(game))
-        except (UnknownDialectError, UnreadableError) as error:
-            which = game.source or game.id
-            raise EnvironmentUnavailable(f"the native engine cannot play {which}: {error}") from error
+            return World(Problem.parse(game.problem), variant_of(game))
+        except (UnknownVariantError, UnreadableError) as error:
+            raise EnvironmentUnavailable(
+                f"the native engine cannot play {game.source or game.id}: {error}"
+            ) from error
 
     def sorted(self, things: Iterable[str]) -> tuple[str, ...]:
-        """Things in the order of lists."""
+        """Return things in the order of lists."""
         return tuple(sorted(things, key=self.order.__getitem__))
 
     def fits(self, thing: str, receptacle: str) -> bool:
-        """Whether a receptacle is of a type that can hold an object of this type."""
-        return not self._contents[receptacle].isdisjoint(self._object_types.get(thing, ()))
+        """Return whether a receptacle can hold objects of this type."""
+        return not self._accepted[receptacle].isdisjoint(self._object_types.get(thing, ()))
 
-    @cached_property
-    def inside_objects(self) -> dict[str, tuple[str, ...]]:
-        """What lies in objects such as bowls. No command changes it."""
-        found: dict[str, list[str]] = defaultdict(list)
-        for inner, outer in self._pairs("inreceptacleobject"):
-            if inner != outer:
-                found[outer].append(inner)
-        return {outer: self.sorted(inner) for outer, inner in found.items()}
-
-    @cached_property
-    def opening(self) -> str:
-        """The text that a game begins with."""
+    def _opening(self) -> str:
         seen = self.receptacles_at.get(self.start_place)
         if seen:
             look = f"You are facing the {listing(self.names[r] for r in seen)}. Next to it, you see nothing."
@@ -157,83 +159,67 @@ class World:
             every = sorted((r, place) for r, places in self.places.items() for place in places)
             found = listing(f"a {self.names[r]}" for r, _ in every)
             look = f"You are in the middle of a room. Looking quickly around you, you see {found}."
-        return f"-= Welcome to TextWorld, ALFRED! =-\n\n{look}\n\n{self.dialect.task}"
+        return f"-= Welcome to TextWorld, ALFRED! =-\n\n{look}\n\n{self.variant.task}"
 
     def _only_agent(self) -> tuple[str, str]:
-        agents = [name for name, kind in self.types.items() if kind == "agent"]
+        agents = [id_ for id_, type_ in self._types.items() if type_ == "agent"]
         if len(agents) != 1:
             raise UnreadableError(f"it has {len(agents)} agents, and not one")
         (agent,) = agents
         places = [fact[1:] for fact in self.start if fact[0] == "atlocation"]
-        if len(places) != 1 or places[0][0] != agent or self.types[places[0][1]] != "location":
+        if len(places) != 1 or places[0][0] != agent or self._types[places[0][1]] != "location":
             raise UnreadableError(f"its agent is at {len(places)} places, and not at one")
         return agent, places[0][1]
 
-    def _arrange(self) -> None:
-        here: dict[str, list[str]] = defaultdict(list)
-        places: dict[str, list[str]] = defaultdict(list)
-        for receptacle, place in self._pairs("receptacleatlocation"):
-            if receptacle in self.receptacles and self.types[place] == "location":
-                here[place].append(receptacle)
-                places[receptacle].append(place)
-        self.receptacles_at = {place: self.sorted(found) for place, found in here.items()}
-        # Two places for one receptacle: the original takes the one whose id comes first.
-        self.places = {receptacle: tuple(sorted(found)) for receptacle, found in places.items()}
-
-    def _accepted_types(self) -> dict[str, frozenset[str]]:
-        """The types of object that each receptacle can hold, by its own types."""
+    def _accepted_types(self, receptacles: Iterable[str]) -> dict[str, frozenset[str]]:
+        """Return the types of object that each receptacle can hold."""
         accepted: dict[str, set[str]] = defaultdict(set)
-        for kind, of in self._pairs("cancontain"):
-            accepted[kind].add(of)
-        types = self._types("receptacletype", "rtype")
-        return {r: frozenset().union(*(accepted[kind] for kind in types.get(r, ()))) for r in self.receptacles}
+        for receptacle_type, object_type in self._relation("cancontain"):
+            accepted[receptacle_type].add(object_type)
+        classes = self._classes("receptacletype", "rtype")
+        return {r: frozenset().union(*(accepted[cls] for cls in classes.get(r, ()))) for r in receptacles}
 
-    def _types(self, predicate: str, kind: str) -> dict[str, list[str]]:
-        """The types of everything that has one; only what is declared as a type of this kind counts."""
+    def _classes(self, predicate: str, declared_as: str) -> dict[str, list[str]]:
+        """Return the classes of things, as far as they are declared as such."""
         found: dict[str, list[str]] = defaultdict(list)
-        for thing, of in self._pairs(predicate):
-            if self.types[of] == kind:
-                found[thing].append(of)
+        for thing, cls in self._relation(predicate):
+            if self._types[cls] == declared_as:
+                found[thing].append(cls)
         return dict(found)
 
-    def _of_types(self, predicate: str, kinds: Iterable[str]) -> frozenset[str]:
-        return frozenset(thing for thing, kind in self._pairs(predicate) if kind in kinds)
+    def _of_types(self, predicate: str, types: Iterable[str]) -> frozenset[str]:
+        return frozenset(thing for thing, type_ in self._relation(predicate) if type_ in types)
 
-    def _all_that(self, predicate: str) -> frozenset[str]:
-        """Everything that has a property."""
-        return frozenset(fact[1] for fact in self._facts[predicate] if len(fact) == 2)
+    def _having(self, property_: str) -> frozenset[str]:
+        return frozenset(fact[1] for fact in self._facts[property_] if len(fact) == 2)
 
-    def _pairs(self, predicate: str) -> Iterator[tuple[str, str]]:
-        """The pairs of things between which a relation holds."""
+    def _relation(self, predicate: str) -> Iterator[tuple[str, str]]:
         return ((fact[1], fact[2]) for fact in self._facts[predicate] if len(fact) == 3)
 
 
 def names(ids: Iterable[str]) -> dict[str, str]:
-    """What things are called: "mug 2" for `mug_bar__minus_00_dot_84_bar_...`.
+    """Return names by id: "mug 2" for `mug_bar__minus_00_dot_84_bar_...`.
 
-    Things of a class are numbered in the order of their ids, from the last number down to 1. What has no
-    class keeps its id and a blank, as in the original, so that no command can end in it.
-
-    Args:
-        ids: The ids, in any order and number.
+    Things of a class are numbered in the order of their ids, from the highest number down to 1. An id without a class
+    is its own name, with a blank at its end as in the original, so that no command can name it.
     """
     ordered = sorted(set(ids))
-    basin = {one: "basin" if "basin" in one else "" for one in ordered}
-    left = Counter(one.split("_bar_", 1)[0] + basin[one] for one in ordered if "_bar_" in one)
+    basin = {id_: "basin" if "basin" in id_ else "" for id_ in ordered}
+    left = Counter(id_.split("_bar_", 1)[0] + basin[id_] for id_ in ordered if "_bar_" in id_)
     found = {}
-    for one in ordered:
-        text = one
+    for id_ in ordered:
+        text = id_
         for mangled, char in _MANGLED:
             text = text.replace(mangled, char)
-        kind, bar, _ = text.partition("|")
+        cls, bar, _ = text.partition("|")
         if not bar:
-            found[one] = f"{text} "
+            found[id_] = f"{text} "
             continue
-        kind += basin[one]
-        if left[kind] < 1:
-            raise UnreadableError(f"{one} cannot be given a name")
-        found[one] = f"{kind} {left[kind]}"
-        left[kind] -= 1
+        cls += basin[id_]
+        if left[cls] < 1:
+            raise UnreadableError(f"{id_} cannot be given a name")
+        found[id_] = f"{cls} {left[cls]}"
+        left[cls] -= 1
     return found
 
 
@@ -241,7 +227,7 @@ _MANGLED = (("_bar_", "|"), ("_minus_", "-"), ("_plus_", "+"), ("_dot_", "."), (
 
 
 def listing(items: Iterable[str]) -> str:
-    """Items as the original lists them: a comma before the "and", even between two."""
+    """Join items as the original does: with a comma before the "and", even between two."""
     found = list(items)
     if len(found) < 2:
         return found[0] if found else "nothing"

@@ -1,7 +1,7 @@
-"""Pages offline: full-text search in SQLite (FTS5), built once and kept.
+"""Offline pages: a full-text index in SQLite (FTS5), built once and cached.
 
-A title is found as it is written, else but for case, accents and blanks, else by what stands before the
-brackets of exactly one title. Similar titles are those that BM25 ranks first, words of a title counting most.
+A title is found as written, else without regard to case, accents and blanks, else if only one title has it before
+brackets. Similar titles are ranked by BM25 with most weight on the title.
 """
 
 import hashlib
@@ -16,11 +16,11 @@ from pathlib import Path
 from tempfile import NamedTemporaryFile
 
 from langgraph_reflexion.envs.cache import cache_folder, open_kept
-from langgraph_reflexion.envs.hotpotqa.pages import SHOWN, Missing, Page, fold
+from langgraph_reflexion.envs.hotpotqa.pages import SHOWN, Missing, Page, normalize_title
 from langgraph_reflexion.errors import EnvironmentUnavailable
 
 _VERSION = 1
-"""Of the tables, and of how pages are read from files: with another number, corpora are built anew."""
+"""The version of the tables and of the reader of pages; a new one rebuilds all corpora."""
 
 _TABLES = """
 CREATE TABLE pages (id INTEGER PRIMARY KEY, title TEXT UNIQUE, folded TEXT, base TEXT, sentences TEXT);
@@ -33,7 +33,7 @@ SELECT title FROM pages JOIN
     AS found ON found.rowid = pages.id ORDER BY rank, id
 """
 
-# Nearly every page has them: they cost much time, and say nothing of a title.
+# Words of nearly every page, which cost time and identify nothing.
 _FUNCTION_WORDS = (
     "a an and are as at by did do does for from had has have he her his how in is it its of on or she that the "
     "their they this to was were what when where which who whom whose why will with"
@@ -42,10 +42,10 @@ _MOST_TERMS = 12
 
 
 class Corpus:
-    """Pages that can be searched; one connection, which threads take in turn.
+    """A searchable set of pages, safe for threads.
 
     Args:
-        connection: A database with the tables of a corpus, which may be used from any thread.
+        connection: A database with a corpus's tables, usable from any thread.
     """
 
     replays = True
@@ -57,22 +57,22 @@ class Corpus:
 
     @classmethod
     def in_memory(cls, pages: Iterable[Page]) -> "Corpus":
-        """A corpus of a few pages."""
+        """Return a corpus of a few pages."""
         connection = sqlite3.connect(":memory:", check_same_thread=False)
         _fill(connection, pages)
         return cls(connection)
 
     @classmethod
     def cached(cls, source: Path, pages: Callable[[], Iterable[Page]], cache: Path | None = None) -> "Corpus":
-        """The corpus of a file's pages: built the first time that a file of that content is seen.
+        """Return the corpus of a file's pages, built when the file's content is new.
 
         Args:
             source: The file.
             pages: Reads its pages.
-            cache: The folder where corpora are kept; `$XDG_CACHE_HOME/langgraph-reflexion` unless given.
+            cache: The cache folder, by default `$XDG_CACHE_HOME/langgraph-reflexion`.
 
         Raises:
-            EnvironmentUnavailable: the file cannot be read, or the folder cannot be written to.
+            EnvironmentUnavailable: the file cannot be read, or the folder cannot be written.
         """
         folder = cache or cache_folder()
         try:
@@ -81,13 +81,12 @@ class Corpus:
         except OSError as error:
             raise EnvironmentUnavailable(f"{source} cannot be read: {error.strerror}") from error
         kept = folder / f"corpus-{_VERSION}-{name}.db"
-        if not _whole(kept):
+        if not _intact(kept):
             _build(kept, pages)
         return cls(open_kept(kept))
 
     def find(self, entity: str) -> Page | Missing:
-        """The page of that title, or the titles that come near; see `Pages.find`."""
-        folded = fold(entity)
+        folded = normalize_title(entity)
         with self._lock:
             for query, value in (("title = ?", entity), ("folded = ?", folded)):
                 if page := self._page(f"{query} ORDER BY id LIMIT 1", value):
@@ -98,7 +97,7 @@ class Corpus:
             return Missing(self._similar(entity))
 
     def page(self, title: str) -> Page | None:
-        """The page of exactly that title."""
+        """Return the page of exactly this title."""
         with self._lock:
             return self._page("title = ?", title)
 
@@ -107,7 +106,6 @@ class Corpus:
             return int(self._connection.execute("SELECT count(*) FROM pages").fetchone()[0])
 
     def close(self) -> None:
-        """Close the database."""
         self._close()
 
     def _page(self, where: str, value: str) -> Page | None:
@@ -119,13 +117,13 @@ class Corpus:
         terms = [word for word in words if word not in _FUNCTION_WORDS.split()] or words
         if not terms:
             return ()
-        # Quoted, so that nothing in it is taken for FTS5's own language.
+        # Quoted, so that no term is FTS5 syntax.
         wanted = " OR ".join(f'"{term}"' for term in terms[:_MOST_TERMS])
         return tuple(row[0] for row in self._connection.execute(_SIMILAR, (wanted, SHOWN)))
 
 
-def _whole(kept: Path) -> bool:
-    """Whether there is a corpus, and not what a failing disk has left of one."""
+def _intact(kept: Path) -> bool:
+    """Return whether there is an intact corpus."""
     if not kept.exists():
         return False
     with closing(open_kept(kept)) as connection:
@@ -139,7 +137,7 @@ def _whole(kept: Path) -> bool:
 def _build(kept: Path, pages: Callable[[], Iterable[Page]]) -> None:
     try:
         kept.parent.mkdir(parents=True, exist_ok=True)
-        # Under another name until it is whole, so that nobody finds half of one.
+        # Under another name until it is complete.
         with NamedTemporaryFile(dir=kept.parent, prefix=f".{kept.stem}-", delete=False) as file:
             draft = Path(file.name)
     except OSError as error:
@@ -148,7 +146,7 @@ def _build(kept: Path, pages: Callable[[], Iterable[Page]]) -> None:
         ) from error
     try:
         with closing(sqlite3.connect(draft)) as connection:
-            # It is of no use before it is whole, and then only read.
+            # It is useless before it is complete, and then only read.
             connection.executescript("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF;")
             _fill(connection, pages())
         draft.replace(kept)
@@ -162,14 +160,14 @@ def _fill(connection: sqlite3.Connection, pages: Iterable[Page]) -> None:
     try:
         connection.executescript(_TABLES)
     except sqlite3.OperationalError as error:
-        raise EnvironmentUnavailable(f"the SQLite of this Python cannot search text: {error}") from error
+        raise EnvironmentUnavailable(f"the SQLite of this Python has no full-text search: {error}") from error
     insert_page = "INSERT OR IGNORE INTO pages (title, folded, base, sentences) VALUES (?, ?, ?, ?)"
     insert_words = "INSERT INTO words (rowid, title, body) VALUES (?, ?, ?)"
     for page in pages:
-        base = fold(re.sub(r"\s*\([^()]*\)$", "", page.title))
-        row = (page.title, fold(page.title), base, json.dumps(page.sentences, ensure_ascii=False))
+        base = normalize_title(re.sub(r"\s*\([^()]*\)$", "", page.title))
+        row = (page.title, normalize_title(page.title), base, json.dumps(page.sentences, ensure_ascii=False))
         done = connection.execute(insert_page, row)
-        # A title that came before: questions share paragraphs.
+        # Questions share paragraphs, so a title may be known.
         if done.rowcount:
             connection.execute(insert_words, (done.lastrowid, page.title, page.text))
     connection.executescript(_INDEXES)

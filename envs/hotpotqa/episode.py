@@ -1,4 +1,4 @@
-"""Answering a question: search a page, look up words in it, finish with an answer (Yao et al. 2023, ReAct)."""
+"""Episodes of HotPotQA: search for a page, look up words on it, finish with an answer (ReAct, Yao et al. 2023)."""
 
 from typing import Annotated, Any
 
@@ -11,7 +11,7 @@ from langgraph_reflexion.envs.hotpotqa.pages import Missing, Page, Pages
 Answer = Annotated[str, "the answer: a name, a number, yes or no; nothing else"]
 
 KEPT = 3
-"""How many of the last searches a snapshot keeps, the open page among them."""
+"""The number of searches in a snapshot, the open page included."""
 
 HANDED_IN = "Your answer is handed in, and the trial is over."
 EMPTY = "The page is open, but there is no text on it."
@@ -21,15 +21,14 @@ OVER = "The episode is over: no further action is possible."
 
 
 class HotPotQAEpisode(Episode):
-    """One attempt at a question.
+    """An attempt at a question.
 
-    A page stays open until a search finds another; as in ReAct, a search that finds none leaves it open. The
-    reward is 0.0 until the right answer is handed in, since what is not answered is not right.
+    A page stays open until a search finds another one, as in ReAct. Without the right answer, the reward is 0.0.
 
     Args:
-        question: What is asked; may be empty where only the tools are wanted.
-        gold: The right answer; None where it is not known, so that there is no reward.
-        pages: Where pages come from.
+        question: The question; may be empty if only the tools are used.
+        gold: The right answer; None if it is unknown, so that there is no reward.
+        pages: The source of pages.
     """
 
     def __init__(self, question: str, gold: str | None, pages: Pages) -> None:
@@ -42,7 +41,6 @@ class HotPotQAEpisode(Episode):
         self._answer: str | None = None
 
     def step(self, action: Action) -> StepResult:
-        """Take one action; see `Episode.step`."""
         result = super().step(action) if self._answer is None else StepResult(OVER)
         reward = None if self._gold is None else float(exact_match(self._answer, self._gold))
         return StepResult(result.observation, reward, terminated=self._answer is not None)
@@ -85,9 +83,9 @@ class HotPotQAEpisode(Episode):
         return HANDED_IN
 
     def snapshot(self) -> dict[str, Any] | None:
-        """What was found by the last searches, the open page, how far lookups went, and the answer.
+        """Return the last searches, the open page, the position of lookups, and the answer.
 
-        None where pages can be searched again with the same outcome.
+        None if searches are repeatable.
         """
         if self._pages.replays:
             return None
@@ -99,7 +97,7 @@ class HotPotQAEpisode(Episode):
         }
 
     def resume(self, snapshot: dict[str, Any]) -> None:
-        """Go on from a snapshot."""
+        """Restore the state from a snapshot."""
         self._seen = {entry["entity"]: _from_json(entry) for entry in snapshot["seen"]}
         self._open = snapshot["open"]
         words, count = snapshot["looked_up"]
@@ -117,12 +115,12 @@ class HotPotQAEpisode(Episode):
 
 
 def search_tools(pages: Pages) -> list[BaseTool]:
-    """The three tools for an agent of any kind: `search`, `lookup` and `finish`, over one set of pages.
+    """Return the tools `search`, `lookup` and `finish` for any agent.
 
-    They remember the open page; make them anew for every conversation.
+    They remember the open page, so each conversation needs its own.
 
     Args:
-        pages: Where pages come from, such as `HotPotQA(pages="wikipedia").pages()`.
+        pages: The source of pages, such as `HotPotQA(pages="wikipedia").pages()`.
     """
     return HotPotQAEpisode("", None, pages).tools
 

@@ -1,8 +1,7 @@
-"""How answers are graded: exact match and F1 as HotPotQA's official evaluation defines them.
+"""Exact match and F1 as in HotPotQA's official evaluation.
 
-Scores are the strict official ones: dashes and accents are not folded, and `Yes, both` is not `yes`. The one
-difference: what was never answered is never right, not even where the right answer is "The", which is nothing
-once articles are gone.
+As there, dashes and accents count, and `Yes, both` is not `yes`. The one difference: no answer is never right, not
+even if the right answer is "The", which is empty without articles.
 """
 
 import re
@@ -15,7 +14,7 @@ _CLOSED = {"yes", "no", "noanswer"}
 
 
 class Overlap(NamedTuple):
-    """How many words two answers share."""
+    """The overlap of the words of two answers."""
 
     f1: float
     precision: float
@@ -26,37 +25,29 @@ _NONE = Overlap(0.0, 0.0, 0.0)
 
 
 def normalize(answer: str) -> str:
-    """An answer in small letters, without ASCII punctuation, articles and surplus blanks."""
+    """Return an answer in lower case, without ASCII punctuation, articles and surplus blanks."""
     return " ".join(re.sub(r"\b(a|an|the)\b", " ", answer.lower().translate(_PUNCTUATION)).split())
 
 
 def answered(answer: str | None) -> bool:
-    """Whether there is an answer at all."""
+    """Return whether there is an answer."""
     return bool(answer and answer.strip())
 
 
 def exact_match(answer: str | None, gold: str) -> bool:
-    """Whether an answer is the right one, but for case, punctuation and articles.
-
-    Args:
-        answer: The answer; None where none was given.
-        gold: The right one.
-    """
+    """Return whether an answer is right, without regard to case, punctuation and articles."""
     return answer is not None and answered(answer) and normalize(answer) == normalize(gold)
 
 
 def overlap(answer: str | None, gold: str) -> Overlap:
-    """F1 of the words of an answer and those of the right one; the arguments are those of `exact_match`.
-
-    Where either is yes, no or noanswer, all or nothing.
-    """
+    """Return F1 of an answer's words and the right one's; 0 or 1 if either is yes, no or noanswer."""
     if answer is None or not answered(answer):
         return _NONE
-    said, right = normalize(answer), normalize(gold)
-    if said != right and _CLOSED & {said, right}:
+    given, right = normalize(answer), normalize(gold)
+    if given != right and _CLOSED & {given, right}:
         return _NONE
-    shared = (Counter(said.split()) & Counter(right.split())).total()
+    shared = (Counter(given.split()) & Counter(right.split())).total()
     if not shared:
         return _NONE
-    precision, recall = shared / len(said.split()), shared / len(right.split())
+    precision, recall = shared / len(given.split()), shared / len(right.split())
     return Overlap(2 * precision * recall / (precision + recall), precision, recall)

@@ -1,105 +1,158 @@
-"""Live pages through the `wikipedia` package, with a transport of our own below it.
+"""Live pages of a wiki, read by the `wikipedia` package over our own HTTP client.
 
-The package (1.4.0, of 2014) reads MediaWiki's answers well, but its one HTTP function has no timeout, looks at
-no status and is called by a name that Wikimedia blocks; address, language and caches are globals of its module.
-So every `MediaWiki` loads a private copy of that module and puts its own transport in the place of that function:
-two of them share nothing, and other users of the package in this process see no change.
+The package (1.4.0, of 2014) reads MediaWiki's responses well, but its one HTTP function has no timeout, ignores the
+status and sends a user agent that Wikimedia blocks; address, language and caches are globals of its module. So every
+`MediaWiki` loads a private copy of that module and replaces that function: two of them share nothing, and other users
+of the package in this process see no change.
 """
 
 import importlib
 import importlib.util
+import json
 import re
 from functools import partial
 from types import ModuleType, SimpleNamespace
-from typing import Any
+from typing import Any, NoReturn
 
-from langgraph_reflexion.envs.hotpotqa.pages import SHOWN, Missing, Page, fold
-from langgraph_reflexion.envs.hotpotqa.transport import Transport
+import httpx
+
+from langgraph_reflexion import __version__
+from langgraph_reflexion.envs.hotpotqa.pages import SHOWN, Missing, Page, normalize_title
+from langgraph_reflexion.envs.http import HttpClient, parse_url
 from langgraph_reflexion.errors import ConfigurationError, EnvironmentFault, EnvironmentUnavailable
 
+HOMEPAGE = "https://pypi.org/project/langgraph-reflexion/"
+_TRANSIENT = ("ratelimited", "maxlag", "readonly", "internal_api_error", "too-busy", "timed out", "queue is full")
+"""Words in the API's errors that pass."""
 _LONGEST_TITLE = 255
-"""How many bytes a title may have."""
+"""Bytes."""
 _LONGEST_QUERY = 300
 _NO_TITLE = re.compile(r"[\[\]{}|<>#\x00-\x1f\x7f]")
 
 
-class MediaWiki:
-    """A wiki's pages, live.
+class MediaWikiApi:
+    """A client of one MediaWiki API.
 
     Args:
-        transport: The way there.
-        page_chars: How much of a page is read; what comes after it is neither shown nor found by a lookup.
+        url: The API's URL.
+        contact: An e-mail or web address at which Wikimedia can reach whoever runs this.
+        timeout: Seconds; see `HttpClient`.
+
+    Raises:
+        ConfigurationError: an argument is invalid.
+    """
+
+    def __init__(self, url: str, contact: str | None = None, timeout: float = 20.0) -> None:
+        host = parse_url("api", url, "https://en.wikipedia.org/w/api.php").netloc.decode()
+        if contact is not None and not (contact.strip() and contact.isascii() and contact.isprintable()):
+            raise ConfigurationError(f"contact is {contact!r}: give an e-mail or a web address, in ASCII")
+        self.url = url
+        about = f"{HOMEPAGE}; {contact}" if contact else HOMEPAGE
+        agent = f"langgraph-reflexion/{__version__} ({about}) httpx/{httpx.__version__}"
+        blocked = "it blocks this client" + ("" if contact else "; set contact= to your address")
+        # Wikimedia asks for sequential requests; a few at once keep one slow response from delaying all tasks.
+        self.http = HttpClient(host, timeout, max_concurrent=3, hints={403: blocked}, headers={"User-Agent": agent})
+
+    def query(self, params: dict[str, Any]) -> dict[str, Any]:
+        """Return the JSON that the API responds with.
+
+        Raises:
+            EnvironmentFault: there is none; the message says why.
+        """
+        body = self.http.get(self.url, {"action": "query", **params, "format": "json"})
+        try:
+            answer = json.loads(body)
+        except ValueError as error:
+            self.http.fail(f"sent no JSON: {body[:60]!r}", cause=error)
+        if not isinstance(answer, dict):
+            self.http.fail(f"sent unexpected JSON: {body[:60]!r}")
+        if problem := answer.get("error"):
+            message = f"{problem.get('code')}: {problem.get('info')}" if isinstance(problem, dict) else str(problem)
+            transient = any(word in message.lower() for word in _TRANSIENT)
+            self.http.fail(f"reported an error, {message:.200}", transient=transient)
+        return answer
+
+    def unexpected(self, error: Exception) -> NoReturn:
+        """Raise the fault for JSON that the `wikipedia` package could not read."""
+        self.http.fail(f"sent unexpected JSON: {type(error).__name__}: {error}", cause=error)
+
+    def close(self) -> None:
+        """Close the connections; the next request opens new ones."""
+        self.http.close()
+
+
+class MediaWiki:
+    """The live pages of a wiki.
+
+    Args:
+        api: The wiki's API.
+        page_chars: The number of characters that are read of a page.
     """
 
     replays = False
 
-    def __init__(self, transport: Transport, page_chars: int = 20_000) -> None:
+    def __init__(self, api: MediaWikiApi, page_chars: int = 20_000) -> None:
         if not isinstance(page_chars, int) or page_chars < 1:
-            raise ConfigurationError(
-                f"page_chars is {page_chars!r}, but it is how many characters are read: 1 or more"
-            )
-        self.transport = transport
+            raise ConfigurationError(f"page_chars is {page_chars!r}: give a number of characters, 1 or more")
+        self.api = api
         self.page_chars = page_chars
         package = _private_copy()
         package._wiki_request = self._request  # type: ignore[attr-defined]
-        # The package leaves the parser to chance, and a warning on every page that lists meanings.
+        # Without a parser, the package warns on every disambiguation page.
         package.BeautifulSoup = partial(package.BeautifulSoup, features="html.parser")  # type: ignore[attr-defined]
         self._errors = importlib.import_module("wikipedia.exceptions")
         self.client = SimpleNamespace(search=package.search.fn, page=package.page, exceptions=self._errors)
-        """The package's `search` and `page` without its caches, as others use them."""
+        """The package's `search` and `page` without its caches."""
 
     def find(self, entity: str) -> Page | Missing:
-        """The page of that title, or the titles that come near; see `Pages.find`."""
         try:
-            # No title is longer, and servers refuse longer addresses.
+            # No title is longer, and servers refuse longer URLs.
             if not _NO_TITLE.search(entity) and len(entity.encode("utf-8", "replace")) <= _LONGEST_TITLE:
                 try:
                     page = self.client.page(entity, auto_suggest=False)
                     return Page.from_text(_text(page.title), _text(page.content)[: self.page_chars])
                 except self._errors.DisambiguationError as error:
-                    meant = dict.fromkeys(
-                        option for option in error.options if fold(option) not in ("", fold(entity))
-                    )
-                    return Missing(tuple(meant)[:SHOWN])
+                    same = ("", normalize_title(entity))
+                    options = [option for option in error.options if normalize_title(option) not in same]
+                    return Missing(tuple(dict.fromkeys(options))[:SHOWN])
                 except self._errors.PageError:
                     pass
             titles = self.client.search(entity[:_LONGEST_QUERY], results=SHOWN)
             return Missing(tuple(_text(title) for title in titles[:SHOWN]))
         except EnvironmentFault:
             raise
-        # The package reads what it expects out of an answer; any error of its own says that it was not there.
+        # The package assumes the response's structure; an exception means that it differs.
         except Exception as error:
-            self.transport.garbage(error)
+            self.api.unexpected(error)
 
     def close(self) -> None:
-        """Close the connections."""
-        self.transport.close()
+        self.api.close()
 
     def _request(self, params: dict[str, Any]) -> dict[str, Any]:
-        """What the package's HTTP function does, by way of the transport."""
-        answer = self.transport.get({"action": "query", **params, "format": "json"})
+        """Replace the package's HTTP function."""
+        answer = self.api.query(params)
         if "redirects" not in params:
             return answer
         query = answer.get("query", {})
         pages = query.get("pages", {})
-        # Titles of other wikis, those that no page can have, and pages made by programs.
+        # Interwiki, invalid and special titles.
         if "interwiki" in query or any({"invalid", "special"} & set(page) for page in pages.values()):
             raise self._errors.PageError(params["titles"])
         if "redirects" in query:
             followed = query.pop("redirects")
             query.pop("normalized", None)
-            # The answer has the target already, which the package would ask for again, and only knows how to from
-            # just the title that it asked for. It has to where a list of meanings is still to be asked for.
+            # The response has the target already, so the package need not request it again, unless a list of meanings
+            # is still missing; then it expects the redirect to start from the requested title.
             if any("pageprops" in page for page in pages.values()):
                 query["redirects"] = [{"from": params["titles"], "to": followed[-1]["to"]}]
         return answer
 
 
 def api_address(language: str) -> str:
-    """The address of the API of Wikipedia in a language.
+    """Return the URL of the API of Wikipedia in a language.
 
     Raises:
-        ConfigurationError: that cannot be a language's code.
+        ConfigurationError: this cannot be a language's code.
     """
     if not re.fullmatch(r"[a-z]+(-[a-z]+)*", language):
         raise ConfigurationError(f"language is {language!r}: give the code of a Wikipedia, such as en or simple")
@@ -108,7 +161,7 @@ def api_address(language: str) -> str:
 
 def _text(value: object) -> str:
     if not isinstance(value, str):
-        raise TypeError(f"{value!r:.60} is no text")
+        raise TypeError(f"{value!r:.60} is not text")
     return value
 
 

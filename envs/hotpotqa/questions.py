@@ -1,7 +1,7 @@
-"""Questions from files: HotPotQA's own JSON and the form of the Hugging Face hub, read into one.
+"""A reader of questions from files, in HotPotQA's own form or that of the Hugging Face hub.
 
-HotPotQA's files are a JSON list; `datasets` writes the hub's form as JSON, a question to a line
-(`dataset.to_json("questions.jsonl")`). Either form is read from either kind of file.
+HotPotQA's files are JSON lists; `datasets` writes the hub's form as JSON Lines (`dataset.to_json("q.jsonl")`). Either
+form is read from either kind of file.
 """
 
 import json
@@ -18,58 +18,55 @@ from langgraph_reflexion.errors import ConfigurationError, EnvironmentUnavailabl
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A question, its answer, and where that stands."""
+    """A question with its answer and pages."""
 
     id: str
     text: str
     answer: str
     type: str = ""
-    """`bridge` or `comparison`, where it is known."""
+    """`bridge`, `comparison` or ""."""
     level: str = ""
-    """`easy`, `medium` or `hard`, where it is known."""
+    """`easy`, `medium`, `hard` or ""."""
     supporting: tuple[str, ...] = ()
-    """The titles of the pages that answer it, each once, in order."""
+    """The titles of the pages that answer it, in order."""
     pages: tuple[Page, ...] = ()
-    """The pages that came with it: those, and others that do not answer it."""
+    """The pages that came with it, distractors included."""
 
 
 def task_data(task: Task) -> dict[str, Any]:
-    """What a task says of its question.
+    """Return the data of a task.
 
     Raises:
-        ConfigurationError: this is no task of HotPotQA's.
+        ConfigurationError: this is not a HotPotQA task.
     """
     match data := task.get("data") or {}:
         case {"split": "own" | "path", "question": str(), "answer": str(), "supporting": [*_]}:
             return data
-    raise ConfigurationError(f"the task {task['id']!r} is none of HotPotQA's")
+    raise ConfigurationError(f"the task {task['id']!r} is not a HotPotQA task")
 
 
 def read_questions(path: Path) -> Iterator[Question]:
-    """The questions of a file, in its order.
-
-    Args:
-        path: A JSON list, or JSON Lines; HotPotQA's form or the hub's.
+    """Yield the questions of a JSON or JSON Lines file, in order.
 
     Raises:
         EnvironmentUnavailable: the file cannot be read.
-        ConfigurationError: it does not hold questions with answers; the message says where.
+        ConfigurationError: an entry is not a question with an answer; the message names it.
     """
     seen = set()
     for place, entry in _entries(path):
         question = _question(entry, place)
         if question.id in seen:
-            raise ConfigurationError(f"{place}: there was a question {question.id!r} before")
+            raise ConfigurationError(f"{place}: another question has the id {question.id!r}")
         seen.add(question.id)
         yield question
 
 
 def read_pages(path: Path) -> Iterator[Page]:
-    """The pages of a file of JSON Lines, each with a `title`, and `text` or a list of `sentences`.
+    """Yield the pages of a JSON Lines file, each with a `title`, and `text` or a list of `sentences`.
 
     Raises:
         EnvironmentUnavailable: the file cannot be read.
-        ConfigurationError: it does not hold pages; the message says where.
+        ConfigurationError: an entry is not a page; the message names it.
     """
     for place, entry in _entries(path):
         match entry:
@@ -78,7 +75,7 @@ def read_pages(path: Path) -> Iterator[Page]:
             case {"title": str(title), "text": str(text)}:
                 yield Page.from_text(title, text)
             case _:
-                raise ConfigurationError(f"{place}: a page has a 'title' and a 'text', or a list of 'sentences'")
+                raise ConfigurationError(f"{place}: a page needs a 'title', and a 'text' or a list of 'sentences'")
 
 
 def _entries(path: Path) -> Iterator[tuple[str, Any]]:
@@ -97,14 +94,14 @@ def _entries(path: Path) -> Iterator[tuple[str, Any]]:
     except OSError as error:
         raise EnvironmentUnavailable(f"{path} cannot be read: {error.strerror}") from error
     except UnicodeDecodeError as error:
-        raise ConfigurationError(f"{path} is no JSON: {error}") from error
+        raise ConfigurationError(f"{path} is not JSON: {error}") from error
 
 
 def _whole(path: Path, text: str) -> Iterator[tuple[str, Any]]:
     try:
         entries = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise ConfigurationError(f"{path} is no JSON: {error}") from error
+        raise ConfigurationError(f"{path} is not JSON: {error}") from error
     for number, entry in enumerate(entries, 1):
         yield f"{path}, entry {number}", entry
 
@@ -116,30 +113,30 @@ def _by_line(path: Path) -> Iterator[tuple[str, Any]]:
                 try:
                     yield f"{path}, line {number}", json.loads(line)
                 except (ValueError, RecursionError) as error:
-                    raise ConfigurationError(f"{path}, line {number}: no JSON: {error}") from error
+                    raise ConfigurationError(f"{path}, line {number}: not JSON: {error}") from error
 
 
 def _question(entry: Any, place: str) -> Question:
     if not isinstance(entry, dict):
-        raise ConfigurationError(f"{place}: a question is an object, and this is none")
+        raise ConfigurationError(f"{place}: a question must be an object")
     for key in ("question", "answer"):
         if key not in entry:
-            raise ConfigurationError(f"{place} has no {key!r}: what cannot be graded, as the test set, is of no use")
+            raise ConfigurationError(f"{place} has no {key!r}: without it, a question cannot be graded")
         if not isinstance(entry[key], str) or not entry[key].strip():
-            raise ConfigurationError(f"{place}: {key!r} is no text")
+            raise ConfigurationError(f"{place}: {key!r} must be text")
     facts, context = entry.get("supporting_facts") or [], entry.get("context") or []
-    # The hub turns lists of pairs into pairs of lists.
+    # The hub has pairs of lists instead of lists of pairs.
     if isinstance(facts, dict):
         facts = _zipped(facts, "title", "sent_id", place)
     if isinstance(context, dict):
         context = _zipped(context, "title", "sentences", place)
     for key, pairs in (("supporting_facts", facts), ("context", context)):
         if not isinstance(pairs, list):
-            raise ConfigurationError(f"{place}, {key}: a list is expected, and this is {type(pairs).__name__}")
+            raise ConfigurationError(f"{place}, {key}: must be a list, not {type(pairs).__name__}")
     titles = [_pair(fact, f"{place}, supporting_facts")[0] for fact in facts]
     pages = [_pair(paragraph, f"{place}, context") for paragraph in context]
     if not all(isinstance(sentences, list) and _texts(sentences) for _, sentences in pages):
-        raise ConfigurationError(f"{place}, context: a paragraph is a title and a list of sentences")
+        raise ConfigurationError(f"{place}, context: a paragraph must be a title and a list of sentences")
     return Question(
         id=str(
             next((entry[key] for key in ("_id", "id") if entry.get(key) not in (None, "")), place.rpartition(" ")[2])
@@ -157,14 +154,14 @@ def _zipped(columns: dict[str, Any], first: str, second: str, place: str) -> lis
     try:
         return list(zip(columns[first], columns[second], strict=True))
     except (KeyError, TypeError, ValueError) as error:
-        raise ConfigurationError(f"{place}: {first!r} and {second!r} are not two lists of one length") from error
+        raise ConfigurationError(f"{place}: {first!r} and {second!r} must be lists of equal length") from error
 
 
 def _pair(value: Any, place: str) -> tuple[str, Any]:
     match value:
         case [str(title), other]:
             return title, other
-    raise ConfigurationError(f"{place}: {value!r:.60} is no pair that begins with a title")
+    raise ConfigurationError(f"{place}: {value!r:.60} is not a pair that begins with a title")
 
 
 def _texts(values: list[Any]) -> bool:

@@ -1,1 +1,1 @@
-"""Programming: problems, how candidates are judged, and the loop over self-written tests."""
+"""Programming: problems, the grading of candidates, and the loop over self-written tests."""

@@ -1,52 +1,45 @@
-"""Candidates judged in every language but Python."""
+"""The grader of every language but Python."""
 
 import json
 import math
 from collections.abc import Sequence
 from typing import Any
 
+from langgraph_reflexion.envs.base import TestOutcome
 from langgraph_reflexion.envs.programming import rust_values
-from langgraph_reflexion.envs.programming.compiled_runs import CompiledRuns, Printed
+from langgraph_reflexion.envs.programming.compiled_runs import CompiledRuns
 from langgraph_reflexion.envs.programming.languages import LANGUAGES, Language, language_of
 from langgraph_reflexion.envs.programming.problems import Case, Problem
 from langgraph_reflexion.envs.programming.rust_tests import cases_in, inner_call, valid_tests
-from langgraph_reflexion.envs.programming.values import LONGEST
-from langgraph_reflexion.envs.programming.verdicts import Verdict
+from langgraph_reflexion.envs.programming.values import LONGEST, Answer
 from langgraph_reflexion.envs.sandbox import Limits, Sandbox
-from langgraph_reflexion.envs.tested import TestOutcome
 from langgraph_reflexion.errors import ConfigurationError
 
 
-class CompiledJudge:
-    """Judges candidates that are compiled, or run by an interpreter of their own; see `Judge`.
-
-    Args:
-        sandbox: Where candidates are compiled and run.
-        limits: What a candidate may use.
-    """
+class CompiledGrader:
+    """Grades candidates that are compiled, or run by another interpreter; see `Grader`."""
 
     def __init__(self, sandbox: Sandbox, limits: Limits) -> None:
         self._runs = CompiledRuns(sandbox, limits)
 
-    def grade(self, problem: Problem, code: str) -> Verdict:
-        """As `Judge.grade`: one compilation, all tests in it."""
+    def failure(self, problem: Problem, code: str) -> str:
+        """Return the first failure of the hidden tests, which share one compilation; empty if all pass."""
         language = LANGUAGES[language_of(problem.language)]
         built, answers = self._runs.all_at_once(language, code, [case.call for case in problem.cases])
         if built.error:
-            return Verdict(passed=False, reason=built.error)
+            return built.error
         for case, answer in zip(problem.cases, answers, strict=True):
             if answer.error:
-                return Verdict(passed=False, reason=f"{case.call}: {answer.error}")
+                return f"{case.call}: {answer.error}"
             if not _holds(language, case, answer.value):
-                value = answer.value[:LONGEST]
-                return Verdict(passed=False, reason=f"{case.call}: it gave {value}, expected {case.expected}")
-        return Verdict(passed=True)
+                return f"{case.call}: it returned {answer.value[:LONGEST]}, expected {case.expected}"
+        return ""
 
     def run_tests(self, problem: Problem, code: str, tests: Sequence[str], times: int = 1) -> list[list[TestOutcome]]:
-        """As `Judge.run_tests`: one compilation, all tests in it."""
+        """See `Grader.run_tests`; all tests share one compilation."""
         language = _tested(problem)
         cases = [cases_in(test, problem.entry_point)[0] for test in tests]
-        # Of a test that is more than a call, what the call came to tells more than that it is false.
+        # If a test is more than a call, the value of the call says more than that the test is false.
         inner = [inner_call(case.call, problem.entry_point) for case in cases]
         calls = [*(case.call for case in cases), *(call for call in inner if call)]
         built = self._runs.build(language, code, calls)
@@ -55,21 +48,21 @@ class CompiledJudge:
         rounds = []
         for _ in range(times):
             answers = self._runs.answers(language, built, len(calls), each=True)
-            told = iter(answers[len(cases) :])
+            inner_answers = iter(answers[len(cases) :])
             rounds.append(
                 [
-                    _outcome(language, test, case, answer, next(told) if call else answer)
+                    _outcome(language, test, case, answer, next(inner_answers) if call else answer)
                     for test, case, answer, call in zip(tests, cases, answers, inner, strict=False)
                 ]
             )
         return rounds
 
     def valid_tests(self, problem: Problem, tests: Sequence[str]) -> list[str]:
-        """As `Judge.valid_tests`."""
+        """See `Grader.valid_tests`."""
         return valid_tests(self._runs, _tested(problem), problem, tests)
 
     def close(self) -> None:
-        """Nothing is kept running."""
+        """Nothing keeps running."""
 
 
 def _tested(problem: Problem) -> Language:
@@ -80,13 +73,13 @@ def _tested(problem: Problem) -> Language:
     return LANGUAGES["rust"]
 
 
-def _outcome(language: Language, test: str, case: Case, answer: Printed, told: Printed) -> TestOutcome:
+def _outcome(language: Language, test: str, case: Case, answer: Answer, shown: Answer) -> TestOutcome:
     passed = not answer.error and _holds(language, case, answer.value)
-    return TestOutcome(test, passed, output=told.value[:LONGEST], error=answer.error)
+    return TestOutcome(test, passed, output=shown.value[:LONGEST] if shown.returned else "", error=answer.error)
 
 
 def _holds(language: Language, case: Case, printed: str) -> bool:
-    """Whether what a program wrote is what is expected."""
+    """Whether the value that a program printed is the expected one."""
     if case.comparison not in ("==", "!=", "close"):
         raise ConfigurationError(f"no comparison {case.comparison!r} in {language.name}: one of ==, !=, close")
     try:
@@ -104,7 +97,7 @@ def _holds(language: Language, case: Case, printed: str) -> bool:
 
 
 def _same(one: Any, other: Any) -> bool:
-    """Whether two values from JSON are equal; numbers are one kind, and true is no number."""
+    """Whether two JSON values are equal; true is not a number."""
     if isinstance(one, bool) or isinstance(other, bool):
         return one is other
     if isinstance(one, list) and isinstance(other, list):

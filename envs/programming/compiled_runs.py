@@ -1,4 +1,4 @@
-"""Candidates in any language that `languages.toml` describes: compiled once, with all their calls, and run."""
+"""Runs of candidates in the languages of `languages.toml`: compiled once with all their calls."""
 
 import shlex
 from collections.abc import Mapping, Sequence
@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 
 from langgraph_reflexion.envs.programming.languages import Language
 from langgraph_reflexion.envs.programming.limits import COMPILER, ended_by
-from langgraph_reflexion.envs.programming.values import in_a_line
+from langgraph_reflexion.envs.programming.values import Answer, one_line
 from langgraph_reflexion.envs.sandbox import Limits, Policy, Result, Sandbox
-from langgraph_reflexion.envs.sandbox.contract import MB
+from langgraph_reflexion.envs.sandbox.types import MB
 from langgraph_reflexion.errors import EnvironmentUnavailable
 
 _NOT_COMPILED = 97
@@ -16,41 +16,21 @@ _NOT_COMPILED = 97
 
 @dataclass(frozen=True, slots=True)
 class Built:
-    """A program that is ready to run, or why there is none."""
+    """A program that is ready to run, or why there is not."""
 
     files: Mapping[str, str | bytes]
     error: str = ""
-    """The compiler's first complaint, in one line."""
-
-
-@dataclass(frozen=True, slots=True)
-class Printed:
-    """What one call came to."""
-
-    value: str = ""
-    """The value, as the program writes it."""
-    error: str = ""
-    """What was raised, or ended the program, in one line; empty where the call returned."""
+    """The compiler's first error, in one line."""
 
 
 class CompiledRuns:
-    """Compiles and runs candidates. May be used by many threads at once.
-
-    Args:
-        sandbox: Where they are compiled and run.
-        limits: What a candidate may use.
-    """
+    """Compiles and runs candidates. Thread-safe."""
 
     def __init__(self, sandbox: Sandbox, limits: Limits) -> None:
         self._sandbox, self._limits = sandbox, limits
 
     def build(self, language: Language, code: str, calls: Sequence[str]) -> Built:
-        """Write the program around a candidate, and compile it.
-
-        Raises:
-            EnvironmentUnavailable: the toolchain is missing.
-            EnvironmentFault: the sandbox failed.
-        """
+        """Compile the program around a candidate."""
         files = self._files(language, code, calls)
         if not language.compile:
             return Built(files)
@@ -59,26 +39,16 @@ class CompiledRuns:
             return _not_built(language, done, COMPILER)
         return Built(done.files)
 
-    def all_at_once(self, language: Language, code: str, calls: Sequence[str]) -> tuple[Built, list[Printed]]:
-        """Compile a candidate and make all its calls, in one run of the sandbox: half of what two would cost.
+    def all_at_once(self, language: Language, code: str, calls: Sequence[str]) -> tuple[Built, list[Answer]]:
+        """Compile a candidate and make all its calls in one run of the sandbox, at half the cost of two.
 
-        Args:
-            language: Its language.
-            code: The candidate.
-            calls: The calls' source.
-
-        Returns:
-            What `build` says, without the program, and what the calls come to; none where it does not compile.
-
-        Raises:
-            EnvironmentUnavailable: the toolchain is missing.
-            EnvironmentFault: the sandbox failed.
+        Returns the result of `build` without the program, and the answers, empty if it does not compile.
         """
         if not language.compile:
             built = self.build(language, code, calls)
             return built, self.answers(language, built, len(calls))
         own, wall = self._candidate(language), self._limits.wall or 0
-        # A compiler may use more than what it has compiled, and shall not write to the descriptor for results.
+        # A compiler may use more than its output, and must not write to the descriptor for results.
         script = (
             f"{shlex.join(language.compile)} 3>&- || exit {_NOT_COMPILED}; ulimit -v {2 * own.memory >> 10} && "
             f"exec {f'timeout -k 1 {wall:g} ' if wall else ''}{shlex.join([*language.run, '0'])}"
@@ -88,8 +58,8 @@ class CompiledRuns:
         if done.exit_code == _NOT_COMPILED or (done.status not in ("ok", "failed") and not done.result):
             return _not_built(language, done, limits), []
         late = f"took longer than {wall:g} s" if done.exit_code in (124, 137) else ""
-        answers = [_printed(line) for line in done.result.decode(errors="replace").split("\n")[:-1]][: len(calls)]
-        ended = Printed(error=ended_by(done, limits) or late or _ended(language, done))
+        answers = [_answer(line) for line in done.result.decode(errors="replace").split("\n")[:-1]][: len(calls)]
+        ended = Answer(error=ended_by(done, limits) or late or _ended(language, done))
         return Built({}), answers + [ended] * (len(calls) - len(answers))
 
     def command(
@@ -100,36 +70,22 @@ class CompiledRuns:
         *,
         collect: Sequence[str] = (),
     ) -> Result:
-        """Run a compiler.
-
-        Raises:
-            EnvironmentUnavailable: the toolchain is missing.
-            EnvironmentFault: the sandbox failed.
-        """
+        """Run a compiler."""
         return self._run(language, argv, files, COMPILER, collect)
 
-    def answers(self, language: Language, built: Built, count: int, *, each: bool = False) -> list[Printed]:
-        """What the calls of a program come to, in order.
+    def answers(self, language: Language, built: Built, count: int, *, each: bool = False) -> list[Answer]:
+        """Return the answers to the calls of a program.
 
-        Args:
-            language: Its language.
-            built: The program.
-            count: How many calls there are.
-            each: Where one call ends the program, go on with the next one in a new run. Otherwise nothing comes of
-                those after it.
-
-        Raises:
-            EnvironmentUnavailable: what runs it is missing.
-            EnvironmentFault: the sandbox failed.
+        If a call ends the program, with `each` the next one gets a new run; otherwise all later calls fail.
         """
-        answers: list[Printed] = []
+        answers: list[Answer] = []
         limits = self._candidate(language)
         while len(answers) < count:
             done = self._run(language, [*language.run, str(len(answers))], built.files, limits, ())
             lines = done.result.decode(errors="replace").split("\n")[:-1]
-            answers += [_printed(line) for line in lines[: count - len(answers)]]
+            answers += [_answer(line) for line in lines[: count - len(answers)]]
             if len(answers) < count:
-                ended = Printed(error=ended_by(done, limits) or _ended(language, done))
+                ended = Answer(error=ended_by(done, limits) or _ended(language, done))
                 answers += [ended] * (1 if each else count - len(answers))
         return answers
 
@@ -161,13 +117,13 @@ def _not_built(language: Language, done: Result, limits: Limits) -> Built:
     return Built({}, ended_by(done, limits) or complaint or "it does not compile")
 
 
-def _printed(line: str) -> Printed:
+def _answer(line: str) -> Answer:
     match line[:1]:
         case "=":
-            return Printed(value=line[1:])
+            return Answer(value=line[1:], returned=True)
         case "!":
-            return Printed(error=in_a_line(line[1:501]) or "it failed")
-    return Printed(error="it said what is no answer")
+            return Answer(error=one_line(line[1:501]) or "it failed")
+    return Answer(error="its answer is malformed")
 
 
 def _ended(language: Language, done: Result) -> str:

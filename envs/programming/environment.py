@@ -1,12 +1,22 @@
-"""Programming problems as an environment: the model's own tests guide it, and hidden tests say the truth."""
+"""The programming environment: self-written tests guide the agent, and hidden tests decide."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib.resources import files
 from pathlib import Path
 from typing import Any, ClassVar
 
-from langgraph_reflexion.envs.base import Action, Environment, Episode, FinishedTrial, Review, Task, choose_split
+from langgraph_reflexion.envs.base import (
+    Action,
+    Environment,
+    Episode,
+    FinishedTrial,
+    Review,
+    Task,
+    TestOutcome,
+    choose_split,
+)
+from langgraph_reflexion.envs.programming.assemble import assemble
 from langgraph_reflexion.envs.programming.episode import (
     OneShotEpisode,
     ProgrammingEpisode,
@@ -14,13 +24,12 @@ from langgraph_reflexion.envs.programming.episode import (
     program_in,
 )
 from langgraph_reflexion.envs.programming.formats import load_problems
-from langgraph_reflexion.envs.programming.judging import Judge
+from langgraph_reflexion.envs.programming.generated import generated_problems
+from langgraph_reflexion.envs.programming.grading import Grader
 from langgraph_reflexion.envs.programming.languages import LANGUAGES, language_of
-from langgraph_reflexion.envs.programming.own import own_problems
 from langgraph_reflexion.envs.programming.problems import Problem
-from langgraph_reflexion.envs.programming.written import tests_in
+from langgraph_reflexion.envs.programming.test_extraction import tests_in
 from langgraph_reflexion.envs.sandbox import Sandbox
-from langgraph_reflexion.envs.tested import Tested, TestOutcome
 from langgraph_reflexion.errors import ConfigurationError
 
 _BEGINS = re.compile(
@@ -28,19 +37,19 @@ _BEGINS = re.compile(
 )
 
 CODE = "code"
-"""The variant in which one reply is one program, as in the paper."""
+"""The variant in which a reply is a program, as in the paper."""
 
 
-class Programming(Tested):
-    """Functions to be written (section 4.3 of the paper), in whatever language the problems are.
+class Programming(Environment):
+    """Functions to write (section 4.3 of the paper), in the language of the problems.
 
-    The hidden tests are neither in a task nor in the graph's state: `review` runs them, when a trial is recorded.
+    The hidden tests are neither in a task nor in the graph's state: `review` runs them when a trial is recorded.
 
     Args:
-        path: A file of problems (`formats.load_problems` says which); the project's own ones unless given.
-        language: Of the problems: `python`, `rust`, ...; a file mostly says so itself.
-        seed: Draws the project's own problems.
-        sandbox: Where programs run; the best one that works on this machine unless given.
+        path: A file of problems in a form of `formats.load_problems`; by default generated ones.
+        language: The language of the problems: `python`, `rust`, ...; most files contain it.
+        seed: Seed of the generated problems.
+        sandbox: Where programs run; by default the best one that works on this machine.
 
     Raises:
         ConfigurationError: there are no such problems.
@@ -49,6 +58,19 @@ class Programming(Tested):
     name = "programming"
     episode: ClassVar[type[Episode]] = ProgrammingEpisode
     variants: tuple[str, ...] = (CODE,)
+    # Section 4.3: one program per trial, judged by self-written tests; a memory of one reflection, beside the program
+    # that it is about and its test results; ten trials.
+    profile_defaults: ClassVar[Mapping[str, Any]] = {
+        "actor": CODE,
+        "strategy": "last_attempt_and_reflexion",
+        "evaluator": "self-tests",
+        "feedback": "words",
+        "memory_size": 1,
+        "max_trials": 10,
+        "examples": 1,
+    }
+    # The original code draws a single test from those that were written.
+    profile_overrides: ClassVar[Mapping[str, Mapping[str, Any]]] = {"upstream": {"self_tests": 1}}
 
     def __init__(
         self, *, path: str | None = None, language: str | None = None, seed: int = 0, sandbox: Sandbox | None = None
@@ -56,8 +78,8 @@ class Programming(Tested):
         chosen = language_of(language) if language else None
         file = Path(path).expanduser() if path else None
         self.splits = (file.name.partition(".")[0],) if file else ("own",)
-        self.judge = Judge(sandbox)
-        problems = load_problems(file, chosen) if file else own_problems(chosen or "python", seed)
+        self.grader = Grader(sandbox)
+        problems = load_problems(file, chosen) if file else generated_problems(chosen or "python", seed)
         self.problems = {problem.id: problem for problem in problems}
 
     def tasks(self, split: str | None = None, limit: int | None = None) -> Sequence[Task]:
@@ -67,13 +89,9 @@ class Programming(Tested):
         return [Task(id=each.id, instruction=each.prompt.strip("\n"), kind=each.language) for each in problems]
 
     def problem(self, task: Task) -> Problem:
-        """The problem that a task is about.
-
-        Raises:
-            ConfigurationError: it is none of these.
-        """
+        """Return the problem of a task; raise ConfigurationError if there is none."""
         if task["id"] not in self.problems:
-            raise ConfigurationError(f"{task['id']!r} is none of the {len(self.problems)} problems: see tasks()")
+            raise ConfigurationError(f"{task['id']!r} is not one of the {len(self.problems)} problems: see tasks()")
         return self.problems[task["id"]]
 
     def start(self, task: Task) -> Episode:
@@ -81,7 +99,7 @@ class Programming(Tested):
         return self.restore(task, {"over": False})
 
     def restore(self, task: Task, snapshot: dict[str, Any]) -> Episode:
-        """Bring back an episode; see `Environment.restore`."""
+        """Restore an episode; see `Environment.restore`."""
         self.problem(task)
         tests = task.get("prepared", {}).get("tests")
         if not tests:
@@ -91,81 +109,73 @@ class Programming(Tested):
         )
 
     def variant(self, name: str) -> Environment:
-        """The same problems with one program a trial; see `Environment.variant`."""
+        """Return the same problems with one program per trial; see `Environment.variant`."""
         return Coding(self) if name in self.variants else super().variant(name)
 
     def review(self, task: Task, trial: FinishedTrial) -> Review:
-        """Run the hidden tests; see `Environment.review`. What has none is not known to be right or wrong."""
+        """Run the hidden tests, if there are any; see `Environment.review`."""
         problem, program = self.problem(task), self.program(task, trial["actions"])
         if not problem.gradable:
             return Review(gradable=False)
         if program is None and trial["stop_reason"] in ("fault", "budget"):
             return Review()
-        return Review(success=program is not None and self.judge.grade(problem, program).passed)
+        return Review(success=program is not None and self.grader.grade(problem, program).passed)
 
     def program(self, task: Task, actions: Sequence[Action]) -> str | None:
-        """The program that was handed in; see `Tested.program`."""
+        """Return the submitted program; see `ProgramEnvironment.program`."""
         codes = [str(each["args"].get("code", "")) for each in actions if each["name"] == "submit"]
         written = next((code for each in codes if (code := program_in(each))), None)
-        return self.judge.assemble(self.problem(task), written) if written else None
+        return assemble(self.problem(task), written) if written else None
 
     def given_tests(self, task: Task) -> list[str]:
-        """The tests that a problem without hidden ones shows (LeetCode's examples), as in the original code."""
+        """Return the tests in the prompt of a problem without hidden ones, as in the original code."""
         problem = self.problem(task)
         return [] if problem.gradable else list(problem.visible_tests)
 
     def test_form(self, task: Task) -> str:
-        """How a test is written in the problem's language.
-
-        Raises:
-            ConfigurationError: tests in this language are not read.
-        """
+        """Return an example of a test; raise ConfigurationError if tests in this language are not supported."""
         problem = self.problem(task)
         if not (form := LANGUAGES[problem.language].test):
             raise ConfigurationError(
-                f"self-written tests are read in Python and Rust, and {problem.id} is {problem.language}: "
-                "take another evaluator, such as none"
+                f"self-written tests are supported in Python and Rust, but {problem.id} is {problem.language}: "
+                "choose another evaluator, such as none"
             )
         return form.replace("NAME", problem.entry_point)
 
     def read_tests(self, task: Task, text: str) -> list[str]:
-        """The valid tests in a reply; see `Tested.read_tests`."""
+        """Return the valid tests in a reply; see `ProgramEnvironment.read_tests`."""
         problem = self.problem(task)
         language = LANGUAGES[problem.language]
         written = tests_in(block_in(text, language.name, *language.aliases) or text, language.name)
-        return self.judge.valid_tests(problem, written)
+        return self.grader.valid_tests(problem, written)
 
     def run_tests(self, task: Task, program: str, tests: Sequence[str], times: int = 1) -> list[list[TestOutcome]]:
-        """Run tests on a program; see `Tested.run_tests`."""
-        return self.judge.run_tests(self.problem(task), program, tests, times)
+        """Run tests on a program; see `ProgramEnvironment.run_tests`."""
+        return self.grader.run_tests(self.problem(task), program, tests, times)
 
     def close(self) -> None:
-        """End what the judge has running."""
-        self.judge.close()
+        """Close the grader."""
+        self.grader.close()
 
 
 class Coding(Programming):
-    """The same problems, one program a trial: the reply is the program, in a block of code.
-
-    Args:
-        problems: Where the tasks come from.
-    """
+    """The same problems with one program per trial: the reply is the program, in a code block."""
 
     episode = OneShotEpisode
     variants = ()
     prompts = Path(str(files("langgraph_reflexion.prompts").joinpath("programming", CODE)))
 
     def __init__(self, problems: Programming) -> None:
-        # The same problems and the same judge, not others like them.
-        self.splits, self.problems, self.judge = problems.splits, problems.problems, problems.judge
+        # The same problems and grader, not copies.
+        self.splits, self.problems, self.grader = problems.splits, problems.problems, problems.grader
 
     def restore(self, task: Task, snapshot: dict[str, Any]) -> OneShotEpisode:
-        """Bring back an episode; see `Environment.restore`."""
+        """Restore an episode; see `Environment.restore`."""
         self.problem(task)
         return OneShotEpisode(task["instruction"], snapshot["over"])
 
     def parse(self, text: str) -> Action | None:
-        """Read a program out of a reply: its first block of code, or from the first line on that begins a program."""
+        """Read the program in a reply: its first code block, or from the first line on that looks like code."""
         if written := super().parse(text):
             return written
         languages = [LANGUAGES[name] for name in {each.language for each in self.problems.values()}]
@@ -177,6 +187,6 @@ class Coding(Programming):
 
 
 def _bare(text: str) -> str:
-    """What of a text is a program without a block around it; a single line is none."""
+    """Return the program in a text without code blocks; a single line is not one."""
     begins = _BEGINS.search(text)
     return text[begins.start() :].strip("\n") if begins and "\n" in text.strip() else ""

@@ -1,11 +1,10 @@
-"""Episodes at a problem: a program is tried out on the self-written tests, and handed in."""
+"""Episodes of a programming problem: a program is run on the self-written tests, and submitted."""
 
 import re
 from collections.abc import Callable, Sequence
 from typing import Annotated, Any
 
-from langgraph_reflexion.envs.base import Action, Episode, StepResult, action
-from langgraph_reflexion.envs.tested import TestOutcome, tests_told
+from langgraph_reflexion.envs.base import Action, Episode, StepResult, TestOutcome, action, render_tests
 
 HANDED_IN = "The program was handed in."
 OVER = "A program was handed in already: the trial is over."
@@ -13,29 +12,24 @@ NO_TESTS = "There are no tests to run: hand the program in when you think that i
 
 _BLOCK = re.compile(
     r"^(?P<indent>[ \t]*)(?P<fence>`{3,}|~{3,})[ \t]*(?P<language>[\w+#]*)[^\n`]*\n"
-    # What is indented further, as in a docstring, closes nothing; the last block may be left open.
+    # A fence that is indented further, as in a docstring, does not close; the last block may be open.
     r"(?P<code>.*?)(?:^(?P=indent)? {0,3}(?P=fence)[ \t]*$|\Z)",
     re.DOTALL | re.MULTILINE,
 )
 
 Try = Callable[[str], Sequence[TestOutcome]]
-"""Runs the task's self-written tests on a program."""
+"""Runs the self-written tests of the task on a program."""
 
 
 class CodeEpisode(Episode):
-    """One program, and the trial is over.
-
-    Args:
-        problem: What is asked for: signature and description.
-        over: Whether a program was handed in.
-    """
+    """An episode that ends with the submission of a program."""
 
     def __init__(self, problem: str, over: bool = False) -> None:
         self.observation = problem
         self._over = over
 
     def step(self, action: Action) -> StepResult:
-        """Take one action; nothing happens after the end."""
+        """Take one action, if the episode is not over."""
         return StepResult(OVER, terminated=True) if self._over else super().step(action)
 
     @action("submit\n{code}")
@@ -47,18 +41,12 @@ class CodeEpisode(Episode):
         return StepResult(HANDED_IN, terminated=True)
 
     def snapshot(self) -> dict[str, Any]:
-        """Whether it is over: programs need not be run again to know how the trial stands."""
+        """Return whether it is over; no program has to be run again."""
         return {"over": self._over}
 
 
 class ProgrammingEpisode(CodeEpisode):
-    """Programs may be tried out before one is handed in.
-
-    Args:
-        problem: What is asked for.
-        try_out: Runs the task's tests; None where it has none.
-        over: Whether a program was handed in.
-    """
+    """An episode in which programs may be tested before submission."""
 
     def __init__(self, problem: str, try_out: Try | None, over: bool = False) -> None:
         super().__init__(problem, over)
@@ -70,11 +58,11 @@ class ProgrammingEpisode(CodeEpisode):
         if self._try is None:
             return NO_TESTS
         program = program_in(code)
-        return tests_told(self._try(program)) if program else self.invalid("run_tests wants a program")
+        return render_tests(self._try(program)) if program else self.invalid("run_tests wants a program")
 
 
 class OneShotEpisode(CodeEpisode):
-    """A single turn: whatever is done ends it, so what is no program leaves the problem unsolved."""
+    """An episode of a single step: any action ends it, and an invalid one leaves the problem unsolved."""
 
     def step(self, action: Action) -> StepResult:
         """Take the one action; see `Episode.step`."""
@@ -84,13 +72,13 @@ class OneShotEpisode(CodeEpisode):
 
 
 def program_in(text: str) -> str:
-    """The program in a text: the block of code that it begins with, or all of it; empty where there is none."""
+    """Return the program in a text: the code block at its beginning, or all of it; empty if there is none."""
     block = block_in(text) if text.lstrip().startswith(("```", "~~~")) else ""
     return block or (text.strip("\n") if text.strip() else "")
 
 
 def block_in(text: str, *names: str) -> str:
-    """The code of the first block that bears one of these names, or else of the first block; empty without any."""
+    """Return the first code block in one of these languages, or else the first; empty if there is none."""
     blocks = [
         (match["language"].lower(), re.sub(f"^{match['indent']}", "", match["code"], flags=re.MULTILINE).strip("\n"))
         for match in _BLOCK.finditer(text.replace("\r\n", "\n"))

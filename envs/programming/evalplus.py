@@ -1,7 +1,7 @@
-"""HumanEval+ and MBPP+ of EvalPlus: inputs as JSON, expected what the canonical solution returns, rules of their own.
+"""EvalPlus (Liu et al. 2023): HumanEval+ and MBPP+, whose canonical solutions define the expected values.
 
-Liu et al. 2023. The rules are those of EvalPlus 0.3; floats are close within the task's tolerance, and 1e-6 where it
-has none, plus a relative 1e-7.
+The rules are those of EvalPlus 0.3; floats are close within the task's tolerance, by default 1e-6, plus a relative
+1e-7.
 """
 
 import math
@@ -26,18 +26,7 @@ def _data() -> dict[str, Any]:
 
 
 def cases_of(dataset: str, task_id: str, entry_point: str, inputs: list[Any], atol: float) -> tuple[Case, ...]:
-    """The hidden tests of a task.
-
-    Args:
-        dataset: `humaneval+` or `mbpp+`.
-        task_id: The task's id, such as `Mbpp/2`.
-        entry_point: The function that is called.
-        inputs: The argument lists, as the file has them.
-        atol: The task's absolute tolerance.
-
-    Raises:
-        ValueError: an input is not what this task's inputs are.
-    """
+    """Return the hidden tests of a task; raise ValueError for an input of the wrong shape."""
     rule = "evalplus"
     if dataset == "mbpp+":
         number = int(task_id.rpartition("/")[2])
@@ -46,7 +35,7 @@ def cases_of(dataset: str, task_id: str, entry_point: str, inputs: list[Any], at
         try:
             inputs = [restore(each) for each in inputs]
         except (TypeError, AttributeError, IndexError) as error:
-            raise ValueError(f"an input is not what those of {task_id} are: {error}") from None
+            raise ValueError(f"an input has the wrong shape for {task_id}: {error}") from None
         rule = _data()["rules"].get(entry_point, rule)
     elif entry_point == "find_zero":
         rule = "evalplus-root"
@@ -54,7 +43,7 @@ def cases_of(dataset: str, task_id: str, entry_point: str, inputs: list[Any], at
 
 
 def source(value: Any) -> str:
-    """A plain value as the source of a literal."""
+    """Return the source of a plain value."""
     match value:
         case float() if not math.isfinite(value):
             return f"float('{value}')"
@@ -76,7 +65,7 @@ _RESTORE: dict[str, Callable[[list[Any]], list[Any]]] = {
     "tuples_of_tuples": lambda args: [
         tuple([tuple(row) if isinstance(row, list) else row for row in each]) for each in args
     ],
-    # The canonical solution tells an empty set and an empty dictionary apart.
+    # The canonical solution distinguishes an empty set from an empty dictionary.
     "first_list_of_sets": lambda args: [[set(row) if isinstance(row, list) and row else {} for row in args[0]]],
     "float_and_complex": lambda args: [float(args[0]), complex(args[1])],
     "complex_number": lambda args: [complex(args[0])],
@@ -90,16 +79,7 @@ def _tuples(value: Any) -> Any:
 
 
 def holds(rule: str, got: Any, expected: Any, atol: float, args: list[Any], *, odd: bool) -> bool:
-    """Whether an outcome is right.
-
-    Args:
-        rule: One of `RULES`.
-        got: What came out.
-        expected: What the canonical solution returns.
-        atol: The task's absolute tolerance.
-        args: What both were called with.
-        odd: Something came out that is not plain, and `got` is None.
-    """
+    """Whether an answer is right by one of `RULES`; `odd` means that it is not plain."""
     try:
         if rule == "evalplus-something":
             return bool(got == expected) if isinstance(got, bool) else expected == (odd or got is not None)
@@ -121,12 +101,12 @@ def _also_right(rule: str, got: Any, atol: float, args: list[Any]) -> bool:
         case "evalplus-or-zero":
             return bool(got == 0)
         case "evalplus-pyramid":
-            # The height is the pyramid's, and not that of its sides.
+            # The height of the pyramid, not of its sides.
             base, height = args
             slant = math.hypot(base / 2, height)
             return bool(abs(got - round(base * base + 2 * base * slant)) <= atol)
         case "evalplus-digits":
-            # The shorter number has zeros in front.
+            # The shorter number is padded with zeros.
             one, other = (str(each) for each in args)
             width = max(len(one), len(other))
             pairs = zip(one.zfill(width), other.zfill(width), strict=True)

@@ -1,4 +1,4 @@
-"""Problem files: HumanEval, MBPP, MultiPL-E, EvalPlus, LeetCode-hard and the project's own, read into one form."""
+"""Readers of problem files: HumanEval, MBPP, MultiPL-E, EvalPlus, LeetCode-hard and the project's own form."""
 
 import ast
 import gzip
@@ -31,15 +31,15 @@ _AFTER_A_FUNCTION = ("\nclass", "\ndef", "\n#", "\nif", "\nprint")
 
 
 def load_problems(path: Path | str, language: str | None = None) -> list[Problem]:
-    """The problems of a file, in its order.
+    """Return the problems of a file, in order.
 
     Args:
-        path: JSON Lines, which may be packed with gzip, or a JSON list. The rows' keys tell whose form it is.
-        language: Those in this language only; all of them unless given.
+        path: JSON Lines, optionally compressed with gzip, or a JSON list. The form is recognized by the rows' keys.
+        language: Return only problems in this language.
 
     Raises:
         EnvironmentUnavailable: the file cannot be read.
-        ConfigurationError: it holds something else than problems, or none in this language; the message says where.
+        ConfigurationError: a row is not a problem, or there is none in this language; the message has the place.
     """
     path = Path(path)
     if language is not None:
@@ -48,24 +48,16 @@ def load_problems(path: Path | str, language: str | None = None) -> list[Problem
     for place, row in read_rows(path):
         problem = _problem(place, row)
         if problem.id in problems:
-            raise ConfigurationError(f"{place}: there was a problem {problem.id!r} before")
+            raise ConfigurationError(f"{place}: a second problem {problem.id!r}")
         problems[problem.id] = problem
     chosen = [each for each in problems.values() if language in (None, each.language)]
     if not chosen:
-        raise ConfigurationError(f"{path} holds no problems{f' in {language}' if language else ''}")
+        raise ConfigurationError(f"{path} contains no problems{f' in {language}' if language else ''}")
     return chosen
 
 
 def read_rows(path: Path) -> Iterator[tuple[str, Row]]:
-    """The rows of a file, each with its place in words.
-
-    Args:
-        path: JSON Lines, which may be packed with gzip, or a JSON list.
-
-    Raises:
-        EnvironmentUnavailable: the file cannot be read.
-        ConfigurationError: a row is no JSON object.
-    """
+    """The rows of a file, each with its place in words."""
     try:
         data = path.read_bytes()
         text = (gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data).decode("utf-8-sig")
@@ -74,7 +66,7 @@ def read_rows(path: Path) -> Iterator[tuple[str, Row]]:
     except OSError as error:
         raise EnvironmentUnavailable(f"{path} cannot be read: {error.strerror}") from None
     except UnicodeDecodeError as error:
-        raise ConfigurationError(f"{path} is no JSON: {error}") from None
+        raise ConfigurationError(f"{path} is not JSON: {error}") from None
     if text.lstrip().startswith("["):
         entries = [(f"{path}, entry {number}", row) for number, row in enumerate(_parsed(text, str(path)), 1)]
     else:
@@ -82,7 +74,7 @@ def read_rows(path: Path) -> Iterator[tuple[str, Row]]:
         entries = [(place, _parsed(line, place)) for place, line in lines]
     for place, row in entries:
         if not isinstance(row, dict):
-            raise ConfigurationError(f"{place}: a row is a JSON object, and this is {type(row).__name__}")
+            raise ConfigurationError(f"{place}: expected a JSON object, found {type(row).__name__}")
         yield place, row
 
 
@@ -90,7 +82,7 @@ def _parsed(text: str, place: str) -> Any:
     try:
         return json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise ConfigurationError(f"{place}: no JSON: {error}") from None
+        raise ConfigurationError(f"{place}: not JSON: {error}") from None
 
 
 def _problem(place: str, row: Row) -> Problem:
@@ -102,29 +94,29 @@ def _problem(place: str, row: Row) -> Problem:
                     raise ValueError("it has no hidden tests")
                 return problem
             except (TypeError, ValueError, SyntaxError, KeyError, RecursionError) as error:
-                said = f"no {error} in it" if isinstance(error, KeyError) else error
+                said = f"{error} is missing" if isinstance(error, KeyError) else error
                 raise ConfigurationError(f"{place}: {said}") from None
-    raise ConfigurationError(f"{place}: no known form of problem; its keys are {', '.join(row)[:200] or 'none'}")
+    raise ConfigurationError(f"{place}: unknown form of problem with the keys {', '.join(row)[:200] or 'none'}")
 
 
 def _text(row: Row, key: str) -> str:
     value = row[key]
     if not isinstance(value, str):
-        raise ValueError(f"{key!r} is no text")
+        raise ValueError(f"{key!r} is not a text")
     return value
 
 
 def _name(row: Row, key: str) -> str:
     name = _text(row, key)
     if not name.isidentifier():
-        raise ValueError(f"{key!r} is no name: {name[:60]!r}")
+        raise ValueError(f"{key!r} is not a name: {name[:60]!r}")
     return name
 
 
 def _texts(row: Row, key: str) -> list[str]:
     value = row.get(key) or []
     if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
-        raise ValueError(f"{key!r} is no list of texts")
+        raise ValueError(f"{key!r} is not a list of texts")
     return value
 
 
@@ -171,7 +163,7 @@ def _multipl_e(row: Row) -> Problem:
     language = language_of(_text(row, "language"))
     prompt, entry_point, test = _text(row, "prompt"), _name(row, "entry_point"), _text(row, "test")
     if language not in ("python", "rust"):
-        raise ValueError(f"MultiPL-E's tests are read in Python and Rust, and this is {language}")
+        raise ValueError(f"MultiPL-E's tests are supported in Python and Rust, not {language}")
     rust = language == "rust"
     split = Split(cases_of(test, entry_point), rest=False) if rust else split_tests(test, entry_point)
     return Problem(
@@ -196,17 +188,17 @@ def _mbpp(row: Row) -> Problem:
     source = "\n".join(tests)
     solution, checks = parse(code), parse(source)
     if solution is None or checks is None:
-        raise ValueError("'code' and 'test_list' are no Python")
+        raise ValueError("'code' and 'test_list' are not Python")
     defined = [node.name for node in ast.walk(solution) if isinstance(node, ast.FunctionDef)]
     called = [node.id for node in ast.walk(checks) if isinstance(node, ast.Name)]
     names = [name for name in called if name in defined]
     if not names:
-        raise ValueError("its tests call no function that its code defines")
+        raise ValueError("its tests call no function that 'code' defines")
     split = split_tests(source, names[0])
     text = row["text"] if "text" in row else row["prompt"]
     if not isinstance(text, str):
-        raise ValueError("'text' is no text")
-    # The paper that came with it shows the tests with the text, as the name is nowhere else.
+        raise ValueError("'text' is not a text")
+    # As in its paper, the prompt includes a test, since the function's name is nowhere else.
     prompt = f'"""\n{text.strip()}\n{tests[0]}\n"""\n'
     return Problem(
         id=f"mbpp/{row['task_id']}",
@@ -219,7 +211,7 @@ def _mbpp(row: Row) -> Problem:
         setup=setup,
         self_calling=True,
         canonical=code,
-        # Objects of classes that the tests bring along cannot be handed to another process.
+        # Objects of the tests' own classes cannot be sent to another process.
         gradable="class " not in setup,
         visible_tests=(tests[0],),
         raw=_rest(row, "task_id", "text", "prompt", "code", "test_list", "challenge_test_list"),
@@ -250,7 +242,7 @@ def _evalplus(row: Row) -> Problem:
 def _own(row: Row) -> Problem:
     problem = Problem.from_json(row)
     if problem.language not in LANGUAGES:
-        raise ValueError(f"no language {problem.language!r}: one of {', '.join(LANGUAGES)}")
+        raise ValueError(f"unknown language {problem.language!r}: choose one of {', '.join(LANGUAGES)}")
     for case in problem.cases if problem.language == "python" else ():
         try:
             call_of(case.call)
@@ -258,7 +250,9 @@ def _own(row: Row) -> Problem:
         except NotLiteralError as error:
             raise ValueError(f"{case.call[:200]}, {case.expected[:200]}: {error}") from None
         if case.comparison not in COMPARISONS | evalplus.RULES:
-            raise ValueError(f"no comparison {case.comparison!r}: one of {', '.join(sorted(COMPARISONS))}")
+            raise ValueError(
+                f"unknown comparison {case.comparison!r}: choose one of {', '.join(sorted(COMPARISONS))}"
+            )
     return problem
 
 

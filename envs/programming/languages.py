@@ -1,4 +1,4 @@
-"""Languages as data: how a program is written around a candidate, compiled and run."""
+"""Languages as data: the program around a candidate, and the commands that compile and run it."""
 
 import re
 import tomllib
@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from importlib.resources import files
 from string import Template
 
-from langgraph_reflexion.envs.programming.values import in_a_line
+from langgraph_reflexion.envs.programming.values import one_line
 from langgraph_reflexion.errors import ConfigurationError
 
 
@@ -19,32 +19,27 @@ class Language:
     file: str
     aliases: Sequence[str] = ()
     compile: Sequence[str] = ()
-    """The command that compiles; none where there is nothing to compile."""
+    """The command that compiles, if any."""
     made: Sequence[str] = ()
-    """What compiling leaves, and running needs."""
+    """The files that compiling creates and running needs."""
     run: Sequence[str] = ()
     program: str = ""
     call: str = ""
     files: Mapping[str, str] = field(default_factory=dict)
-    """Further files, written as `program` is."""
+    """Other files, as templates like `program`."""
     values: str = "json"
     error: str = ""
-    """Finds a compiler's complaint in what it prints."""
+    """A pattern for the compiler's error in its output."""
     memory: int = 1024
-    """What a candidate may use, in MB. Runtimes ask for more than they use."""
+    """Memory limit of a candidate in MB. Runtimes reserve more than they use."""
     test: str = ""
-    """How a self-written test is written, of the function NAME; empty where none is read."""
+    """An example of a self-written test of the function NAME; empty if they are not supported."""
     env: Mapping[str, str] = field(default_factory=dict)
     fix: str = ""
-    """What to do where the toolchain is missing."""
+    """How to install the toolchain."""
 
     def sources(self, code: str, calls: Sequence[str]) -> dict[str, str]:
-        """The files of a program that makes calls of a candidate and tells what they come to.
-
-        Args:
-            code: The candidate.
-            calls: The calls' source.
-        """
+        """Return the files of a program that makes calls to a candidate and prints their values."""
         call = Template(self.call)
         lines = [call.substitute(number=number, call=each) for number, each in enumerate(calls)]
         given = {"code": code, "calls": "\n".join(lines), "count": len(calls)}
@@ -52,10 +47,10 @@ class Language:
         return {name: Template(text).substitute(given) for name, text in templates.items()}
 
     def complaint(self, printed: str) -> str:
-        """The first error that a compiler printed, in one line."""
+        """Return the first error in a compiler's output, in one line."""
         found = re.search(self.error, printed, re.MULTILINE) if self.error else None
         lines = printed.strip().splitlines() or [""]
-        return in_a_line(found[0] if found else lines[0])[:500]
+        return one_line(found[0] if found else lines[0])[:500]
 
 
 def _read() -> dict[str, Language]:
@@ -68,12 +63,8 @@ LANGUAGES = _read()
 
 
 def language_of(name: str) -> str:
-    """The name of a language that may be given by another one (`py`, `rs`).
-
-    Raises:
-        ConfigurationError: there is none.
-    """
+    """Return the name of a language given by name or alias (`py`, `rs`), or raise ConfigurationError."""
     for language in LANGUAGES.values():
         if name.lower() in (language.name, *language.aliases):
             return language.name
-    raise ConfigurationError(f"no language {name!r}: choose one of {', '.join(LANGUAGES)}")
+    raise ConfigurationError(f"unknown language {name!r}: choose one of {', '.join(LANGUAGES)}")

@@ -1,4 +1,4 @@
-"""LeetCode problems: the tests that the examples in a prompt are. There are no hidden tests offline."""
+"""LeetCode problems: the examples in a prompt as tests. Hidden tests are not available offline."""
 
 import ast
 import re
@@ -14,19 +14,14 @@ _WORDS = {"true": "True", "false": "False", "null": "None"}
 
 
 def visible_tests(prompt: str, entry_point: str) -> tuple[str, ...]:
-    """The examples of a prompt as asserts. An example with what is no literal, such as a tree, is left out.
-
-    Args:
-        prompt: Comments that tell the problem, then `class Solution` with the beginning of a method.
-        entry_point: The method's name.
-    """
-    told = "\n".join(line.lstrip("#").strip() for line in prompt.splitlines() if line.startswith("#"))
+    """Return the examples of a prompt as asserts, except those with values that are not literals, such as trees."""
+    text = "\n".join(line.lstrip("#").strip() for line in prompt.splitlines() if line.startswith("#"))
     types = re.search(rf"def {re.escape(entry_point)}\((.*?)\)\s*->\s*(.*?):", prompt, re.S)
     if types is None or re.search(r"Node\b", types[0]):
         return ()
     names = re.findall(r"(\w+)\s*:", types[1])
     tests = []
-    for match in _EXAMPLE.finditer(told):
+    for match in _EXAMPLE.finditer(text):
         given, output = match["given"], _END.split(match["output"] + "\n")[0].strip()
         try:
             arguments = _arguments(given, names)
@@ -37,7 +32,7 @@ def visible_tests(prompt: str, entry_point: str) -> tuple[str, ...]:
 
 
 def _arguments(given: str, names: list[str]) -> list[str]:
-    """The arguments in the order of the signature."""
+    """Return the arguments in the order of the signature."""
     named = list(_NAMED.finditer(given))
     if not named:
         return [_literal(given)] if len(names) == 1 else _several(given, names)
@@ -46,15 +41,15 @@ def _arguments(given: str, names: list[str]) -> list[str]:
     if set(found) == set(names):
         return [found[name] for name in names]
     if len(found) != len(names):
-        raise NotLiteralError("another number of arguments")
-    # Some examples have older names, in the signature's order.
+        raise NotLiteralError("wrong number of arguments")
+    # Some examples have outdated names, in the signature's order.
     return list(found.values())
 
 
 def _several(given: str, names: list[str]) -> list[str]:
     texts = [ast.unparse(each) for each in _elements(given)]
     if len(texts) != len(names):
-        raise NotLiteralError("another number of arguments")
+        raise NotLiteralError("wrong number of arguments")
     return texts
 
 

@@ -1,17 +1,17 @@
-"""What candidates and compilers may use, and how it is said that one used more."""
+"""The resource limits of candidates and compilers, and the messages when one is exceeded."""
 
 from langgraph_reflexion.envs.sandbox import Limits, Result
-from langgraph_reflexion.envs.sandbox.contract import MB
+from langgraph_reflexion.envs.sandbox.types import MB
 
 CANDIDATE = Limits(wall=10, cpu=10, memory=1024 * MB, result=16 * MB)
-"""What a candidate may use for all its tests together; the original code's ten seconds among it."""
+"""The limits of a candidate for all its tests together; the ten seconds are the original code's."""
 
 COMPILER = Limits(wall=60, cpu=120, memory=4096 * MB, processes=256, descriptors=1024, disk=512 * MB)
-"""What compiling a candidate may use."""
+"""The limits of compiling a candidate."""
 
 
 def ended_by(done: Result, limits: Limits) -> str:
-    """Which limit ended a run, in words; empty where none did."""
+    """Return which limit ended a run; empty if none did."""
     match done.status:
         case "timeout":
             return f"took longer than {limits.wall:g} s"

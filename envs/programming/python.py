@@ -1,8 +1,9 @@
-"""Python candidates judged."""
+"""The grader of Python."""
 
 from collections.abc import Sequence
 from typing import Any
 
+from langgraph_reflexion.envs.base import TestOutcome
 from langgraph_reflexion.envs.programming import evalplus
 from langgraph_reflexion.envs.programming.problems import Case, Problem
 from langgraph_reflexion.envs.programming.python_runs import Call, PythonRuns
@@ -16,45 +17,37 @@ from langgraph_reflexion.envs.programming.python_source import (
     valid,
 )
 from langgraph_reflexion.envs.programming.values import COMPARISONS, Answer, holds, shown
-from langgraph_reflexion.envs.programming.verdicts import Verdict
 from langgraph_reflexion.envs.sandbox import Limits, Sandbox
-from langgraph_reflexion.envs.tested import TestOutcome
 from langgraph_reflexion.errors import ConfigurationError
 
 
-class PythonJudge:
-    """Judges Python candidates; see `Judge`.
-
-    Args:
-        sandbox: Where candidates run.
-        limits: What a candidate may use.
-    """
+class PythonGrader:
+    """Grades Python candidates; see `Grader`."""
 
     def __init__(self, sandbox: Sandbox, limits: Limits) -> None:
         self._runs = PythonRuns(sandbox, limits)
-        self._right: dict[tuple[str, str | None], list[Answer]] = {}
+        self._canonical: dict[tuple[str, str | None], list[Answer]] = {}
 
-    def grade(self, problem: Problem, code: str) -> Verdict:
-        """As `Judge.grade`."""
+    def failure(self, problem: Problem, code: str) -> str:
+        """Return the first failure of the hidden tests; empty if all pass."""
         calls = [_call(problem, case) for case in problem.cases]
         if calls:
             right = self._expected(problem)
             answers = self._runs.answers(code, problem.entry_point, calls)
             for case, (args, _), answer, expected in zip(problem.cases, calls, answers, right, strict=True):
                 if why := _wrong(case, answer, expected, list(args)):
-                    return Verdict(passed=False, reason=f"{case.call}: {why}")
+                    return f"{case.call}: {why}"
         if problem.test:
-            done = self._runs.checks(
-                code, problem.entry_point, problem.setup, problem.test, call_check=not problem.self_calling
-            )
+            call_check = not problem.self_calling
+            done = self._runs.checks(code, problem.entry_point, problem.setup, problem.test, call_check=call_check)
             if done.outcome == "inexpressible":
                 raise ConfigurationError(f"{problem.id}: its tests cannot be run: {done.why}")
             if done.outcome != "passed":
-                return Verdict(passed=False, reason=f"{done.where}: {done.why}" if done.where else done.why)
-        return Verdict(passed=True)
+                return f"{done.where}: {done.why}" if done.where else done.why
+        return ""
 
     def run_tests(self, problem: Problem, code: str, tests: Sequence[str], times: int = 1) -> list[list[TestOutcome]]:
-        """As `Judge.run_tests`."""
+        """See `Grader.run_tests`."""
         return [self._run_once(problem, code, tests) for _ in range(times)]
 
     def _run_once(self, problem: Problem, code: str, tests: Sequence[str]) -> list[TestOutcome]:
@@ -70,7 +63,7 @@ class PythonJudge:
         ]
 
     def valid_tests(self, problem: Problem, tests: Sequence[str]) -> list[str]:
-        """As `Judge.valid_tests`."""
+        """See `Grader.valid_tests`."""
         setup = _setup(problem)
         return [test for test in tests if valid(test, problem.entry_point, setup)]
 
@@ -85,24 +78,24 @@ class PythonJudge:
         return TestOutcome(test, passed, output=shown(answer.value))
 
     def _checked(self, problem: Problem, code: str, test: str) -> TestOutcome:
-        """A test that is more than a call: in a process of its own."""
+        """Run a test that is more than a call, in its own process."""
         done = self._runs.checks(code, problem.entry_point, _setup(problem), test, call_check=False)
         passed = done.outcome == "passed"
-        # What an assert says of itself is no more than that it failed.
+        # An AssertionError says no more than that the test failed.
         error = "" if passed or done.why.startswith("AssertionError") else done.why
         return TestOutcome(test, passed, output=done.last, error=error)
 
     def _expected(self, problem: Problem) -> list[Answer]:
-        """What each case expects. Where that is what the canonical solution returns, it runs once, by itself."""
+        """Return the expected answers; if the canonical solution defines them, run it once."""
         if all(case.expected for case in problem.cases):
             try:
                 return [Answer(value=literal_of(case.expected), returned=True) for case in problem.cases]
             except NotLiteralError as error:
-                raise ConfigurationError(f"{problem.id}: what is expected is no literal: {error}") from None
+                raise ConfigurationError(f"{problem.id}: an expected value is not a literal: {error}") from None
         if problem.canonical is None:
-            raise ConfigurationError(f"{problem.id}: nothing is expected, and there is no canonical solution")
+            raise ConfigurationError(f"{problem.id}: it has neither expected values nor a canonical solution")
         key = (problem.id, problem.canonical)
-        if key not in self._right:
+        if key not in self._canonical:
             calls = [_call(problem, case) for case in problem.cases]
             right = self._runs.answers(problem.canonical, problem.entry_point, calls)
             for case, answer in zip(problem.cases, right, strict=True):
@@ -110,12 +103,12 @@ class PythonJudge:
                     raise ConfigurationError(
                         f"{problem.id}: its canonical solution fails, {case.call[:200]}: {answer.error}"
                     )
-            self._right[key] = right
-        return self._right[key]
+            self._canonical[key] = right
+        return self._canonical[key]
 
 
 def _setup(problem: Problem) -> str:
-    """What a self-written test has beside the candidate."""
+    """Return the source that self-written tests have in addition to the candidate."""
     return f"import math\n{helpers(problem.prompt, problem.entry_point)}"
 
 
@@ -124,7 +117,7 @@ def _call(problem: Problem, case: Case) -> Call:
         return call_of(case.call)
     except NotLiteralError as error:
         raise ConfigurationError(
-            f"{problem.id}: {case.call[:200]} is no call with plain arguments: {error}"
+            f"{problem.id}: {case.call[:200]} is not a call with plain arguments: {error}"
         ) from None
 
 
@@ -134,7 +127,7 @@ def _read(test: str, entry_point: str) -> Case | None:
 
 
 def _wrong(case: Case, answer: Answer, expected: Answer, args: list[Any]) -> str:
-    """What is wrong with an answer; empty where nothing is."""
+    """Return why an answer is wrong; empty if it is right."""
     if case.comparison in evalplus.RULES:
         wanted = (
             (expected.odd or expected.value is not None) if case.comparison.endswith("-something") else expected.value
@@ -144,10 +137,12 @@ def _wrong(case: Case, answer: Answer, expected: Answer, args: list[Any]) -> str
         ):
             return ""
     elif case.comparison not in COMPARISONS:
-        raise ConfigurationError(f"no comparison {case.comparison!r}: one of {', '.join(sorted(COMPARISONS))}")
+        raise ConfigurationError(
+            f"unknown comparison {case.comparison!r}: choose one of {', '.join(sorted(COMPARISONS))}"
+        )
     elif answer.returned and holds(answer.value, case.comparison, expected.value, case.atol):
         return ""
     if not answer.returned:
         return answer.error
     wanted_text = shown(expected.value) if case.comparison in ("==", "evalplus", "close") else case.comparison
-    return f"it gave {shown(answer.value)}, expected {wanted_text}"
+    return f"it returned {shown(answer.value)}, expected {wanted_text}"

@@ -1,4 +1,4 @@
-"""Python candidates in processes of their own: calls answered one after the other, and checks in a second process."""
+"""Runs of Python candidates: calls answered one after the other in one process, checks in a second process."""
 
 import contextlib
 import json
@@ -10,17 +10,19 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from langgraph_reflexion.envs.programming import inside
-from langgraph_reflexion.envs.programming.inside import NotPlainError, decode, encode
+from langgraph_reflexion.envs.programming import sandbox_runner
 from langgraph_reflexion.envs.programming.limits import ended_by
-from langgraph_reflexion.envs.programming.values import Answer, in_a_line, shown
+from langgraph_reflexion.envs.programming.sandbox_runner import NotPlainError, decode, encode
+from langgraph_reflexion.envs.programming.values import Answer, one_line, shown
 from langgraph_reflexion.envs.sandbox import Limits, Result, Sandbox, WarmPython
 from langgraph_reflexion.envs.sandbox.sandbox import with_wall
 
-# The same interpreter runs inside, so that what runs beside each candidate is compiled once.
-_COMPILED = marshal.dumps(compile(Path(inside.__file__).read_text(encoding="utf-8"), "inside.py", "exec"))
-_PROGRAM = 'import marshal\nexec(marshal.loads(open("inside.bin", "rb").read()))\n'
-_FILES: dict[str, bytes | str] = {"inside.bin": _COMPILED}
+# The same interpreter runs inside, so this is compiled once.
+_COMPILED = marshal.dumps(
+    compile(Path(sandbox_runner.__file__).read_text(encoding="utf-8"), "sandbox_runner.py", "exec")
+)
+_PROGRAM = 'import marshal\nexec(marshal.loads(open("sandbox_runner.bin", "rb").read()))\n'
+_FILES: dict[str, bytes | str] = {"sandbox_runner.bin": _COMPILED}
 _LINE = 16 << 20
 _STDIN, _RESULT = 0, 3
 _ENDED = "the program ended during the call"
@@ -30,43 +32,27 @@ Call = tuple[Sequence[Any], dict[str, Any]]
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """What checks came to."""
+    """The outcome of checks."""
 
     outcome: str
-    """`passed`, `failed`, or `inexpressible`: they call the candidate with what is not plain."""
+    """`passed`, `failed`, or `inexpressible` if they call the candidate with a value that is not plain."""
     why: str = ""
     where: str = ""
     """The line of the checks that failed."""
     last: str = ""
-    """What the candidate returned last, as `repr` shows it."""
+    """The last value that the candidate returned, as `repr` shows it."""
 
 
 class PythonRuns:
-    """Runs Python candidates in a warm interpreter. May be used by many threads at once.
-
-    Args:
-        sandbox: Where they run.
-        limits: What a candidate may use.
-
-    Raises:
-        EnvironmentUnavailable: the sandbox's backend has no warm interpreter.
-    """
+    """Runs Python candidates in a warm interpreter. Thread-safe."""
 
     def __init__(self, sandbox: Sandbox, limits: Limits) -> None:
         self._warm, self._limits = WarmPython(sandbox), limits
 
     def answers(self, code: str, entry_point: str, calls: Sequence[Call], *, each: bool = False) -> list[Answer]:
-        """What calls come to, one after the other in one process.
+        """Return the answers to calls, made one after the other in one process.
 
-        Args:
-            code: The program.
-            entry_point: The function.
-            calls: Plain arguments, and keyword arguments.
-            each: Where one call ends the process, go on with the next one in a new process. Otherwise nothing comes
-                of those after it.
-
-        Raises:
-            EnvironmentFault: the sandbox failed.
+        If a call ends the process, with `each` the next one gets a new process; otherwise all later calls fail.
         """
         answers: list[Answer] = []
         while len(answers) < len(calls):
@@ -79,7 +65,7 @@ class PythonRuns:
                 limits=self._limits,
             )
             if done.status == "output" and each and len(rest) > 1:
-                # Of what one of them has flooded nothing is kept.
+                # After a flood no result is kept.
                 return answers + [self.answers(code, entry_point, [call])[0] for call in rest]
             hello, *said = done.result.split(b"\n")[: len(rest) + 1] if done.result else [b""]
             why = _why(hello, done, self._limits)
@@ -87,31 +73,20 @@ class PythonRuns:
             answers += came
             if len(answers) < len(calls):
                 ended = Answer(error=why or ended_by(done, self._limits) or _ENDED)
-                # What could not be loaded will not be loaded the next time.
+                # A program that failed to load will fail to load again.
                 left = len(calls) - len(answers) if why is not None or not each else 1
                 answers += [ended] * left
         return answers
 
     def checks(self, code: str, entry_point: str, setup: str, test: str, *, call_check: bool) -> Checked:
-        """Run checks in one process against a candidate in another one.
-
-        Args:
-            code: The program.
-            entry_point: The function.
-            setup: What the checks need beside it, as source.
-            test: The checks, as source.
-            call_check: Call their function `check` with the candidate.
-
-        Raises:
-            EnvironmentFault: the sandbox failed.
-        """
+        """Run checks after `setup` in one process against a candidate in another; `call_check` calls `check`."""
         own: dict[str, bytes | str] = {"solution.py": _to_file(code)}
         with (
-            self._talk(f"run_candidate({entry_point!r}, {_RESULT})", own, self._limits) as candidate,
-            self._talk(
+            self._converse(f"run_candidate({entry_point!r}, {_RESULT})", own, self._limits) as candidate,
+            self._converse(
                 f"run_checks({entry_point!r}, {call_check})",
                 {"setup.py": setup, "test.py": test},
-                # They wait for the candidate, and must not be what ends first.
+                # They wait for the candidate, and must not time out first.
                 with_wall(self._limits, 2 * (self._limits.wall or 10)),
             ) as checks,
         ):
@@ -122,17 +97,19 @@ class PythonRuns:
         self._warm.close()
 
     @contextlib.contextmanager
-    def _talk(self, program: str, files: dict[str, bytes | str], limits: Limits) -> "Iterator[_Talk]":
+    def _converse(self, program: str, files: dict[str, bytes | str], limits: Limits) -> "Iterator[_Conversation]":
         given = {**_FILES, **files}
-        talk = _Talk(lambda number: self._warm.run(f"{_PROGRAM}{program}", files=given, limits=limits, result=number))
+        conversation = _Conversation(
+            lambda number: self._warm.run(f"{_PROGRAM}{program}", files=given, limits=limits, result=number)
+        )
         try:
-            yield talk
+            yield conversation
         finally:
-            talk.close()
+            conversation.close()
 
 
-class _Talk:
-    """A run that is talked with, in a thread of its own."""
+class _Conversation:
+    """A run to exchange messages with, in its own thread."""
 
     def __init__(self, run: Callable[[int], Result]) -> None:
         self._ours, theirs = socket.socketpair()
@@ -152,7 +129,7 @@ class _Talk:
         self._thread.start()
 
     def read(self) -> bytes:
-        """The next line; nothing where there is none, or a longer one than anybody needs."""
+        """Return the next line; empty at the end, or if the line is too long."""
         try:
             line = self._reading.readline(_LINE)
         except OSError:
@@ -160,15 +137,11 @@ class _Talk:
         return line if line.endswith(b"\n") else b""
 
     def write(self, message: dict[str, Any]) -> None:
-        with contextlib.suppress(OSError):  # it has ended, which reading will tell
+        with contextlib.suppress(OSError):  # it has ended, as reading will show
             self._ours.sendall(json.dumps(message).encode() + b"\n")
 
     def end(self) -> Result:
-        """Wait until it has ended.
-
-        Raises:
-            EnvironmentFault: the sandbox failed.
-        """
+        """Wait for the end of the run."""
         self.close()
         if self._error is not None:
             raise self._error
@@ -183,23 +156,23 @@ class _Talk:
         self._thread.join()
 
 
-def _relay(candidate: _Talk, checks: _Talk, limits: Limits) -> Checked:
+def _relay(candidate: _Conversation, checks: _Conversation, limits: Limits) -> Checked:
     """Carry calls from the checks to the candidate, and plain values back."""
     hello = candidate.read()
     if "ready" not in _read(hello):
         return Checked("failed", _why(hello, candidate.end(), limits) or "")
     ended = ""
     while line := checks.read():
-        # Checks may be a model's own, and say anything.
+        # Checks may be written by a model, and send anything.
         message = _read(line)
         if "outcome" in message:
-            said = _outcome(message)
-            # A bare `except` in the checks makes nothing of it that the candidate has gone.
-            return replace(said, outcome="failed", why=ended) if ended and said.outcome == "passed" else said
+            outcome = _outcome(message)
+            # A bare `except` in the checks may hide that the candidate has ended.
+            return replace(outcome, outcome="failed", why=ended) if ended and outcome.outcome == "passed" else outcome
         if not ended:
             candidate.write({"call": message.get("call"), "keep": True})
             if reply := candidate.read():
-                checks.write(_checked(reply))
+                checks.write(_sanitized(reply))
                 continue
             ended = ended_by(candidate.end(), limits) or _ENDED
         checks.write({"ended": ended})
@@ -211,12 +184,12 @@ def _outcome(message: dict[str, Any]) -> Checked:
         last = shown(decode(message["last"])) if "last" in message else ""
     except NotPlainError:
         last = ""
-    outcome, why, where = (in_a_line(str(message.get(key, ""))) for key in ("outcome", "why", "where"))
+    outcome, why, where = (one_line(str(message.get(key, ""))) for key in ("outcome", "why", "where"))
     return Checked(outcome, why, where, last)
 
 
 def _read(line: bytes) -> dict[str, Any]:
-    """What a candidate said; empty where that is nothing."""
+    """Parse a message; empty if it is malformed."""
     try:
         message = json.loads(line)
     except (ValueError, RecursionError):
@@ -224,8 +197,8 @@ def _read(line: bytes) -> dict[str, Any]:
     return message if isinstance(message, dict) else {}
 
 
-def _checked(line: bytes) -> dict[str, Any]:
-    """What the candidate said, as far as it is what it may say."""
+def _sanitized(line: bytes) -> dict[str, Any]:
+    """Return the candidate's message, if it is a valid one."""
     message = _read(line)
     try:
         after = encode(decode(message.get("after", [])))
@@ -235,10 +208,10 @@ def _checked(line: bytes) -> dict[str, Any]:
             case {"raised": [str(name), str(text), str(own)]}:
                 return {"raised": [name, text, own], "after": after}
             case {"odd": str(what)}:
-                return {"ended": f"it returned what is not plain: {what}"}
+                return {"ended": f"it returned a value that is not plain: {what}"}
     except NotPlainError as error:
-        return {"ended": f"it returned what is not plain: {error}"}
-    return {"ended": "it said what is no answer"}
+        return {"ended": f"it returned a value that is not plain: {error}"}
+    return {"ended": "its answer is malformed"}
 
 
 def _answer(line: bytes) -> Answer:
@@ -248,27 +221,27 @@ def _answer(line: bytes) -> Answer:
             case {"value": value}:
                 return Answer(value=decode(value), returned=True)
             case {"raised": [str(name), str(text), _]}:
-                return Answer(error=_told(name, text))
+                return Answer(error=_exception_line(name, text))
             case {"odd": str(what)}:
-                return Answer(error=f"it returned what is not plain: {in_a_line(what)}", odd=True)
+                return Answer(error=f"it returned a value that is not plain: {one_line(what)}", odd=True)
     except NotPlainError as error:
-        return Answer(error=f"it returned what is not plain: {in_a_line(str(error))}")
-    return Answer(error="it said what is no answer")
+        return Answer(error=f"it returned a value that is not plain: {one_line(str(error))}")
+    return Answer(error="its answer is malformed")
 
 
 def _why(hello: bytes, done: Result, limits: Limits) -> str | None:
-    """Why a program could not be loaded; None where it could."""
+    """Return why a program failed to load; None if it loaded."""
     match _read(hello):
         case {"ready": True}:
             return None
         case {"raised": [str(name), str(text), _]}:
-            return _told(name, text)
+            return _exception_line(name, text)
     said = done.errors.strip().splitlines() or ["the program ended before it was called"]
-    return ended_by(done, limits) or in_a_line(said[-1][:500])
+    return ended_by(done, limits) or one_line(said[-1][:500])
 
 
-def _told(name: str, text: str) -> str:
-    return in_a_line(f"{name}: {text}").rstrip(": ")
+def _exception_line(name: str, text: str) -> str:
+    return one_line(f"{name}: {text}").rstrip(": ")
 
 
 def _to_file(code: str) -> bytes:

@@ -1,4 +1,4 @@
-"""Python tests as source: which are calls with plain values, and what the others need."""
+"""The source of Python tests: which are calls with plain values, and what the others need."""
 
 import ast
 import builtins
@@ -35,14 +35,14 @@ _LARGEST = 1 << 64
 
 
 class NotLiteralError(ValueError):
-    """An expression is no literal."""
+    """An expression is not a literal."""
 
 
 _parsing = threading.Lock()
 
 
 def parse(source: str) -> ast.Module | None:
-    """The source as a tree; None where it is no Python. What Python warns of in it is nobody's concern here."""
+    """Parse source without warnings; None if it is not Python."""
     with _parsing, warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
@@ -52,7 +52,7 @@ def parse(source: str) -> ast.Module | None:
 
 
 def defines(source: str, name: str) -> bool:
-    """Whether this is a program that can be compiled, and defines a function, by itself or as a method."""
+    """Whether a program compiles and defines a function or method of this name."""
     tree = parse(source)
     kinds = ast.FunctionDef | ast.AsyncFunctionDef
     return (
@@ -63,7 +63,7 @@ def defines(source: str, name: str) -> bool:
 
 
 def compiles(tree: ast.Module) -> bool:
-    """Whether a program that parses is one: `return` and `await` are at their places."""
+    """Whether a parsed program compiles: `return` and `await` are in their places."""
     with _parsing, warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
@@ -74,24 +74,16 @@ def compiles(tree: ast.Module) -> bool:
 
 
 def expression(text: str) -> ast.expr:
-    """The tree of an expression's source, which may go over several lines.
-
-    Raises:
-        NotLiteralError: it is none.
-    """
+    """Parse an expression, which may span several lines; raise NotLiteralError if it is not one."""
     tree = parse(f"({text.strip()}\n)")
     match tree and tree.body:
         case [ast.Expr(value)]:
             return value
-    raise NotLiteralError(f"no expression: {text[:100]!r}")
+    raise NotLiteralError(f"not an expression: {text[:100]!r}")
 
 
 def literal(node: ast.expr) -> Any:
-    """The value of a literal; sums, products and the like of small numbers, and float('nan'), are literals here.
-
-    Raises:
-        NotLiteralError: it is something else.
-    """
+    """Evaluate a literal; arithmetic of small numbers, and float('nan'), are literals here."""
     match node:
         case ast.BinOp(left, kind, right) if type(kind) in _ARITHMETIC:
             numbers = [literal(left), literal(right)]
@@ -113,24 +105,16 @@ def literal(node: ast.expr) -> Any:
     try:
         return ast.literal_eval(node)
     except (ValueError, TypeError, SyntaxError, RecursionError):
-        raise NotLiteralError("no literal") from None
+        raise NotLiteralError("not a literal") from None
 
 
 def literal_of(text: str) -> Any:
-    """The value of a literal's source.
-
-    Raises:
-        NotLiteralError: it is none.
-    """
+    """The value of a literal's source."""
     return literal(expression(text))
 
 
 def call_of(text: str) -> Call:
-    """The arguments of a call's source.
-
-    Raises:
-        NotLiteralError: it is no call with plain arguments.
-    """
+    """The arguments of a call's source."""
     return _arguments(expression(text))
 
 
@@ -141,12 +125,7 @@ def _arguments(node: ast.expr) -> Call:
 
 
 def case_of(test: ast.stmt, names: Sequence[str]) -> Case | None:
-    """An assert as a call with plain values; None where it is something else.
-
-    Args:
-        test: The statement.
-        names: What the candidate is called in it.
-    """
+    """An assert as a call with plain values; None where it is something else."""
     if not isinstance(test, ast.Assert):
         return None
     try:
@@ -162,14 +141,14 @@ def case_of(test: ast.stmt, names: Sequence[str]) -> Case | None:
         value = literal_of(made.expected)
     except (NotLiteralError, TypeError, ValueError, OverflowError, RecursionError):
         return None
-    # Identity of anything else is nobody's promise.
+    # Python does not define the identity of other values.
     singular = value is None or value is True or value is False
     return made if singular or made.comparison not in ("is", "is not") else None
 
 
 def _call(node: ast.expr, names: Sequence[str]) -> str:
     if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in names):
-        raise NotLiteralError("no call of the candidate")
+        raise NotLiteralError("not a call of the candidate")
     if any(keyword.arg is None for keyword in node.keywords):
         raise NotLiteralError("unpacked arguments")
     _arguments(node)
@@ -178,26 +157,18 @@ def _call(node: ast.expr, names: Sequence[str]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Split:
-    """Tests taken apart."""
+    """Hidden tests as cases."""
 
     cases: tuple[Case, ...]
     rest: bool
-    """Whether there is anything that is no such call."""
+    """Whether there are other statements."""
 
 
 def split_tests(source: str, entry_point: str) -> Split:
-    """Take a file of hidden tests apart: a function `check`, or asserts by themselves.
-
-    Args:
-        source: The tests.
-        entry_point: What they may call beside `candidate`.
-
-    Raises:
-        ValueError: it is no Python.
-    """
+    """Split hidden tests, a function `check` or plain asserts, into cases; raise ValueError for invalid Python."""
     tree = parse(source)
     if tree is None:
-        raise ValueError("the tests are no Python")
+        raise ValueError("the tests are not Python")
     body = tree.body
     checks = [node for node in body if isinstance(node, ast.FunctionDef) and node.name == "check"]
     statements = checks[0].body if checks else body
@@ -206,7 +177,7 @@ def split_tests(source: str, entry_point: str) -> Split:
     names = {checks[0].args.args[0].arg, entry_point} if checks else {entry_point}
     cases, rest = [], False
     for statement in statements:
-        if _says_nothing(statement):
+        if _is_empty(statement):
             continue
         case = case_of(statement, sorted(names))
         rest = rest or case is None
@@ -214,7 +185,7 @@ def split_tests(source: str, entry_point: str) -> Split:
     return Split(tuple(cases), rest)
 
 
-def _says_nothing(statement: ast.stmt) -> bool:
+def _is_empty(statement: ast.stmt) -> bool:
     match statement:
         case ast.Pass() | ast.Expr(ast.Constant() | ast.Name()):
             return True
@@ -224,32 +195,21 @@ def _says_nothing(statement: ast.stmt) -> bool:
 
 
 def helpers(prompt: str, entry_point: str) -> str:
-    """What a prompt holds beside the function that is asked for: imports, and functions that are there already.
-
-    Args:
-        prompt: The prompt, which may end within that function.
-        entry_point: Its name.
-    """
+    """Return the imports and other definitions in a prompt, which may end within the requested function."""
     kinds = ast.Import | ast.ImportFrom | ast.Assign | ast.FunctionDef | ast.ClassDef
     for ending in ("", "\n    pass\n", "\n        pass\n"):
         if (tree := parse(prompt.rstrip() + ending)) is not None:
-            kept = [node for node in tree.body if isinstance(node, kinds) and not _asked_for(node, entry_point)]
+            kept = [node for node in tree.body if isinstance(node, kinds) and not _is_requested(node, entry_point)]
             return "\n".join(ast.unparse(node) for node in kept)
     return ""
 
 
-def _asked_for(node: ast.stmt, entry_point: str) -> bool:
+def _is_requested(node: ast.stmt, entry_point: str) -> bool:
     return any(isinstance(each, ast.FunctionDef) and each.name == entry_point for each in ast.walk(node))
 
 
 def valid(test: str, entry_point: str, setup: str) -> bool:
-    """Whether a text is one assert that can be run: it calls the function, and knows every name in it.
-
-    Args:
-        test: The text.
-        entry_point: The function.
-        setup: What a test has beside the function, as source.
-    """
+    """Whether a text is a single assert that calls the function and knows every name in it, given the `setup`."""
     tree = parse(test)
     if tree is None or not compiles(tree):
         return False
@@ -258,7 +218,7 @@ def valid(test: str, entry_point: str, setup: str) -> bool:
             names = [each for each in ast.walk(node) if isinstance(each, ast.Name)]
             bound = {each.id for each in names if isinstance(each.ctx, ast.Store)}
             bound |= {each.arg for each in ast.walk(node) if isinstance(each, ast.arg)}
-            # A name that a variable of the model's stood for would fail with every program.
+            # A name that only the model's own code defined would fail with every program.
             known = {*dir(builtins), *re.findall(r"\w+", setup), entry_point, *bound}
             return "*" in setup or all(each.id in known for each in names)
     return False

@@ -1,4 +1,4 @@
-"""Rust source as far as tests need it: strings and comments, brackets that match, what asserts are given."""
+"""The parts of Rust's syntax that tests need: strings and comments, matching brackets, arguments of asserts."""
 
 import re
 from collections.abc import Iterator
@@ -18,7 +18,7 @@ _MACRO = re.compile(r"\b(assert|assert_eq|assert_ne)!\s*\(")
 
 @dataclass(frozen=True, slots=True)
 class Macro:
-    """An assert of a program."""
+    """An assert."""
 
     name: str
     arguments: tuple[str, ...]
@@ -28,25 +28,25 @@ class Macro:
 
 
 def code_of(source: str) -> str:
-    """The source with strings, characters and comments blanked out, all else at its place."""
+    """Blank out strings, characters and comments; positions stay the same."""
     return _SKIPPED.sub(
         lambda match: re.sub(r"[^\n]", " ", match[0]) if match[0][0] == "/" else _blank(match[0]), source
     )
 
 
 def _blank(text: str) -> str:
-    # What is left says that something was there.
+    # A literal stays recognizable as something.
     return "".join("\n" if each == "\n" else "_" for each in text)
 
 
 def depth(source: str) -> int:
-    """How many braces are open at the end."""
+    """Return the number of braces that are open at the end."""
     code = code_of(source)
     return code.count("{") - code.count("}")
 
 
 def function_end(source: str, start: int) -> int | None:
-    """Where the function ends that is open at some place; None where it never does."""
+    """Return the end of the function that is open at `start`; None if it never ends."""
     level, code = 0, code_of(source)
     for index, each in enumerate(code):
         level += (each == "{") - (each == "}")
@@ -56,7 +56,7 @@ def function_end(source: str, start: int) -> int | None:
 
 
 def balanced(source: str) -> bool:
-    """Whether every bracket is closed, and none that was not opened."""
+    """Whether all brackets match."""
     stack: list[str] = []
     for each in code_of(source):
         if each in _OPENING:
@@ -67,7 +67,7 @@ def balanced(source: str) -> bool:
 
 
 def macros(source: str) -> Iterator[Macro]:
-    """The asserts of a source whose brackets match, in order."""
+    """Yield the asserts whose brackets match, in order."""
     code = code_of(source)
     for match in _MACRO.finditer(code):
         cuts, end = _split(code, match.end())
@@ -78,17 +78,12 @@ def macros(source: str) -> Iterator[Macro]:
 
 
 def closing(source: str, start: int) -> int | None:
-    """Where a bracket is closed, after it; None where it never is.
-
-    Args:
-        source: The source.
-        start: After the opening parenthesis.
-    """
+    """Return the position after the bracket that closes the one before `start`; None if there is none."""
     return _split(code_of(source), start)[1]
 
 
 def _split(code: str, start: int) -> tuple[list[tuple[int, int]], int | None]:
-    """From after an opening bracket to its end, cut at the outermost commas; no end where it is never closed."""
+    """Split at the outermost commas up to the closing bracket; the end is None if it is never closed."""
     stack = [")"]
     cuts: list[tuple[int, int]] = []
     begin = start
@@ -108,7 +103,7 @@ def _split(code: str, start: int) -> tuple[list[tuple[int, int]], int | None]:
 
 
 def comparison(expression: str) -> tuple[str, str, str] | None:
-    """The two sides of an expression that is a comparison by `==` or `!=`, and that; None where it is none."""
+    """Return left side, operator and right side of a comparison by `==` or `!=`; None if it is not one."""
     code, level = code_of(expression), 0
     for index, each in enumerate(code):
         level += (each in _OPENING) - (each in _CLOSING)

@@ -1,4 +1,4 @@
-"""Rust tests: asserts as expressions, and what each has to come to."""
+"""Rust tests: asserts as expressions with expected values."""
 
 import contextlib
 import json
@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from langgraph_reflexion.envs.programming.assembling import assemble
+from langgraph_reflexion.envs.programming.assemble import assemble
 from langgraph_reflexion.envs.programming.compiled_runs import CompiledRuns
 from langgraph_reflexion.envs.programming.languages import Language
 from langgraph_reflexion.envs.programming.problems import Case, Problem
@@ -15,15 +15,7 @@ from langgraph_reflexion.envs.programming.rust_values import NotValueError, read
 
 
 def cases_of(test: str, entry_point: str) -> tuple[Case, ...]:
-    """The hidden tests of MultiPL-E's `main`, in which the function is called `candidate`.
-
-    Args:
-        test: The source; it may begin with the brace that ends the candidate.
-        entry_point: The function's name.
-
-    Raises:
-        ValueError: there is none, or one is not `assert_eq!` of a call and a literal.
-    """
+    """Return the hidden tests in MultiPL-E's `main`, which calls `candidate`; raise ValueError for others."""
     cases = []
     for macro in macros(test):
         if macro.name != "assert_eq" or len(macro.arguments) < 2 or not literal(macro.arguments[1]):
@@ -44,7 +36,7 @@ def _named(call: str, entry_point: str) -> str:
 
 
 def case_of(macro: Macro) -> Case:
-    """An assert as an expression, and what it has to come to: what is a literal in it, or `true`."""
+    """Convert an assert to an expression with its expected value: the literal in it, or `true`."""
     match macro.name, macro.arguments:
         case "assert", (expression, *_):
             if found := comparison(expression):
@@ -68,7 +60,7 @@ def _compared(left: str, by: str, right: str) -> Case:
 
 
 def literal(text: str) -> bool:
-    """Whether this is the source of a value."""
+    """Whether this is the source of a literal."""
     try:
         return _constant(read_value(text))
     except NotValueError:
@@ -76,7 +68,7 @@ def literal(text: str) -> bool:
 
 
 def _constant(tree: Any) -> bool:
-    # Any other name may be a variable, a constant or a function; which, the compiler knows.
+    # Any other name may be a variable, a constant or a function.
     if isinstance(tree, frozenset):
         return all(map(_constant, tree))
     if not isinstance(tree, tuple):
@@ -87,12 +79,12 @@ def _constant(tree: Any) -> bool:
 
 
 def cases_in(text: str, entry_point: str) -> list[Case]:
-    """The asserts of a text that call the function, as expressions and what they have to come to."""
+    """Return the asserts in a text that call the function."""
     return [case_of(macro) for macro in macros(text) if _call_in(text[macro.start : macro.end], entry_point)]
 
 
 def inner_call(expression: str, entry_point: str) -> str:
-    """The call of the function within an expression; empty where the expression is that call, or has none."""
+    """Return the call of the function within an expression; empty if there is none, or it is the whole expression."""
     match = _call_in(expression, entry_point)
     if match is None:
         return ""
@@ -106,16 +98,10 @@ def _call_in(text: str, entry_point: str) -> re.Match[str] | None:
 
 
 def valid_tests(runs: CompiledRuns, language: Language, problem: Problem, tests: Sequence[str]) -> list[str]:
-    """The asserts that compile against the prompt's signature.
+    """Return the asserts, each in one line, that compile against the prompt's signature.
 
-    All of them are compiled together; what the compiler complains of is left out, until it has nothing to
-    say. Where it complains of the prompt, which may leave something to the candidate, all are kept.
-
-    Args:
-        runs: What compiles.
-        language: Rust.
-        problem: The problem.
-        tests: Single asserts, each in one line.
+    All are compiled together, and those with errors are removed until none is left. Errors in the prompt, which may
+    leave something to the candidate, keep all.
     """
     tests = [test for test in tests if _call_in(test, problem.entry_point)]
     stub = assemble(problem, "    unimplemented!()\n}\n")
@@ -131,14 +117,14 @@ def valid_tests(runs: CompiledRuns, language: Language, problem: Problem, tests:
         wrong = {line - first for line in _complaints(done.errors, language.file)}
         left = [test for number, test in enumerate(tests) if number not in wrong]
         if len(left) == len(tests):
-            # It is the prompt that does not compile by itself: nothing can be said of the tests.
+            # The prompt itself does not compile, so the tests cannot be validated.
             return tests
         tests = left
     return []
 
 
 def _complaints(printed: str, file: str) -> Iterator[int]:
-    """The lines of a file that a compiler complains of."""
+    """Yield the lines of a file with errors."""
     for message in _messages(printed):
         for span in (each for each in message["spans"] if each["is_primary"]):
             while span["file_name"] != file and span.get("expansion"):

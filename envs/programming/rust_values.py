@@ -1,7 +1,7 @@
-"""Rust values in the agent's process: what Debug prints, and what literals mean, as trees that compare as Rust does.
+"""Rust values in the agent's process: literals and Debug output, as trees that compare as in Rust.
 
-A tree is a tuple of a kind and its parts: `("int", 3)`, `("str", "a")`, `("list", ...)`. Maps and sets are without
-order. Strings and slices of them are one, as Rust compares them.
+A tree is a tuple of a kind and its parts: `("int", 3)`, `("str", "a")`, `("list", ...)`. Maps and sets are unordered.
+Strings and string slices are the same kind, since Rust compares them.
 """
 
 import math
@@ -24,20 +24,16 @@ _TOKEN = re.compile(
 )
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "0": "\0", "\\": "\\", "'": "'", '"': '"'}
 _ESCAPE = re.compile(r"\\(u\{([0-9a-fA-F]+)\}|x([0-9a-fA-F]{2})|\n\s*|.)", re.DOTALL)
-_DEEPEST = 100
+_MAX_DEPTH = 100
 _CONVERSIONS = ("to_string", "to_owned", "into", "to_vec", "clone", "as_str")
 
 
 class NotValueError(ValueError):
-    """This is no value that can be read."""
+    """A text is not a supported value."""
 
 
 def read_value(text: str) -> Tree:
-    """Read a literal, or what Debug prints.
-
-    Raises:
-        NotValueError: it is something else.
-    """
+    """Parse a literal or Debug output; raise NotValueError for anything else."""
     reader = _Reader(text)
     value = reader.value(0)
     if reader.kind != "end":
@@ -46,7 +42,7 @@ def read_value(text: str) -> Tree:
 
 
 def same(one: Tree, other: Tree) -> bool:
-    """Whether two values are equal, as Rust's `==` says: NaN equals nothing."""
+    """Whether two values are equal by Rust's `==`: NaN equals nothing."""
     return one == other and not _unequal(one)
 
 
@@ -62,7 +58,7 @@ def _unequal(tree: Tree) -> bool:
 
 
 class _Reader:
-    """Reads one value, token by token."""
+    """A parser of one value."""
 
     def __init__(self, text: str) -> None:
         self._text, self._at = text.rstrip(), 0
@@ -71,19 +67,19 @@ class _Reader:
         self._next()
 
     def fail(self) -> NoReturn:
-        raise NotValueError(f"no value that can be compared: {self._text[:200]}")
+        raise NotValueError(f"not a value that can be compared: {self._text[:200]}")
 
     def value(self, depth: int) -> Tree:
-        """The value that begins here."""
-        if depth > _DEEPEST:
+        """Parse the next value."""
+        if depth > _MAX_DEPTH:
             self.fail()
         tree = self._start(depth)
-        while self._passed("."):
+        while self._accept("."):
             if self._token not in _CONVERSIONS:
                 self.fail()
             self._next()
-            self._mark("(")
-            self._mark(")")
+            self._expect("(")
+            self._expect(")")
         return tree
 
     def _start(self, depth: int) -> Tree:
@@ -124,24 +120,24 @@ class _Reader:
         return self.fail()
 
     def _named(self, name: str, depth: int) -> Tree:
-        """A name: a constant, a variant, a macro, a constructor, or a struct."""
+        """Parse a constant, variant, macro, constructor or struct."""
         if name in ("true", "false"):
             return ("bool", name == "true")
         if name in ("inf", "NaN"):
             return ("float", float(name))
         parts = re.sub(r"::<.*?>(?=::|$)", "", name).split("::")
         if name == "vec!":
-            self._mark("[")
+            self._expect("[")
             return ("list", *self._elements(depth))
         if len(parts) > 1 and parts[-1] in ("from", "new", "from_iter"):
-            self._mark("(")
+            self._expect("(")
             items, _ = self._items(")", depth)
             return self._made(parts[-2], items)
         if parts[0] in ("f64", "f32") and parts[-1] in ("NAN", "INFINITY", "NEG_INFINITY"):
             return ("float", {"NAN": math.nan, "INFINITY": math.inf}.get(parts[-1], -math.inf))
-        if self._passed("("):
+        if self._accept("("):
             return ("name", parts[-1], *self._items(")", depth)[0])
-        if self._passed("{"):
+        if self._accept("{"):
             return ("struct", parts[-1], *sorted(self._entries(depth), key=repr))
         return ("name", parts[-1])
 
@@ -161,52 +157,52 @@ class _Reader:
         return self.fail()
 
     def _items(self, closing: str, depth: int) -> tuple[list[Tree], bool]:
-        """Values up to a bracket, and whether there was a comma after the last one."""
+        """Parse values up to a bracket; the flag is a trailing comma."""
         items: list[Tree] = []
         comma = False
-        while not self._passed(closing):
+        while not self._accept(closing):
             if items and not comma:
                 self.fail()
             items.append(self.value(depth + 1))
-            comma = self._passed(",")
+            comma = self._accept(",")
         return items, comma
 
     def _elements(self, depth: int) -> list[Tree]:
-        """The rest of a list; `[value; count]` is as many."""
-        if self._passed("]"):
+        """Parse the rest of a list, also `[value; count]`."""
+        if self._accept("]"):
             return []
         first = self.value(depth + 1)
-        if self._passed(";"):
+        if self._accept(";"):
             count = self.value(depth + 1)
-            self._mark("]")
+            self._expect("]")
             if count[0] != "int" or not 0 <= count[1] <= 100_000:
                 self.fail()
             return [first] * int(count[1])
-        if self._passed(","):
+        if self._accept(","):
             return [first, *self._items("]", depth)[0]]
-        self._mark("]")
+        self._expect("]")
         return [first]
 
     def _entries(self, depth: int) -> list[Tree]:
-        """The rest of what Debug prints in braces."""
+        """Parse the rest of Debug output in braces."""
         entries: list[Tree] = []
         comma = False
-        while not self._passed("}"):
+        while not self._accept("}"):
             if entries and not comma:
                 self.fail()
             entry = self.value(depth + 1)
-            if self._passed(":"):
+            if self._accept(":"):
                 entry = ("pair", entry, self.value(depth + 1))
             entries.append(entry)
-            comma = self._passed(",")
+            comma = self._accept(",")
         return entries
 
-    def _mark(self, mark: str) -> None:
-        if not self._passed(mark):
+    def _expect(self, mark: str) -> None:
+        if not self._accept(mark):
             self.fail()
 
-    def _passed(self, mark: str) -> bool:
-        """Whether a mark comes next, which is then left behind."""
+    def _accept(self, mark: str) -> bool:
+        """Consume a mark if it is next."""
         if self.kind != "mark" or self._token != mark:
             return False
         self._next()

@@ -1,4 +1,4 @@
-"""What a call came to, and whether that is what was expected. All of it plain values, in the agent's process."""
+"""The outcome of a call as a plain value, and its comparison with the expected one, in the agent's process."""
 
 import math
 import operator
@@ -8,26 +8,27 @@ from dataclasses import dataclass
 from typing import Any
 
 LONGEST = 1000
-"""So many characters of a value are shown."""
+"""Maximum characters of a value that are shown."""
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What one call came to."""
+    """The outcome of one call."""
 
     value: Any = None
+    """A plain value in Python; its text in other languages."""
     returned: bool = False
     error: str = ""
-    """What was raised, or ended the program, in one line; empty where it returned a plain value."""
+    """What was raised, or ended the program, in one line; empty if it returned a plain value."""
     odd: bool = False
-    """It returned something, which is not plain."""
+    """It returned a value that is not plain."""
 
 
 def shown(value: Any) -> str:
-    """A plain value as `repr` shows it, sets in an order of their own, shortened where it is long."""
+    """Return the `repr` of a plain value, with sets in a fixed order, truncated if it is long."""
     try:
         text = _written(value)
-    except ValueError:  # Python refuses to write out the longest numbers
+    except ValueError:  # Python refuses to print the largest integers
         return f"a number of {sys.int_info.default_max_str_digits} digits or more"
     return text if len(text) <= LONGEST else f"{text[:LONGEST]}... ({len(text)} characters)"
 
@@ -35,7 +36,7 @@ def shown(value: Any) -> str:
 def _written(value: Any) -> str:
     match value:
         case set() | frozenset() if value:
-            # Their own order is another one in every process.
+            # Their iteration order differs between processes.
             inner = ", ".join(sorted(map(_written, value), key=lambda each: (len(each), each)))
             return f"{{{inner}}}" if isinstance(value, set) else f"frozenset({{{inner}}})"
         case list():
@@ -47,8 +48,8 @@ def _written(value: Any) -> str:
     return repr(value)
 
 
-def in_a_line(text: str) -> str:
-    """What a program said, as one line that any file and any terminal takes."""
+def one_line(text: str) -> str:
+    """Return a program's output as one printable line."""
     return "".join(each if each.isprintable() else " " for each in text).strip()
 
 
@@ -69,18 +70,11 @@ COMPARISONS = frozenset(_OPERATORS) | {"close"}
 
 
 def holds(got: Any, comparison: str, expected: Any, atol: float = 0.0) -> bool:
-    """Whether a test holds, as its own operator says: `True == 1` does, `(1, 2) == [1, 2]` does not.
-
-    Args:
-        got: What came out; a plain value.
-        comparison: One of `COMPARISONS`.
-        expected: What it is compared with.
-        atol: The absolute tolerance of `close`.
-    """
+    """Whether a test holds by its own operator: `True == 1` does, `(1, 2) == [1, 2]` does not."""
     try:
         if comparison == "close":
             difference = abs(got - expected)
             return bool(difference < atol) and not math.isnan(difference)
         return bool(_OPERATORS[comparison](got, expected))
     except (TypeError, ValueError, OverflowError, RecursionError):
-        return False  # as the test would raise
+        return False  # the test itself would raise

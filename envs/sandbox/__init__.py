@@ -1,4 +1,4 @@
-r"""A sandbox for what a model wrote: one small API over several backends. Untrusted code never runs anywhere else.
+r"""The sandbox for untrusted code: one small API over several backends.
 
 ```python
 from langgraph_reflexion.envs.sandbox import Limits, Sandbox
@@ -10,8 +10,8 @@ assert (done.status, done.text) == ("ok", "42\n")
 """
 
 from langgraph_reflexion.envs.sandbox.backends import BACKENDS, Probe, probe
-from langgraph_reflexion.envs.sandbox.contract import Bind, Limits, Policy, Result, Status
 from langgraph_reflexion.envs.sandbox.sandbox import Sandbox
+from langgraph_reflexion.envs.sandbox.types import Bind, Limits, Policy, Result, Status
 from langgraph_reflexion.envs.sandbox.warm import WarmPython
 
 __all__ = ["BACKENDS", "Bind", "Limits", "Policy", "Probe", "Result", "Sandbox", "Status", "WarmPython", "probe"]

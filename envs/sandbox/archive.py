@@ -1,32 +1,28 @@
-"""Names of files that can be there together, and the archive in which a run hands back files of its own making."""
+"""The archive of a run's collected files, and file names that can exist together."""
 
 import os
 from collections.abc import Sequence
 
 _BLOCK = 512
 _LONGEST, _LONGEST_PART, _DEEPEST = 3072, 255, 100
-"""Bytes of a name, which the kernel takes with what is before it; bytes of each of its parts; and parts."""
+"""Limits of a name in bytes, leaving room for a prefix; of each part in bytes; and of the number of parts."""
 
 
 class Names:
-    """Names of files, relative to one folder, that can all be there at once."""
+    """File names, relative to one folder, that can all exist at the same time."""
 
     def __init__(self) -> None:
         self._files: set[str] = set()
         self._folders: set[str] = set()
 
     def add(self, name: str) -> str:
-        """Add a name. Returns what is wrong with it, and then leaves it out; the same name may be added again.
-
-        Args:
-            name: As `os.path.normpath` makes it.
-        """
+        """Add a normalized name, or return why it is invalid. The same name may be added again."""
         if name.startswith("/") or name in ("", ".") or ".." in (parts := name.split("/")) or "\0" in name:
-            return "is no name within the working directory"
+            return "is not a name within the working directory"
         try:
             lengths = [len(os.fsencode(part)) for part in parts]
         except UnicodeEncodeError:
-            return "cannot be written as a file's name"
+            return "cannot be encoded as a file's name"
         if len(parts) > _DEEPEST or max(lengths) > _LONGEST_PART or sum(lengths) + len(parts) > _LONGEST:
             return "is too long for a file's name"
         if name in self._folders:
@@ -44,13 +40,10 @@ class Names:
 
 
 def unpack(archive: bytes, names: Sequence[str]) -> dict[str, bytes]:
-    """The regular files of a tar, by their names. What cannot be there at once with those before is left out.
+    """Return the regular files of a tar that were asked for, except names that conflict with earlier ones.
 
-    Of the format it reads what `tar` writes and nothing else, in one pass: a program may have written anything.
-
-    Args:
-        archive: A tar, whole or not.
-        names: The files and folders that were asked for; others are left out.
+    It parses what `tar` writes and nothing else, in one pass: `tarfile` can be made to loop or to allocate without
+    limit, and a program may have written anything.
     """
     found: dict[str, bytes] = {}
     possible = Names()
@@ -76,14 +69,13 @@ def unpack(archive: bytes, names: Sequence[str]) -> dict[str, bytes]:
 
 
 def _short(head: bytes) -> bytes:
-    """The name in a header itself."""
     name = head[:100].partition(b"\0")[0]
     prefix = head[345:500].partition(b"\0")[0] if head[257:265] == b"ustar\x0000" else b""
     return prefix + b"/" + name if prefix else name
 
 
 def _size(head: bytes) -> int | None:
-    """The size of what follows a header; None where it is no header."""
+    """Return the size of the content after a header; None if it is not a header."""
     try:
         if int(head[148:156].strip(b" \0") or b"0", 8) != sum(head[:148]) + 8 * ord(" ") + sum(head[156:]):
             return None

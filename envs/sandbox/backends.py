@@ -1,36 +1,35 @@
-"""The backends, and finding out by running which of them work on this machine."""
+"""The sandbox backends, and probes of which work on this machine."""
 
 import os
 import shutil
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import cast
 
-from langgraph_reflexion.envs.sandbox.contract import Limits
-from langgraph_reflexion.envs.sandbox.exchange import carry_out
-from langgraph_reflexion.envs.sandbox.helper import landlock, wire
+from langgraph_reflexion.envs.sandbox.client import carry_out
+from langgraph_reflexion.envs.sandbox.exposed_paths import exposed_paths
+from langgraph_reflexion.envs.sandbox.helper import landlock, protocol
 from langgraph_reflexion.envs.sandbox.launcher import shared
-from langgraph_reflexion.envs.sandbox.visible import visible
+from langgraph_reflexion.envs.sandbox.types import Limits
 from langgraph_reflexion.errors import EnvironmentFault, EnvironmentUnavailable
 
 HOST = "unsafe-bare-host"
-"""No sandbox at all. It is never chosen by itself."""
+"""No sandbox at all; never chosen automatically."""
 
 
 @dataclass(frozen=True, slots=True)
 class Backend:
-    """One way to contain a run."""
+    """A way to contain a run."""
 
     name: str
     contains: str
-    """What it keeps in, in a sentence."""
     lets_through: str
-    """What it does not."""
     fix: str
-    """What to do where it does not work."""
+    """How to make it work."""
     tool: str = ""
     """The program that it needs."""
     automatic: bool = False
-    """It may be chosen by itself."""
+    """Whether it may be chosen automatically."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +38,7 @@ class Probe:
 
     works: bool
     words: str
-    """What trying it said."""
+    """The output of the probe."""
 
 
 _NAMESPACES = "files, network, processes, signals, IPC, CPU, wall time, memory, number of processes, disk, output"
@@ -75,82 +74,58 @@ BACKENDS = {
         ),
         Backend(
             HOST,
-            contains="CPU, wall time, memory, number of processes, output, unless it is out to get around that",
+            contains="CPU, wall time, memory, number of processes, output, unless the program works around it",
             lets_through="files, network, signals: everything that this user may do",
             fix="",
         ),
     )
 }
 IMAGE = "docker.io/library/python:3.11-slim"
-"""What containers are made from unless something else is said."""
+"""The default image of containers."""
 
 
 @lru_cache(maxsize=32)
 def probe(name: str, image: str = IMAGE) -> Probe:
-    """Run a command in a backend and see. Done once in a process.
+    """Run a command in a backend. The result is cached for the life of the process.
 
     Args:
         name: One of `BACKENDS`.
-        image: For containers.
+        image: The image of a container.
     """
     backend = BACKENDS[name]
     if backend.tool and not shutil.which(backend.tool):
         return Probe(False, f"{backend.tool}: not found on PATH")
+    seen = exposed_paths("/usr/bin:/bin")
+    request = protocol.request(
+        name,
+        ["/bin/sh", "-c", "printf ready >&3"],
+        limit_values(Limits()),
+        env={"PATH": seen.path},
+        exposed=list(seen.paths),
+        tool=shutil.which(backend.tool) or "",
+        image=image,
+    )
     try:
         if name == "landlock":
-            _landlock_suffices()
-        done = carry_out(shared(), trial(name, image), [], Limits())
+            _require_landlock()
+        done = carry_out(shared(), request, [], Limits())
     except (EnvironmentFault, OSError) as error:
         return Probe(False, " ".join(str(error).split()))
-    if done.status == "ok" and done.result == b"stands":
+    if done.status == "ok" and done.result == b"ready":
         return Probe(True, "ran a command")
     return Probe(False, f"{done.status}, status {done.exit_code}: {' '.join(done.errors.split())}")
 
 
-def trial(name: str, image: str = IMAGE) -> wire.Request:
-    """The request that a backend is tried with."""
-    shown = visible("/usr/bin:/bin")
-    return wire.Request(
-        backend=name,
-        argv=["/bin/sh", "-c", "printf stands >&3"],
-        env={"PATH": shown.path},
-        visible=list(shown.paths),
-        binds=[],
-        cwd=None,
-        files=[],
-        collect=[],
-        limits=limit_values(Limits()),
-        network=False,
-        fork=True,
-        role="program",
-        inherit=False,
-        tool=shutil.which(BACKENDS[name].tool) or "",
-        image=image,
-    )
-
-
-def limit_values(limits: Limits) -> wire.LimitValues:
-    """The limits that the helper applies."""
-    return wire.LimitValues(
-        wall=limits.wall,
-        cpu=limits.cpu,
-        memory=limits.memory,
-        processes=limits.processes,
-        descriptors=limits.descriptors,
-        disk=limits.disk,
-        files=limits.files,
-    )
+def limit_values(limits: Limits) -> protocol.LimitValues:
+    """Return the limits that the helper enforces."""
+    return cast(protocol.LimitValues, {name: getattr(limits, name) for name in protocol.LimitValues.__annotations__})
 
 
 def choose(name: str | None = None, image: str = IMAGE) -> Backend:
-    """The backend of that name, or the first that works.
-
-    Args:
-        name: One of `BACKENDS`; None chooses between bubblewrap and Landlock.
-        image: For containers.
+    """Return the backend of that name, or the first of bubblewrap and Landlock that works.
 
     Raises:
-        EnvironmentUnavailable: it does not work, or none does. The message has each probe's own words and the fix.
+        EnvironmentUnavailable: it does not work, or none does. The message quotes each probe and how to fix it.
     """
     candidates = [BACKENDS[name]] if name else [each for each in BACKENDS.values() if each.automatic]
     failed = []
@@ -163,8 +138,8 @@ def choose(name: str | None = None, image: str = IMAGE) -> Backend:
     raise EnvironmentUnavailable(f"{what}. {' '.join(failed)}")
 
 
-def _landlock_suffices() -> None:
-    """Older versions leave out what no other wall holds: signals, where runs share a user with others."""
+def _require_landlock() -> None:
+    # Older versions do not restrict signals, and nothing else does where runs share a user with other processes.
     needed = 3 if os.geteuid() == 0 else 6
     if (has := landlock.version()) < needed:
-        raise OSError(f"this kernel has version {has} of Landlock, and version {needed} is needed")
+        raise OSError(f"this kernel has version {has} of Landlock, version {needed} is required")

@@ -1,4 +1,4 @@
-"""The agent's side of the helper: one small process beside the agent, started when it is first needed."""
+"""The helper process next to the agent, started when it is first needed."""
 
 import atexit
 import json
@@ -12,24 +12,19 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from langgraph_reflexion.envs.sandbox.helper import boot
-from langgraph_reflexion.envs.sandbox.helper.wire import LimitValues
+from langgraph_reflexion.envs.sandbox.helper import bootstrap
+from langgraph_reflexion.envs.sandbox.helper.protocol import LimitValues
 from langgraph_reflexion.errors import EnvironmentFault
 
-BOOT = os.path.realpath(boot.__file__)
+BOOT = os.path.realpath(bootstrap.__file__)
 PACKAGE = Path(BOOT).parent
-"""The helper's modules, on the disk."""
+"""The folder of the helper's modules."""
 SAME_HASHES = {"PYTHONHASHSEED": "0"}
-"""With it, a program goes through a set in the same order every time, in every process."""
+"""Makes the order of sets the same in every process."""
 
 
 class Helper:
-    """A helper process, or what stands in its place inside a sandbox.
-
-    Args:
-        connection: The socket over which runs are asked for.
-        process: The process, where it is a child of this one.
-    """
+    """A connection to a helper process, or to a warm interpreter inside a sandbox."""
 
     def __init__(self, connection: socket.socket, process: subprocess.Popen[bytes] | None = None) -> None:
         self._connection, self._process = connection, process
@@ -37,27 +32,14 @@ class Helper:
 
     @classmethod
     def start(cls, modules: Sequence[str] = (), *, site: bool = False) -> "Helper":
-        """Start a helper process.
-
-        Args:
-            modules: To be loaded beforehand, for warm programs.
-            site: Whether it finds what is installed in the environment.
-        """
+        """Start a helper, with modules preloaded for warm programs; `site` makes installed packages importable."""
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with theirs:
             process = launch("warm" if modules else "serve", theirs, modules, site=site)
         return cls(ours, process)
 
     def request(self, limits: LimitValues, streams: Sequence[int]) -> None:
-        """Hand over one run.
-
-        Args:
-            limits: What a helper that does not read the request has to know.
-            streams: Its descriptors, as `Streams` has them.
-
-        Raises:
-            EnvironmentFault: the helper has gone.
-        """
+        """Send one run: its limits, for a helper that does not read the request, and the descriptors of `Streams`."""
         try:
             with self._lock:
                 socket.send_fds(self._connection, [json.dumps(limits).encode()], list(streams))
@@ -66,11 +48,11 @@ class Helper:
 
     @property
     def lost(self) -> bool:
-        """Its process has ended."""
+        """Whether its process has ended."""
         return self._process is not None and self._process.poll() is not None
 
     def close(self) -> None:
-        """End it. Runs that are under way are not ended by it."""
+        """End the helper, but not the runs in progress."""
         self._connection.close()
         if self._process is not None:
             self._process.wait()
@@ -79,18 +61,10 @@ class Helper:
 def launch(
     how: str, connection: socket.socket, modules: Sequence[str] = (), *, site: bool = False, **options: Any
 ) -> subprocess.Popen[Any]:
-    """Start the helper's program with nothing of this process's but one socket and where temporary files go.
-
-    Args:
-        how: `serve`, `warm` or `attach`.
-        connection: The socket.
-        modules: To be loaded beforehand.
-        site: Whether it finds what is installed in the environment.
-        **options: For `subprocess.Popen`.
-    """
+    """Start the helper's program (`serve`, `warm`, `attach`) with one socket, and TMPDIR in its environment."""
     options.setdefault("stdin", subprocess.DEVNULL)
     options.setdefault("start_new_session", True)
-    options.setdefault("cwd", "/")  # the agent's own may be one that a run's user may not enter
+    options.setdefault("cwd", "/")  # a run's user may be unable to enter the agent's own
     number = connection.fileno()
     return subprocess.Popen(
         [sys.executable, *server_command(how, number, modules, site=site)],
@@ -101,8 +75,8 @@ def launch(
 
 
 def server_command(how: str, number: int, modules: Sequence[str], *, site: bool) -> list[str]:
-    """The interpreter's arguments that start the helper's program."""
-    # Where programs run in it, it heeds `SAME_HASHES`: nothing else is in its environment.
+    """Return the interpreter's arguments that start the helper's program."""
+    # With `site`, programs run in this interpreter, so it must respect `SAME_HASHES`.
     return [*(["-s", "-P"] if site else ["-I", "-S"]), BOOT, how, str(number), *modules]
 
 
@@ -111,7 +85,7 @@ _starting = threading.Lock()
 
 
 def shared() -> Helper:
-    """The helper of this process. A forked process gets one of its own."""
+    """Return the helper of this process; a forked process gets its own."""
     global _shared
     with _starting:
         if _shared is None or _shared[0] != os.getpid():
@@ -120,7 +94,7 @@ def shared() -> Helper:
 
 
 def forget() -> None:
-    """Let go of the helper; the next run starts another."""
+    """Close the helper; the next run starts another one."""
     global _shared
     with _starting:
         if _shared is not None and _shared[0] == os.getpid():

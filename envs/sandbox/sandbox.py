@@ -1,4 +1,4 @@
-"""The sandbox: run a command with files, limits and a policy, where it can do no harm."""
+"""The sandbox: runs a command with files, limits and a policy, isolated from the host."""
 
 import asyncio
 import contextlib
@@ -13,28 +13,37 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from langgraph_reflexion.envs.sandbox import checks
 from langgraph_reflexion.envs.sandbox.backends import BACKENDS, HOST, IMAGE, choose, limit_values
-from langgraph_reflexion.envs.sandbox.checks import to_bytes
-from langgraph_reflexion.envs.sandbox.contract import Limits, Policy, Result
-from langgraph_reflexion.envs.sandbox.exchange import carry_out
-from langgraph_reflexion.envs.sandbox.helper import wire
-from langgraph_reflexion.envs.sandbox.launcher import Helper, forget, launch, shared
-from langgraph_reflexion.envs.sandbox.visible import visible
+from langgraph_reflexion.envs.sandbox.client import carry_out
+from langgraph_reflexion.envs.sandbox.exposed_paths import HostView, exposed_paths
+from langgraph_reflexion.envs.sandbox.helper import protocol
+from langgraph_reflexion.envs.sandbox.launcher import forget, launch, shared
+from langgraph_reflexion.envs.sandbox.types import (
+    Limits,
+    Policy,
+    Result,
+    collected_names,
+    command,
+    environment,
+    file_names,
+    to_bytes,
+    validate_binds,
+    word,
+)
 from langgraph_reflexion.errors import ConfigurationError, EnvironmentFault, EnvironmentUnavailable
 
-_FEW = 200
-"""So many files bubblewrap itself can write."""
+_MAX_FILES = 200
+"""Number of files that bubblewrap itself can write."""
 
 
 class Sandbox:
-    """Runs commands where they can do no harm. May be used by many threads at once, and holds nothing open.
+    """Runs commands isolated from the host. Thread-safe; holds nothing open.
 
     Args:
-        backend: One of `BACKENDS`; bubblewrap, or where it does not work Landlock, unless given. What is given by
-            name is used or fails: nothing weaker is fallen back to.
-        path: The PATH whose programs can be run; this process's unless given.
-        image: The image that containers are made from.
+        backend: One of `BACKENDS`; by default bubblewrap, or Landlock if that does not work. A backend given by name
+            is used or fails: there is no fallback.
+        path: The PATH whose programs can be run; by default this process's.
+        image: The image of containers.
         allow_degraded: Let Landlock, which has no disk quota and the host's process numbers, run commands in folders
             that are bound writable.
 
@@ -43,7 +52,7 @@ class Sandbox:
 
     Raises:
         ConfigurationError: there is no such backend.
-        EnvironmentUnavailable: it does not work here, or none does.
+        EnvironmentUnavailable: the backend does not work here, or none does.
     """
 
     def __init__(
@@ -78,28 +87,28 @@ class Sandbox:
         policy: Policy | None = None,
         inherit: bool = False,
     ) -> Result:
-        """Run one command, and wait until it and all that it has started are gone.
+        """Run one command, and wait until it and all processes that it started are gone.
 
         Args:
             argv: The program, found on the sandbox's PATH, and its arguments.
-            files: What its working directory holds, by relative name. All of it can be executed.
-            stdin: What it reads.
-            collect: Files or folders, by name relative to where it begins, that are handed back when it has ended.
-                It has to be allowed to start processes.
-            cwd: Where it begins: a folder that the policy binds. An empty one of its own unless given.
-            limits: What it may use.
+            files: The contents of its working directory by relative name. All files are executable.
+            stdin: Its standard input.
+            collect: Names of files or folders, relative to its working directory, to return after it has ended.
+                Requires that it may start processes.
+            cwd: Its working directory, a folder that the policy binds; by default a fresh, empty one.
+            limits: Its resource limits.
             policy: What it may see and do.
-            inherit: It uses this process's standard streams, and neither is its output kept.
+            inherit: Use this process's standard streams, and keep none of the output.
 
         Raises:
-            ConfigurationError: a name, a bind or a combination is wrong.
+            ConfigurationError: a name, a bind or a combination is invalid.
             EnvironmentUnavailable: there is no such program.
-            EnvironmentFault: the sandbox did not start.
+            EnvironmentFault: the sandbox failed to start.
         """
         return self._run(argv, files, stdin, collect, cwd, limits, policy, inherit)
 
     async def arun(self, argv: Sequence[str], **options: Any) -> Result:
-        """The same as `run`, in a thread. Where the task is cancelled, the run is ended."""
+        """Run one command in a thread; see `run`. Cancelling the task ends the run."""
         waking, cancelling = os.pipe()
 
         def work() -> Result:
@@ -109,12 +118,12 @@ class Sandbox:
                 os.close(waking)
 
         running = asyncio.get_running_loop().run_in_executor(None, work)
-        # Nobody may be left to ask how it ended, and that is no reason for a warning.
+        # After a cancellation nobody retrieves the exception; avoid the warning about it.
         running.add_done_callback(lambda done: done.cancelled() or done.exception())
         try:
             return await asyncio.shield(running)
         except asyncio.CancelledError:
-            with contextlib.suppress(OSError):  # it may just have ended by itself
+            with contextlib.suppress(OSError):  # it may have just ended by itself
                 os.write(cancelling, b"x")
             await asyncio.wait([running])
             raise
@@ -130,19 +139,19 @@ class Sandbox:
         policy: Policy | None = None,
         **options: Any,
     ) -> subprocess.Popen[Any]:
-        """Start a command and leave its streams to the caller. It ends when the process that is returned is killed.
+        """Start a command and leave its streams to the caller. Killing the returned process ends it.
 
-        Its exit status is the command's; 125 with a line on standard error if the sandbox did not start.
+        The exit status is the command's, or 125 with a line on standard error if the sandbox failed to start.
 
         Args:
             argv: The program, found on the sandbox's PATH, and its arguments.
-            cwd: Where it begins: a folder that the policy binds.
-            limits: What it may use. There is no wall time unless one is given.
+            cwd: Its working directory, a folder that the policy binds.
+            limits: Its resource limits; by default without a wall time.
             policy: What it may see and do.
             **options: For `subprocess.Popen`: `stdin`, `stdout`, `stderr`, `text` and the like.
 
         Raises:
-            ConfigurationError: a bind is wrong.
+            ConfigurationError: a bind is invalid.
             EnvironmentUnavailable: there is no such program.
         """
         limits = limits or Limits(wall=None)
@@ -150,7 +159,7 @@ class Sandbox:
         request["role"] = "attached"
         ours, theirs = socket.socketpair()
         with ours, theirs:
-            content = wire.dump(request, [])
+            content = protocol.dump(request, [])
             socket.send_fds(ours, [b"r"], [content])
             os.close(content)
             return launch("attach", theirs, **{"start_new_session": False, **options})
@@ -163,37 +172,35 @@ class Sandbox:
         cwd: Path | None,
         limits: Limits,
         policy: Policy,
-    ) -> wire.Request:
-        """What the helper is asked to do. Raises as `run` does."""
-        argv, names, collect = checks.command(argv), checks.file_names(files), checks.collected_names(collect)
-        env = checks.environment(policy.env)
+    ) -> protocol.Request:
+        """Return the request for the helper. Raises the same errors as `run`."""
+        argv, names, collect = command(argv), file_names(files), collected_names(collect)
+        env = environment(policy.env)
         if collect and not policy.fork:
             raise ConfigurationError("files can be collected only from a run that may start processes")
-        shown = visible(None if self._path is None else checks.word(self._path, "path"), network=policy.network)
+        seen = exposed_paths(None if self._path is None else word(self._path, "path"), network=policy.network)
         container = self.backend in ("docker", "podman")
-        path = env.get("PATH", shown.path)
+        path = env.get("PATH", seen.path)
         binds = self._binds(policy)
-        inside = checks.Inside(shown.paths, binds, everything=self.backend == HOST)
+        view = HostView(seen.paths, binds, everything=self.backend == HOST)
         folder = None
         if cwd is not None:
-            folder = checks.word(str(cwd), "cwd") if container else inside.folder(cwd)
-        if not container and not inside.program(argv[0], path, folder, names):
+            folder = word(str(cwd), "cwd") if container else view.working_folder(cwd)
+        if not container and not view.has_program(argv[0], path, folder, names):
             where = "inside" if "/" in argv[0] else f"on the sandbox's PATH ({path})"
             raise EnvironmentUnavailable(f"{argv[0]}: no such program {where}")
-        return wire.Request(
-            backend=self.backend,
-            argv=argv,
+        return protocol.request(
+            self.backend,
+            argv,
+            limit_values(limits),
             env={**env, "PATH": path},
-            visible=list(shown.paths),
+            exposed=list(seen.paths),
             binds=binds,
             cwd=folder,
             files=names,
             collect=collect,
-            limits=limit_values(limits),
             network=policy.network,
             fork=policy.fork,
-            role="program",
-            inherit=False,
             tool=self._tool,
             image=self._image,
         )
@@ -213,17 +220,22 @@ class Sandbox:
         limits = limits or Limits()
         request = self.request(argv, tuple(files or ()), collect, cwd, limits, policy or Policy())
         request["inherit"] = inherit
-        if self.backend == "bubblewrap" and not request["fork"] and (len(request["files"]) > _FEW or (files and cwd)):
+        if (
+            self.backend == "bubblewrap"
+            and not request["fork"]
+            and (len(request["files"]) > _MAX_FILES or (files and cwd))
+        ):
             raise ConfigurationError(
-                f"a run that may not start processes is given at most {_FEW} files, in a folder of its own (no cwd): "
-                "a process has to write them"
+                f"a run that may not start processes gets at most {_MAX_FILES} files, in a fresh folder (no cwd): "
+                "more need a process that writes them"
             )
         blobs = [to_bytes(content, name) for name, content in (files or {}).items()]
         read = to_bytes(stdin, "stdin")
         try:
             return carry_out(shared(), request, blobs, limits, stdin=read, cancelled=cancelled)
         except EnvironmentFault:
-            _forget_if_lost(shared())
+            if shared().lost:
+                forget()
             raise
 
     def _binds(self, policy: Policy) -> list[tuple[str, str, bool]]:
@@ -233,22 +245,22 @@ class Sandbox:
                 for bind in policy.binds
             ]
         except OSError as error:
-            raise ConfigurationError(f"cannot bind by relative paths where there is no folder: {error}") from None
-        checks.binds(binds)
+            raise ConfigurationError(f"cannot bind relative paths, the current folder is gone: {error}") from None
+        validate_binds(binds)
         for source, target, writable in binds:
             if self.backend in ("landlock", HOST) and source != target:
-                raise ConfigurationError(f"{self.backend} shows {source} at its own path and nowhere else")
+                raise ConfigurationError(f"{self.backend} can bind {source} at its own path only")
             if self.backend == "landlock" and writable and not self._allow_degraded:
                 raise EnvironmentUnavailable(
                     f"Landlock is too weak for commands that work in a folder of the host ({source}): it has no disk "
-                    f"quota, and the host's process numbers. To fix it, {BACKENDS['bubblewrap'].fix}; or say that it "
-                    "will do: allow_degraded=True, --allow-degraded"
+                    f"quota, and the host's process numbers. To fix it, {BACKENDS['bubblewrap'].fix}; or "
+                    "accept it: allow_degraded=True, --allow-degraded"
                 )
         return binds
 
 
 def with_wall(limits: Limits, wall: float | None) -> Limits:
-    """The same limits with another wall time, in seconds; the CPU time follows it upwards."""
+    """Return the limits with another wall time in seconds, and at least as much CPU time."""
     return limits if wall is None else replace(limits, wall=wall, cpu=max(limits.cpu, wall))
 
 
@@ -259,8 +271,3 @@ def _warn_once(message: str) -> None:
     if not _warned.is_set():
         _warned.set()
         warnings.warn(message, RuntimeWarning, stacklevel=3)
-
-
-def _forget_if_lost(helper: Helper) -> None:
-    if helper.lost:
-        forget()

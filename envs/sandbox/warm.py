@@ -1,4 +1,4 @@
-"""Warm Python: an interpreter that waits inside a sandbox, and gives every program a fresh child of its own."""
+"""Warm Python: an interpreter that waits in a sandbox, and forks a fresh child for each program."""
 
 import os
 import socket
@@ -10,29 +10,27 @@ from types import TracebackType
 from typing import Self
 
 from langgraph_reflexion.envs.sandbox import launcher
-from langgraph_reflexion.envs.sandbox.checks import Inside, to_bytes, words
-from langgraph_reflexion.envs.sandbox.contract import Bind, Limits, Policy, Result
-from langgraph_reflexion.envs.sandbox.exchange import carry_out
-from langgraph_reflexion.envs.sandbox.helper import program, wire
+from langgraph_reflexion.envs.sandbox.client import carry_out
+from langgraph_reflexion.envs.sandbox.exposed_paths import HostView, exposed_paths
+from langgraph_reflexion.envs.sandbox.helper import program, protocol
 from langgraph_reflexion.envs.sandbox.launcher import Helper
 from langgraph_reflexion.envs.sandbox.sandbox import Sandbox
-from langgraph_reflexion.envs.sandbox.visible import visible
+from langgraph_reflexion.envs.sandbox.types import Bind, Limits, Policy, Result, to_bytes, words
 from langgraph_reflexion.errors import EnvironmentFault, EnvironmentUnavailable
 
 MAIN = "main.py"
 
 
 class WarmPython:
-    """Runs Python programs as `Sandbox.run(["python", "main.py"])` would, without starting an interpreter for each.
+    """Runs Python programs as `Sandbox.run(["python", "main.py"])` does, without starting an interpreter for each.
 
-    A program gets a child that was forked from an interpreter which has read no other program, with its own limits,
-    its own files, and no sight of the others. It can start threads, but no processes, and has no sockets. It is the
-    first process of its namespace: it cannot send itself a signal that it does not handle. May be used by many
-    threads at once.
+    A program runs in a child forked from an interpreter that has read no other program, with its own limits and
+    files, isolated from other programs. It can start threads but no processes, and has no sockets. It is the first
+    process of its namespace: it cannot send itself a signal that it does not handle. Thread-safe.
 
     Args:
-        sandbox: Where it runs: bubblewrap or Landlock.
-        modules: Loaded before any program; a program may import others.
+        sandbox: The sandbox to run in: bubblewrap or Landlock.
+        modules: Modules to preload; a program may import others.
 
     Raises:
         EnvironmentUnavailable: the sandbox's backend has no warm programs.
@@ -63,16 +61,15 @@ class WarmPython:
         Args:
             source: The program.
             arguments: Its arguments.
-            files: What else its working directory holds.
-            stdin: What it reads.
-            env: Environment variables, beside those that every run has.
-            limits: What it may use.
-            result: A descriptor that it gets as descriptor 3, such as one end of a pair of sockets, so that it can
-                be talked with. Its results are then not kept.
+            files: Other files in its working directory.
+            stdin: Its standard input.
+            env: Environment variables in addition to those of every run.
+            limits: Its resource limits.
+            result: A descriptor to pass as descriptor 3, such as one end of a socket pair. No results are kept then.
 
         Raises:
-            ConfigurationError: a name of a file is wrong.
-            EnvironmentFault: the interpreter did not start, or was lost.
+            ConfigurationError: a file's name is invalid.
+            EnvironmentFault: the interpreter failed to start, or was lost.
         """
         limits = limits or Limits()
         given = {MAIN: source, **(files or {})}
@@ -92,7 +89,7 @@ class WarmPython:
         return replace(done, backend=self._sandbox.backend)
 
     def close(self) -> None:
-        """End the interpreter, and what still runs in it."""
+        """End the interpreter and the programs that still run in it."""
         with self._lock:
             server, self._server = self._server, None
         if server is not None:
@@ -113,7 +110,7 @@ class WarmPython:
             return self._server
 
     def _drop(self, server: "_Server") -> None:
-        """Start anew the next time, if it was the interpreter that failed."""
+        """Forget the interpreter, if it was what failed."""
         with self._lock:
             if self._server is not server or server.alive:
                 return
@@ -122,22 +119,22 @@ class WarmPython:
 
 
 class _Server:
-    """One interpreter that waits, of one process."""
+    """The waiting interpreter of one process."""
 
     def __init__(self, sandbox: Sandbox, modules: Sequence[str]) -> None:
         self._owner = os.getpid()
         self.last_words = ""
         self._thread: threading.Thread | None = None
         if sandbox.backend == "landlock":
-            # It is the children that confine themselves.
+            # Its children confine themselves.
             self.helper = Helper.start(modules, site=True)
             return
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self.helper = Helper(ours)
-        command = [sys.executable, *launcher.server_command("nurse", 3, modules, site=True)]
+        command = [sys.executable, *launcher.server_command("pool", 3, modules, site=True)]
         limits = Limits(wall=None, cpu=1e9, memory=1 << 50, processes=1 << 20, descriptors=4096)
-        # It may be installed where the sandbox looks anyway.
-        seen = Inside(visible().paths, (), everything=False).host(str(launcher.PACKAGE))
+        # The helper's folder may be exposed anyway.
+        seen = HostView(exposed_paths().paths, (), everything=False).host_path(str(launcher.PACKAGE))
         policy = Policy(binds=() if seen else (Bind(launcher.PACKAGE),), env=launcher.SAME_HASHES)
         request = sandbox.request(command, (), (), None, limits, policy)
         request["role"] = "server"
@@ -150,7 +147,7 @@ class _Server:
         return mine and (self._thread.is_alive() if self._thread is not None else not self.helper.lost)
 
     def wait(self, seconds: float) -> None:
-        """If it is ending, let it end, so that its last words are there."""
+        """Let a failing interpreter end, so that `last_words` is set."""
         if self._thread is not None:
             self._thread.join(seconds)
 
@@ -159,8 +156,8 @@ class _Server:
         if self._thread is not None and self._owner == os.getpid():
             self._thread.join()
 
-    def _keep(self, request: wire.Request, limits: Limits, connection: socket.socket) -> None:
-        """Wait for the end of the sandbox that the interpreter is in. It ends when the connection is closed."""
+    def _keep(self, request: protocol.Request, limits: Limits, connection: socket.socket) -> None:
+        """Wait for the end of the interpreter's sandbox, which ends when the connection is closed."""
         try:
             done = carry_out(launcher.shared(), request, (), limits, result=connection.fileno())
             self.last_words = done.errors.strip()

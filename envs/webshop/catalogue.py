@@ -1,7 +1,7 @@
-"""A catalogue of our own: invented products, drawn from a seed, in the shapes of the official files.
+"""Generated catalogue of products and goals, in the format of the official files.
 
-Every goal has a product that answers it in full, and beside that near misses, which look as good in the list of
-results: one costs too much, one does not come in what is asked for, and some lack a property.
+Each goal has one product that satisfies it, and near misses that look as good in a list of results: one costs too
+much, one lacks a value of an option, and some lack an attribute.
 """
 
 from dataclasses import dataclass, replace
@@ -9,26 +9,29 @@ from functools import lru_cache
 from random import Random
 from typing import Any
 
-from langgraph_reflexion.envs.webshop.invented import Draft, Inventor, with_article, words
+from langgraph_reflexion.envs.webshop.generated_products import (
+    ProductDraft,
+    ProductGenerator,
+    vocabulary,
+    with_article,
+)
 
 GOALS = 100
-"""How many goals there are, each over products of one kind."""
+"""Number of goals, each about products of one type."""
 MISSES = ("price", "option", "attribute", "attribute")
-"""What each of the products beside the right one misses."""
+"""The defects of a goal's near misses."""
 
 
 @dataclass(frozen=True)
 class Catalogue:
-    """What a shop is made of.
+    """The data of a shop.
 
     Attributes:
-        products: As in `items_shuffle.json`: one dict for each product.
-        attributes: As in `items_ins_v2.json`: by the product's `asin`, its `attributes`.
-        goals: As in `items_human_ins.json`: `asin`, `instruction`, `instruction_attributes` and
-            `instruction_options` ("color: ink blue"); and `price_upper`, what may be paid at most, which the
-            instruction tells in the words of the original.
-        near_misses: For each goal, in their order, the `asin` of every near miss, and what it misses: `price`,
-            `option` or `attribute`.
+        products: Products as in `items_shuffle.json`.
+        attributes: Attributes by `asin`, as in `items_ins_v2.json`.
+        goals: Goals as in `items_human_ins.json`, with `asin`, `instruction`, `instruction_attributes`,
+            `instruction_options` ("color: ink blue") and also `price_upper`, the budget in the instruction.
+        near_misses: For each goal in order, the defect of each near miss by `asin`: `price`, `option` or `attribute`.
     """
 
     products: list[dict[str, Any]]
@@ -39,33 +42,35 @@ class Catalogue:
 
 @lru_cache(4)
 def generate(seed: int) -> Catalogue:
-    """Draw a catalogue.
-
-    Args:
-        seed: Another seed gives other brands and products, and other goals.
-    """
+    """Generate the catalogue of a seed."""
     random = Random(f"webshop catalogue {seed}")
-    inventor, made = Inventor(random), Catalogue([], {}, [], [])
-    kinds = [(category, thing) for category in words()["category"] for thing in category["things"]]
+    generator, made = ProductGenerator(random), Catalogue([], {}, [], [])
+    kinds = [(category, thing) for category in vocabulary()["category"] for thing in category["things"]]
     for number, (category, thing) in enumerate(random.sample(kinds, len(kinds))):
-        _add_kind(made, inventor, random, category, thing, wanted=number < GOALS)
+        _add_kind(made, generator, random, category, thing, wanted=number < GOALS)
     random.shuffle(made.products)
     return made
 
 
 def _add_kind(
-    made: Catalogue, inventor: Inventor, random: Random, category: dict[str, Any], thing: str, *, wanted: bool
+    made: Catalogue,
+    generator: ProductGenerator,
+    random: Random,
+    category: dict[str, Any],
+    thing: str,
+    *,
+    wanted: bool,
 ) -> None:
-    """Add the products of one kind, and the goal that one of them answers."""
+    """Add the products of one type, and the goal that one of them satisfies."""
     attributes = tuple(random.sample(category["attributes"], random.choice([1, 2, 2])))
     offered = {name: tuple(random.sample(values, len(values) - 1)) for name, values in category["options"].items()}
     asked = random.sample(sorted(offered), random.choice([1, 2, 2]))
     options = {name: values[0] for name, values in offered.items() if name in asked}
     price = random.uniform(*category["price"])
     budget = 5.0 * (int(price / 5) + 1)
-    right = Draft(category, thing, attributes, (), offered, price)
+    right = ProductDraft(category, thing, attributes, (), offered, price)
     drafts = [right, *(_miss(random, miss, right, options, budget) for miss in MISSES)]
-    codes = [inventor.product(draft, made.products, made.attributes) for draft in drafts]
+    codes = [generator.product(draft, made.products, made.attributes) for draft in drafts]
     if wanted:
         goal = {
             "asin": codes[0],
@@ -78,7 +83,7 @@ def _add_kind(
         made.near_misses.append(dict(zip(codes[1:], MISSES, strict=True)))
 
 
-def _miss(random: Random, miss: str, right: Draft, options: dict[str, str], budget: float) -> Draft:
+def _miss(random: Random, miss: str, right: ProductDraft, options: dict[str, str], budget: float) -> ProductDraft:
     if miss == "price":
         return replace(right, price=budget * random.uniform(1.05, 1.5))
     price = budget * random.uniform(0.6, 0.98)
@@ -94,7 +99,7 @@ def _miss(random: Random, miss: str, right: Draft, options: dict[str, str], budg
 def _instruction(
     random: Random, thing: str, attributes: tuple[str, ...], options: dict[str, str], budget: float
 ) -> str:
-    return str(random.choice(words()["asked"]["instructions"])).format(
+    return str(random.choice(vocabulary()["goals"]["instructions"])).format(
         a_thing=with_article(thing),
         attributes=" and ".join(attributes),
         options=" and ".join(f"{name} {value}" for name, value in options.items()),

@@ -1,4 +1,4 @@
-"""Shopping: search for products, click through their pages, choose options, and buy one."""
+"""WebShop's actions: search for products, click through their pages, choose options, and buy one."""
 
 from typing import Annotated, Any
 
@@ -8,11 +8,11 @@ from langgraph_reflexion.envs.webshop.rendering import RENDERINGS, Rendering
 from langgraph_reflexion.envs.webshop.shop import Shop
 from langgraph_reflexion.envs.webshop.state import State, clean_query, clickable, clicked, find, searched
 
-LISTED = 60
-"""How many things that can be clicked are named at most: some products come in hundreds of sizes."""
+MAX_LISTED = 60
+"""Maximum number of clickable elements in an error message: some products have hundreds of sizes."""
 INVALID = "Invalid action!"
-"""All that ReAct's agents are told of an action that is not possible."""
-NO_WORDS = "search wants words to look for"
+"""The only feedback on impossible actions that ReAct's agents get."""
+NO_WORDS = "search needs words to look for"
 OVER = "The episode is over: no further action is possible."
 
 
@@ -22,12 +22,12 @@ class WebShopEpisode(Episode):
     The reward is 0.0 until something is bought, which ends the episode.
 
     Args:
-        shop: Where pages come from.
-        rendering: How they are written.
-        strict: Whether it is as unforgiving as in ReAct and Reflexion: names are to be written exactly, there is no
-            way to the next page of results or back from it, and an action that is not possible is not explained.
-        state: Where the shopper stands.
-        reward: What the purchase was worth, if there was one.
+        shop: The source of pages.
+        rendering: The rendering of pages.
+        strict: Whether to be as strict as ReAct and Reflexion: names have to match exactly, further pages of results
+            are out of reach, and impossible actions are not explained.
+        state: The shopper's state; default the first page.
+        reward: The reward of the purchase, if there was one.
     """
 
     def __init__(
@@ -47,7 +47,6 @@ class WebShopEpisode(Episode):
         self.observation = rendering.page(self._open()) if state is None else ""
 
     def step(self, action: Action) -> StepResult:
-        """Take one action; see `Episode.step`."""
         over = self.state.page == "done"
         observation = OVER if over else super().step(action).observation
         return StepResult(observation, self._reward or 0.0, terminated=self.state.page == "done")
@@ -77,17 +76,16 @@ class WebShopEpisode(Episode):
         return self._rendering.page(page)
 
     def invalid(self, why: str) -> str:
-        """The observation for an action that is not allowed."""
         return INVALID if self._strict else super().invalid(why)
 
     def snapshot(self) -> dict[str, Any] | None:
-        """Where the shopper stands, and what a purchase was worth; None where pages stay as they are."""
+        """Return the state and the reward; None if replaying the actions gives the same pages."""
         if self._shop.replays:
             return None
         return {"state": self.state.to_json(), "reward": self._reward}
 
     def _go(self, state: State) -> Page:
-        """Go to the page of a state; without a page one stays where one is."""
+        """Go to the page of a state, or stay if it cannot be fetched."""
         page = self._shop.page(state)
         self.state, self._page, self._reward = state, page, page.reward
         return page
@@ -101,6 +99,6 @@ class WebShopEpisode(Episode):
         if self._strict:
             return INVALID
         nodes = clickable(self._rendering.shown(self._open()))
-        elements = [f"[{node.text}]" for node in nodes[:LISTED]] + ["..."] * (len(nodes) > LISTED)
+        elements = [f"[{node.text}]" for node in nodes[:MAX_LISTED]] + ["..."] * (len(nodes) > MAX_LISTED)
         possible = f"You can click {', '.join(elements)}" if nodes else "You can search: search[{query}]"
         return f"Invalid action: {why}. {possible}."

@@ -1,7 +1,7 @@
-"""What is to be bought: the original's goals in the original's order, with budgets that a seed decides.
+"""Goals in the original's order, with seeded budgets.
 
-The original draws budgets, and prices that are a range, anew whenever its server starts, so that an instruction and
-what solves it differ from day to day. Here both depend on the seed, the product, and which of its instructions it is.
+The original draws budgets, and prices given as a range, whenever its server starts, so that an instruction and its
+solution change with each start. Here both depend on the seed, the product and the index of the instruction alone.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -15,7 +15,7 @@ from langgraph_reflexion.envs.webshop.streaming import stream
 from langgraph_reflexion.errors import ConfigurationError
 
 SPLITS = {"test": slice(0, 500), "eval": slice(500, 1500), "train": slice(1500, None)}
-"""The official sets of goals, by their places in the shuffled order."""
+"""Positions of the official splits in the shuffled order."""
 NO_BUDGET = 1_000_000.0
 _SHUFFLE = 233
 _BUDGETS = [10.0 * number for number in range(1, 100)]
@@ -23,14 +23,14 @@ _BUDGETS = [10.0 * number for number in range(1, 100)]
 
 @dataclass(frozen=True, slots=True)
 class Goal:
-    """What is to be bought.
+    """A purchase to make.
 
     Attributes:
-        asin: The product from which the goal was made.
-        instruction: What is to be bought, in words, the budget among them.
-        attributes: What it should be like.
-        options: The values of options to be chosen.
-        price_upper: How much it may cost.
+        asin: The code of the product that the goal was made from.
+        instruction: The task in words, with the budget.
+        attributes: The wanted attributes.
+        options: The wanted values of options.
+        price_upper: The budget in dollars.
     """
 
     asin: str
@@ -40,34 +40,34 @@ class Goal:
     price_upper: float
 
 
-def human_goals(path: Path, product: Callable[[str], tuple[int, Product] | None], seed: int) -> list[Goal]:
-    """The goals that people wrote, in the official order.
+def official_goals(path: Path, product: Callable[[str], tuple[int, Product] | None], seed: int) -> list[Goal]:
+    """Return the goals written by people, in the official order.
 
     Args:
         path: The file `items_human_ins.json`.
-        product: Gives the place of a product in the file of products, and the product; None where it is not there.
-        seed: Of the budgets.
+        product: Function that returns the number and the product of a code, or None.
+        seed: Seed of the budgets.
 
     Raises:
-        ConfigurationError: the file is not what it should be.
-        EnvironmentUnavailable: it cannot be read.
+        ConfigurationError: The file is invalid.
+        EnvironmentUnavailable: The file cannot be read.
     """
     found = []
-    for asin, told in stream(path):
+    for asin, entries in stream(path):
         if at := product(asin):
             try:
-                found.append((at[0], list(_instructed(at[1], told, seed))))
+                found.append((at[0], list(_goals_of(at[1], entries, seed))))
             except (KeyError, TypeError, AttributeError) as error:
                 raise ConfigurationError(
-                    f"{path}, {asin}: these are no instructions of WebShop's ({type(error).__name__}: {error})"
+                    f"{path}, {asin}: not instructions of WebShop ({type(error).__name__}: {error})"
                 ) from error
     goals = [goal for _, some in sorted(found, key=lambda each: each[0]) for goal in some]
     Random(_SHUFFLE).shuffle(goals)
     return goals
 
 
-def own_goals(told: Sequence[Mapping[str, Any]]) -> list[Goal]:
-    """The goals of the project's own catalogue, in its order."""
+def generated_goals(entries: Sequence[Mapping[str, Any]]) -> list[Goal]:
+    """Return the goals of a generated catalogue, in its order."""
     return [
         Goal(
             goal["asin"],
@@ -76,23 +76,18 @@ def own_goals(told: Sequence[Mapping[str, Any]]) -> list[Goal]:
             tuple(goal["instruction_options"]),
             goal["price_upper"],
         )
-        for goal in told
+        for goal in entries
     ]
 
 
 def budget(price: float, draw: Random) -> float | None:
-    """A round sum above a price; None where the price is too high for one.
-
-    Args:
-        price: What the product costs.
-        draw: Decides how far above.
-    """
-    above = [sum_ for sum_ in _BUDGETS if sum_ > price][:4]
+    """Draw a round sum above a price; None if the price is too high for one."""
+    above = [amount for amount in _BUDGETS if amount > price][:4]
     return max(draw.sample(above, 2)) if len(above) >= 2 else None
 
 
-def _instructed(product: Product, told: Sequence[Mapping[str, Any]], seed: int) -> Iterator[Goal]:
-    for index, entry in enumerate(told):
+def _goals_of(product: Product, entries: Sequence[Mapping[str, Any]], seed: int) -> Iterator[Goal]:
+    for index, entry in enumerate(entries):
         attributes = texts(entry["instruction_attributes"])
         if not attributes:
             continue

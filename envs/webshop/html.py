@@ -1,4 +1,4 @@
-"""Pages of an original WebShop server, read from their HTML."""
+"""Parser of the original server's HTML pages."""
 
 from bs4 import BeautifulSoup
 from bs4.element import NavigableString, PreformattedString, Tag
@@ -10,42 +10,38 @@ _UNSEEN = ("style", "script", "head", "title", "meta", "[document]")
 
 
 def read_page(html: str, state: State) -> Page:
-    """Read a page.
-
-    Args:
-        html: The page.
-        state: To which state it belongs.
+    """Parse the page of a state.
 
     Raises:
-        ValueError: it is not the page that belongs to the state.
+        ValueError: This is not the page of that state.
     """
     nodes = tuple(_nodes(html, dict(state.options)))
     if not _is(state.page, nodes):
-        raise ValueError(f"this is no page of WebShop's, where {state.page} should be")
-    # The rest of the last page tells what should have been bought.
+        raise ValueError(f"this is not the page {state.page} of WebShop")
+    # The rest of the last page shows the wanted product.
     return done_page(_score(nodes)) if state.page == "done" else Page(state.page, nodes)
 
 
 def read_instruction(html: str) -> str:
-    """Read what is to be bought off the first page.
+    """Parse the instruction on the first page.
 
     Raises:
-        ValueError: this is not the first page.
+        ValueError: This is not the first page.
     """
     page = read_page(html, State())
     texts = [node.text.strip() for node in page.nodes if node.kind == "text"]
     start = next((number for number, text in enumerate(texts) if text.startswith("Instruction:")), len(texts))
-    told = [text.removeprefix("Instruction:").strip() for text in texts[start : start + 2]]
-    if not any(told):
+    parts = [text.removeprefix("Instruction:").strip() for text in texts[start : start + 2]]
+    if not any(parts):
         raise ValueError("the first page has no instruction")
-    return next(filter(None, told))
+    return next(filter(None, parts))
 
 
 def _nodes(html: str, chosen: dict[str, str]) -> list[Node]:
     nodes = []
     for piece in BeautifulSoup(html, "html.parser").find_all(string=True):
         text, tag = str(piece), piece.parent
-        # Comments, and what stands outside of the page.
+        # Comments, and text outside of the page.
         unseen = not isinstance(piece, NavigableString) or isinstance(piece, PreformattedString)
         if unseen or tag is None or tag.name in _UNSEEN or not text.strip():
             continue
@@ -62,7 +58,7 @@ def _nodes(html: str, chosen: dict[str, str]) -> list[Node]:
 
 
 def _option(label: Tag) -> str:
-    """Of which option a label is a value: the button beside it says."""
+    """Return the option of a label, from the button beside it."""
     button = label.find_previous("input")
     return str(button.get("name", "")) if isinstance(button, Tag) else ""
 
@@ -85,7 +81,7 @@ def _score(nodes: tuple[Node, ...]) -> float:
     if not after:
         raise ValueError("the last page has no score")
     score = float(after[0])
-    # "nan" is read as a number, too.
+    # float("nan") is valid.
     if not 0 <= score <= 1:
         raise ValueError(f"the last page has no score, but {score}")
     return score

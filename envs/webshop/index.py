@@ -1,7 +1,7 @@
-"""Search as the original's Lucene does it: BM25 through `bm25s`, with ties in the order of the catalogue.
+"""Search index with the scores of the original's Lucene: BM25 through `bm25s`, ties in the order of the catalogue.
 
-The parameters, stemming and stop words are those of pyserini's default. One thing differs: Lucene keeps the length of
-a text of more than 39 words in one byte, and so rounds it; here it is exact.
+Parameters, stemming and stop words are pyserini's defaults. One thing differs: Lucene stores lengths in one byte and
+so rounds those above 39 words; here they are exact.
 """
 
 import warnings
@@ -14,71 +14,68 @@ from typing import Any
 import numpy as np
 from numpy.lib.format import open_memmap
 
-from langgraph_reflexion.envs.webshop.words import Words
+from langgraph_reflexion.envs.webshop.lucene_analyzer import Analyzer
 
 with warnings.catch_warnings():
-    # In a notebook it wants widgets, for progress bars that nobody sees here.
+    # In notebooks bm25s asks for ipywidgets, for progress bars that are not used here.
     warnings.filterwarnings("ignore", "IProgress not found")
     import bm25s
 
 K1, B = 0.9, 0.4
-FOUND = 50
-"""How many products a search finds at most."""
+MAX_RESULTS = 50
+"""Maximum number of products that a search returns."""
 
 
 class Index:
-    """What products are searched with. May be used from any thread.
+    """A search index, usable from any thread.
 
     Args:
-        bm25: The scores of every word in every text.
+        bm25: The scores of each word in each text.
     """
 
     def __init__(self, bm25: Any) -> None:
         self._bm25 = bm25
-        self._words = Words()
+        self._words = Analyzer()
 
     @classmethod
     def open(cls, folder: Path) -> "Index":
-        """The index that was saved in a folder. It stays on the disk, and is read where a search looks at it."""
+        """Memory-map the index saved in a folder."""
         return cls(bm25s.BM25.load(folder, mmap=True))
 
     def save(self, folder: Path) -> None:
-        """Save it in a folder."""
         self._bm25.save(folder)
 
-    def search(self, query: str, most: int = FOUND) -> list[int]:
-        """The numbers of the texts that fit best, the best first, and of two that fit as well the earlier one.
+    def search(self, query: str, limit: int = MAX_RESULTS) -> list[int]:
+        """Return the numbers of the best texts, the best first, ties in the order of the texts.
 
         Args:
-            query: Words; how often each of them is there counts.
-            most: How many to give at most.
+            query: Analyzer; how often each of them is there counts.
+            limit: Maximum number of results.
         """
         terms = self._bm25.get_tokens_ids(self._words(query))
         if not terms:
             return []
         scores = self._bm25.get_scores_from_ids(terms)
         found = np.flatnonzero(scores)
-        if len(found) > most:
-            least = np.partition(scores[found], -most)[-most]
+        if len(found) > limit:
+            least = np.partition(scores[found], -limit)[-limit]
             found = found[scores[found] >= least]
         ranked: list[int] = found[np.lexsort((found, -scores[found]))].tolist()
-        return ranked[:most]
+        return ranked[:limit]
 
 
 class IndexBuilder:
-    """Builds an index text by text, and so that a million of them fit into the memory.
-
-    bm25s builds one, too, from the words of all texts at once. This gives the same scores.
+    """Builder of an index in bounded memory, with the scores that bm25s computes from all texts at once.
 
     Args:
-        folder: Where to put down what is needed only later; in memory unless given.
-        chunk: How many words are worked on at once.
+        folder: A folder for intermediate files; default none, in memory.
+        chunk: Number of words per chunk.
     """
 
     def __init__(self, folder: Path | None = None, chunk: int = 4_000_000) -> None:
         self._folder = folder
         self._chunk = chunk
-        self._words = Words()
+        self._words = Analyzer()
         self._terms: dict[str, int] = defaultdict(count().__next__)
         self._lengths = array("i")
         self._waiting = array("i")
@@ -87,26 +84,26 @@ class IndexBuilder:
         self._size = 0
 
     def add(self, text: str) -> None:
-        """Add a text; its number is how many there were before."""
+        """Add a text; texts are numbered in the order of addition."""
         words = self._words(text)
         self._lengths.append(len(words))
         self._waiting.extend([self._terms[word] for word in words])
         if len(self._waiting) >= self._chunk:
-            self._put_down()
+            self._flush()
 
     def finish(self) -> Index:
-        """The index of all texts. The builder is of no use any more."""
-        self._put_down()
+        """Return the index of all texts and invalidate the builder."""
+        self._flush()
         texts, lengths = len(self._lengths), np.array(self._lengths, np.int32)
         holding = np.zeros(len(self._terms), np.int64)
-        for terms, _, _ in map(_picked_up, self._chunks):
+        for terms, _, _ in map(_load, self._chunks):
             holding += np.bincount(terms, minlength=len(holding))
         starts = np.concatenate(([0], np.cumsum(holding)))
         data, indices = self._empty("data", np.float32), self._empty("indices", np.int32)
         idf = np.log1p((texts - holding + 0.5) / (holding + 0.5))
         norms = K1 * (1 - B + B * lengths / max(lengths.mean(), 1e-9)) if texts else lengths
         free = starts[:-1].copy()
-        for terms, numbers, counts in map(_picked_up, self._chunks):
+        for terms, numbers, counts in map(_load, self._chunks):
             present, first, here = np.unique(terms, return_index=True, return_counts=True)
             places = free[terms] + np.arange(len(terms)) - np.repeat(first, here)
             data[places] = idf[terms] * counts / (norms[numbers] + counts)
@@ -117,8 +114,8 @@ class IndexBuilder:
         bm25.vocab_dict, bm25.nonoccurrence_array = dict(self._terms), None
         return Index(bm25)
 
-    def _put_down(self) -> None:
-        """Count the words of the texts since the last time: term, text and count, sorted."""
+    def _flush(self) -> None:
+        """Store the sorted (term, text, count) triples of the waiting texts."""
         lengths = np.array(self._lengths[self._first :], np.int64)
         numbers = np.repeat(np.arange(self._first, len(self._lengths)), lengths)
         pairs = np.array(self._waiting, np.int64) << 32 | numbers
@@ -139,5 +136,5 @@ class IndexBuilder:
         return open_memmap(self._folder / f"{name}.npy", "w+", kind, (self._size,))
 
 
-def _picked_up(chunk: Path | np.ndarray) -> np.ndarray:
+def _load(chunk: Path | np.ndarray) -> np.ndarray:
     return np.load(chunk) if isinstance(chunk, Path) else chunk

@@ -1,7 +1,4 @@
-"""The shop's pages as plain functions: what stands on them, in order, whatever they are written as.
-
-The texts are those of the original's templates, since results are compared with results on those.
-"""
+"""The shop's pages as lists of nodes, with the texts of the original's templates."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,7 +7,7 @@ from typing import Literal
 from langgraph_reflexion.envs.webshop.products import Product
 
 PER_PAGE = 10
-"""How many products there are on a page of results."""
+"""Number of products on a page of results."""
 BACK, BEFORE, AFTER, BUY = "Back to Search", "< Prev", "Next >", "Buy Now"
 SEARCH = "Search"
 SUBPAGES = ("Description", "Features", "Reviews", "Attributes")
@@ -21,13 +18,13 @@ PageName = Literal["search", "results", "item", "item_sub", "done"]
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A piece of a page.
+    """An element of a page.
 
     Attributes:
-        kind: What it is: mere text, a button, the value of an option, or the link to a product.
-        text: What is written there.
-        option: Of which option it is a value.
-        chosen: Whether it is the value that was chosen.
+        kind: Text, a button, the value of an option, or the link to a product.
+        text: Its text.
+        option: The option that it is a value of.
+        chosen: Whether it is the chosen value.
     """
 
     kind: Literal["text", "button", "option", "product"]
@@ -38,12 +35,12 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """What stands on a page.
+    """A page.
 
     Attributes:
-        name: Which one it is.
-        nodes: What stands there, in order.
-        reward: What the purchase is worth, on the last page.
+        name: The type of page.
+        nodes: Its elements, in order.
+        reward: The reward of the purchase, on the last page.
     """
 
     name: PageName
@@ -52,21 +49,21 @@ class Page:
 
 
 def search_page(instruction: str) -> Page:
-    """The first page: the instruction, and where to search."""
+    """Return the first page, with the instruction and the search bar."""
     return _page("search", [_text("WebShop"), *_instruction(instruction), _button(SEARCH)])
 
 
 def results_page(instruction: str, number: int, total: int, products: Sequence[Product]) -> Page:
-    """What a search found.
+    """Return a page of results.
 
     Args:
-        instruction: What is to be bought.
-        number: Which page of the results this is, counted from 1.
-        total: How many products were found.
-        products: Those on this page.
+        instruction: The instruction.
+        number: The number of the page, from 1.
+        total: Number of products found.
+        products: The products on this page.
     """
     nodes = [*_instruction(instruction), _button(BACK), _text(f"Page {number} (Total results: {total})")]
-    # As in the original, there is always a next page, if an empty one.
+    # As in the original, there is always a next page, even if it is empty.
     nodes += [_button(BEFORE)] * (number > 1) + [_button(AFTER)]
     for product in products:
         nodes += [Node("product", product.asin), _text(product.title), _text(product.price_tag)]
@@ -76,13 +73,13 @@ def results_page(instruction: str, number: int, total: int, products: Sequence[P
 def item_page(
     instruction: str, product: Product, chosen: dict[str, str] | None = None, attributes: bool = False
 ) -> Page:
-    """One product, with its options.
+    """Return the page of a product.
 
     Args:
-        instruction: What is to be bought.
+        instruction: The instruction.
         product: The product.
-        chosen: The values of options that were chosen, by the option's name.
-        attributes: Whether there is a page of attributes, too.
+        chosen: The chosen values by option.
+        attributes: Whether there is a page of attributes.
     """
     nodes = [*_instruction(instruction), _button(BACK), _button(BEFORE)]
     for name, values in product.options.items():
@@ -94,15 +91,9 @@ def item_page(
 
 
 def sub_page(instruction: str, product: Product, name: str) -> Page:
-    """More of a product.
-
-    Args:
-        instruction: What is to be bought.
-        product: The product.
-        name: One of `SUBPAGES`. There are no reviews in the data that were published.
-    """
-    # In the original's lists there is a blank before every entry.
-    told = {
+    """Return a subpage of a product, one of `SUBPAGES`. The published data has no reviews."""
+    # The original's lists have a blank before every entry.
+    contents = {
         "Description": [product.description],
         "Features": [f" {bullet}" for bullet in product.bullets],
         "Attributes": [
@@ -112,12 +103,12 @@ def sub_page(instruction: str, product: Product, name: str) -> Page:
             product.product_category,
         ],
     }
-    texts = map(_text, told.get(name, []))
+    texts = map(_text, contents.get(name, []))
     return _page("item_sub", [*_instruction(instruction), _button(BACK), _button(BEFORE), *texts])
 
 
 def done_page(reward: float) -> Page:
-    """The last page: what the purchase is worth. The original's also tells what should have been bought."""
+    """Return the last page, with the reward. The original's also shows the wanted product."""
     nodes = [_text("Thank you for shopping with us!"), _text(SCORE), _text(str(reward))]
     return Page("done", tuple(nodes), reward)
 

@@ -1,4 +1,4 @@
-"""Products, read by the rules of the original's loader from entries of `items_shuffle.json`."""
+"""Products, parsed from entries of `items_shuffle.json` by the rules of the original's loader."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -8,28 +8,28 @@ from typing import Any
 
 LONGEST_ASIN = 10
 SEPARATOR = "\u203a"
-"""What stands between the categories of a product, beside blanks."""
+"""Separator of a product's categories, between blanks."""
 NO_ATTRIBUTES = ("DUMMY_ATTR",)
-"""The attributes of a product of which none are known."""
+"""The attributes of a product without known ones."""
 NO_PRICE = 100.0
-"""What a product costs of which no price is known."""
+"""The price of a product without a known one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Product:
-    """What the shop sells.
+    """A product of the shop.
 
     Attributes:
-        asin: Its code, by which it is known.
+        asin: Its code.
         title: Its name.
         description: Some sentences; may be empty.
         bullets: Its features.
-        prices: What it costs in dollars, or from what to what.
-        options: In what it comes: the values by the option's name, both in lower case.
-        attributes: What is known of it, in a word or two each; never shown unless asked for.
-        category: Of which department it is.
-        query: With which words it was found when the data were gathered.
-        product_category: Its categories, the widest first, with `SEPARATOR` between them.
+        prices: Its price in dollars, or the lower and upper end of a range.
+        options: Values by option, both in lower case.
+        attributes: Properties of a word or two; shown only with `show_attributes`.
+        category: Its department.
+        query: The query that found it when the data were collected.
+        product_category: Its categories, the widest first, joined by `SEPARATOR`.
     """
 
     asin: str
@@ -45,51 +45,39 @@ class Product:
 
     @property
     def price_tag(self) -> str:
-        """The price as it is shown."""
         return " to ".join(f"${price}" for price in self.prices)
 
     def price(self, seed: int) -> float:
-        """What it costs; somewhere in the range where there is one.
-
-        Args:
-            seed: Another seed gives another price; the original draws a new one at every start.
-        """
+        """Return the price, drawn by seed if it is a range; the original draws a new one at every start."""
         if len(self.prices) == 1:
             return self.prices[0]
         return Random(f"webshop price {seed} {self.asin}").uniform(*self.prices)
 
     @property
     def indexed(self) -> str:
-        """The text that searches look at: title, description, first feature, and options."""
+        """The indexed text: title, description, first feature and options."""
         options = ", and ".join(f"{name}: {', '.join(values)}" for name, values in self.options.items())
         return " ".join([self.title, self.description, *self.bullets[:1], options]).lower()
 
     def to_json(self) -> list[Any]:
-        """The product as JSON."""
         return [getattr(self, name) for name in self.__dataclass_fields__]
 
     @classmethod
     def from_json(cls, values: Sequence[Any]) -> "Product":
-        """The product that was written as JSON."""
         product = dict(zip(cls.__dataclass_fields__, values, strict=True))
         lists = {name: tuple(product[name]) for name in ("bullets", "prices", "attributes")}
-        options = {name: tuple(told) for name, told in product["options"].items()}
+        options = {name: tuple(values) for name, values in product["options"].items()}
         return cls(**{**product, **lists, "options": options})
 
 
 def read_product(entry: Mapping[str, Any], attributes: Sequence[str] | None = None) -> Product | None:
-    """Read one entry of the file of products.
-
-    Args:
-        entry: The entry.
-        attributes: What `items_ins_v2.json` says of it; None where it is not in there.
+    """Parse one entry of the file of products, with its attributes from `items_ins_v2.json`.
 
     Returns:
-        The product; None where the original skips it, as it has no proper code.
+        The product; None if the original skips it for an invalid code.
 
     Raises:
-        KeyError: the entry has not what every product has.
-        TypeError, ValueError, AttributeError: it is not what an entry should be.
+        KeyError, TypeError, ValueError, AttributeError: The entry is invalid.
     """
     asin = _text(entry["asin"])
     if asin == "nan" or not 0 < len(asin) <= LONGEST_ASIN:
@@ -109,20 +97,16 @@ def read_product(entry: Mapping[str, Any], attributes: Sequence[str] | None = No
     )
 
 
-def texts(told: Any) -> tuple[str, ...]:
-    """A list of texts.
-
-    Raises:
-        TypeError: it is something else, such as one text, which would pass for a list of letters.
-    """
-    if not isinstance(told, list | tuple) or not all(isinstance(each, str) for each in told):
-        raise TypeError(f"{told!r:.50} is no list of texts")
-    return tuple(map(_text, told))
+def texts(values: Any) -> tuple[str, ...]:
+    """Return a list of strings as a tuple, or raise a `TypeError`, also for a single string."""
+    if not isinstance(values, list | tuple) or not all(isinstance(value, str) for value in values):
+        raise TypeError(f"{values!r:.50} is not a list of strings")
+    return tuple(map(_text, values))
 
 
-def _prices(told: Any) -> tuple[float, ...]:
-    """The first two prices of "$10.99", "$1,299.00" or "$8.99$12.99"."""
-    numbers = [re.sub(r"[^\d.]", "", part) for part in _text(told).split("$")[1:]]
+def _prices(pricing: Any) -> tuple[float, ...]:
+    """Return the first two prices of "$10.99", "$1,299.00" or "$8.99$12.99"."""
+    numbers = [re.sub(r"[^\d.]", "", part) for part in _text(pricing).split("$")[1:]]
     # The original fails on a price without a number.
     return tuple(map(float, filter(_is_number, numbers)))[:2] or (NO_PRICE,)
 
@@ -131,16 +115,16 @@ def _is_number(text: str) -> bool:
     return re.fullmatch(r"\d+\.?\d*|\.\d+", text, re.ASCII) is not None
 
 
-def _options(told: Any) -> dict[str, tuple[str, ...]]:
+def _options(customization: Any) -> dict[str, tuple[str, ...]]:
     options = {}
-    for name, contents in (told or {}).items():
+    for name, contents in (customization or {}).items():
         if contents is not None:
-            # A slash would divide the address of a page.
+            # A slash would split the URL of a page.
             values = (_text(content["value"]).strip().replace("/", " | ").lower() for content in contents)
             options[_text(name).lower()] = tuple(values)
     return options
 
 
 def _text(value: Any) -> str:
-    """What is written there, without halves of characters, which can be neither stored nor sent."""
+    """Return a value as text, without lone surrogates, which can be neither stored nor sent."""
     return "" if value is None else str(value).encode("utf-8", "replace").decode()

@@ -1,14 +1,13 @@
-"""An original WebShop server over HTTP. A page's address says all that the server has to know.
+"""Client of an original WebShop server, whose URLs (those of its `app.py`) contain the whole state.
 
-The addresses, and how things are written in them, are those of the original's `app.py`. Every trouble has a name, and
-is a fault: it never passes for a purchase that was worth nothing.
+Every error is a fault, and never a purchase with reward 0.
 """
 
 from collections.abc import Callable
 from typing import TypeVar
 from urllib.parse import quote
 
-from langgraph_reflexion.envs.site import Site, read_address, status_of
+from langgraph_reflexion.envs.http import HttpClient, StatusFault, parse_url
 from langgraph_reflexion.envs.webshop.html import read_instruction, read_page
 from langgraph_reflexion.envs.webshop.pages import Page, PageName
 from langgraph_reflexion.envs.webshop.state import State
@@ -21,74 +20,64 @@ class Remote:
     """An original server.
 
     Args:
-        base_url: Its address, "http://localhost:3000" by default of the original.
-        timeout: After how many seconds of silence a request is given up; so is an answer that takes longer.
+        base_url: Its URL; the original's default is "http://localhost:3000".
+        timeout: Seconds to wait for a response.
 
     Raises:
-        ConfigurationError: an argument is not what it should be.
+        ConfigurationError: An argument is invalid.
     """
 
     def __init__(self, base_url: str, timeout: float = 20.0) -> None:
-        url = read_address("base_url", base_url, "http://localhost:3000")
+        url = parse_url("base_url", base_url, "http://localhost:3000")
         if url.userinfo or url.query or url.fragment:
-            # Options are written into the record of a run.
+            # Options are recorded in run.json.
             raise ConfigurationError("base_url has a user, a password, a query or a fragment: give it without")
         self.base_url = base_url.rstrip("/")
-        self.site = Site(f"the WebShop server at {url.netloc.decode()}", timeout)
+        hints = dict.fromkeys((400, 401, 403, 404, 405), "is it a WebShop server?")
+        self.http = HttpClient(f"the WebShop server at {url.netloc.decode()}", timeout, hints=hints)
 
     def instruction(self, number: int) -> str | None:
-        """What is to be bought for a goal; None where the server has fewer goals.
-
-        Args:
-            number: The goal's place in the official order.
+        """Return the instruction of a goal by its position in the official order; None if there are fewer goals.
 
         Raises:
-            EnvironmentFault: the server did not say.
+            EnvironmentFault: The server did not answer properly.
         """
         try:
             return self._instruction(number)
-        except ServerError:
-            if number == 0:
+        except StatusFault as error:
+            if number == 0 or error.status < 500:
                 raise
-        # The original fails on a goal that it does not have, as it may on anything else.
+        # The original fails on missing goals, but also for other reasons.
         try:
             return self._instruction(number)
-        except ServerError:
+        except StatusFault as error:
+            if error.status < 500:
+                raise
             self._instruction(0)
             return None
 
     def page(self, session: str, state: State) -> Page:
-        """The page that belongs to a state.
+        """Return the page of a state.
 
         Raises:
-            EnvironmentFault: there is none; the message says why.
+            EnvironmentFault: The page cannot be fetched.
         """
-        return self._get(address(session, state), lambda html: read_page(html, state))
+        return self._get(path_of(session, state), lambda html: read_page(html, state))
 
     def close(self) -> None:
-        """Close the connections; the next request opens new ones."""
-        self.site.close()
+        self.http.close()
 
     def _instruction(self, number: int) -> str:
-        return self._get(address(session_of(number), State()), read_instruction)
+        return self._get(path_of(session_of(number), State()), read_instruction)
 
     def _get(self, path: str, read: Callable[[str], _Read]) -> _Read:
-        response, body = self.site.get(self.base_url + path)
-        if response.status_code >= 500:
-            raise ServerError(f"{self.site.name} said {status_of(response)} to {path:.200}")
-        if response.status_code != 200:
-            passing = response.status_code in (408, 429)
-            self.site.fail(f"said {status_of(response)} to {path:.200}: is it WebShop's?", transient=passing)
+        body = self.http.get(self.base_url + path)
         if not body.strip():
-            self.site.fail(f"answered with an empty page to {path:.200}")
+            self.http.fail(f"sent an empty page from {path:.200}")
         try:
             return read(body.decode("utf-8", "replace"))
         except ValueError as error:
-            self.site.fail(f"answered with garbage to {path:.200}: {error}", cause=error)
-
-
-class ServerError(EnvironmentFault):
-    """The server failed on a request."""
+            self.http.fail(f"sent an unexpected page from {path:.200}: {error}", cause=error)
 
 
 class RemoteShop:
@@ -96,8 +85,8 @@ class RemoteShop:
 
     Args:
         remote: The server.
-        number: The goal's place in the official order.
-        instruction: What is to be bought, as the task has it.
+        number: The goal's position in the official order.
+        instruction: The instruction in the task.
     """
 
     replays = False
@@ -105,45 +94,38 @@ class RemoteShop:
     def __init__(self, remote: Remote, number: int, instruction: str) -> None:
         self._remote = remote
         self._number = number
-        self._told = instruction
-        self._known = False
+        self._instruction = instruction
+        self._opened = False
 
     def page(self, state: State) -> Page:
-        """The page that belongs to a state; see `Shop.page`."""
-        self._introduce()
+        self._open_session()
         try:
             return self._remote.page(session_of(self._number), state)
         except EnvironmentFault:
-            self._known = False
+            self._opened = False
             raise
 
-    def _introduce(self) -> None:
-        """Have the server open the session, without which it has no other page; it may also have been restarted."""
-        if self._known:
+    def _open_session(self) -> None:
+        """Open the session, without which the server has no other page, and check that the goal is the task's."""
+        if self._opened:
             return
-        told = self._remote.instruction(self._number)
-        if told != self._told:
-            self._remote.site.fail(
+        if self._remote.instruction(self._number) != self._instruction:
+            self._remote.http.fail(
                 f"has another goal {self._number} than the task, as the original draws new budgets whenever it "
                 "starts: begin a new run",
                 transient=False,
             )
-        self._known = True
+        self._opened = True
 
 
 def session_of(number: int) -> str:
-    """The name of a session that has a certain goal."""
+    """Return the name of the session of a goal."""
     return f"fixed_{number}"
 
 
-def address(session: str, state: State) -> str:
-    """The address of the page that belongs to a state, below the server's.
-
-    Args:
-        session: The session's name.
-        state: The state; its query is cleaned (`state.clean_query`).
-    """
-    # A slash divides the address even where it is quoted; but options are read as Python, which can say it otherwise.
+def path_of(session: str, state: State) -> str:
+    """Return the URL path of a state's page; the state's query has to be clean (`state.clean_query`)."""
+    # The server splits even at quoted slashes; options are parsed as Python, where \x2f is a slash, too.
     options = repr(dict(state.options)).replace("/", r"\x2f")
     parts: dict[PageName, list[str | int]] = {
         "search": [session],

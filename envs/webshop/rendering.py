@@ -1,4 +1,4 @@
-"""How pages are written for a model: as in WebShop's own text mode, or as ReAct and Reflexion had them."""
+"""Renderings of pages for a model: that of WebShop's text mode, and that of ReAct and Reflexion."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -6,17 +6,17 @@ from dataclasses import dataclass
 from langgraph_reflexion.envs.webshop.pages import SCORE, Node, Page
 
 PRODUCTS_SHOWN = 3
-"""How many products of a page of results ReAct's agents see."""
+"""Number of products on a page of results that ReAct's agents see."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rendering:
-    """A way to write pages.
+    """A way to render pages.
 
     Attributes:
-        page: Writes a page.
-        shown: What of a page is written.
-        chosen: Writes what a click on an option's value leads to; None where the page is written once more.
+        page: Renders a page.
+        shown: Returns the nodes of a page that are rendered.
+        chosen: Renders the result of choosing a value; None to render the page again.
     """
 
     page: Callable[[Page], str]
@@ -31,10 +31,10 @@ def _separated(page: Page) -> str:
 def _bracketed(page: Page) -> str:
     if page.name == "done":
         return f"{SCORE}: {page.reward}"
-    return "".join(map(_written, _of_interest(page)))
+    return "".join(map(_render, _of_interest(page)))
 
 
-def _written(node: Node) -> str:
+def _render(node: Node) -> str:
     if node.kind == "option":
         return f"[[{node.text}]]" if node.chosen else f"[{node.text}]"
     return f"\n[{node.text}] " if node.kind in ("button", "product") else f"\n{node.text} "
@@ -45,7 +45,7 @@ def _of_interest(page: Page) -> list[Node]:
 
 
 def _first_products(page: Page) -> Iterator[Node]:
-    """All but the instruction, which stands on the first page, and the products after the first few."""
+    """Yield all nodes except the instruction, which the first page shows, and products after the first few."""
     products = 0
     for number, node in enumerate(page.nodes):
         products += node.kind == "product"
@@ -57,4 +57,4 @@ RENDERINGS = {
     "bracketed": Rendering(_bracketed, _of_interest, lambda value: f"You have clicked {value}."),
     "text": Rendering(_separated, lambda page: list(page.nodes)),
 }
-"""The ways to write pages, the default one first."""
+"""The renderings, the default first."""

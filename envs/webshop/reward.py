@@ -1,6 +1,6 @@
-"""What a purchase is worth (Yao et al. 2022, section 3.1), and how that comes about.
+"""Reward of a purchase (Yao et al. 2022, section 3.1).
 
-reward = type * (attributes found + options found + price within the budget) / (as many as were asked for)
+reward = type * (attributes found + options found + price within the budget) / (number asked for)
 """
 
 from collections.abc import Callable, Sequence
@@ -10,16 +10,16 @@ from rapidfuzz import fuzz
 from rapidfuzz.utils import default_process
 
 from langgraph_reflexion.envs.webshop.goals import Goal
-from langgraph_reflexion.envs.webshop.nouns import by_rule
+from langgraph_reflexion.envs.webshop.noun_phrases import rule_nouns
 from langgraph_reflexion.envs.webshop.products import SEPARATOR, Product
 
 ALIKE = 85
-"""Above which score, of 100, two texts are taken for the same."""
+"""Score of 100 above which two texts count as the same."""
 
 PARTS = ("reward", "type", "attributes", "options", "price")
-"""The reward and its parts, as they are measured."""
+"""Names of the measures: the reward and its parts."""
 
-# The colours and patterns of the original, in its order: the first one that occurs in a value stands for it.
+# The colours and patterns of the original, in its order: the first one found in a value represents it.
 _COLOURS = (
     "alabaster apricot aqua ash asphalt azure banana beige black blue blush bordeaux bronze brown burgundy camel "
     "camo caramel champagne charcoal cheetah chestnut chocolate christmas coffee cognac copper coral cranberry "
@@ -34,13 +34,13 @@ COLOURS = tuple(_COLOURS.split())
 
 @dataclass(frozen=True, slots=True)
 class TypeMatch:
-    """Whether the right kind of thing was bought.
+    """How well the type of the bought product matches the wanted one.
 
     Attributes:
-        factor: What the rest of the reward is multiplied with: 1, 0.5, 0.1 or 0.
-        query: Whether both products were found with the same words when the data were gathered.
+        factor: Factor of the reward: 1, 0.5, 0.1 or 0.
+        query: Whether both products have the same query.
         category: Whether they have two categories in common.
-        title: Which share of the nouns of the name asked for are in the name bought; 0.2 where it has none.
+        title: Share of the wanted title's nouns in the bought title; 0.2 if it has none.
     """
 
     factor: float
@@ -51,14 +51,14 @@ class TypeMatch:
 
 @dataclass(frozen=True, slots=True)
 class Reward:
-    """What a purchase is worth, and its parts.
+    """The reward of a purchase and its parts.
 
     Attributes:
         total: The reward, from 0 to 1.
-        type: Whether the right kind of thing was bought.
-        attributes: Which share of the attributes asked for it has.
-        options: Which share of the options asked for was chosen; None where none was asked for.
-        price: Whether it costs no more than the budget.
+        type: The match of the types of product.
+        attributes: Share of the wanted attributes that the product has.
+        options: Share of the wanted options that were chosen; None if none are wanted.
+        price: Whether the price is within the budget.
     """
 
     total: float
@@ -68,7 +68,7 @@ class Reward:
     price: bool
 
     def measures(self) -> dict[str, float]:
-        """The reward and its parts by name."""
+        """Return the reward and its parts by name."""
         options = 1.0 if self.options is None else self.options
         values = (self.total, self.type.factor, self.attributes, options, float(self.price))
         return dict(zip(PARTS, values, strict=True))
@@ -80,17 +80,17 @@ def reward(
     chosen: Sequence[str],
     wanted: Product,
     goal: Goal,
-    nouns: Callable[[str], list[str]] = by_rule,
+    nouns: Callable[[str], list[str]] = rule_nouns,
 ) -> Reward:
-    """What a purchase is worth.
+    """Return the reward of a purchase.
 
     Args:
-        bought: What was bought.
-        price: What it costs.
-        chosen: The values of its options.
-        wanted: The product from which the goal was made.
-        goal: What was asked for.
-        nouns: Gives a name's nouns.
+        bought: The bought product.
+        price: Its price.
+        chosen: The chosen values of its options.
+        wanted: The product that the goal was made from.
+        goal: The goal.
+        nouns: Function that returns the nouns of a title.
     """
     kind = match_type(bought, wanted, nouns)
     attributes, options = match_attributes(bought, goal.attributes), match_options(chosen, goal.options)
@@ -105,11 +105,11 @@ def reward(
     )
 
 
-def match_type(bought: Product, wanted: Product, nouns: Callable[[str], list[str]] = by_rule) -> TypeMatch:
-    """Whether a product is of the kind of another one."""
+def match_type(bought: Product, wanted: Product, nouns: Callable[[str], list[str]] = rule_nouns) -> TypeMatch:
+    """Compare the types of two products."""
     query = bought.query == wanted.query
     category = len(_categories(bought) & _categories(wanted)) >= 2
-    # A noun that comes twice counts twice below the line, but once above it, as in the original.
+    # A repeated noun counts twice in the denominator, but once in the numerator, as in the original.
     desired = nouns(wanted.title)
     title = len(set(nouns(bought.title)) & set(desired)) / len(desired) if desired else 0.2
     factor = 1.0 if query or category or title > 0.2 else 0.5
@@ -119,7 +119,7 @@ def match_type(bought: Product, wanted: Product, nouns: Callable[[str], list[str
 
 
 def match_attributes(bought: Product, attributes: Sequence[str]) -> int:
-    """How many of the attributes a product has, or mentions."""
+    """Return how many of the attributes a product has or mentions."""
     texts = [bought.title.lower(), " ".join(bought.bullets).lower(), bought.description.lower()]
     return sum(
         any(alike(has, attribute) for has in bought.attributes) or any(attribute in text for text in texts)
@@ -128,18 +128,18 @@ def match_attributes(bought: Product, attributes: Sequence[str]) -> int:
 
 
 def match_options(chosen: Sequence[str], options: Sequence[str]) -> int:
-    """How many of the options were chosen. Shades of one colour are the same."""
+    """Return how many of the options were chosen. Shades of a colour are equal."""
     values = list(map(colour, chosen))
     return sum(any(alike(value, colour(option)) for value in values) for option in options)
 
 
 def colour(value: str) -> str:
-    """The colour that stands for a value; the value itself where there is none in it."""
+    """Return the colour that represents a value, or the value itself if it contains none."""
     return next((colour for colour in COLOURS if colour in value), value)
 
 
 def alike(one: str, other: str) -> bool:
-    """Whether two texts are taken for the same: by their words, in whatever order, as `thefuzz` rounds it."""
+    """Return whether two texts count as the same by their sets of words, with the rounding of `thefuzz`."""
     return round(fuzz.token_set_ratio(one, other, processor=default_process)) > ALIKE
 
 

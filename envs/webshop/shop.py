@@ -1,11 +1,11 @@
-"""A shop: gives the page that belongs to a state. This one is made of a store, without a server."""
+"""Shops: the pages of one goal by state. The local shop serves them from a store."""
 
 from collections.abc import Callable
 from typing import Protocol
 
 from langgraph_reflexion.envs.webshop import pages
 from langgraph_reflexion.envs.webshop.goals import Goal
-from langgraph_reflexion.envs.webshop.nouns import by_rule
+from langgraph_reflexion.envs.webshop.noun_phrases import rule_nouns
 from langgraph_reflexion.envs.webshop.pages import PER_PAGE, Page
 from langgraph_reflexion.envs.webshop.products import Product
 from langgraph_reflexion.envs.webshop.reward import Reward, reward
@@ -14,28 +14,28 @@ from langgraph_reflexion.envs.webshop.store import Store
 
 
 class Shop(Protocol):
-    """Where the pages of one goal come from."""
+    """A source of the pages of one goal."""
 
     replays: bool
-    """Whether it gives the same pages for ever, so that an episode can be rebuilt from its actions."""
+    """Whether pages never change, so that an episode can be rebuilt from its actions."""
 
     def page(self, state: State) -> Page:
-        """The page that belongs to a state.
+        """Return the page of a state.
 
         Raises:
-            EnvironmentFault: it cannot be had.
+            EnvironmentFault: The page cannot be fetched.
         """
 
 
-class OwnShop:
-    """The shop for one goal.
+class LocalShop:
+    """The pages of one goal, from a store.
 
     Args:
-        store: What it sells.
-        goal: What is to be bought.
-        seed: Of prices that are a range.
+        store: The products.
+        goal: The goal.
+        seed: Seed of prices given as a range.
         attributes: Whether products have a page of attributes.
-        nouns: Gives the nouns of a product's name.
+        nouns: Function that returns the nouns of a title.
     """
 
     replays = True
@@ -46,7 +46,7 @@ class OwnShop:
         goal: Goal,
         seed: int = 0,
         attributes: bool = False,
-        nouns: Callable[[str], list[str]] = by_rule,
+        nouns: Callable[[str], list[str]] = rule_nouns,
     ) -> None:
         self._store = store
         self._goal = goal
@@ -55,23 +55,22 @@ class OwnShop:
         self._nouns = nouns
 
     def page(self, state: State) -> Page:
-        """The page that belongs to a state; see `Shop.page`."""
-        told = self._goal.instruction
+        instruction = self._goal.instruction
         if state.page == "search":
-            return pages.search_page(told)
+            return pages.search_page(instruction)
         if state.page == "results":
             found = self._store.search(state.query)
             here = found[PER_PAGE * (state.number - 1) : PER_PAGE * state.number]
-            return pages.results_page(told, state.number, len(found), list(map(self._store.product, here)))
+            return pages.results_page(instruction, state.number, len(found), list(map(self._store.product, here)))
         if state.page == "done":
             return pages.done_page(self.reward(state).total)
         product = self._product(state.asin)
         if state.page == "item":
-            return pages.item_page(told, product, dict(state.options), self._attributes)
-        return pages.sub_page(told, product, state.subpage)
+            return pages.item_page(instruction, product, dict(state.options), self._attributes)
+        return pages.sub_page(instruction, product, state.subpage)
 
     def reward(self, state: State) -> Reward:
-        """What it is worth to buy what is open, and the parts of that."""
+        """Return the reward of buying the open product."""
         bought, wanted = self._product(state.asin), self._product(self._goal.asin)
         chosen = [value for _, value in state.options]
         return reward(bought, bought.price(self._seed), chosen, wanted, self._goal, self._nouns)

@@ -1,4 +1,4 @@
-"""Where a shopper stands, and where a search or a click leads to: plain functions of plain values."""
+"""The shopper's state, and the states that searches and clicks lead to."""
 
 from dataclasses import asdict, dataclass, replace
 from typing import Any
@@ -6,20 +6,20 @@ from typing import Any
 from langgraph_reflexion.envs.webshop.pages import AFTER, BACK, BEFORE, BUY, SEARCH, Node, Page, PageName
 
 LONGEST_QUERY = 1_000
-"""In characters; what is longer is cut off, as it has to fit into an address."""
+"""Maximum length in characters; longer queries are truncated to fit into a URL."""
 
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """Where a shopper stands.
+    """The page that a shopper is on.
 
     Attributes:
-        page: On which page.
-        query: What was searched for.
-        number: Which page of the results is or was open.
-        asin: Which product.
-        options: The values that were chosen, each with its option's name, in the order of the choices.
-        subpage: Which page of the product's.
+        page: The type of page.
+        query: The last query.
+        number: The number of the page of results.
+        asin: The code of the product.
+        options: The chosen options and values, in the order of the choices.
+        subpage: The name of the product's subpage.
     """
 
     page: PageName = "search"
@@ -30,20 +30,18 @@ class State:
     subpage: str = ""
 
     def to_json(self) -> dict[str, Any]:
-        """The state as JSON."""
         return asdict(self) | {"options": [list(each) for each in self.options]}
 
     @classmethod
-    def from_json(cls, told: dict[str, Any]) -> "State":
-        """The state that was written as JSON."""
-        return cls(**{**told, "options": tuple((name, value) for name, value in told["options"])})
+    def from_json(cls, content: dict[str, Any]) -> "State":
+        return cls(**{**content, "options": tuple((name, value) for name, value in content["options"])})
 
 
 def clean_query(query: str) -> str:
-    """What is searched for, without what the original would not survive, or would take for something else.
+    """Return a query without the characters that the original misinterprets; empty if it has no word.
 
-    There a slash divides the address, a bracket in front is read as Python, and `<r>` and its like lead round the
-    search. None of these matters to what a search finds. Empty where there is no word in it.
+    There, a slash splits the URL, an opening bracket is parsed as Python, and `<r>` and its like bypass the search.
+    None of these affects the results of a search.
     """
     words = "".join(c if c.isprintable() and c not in "/<>[]" else " " for c in query).split()
     cleaned = " ".join(words)[:LONGEST_QUERY].strip()
@@ -51,45 +49,37 @@ def clean_query(query: str) -> str:
 
 
 def searched(query: str) -> State:
-    """Where a search leads to.
-
-    Args:
-        query: What is searched for, cleaned.
-    """
+    """Return the state after a search for a cleaned query."""
     return State("results", query)
 
 
 def find(page: Page, state: State, element: str, exact: bool = False) -> Node | None:
-    """What a click means.
+    """Return the node that a click means, or None if there is none of that name.
+
+    Of options with the same value the last one is meant, as in the original, but if that is chosen already, the one
+    before.
 
     Args:
         page: The page.
-        state: Where the shopper stands. Of options with the same value the last one is meant, as in the original;
-            but where that is chosen already, the one before.
-        element: What is clicked.
-        exact: Whether capitals, blanks and brackets around it count.
-
-    Returns:
-        What is clicked; None where there is nothing of that name.
+        state: The shopper's state.
+        element: The name of the element.
+        exact: Whether case, blanks and brackets around the name matter.
     """
-    wanted = element if exact else fold(element)
-    there = [node for node in clickable(page.nodes) if (node.text if exact else fold(node.text)) == wanted]
+    wanted = element if exact else normalize_element(element)
+    there = [
+        node for node in clickable(page.nodes) if (node.text if exact else normalize_element(node.text)) == wanted
+    ]
     free = [node for node in there if (node.option, node.text) not in state.options]
     return next(reversed(free or there), None)
 
 
 def clickable(nodes: tuple[Node, ...] | list[Node]) -> list[Node]:
-    """What can be clicked; searching takes words."""
+    """Return the nodes that can be clicked; the search button needs a query."""
     return [node for node in nodes if node.kind != "text" and node != Node("button", SEARCH)]
 
 
 def clicked(state: State, node: Node) -> State:
-    """Where a click leads to.
-
-    Args:
-        state: Where the shopper stands.
-        node: What is clicked on that page.
-    """
+    """Return the state after a click on a node."""
     if node.kind == "product":
         return replace(state, page="item", asin=node.text, options=())
     if node.kind == "option":
@@ -113,6 +103,6 @@ def _before(state: State) -> State:
     return replace(state, page="results", asin="", options=())
 
 
-def fold(element: str) -> str:
-    """What is clicked, but for capitals, blanks and brackets around it."""
+def normalize_element(element: str) -> str:
+    """Return an element's name in lower case, without brackets and extra blanks."""
     return " ".join(element.strip().strip("[]").split()).casefold()

@@ -1,4 +1,4 @@
-"""A copy of the workspace: the files of a state on disk, to work in; and the state that they have come to."""
+"""Copies of a workspace on disk."""
 
 import itertools
 import os
@@ -10,37 +10,36 @@ from collections.abc import Callable, Collection, Iterator
 from contextlib import suppress
 from pathlib import Path
 
-from langgraph_reflexion.envs.workspace.shadow import Entry, Shadow
-from langgraph_reflexion.envs.workspace.states import Files, empty_folders, entry_of, keep_empty
-from langgraph_reflexion.envs.workspace.walking import Found, read, walk
+from langgraph_reflexion.envs.workspace.snapshots import Entry, Files, SnapshotRepo, entry_of
+from langgraph_reflexion.envs.workspace.tree_walk import Found, read, walk
 
 _RECENT = 50_000_000
-"""Nanoseconds within which two changes of a file may look like one."""
+"""Nanoseconds within which two changes of a file may have the same time."""
 _MORE_FILES, _MORE_BYTES = 50_000, 1 << 30
-"""So much may a trial add to what there was, and as much again as there was."""
+"""What a trial may add, besides doubling the files and bytes of the original."""
 
 Stamp = tuple[int, int, int, int]
 
 
-class TooMuch(Exception):
-    """A command has left more files, or larger ones, than are kept. The message says so."""
+class TooLarge(Exception):
+    """A command left too many or too large files."""
 
 
 class Copy:
-    """Files on disk, in a folder of their own.
+    """A state of the workspace's files on disk.
 
     Args:
-        shadow: Where the states are kept.
-        folder: The copy's own folder.
-        lock: The descriptor that says that this process is at work in it.
-        dependencies: Folders that belong to no state.
-        done: Is called when the copy is closed.
+        repo: Holds the states.
+        folder: The copy's folder.
+        lock: The descriptor of the lock that marks it as in use by this process.
+        dependencies: Folders of installed dependencies, which belong to no state.
+        on_close: Called when the copy is closed.
 
     Attributes:
-        root: The workspace's root in it.
-        files: The state that it was last seen in.
-        dependencies: Folders that belong to no state.
-        left_out: What else belonged to no state then, such as caches.
+        root: The workspace's root.
+        files: Its last known state.
+        dependencies: Folders of installed dependencies.
+        excluded: Paths that belonged to no state then, such as caches.
     """
 
     root: Path
@@ -48,17 +47,17 @@ class Copy:
 
     def __init__(
         self,
-        shadow: Shadow,
+        repo: SnapshotRepo,
         folder: Path,
         lock: int,
         dependencies: Collection[str],
-        done: Callable[["Copy"], None],
+        on_close: Callable[["Copy"], None],
     ) -> None:
         self.root = folder / "files"
-        self.left_out: list[str] = []
-        self._done = done
+        self.excluded: list[str] = []
+        self._on_close = on_close
         self._modes: set[int] = set()
-        self._shadow = shadow
+        self._repo = repo
         self._folder = folder
         self._lock = lock
         self.dependencies = frozenset(dependencies)
@@ -67,44 +66,43 @@ class Copy:
         self._room = (_MORE_FILES, _MORE_BYTES)
         self.root.mkdir()
 
-    def become(self, files: Files) -> None:
-        """Make the files exactly those of a state; what is the same already stays as it is.
+    def reset_to(self, files: Files) -> None:
+        """Make the files exactly those of a state, and leave unchanged files alone.
 
-        A file is the same while nothing has touched it since it was last seen, as its change time tells, which no
-        command can set.
+        A file is unchanged if its change time is, which no command can set.
 
         Raises:
             OSError: something stands in the way.
         """
-        wanted = self._shadow.entries(files.tree)
-        # Where a trial has left an empty folder, a file may have been put back.
+        wanted = self._repo.entries(files.tree)
+        # The trial may have left an empty folder where a file is restored.
         free = wanted.keys().isdisjoint
-        empty = [path for path in empty_folders(self._shadow, files) if free((path, *map(str, Path(path).parents)))]
+        empty = [path for path in self._repo.empty_folders(files) if free((path, *map(str, Path(path).parents)))]
         folders = {str(parent) for path in (*wanted, *self.dependencies) for parent in Path(path).parents}
         folders |= {*empty, *(str(parent) for path in empty for parent in Path(path).parents), *self.dependencies}
         found = self._readable()
         kept = set()
         for path, status in found.files.items():
             stamp, entry = self._seen.get(path, (_UNSURE, None))
-            # Git knows of a file's mode only whether it can be executed.
+            # Of a file's mode, git stores only the executable bit.
             usual = status.st_mode in self._modes
             if usual and stamp == _stamp(status) != _UNSURE and entry == wanted.get(path):
                 kept.add(path)
             else:
                 remove(self.root / path)
-        for path in found.left_out:
+        for path in found.excluded:
             remove(self.root / path)
         for path in found.folders:
             if path not in folders:
                 remove(self.root / path)
         for path in self.dependencies:
-            # Where the sandbox can show nothing in its place, a command may have put something there.
+            # A command may have written there if the sandbox cannot mount the dependencies.
             place = self.root / path
             if place.is_symlink() or not place.is_dir() or os.listdir(place):
                 remove(place)
-        self._shadow.read_tree(files.tree, self._index)
+        self._repo.read_tree(files.tree, self._index)
         missing = [path for path in wanted if path not in kept]
-        self._shadow.check_out(self._index, self.root, missing if kept else None)
+        self._repo.check_out(self._index, self.root, missing if kept else None)
         for path in (*empty, *self.dependencies):
             (self.root / path).mkdir(parents=True, exist_ok=True)
         statuses = {path: os.lstat(self.root / path) for path in missing}
@@ -115,63 +113,57 @@ class Copy:
         self._room = (2 * len(wanted) + _MORE_FILES, 2 * size + _MORE_BYTES)
         self.files = files
 
-    def look(self) -> Files:
-        """Find out which state the files are in now, and keep it.
+    def refresh(self) -> Files:
+        """Store the current state of the files, and return it.
 
         Raises:
-            TooMuch: they are more than can be kept, or cannot be read.
+            TooLarge: there are too many files, or one cannot be read.
         """
         try:
             found = self._walk()
             changed, contents = self._differing(found)
         except OSError as error:
-            raise TooMuch(f"some of its files cannot be read ({error.strerror})") from None
+            raise TooLarge(f"some of its files cannot be read ({error.strerror})") from None
         first = next(contents, None)
         if first is not None:
-            self._shadow.keep(itertools.chain([first], contents))
-        tree = self._shadow.write_tree(self._index, changed) if changed else self.files.tree
+            self._repo.keep(itertools.chain([first], contents))
+        tree = self._repo.write_tree(self._index, changed) if changed else self.files.tree
         self._came_to(tree, found.empty)
-        self.left_out = found.left_out
+        self.excluded = found.excluded
         return self.files
 
-    def wrote(self, path: str) -> Files:
-        """Keep the state after one file has been written through a tool, without looking at all the others."""
+    def record_write(self, path: str) -> Files:
+        """Store the state after a tool has written one file, without a look at the others."""
         status = os.lstat(self.root / path)
         content = _read(str(self.root / path), status)
         entry = entry_of(status, content)
         self._seen[path] = _stamp(status), entry
-        self._shadow.keep([content])
-        tree = self._shadow.write_tree(self._index, [(path, entry)])
-        empty = empty_folders(self._shadow, self.files)
+        self._repo.keep([content])
+        tree = self._repo.write_tree(self._index, [(path, entry)])
+        empty = self._repo.empty_folders(self.files)
         self._came_to(tree, [each for each in empty if not path.startswith(f"{each}/")])
         return self.files
 
-    def put_back(self, files: Files, paths: Collection[str]) -> None:
-        """Make some paths what they are in another state.
-
-        Args:
-            files: That state.
-            paths: Files of this state or of that one, or of both.
-        """
+    def restore(self, files: Files, paths: Collection[str]) -> None:
+        """Restore some paths, which are files of this state or another, to that other state."""
         index = self._folder / "other-index"
-        self._shadow.read_tree(files.tree, index)
-        there = self._shadow.entries(files.tree)
+        self._repo.read_tree(files.tree, index)
+        there = self._repo.entries(files.tree)
         wanted = [path for path in paths if path in there]
         for path in paths:
             remove(self.root / path)
         for path in wanted:
-            # Whatever is in the way of a file's folders gives way, a link above all.
+            # Remove files and links that are in the way of a file's folders.
             for parent in reversed(Path(path).parents[:-1]):
                 if (self.root / parent).is_symlink() or (self.root / parent).is_file():
                     (self.root / parent).unlink()
-        self._shadow.check_out(index, self.root, wanted)
+        self._repo.check_out(index, self.root, wanted)
 
     def close(self) -> None:
-        """Give the copy back."""
-        self._done(self)
+        self._on_close(self)
 
     def remove(self) -> None:
-        """Remove it from the disk."""
+        """Remove it from disk."""
         remove(self._folder)
         os.close(self._lock)
 
@@ -179,7 +171,7 @@ class Copy:
         try:
             return walk(self.root, self.dependencies)
         except PermissionError:
-            # A command may take away its owner's own rights.
+            # A command may have removed its owner's permissions.
             subprocess.run(["chmod", "-R", "u+rwX", "--", str(self.root)], capture_output=True, check=False)
             return walk(self.root, self.dependencies)
 
@@ -187,11 +179,11 @@ class Copy:
         found = self._readable()
         files, size = self._room
         if len(found.files) > files or found.size > size:
-            raise TooMuch(f"it left {len(found.files)} files of {found.size} bytes, more than the workspace may hold")
+            raise TooLarge(f"it left {len(found.files)} files of {found.size} bytes, which is too much")
         return found
 
     def _differing(self, found: Found) -> tuple[list[tuple[str, Entry | None]], Iterator[bytes]]:
-        """The paths that have changed since the files were last seen, and the contents that are new."""
+        """Return the paths that have changed since the last look, and the new contents."""
         new: dict[str, str] = {}
         changed: list[tuple[str, Entry | None]] = []
         before, self._seen = self._seen, {}
@@ -212,11 +204,11 @@ class Copy:
 
     def _came_to(self, tree: str, empty: list[str]) -> None:
         named = [name for name in empty if name not in self.dependencies]
-        self.files = Files(tree, keep_empty(self._shadow, named))
+        self.files = Files(tree, self._repo.keep_empty(named))
 
 
 def remove(path: Path) -> None:
-    """Remove a file, a link or a folder with all that is in it, however deep and whatever its rights."""
+    """Remove a file, link or folder, of any depth and with any permissions."""
     if not path.is_dir() or path.is_symlink():
         with suppress(FileNotFoundError, NotADirectoryError):
             path.unlink()
@@ -231,7 +223,7 @@ _UNSURE: Stamp = (-1, -1, -1, -1)
 
 
 def _stamp(status: os.stat_result) -> Stamp:
-    """What tells that a file is still the same. One that has only just changed may change again unseen."""
+    """Return what identifies a file's version. A file that has just changed may change again with the same stamp."""
     if time.time_ns() - status.st_ctime_ns < _RECENT:
         return _UNSURE
     return status.st_ino, status.st_size, status.st_ctime_ns, status.st_mode
@@ -241,6 +233,6 @@ def _read(path: str, status: os.stat_result) -> bytes:
     try:
         return read(path, status)
     except PermissionError:
-        # A command may take away its owner's own rights.
+        # A command may have removed its owner's permissions.
         os.chmod(path, stat.S_IMODE(status.st_mode) | stat.S_IRUSR | stat.S_IWUSR)
         return read(path, status)

@@ -1,4 +1,4 @@
-"""The workspace: work in a folder until its checks pass."""
+"""The workspace environment: work in a folder until its verification commands succeed."""
 
 import hashlib
 import inspect
@@ -9,50 +9,49 @@ import threading
 import uuid
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from langgraph_reflexion.envs.base import Action, Environment, FinishedTrial, Review, Task, choose_split
 from langgraph_reflexion.envs.sandbox import Sandbox
-from langgraph_reflexion.envs.workspace.applying import apply_patch
+from langgraph_reflexion.envs.workspace.apply import apply_patch
+from langgraph_reflexion.envs.workspace.artifacts import TrialFiles
 from langgraph_reflexion.envs.workspace.commands import Commands
+from langgraph_reflexion.envs.workspace.copy_pool import CopyPool, remove_stale
 from langgraph_reflexion.envs.workspace.episode import WorkspaceEpisode
 from langgraph_reflexion.envs.workspace.generate import generate
-from langgraph_reflexion.envs.workspace.layout import TrialFiles
-from langgraph_reflexion.envs.workspace.lending import Copies, remove_forgotten
-from langgraph_reflexion.envs.workspace.repositories import lay_out, own_repositories
-from langgraph_reflexion.envs.workspace.shadow import Shadow
-from langgraph_reflexion.envs.workspace.states import Files, take_in
+from langgraph_reflexion.envs.workspace.repositories import own_repositories, write_repositories
+from langgraph_reflexion.envs.workspace.snapshots import Files, SnapshotRepo
 from langgraph_reflexion.envs.workspace.tasks import KNOWN, make_tasks, read_tasks
-from langgraph_reflexion.envs.workspace.verification import Judge
+from langgraph_reflexion.envs.workspace.verification import Grader
 from langgraph_reflexion.errors import ConfigurationError, EnvironmentUnavailable, OptionsRefused
 
 COUNT = 12
-"""How many repositories are generated."""
+"""The number of generated repositories."""
 GENERATED = f"generated-{COUNT}"
 _OPENED = re.compile(r"(write_file\[.*\]|run_command)[^\S\n]*\n+```[\w+.-]*[^\S\n]*\n")
 
 
 class Workspace(Environment):
-    """Tasks in folders of yours, each with commands that decide whether it is solved.
+    """Tasks in your folders, each with commands that verify the work.
 
-    The folders themselves are only read. Every trial works in a copy, and every state of that copy is a tree in a
-    shadow git repository, so that a trial can be gone on with from any of its steps.
+    The folders are only read. Each trial works in a copy, and each state of that copy is a tree in a snapshot
+    repository, so that a trial can be resumed from any of its steps.
 
-    Without tasks of yours it has some of its own: `own`, three small broken repositories in Python, JavaScript and
-    Rust, and `generated-12`, repositories in Python from a seed.
+    Without your own tasks there are two splits: `own`, three small broken repositories in Python, JavaScript and
+    Rust, and `generated-12`, Python repositories generated from a seed.
 
     Args:
         task: A task file; see `tasks.read_tasks`.
-        tasks: Instead, the tasks themselves, each as a task file has it.
-        path: Instead, the folder of a single task.
-        instruction: What is to be done there.
-        verify: The commands that decide.
-        store: Where shadow repositories and copies are kept; `langgraph-reflexion/workspaces` in the user's cache
-            folder unless given. A run can be gone on with as long as it is there.
-        sandbox: The sandbox's backend; the first that works unless given.
-        allow_degraded: Let Landlock, which is weaker, run commands.
-        seed: Seeds the repositories that are generated.
-        **more: What else a task file may say of the single task (`protect`, `allow`, `network`, `timeout`, ...).
+        tasks: The tasks instead of a file, each with the keys of a task file.
+        path: The folder of a single task instead.
+        instruction: The instruction of that task.
+        verify: The verification commands of that task.
+        store: The folder of snapshot repositories and copies, `langgraph-reflexion/workspaces` in the user's cache
+            folder by default. Resuming a run needs it.
+        sandbox: The sandbox's backend; the first that works if None.
+        allow_degraded: Whether commands may run in Landlock, which is weaker.
+        seed: The seed of the generated repositories.
+        **more: Further keys of a task file for the single task (`protect`, `allow`, `network`, `timeout`, ...).
 
     Raises:
         OptionsRefused: there is no such option.
@@ -62,6 +61,8 @@ class Workspace(Environment):
     name = "workspace"
     splits: tuple[str, ...] = ("own", GENERATED)
     episode = WorkspaceEpisode
+    # A failing command's output is what there is to learn from.
+    profile_defaults: ClassVar[Mapping[str, Any]] = {"feedback": "words"}
 
     def __init__(
         self,
@@ -79,14 +80,14 @@ class Workspace(Environment):
     ) -> None:
         given = [name for name, value in (("task", task), ("tasks", tasks), ("path", path)) if value is not None]
         if len(given) > 1:
-            raise ConfigurationError(f"the workspace takes one of {given[0]}= and {given[1]}=, and not both")
+            raise ConfigurationError(f"the workspace takes {given[0]}= or {given[1]}=, not both")
         if unknown := sorted(more.keys() - KNOWN):
             taken = sorted({*inspect.signature(Workspace).parameters, *KNOWN} - {"more"})
-            said = f"the workspace does not take the option {unknown[0]} (it takes {', '.join(taken)})"
-            raise OptionsRefused(said, unknown=unknown, taken=taken)
+            message = f"the workspace does not take the option {unknown[0]} (it takes {', '.join(taken)})"
+            raise OptionsRefused(message, unknown=unknown, taken=taken)
         if path is None and (instruction is not None or verify or more):
             what = next(iter(more), "instruction" if instruction is not None else "verify")
-            raise ConfigurationError(f"{what}= goes with path=, for a single task; a task file says it itself")
+            raise ConfigurationError(f"{what}= goes with path=, for a single task; put it into the task file")
         self._seed = seed
         self._tasks: list[Task] = []
         if given:
@@ -100,87 +101,79 @@ class Workspace(Environment):
         self._backend, self._allow_degraded = sandbox, allow_degraded
         self._lock = threading.RLock()
         self._sandbox: Sandbox | None = None
-        self._shadows: dict[str, Shadow] = {}
-        self._lent: dict[tuple[Path, tuple[str, ...]], Copies] = {}
+        self._repos: dict[str, SnapshotRepo] = {}
+        self._pools: dict[tuple[Path, tuple[str, ...]], CopyPool] = {}
         self._prepared: dict[str, dict[str, Any]] = {}
 
     def tasks(self, split: str | None = None, limit: int | None = None) -> Sequence[Task]:
-        """The tasks; see `Environment.tasks`."""
         chosen = choose_split(self, split)
         if chosen == "tasks":
             return self._tasks[:limit]
         first = self._seed * COUNT
         made = own_repositories() if chosen == "own" else map(generate, range(first, first + COUNT))
         repositories = list(itertools.islice(made, limit))
-        return make_tasks(lay_out(repositories, _cache() / "repositories"), Path.cwd(), f"the split {chosen}")
+        return make_tasks(
+            write_repositories(repositories, _cache() / "repositories"), Path.cwd(), f"the split {chosen}"
+        )
 
     def prepare(self, task: Task) -> dict[str, Any]:
-        """Keep the folder's files as they are now: every trial of the task starts from them.
+        """Store the folder's files, from which each trial of the task starts.
 
         Raises:
-            EnvironmentUnavailable: the folder is gone, or cannot be read.
+            EnvironmentUnavailable: the folder does not exist, or cannot be read.
         """
         path = Path(_data(task)["path"])
         if path == self.store or self.store.is_relative_to(path) or path.is_relative_to(self.store):
-            raise ConfigurationError(f"{self.store} is to keep states of {path}: give a folder elsewhere as store=")
+            raise ConfigurationError(f"{self.store} and {path} overlap: give a folder elsewhere as store=")
         if not path.is_dir():
-            raise EnvironmentUnavailable(f"the task {task['id']}: there is no folder {path} any more")
-        shadow = self._shadow(task)
+            raise EnvironmentUnavailable(f"the task {task['id']}: the folder {path} does not exist any more")
+        repo = self._repo(task)
         try:
-            files, dependencies = take_in(shadow, path, self._work(task))
+            files, dependencies = repo.take_in(path, self._work(task))
         except OSError as error:
             raise EnvironmentUnavailable(f"{error.filename or path} cannot be read: {error.strerror}") from None
         return {
             "tree": files.tree,
             "empty": files.empty,
             "dependencies": dependencies,
-            # Tells this run of the task from others, where its trials are told of.
+            # Names the folder of this run's trials.
             "run": uuid.uuid4().hex[:12],
         }
 
     def start(self, task: Task) -> WorkspaceEpisode:
-        """Start a trial, in a pristine copy; see `Environment.start`."""
         return self._episode(task, self._pristine(task))
 
     def restore(self, task: Task, snapshot: dict[str, Any]) -> WorkspaceEpisode:
-        """Bring back a trial with exactly the files that it had; see `Environment.restore`."""
         return self._episode(task, _files(snapshot), passed=snapshot["passed"], submitted=snapshot["submitted"])
 
     def review(self, task: Task, trial: FinishedTrial) -> Review:
-        """What is kept of a trial for people to read: its patch, all output of its verification, its reflection."""
+        """Return the trial's patch, verification and reflection as files for people to read."""
         snapshot = trial["snapshot"]
         if snapshot is None:
             return Review()
-        shadow, trees, trials = self._shadow(task), self._trees(task, snapshot), self._trials(task)
+        repo, trees, trials = self._repo(task), self._trees(task, snapshot), self._trials(task)
         verification = trials.verification(snapshot["tree"])
-        return trials.review(trial, shadow.patch(*trees), verification, len(shadow.changes(*trees)))
+        return trials.review(trial, repo.patch(*trees), verification, len(repo.changes(*trees)))
 
     def patch(self, task: Task, snapshot: dict[str, Any]) -> str:
-        """What a trial has changed, for `git apply` in the folder; without what is protected.
+        """Return the changes of a trial, without protected files, as a patch for `git apply`.
 
         Args:
-            task: The task, as the graph's state has it.
-            snapshot: The trial's, as the state's episode has it.
+            task: The task from the graph's state.
+            snapshot: The snapshot from the state's episode.
         """
-        return self._shadow(task).patch(*self._trees(task, snapshot))
+        return self._repo(task).patch(*self._trees(task, snapshot))
 
     def apply(self, task: Task, patch: Path | str) -> str:
-        """Apply a patch to a task's own folder: all of it, or nothing.
-
-        Args:
-            task: The task.
-            patch: The file.
-
-        Returns:
-            What was done, in words.
+        """Apply a patch to the task's folder, all of it or nothing, and return a sentence on the outcome.
 
         Raises:
-            ConfigurationError: the patch does not fit the folder as it is now, or the folder cannot be written.
+            ConfigurationError: the patch does not apply to the folder, or the folder cannot be written.
         """
-        return apply_patch(self._shadow(task), Path(patch), Path(_data(task)["path"]))
+        return apply_patch(self._repo(task), Path(patch), Path(_data(task)["path"]))
 
     def parse(self, text: str) -> Action | None:
-        """Read an action written as text; a block of code may say which language it is in."""
+        """Read an action written as text, whose block of code may name its language."""
         written = text.strip()
         if opened := _OPENED.match(written):
             written = f"{opened[1]}\n```\n{written[opened.end() :]}"
@@ -188,51 +181,51 @@ class Workspace(Environment):
         return None if read is None else Action(name=read["name"], args=read["args"], text=text.strip())
 
     def close(self) -> None:
-        """Remove the copies. New trials make new ones."""
+        """Remove the copies; new trials make new ones."""
         with self._lock:
-            lent, self._lent = self._lent, {}
-        for copies in lent.values():
-            copies.close()
+            pools, self._pools = self._pools, {}
+        for pool in pools.values():
+            pool.close()
 
     def _episode(self, task: Task, files: Files, **how: Any) -> WorkspaceEpisode:
-        copies, keep = self._copies(task), self._trials(task).keep
-        self._need(task, files)
+        copies, keep = self._pool(task), self._trials(task).keep
+        self._require(task, files)
         copy = copies.take(files)
         try:
-            return WorkspaceEpisode(task, copy, self._commands(task), self._judge(task), keep, copies.take, **how)
+            return WorkspaceEpisode(task, copy, self._commands(task), self._grader(task), keep, copies.take, **how)
         except BaseException:
             copy.close()
             raise
 
-    def _judge(self, task: Task) -> Judge:
-        pristine, commands, copies = self._pristine(task), self._commands(task), self._copies(task)
-        self._need(task, pristine)
-        return Judge(self._shadow(task), pristine, _data(task), commands, copies)
+    def _grader(self, task: Task) -> Grader:
+        pristine, commands, copies = self._pristine(task), self._commands(task), self._pool(task)
+        self._require(task, pristine)
+        return Grader(self._repo(task), pristine, _data(task), commands, copies)
 
     def _trees(self, task: Task, snapshot: dict[str, Any]) -> tuple[str, str]:
-        """The files that a task began with, and those that a trial came to, without what is protected."""
-        judged, _ = self._judge(task).judged(_files(snapshot))
-        return self._pristine(task).tree, judged.tree
+        """Return the task's initial tree, and the trial's tree with protected files restored."""
+        verified, _ = self._grader(task).with_protected(_files(snapshot))
+        return self._pristine(task).tree, verified.tree
 
-    def _need(self, task: Task, files: Files) -> None:
-        shadow = self._shadow(task)
-        if not shadow.holds(files.tree):
+    def _require(self, task: Task, files: Files) -> None:
+        repo = self._repo(task)
+        if not repo.holds(files.tree):
             raise EnvironmentUnavailable(
-                f"the files of the task {task['id']} are not in {shadow.folder}: a run can be gone on with only "
-                "where that folder is, so bring it there, or begin anew"
+                f"the files of the task {task['id']} are not in {repo.folder}: copy that folder from where the run "
+                "began, or start a new run"
             )
 
     def _commands(self, task: Task) -> Commands:
         with self._lock:
             if self._sandbox is None:
                 self._sandbox = Sandbox(self._backend, allow_degraded=self._allow_degraded)
-            return Commands(self._sandbox, _data(task), self._of(task)["dependencies"])
+            return Commands(self._sandbox, _data(task), self._prepared_data(task)["dependencies"])
 
     def _pristine(self, task: Task) -> Files:
-        return _files(self._of(task))
+        return _files(self._prepared_data(task))
 
-    def _of(self, task: Task) -> dict[str, Any]:
-        """What was prepared for a task; where it is played without the graph, it is prepared here."""
+    def _prepared_data(self, task: Task) -> dict[str, Any]:
+        """Return the task's prepared data; without a graph, the task is prepared here."""
         prepared = task.get("prepared")
         if prepared and "tree" in prepared:
             return prepared
@@ -241,22 +234,26 @@ class Workspace(Environment):
                 self._prepared[task["id"]] = self.prepare(task)
             return self._prepared[task["id"]]
 
-    def _shadow(self, task: Task) -> Shadow:
+    def _repo(self, task: Task) -> SnapshotRepo:
         folder = self._folder(task)
         with self._lock:
-            if str(folder) not in self._shadows:
-                self._shadows[str(folder)] = Shadow(folder / "states.git")
-                # Nobody waits for it: a large copy takes a while.
-                threading.Thread(target=remove_forgotten, args=[folder / "work"], daemon=True).start()
-            return self._shadows[str(folder)]
+            if str(folder) not in self._repos:
+                self._repos[str(folder)] = SnapshotRepo(folder / "states.git")
+                # In the background: removing a large copy takes a while.
+                threading.Thread(target=remove_stale, args=[folder / "work"], daemon=True).start()
+            return self._repos[str(folder)]
 
-    def _copies(self, task: Task) -> Copies:
-        shadow, work, dependencies = self._shadow(task), self._work(task), tuple(self._of(task)["dependencies"])
+    def _pool(self, task: Task) -> CopyPool:
+        repo, work, dependencies = (
+            self._repo(task),
+            self._work(task),
+            tuple(self._prepared_data(task)["dependencies"]),
+        )
         with self._lock:
-            return self._lent.setdefault((work, dependencies), Copies(shadow, work, dependencies))
+            return self._pools.setdefault((work, dependencies), CopyPool(repo, work, dependencies))
 
     def _folder(self, task: Task) -> Path:
-        """Where the states of a task's folder are kept: the same place for every process."""
+        """Return the store's folder for a task, the same in each process."""
         path = _data(task)["path"]
         digest = hashlib.sha256(os.fsencode(path)).hexdigest()[:12]
         return self.store / f"{re.sub(r'[^A-Za-z0-9_.-]+', '-', Path(path).name)[:40]}-{digest}"
@@ -267,13 +264,13 @@ class Workspace(Environment):
         return work
 
     def _trials(self, task: Task) -> TrialFiles:
-        return TrialFiles(self._folder(task) / "trials" / str(self._of(task)["run"]), task["id"])
+        return TrialFiles(self._folder(task) / "trials" / str(self._prepared_data(task)["run"]), task["id"])
 
 
 def _data(task: Task) -> dict[str, Any]:
     data = task.get("data", {})
     if not {"path", "verify"} <= data.keys():
-        raise ConfigurationError(f"the task {task['id']!r} is none of a workspace's")
+        raise ConfigurationError(f"the task {task['id']!r} is not a workspace task")
     return data
 
 

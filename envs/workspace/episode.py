@@ -1,19 +1,19 @@
-"""An episode in a workspace: reading, changing and trying, until the verification commands succeed."""
+"""An episode in a workspace: an agent reads and changes files until verification succeeds."""
 
 from collections.abc import Callable
 from typing import Annotated, Any
 
 from langgraph_reflexion.envs.base import Episode, StepResult, Task, action
-from langgraph_reflexion.envs.workspace import places
+from langgraph_reflexion.envs.workspace import safe_paths
 from langgraph_reflexion.envs.workspace.commands import Commands
-from langgraph_reflexion.envs.workspace.copies import Copy, TooMuch
-from langgraph_reflexion.envs.workspace.shortening import shortened
-from langgraph_reflexion.envs.workspace.states import Files
-from langgraph_reflexion.envs.workspace.verification import Judge, Verification
-from langgraph_reflexion.envs.workspace.walking import walk
+from langgraph_reflexion.envs.workspace.copies import Copy, TooLarge
+from langgraph_reflexion.envs.workspace.snapshots import Files
+from langgraph_reflexion.envs.workspace.tree_walk import walk
+from langgraph_reflexion.envs.workspace.truncate import truncate
+from langgraph_reflexion.envs.workspace.verification import Grader, Verification
 
 LISTED, FOUND, LINES = 200, 100, 200
-"""How many files are listed, places found and lines read at once, at most."""
+"""The most files that are listed, matches that are shown and lines that are read at once."""
 _READ = 16_000
 _LONGEST_LINE = 500
 _AROUND = 3
@@ -25,13 +25,13 @@ class WorkspaceEpisode(Episode):
 
     Args:
         task: The task.
-        copy: The trial's copy; it is closed with the episode.
-        commands: Runs commands in it.
-        judge: Verifies it.
-        keep: Takes what came of verifying the state of the files that a tree is.
-        fresh: Gives a copy of another state of the files.
-        passed: The state that has last passed verification.
-        submitted: Whether the trial has been ended.
+        copy: The trial's copy, which is closed with the episode.
+        commands: Runs commands.
+        grader: Verifies the files.
+        keep: Stores the verification of a tree.
+        fresh: Makes a copy of a state of the files.
+        passed: The tree that last passed verification.
+        submitted: Whether the work was submitted.
     """
 
     def __init__(
@@ -39,7 +39,7 @@ class WorkspaceEpisode(Episode):
         task: Task,
         copy: Copy,
         commands: Commands,
-        judge: Judge,
+        grader: Grader,
         keep: Callable[[str, Verification], None],
         fresh: Callable[[Files], Copy],
         *,
@@ -49,15 +49,15 @@ class WorkspaceEpisode(Episode):
         self._data: dict[str, Any] = task["data"]
         self._copy = copy
         self._commands = commands
-        self._judge = judge
+        self._grader = grader
         self._keep = keep
         self._fresh = fresh
         self._passed = passed
         self._submitted = submitted
-        commands_told = ", ".join(f"`{command}`" for command in self._data["verify"])
+        commands_list = ", ".join(f"`{command}`" for command in self._data["verify"])
         self.observation = (
             f"{task['instruction'].strip()}\n"
-            f"It is solved when verification succeeds: {commands_told}. Before it, tests, configuration and lock "
+            f"It is solved when verification succeeds: {commands_list}. Before it, tests, configuration and lock "
             f"files are put back as they were at the beginning.\n{self._tree('.')}"
         )
 
@@ -89,9 +89,9 @@ class WorkspaceEpisode(Episode):
     def write_file(
         self,
         path: Annotated[str, "the file, from the workspace's root"],
-        text: Annotated[str, "all that it is to hold"],
+        text: Annotated[str, "its whole content"],
     ) -> StepResult:
-        """Write a file, a new one or in the place of the one that is there."""
+        """Write a file; an existing one is overwritten."""
 
         def write() -> str:
             place = self._place(path)
@@ -108,83 +108,79 @@ class WorkspaceEpisode(Episode):
     def edit_file(
         self,
         path: Annotated[str, "the file, from the workspace's root"],
-        old: Annotated[str, "text that stands in the file exactly once, indentation included"],
-        new: Annotated[str, "what is to stand there instead"] = "",
+        old: Annotated[str, "text that occurs in the file exactly once, indentation included"],
+        new: Annotated[str, "the text that replaces it"] = "",
     ) -> StepResult:
-        """Replace a piece of text in a file, which has to be there exactly once."""
+        """Replace text that occurs in a file exactly once."""
         return self._done(lambda: self._edit(self._place(path), old, new))
 
     @action("run_command[{command}]", "run_command\n```\n{command}\n```")
     def run_command(self, command: Annotated[str, "the command line, for /bin/sh"]) -> StepResult:
-        """Run a command in the workspace's root, most likely without network. All that it starts ends with it."""
+        """Run a command in the workspace's root, usually without network. Its background processes end with it."""
 
         def run() -> str:
             _check(command)
-            done = self._commands.run(command, self._copy, telling=True)
-            told = [f"[{done.outcome}]"]
-            if output := shortened(done.output):
-                told.insert(0, output)
+            done = self._commands.run(command, self._copy, report_leftovers=True)
+            parts = [f"[{done.outcome}]"]
+            if output := truncate(done.output):
+                parts.insert(0, output)
             if done.left_running:
-                told.append("What it left running was ended with it.")
+                parts.append("Its background processes were ended.")
             try:
-                self._copy.look()
-            except TooMuch as trouble:
+                self._copy.refresh()
+            except TooLarge as problem:
                 before = self._copy.files
                 self._copy.close()
                 self._copy = self._fresh(before)
-                told.append(f"What this command did to the files was undone: {trouble}.")
-            return "\n".join(told)
+                parts.append(f"The command's changes to the files were undone: {problem}.")
+            return "\n".join(parts)
 
         return self._done(run)
 
     @action("verify[]", "verify")
     def verify(self) -> StepResult:
-        """Run the verification commands, and see what fails."""
+        """Run the verification commands and show what fails."""
         return self._verified()
 
     @action("submit[]", "submit")
     def submit(self) -> StepResult:
-        """Hand the work in: it is verified, and the trial ends."""
+        """Submit the work: it is verified, and the trial ends."""
         result = self._verified()
         self._submitted = True
         return StepResult(result.observation, result.reward, terminated=True)
 
-    def settle(self) -> StepResult | None:
-        """How the task stands when the trial was stopped: it is verified."""
+    def finalize(self) -> StepResult | None:
         return self._verified()
 
     def step(self, action: Any) -> StepResult:
-        """Take one action; see `Episode.step`. After the work was handed in, nothing is done any more."""
         if self._submitted:
-            return StepResult("The work has been handed in.", self._reward(), terminated=True)
+            return StepResult("The work was already submitted.", self._reward(), terminated=True)
         return super().step(action)
 
     def snapshot(self) -> dict[str, Any]:
-        """The ids of the files' state in the shadow repository, and whether it passed or was handed in."""
         files = self._copy.files
         return {"tree": files.tree, "empty": files.empty, "passed": self._passed, "submitted": self._submitted}
 
     def close(self) -> None:
-        """Remove the copy; every state of it is kept in the shadow repository."""
         self._copy.close()
 
     def _place(self, path: str) -> str:
-        place = places.inside(self._copy.root, path, self._data["path"])
+        place = safe_paths.inside(self._copy.root, path, self._data["path"])
         for folder in self._copy.dependencies:
             if f"{place}/".startswith(f"{folder}/"):
-                raise places.Refused(f"{path}: what is in {folder} is for commands alone, and to be read only")
+                raise safe_paths.Refused(f"{path}: only commands can read {folder}, and nothing can write to it")
         return place
 
     def _answered(self, work: Callable[[], str]) -> str:
         try:
             return work()
-        except places.Refused as refused:
+        except safe_paths.Refused as refused:
             return f"Not done: {refused}."
         except UnicodeEncodeError:
-            return "Not done: there is half a surrogate pair in it, which UTF-8 cannot say."
+            return "Not done: half a surrogate pair cannot be encoded in UTF-8."
 
     def _done(self, work: Callable[[], str]) -> StepResult:
-        """Do what may change the files, and say how the task stands: solved, while the files are what has passed."""
+        """Do work that may change the files. The reward is 1 while they are those that passed verification."""
         return StepResult(self._answered(work), self._reward())
 
     def _reward(self) -> float:
@@ -192,24 +188,24 @@ class WorkspaceEpisode(Episode):
 
     def _verified(self) -> StepResult:
         files = self._copy.files
-        verification = self._judge.verify(files)
+        verification = self._grader.verify(files)
         self._keep(files.tree, verification)
         self._passed = files.tree if verification.passed else None
-        return StepResult(verification.told, self._reward())
+        return StepResult(verification.render(), self._reward())
 
     def _write(self, place: str, content: bytes) -> None:
-        places.write_bytes(self._copy.root, place, content)
-        self._copy.wrote(place)
+        safe_paths.write_bytes(self._copy.root, place, content)
+        self._copy.record_write(place)
 
     def _note(self, place: str) -> str:
-        if not self._judge.protected(place):
+        if not self._grader.protected(place):
             return ""
-        return " This file is protected: it is put back as it was before each verification."
+        return " This file is protected: it is restored before each verification."
 
     def _tree(self, place: str) -> str:
         folder = self._copy.root if place == "." else self._copy.root / place
         if not folder.is_dir():
-            raise places.Refused(f"{place} is no folder")
+            raise safe_paths.Refused(f"{place} is not a folder")
         found = walk(folder, ())
         names = sorted([*found.files, *(f"{name}/" for name in found.empty)])
         if not names:
@@ -220,37 +216,37 @@ class WorkspaceEpisode(Episode):
         for name in names:
             top, slash, _ = name.partition("/")
             counts[top + slash] = counts.get(top + slash, 0) + 1
-        told = [f"{name} ({count} files)" if name.endswith("/") else name for name, count in counts.items()]
-        more = [f"[{len(told) - LISTED} more]"] if len(told) > LISTED else []
-        return "\n".join([*told[:LISTED], *more])
+        rows = [f"{name} ({count} files)" if name.endswith("/") else name for name, count in counts.items()]
+        more = [f"[{len(rows) - LISTED} more]"] if len(rows) > LISTED else []
+        return "\n".join([*rows[:LISTED], *more])
 
     def _numbered(self, place: str, first: int, lines: int) -> str:
-        content = places.read_bytes(self._copy.root, place)
+        content = safe_paths.read_bytes(self._copy.root, place)
         if b"\0" in content:
-            return f"{place} is no text: {len(content)} bytes."
+            return f"{place} is not text: {len(content)} bytes."
         if not content:
             return f"{place} is empty."
-        # Lines as grep and edits count them, whatever else might end one.
+        # Only line feeds end a line, as for grep and edits.
         all_lines = content.decode(errors="replace").replace("\r\n", "\n").removesuffix("\n").split("\n")
         begin = min(max(first, 1), len(all_lines))
-        told: list[str] = []
+        rows: list[str] = []
         size = 0
         for number in range(begin, min(begin + max(lines, 1), len(all_lines) + 1)):
             line = all_lines[number - 1]
-            told.append(f"{number:>5}  {line if len(line) <= _LONGEST_LINE else line[:_LONGEST_LINE] + '…'}")
-            size += len(told[-1]) + 1
+            rows.append(f"{number:>5}  {line if len(line) <= _LONGEST_LINE else line[:_LONGEST_LINE] + '…'}")
+            size += len(rows[-1]) + 1
             if size > _READ:
                 break
-        end = begin + len(told) - 1
+        end = begin + len(rows) - 1
         if begin > 1 or end < len(all_lines):
-            told.append(f"[lines {begin} to {end} of {len(all_lines)}]")
-        return "\n".join(told)
+            rows.append(f"[lines {begin} to {end} of {len(all_lines)}]")
+        return "\n".join(rows)
 
     def _matches(self, pattern: str, place: str) -> str:
         _check(pattern)
         done = self._commands.search(pattern, place, self._copy)
         if done.status not in ("ok", "failed") or done.exit_code > 1:
-            return f"Not done: {shortened(done.output, 500) or done.outcome}."
+            return f"Not done: {truncate(done.output, 500) or done.outcome}."
         rows = [row.removeprefix("./") for row in done.output.split("\n") if row]
         if not rows:
             return "Nothing matches."
@@ -266,19 +262,19 @@ class WorkspaceEpisode(Episode):
 
     def _edit(self, place: str, old: str, new: str) -> str:
         if not old:
-            return "Not done: say which text is to be replaced."
-        text = places.read_bytes(self._copy.root, place).decode("utf-8", "surrogateescape")
+            return "Not done: give the text to replace."
+        text = safe_paths.read_bytes(self._copy.root, place).decode("utf-8", "surrogateescape")
         if old not in text and "\r\n" in text:
             old, new = (each.replace("\r\n", "\n").replace("\n", "\r\n") for each in (old, new))
         count = text.count(old)
         if count == 0:
-            return f"Not done: the text does not stand in {place}. It has to be the same to the character."
+            return f"Not done: {place} does not contain the text. Each character has to match."
         if count > 1:
             starts = [number for number in range(len(text)) if text.startswith(old, number)][:10]
             lines = ", ".join(str(text.count("\n", 0, start) + 1) for start in starts)
-            return f"Not done: the text stands {count} times in {place}, at lines {lines}: take more around it."
+            return f"Not done: {place} contains the text {count} times, at lines {lines}: include more context."
         begin = text.index(old)
-        # Where whole lines are taken out, their end goes with them.
+        # Removing whole lines removes their line ends, too.
         if not new and (begin == 0 or text[begin - 1] == "\n") and text[begin + len(old) :].startswith("\n"):
             old += "\n"
         text = text.replace(old, new)
@@ -290,4 +286,6 @@ class WorkspaceEpisode(Episode):
 
 def _check(words: str) -> None:
     if "\0" in words or len(words.encode()) > _LONGEST_COMMAND:
-        raise places.Refused(f"at most {_LONGEST_COMMAND} bytes can be run, and no NUL: write a file, and run that")
+        raise safe_paths.Refused(
+            f"a command has at most {_LONGEST_COMMAND} bytes, and no NUL: write a file, and run it"
+        )

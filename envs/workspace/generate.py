@@ -1,4 +1,4 @@
-"""Repositories from a seed: other names, other numbers and another mistake each time, and tests that show it."""
+"""Generated repositories: names, numbers and a defect drawn from a seed, with tests that reveal the defect."""
 
 import re
 import tomllib
@@ -11,9 +11,9 @@ from typing import Any
 from langgraph_reflexion.envs.workspace.repositories import Defect, Repository
 
 MODULES, FUNCTIONS = 2, 3
-"""How many modules a repository has, and how many parts each is put together from."""
+"""The number of modules in a repository, and of parts in a module."""
 SHOWN = 2
-"""So many tests at least show the mistake."""
+"""The minimum number of tests that reveal the defect."""
 _NUMBERS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
 
 
@@ -23,11 +23,7 @@ def _parts() -> dict[str, Any]:
 
 
 def generate(seed: int) -> Repository:
-    """Make a Python repository in which one mistake makes several tests fail.
-
-    Args:
-        seed: The same seed gives the same repository.
-    """
+    """Return a Python repository in which one defect makes several tests fail."""
     rng, made = Random(seed), _parts()
     names = {kind: words.split() for kind, words in made["names"].items()}
     package, *modules = rng.sample(names["things"], 1 + MODULES)
@@ -61,7 +57,7 @@ def generate(seed: int) -> Repository:
 
 
 class _Part:
-    """A part, with its names and numbers drawn."""
+    """A part with names and numbers filled in."""
 
     def __init__(self, part: dict[str, Any], names: dict[str, list[str]], functions: list[str], rng: Random) -> None:
         drawn = {kind: rng.choice(words) for kind, words in names.items() if kind not in ("do", "things")}
@@ -88,7 +84,7 @@ class _Part:
 
 
 def _answers(code: str, calls: list[str]) -> list[str]:
-    """What the calls come to. It runs nothing but what stands in `parts.toml`."""
+    """Return the results of the calls. Only code from `parts.toml` is executed."""
     scope: dict[str, Any] = {}
     exec(code, scope)
     answers = []

@@ -1,4 +1,4 @@
-"""Which files decide the verdict: they are put back as they were before every verification."""
+"""The files that decide the verdict, and are restored before each verification."""
 
 import posixpath
 import re
@@ -45,27 +45,26 @@ LOADED = (
     *("pytest.py", "_pytest", "pluggy", "unittest.py", ".env", ".envrc"),
     *(".venv", "venv", "pyvenv.cfg"),
 )
-"""What interpreters and test programs load by themselves, or in the place of their own parts."""
+"""Files that interpreters and test programs load by themselves, or in place of their own modules."""
 
 PROTECTED = (*TESTS, *CONFIGURATION, *LOCKS, *CI, *LOADED)
 """The patterns that are protected unless a task allows them."""
 
-
 _STARTING = {"env", "exec", "time", "timeout", "nice", "sh", "bash", "dash", "ksh", "zsh", "source", "."} | {
     *("python", "python3", "node", "deno", "bun", "ruby", "perl", "php", "tsx", "ts-node")
 }
-"""Programs whose next word is what they run."""
+"""Programs whose next word is the program that they run."""
 
 
 class Protection:
-    """Says of a path whether it decides the verdict.
+    """Tells whether a path is protected.
 
     A pattern without a slash is the name of a file or folder anywhere, one with a slash a path from the workspace's
-    root; `*` and `?` stand for parts of a name, `**` for any folders. A folder stands for all that is in it.
+    root; `*` and `?` match within a name, `**` any folders. A folder matches everything in it.
 
     Args:
-        protect: Patterns, beside the default ones.
-        allow: Patterns of what the task may change all the same.
+        protect: Patterns besides `PROTECTED`.
+        allow: Patterns that the task may change.
         run: Paths that the verification commands run.
     """
 
@@ -75,16 +74,15 @@ class Protection:
         self._run = set(run)
 
     def __call__(self, path: str) -> bool:
-        """Whether the file at this path, relative to the workspace, is protected."""
         return (path in self._run or self._protected(path)) and not self._allowed(path)
 
 
-def run_by(commands: Iterable[str], exists: Callable[[str], bool]) -> list[str]:
-    """The files of the workspace that command lines run, such as `scripts/check.sh` in `sh scripts/check.sh`.
+def scripts_run(commands: Iterable[str], exists: Callable[[str], bool]) -> list[str]:
+    """Return the workspace's files that command lines run, such as `check.sh` in `sh check.sh`.
 
     Args:
         commands: Command lines.
-        exists: Whether there is a file of that path.
+        exists: Whether a path is a file of the workspace.
     """
     found = []
     for command in commands:
@@ -94,7 +92,7 @@ def run_by(commands: Iterable[str], exists: Callable[[str], bool]) -> list[str]:
             if words[:1] == ["cd"]:
                 folder = posixpath.join(folder, *words[1:])
                 continue
-            # Some are told a time or a number first.
+            # Some take a time or a number first.
             while words and (posixpath.basename(words[0]) in _STARTING or re.fullmatch(r"[\d.]+[smhd]?", words[0])):
                 del words[0]
             paths = words[:1]

@@ -1,7 +1,7 @@
-"""Small repositories of the project's own, each with a mistake in it: read from a file each, and laid out on disk.
+"""Small repositories with one defect each, which are read from TOML files and written to disk.
 
-They ship as TOML, not as folders, so that no tool takes their broken sources for the project's. `defect` says what is
-put in for what; it is never written to disk, so nothing in the workspace tells where the mistake is.
+They ship as TOML, so that no tool takes their broken sources for the project's. `defect` is never written to disk, so
+nothing in the workspace reveals it.
 """
 
 import contextlib
@@ -22,7 +22,7 @@ _HERE = Path(__file__).parent / "own"
 
 @dataclass(frozen=True, slots=True)
 class Defect:
-    """A mistake that is put into a file."""
+    """A replacement in a file that makes tests fail."""
 
     path: str
     right: str
@@ -31,15 +31,15 @@ class Defect:
 
 @dataclass(frozen=True, slots=True)
 class Repository:
-    """A repository with a mistake in it.
+    """A repository with a defect.
 
     Attributes:
-        id: Names it.
-        instruction: What is to be done, in words; it does not say where the mistake is.
-        verify: The commands that all have to exit 0.
-        needs: The programs that these use.
-        files: Every file's text by its path, without the mistake.
-        defect: The mistake.
+        id: Its id.
+        instruction: The task's instruction, which does not name the defect's place.
+        verify: The verification commands.
+        needs: The programs that they use.
+        files: The correct files by path.
+        defect: The defect.
     """
 
     id: str
@@ -50,33 +50,33 @@ class Repository:
     defect: Defect
 
     def write(self, folder: Path, *, broken: bool = True) -> Path:
-        """Lay it out in a folder, and say which one.
+        """Write the files into a folder, unless they are there already, and return the folder.
 
         Args:
-            folder: The folder; it is made. What stands there already as it should is not touched.
-            broken: Whether the mistake is put in.
+            folder: The folder, which is created.
+            broken: Whether to insert the defect.
 
         Raises:
-            ConfigurationError: the mistake does not fit the file that it belongs in.
+            ConfigurationError: the defect does not fit its file.
         """
         for name, text in self.files.items():
             if broken and name == self.defect.path:
-                text = self._spoilt(text)
+                text = self._with_defect(text)
             path = folder / name
             if not path.is_file() or path.read_text(encoding="utf-8") != text:
                 path.parent.mkdir(parents=True, exist_ok=True)
                 path.write_text(text, encoding="utf-8")
         return folder
 
-    def _spoilt(self, text: str) -> str:
+    def _with_defect(self, text: str) -> str:
         if text.count(self.defect.right) != 1:
-            raise ConfigurationError(f"{self.id}: {self.defect.right!r} is not once in {self.defect.path}")
+            raise ConfigurationError(f"{self.id}: {self.defect.right!r} is not exactly once in {self.defect.path}")
         return text.replace(self.defect.right, self.defect.wrong)
 
 
 @cache
 def own_repositories() -> tuple[Repository, ...]:
-    """The repositories that ship, in the order of their names."""
+    """Return the repositories that ship, sorted by name."""
     return tuple(_read(path) for path in sorted(_HERE.glob("*.toml")))
 
 
@@ -92,15 +92,15 @@ def _read(path: Path) -> Repository:
     )
 
 
-def lay_out(repositories: Iterable[Repository], folder: Path) -> list[dict[str, Any]]:
-    """Lay repositories out in a folder, as far as they are not there, and say of each what a task file would.
+def write_repositories(repositories: Iterable[Repository], folder: Path) -> list[dict[str, Any]]:
+    """Write repositories to disk unless they are there, and return a task file's table for each.
 
     Args:
         repositories: The repositories.
-        folder: Holds a folder for each, named after what is in it, so that no other version is taken for it.
+        folder: The parent of their folders, whose names contain a hash of the content.
 
     Raises:
-        EnvironmentUnavailable: the folder cannot be written to.
+        EnvironmentUnavailable: the folder cannot be written.
     """
     tasks = []
     for repository in repositories:
@@ -123,11 +123,11 @@ def lay_out(repositories: Iterable[Repository], folder: Path) -> list[dict[str, 
 
 def _make(repository: Repository, place: Path) -> None:
     if place.is_dir():
-        # A result may have been written back there.
+        # A patch may have been applied there.
         repository.write(place)
         return
     place.parent.mkdir(parents=True, exist_ok=True)
-    # Another process may be at it, too: whoever is first puts all of it in place at once.
+    # Another process may write it, too: the first to finish renames its folder into place.
     with tempfile.TemporaryDirectory(dir=place.parent, prefix=".making-") as making:
         repository.write(Path(making) / "made")
         with contextlib.suppress(FileExistsError):

@@ -1,4 +1,4 @@
-"""Tasks in a workspace: read from a file, or given in Python."""
+"""Tasks in a workspace, from a file or from Python."""
 
 import os
 import re
@@ -11,20 +11,20 @@ from langgraph_reflexion.envs.base import Task
 from langgraph_reflexion.errors import ConfigurationError
 
 TIMEOUT = 300.0
-"""Seconds that a command may take."""
+"""The time limit of a command, in seconds."""
 MEMORY = 4096
-"""Megabytes that a command may use."""
+"""The memory limit of a command, in megabytes."""
 
 _LISTS = ("verify", "protect", "allow", "show")
 KNOWN = {"id", "path", "instruction", "network", "timeout", "memory", "env", *_LISTS}
-"""What a task file may say of a task."""
+"""The keys of a task in a task file."""
 
 
 def read_tasks(file: Path) -> list[Task]:
-    """Read a task file: one task, or several as `[[task]]`. A relative `path` is one from the file's folder.
+    """Read a task file: one task, or several as `[[task]]`. Relative paths start at the file's folder.
 
     Raises:
-        ConfigurationError: the file cannot be read, or says something wrong.
+        ConfigurationError: the file cannot be read, or a key is wrong.
     """
     try:
         read = tomllib.loads(file.read_text(encoding="utf-8"))
@@ -37,7 +37,7 @@ def read_tasks(file: Path) -> list[Task]:
         given: list[Any] = [read]
     elif isinstance(several, list) and several:
         if more := sorted(read.keys() - {"task"}):
-            raise ConfigurationError(f"{file}: {more[0]!r} stands outside of the tasks: move it into each [[task]]")
+            raise ConfigurationError(f"{file}: {more[0]!r} is outside of the tasks: move it into each [[task]]")
         given = several
     else:
         raise ConfigurationError(f"{file}: give the tasks as [[task]]")
@@ -45,15 +45,15 @@ def read_tasks(file: Path) -> list[Task]:
 
 
 def make_tasks(given: Sequence[Mapping[str, Any]], base: Path, where: str) -> list[Task]:
-    """Tasks from what is said of them.
+    """Make tasks from the tables of a task file.
 
     Args:
-        given: What a task file says of each.
-        base: What relative paths start from.
-        where: Named in errors.
+        given: The tables.
+        base: The folder at which relative paths start.
+        where: The source of the tables, for error messages.
 
     Raises:
-        ConfigurationError: something is missing, unknown or wrong.
+        ConfigurationError: a key is missing, unknown or wrong.
     """
     tasks = [
         _task(each, base, where if len(given) == 1 else f"{where}, task {number}")
@@ -68,7 +68,7 @@ def make_tasks(given: Sequence[Mapping[str, Any]], base: Path, where: str) -> li
 
 def _task(given: Mapping[str, Any], base: Path, where: str) -> Task:
     if not isinstance(given, Mapping):
-        raise ConfigurationError(f"{where}: a task is a table, and this is {given!r:.60}")
+        raise ConfigurationError(f"{where}: a task must be a table, not {given!r:.60}")
     if unknown := sorted(given.keys() - KNOWN):
         raise ConfigurationError(f"{where}: unknown {unknown[0]!r}: a task has {', '.join(sorted(KNOWN))}")
     for name in ("path", "instruction", "verify"):
@@ -83,10 +83,10 @@ def _task(given: Mapping[str, Any], base: Path, where: str) -> Task:
         raise ConfigurationError(f"{where}: show: there is no {missing[0]}")
     name = _text(given, "id", where) if "id" in given else re.sub(r"[^\w.-]+", "-", path.name).strip("-.") or "task"
     if not re.fullmatch(r"[\w][\w.-]{0,99}", name, re.ASCII):
-        raise ConfigurationError(f"{where}: id: {name!r:.120} names a folder: use letters, digits, '-', '_' and '.'")
+        raise ConfigurationError(f"{where}: id {name!r:.120}: use letters, digits, '-', '_' and '.'")
     network = given.get("network", False)
     if not isinstance(network, bool):
-        raise ConfigurationError(f"{where}: network: say true or false, and not {network!r:.60}")
+        raise ConfigurationError(f"{where}: network must be true or false, not {network!r:.60}")
     data = {
         "path": str(path),
         **lists,
@@ -101,7 +101,7 @@ def _task(given: Mapping[str, Any], base: Path, where: str) -> Task:
 def _text(given: Mapping[str, Any], name: str, where: str) -> str:
     value = os.fspath(given[name]) if isinstance(given[name], os.PathLike) else given[name]
     if not isinstance(value, str) or not value.strip() or "\0" in value:
-        raise ConfigurationError(f"{where}: {name}: give text, and not {value!r:.60}")
+        raise ConfigurationError(f"{where}: {name} must be text, not {value!r:.60}")
     return value
 
 
@@ -110,14 +110,14 @@ def _strings(given: Mapping[str, Any], name: str, where: str) -> list[str]:
     values = [values] if isinstance(values, str) else values
     good = isinstance(values, Sequence) and all(isinstance(v, str) and v.strip() and "\0" not in v for v in values)
     if not good:
-        raise ConfigurationError(f"{where}: {name}: give a list of texts, and not {values!r:.60}")
+        raise ConfigurationError(f"{where}: {name} must be a list of texts, not {values!r:.60}")
     return list(values)
 
 
-def _number(given: Mapping[str, Any], name: str, usual: float, where: str) -> float:
-    value = given.get(name, usual)
+def _number(given: Mapping[str, Any], name: str, default: float, where: str) -> float:
+    value = given.get(name, default)
     if isinstance(value, bool) or not isinstance(value, int | float) or not 1 <= value <= 10**6:
-        raise ConfigurationError(f"{where}: {name}: give a number from 1 to {10**6}, and not {value!r:.60}")
+        raise ConfigurationError(f"{where}: {name} must be a number from 1 to {10**6}, not {value!r:.60}")
     return value
 
 
@@ -126,5 +126,5 @@ def _variables(given: Mapping[str, Any], where: str) -> dict[str, str]:
     if not isinstance(values, Mapping) or not all(
         isinstance(v, str) and isinstance(k, str) for k, v in values.items()
     ):
-        raise ConfigurationError(f"{where}: env: give a table of texts, and not {values!r:.60}")
+        raise ConfigurationError(f"{where}: env must be a table of texts, not {values!r:.60}")
     return dict(values)

@@ -8,11 +8,12 @@ graph = create_reflexion(model, environment).compile()
 final = graph.invoke({"task": environment.tasks()[0]})
 ```
 
-The names below are imported when they are first used, so that importing the package costs nothing.
+Public names are imported on first use, so that importing the package is cheap.
 """
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from langgraph_reflexion._lazy import lazy_names
 
 if TYPE_CHECKING:
     from langgraph_reflexion.agents.middleware import ReflexionMiddleware
@@ -31,14 +32,14 @@ if TYPE_CHECKING:
         ModelFault,
         ReflexionError,
     )
-    from langgraph_reflexion.evaluators.base import Evaluator, Prepared, Scored
-    from langgraph_reflexion.evaluators.command import CommandEvaluator
+    from langgraph_reflexion.evaluators.base import Evaluator, Prepared, Score
+    from langgraph_reflexion.evaluators.function import CommandEvaluator
     from langgraph_reflexion.graph.reflexion import connect, create_reflexion
-    from langgraph_reflexion.graph.resume import reopen
+    from langgraph_reflexion.graph.resume import resume_point
     from langgraph_reflexion.heuristic import Heuristic
     from langgraph_reflexion.memory.episodic import Memory
     from langgraph_reflexion.memory.lessons import Lessons
-    from langgraph_reflexion.memory.opening import open_lessons
+    from langgraph_reflexion.memory.store import open_lessons
     from langgraph_reflexion.models.load import load_model
     from langgraph_reflexion.models.options import ModelOptions
     from langgraph_reflexion.models.usage import Price
@@ -67,14 +68,14 @@ _HOME = {
         "ModelFault",
         "ReflexionError",
     ],
-    "evaluators.base": ["Evaluator", "Prepared", "Scored"],
-    "evaluators.command": ["CommandEvaluator"],
+    "evaluators.base": ["Evaluator", "Prepared", "Score"],
+    "evaluators.function": ["CommandEvaluator"],
     "graph.reflexion": ["connect", "create_reflexion"],
-    "graph.resume": ["reopen"],
+    "graph.resume": ["resume_point"],
     "heuristic": ["Heuristic"],
     "memory.episodic": ["Memory"],
     "memory.lessons": ["Lessons"],
-    "memory.opening": ["open_lessons"],
+    "memory.store": ["open_lessons"],
     "models.load": ["load_model"],
     "models.options": ["ModelOptions"],
     "models.usage": ["Price"],
@@ -118,7 +119,7 @@ __all__ = [
     "ReflexionMiddleware",
     "ReflexionState",
     "Retries",
-    "Scored",
+    "Score",
     "Step",
     "StepResult",
     "Strategy",
@@ -132,16 +133,8 @@ __all__ = [
     "load_prompts",
     "open_checkpointer",
     "open_lessons",
-    "reopen",
+    "resume_point",
 ]
 
 
-def __getattr__(name: str) -> Any:
-    if name not in _MODULE_OF:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = globals()[name] = getattr(importlib.import_module(_MODULE_OF[name]), name)
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted([*__all__, "__version__"])
+__getattr__, __dir__ = lazy_names(__name__, _MODULE_OF)

@@ -1,4 +1,4 @@
-"""Budgets: what a trial, a task and a whole run may spend."""
+"""Budgets: the limits of a trial, a task and a whole run."""
 
 import threading
 import time
@@ -7,48 +7,44 @@ from dataclasses import dataclass, fields
 from typing import NamedTuple
 
 from langchain_core.runnables import RunnableConfig
+from pydantic import PositiveFloat, PositiveInt
 
-from langgraph_reflexion.errors import ConfigurationError, expect
+from langgraph_reflexion.errors import checked
 from langgraph_reflexion.models.usage import Usage
 from langgraph_reflexion.state import ReflexionState
 
 
+@checked
 @dataclass(frozen=True)
 class Budget:
-    """Limits; None is no limit. Whoever has spent as much stops, within one action.
+    """Limits of a trial, a task or a run; None is no limit. Whoever reaches one stops within one action.
 
     Attributes:
         actions: Actions taken in the environment.
-        llm_calls: Model calls that were answered; answers out of a cache are free.
+        llm_calls: Model calls that were answered; replies out of a cache are free.
         tokens: Tokens sent and received.
-        cost: Money, at the prices that were given.
-        seconds: Wall time. A trial's and a task's is the time spent in nodes, pauses excluded; a run's is the time
-            since it was started, and what it had taken before that.
+        cost: Money, at the prices of `ModelOptions`.
+        seconds: Wall time. A trial's and a task's is the time spent in nodes, without pauses; a run's is the time
+            since it started, over all processes.
     """
 
-    actions: int | None = None
-    llm_calls: int | None = None
-    tokens: int | None = None
-    cost: float | None = None
-    seconds: float | None = None
+    actions: PositiveInt | None = None
+    llm_calls: PositiveInt | None = None
+    tokens: PositiveInt | None = None
+    cost: PositiveFloat | None = None
+    seconds: PositiveFloat | None = None
 
-    def __post_init__(self) -> None:
+    def used_up(self, used: "Consumption") -> str | None:
+        """Return the limit that is reached, such as `100 tokens`, or None."""
         for field in fields(self):
             limit = getattr(self, field.name)
-            if limit is not None and not limit > 0:
-                raise ConfigurationError(f"a budget of {limit} {field.name}: more than 0 is needed, or none at all")
-
-    def used_up(self, spent: "Spent") -> str | None:
-        """Which limit is reached, such as `100 tokens`; None while there is something left."""
-        for field in fields(self):
-            limit = getattr(self, field.name)
-            if limit is not None and getattr(spent, field.name) >= limit:
+            if limit is not None and getattr(used, field.name) >= limit:
                 return f"{limit} {field.name}"
         return None
 
 
-class Spent(NamedTuple):
-    """What was spent, in the units of a `Budget`."""
+class Consumption(NamedTuple):
+    """The amounts used, in the units of a `Budget`."""
 
     actions: int = 0
     llm_calls: int = 0
@@ -56,35 +52,35 @@ class Spent(NamedTuple):
     cost: float = 0.0
     seconds: float = 0.0
 
-    def plus(self, other: "Spent") -> "Spent":
-        """The sum of both."""
-        return Spent._make(a + b for a, b in zip(self, other, strict=True))
+    def __add__(self, other: "Consumption") -> "Consumption":  # type: ignore[override]
+        return Consumption._make(a + b for a, b in zip(self, other, strict=True))
 
-    def since(self, before: "Spent") -> "Spent":
-        """What came on top of what was spent before; nothing where the task has gone back to an earlier state."""
-        return Spent._make(max(type(a)(0), a - b) for a, b in zip(self, before, strict=True))
+    def __sub__(self, before: "Consumption") -> "Consumption":
+        """Return the increase; zero where a task went back to an earlier state."""
+        return Consumption._make(max(type(a)(0), a - b) for a, b in zip(self, before, strict=True))
 
 
+@checked
 class Budgets:
-    """The budgets of a graph, and what its run has spent so far.
+    """The budgets of a graph, and the consumption of its run so far.
 
-    A task's own account is in its state. The run's is here, and grows by what each task has spent since it was last
-    seen: resuming a task counts nothing twice, and doing it again counts again.
+    A task's consumption is in its state. The run's is here: it grows by the increase since a task was last recorded,
+    so resuming a task counts nothing twice, and running it again counts again.
 
     Args:
-        trial: Of each trial.
-        task: Of each task, all of its trials together.
-        run: Of everything that is done with the graph.
+        trial: The limits of each trial.
+        task: The limits of each task, all its trials together.
+        run: The limits of everything that the graph runs.
+
+    Raises:
+        ConfigurationError: one is no `Budget`.
     """
 
     def __init__(self, *, trial: Budget | None = None, task: Budget | None = None, run: Budget | None = None) -> None:
-        for scope, budget in {"trial": trial, "task": task, "run": run}.items():
-            expect(f"Budgets.{scope}", budget, Budget | None)
         self.trial, self.task, self.run = (budget or Budget() for budget in (trial, task, run))
-        self._seen: dict[tuple[str, str], Spent] = {}
-        self._total = Spent()
-        # Several threads may run the same graph.
-        self._lock = threading.Lock()
+        self._seen: dict[tuple[str, str], Consumption] = {}
+        self._total = Consumption()
+        self._lock = threading.Lock()  # several threads may run the same graph
         self.start_clock()
 
     @property
@@ -93,83 +89,69 @@ class Budgets:
         return any(budget.cost is not None for budget in (self.trial, self.task, self.run))
 
     def start_clock(self, seconds: float = 0.0) -> None:
-        """Start the run's clock.
-
-        Args:
-            seconds: What it had shown before.
-        """
+        """Start the run's clock at this time."""
         self._began = time.monotonic() - seconds
 
     @property
     def seconds(self) -> float:
-        """What the run's clock shows."""
+        """The time on the run's clock."""
         return time.monotonic() - self._began
 
-    def begin(self, task: str, config: RunnableConfig) -> None:
-        """A task begins: what it spends from now on comes on top.
-
-        Args:
-            task: Its id.
-            config: Names its thread.
-        """
+    def start_task(self, task: str, config: RunnableConfig) -> None:
+        """Start the account of a task on the thread of `config` anew."""
         with self._lock:
             self._seen.pop(account_key(task, config), None)
 
-    def note(self, state: ReflexionState, config: RunnableConfig) -> Spent:
-        """Bring the run's account up to date, and say what the task has spent.
-
-        Args:
-            state: Of one of its tasks.
-            config: Names the task's thread.
-        """
-        spent = _task(state)
+    def record(self, state: ReflexionState, config: RunnableConfig) -> Consumption:
+        """Add a task's increase to the run's account, and return the task's consumption."""
+        used = _task(state)
         key = account_key(state["task"]["id"], config)
         with self._lock:
-            self._total = self._total.plus(spent.since(self._seen.get(key, Spent())))
-            self._seen[key] = spent
-        return spent
+            self._total += used - self._seen.get(key, Consumption())
+            self._seen[key] = used
+        return used
 
     def used_up(self, state: ReflexionState, config: RunnableConfig, *, trial: bool = True) -> str | None:
-        """Note what was spent, and say which budget is used up, such as `task budget of 100 tokens used up`.
+        """Record a task's consumption, and return the budget that is used up (`task budget of 100 tokens used up`).
 
         Args:
-            state: Of one of the run's tasks.
-            config: Names the task's thread.
-            trial: Whether the trial's own budget matters; not once it has ended.
+            state: The task's state.
+            config: The config with the task's thread.
+            trial: Whether to check the trial's budget; not after its end.
         """
         accounts = [("trial", self.trial, _trial(state))] if trial else []
-        for scope, budget, done in [*accounts, ("task", self.task, self.note(state, config))]:
-            if limit := budget.used_up(done):
+        for scope, budget, used in [*accounts, ("task", self.task, self.record(state, config))]:
+            if limit := budget.used_up(used):
                 return f"{scope} budget of {limit} used up"
         return self.run_used_up()
 
     def run_used_up(self) -> str | None:
-        """The same for the run's budget alone."""
+        """Return whether the run's budget is used up, as `used_up` does."""
         limit = self.run.used_up(self._total._replace(seconds=self.seconds))
         return f"run budget of {limit} used up" if limit else None
 
 
 def account_key(task: str, config: RunnableConfig) -> tuple[str, str]:
-    """Return the name of a task's account: its thread, empty where it has none, and its id."""
+    """Return the key of a task's account: its thread (empty without one) and its id."""
     return str(config.get("configurable", {}).get("thread_id", "")), task
 
 
-def _trial(state: ReflexionState) -> Spent:
+def _trial(state: ReflexionState) -> Consumption:
     actions = sum(step["action"] is not None for step in state["trajectory"])
-    return _spent(actions, state["usage"], state["seconds"] - state["episode"]["began"])
+    return _used(actions, state["usage"], state["seconds"] - state["episode"]["began"])
 
 
-def _task(state: ReflexionState) -> Spent:
-    earlier = [record for record in state["trials"] if record["trial"] != state["trial"]]
-    spent = _trial(state)
-    for record in earlier:
-        spent = spent.plus(_spent(record["actions"], record["usage"], 0.0))
-    return spent._replace(seconds=state["seconds"])
+def _task(state: ReflexionState) -> Consumption:
+    used = _trial(state)
+    for record in state["trials"]:
+        if record["trial"] != state["trial"]:
+            used += _used(record["actions"], record["usage"], 0.0)
+    return used._replace(seconds=state["seconds"])
 
 
-def _spent(actions: int, usage: Mapping[str, Usage], seconds: float) -> Spent:
+def _used(actions: int, usage: Mapping[str, Usage], seconds: float) -> Consumption:
     nodes: Iterable[Usage] = usage.values()
-    return Spent(
+    return Consumption(
         actions=actions,
         llm_calls=sum(node["llm_calls"] for node in nodes),
         tokens=sum(node["input_tokens"] + node["output_tokens"] for node in nodes),

@@ -1,8 +1,8 @@
-"""A SQLite checkpointer that keeps what resuming needs, and nothing else."""
+"""Checkpointers: SQLite or Postgres, with the whole history or the latest checkpoint of each thread."""
 
 import json
 import sqlite3
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, closing, contextmanager
 from pathlib import Path
 from typing import Any, Self, get_args
@@ -24,6 +24,12 @@ from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 from langgraph_reflexion.choices import Checkpoints as Checkpoints
 from langgraph_reflexion.errors import ConfigurationError, one_of, the_extra
 
+WAIT_SECONDS = 60.0
+"""Seconds that a process waits for others that write to the same SQLite file."""
+
+POSTGRES_CONNECTIONS = 4
+"""Maximum number of Postgres connections per process."""
+
 _REPLACE = """
     UPDATE checkpoints SET checkpoint_id = ?, parent_checkpoint_id = ?, type = ?, checkpoint = ?, metadata = ?
     WHERE thread_id = ? AND checkpoint_ns = ? AND checkpoint_id = ?
@@ -36,10 +42,6 @@ _INSERT = """
 _OLD_WRITES = "FROM writes WHERE thread_id = ? AND checkpoint_ns = ? AND checkpoint_id < ?"
 
 
-PATIENCE_SECONDS = 60.0
-"""How long a process waits for others that write to the same file."""
-
-
 @asynccontextmanager
 async def open_checkpointer(
     kind: Checkpoints, where: Path | str | None = None
@@ -48,8 +50,8 @@ async def open_checkpointer(
 
     Args:
         kind: `latest` keeps a thread's last checkpoint, which is enough to resume; `history` keeps every step.
-        where: The file of a SQLite database, which is made; the address of a Postgres database
-            (`postgresql://...`, extra `postgres`); None for one in memory.
+        where: The path of a SQLite file, which is created; the address of a Postgres database
+            (`postgresql://...`, extra `postgres`); None for memory.
 
     Raises:
         ConfigurationError: there is no such kind, the extra is missing, or the server cannot be reached.
@@ -58,11 +60,7 @@ async def open_checkpointer(
     if where is None:
         yield InMemorySaver()
     elif str(where).startswith(("postgresql://", "postgres://")):
-        try:
-            from langgraph_reflexion.postgres import open_postgres
-        except ImportError as error:
-            raise ConfigurationError(f"checkpoints in Postgres need {the_extra('postgres')}") from error
-        async with open_postgres(str(where), latest=kind == "latest") as postgres:
+        async with _open_postgres(str(where), latest=kind == "latest") as postgres:
             yield postgres
     elif kind == "latest":
         with LatestSaver.open(where) as saver:
@@ -75,29 +73,31 @@ async def open_checkpointer(
             yield history
 
 
+def _asynchronous(method: Callable[..., Any]) -> Callable[..., Awaitable[Any]]:
+    async def call(self: Any, *args: Any, **named: Any) -> Any:
+        return getattr(self, method.__name__)(*args, **named)
+
+    return call
+
+
 class LatestSaver(SqliteSaver):
     """Keeps the latest checkpoint of every thread: hundreds of bytes per step, and a third of the stock saver's CPU.
 
     There is no history, so no time travel; resuming, interrupts and several threads work as with any checkpointer.
-    It is used from coroutines without a thread in between: a commit is a write to SQLite's log without waiting for
-    the disk (`synchronous=NORMAL`), which a killed process loses nothing by.
+    Coroutines use it without a thread in between: with `synchronous=NORMAL` a commit does not wait for the disk, and
+    a killed process loses nothing.
     """
 
     @classmethod
     @contextmanager
     def open(cls, path: Path | str) -> Iterator[Self]:
-        """Open or create a database.
-
-        Args:
-            path: Where it is.
-        """
-        # Each statement is its own transaction: the one that counts replaces the checkpoint.
-        # Several processes may write to it: each for a fraction of a millisecond, which is worth waiting for.
+        """Open or create a database."""
+        # Without transactions across statements: the one that counts replaces the checkpoint.
         with closing(
-            sqlite3.connect(path, timeout=PATIENCE_SECONDS, check_same_thread=False, isolation_level=None)
+            sqlite3.connect(path, timeout=WAIT_SECONDS, check_same_thread=False, isolation_level=None)
         ) as connection:
             connection.execute("PRAGMA synchronous=NORMAL")
-            # Emptying the log does wait for the disk, and all tasks with it: 40 MB at a time are soon enough.
+            # Truncating the log waits for the disk, and all tasks with it: do it every 40 MB.
             connection.execute("PRAGMA wal_autocheckpoint=10000")
             yield cls(connection)
 
@@ -108,10 +108,10 @@ class LatestSaver(SqliteSaver):
         metadata: CheckpointMetadata,
         new_versions: ChannelVersions,
     ) -> RunnableConfig:
-        """Save a checkpoint instead of the thread's last one.
+        """Replace the thread's checkpoint.
 
         Raises:
-            ConfigurationError: a channel of the graph needs the checkpoints before this one to be read again.
+            ConfigurationError: a channel of the graph needs earlier checkpoints.
         """
         if deltas := metadata.get("counters_since_delta_snapshot"):
             raise ConfigurationError(
@@ -125,69 +125,69 @@ class LatestSaver(SqliteSaver):
         with self.cursor() as cursor:
             if not cursor.execute(_REPLACE, (*row, key.get("checkpoint_id"))).rowcount:
                 cursor.execute(_INSERT, row)
-            # Looking costs other processes nothing; deleting, even of nothing, has them wait.
+            # A DELETE takes the write lock even if there is nothing to delete.
             if cursor.execute(f"SELECT 1 {_OLD_WRITES} LIMIT 1", (*thread, checkpoint["id"])).fetchone():
                 cursor.execute(f"DELETE {_OLD_WRITES}", (*thread, checkpoint["id"]))
-        return RunnableConfig(
-            configurable={
-                "thread_id": key["thread_id"],
-                "checkpoint_ns": key["checkpoint_ns"],
-                "checkpoint_id": checkpoint["id"],
-            }
-        )
+        names = ("thread_id", "checkpoint_ns")
+        return {"configurable": {name: key[name] for name in names} | {"checkpoint_id": checkpoint["id"]}}
 
     def put_writes(
-        self,
-        config: RunnableConfig,
-        writes: Sequence[tuple[str, Any]],
-        task_id: str,
-        task_path: str = "",
+        self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
     ) -> None:
-        """Save interrupts, their answers and errors.
+        if needed := _needed_writes(config, writes):
+            super().put_writes(config, needed, task_id, task_path)
 
-        What a node wrote is not saved by itself: one node runs at a time, and the next checkpoint has it. Only in a
-        wrapped agent several may run at once.
-        """
-        inside = config["configurable"].get("checkpoint_ns")
-        if special := [write for write in writes if inside or write[0] in WRITES_IDX_MAP]:
-            super().put_writes(config, special, task_id, task_path)
-
-    async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
-        """See `get_tuple`."""
-        return self.get_tuple(config)
-
-    async def alist(
-        self,
-        config: RunnableConfig | None,
-        *,
-        filter: dict[str, Any] | None = None,
-        before: RunnableConfig | None = None,
-        limit: int | None = None,
-    ) -> AsyncIterator[CheckpointTuple]:
-        """See `list`."""
-        for each in self.list(config, filter=filter, before=before, limit=limit):
+    async def alist(self, *args: Any, **named: Any) -> AsyncIterator[CheckpointTuple]:
+        for each in self.list(*args, **named):
             yield each
 
-    async def aput(
-        self,
-        config: RunnableConfig,
-        checkpoint: Checkpoint,
-        metadata: CheckpointMetadata,
-        new_versions: ChannelVersions,
-    ) -> RunnableConfig:
-        """See `put`."""
-        return self.put(config, checkpoint, metadata, new_versions)
+    aget_tuple: Any = _asynchronous(SqliteSaver.get_tuple)
+    aput: Any = _asynchronous(put)
+    aput_writes: Any = _asynchronous(put_writes)
+    adelete_thread: Any = _asynchronous(SqliteSaver.delete_thread)
 
-    async def aput_writes(
-        self,
-        config: RunnableConfig,
-        writes: Sequence[tuple[str, Any]],
-        task_id: str,
-        task_path: str = "",
-    ) -> None:
-        """See `put_writes`."""
-        self.put_writes(config, writes, task_id, task_path)
 
-    async def adelete_thread(self, thread_id: str) -> None:
-        """See `delete_thread`."""
-        self.delete_thread(thread_id)
+def _needed_writes(config: RunnableConfig, writes: Sequence[tuple[str, Any]]) -> list[tuple[str, Any]]:
+    """Return the interrupts, their answers and errors.
+
+    The other writes of a node are in the next checkpoint, as one node runs at a time. Only inside a wrapped agent may
+    several run at once.
+    """
+    inside = config["configurable"].get("checkpoint_ns")
+    return [write for write in writes if inside or write[0] in WRITES_IDX_MAP]
+
+
+@asynccontextmanager
+async def _open_postgres(url: str, *, latest: bool) -> AsyncIterator[BaseCheckpointSaver[Any]]:
+    try:
+        from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
+        from psycopg.rows import dict_row
+        from psycopg_pool import AsyncConnectionPool, PoolTimeout
+    except ImportError as error:
+        raise ConfigurationError(f"checkpoints in Postgres need {the_extra('postgres')}") from error
+
+    class LatestPostgresSaver(AsyncPostgresSaver):
+        """`LatestSaver` in Postgres."""
+
+        async def aput(self, *args: Any, **named: Any) -> RunnableConfig:
+            saved = await super().aput(*args, **named)
+            await self.aprune([saved["configurable"]["thread_id"]])
+            return saved
+
+        async def aput_writes(
+            self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
+        ) -> None:
+            if needed := _needed_writes(config, writes):
+                await super().aput_writes(config, needed, task_id, task_path)
+
+    options: dict[str, Any] = {"autocommit": True, "prepare_threshold": 0, "row_factory": dict_row}
+    pool = AsyncConnectionPool[Any](url, min_size=1, max_size=POSTGRES_CONNECTIONS, open=False, kwargs=options)
+    try:
+        await pool.open(wait=True, timeout=10)
+    except PoolTimeout as error:
+        await pool.close()
+        raise ConfigurationError("the Postgres server cannot be reached: check --database") from error
+    async with pool:
+        saver = (LatestPostgresSaver if latest else AsyncPostgresSaver)(pool)
+        await saver.setup()
+        yield saver

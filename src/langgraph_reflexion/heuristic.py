@@ -3,12 +3,16 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from pydantic import PositiveInt
+
+from langgraph_reflexion.errors import checked
 from langgraph_reflexion.state import Step, StopReason
 
 HeuristicFunction = Callable[[Sequence[Step]], StopReason | None]
 """Takes the trajectory; returns why the trial should stop, or None."""
 
 
+@checked
 @dataclass(frozen=True)
 class Heuristic:
     """The heuristic h of section 4.1 (preprint: section 2.2): too many identical cycles, or too many actions.
@@ -21,19 +25,17 @@ class Heuristic:
         count_thoughts: Whether a thought alone counts as an action.
     """
 
-    max_actions: int = 30
-    max_cycles: int = 3
-    max_period: int | None = None
+    max_actions: PositiveInt = 30
+    max_cycles: PositiveInt = 3
+    max_period: PositiveInt | None = None
     compare_observations: bool = True
     count_thoughts: bool = False
 
     def __call__(self, trajectory: Sequence[Step]) -> StopReason | None:
-        """Return why the trial should stop now, or None."""
         steps = [self._key(step) for step in trajectory if step["action"] is not None or self.count_thoughts]
-        repeats = self.max_cycles + 1
-        longest = len(steps) // repeats
+        longest = len(steps) // (self.max_cycles + 1)
         for period in range(1, min(longest, self.max_period or longest) + 1):
-            last = steps[-period * repeats :]
+            last = steps[-period * (self.max_cycles + 1) :]
             if last[period:] == last[:-period]:
                 return "hallucination"
         return "inefficient planning" if len(steps) > self.max_actions else None

@@ -1,42 +1,43 @@
-"""The one layer that tries again: model calls, and an environment's actions."""
+"""Retries of model calls and of an environment's actions, and how long to wait for them."""
 
 import asyncio
 import logging
 import random
+import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from email.utils import parsedate_to_datetime
 from typing import TypeVar
 
-from langgraph_reflexion.errors import ConfigurationError, Fault
+from pydantic import NonNegativeFloat, PositiveInt
+
+from langgraph_reflexion.errors import Fault, checked
 
 T = TypeVar("T")
 
 _log = logging.getLogger(__name__)
 
 
+@checked
 @dataclass(frozen=True)
 class Retries:
-    """How often, and how patiently, something transient is tried again.
+    """Retries after transient faults.
 
-    The wait doubles from one attempt to the next, with some jitter so that many tasks do not come back at once. Where
-    the other side says how long to wait (`Retry-After`), that is what is waited.
+    The wait doubles from one attempt to the next, with jitter so that many tasks do not return at once. A server's
+    `Retry-After` takes precedence.
 
     Attributes:
-        attempts: How often it is tried in all, 1 being never again.
+        attempts: Number of attempts in all; 1 is no retry.
         first_wait: Seconds before the second attempt.
-        longest_wait: Seconds between two attempts at most. Whoever asks for more patience is not tried again.
+        longest_wait: Maximal seconds between two attempts. A server that asks for more is not retried.
     """
 
-    attempts: int = 5
-    first_wait: float = 1.0
-    longest_wait: float = 60.0
-
-    def __post_init__(self) -> None:
-        if self.attempts < 1 or self.first_wait < 0 or self.longest_wait < 0:
-            raise ConfigurationError(f"{self}: at least 1 attempt is needed, and no wait is negative")
+    attempts: PositiveInt = 5
+    first_wait: NonNegativeFloat = 1.0
+    longest_wait: NonNegativeFloat = 60.0
 
     async def __call__(self, attempt: Callable[[], Awaitable[T]]) -> T:
-        """Try until it succeeds, is no longer worth trying, or was tried often enough.
+        """Call `attempt` until it succeeds or a retry is not allowed.
 
         Raises:
             Fault: the last attempt's.
@@ -54,10 +55,23 @@ class Retries:
             await asyncio.sleep(wait)
 
     def _wait_after(self, attempts: int, fault: Fault) -> float:
-        """Return the seconds to wait after `attempts` attempts."""
         wait = fault.retry_after
         if wait is None:
             doubled = self.first_wait * 2 ** min(attempts - 1, 60)  # beyond that a float may overflow
             wait = min(doubled + random.uniform(0, self.first_wait), self.longest_wait)
         _log.info("attempt %d: %s; next attempt in %.1f s", attempts, fault, wait)
         return wait
+
+
+def parse_retry_after(header: str | None) -> float | None:
+    """Return the seconds to wait by a Retry-After header, a number or a date; None if it is neither."""
+    if header is None:
+        return None
+    try:
+        return max(0.0, float(header))
+    except ValueError:
+        pass
+    try:
+        return max(0.0, parsedate_to_datetime(header).timestamp() - time.time())
+    except (ValueError, OverflowError):
+        return None

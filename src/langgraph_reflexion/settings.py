@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_serializer
 
-from langgraph_reflexion.choices import Checkpoints, Feedback, Keep, StrategyName
+from langgraph_reflexion.choices import ENVIRONMENTS, Checkpoints, Feedback, Keep, StrategyName
 from langgraph_reflexion.errors import ConfigurationError
 from langgraph_reflexion.models.load import DEMO, TIMEOUT_SECONDS
 from langgraph_reflexion.models.secrets import public_database, public_url
@@ -51,7 +51,7 @@ def option(
 class BudgetSettings(BaseModel):
     """The limits of a trial, a task or a run; see `langgraph_reflexion.Budget`."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
     actions: int | None = Field(default=None, gt=0)
     llm_calls: int | None = Field(default=None, gt=0)
@@ -73,7 +73,7 @@ class BudgetSettings(BaseModel):
 class ReflexionSettings(BaseModel):
     """How the agent is built. A new option of the agent is a field here and its use in `build`."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
     model: str = option(
         DEMO,
@@ -81,7 +81,9 @@ class ReflexionSettings(BaseModel):
         node="act",
         min_length=1,
     )
-    reflection_model: str | None = option(None, "Reflects and judges.  [default: --model]", node="reflect")
+    reflection_model: str | None = option(
+        None, "Model that reflects and evaluates.  [default: --model]", node="reflect"
+    )
     base_url: str | None = option(
         None, "Address of an OpenAI-compatible server, for a model openai:NAME.", node="act", min_length=1
     )
@@ -93,26 +95,26 @@ class ReflexionSettings(BaseModel):
     )
     retries: int = option(Retries.attempts, "Attempts before a call or an action is a fault.", resume="free", ge=1)
     cache: str | None = option(
-        None, "SQLite file that keeps model replies for a rerun of the same run.", resume="free"
+        None, "SQLite file that caches model replies, for reruns of the same run.", resume="free"
     )
-    prices: dict[str, str] = option({}, "Price of a million of a model's tokens.", metavar="MODEL=IN,OUT[,CACHED]")
-    seed: int = option(0, "Seeds every model call, and generated tasks.", node="reset")
+    prices: dict[str, str] = option({}, "Price per million tokens of a model.", metavar="MODEL=IN,OUT[,CACHED]")
+    seed: int = option(0, "Seed of model calls and generated tasks.", node="reset")
 
-    profile: Literal["paper", "preprint", "upstream"] = option("paper", "Numbers and rules of a publication.")
+    profile: Literal["paper", "preprint", "upstream"] = option("paper", "Publication whose numbers and rules apply.")
     actor: str | None = option(
         None,
-        "react (text), tools (tool calls), or a variant of the environment's such as cot.  [default: the profile's]",
+        "react (text), tools (tool calls), or one of the environment's actors such as cot.  [default: the profile's]",
         node="act",
     )
     strategy: StrategyName | None = option(None, "What a retry sees.  [default: the profile's]", node="reset")
     evaluator: str | None = option(
         None,
-        "What scores a trial: environment (an oracle), llm, self-consistency[:N], self-tests or none."
+        "Scores each trial: environment (an oracle), llm, self-consistency[:N], self-tests or none."
         "  [default: the profile's]",
         node="evaluate",
     )
     feedback: Feedback | None = option(
-        None, "How much of a failed evaluation is shown.  [default: the profile's]", node="reflect"
+        None, "How much of a failed evaluation the model sees.  [default: the profile's]", node="reflect"
     )
     max_trials: int | None = option(
         None, "Trials per task.  [default: the profile's]", node="evaluate", resume="raise", ge=1
@@ -127,7 +129,7 @@ class ReflexionSettings(BaseModel):
         None,
         "Identical cycles in a row before the heuristic stops a trial.  [default: the profile's]",
         node="heuristic_check",
-        ge=0,
+        ge=1,
     )
     memory: Keep = option("window", "How reflections are kept: the last ones, all, or condensed.", node="reflect")
     memory_size: int | None = option(None, "Reflections kept (Ω).  [default: the profile's]", node="reflect", ge=1)
@@ -177,7 +179,7 @@ class ReflexionSettings(BaseModel):
                 f"memory_size={self.memory_size} (--memory-size) has no effect beside memory='full', which keeps all"
             )
         return load_profile(self.profile).resolve(
-            environment.name,
+            environment,
             actor=self.actor,
             strategy=self.strategy,
             evaluator=self.evaluator,
@@ -275,25 +277,22 @@ class ReflexionSettings(BaseModel):
 class RunSettings(ReflexionSettings):
     """A run: the agent on the tasks of an environment. A new option of runs is a field here and its use."""
 
-    environment: str = Field(
-        description="alfworld, hotpotqa, programming, webshop, workspace, or your own as package.module:Class."
-    )
-    options: dict[str, Any] = option({}, "Option of the environment: KEY=VALUE. Any other --KEY VALUE is one, too.")
+    environment: str = Field(description=f"{', '.join(ENVIRONMENTS)}, or your own as package.module:Class.")
+    options: dict[str, Any] = option({}, "Environment option; may also be given as --KEY VALUE.")
     split: str | None = option(None, "Set of tasks.  [default: the environment's first]", min_length=1)
     limit: int | None = option(None, "Number of tasks.  [default: all]", resume="raise", ge=1)
     until_no_improvement: bool | None = option(
         None, "Advance all tasks together, until a trial solves nothing new.  [default: the profile's]"
     )
-    concurrency: int = option(8, "Tasks at once, over all workers.", resume="free", ge=1)
-    workers: int = option(1, "Processes that share the work.", resume="free", ge=1)
-    executor: Literal["process", "ray"] = option(
-        "process",
-        "Where the workers are: on this machine, or wherever Ray starts them (needs --database).",
+    concurrency: int = option(8, "Tasks to run at once, over all workers.", resume="free", ge=1)
+    workers: int = option(1, "Ray workers that share the tasks (extra ray).", resume="free", ge=1)
+    ray_address: str | None = option(
+        None,
+        "Ray cluster that the workers run on; needs --database.  [default: this machine]",
         resume="free",
+        min_length=1,
     )
-    checkpoints: Checkpoints = option(
-        "latest", "What is kept of the graph's states: the latest, which resuming needs, or all."
-    )
+    checkpoints: Checkpoints = option("latest", "Checkpoints to keep: the latest, which resuming needs, or all.")
     database: str | None = option(
         None,
         "Postgres instead of the run folder: postgresql://user:password@host/name.",
@@ -304,9 +303,9 @@ class RunSettings(ReflexionSettings):
         "Keep lessons from task to task: a SQLite file, or postgresql://user:password@host/name.",
         min_length=1,
     )
-    user: str | None = option(None, "Whose lessons they are.  [default: everyone's]")
-    recall: bool = option(True, "Recall --lessons, one task after the other; or only write them, any number at once.")
-    frozen: bool = option(False, "Only read --lessons, for any number of tasks at once.")
+    user: str | None = option(None, "User whose lessons are used.  [default: everyone's]")
+    recall: bool = option(True, "Recall lessons, running tasks one at a time; otherwise only write them.")
+    frozen: bool = option(False, "Only read lessons; tasks may run at once.")
 
     def make_environment(self) -> "Environment":
         """Make the environment. It gets the run's seed if it takes one, unless `options` hold another.

@@ -154,7 +154,7 @@ class ReflexionState(TypedDict, total=False):
     """The usage of the current trial's model calls, by node."""
     seconds: float
     """Wall time in the task's nodes."""
-    room: int | None
+    observation_budget: int | None
     """The characters of observations that fit into the current trial's prompts; None while all do."""
     notes: list[str]
     evaluation: Evaluation | None
@@ -163,11 +163,11 @@ class ReflexionState(TypedDict, total=False):
     """Episodic memory: the last Ω reflections, oldest first (section 3 of the paper)."""
     lessons: NotRequired[list[RecalledLesson]]
     """Lessons from other tasks, the most fitting first."""
-    learning: NotRequired[str]
+    lesson_key: NotRequired[str]
     """The name under which the task's own lessons are written."""
     last_attempt: NotRequired[list[Step]]
     """The previous trial's steps, for strategies that show them."""
-    known: NotRequired[dict[str, Any] | None]
+    memory_map: NotRequired[dict[str, Any] | None]
     """The part of the memory map that earlier trials have drawn (`Environment.memory_map`)."""
     trials: Annotated[list[TrialRecord], with_trials]
     best: int | None

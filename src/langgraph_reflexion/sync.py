@@ -1,4 +1,4 @@
-"""Between synchronous and asynchronous code: a background event loop, and calls in threads."""
+"""Bridges between synchronous and asynchronous code: a background event loop, and calls in threads."""
 
 import asyncio
 import contextlib
@@ -11,7 +11,7 @@ T = TypeVar("T")
 
 
 async def to_thread(function: Callable[..., T], *args: Any) -> T:
-    """Call a function in a thread. No future can hold a `StopIteration`, which is raised as a `RuntimeError`."""
+    """Call a function in a thread. A `StopIteration`, which no future can hold, becomes a `RuntimeError`."""
 
     def call() -> T:
         try:
@@ -23,7 +23,7 @@ async def to_thread(function: Callable[..., T], *args: Any) -> T:
 
 
 class _Background:
-    """One event loop in a thread of its own, for all synchronous calls of the process."""
+    """An event loop in its own thread, for all synchronous calls of the process."""
 
     def __init__(self) -> None:
         self._starting = threading.Lock()
@@ -38,8 +38,8 @@ class _Background:
         if threading.current_thread() is self._thread:
             coroutine.close()
             raise RuntimeError(
-                "graph.invoke was called from within a graph that runs synchronously, and would wait for itself: "
-                "await graph.ainvoke there, or do it in a thread"
+                "graph.invoke was called inside a graph that runs synchronously, and would wait for itself: "
+                "await graph.ainvoke there, or call graph.invoke in a thread"
             )
         future = asyncio.run_coroutine_threadsafe(_contained(coroutine), self._loop)
         try:
@@ -53,8 +53,8 @@ class _Background:
 
     def _serve(self) -> None:
         while True:
-            # An exit that is raised in one of the loop's tasks leaves the loop as well as the task. The task keeps
-            # it for whoever waits; the loop goes on for the others.
+            # An exit raised in a task also ends the loop. `_contained` passes it to the caller, and the loop
+            # continues for the others.
             with contextlib.suppress(SystemExit, KeyboardInterrupt):
                 self._loop.run_forever()
 
@@ -70,7 +70,7 @@ _background = _Background()
 
 
 def _forget_background() -> None:
-    """After a fork: the loop was inherited, and its thread was not."""
+    """Replace the loop after a fork, which does not copy its thread."""
     global _background
     _background = _Background()
 
@@ -83,6 +83,6 @@ def run_blocking(coroutine: Coroutine[Any, Any, T]) -> T:
     """Run a coroutine from synchronous code, whether or not this thread runs an event loop.
 
     Raises:
-        RuntimeError: it is called on the background loop itself, and would wait for ever.
+        RuntimeError: it is called on the background loop itself, where it would deadlock.
     """
     return _background.run(coroutine)

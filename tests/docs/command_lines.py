@@ -106,12 +106,12 @@ def check_inspect(words: list[str]) -> None:
     """`inspect eval` names tasks of ours, with parameters that they have; the other commands are Inspect's."""
     from inspect_ai._cli.main import inspect as inspects
 
-    from langgraph_reflexion.adapters.inspect import tasks
+    from langgraph_reflexion.adapters.inspect import registry
 
     assert words[1] in inspects.commands, f"Inspect has no {words[1]}"
     named = [word.partition("/")[2] for word in words if word.startswith("langgraph_reflexion/")]
     for task in named:
-        parameters = inspect.signature(getattr(tasks, task)).parameters
+        parameters = inspect.signature(getattr(registry, task)).parameters
         given = {value.partition("=")[0] for flag, value in pairwise(words) if flag == "-T"}
         assert given <= set(parameters), f"{shlex.join(words)}: {task} has no {', '.join(given - set(parameters))}"
 
@@ -129,8 +129,8 @@ NOT_RUN = {
     "make": (check_make, "installs, or runs everything; a fresh clone is where it is tried"),
     "pip install": (check_pip, "needs a package index"),
     "pytest": (check_pytest, "is a part of the tests itself"),
-    "inspect": (check_inspect, "starts slowly, in a process of its own: tests/adapters/test_inspect.py"),
-    "langgraph dev": (check_served, "is a server: tests/test_studio.py starts it"),
+    "inspect": (check_inspect, "starts slowly, in a process of its own: tests/long/test_inspect.py"),
+    "langgraph dev": (check_served, "is a server: tests/long/test_studio_server.py starts it"),
     "python tests/": (check_path, "is a long form of a test"),
 }
 """What is checked and not run: how it begins, the check, and why."""

@@ -35,7 +35,7 @@ BOXES = {
     "memory": ["memory", "context"],
     "rules": ["profiles", "budgets", "heuristic"],
     "state": ["state"],
-    "protocols": ["envs.base", "envs.actions", "envs.trials", "envs.pool", "envs.tested"],
+    "protocols": ["envs.base", "envs.actions", "envs.pool"],
     "environments": ["envs"],
     "models": ["models"],
     "demo": ["demo"],

@@ -1,6 +1,5 @@
 """The parts of pages that come out of the code. `python -m tests.docs.generated` writes them anew."""
 
-import importlib
 import re
 from collections.abc import Callable
 from functools import cache
@@ -11,22 +10,16 @@ import typer.cli
 from griffe import Docstring, DocstringSectionKind
 from typer.main import get_command
 
+from langgraph_reflexion.choices import UNLIMITED
 from langgraph_reflexion.cli import app
-from langgraph_reflexion.envs import ENVIRONMENTS
-from langgraph_reflexion.envs.base import Environment
-from langgraph_reflexion.profiles import PROFILES, UNLIMITED
+from langgraph_reflexion.envs import ENVIRONMENTS, environment_class
+from langgraph_reflexion.profiles import PROFILES
 from langgraph_reflexion.prompts import load_prompts
 from tests.docs.drawings import allowed_imports
 from tests.docs.names import in_full, in_short
 from tests.docs.pages import PAGES, ROOT
 
 REGION = re.compile(r"(<!-- generated: ([\w /-]+) -->\n).*?(<!-- end -->)", re.DOTALL)
-
-
-def environment_class(name: str) -> type[Environment]:
-    module, _, cls = ENVIRONMENTS[name].partition(":")
-    found: type[Environment] = getattr(importlib.import_module(module), cls)
-    return found
 
 
 def one_line(text: str) -> str:
@@ -74,7 +67,7 @@ def profiles() -> str:
     rows = ["| | profile | trials | reflections | examples | stopped after |", "|---|---|---|---|---|---|"]
     for name in ENVIRONMENTS:
         for profile in PROFILES.values():
-            of = profile.resolve(name)
+            of = profile.resolve(environment_class(name))
             h = of.heuristic
             rules = [f"{h.max_cycles + 1} equal cycles"] if h.max_cycles < UNLIMITED else []
             rules.append(f"more than {h.max_actions} actions")

@@ -5,18 +5,18 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
-from tests.bench.upstream.clone import write_env_results
+from tests.support.upstream_clone import write_env_results
 
 ELSEWHERE = {
     "langgraph-reflexion run alfworld --limit 20 --database postgresql://user:password@localhost/reflexion"
-    " --out runs/shared": "wants a server: tests/graph/test_postgres.py and kill_test run one",
+    " --out runs/shared": "wants a server: tests/long/test_postgres_checkpoints.py and kill_test run one",
     "langgraph-reflexion resume runs/shared --database postgresql://user:password@localhost/reflexion": "the same",
     "docs/howto/postgres.md: from langgraph.checkpoint.postgres import PostgresSaver": "the same",
     "git clone https://github.com/noahshinn/reflexion": "wants the network; a made-up clone stands in its place",
-    'for n in $(seq 20); do pytest -q -m "" tests/envs/sandbox/test_together.py || break; done': "is twenty runs",
-    "cd tests/envs/sandbox && python -c 'import probes; print(probes.table())'": "tests/envs/sandbox/test_table.py",
-    "langgraph-reflexion run alfworld --executor ray --workers 8 --database postgresql://me@db.example/runs"
-    " --out runs/far": "wants a server and a cluster: tests/bench/test_ray.py and worker_kills start both",
+    'for n in $(seq 20); do pytest -q -m "" tests/long/sandbox/test_cleanup.py || break; done': "is twenty runs",
+    "cd tests/support/sandbox && python -c 'import probes; print(probes.table())'": "long/sandbox/test_table.py",
+    "langgraph-reflexion run alfworld --ray-address first.example:6379 --workers 8 --database postgresql://me@db.example/runs"
+    "": "needs a server and a cluster, which tests/long/experiments/test_kills.py starts",
     "export PGPASSWORD=... OPENAI_API_KEY=...": "the same",
     "ray start --head --port=6379": "the same",
     "ray start --address=first.example:6379": "the same",
@@ -29,7 +29,7 @@ ELSEWHERE = {
             "report runs/official-retry runs/official-reflexion",
         )
     },
-    "python -m build": "tests/test_packaging.py builds",
+    "python -m build": "tests/long/test_packaging.py builds",
     "git tag v0.1.0": "changes the repository",
 }
 """Commands, and blocks of Python by page and first line, that are not run here, and why."""
@@ -99,21 +99,6 @@ SANDBOXED = {
     "docs/sandbox.md",
 }
 """The pages of which something runs in the sandbox."""
-
-LONG = {
-    "docs/environments/programming.md",
-    "docs/environments/workspace.md",
-    "docs/experiments.md",
-    "docs/howto/budgets.md",
-    "docs/howto/compare.md",
-    "docs/howto/models.md",
-    "docs/howto/resume-and-fork.md",
-    "docs/inspect.md",
-    "docs/memory.md",
-    "docs/results.md",
-    "docs/scale.md",
-}
-"""The pages that take their time, and are left to the long tests."""
 
 APART = {"docs/inspect.md": "Inspect warns while it starts, and changes how the process logs"}
 """The pages whose Python runs in a process of its own, and why."""

@@ -26,11 +26,11 @@ class Group(NamedTuple):
 
 
 GROUPS = [
-    Group("The graph", "create_reflexion connect ReflexionMiddleware WrappedAgent Strategy Approval reopen"),
+    Group("The graph", "create_reflexion connect ReflexionMiddleware WrappedAgent Strategy Approval resume_point"),
     Group("Profiles", "Profile PROFILES"),
     Group("State", "ReflexionState AgentState Step Evaluation Reflection"),
     Group("Environments", "load_environment Environment Episode action Action StepResult Task"),
-    Group("Heuristics and evaluators", "Heuristic Evaluator Scored Prepared CommandEvaluator"),
+    Group("Heuristics and evaluators", "Heuristic Evaluator Score Prepared CommandEvaluator"),
     Group("Prompts", "load_prompts Prompts"),
     Group("Models", "load_model ModelOptions Retries Price"),
     Group("Budgets", "Budget Budgets"),

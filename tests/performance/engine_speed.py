@@ -20,7 +20,7 @@ from langgraph_reflexion.envs.alfworld.engine import Engine, Game
 from langgraph_reflexion.envs.alfworld.generate import generate
 from langgraph_reflexion.envs.alfworld.native import NativeEngine
 from langgraph_reflexion.envs.alfworld.textworld import TextWorldEngine, Workers
-from tests.envs.alfworld.compare_engines import generated
+from tests.support.compare_engines import generated
 
 LIVE = 200
 """How many live episodes the memory of one is averaged over."""

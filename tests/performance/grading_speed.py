@@ -19,7 +19,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-from langgraph_reflexion.envs.programming.judging import Judge
+from langgraph_reflexion.envs.programming.grading import Grader
 from langgraph_reflexion.envs.programming.problems import Case, Problem
 from tests.performance.sandbox_speed import per_second
 
@@ -56,7 +56,7 @@ def _timed(work: Callable[[], object]) -> float:
     return time.perf_counter() - begin
 
 
-def rust_ratio(judge: Judge, seconds: float) -> dict[str, float]:
+def rust_ratio(grader: Grader, seconds: float) -> dict[str, float]:
     """Milliseconds of judging a candidate and of one plain compilation, quickest of each, and their ratio."""
     asserts = "\n".join(f"    assert_eq!({case.call}, {case.expected});" for case in RUST.cases)
     with tempfile.TemporaryDirectory() as folder:
@@ -67,7 +67,7 @@ def rust_ratio(judge: Judge, seconds: float) -> dict[str, float]:
             subprocess.run(command, cwd=folder, check=True, capture_output=True)
 
         def judged() -> None:
-            assert judge.grade(RUST, RUST_CODE).passed
+            assert grader.grade(RUST, RUST_CODE).passed
 
         plain()
         judged()
@@ -87,13 +87,13 @@ def measure(seconds: float, at_once: int) -> dict[str, float]:
         at_once: So many Python solutions at once.
     """
     share = seconds / 3
-    with Judge() as judge:
+    with Grader() as grader:
         row = {"at_once": float(at_once)}
         for name, problem in (("calls", CALLS), ("checks", CHECKS)):
-            judge.grade(problem, PYTHON)
-            row[f"{name}_per_second"] = per_second(lambda p=problem: judge.grade(p, PYTHON).passed, share, at_once)  # type: ignore[misc]
+            grader.grade(problem, PYTHON)
+            row[f"{name}_per_second"] = per_second(lambda p=problem: grader.grade(p, PYTHON).passed, share, at_once)  # type: ignore[misc]
         if shutil.which("rustc"):
-            row |= rust_ratio(judge, share)
+            row |= rust_ratio(grader, share)
     return row
 
 

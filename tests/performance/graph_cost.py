@@ -29,7 +29,7 @@ from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 
 from langgraph_reflexion import Environment, Episode, StepResult, Task, action, create_reflexion
 from langgraph_reflexion.checkpoints import LatestSaver
-from tests.crash.demo_server import served
+from tests.support.demo_server import served
 
 OBSERVATION = "On the shelf you see a cup, a plate and a candle. " * 2
 THOUGHT = "There is nothing of use here, so I go on to the next place. " * 2

@@ -25,12 +25,12 @@ from langgraph.store.memory import InMemoryStore
 
 from langgraph_reflexion.envs import load_environment
 from langgraph_reflexion.envs.base import Environment
-from langgraph_reflexion.experiments.facts import NO_LLM
+from langgraph_reflexion.experiments.provenance import NO_LLM
 from langgraph_reflexion.experiments.statistics import CONFIDENCE, Interval, sign_test
 from langgraph_reflexion.graph.reflexion import create_reflexion
-from langgraph_reflexion.memory.bank import Bank
 from langgraph_reflexion.memory.episodic import Memory
 from langgraph_reflexion.memory.lessons import Lessons
+from langgraph_reflexion.memory.store import LessonStore
 from langgraph_reflexion.models.load import DEMO
 from langgraph_reflexion.models.options import ModelOptions
 
@@ -161,7 +161,7 @@ async def measure(settings: Settings) -> Transfer:
                 found = await _play(settings, environment, seed, test, 1, lessons, store)
                 solved[arm] |= found
                 world |= dict.fromkeys(found, seed)
-        books = [await Bank(store, settings.environment).book() for store in stores]
+        books = [await LessonStore(store, settings.environment).snapshot() for store in stores]
     finally:
         for environment in environments:
             environment.close()
@@ -176,13 +176,12 @@ async def swapped(name: str, store: BaseStore, other: BaseStore) -> InMemoryStor
         store: Where the lessons are from.
         other: Where their words are from; another one, or nothing is out of place.
     """
-    bank = Bank(mixed := InMemoryStore(), name)
-    lessons = [each for _, each in sorted((await Bank(store, name).book()).lessons.items())]
-    texts = [each.text for _, each in sorted((await Bank(other, name).book()).lessons.items())]
+    bank = LessonStore(mixed := InMemoryStore(), name)
+    lessons = [each for _, each in sorted((await LessonStore(store, name).snapshot()).lessons.items())]
+    texts = [each.text for _, each in sorted((await LessonStore(other, name).snapshot()).lessons.items())]
     for number, lesson in enumerate(lessons):
         for key, source in lesson.sources:
-            about = {field: value for field, value in source.items() if field not in ("lesson", "text")}
-            await bank.learn(texts[number % len(texts)], about, key)
+            await bank.learn(source.model_copy(update={"text": texts[number % len(texts)]}), key)
     return mixed
 
 

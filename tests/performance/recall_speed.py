@@ -1,20 +1,15 @@
-"""How long recalling lessons takes, from a SQLite store of so many.
+"""How long recalling lessons takes, from a SQLite store of N lessons.
 
-    python -m tests.performance.recall_speed [--lessons 100 1000 10000] [--recalls 100] [--json]
+    python -m tests.performance.recall_speed [--lessons 100 1000 10000] [--recalls 20] [--json]
 
-The lessons are generated, with words as frequent as in running text (Zipf's law), each taught by one task and told to
-one. Recalls are those of a store in which nothing has changed, and of one in which another process has written since,
-so that all of it is read again and the index is built anew. Times are wall time, medians and 95th percentiles; memory
-is what Python has allocated for the lessons and their index, without the arrays of numbers, which are counted beside.
+The lessons are generated, with words as frequent as in running text (Zipf's law), each with one source and one use.
+A recall reads all records and builds the search index. Times are CPU times of the process: medians, 95th percentiles.
 """
 
 import argparse
 import asyncio
-import gc
-import importlib
 import json
 import time
-import tracemalloc
 from collections.abc import Iterator
 from itertools import accumulate
 from pathlib import Path
@@ -23,18 +18,17 @@ from statistics import median, quantiles
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from langgraph_reflexion.memory.bank import Bank
-from langgraph_reflexion.memory.items import LessonItem, Part, item_key
-from langgraph_reflexion.memory.opening import open_lessons
+from langgraph_reflexion.memory.records import LessonSource, LessonText, LessonUse, Record
+from langgraph_reflexion.memory.store import LessonStore, open_lessons
 from tests.performance.corpus_speed import vocabulary
 
 WORDS = 20_000
-"""How many words there are."""
+"""Words of the vocabulary."""
 DATE = "2026-01-01T00:00:00.000000+00:00"
 
 
 class Writer:
-    """Writes tasks, and lessons from them: the same every time."""
+    """Generates tasks, and lessons from them: the same every time."""
 
     def __init__(self) -> None:
         self.random = Random("recall speed")
@@ -42,65 +36,53 @@ class Writer:
         self.frequency = list(accumulate(1 / rank for rank in range(1, WORDS + 1)))
 
     def text(self, words: int) -> str:
-        """So many words."""
+        """Generate a text."""
         return " ".join(self.random.choices(self.words, cum_weights=self.frequency, k=words))
 
     def task(self) -> dict[str, str]:
-        """A task as it is recalled for."""
+        """Generate a task."""
         return {"kind": self.words[self.random.randrange(6)], "instruction": self.text(12)}
 
-    def items(self, lessons: int) -> Iterator[tuple[Part, dict[str, Any]]]:
-        """So many lessons, each with a source and a use."""
+    def records(self, lessons: int) -> Iterator[Record]:
+        """Generate lessons, each with a source and a use."""
         for number in range(lessons):
             text, task = self.text(45), self.task()
-            about = f"{task['kind']}\n{task['instruction']}\n{text}"
-            lesson = LessonItem(text=text, about=about)
-            name = item_key("lessons", lesson)
-            yield "lessons", dict(lesson)
-            ran: dict[str, Any] = {"task": f"t{number}", "trial": 1, "run": "generated", "date": DATE}
-            made = {"profile": "paper", "model": "none", "step": 1, "evidence": self.text(15)}
-            seen = {"observation": self.text(25), "outcome": "failure"}
-            yield "sources", {"lesson": name, "text": text, **task, **ran, **made, **seen}
-            told = self.random.random() < 0.5
-            yield "uses", {"lessons": [name], "success": told, "kind": task["kind"], **ran, "task": f"u{number}"}
+            lesson = LessonText(text=text, about=f"{task['kind']}\n{task['instruction']}\n{text}")
+            yield lesson
+            yield self.source(text, task, f"t{number}").model_copy(update={"lesson": lesson.key()})
+            used: dict[str, Any] = {"kind": task["kind"], "task": f"u{number}", "trial": 1, "run": "", "date": DATE}
+            yield LessonUse(lessons=[lesson.key()], success=self.random.random() < 0.5, **used)
+
+    def source(self, text: str, task: dict[str, str], name: str) -> LessonSource:
+        """Generate the source of a lesson."""
+        shown = {"observation": self.text(25), "evidence": self.text(15), "date": DATE}
+        return LessonSource(text=text, outcome="failure", task=name, trial=1, step=1, **task, **shown)
 
 
 async def measure(lessons: int, recalls: int) -> dict[str, float]:
-    """Everything about a store of so many lessons, by name."""
+    """Return the times of a store by name."""
     writer = Writer()
-    # What is imported late is no lesson's.
-    importlib.import_module("langgraph_reflexion.memory.index")
     with TemporaryDirectory() as folder:
-        path = Path(folder, "lessons.db")
-        async with open_lessons(path) as store:
-            begin = time.perf_counter()
-            await Bank(store, "speed").add(writer.items(lessons))
-            result = {"lessons": float(lessons), "written, s": time.perf_counter() - begin}
-            bank = Bank(store, "speed")
-            gc.collect()
-            tracemalloc.start()
-            await _recall(bank, writer)
-            gc.collect()
-            result["memory, MB"] = tracemalloc.get_traced_memory()[0] / 1e6
-            tracemalloc.stop()
-            spent = [await _recall(bank, writer) for _ in range(recalls)]
+        async with open_lessons(Path(folder, "lessons.db")) as opened:
+            store = LessonStore(opened, "speed")
+            begin = time.process_time()
+            await store.add(writer.records(lessons))
+            result = {"lessons": float(lessons), "written, s": time.process_time() - begin}
+            await _recall(store, writer)  # imports
+            spent = [await _recall(store, writer) for _ in range(recalls)]
             result |= {"recall, ms": median(spent), "recall, ms (95 %)": quantiles(spent, n=20)[-1]}
-            other, spent = Bank(store, "speed"), []
-            for number in range(5):
-                source = {"date": DATE, "run": "other", "task": f"o{number}", "trial": 1, "step": 0, "evidence": ""}
-                source |= {**writer.task(), "observation": "", "outcome": "success", "profile": "", "model": ""}
-                await other.learn(writer.text(45), source, f"other {number}")
-                spent.append(await _recall(bank, writer))
-            result["recall after a change, ms"] = median(spent)
+            begin = time.process_time()
+            await store.learn(writer.source(writer.text(45), writer.task(), "new"))
+            result["learn, ms"] = 1000 * (time.process_time() - begin)
     return result
 
 
-async def _recall(bank: Bank, writer: Writer) -> float:
-    """How many milliseconds it takes to recall something for another task."""
+async def _recall(store: LessonStore, writer: Writer) -> float:
+    """Return the milliseconds of a recall for another task."""
     task, observation = writer.task(), writer.text(25)
-    begin = time.perf_counter()
-    found = await bank.recall(task, observation, 3, lambda lesson: False)
-    spent = time.perf_counter() - begin
+    begin = time.process_time()
+    found = await store.recall(task, observation, 3, lambda lesson: False)
+    spent = time.process_time() - begin
     assert len(found) == 3
     return spent * 1000
 
@@ -109,7 +91,7 @@ def main() -> None:
     """Measure, and print a table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--lessons", type=int, nargs="+", default=[100, 1000, 10_000])
-    parser.add_argument("--recalls", type=int, default=100)
+    parser.add_argument("--recalls", type=int, default=20)
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
     results = [asyncio.run(measure(lessons, options.recalls)) for lessons in options.lessons]

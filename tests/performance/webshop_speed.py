@@ -24,7 +24,7 @@ from typing import Any
 
 from langgraph_reflexion.envs.webshop.goals import Goal
 from langgraph_reflexion.envs.webshop.rendering import RENDERINGS
-from langgraph_reflexion.envs.webshop.shop import OwnShop
+from langgraph_reflexion.envs.webshop.shop import LocalShop
 from langgraph_reflexion.envs.webshop.state import State
 from langgraph_reflexion.envs.webshop.store import Store
 from tests.performance.corpus_speed import VOCABULARY, vocabulary
@@ -95,7 +95,7 @@ def serve(folder: Path, number: int, searches: int) -> dict[str, float]:
     random = Random("searches")
     titles = [store.product(random.randrange(number)) for _ in range(searches)]
     queries = [" ".join(random.sample(product.title.split(), 4)) for product in titles]
-    shop = OwnShop(store, Goal(titles[0].asin, "buy something", ("new",), (), 50.0))
+    shop = LocalShop(store, Goal(titles[0].asin, "buy something", ("new",), (), 50.0))
     show = RENDERINGS["bracketed"].page
     places = [State("item", "q", 1, product.asin) for product in titles]
     described = [State("item_sub", "q", 1, product.asin, (), "Description") for product in titles]

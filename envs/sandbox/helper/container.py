@@ -1,7 +1,6 @@
-"""Docker or Podman: a container from an image, which brings its own programs. The host's are not to be seen inside.
+"""Docker or Podman: a container from an image with its own programs; the host's are not visible.
 
-An engine passes on no descriptors but the standard ones, so results come back through named pipes in a folder that is
-mounted into the container.
+An engine passes only the standard descriptors, so results come back through named pipes in a mounted folder.
 """
 
 import os
@@ -12,8 +11,8 @@ import uuid
 from pathlib import Path
 from typing import NoReturn
 
-from langgraph_reflexion.envs.sandbox.helper import folders
-from langgraph_reflexion.envs.sandbox.helper.plan import (
+from langgraph_reflexion.envs.sandbox.helper import staging
+from langgraph_reflexion.envs.sandbox.helper.launch import (
     COLLECTED,
     ENVIRONMENT,
     HOME,
@@ -25,29 +24,29 @@ from langgraph_reflexion.envs.sandbox.helper.plan import (
     ordinary_signals,
     renumber,
 )
-from langgraph_reflexion.envs.sandbox.helper.wire import Request
+from langgraph_reflexion.envs.sandbox.helper.protocol import Request
 
 _PIPES = {"result": RESULT, "started": STARTED, "collected": COLLECTED}
 _EXCHANGE = "/sandbox"
 
 
 class Container(ForkedPlan):
-    """A run in a container of its own, which is removed when it ends."""
+    """A run in its own container."""
 
     changes_user = False
 
     def __init__(self, request: Request, blobs: list[bytes], user: int | None) -> None:
         super().__init__(request, blobs, user)
         self.name = f"langgraph-reflexion-{uuid.uuid4().hex}"
-        self.folder = Path(folders.make(tempfile.gettempdir())[0])
+        self.folder = Path(staging.make(tempfile.gettempdir())[0])
 
     def settle(self) -> None:
-        """Remove the container, running or not, and the folder."""
+        """Remove the container, even if it is running, and the folder."""
         subprocess.run([self.request["tool"], "rm", "--force", self.name], capture_output=True, check=False)
-        folders.remove(str(self.folder))
+        staging.remove(str(self.folder))
 
     def enter(self) -> NoReturn:
-        """Prepare the exchange and be replaced by a shell that runs the engine's client."""
+        """Create files and pipes, and become a shell that runs the engine's client."""
         self.folder.chmod(0o755)
         files = self.folder / "files"
         files.mkdir()
@@ -64,7 +63,7 @@ class Container(ForkedPlan):
         os.execv("/bin/sh", ["/bin/sh", "-c", self.outer(), "sandbox", *self.command()])
 
     def outer(self) -> str:
-        """The script on the host. It holds the pipes open, so that nothing waits for a program to open them."""
+        """Return the script on the host, which holds the pipes open, so that opening them blocks nobody."""
         held = {name: 7 + index for index, name in enumerate(_PIPES)}
         lines = [f"exec {number}<>{shlex.quote(str(self.folder / name))}" for name, number in held.items()]
         away = " ".join(f"{number}>&-" for number in held.values())
@@ -75,7 +74,7 @@ class Container(ForkedPlan):
         return "\n".join(lines)
 
     def command(self) -> list[str]:
-        """The engine's command line."""
+        """Return the engine's command line."""
         request, limits = self.request, self.request["limits"]
         values = kernel_limits(limits)
         words = [request["tool"], "run", "--rm", "--interactive", "--pull", "never", "--name", self.name]
@@ -86,7 +85,7 @@ class Container(ForkedPlan):
         words += ["--pids-limit", str(limits["processes"] + 2)]
         for name in ("core", "cpu", "fsize", "nofile"):
             words += ["--ulimit", f"{name}={values[name]}:{values[name]}"]
-        # Podman's own default may be more than is allowed. It is `--pids-limit` that limits.
+        # Podman's default may exceed what is allowed; the actual limit is `--pids-limit`.
         words += ["--ulimit", "nproc=4096:4096"]
         words += ["--tmpfs", f"/tmp:rw,exec,nosuid,nodev,size={limits['disk']},mode=1777"]
         words += ["--volume", f"{self.folder}:{_EXCHANGE}", "--workdir", "/tmp"]
@@ -96,12 +95,12 @@ class Container(ForkedPlan):
             owner = os.stat(source).st_uid if writable else owner
         words += ["--user", f"{owner}:{owner}"]
         for name, value in {**ENVIRONMENT, **request["env"]}.items():
-            # The image has programs of its own, and knows where.
+            # The image has its own programs and PATH.
             words += ["--env", f"{name}={value}"] if name != "PATH" else []
         return [*words, request["image"], "/bin/sh", "-c", self.inner(), "sandbox", *request["argv"]]
 
     def inner(self) -> str:
-        """The script in the container."""
+        """Return the script in the container."""
         folder = shlex.quote(self.request["cwd"] or WORK)
         lines = [
             "set -e",

@@ -1,6 +1,6 @@
-"""Which user a run gets: root hands every run to a user of its own, who owns nothing on the host.
+"""The user of a run: root gives every run its own user, who owns nothing on the host.
 
-Limits on the number of processes do not bind root, and runs of one user could signal each other.
+Limits on the number of processes do not apply to root, and runs of one user could signal each other.
 """
 
 import os
@@ -10,9 +10,9 @@ NOBODY = 65534
 
 
 def own_user() -> int | None:
-    """The number of a user whom no other living run has, or None where it cannot or need not be changed.
+    """Return a user id that no other living run has, or None if the user cannot or need not be changed.
 
-    It is made from this process's number, and lies in the upper half of the numbers that there are.
+    It is derived from this process's number, in the upper half of the available ids.
     """
     if os.geteuid() != 0:
         return None
@@ -23,7 +23,7 @@ def own_user() -> int | None:
 
 @lru_cache(maxsize=1)
 def numbers() -> tuple[int, int]:
-    """The first of the users' numbers that runs are given, and how many there are."""
+    """Return the first user id for runs, and the number of ids."""
     with open("/proc/self/uid_map", encoding="utf-8") as file:
         rows = [tuple(map(int, line.split())) for line in file]
     start, _, count = max(rows, key=lambda row: row[2])
@@ -32,7 +32,7 @@ def numbers() -> tuple[int, int]:
 
 
 def become(user: int) -> None:
-    """Become a user without groups, for good. Raises OSError."""
+    """Become a user without groups, irrevocably."""
     os.setgroups([])
     os.setresgid(user, user, user)
     os.setresuid(user, user, user)

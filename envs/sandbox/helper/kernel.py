@@ -1,4 +1,4 @@
-"""The few system calls that Python has no function for."""
+"""System calls that Python has no function for. All raise OSError."""
 
 import ctypes
 import os
@@ -26,16 +26,7 @@ def _checked(result: int, what: str) -> int:
 
 
 def syscall(what: str, number: int, *arguments: object) -> int:
-    """A system call by its number.
-
-    Args:
-        what: Its name, for the error.
-        number: Its number on this machine.
-        *arguments: Integers, bytes or ctypes values.
-
-    Raises:
-        OSError: it failed.
-    """
+    """Make a system call by its number; `what` is its name for the error."""
     converted = [ctypes.c_long(each) if isinstance(each, int) else each for each in arguments]
     return _checked(_libc.syscall(ctypes.c_long(number), *converted), what)
 
@@ -46,53 +37,53 @@ def _prctl(what: str, option: int, *arguments: int) -> int:
 
 
 def unshare(flags: int) -> None:
-    """Leave the namespaces that the flags name. Raises OSError where that is not allowed."""
+    """Move this process to new namespaces."""
     _checked(_libc.unshare(flags), "unshare")
 
 
 def setns(namespace: int, flags: int) -> None:
-    """Enter a namespace by its descriptor. Raises OSError."""
+    """Enter a namespace by its descriptor."""
     _checked(_libc.setns(namespace, flags), "setns")
 
 
 def mount(source: str, target: str, kind: str | None, flags: int, options: str = "") -> None:
-    """Mount a file system, or change a mount. Raises OSError."""
+    """Mount a file system, or change a mount."""
     arguments = (source.encode(), target.encode(), kind.encode() if kind else None)
     _checked(_libc.mount(*arguments, ctypes.c_ulong(flags), options.encode() or None), f"mount {target}")
 
 
 def adopt_orphans() -> None:
-    """Whatever is left of the tree below becomes a child of this process, so that it can be killed and reaped."""
+    """Make orphans of the tree children of this process, so that it can kill and reap them."""
     _prctl("prctl(PR_SET_CHILD_SUBREAPER)", _PR_SET_CHILD_SUBREAPER, 1)
 
 
 def die_with_parent() -> None:
-    """Be killed when the parent ends. Has to be said again after a change of user."""
+    """Be killed when the parent ends. A change of user resets this."""
     _prctl("prctl(PR_SET_PDEATHSIG)", _PR_SET_PDEATHSIG, 9)
 
 
 def no_new_privileges() -> None:
-    """No program that is started from here gains rights by it."""
+    """Forbid this process and its children to gain privileges by starting a program."""
     _prctl("prctl(PR_SET_NO_NEW_PRIVS)", _PR_SET_NO_NEW_PRIVS, 1)
 
 
 def drop_capabilities() -> None:
-    """Give up every capability; for good, together with `no_new_privileges`."""
+    """Drop every capability; irrevocable together with `no_new_privileges`."""
     _prctl("prctl(PR_CAP_AMBIENT)", _PR_CAP_AMBIENT, _PR_CAP_AMBIENT_CLEAR_ALL)
     header = ctypes.create_string_buffer(struct.pack("Ii", 0x20080522, 0))
     _checked(_libc.capset(header, ctypes.create_string_buffer(24)), "capset")
 
 
 def shared_memory() -> int:
-    """Bytes of shared memory and of memory file systems on the whole machine."""
+    """Return the bytes of shared memory and memory file systems on the whole machine."""
     words = (ctypes.c_ulong * 64)()
     _checked(_libc.sysinfo(words), "sysinfo")
-    # Behind the uptime, three loads and the total and free memory; the unit is the byte where words have 64 bits.
+    # After the uptime, three loads, and the total and free memory; in bytes on 64-bit machines.
     return words[6]
 
 
 def load_filter(program: bytes) -> None:
-    """Apply a seccomp filter to this process and all that it starts. Raises OSError."""
+    """Apply a seccomp filter to this process and its children."""
     code = ctypes.create_string_buffer(program, len(program))
 
     class Program(ctypes.Structure):

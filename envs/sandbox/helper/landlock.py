@@ -1,12 +1,35 @@
-"""Landlock: what a process may open, by path, from inside the process. Needs no rights and no namespaces."""
+"""Landlock: a program that restricts itself, by path and by system call, before it starts. Needs no privileges.
+
+It shares the host's kernel and process numbers, and has no disk quota: weaker than namespaces, as the user is warned.
+The bare host is the same without restrictions.
+"""
 
 import ctypes
+import errno
 import os
+import shutil
 import stat
 import struct
+import tempfile
 from collections.abc import Iterable
+from pathlib import Path
+from typing import NoReturn
 
-from langgraph_reflexion.envs.sandbox.helper import kernel
+from langgraph_reflexion.envs.sandbox.helper import identity, kernel, seccomp, staging
+from langgraph_reflexion.envs.sandbox.helper.launch import (
+    COLLECTED,
+    ENVIRONMENT,
+    RESULT,
+    STARTED,
+    STDERR,
+    ForkedPlan,
+    give,
+    limit,
+    ordinary_signals,
+    renumber,
+    script,
+)
+from langgraph_reflexion.envs.sandbox.helper.protocol import Request
 
 _CREATE, _ADD_RULE, _RESTRICT = 444, 445, 446
 
@@ -17,27 +40,19 @@ _TCP = 0b11  # bind and connect, since the fourth version
 _SCOPES = 0b11  # abstract sockets and signals, since the sixth
 _DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom")
 
+READY_UNLESS_FAULT = b"?"
+"""Written instead of `+` before the program starts: the sandbox is ready unless a fault follows."""
+_NO_PROGRAM = (errno.ENOENT, errno.ENOTDIR, errno.EACCES, errno.EISDIR, errno.ENOEXEC)
+"""Errors for which a shell, too, has an exit status: the command is wrong, not the sandbox."""
+
 
 def version() -> int:
-    """Which version of Landlock the kernel has.
-
-    Raises:
-        OSError: it has none, or it is switched off.
-    """
+    """Return the kernel's version of Landlock; raise OSError if it has none."""
     return kernel.syscall("landlock_create_ruleset", _CREATE, None, 0, 1)
 
 
 def restrict(readable: Iterable[str], writable: Iterable[str], *, network: bool) -> None:
-    """From here on, this process and all that it starts can open nothing else.
-
-    Args:
-        readable: Files and folders that may be read and executed; those that do not exist are left out.
-        writable: Folders in which everything may be done.
-        network: TCP is allowed.
-
-    Raises:
-        OSError: the kernel refused.
-    """
+    """Restrict this process and its children: read and execute some paths that exist, do anything in others."""
     known = version()
     everything = (1 << (13 if known < 2 else 14 if known < 3 else 15)) - 1
     handled_network = 0 if network or known < 4 else _TCP
@@ -62,7 +77,7 @@ def _allow(rules: int, path: str, access: int) -> None:
     try:
         place = os.open(path, os.O_PATH | os.O_CLOEXEC)
     except OSError:
-        return  # what is not there, or cannot be reached, needs no permission
+        return  # missing and unreachable paths need no permission
     try:
         if not stat.S_ISDIR(os.fstat(place).st_mode):
             access &= _ON_FILES
@@ -70,3 +85,114 @@ def _allow(rules: int, path: str, access: int) -> None:
         kernel.syscall("landlock_add_rule", _ADD_RULE, rules, 1, rule, 0)
     finally:
         os.close(place)
+
+
+class Confined(ForkedPlan):
+    """A run with its own folder on the host's disk, as Landlock and the bare host share it."""
+
+    def __init__(self, request: Request, blobs: list[bytes], user: int | None) -> None:
+        super().__init__(request, blobs, user)
+        above = tempfile.gettempdir()
+        if user is not None and not staging.reachable(above):
+            above = "/tmp"
+        staging.sweep(above)
+        self.folder, _ = staging.make(above)  # this process holds the lock until it ends
+        self.work, self.home, self.temporary = (os.path.join(self.folder, name) for name in ("work", "home", "tmp"))
+        for folder in (self.work, self.home, self.temporary):
+            os.mkdir(folder)
+
+    def settle(self) -> None:
+        staging.remove(self.folder)
+
+    def enter(self) -> NoReturn:
+        """Restrict this process and become the program."""
+        request = self.request
+        self.prepare()
+        self.confine()
+        self.write_files()
+        argv = ["/bin/sh", "-c", script(request["collect"]), "sandbox", *request["argv"]]
+        if not request["collect"]:
+            argv = request["argv"]
+            os.write(STARTED, READY_UNLESS_FAULT)
+            os.set_inheritable(STARTED, False)
+            os.set_inheritable(COLLECTED, False)
+        try:
+            os.execve(_found(argv[0], request["env"].get("PATH", "")), argv, self.environment())
+        except OSError as error:
+            if error.errno not in _NO_PROGRAM or request["collect"]:
+                raise
+            os.write(STDERR, f"{argv[0]}: {error.strerror}\n".encode())
+            os._exit(127 if error.errno == errno.ENOENT else 126)
+
+    def prepare(self) -> None:
+        """Go to the working directory, as the run's user and with its limits."""
+        request = self.request
+        os.setsid()
+        folder = request["cwd"] or self.work
+        if self.user is not None:
+            staging.stage(*self.reached(), self.user)
+            for root, _, names in os.walk(self.folder):
+                for each in (root, *(os.path.join(root, name) for name in names)):
+                    os.chown(each, self.user, self.user)
+            # Streams of the caller keep their owner.
+            for stream in (RESULT,) if request["inherit"] else range(1, RESULT + 1):
+                give(stream, self.user)
+        os.chdir(folder)
+        renumber({number: number for number in range(COLLECTED + 1)})
+        ordinary_signals()
+        # The limit counts all processes of the user.
+        limit(request["limits"], others=0 if self.user is not None else _processes_of(os.getuid()))
+        if self.user is not None:
+            identity.become(self.user)
+        kernel.die_with_parent()
+
+    def write_files(self) -> None:
+        """Write the files, already restricted: a link left by an earlier run leads nowhere."""
+        for name, blob in zip(self.request["files"], self.blobs, strict=True):
+            path = Path(name)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(blob)
+            path.chmod(0o755)
+
+    def confine(self) -> None:
+        """Apply the restrictions. The bare host has none."""
+
+    def environment(self) -> dict[str, str]:
+        """Return the program's whole environment."""
+        own = {"HOME": self.home, "TMPDIR": self.temporary}
+        own["GIT_CONFIG_NOSYSTEM"] = "1"  # git fails if it may not read the system's settings
+        return {**ENVIRONMENT, **own, **self.request["env"]}
+
+
+class BareHost(Confined):
+    """A run on the bare host, with limits only."""
+
+    changes_user = False
+
+
+class Landlock(Confined):
+    """A run behind Landlock and a system call filter."""
+
+    def confine(self) -> None:
+        request = self.request
+        readable, written = self.reached()
+        restrict(readable, [self.folder, *written], network=request["network"])
+        shared = {"own_ipc": False, "own_network": False, "own_processes": False}
+        kernel.load_filter(seccomp.assemble(network=request["network"], fork=request["fork"], **shared))
+
+
+def _found(program: str, path: str) -> str:
+    return program if "/" in program else shutil.which(program, path=path) or program
+
+
+def _processes_of(user: int) -> int:
+    """Return the number of processes and threads of a user."""
+    count = 0
+    for number in os.listdir("/proc"):
+        if number.isdigit():
+            try:
+                if os.stat(f"/proc/{number}").st_uid == user:
+                    count += len(os.listdir(f"/proc/{number}/task"))
+            except OSError:
+                continue  # it has ended
+    return count

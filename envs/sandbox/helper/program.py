@@ -1,8 +1,8 @@
-"""A Python program run in a fresh child of a warm interpreter, inside a sandbox that already stands.
+"""A Python program in a fresh child of a warm interpreter, inside a running sandbox.
 
-The interpreter has read nothing of any program when it is forked: the child itself receives the source. In bubblewrap
-the child gets namespaces of its own, so that children see neither each other nor the interpreter; behind Landlock it
-confines itself as any program there does. It can start threads and no processes.
+The interpreter has read nothing of any program when it forks: the child itself receives the source. In bubblewrap the
+child gets its own namespaces, so that children see neither each other nor the interpreter; behind Landlock it
+restricts itself like any other program. It can start threads but no processes.
 """
 
 import atexit
@@ -15,8 +15,8 @@ from types import ModuleType
 from typing import NoReturn
 
 from langgraph_reflexion.envs.sandbox.helper import kernel, seccomp, staging
-from langgraph_reflexion.envs.sandbox.helper.confined import Landlock
-from langgraph_reflexion.envs.sandbox.helper.plan import (
+from langgraph_reflexion.envs.sandbox.helper.landlock import Landlock
+from langgraph_reflexion.envs.sandbox.helper.launch import (
     ENVIRONMENT,
     HOME,
     RESULT,
@@ -33,11 +33,11 @@ PRELOADED = (
     *("fractions", "functools", "heapq", "itertools", "json", "math", "operator", "random", "re", "statistics"),
     *("string", "typing"),
 )
-"""Modules that programs often import, loaded before any of them."""
+"""Modules that programs often import."""
 
 
 def prepare() -> None:
-    """Do beforehand what would be the same for every program."""
+    """Compute in advance what is the same for every program."""
     seccomp.assemble(**_WALLS)
     _mounted_below_tmp()
 
@@ -45,7 +45,7 @@ def prepare() -> None:
 @lru_cache(maxsize=1)
 def _mounted_below_tmp() -> list[str]:
     with open("/proc/self/mounts", encoding="utf-8") as file:
-        # A blank in a name stands there as \040.
+        # A space in a name is written as \040.
         places = [line.split()[1].encode().decode("unicode_escape") for line in file]
     below = [place for place in places if place.startswith("/tmp/")]
     return [place for place in below if not any(place.startswith(f"{other}/") for other in below)]
@@ -55,12 +55,12 @@ _WALLS = {"fork": False, "own_network": False}
 
 
 class WarmProgram(ForkedPlan):
-    """A program in a child of the interpreter in a bubblewrap."""
+    """A program in a child of the interpreter, in bubblewrap."""
 
     def enter(self) -> NoReturn:
-        """Get away from the other children, confine this one, and run the program."""
+        """Isolate this child from the others, restrict it, and run the program."""
         limits = self.request["limits"]
-        # A signal to its process group would else reach the interpreter, whose group is another namespace's.
+        # Otherwise a signal to its process group would reach the interpreter, in another namespace.
         os.setsid()
         kernel.unshare(kernel.CLONE_NEWNS | kernel.CLONE_NEWIPC)
         hidden = kernel.MS_NOSUID | kernel.MS_NODEV
@@ -79,7 +79,7 @@ class WarmProgram(ForkedPlan):
             os.makedirs(os.path.dirname(os.path.abspath(name)), exist_ok=True)
             with open(name, "wb") as file:
                 file.write(blob)
-        # Processes and threads are counted by user namespace: in one of its own, a child takes none from the others.
+        # Processes and threads are counted per user namespace: children must not share one.
         kernel.unshare(kernel.CLONE_NEWUSER)
         kernel.die_with_parent()
         ordinary_signals()
@@ -94,7 +94,7 @@ class WarmLandlock(Landlock):
     """A program in a child of the interpreter, behind Landlock."""
 
     def enter(self) -> NoReturn:
-        """Confine this process and run the program."""
+        """Restrict this process and run the program."""
         self.request["fork"] = False
         self.prepare()
         self.confine()
@@ -103,12 +103,7 @@ class WarmLandlock(Landlock):
 
 
 def run(argv: list[str], environment: dict[str, str]) -> NoReturn:
-    """Run a Python file as `python FILE ARGUMENTS` would, and end the process with its status.
-
-    Args:
-        argv: The file's name in the working directory, and the program's arguments.
-        environment: All of the program's environment.
-    """
+    """Run a Python file as `python FILE ARGUMENTS` does, and exit with its status."""
     os.environ.clear()
     os.environ.update(environment)
     sys.argv = argv
@@ -130,7 +125,7 @@ def run(argv: list[str], environment: dict[str, str]) -> NoReturn:
     except BaseException:
         status = 1
         kind, error_, trace = sys.exc_info()
-        # Without this file's own frame, as the interpreter would print it.
+        # Without the frame of this file, as the interpreter prints it.
         traceback.print_exception(kind, error_, trace.tb_next if trace else None)
         _finish()
     os._exit(status)
@@ -146,7 +141,7 @@ def _status(code: object) -> int:
 
 
 def _finish() -> None:
-    """What the interpreter does at its end, but for taking itself apart."""
+    """Do what the interpreter does at exit, except for its teardown."""
     for thread in threading.enumerate():
         if thread is not threading.current_thread() and not thread.daemon:
             thread.join()
@@ -155,4 +150,4 @@ def _finish() -> None:
         try:
             stream.flush()
         except (OSError, ValueError):
-            continue  # the program has closed it, or nobody reads it any more
+            continue  # the program has closed it, or nobody reads it

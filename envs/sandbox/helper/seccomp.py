@@ -1,9 +1,9 @@
 """The system call filter, assembled as classic BPF.
 
-It takes away what no ordinary program needs and what gets around the other walls: new namespaces and mounts, kernel
-administration, looking into other processes, io_uring (which makes sockets behind the filter's back), and memory that
-belongs to no process (memfd, System V segments) and so would escape the memory limit. Files that lend their owner's
-rights (setuid) cannot be made: in a folder bound writable, the owner is one of the host's.
+It blocks what ordinary programs do not need and what circumvents the other restrictions: new namespaces and mounts,
+kernel administration, inspecting other processes, io_uring (which opens sockets unseen by the filter), and memory
+that belongs to no process (memfd, System V segments) and so escapes the memory limit. Setuid files cannot be created:
+in a folder that is bound writable, their owner is a user of the host.
 """
 
 import errno
@@ -11,7 +11,7 @@ import platform
 import struct
 from functools import lru_cache
 
-# Numbers above 423 are the same everywhere; below, (x86_64, aarch64), None where there is no such call.
+# Numbers above 423 are the same everywhere; below, (x86_64, aarch64), None if there is no such call.
 _OLD: dict[str, tuple[int | None, int | None]] = {
     "acct": (163, 89),
     "add_key": (248, 217),
@@ -77,14 +77,14 @@ _NEW = {
     "process_mrelease": 448,
     "open_tree_attr": 467,
 }
-# "No such call" rather than "not allowed", so that libraries take the older way, which the filter can look into.
+# ENOSYS rather than EPERM, so that libraries fall back to an older call, whose arguments the filter can check.
 _ABSENT = {
     "clone3": (435, 435),
     "memfd_create": (319, 279),
     "memfd_secret": (447, 447),
     "openat2": (437, 437),
 }
-_LOOKED_INTO: dict[str, tuple[int | None, int | None]] = {
+_CHECKED: dict[str, tuple[int | None, int | None]] = {
     "chmod": (90, None),
     "clone": (56, 220),
     "creat": (85, None),
@@ -108,8 +108,8 @@ _LOOKED_INTO: dict[str, tuple[int | None, int | None]] = {
     "socketpair": (53, 199),
     "vfork": (58, None),
 }
-# Where there is no namespace for them, all of a user's processes share these: queues and segments go by a number that
-# can be guessed. Of files, these are what Landlock does not look at and no program has to have.
+# Without a namespace, all processes of a user share these: queues and segments have numbers that can be guessed. The
+# calls on files are those that Landlock does not restrict and programs do not need.
 _HOST = {
     "file_setattr": (469, 469),
     "fremovexattr": (199, 16),
@@ -133,10 +133,10 @@ _HOST = {
     "shmat": (30, 196),
     "shmctl": (31, 195),
 }
-# The first argument of these is the process; of the others, the second, where the first says that it is one alone.
+# The first argument of these is the process; of _OF_MANY, the second if the first selects a single process.
 _OF_A_PROCESS = ("prlimit64", "sched_setaffinity", "sched_setattr", "sched_setparam", "sched_setscheduler")
 _OF_MANY = {"setpriority": 0, "ioprio_set": 1}  # PRIO_PROCESS, IOPRIO_WHO_PROCESS
-# Which argument is the mode of a file; of the last two, the flags and the mode.
+# The argument that is the mode of a file; for _OPENS, those that are the flags and the mode.
 _MODES = {"chmod": 1, "fchmod": 1, "fchmodat": 2, "fchmodat2": 2, "creat": 1, "mknod": 1, "mknodat": 2}
 _OPENS = {"open": (1, 2), "openat": (2, 3)}
 
@@ -146,7 +146,7 @@ _TERMINAL_INPUT = (0x5412, 0x541C)  # TIOCSTI and TIOCLINUX type into the termin
 _UNIX, _INET, _INET6, _NETLINK = 1, 2, 10, 16
 _STREAM, _SEQPACKET, _KIND = 1, 5, 0xF
 _SETUID_OR_SETGID = 0o6000
-_CREATES = 0o20000100  # O_CREAT and O_TMPFILE: without them, what stands in the place of the mode means nothing
+_CREATES = 0o20000100  # O_CREAT and O_TMPFILE: without them, the mode is ignored
 
 _ALLOW, _ERRNO, _KILL = 0x7FFF0000, 0x00050000, 0x80000000
 _LOAD, _EQUAL, _ANY_BIT, _AT_LEAST, _MASK, _RETURN = 0x20, 0x15, 0x45, 0x35, 0x54, 0x06
@@ -163,16 +163,16 @@ def assemble(
     own_network: bool = True,
     own_processes: bool = True,
 ) -> bytes:
-    """The filter's code, for the machine that this runs on.
+    """Return the filter's code for this machine.
 
     Args:
-        network: The host's network is shared. Unix sockets are then refused, as the host's abstract ones could be
+        network: The host's network is shared. Unix sockets are then refused, since the host's abstract ones could be
             reached.
-        fork: New processes are allowed; threads always are.
-        own_ipc: The process has an IPC namespace of its own, and a mount namespace.
-        own_network: It has a network namespace of its own; without one, and without `network`, it gets no sockets.
-        own_processes: It has a PID namespace of its own; without one, it may change limits and priority of no process
-            but itself, and names that by 0.
+        fork: Processes may be started; threads always may.
+        own_ipc: The process has its own IPC and mount namespaces.
+        own_network: It has its own network namespace; without one, and without `network`, it gets no sockets.
+        own_processes: It has its own PID namespace; without one, it may change limits and priority of itself only,
+            named by 0.
 
     Raises:
         OSError: there is no filter for this kind of machine.
@@ -191,18 +191,18 @@ def assemble(
         if number is not None:
             code.extend([_jump(_EQUAL, number, 0, 1), _refuse(error)])
 
-    def look_into(name: str, argument: int, tests: list[bytes]) -> None:
-        number = _LOOKED_INTO[name][which]
+    def check(name: str, argument: int, tests: list[bytes]) -> None:
+        number = _CHECKED[name][which]
         if number is not None:
             body = [_jump(_LOAD, argument), *tests, _jump(_RETURN, _ALLOW)]
             code.extend([_jump(_EQUAL, number, 0, len(body)), *body])
 
-    # What is called often comes first.
+    # Frequent calls come first.
     for name, (flags, mode) in _OPENS.items():
         creates = [_jump(_ANY_BIT, _CREATES, 1, 0), _jump(_RETURN, _ALLOW)]
-        look_into(name, _argument(flags), [*creates, _jump(_LOAD, _argument(mode)), *_no_bit(_SETUID_OR_SETGID)])
+        check(name, _argument(flags), [*creates, _jump(_LOAD, _argument(mode)), *_no_bit(_SETUID_OR_SETGID)])
     for name, mode in _MODES.items():
-        look_into(name, _argument(mode), _no_bit(_SETUID_OR_SETGID))
+        check(name, _argument(mode), _no_bit(_SETUID_OR_SETGID))
     for numbers in _OLD.values():
         refuse(numbers, errno.EPERM)
     for number in _NEW.values():
@@ -214,32 +214,30 @@ def assemble(
             refuse(numbers, errno.EPERM)
     if not own_processes:
         for name in _OF_A_PROCESS:
-            look_into(name, _FIRST, _only(0))
+            check(name, _FIRST, _only(0))
         for name, one in _OF_MANY.items():
-            look_into(name, _FIRST, [*_only(one), _jump(_LOAD, _SECOND), *_only(0)])
+            check(name, _FIRST, [*_only(one), _jump(_LOAD, _SECOND), *_only(0)])
     if not fork:
-        refuse(_LOOKED_INTO["fork"], errno.EPERM)
-        refuse(_LOOKED_INTO["vfork"], errno.EPERM)
+        refuse(_CHECKED["fork"], errno.EPERM)
+        refuse(_CHECKED["vfork"], errno.EPERM)
     clone = _no_bit(_NAMESPACES)
     if not fork:
         clone += [_jump(_ANY_BIT, _THREAD, 1, 0), _refuse(errno.EPERM)]
-    look_into("clone", _FIRST, clone)
-    look_into(
-        "ioctl", _SECOND, [step for each in _TERMINAL_INPUT for step in (_jump(_EQUAL, each, 0, 1), _refuse(1))]
-    )
+    check("clone", _FIRST, clone)
+    check("ioctl", _SECOND, [step for each in _TERMINAL_INPUT for step in (_jump(_EQUAL, each, 0, 1), _refuse(1))])
     families = [_INET, _INET6, _NETLINK] if network else [_UNIX, _INET, _INET6, _NETLINK] if own_network else []
     allowed = [step for each in families for step in (_jump(_EQUAL, each, 0, 1), _jump(_RETURN, _ALLOW))]
-    look_into("socket", _FIRST, [*allowed, _refuse(errno.EACCES)])
+    check("socket", _FIRST, [*allowed, _refuse(errno.EACCES)])
     pairs = _only(_UNIX)
     if _UNIX not in families:
-        # A pair of datagram sockets is no pair: either can send to any address.
+        # Datagram sockets of a pair are not tied together: either can send to any address.
         pairs += [_jump(_LOAD, _SECOND), _jump(_MASK, _KIND), _jump(_EQUAL, _STREAM, 2, 0), *_only(_SEQPACKET)]
-    look_into("socketpair", _FIRST, pairs)
+    check("socketpair", _FIRST, pairs)
     return b"".join([*code, _jump(_RETURN, _ALLOW)])
 
 
 def _argument(index: int) -> int:
-    """Where the lower half of an argument stands. No call here takes more than an int's worth of it."""
+    """Return the offset of the lower half of an argument. No call here takes more than an int."""
     return _FIRST + 8 * index
 
 

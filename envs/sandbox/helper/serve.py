@@ -1,11 +1,11 @@
-"""The helper's main loop: take the descriptors of a run, fork a process that keeps it, and wait for the next.
+"""The helper's main loop: receives the descriptors of a run, and forks a supervisor for it.
 
-    python boot.py serve NUMBER            runs asked for over the socket with this number
-    python boot.py warm NUMBER MODULE...   the same, with modules loaded beforehand
-    python boot.py nurse NUMBER MODULE...  warm programs only, inside a bubblewrap
-    python boot.py attach NUMBER           one run, on this process's own standard streams
+    python bootstrap.py serve NUMBER            runs requested over the socket with this number
+    python bootstrap.py warm NUMBER MODULE...   the same, with preloaded modules
+    python bootstrap.py pool NUMBER MODULE...   warm programs only, inside bubblewrap
+    python bootstrap.py attach NUMBER           one run, on this process's own standard streams
 
-What a run is, and what it contains, is read by the process that keeps it: this one knows nothing of any run.
+Only the supervisor reads what a run is: this process knows nothing of any run.
 """
 
 import contextlib
@@ -16,14 +16,14 @@ import signal
 import socket
 import sys
 
-from langgraph_reflexion.envs.sandbox.helper import identity, wire
-from langgraph_reflexion.envs.sandbox.helper.keep import keep
-from langgraph_reflexion.envs.sandbox.helper.nursery import nurse
-from langgraph_reflexion.envs.sandbox.helper.plan import Streams
+from langgraph_reflexion.envs.sandbox.helper import identity, protocol
+from langgraph_reflexion.envs.sandbox.helper.launch import Streams
+from langgraph_reflexion.envs.sandbox.helper.supervisor import supervise
+from langgraph_reflexion.envs.sandbox.helper.warm_pool import run_pool
 
 
 def main(arguments: list[str]) -> None:
-    """Do what the command line says."""
+    """Run a command line of the helper."""
     how, number, *modules = arguments
     connection = socket.socket(fileno=int(number))
     if how == "attach":
@@ -32,9 +32,9 @@ def main(arguments: list[str]) -> None:
         with contextlib.suppress(ImportError):
             importlib.import_module(name)
     gc.collect()
-    gc.freeze()  # so that children share what is there
-    if how == "nurse":
-        nurse(connection)
+    gc.freeze()  # children share the memory of what is loaded
+    if how == "pool":
+        run_pool(connection)
     else:
         serve(connection)
 
@@ -44,15 +44,15 @@ def serve(connection: socket.socket) -> None:
     agent = os.pidfd_open(os.getppid())
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    identity.numbers()  # asked for here once, and not in every child
+    identity.numbers()  # cached for all children
     while True:
-        message, descriptors = wire.accept(connection, len(Streams._fields))
+        message, descriptors = protocol.accept(connection, len(Streams._fields))
         if not message:
             return
         if os.fork() == 0:
             connection.close()
             try:
-                keep(Streams(*descriptors), [agent])
+                supervise(Streams(*descriptors), [agent])
             finally:
                 os._exit(0)
         for descriptor in descriptors:
@@ -60,19 +60,19 @@ def serve(connection: socket.socket) -> None:
 
 
 def attach(connection: socket.socket) -> int:
-    """Keep one run on this process's own standard streams. Returns the exit status; 125 if it could not start.
+    """Carry out one run on this process's standard streams, and return its exit status, 125 if it failed to start.
 
-    It is a child that keeps it, out of the reach of whoever kills this process and its group: it then ends the run.
+    A child supervises it, out of reach of a signal to this process and its group, which ends the run.
     """
     watched = [os.pidfd_open(os.getppid()), os.pidfd_open(os.getpid())]
-    keeper = os.fork()
-    if keeper:
+    supervisor = os.fork()
+    if supervisor:
         signal.signal(signal.SIGINT, signal.SIG_IGN)
-        return os.waitstatus_to_exitcode(os.waitpid(keeper, 0)[1])
+        return os.waitstatus_to_exitcode(os.waitpid(supervisor, 0)[1])
     os.setsid()
     nothing = os.open(os.devnull, os.O_RDWR)
-    _, [request] = wire.accept(connection, 1)
-    report = keep(Streams(connection.fileno(), request, 0, 1, 2, nothing, nothing), watched)
+    _, [request] = protocol.accept(connection, 1)
+    report = supervise(Streams(connection.fileno(), request, 0, 1, 2, nothing, nothing), watched)
     if "fault" in report:
         print(f"sandbox: {report['fault']}", file=sys.stderr)
         return 125

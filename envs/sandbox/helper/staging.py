@@ -1,37 +1,32 @@
-"""Makes folders that only root can reach visible to the user that a run of root's is handed to.
+"""The staging of a run: its folder on the host's disk, and mounts that make root's paths visible to its user.
 
-It is done in a mount namespace of this process's own: the host sees nothing of it, and it is gone with the process.
-A folder on the way that the user may not enter is covered by an empty one that holds what is to be seen and nothing
-else. Folders to be written to are mounted with their owner and the user exchanged, so that they keep their owner.
+Mounting is done in a mount namespace of this process: the host does not see it, and it goes away with the process. A
+parent folder that the user may not enter is covered by an empty one, which holds only the paths to be seen. Writable
+folders are mounted with their owner and the user exchanged, so that files keep their owner.
 """
 
 import contextlib
 import ctypes
+import fcntl
 import os
 import signal
 import stat
 import struct
+import tempfile
+import uuid
 from collections.abc import Iterable
 from pathlib import Path
 
 from langgraph_reflexion.envs.sandbox.helper import kernel
 
+PREFIX = "langgraph-reflexion-sandbox-"
 _OPEN_TREE, _MOVE_MOUNT, _MOUNT_SETATTR = 428, 429, 442
 _AT_EMPTY_PATH, _AT_RECURSIVE, _CLONE_TREE, _FROM_EMPTY_PATH = 0x1000, 0x8000, 1, 4
 _ATTR_IDMAP = 0x00100000
 
 
 def stage(readable: Iterable[str], writable: Iterable[str], user: int) -> None:
-    """Let `user` reach these paths, each at its own place.
-
-    Args:
-        readable: Paths that need only be read.
-        writable: Folders to be written to.
-        user: Who is going to. Only this process and its children see what is done.
-
-    Raises:
-        OSError: mounting is not allowed here.
-    """
+    """Make these paths reachable for `user`, for this process and its children only."""
     blocked = {path: _blocker(path) for path in readable if os.path.exists(path)}
     given = [path for path in writable if os.path.exists(path) and os.stat(path).st_uid != user]
     blocked.update({path: _blocker(path) for path in given})
@@ -45,7 +40,7 @@ def stage(readable: Iterable[str], writable: Iterable[str], user: int) -> None:
     mappings = {owner: _mapping(owner, user) for owner in set(owners.values())}
     trees = {path: detach(path, mappings[owners[path]] if path in swapped else -1) for path in todo}
     for cover in sorted({blocker for blocker in blocked.values() if blocker}):
-        # One that lies below another is covered already.
+        # One below another is already covered.
         if os.path.isdir(cover) and not os.stat(cover).st_mode & stat.S_IXOTH:
             kernel.mount("none", cover, "tmpfs", kernel.MS_NOSUID | kernel.MS_NODEV, "mode=0755,size=1m")
     for path, tree in trees.items():
@@ -55,12 +50,12 @@ def stage(readable: Iterable[str], writable: Iterable[str], user: int) -> None:
 
 
 def reachable(path: str) -> bool:
-    """Whether any user can read a path as it is."""
+    """Whether any user can read a path."""
     return _blocker(path) is None and _open_to_all(path)
 
 
 def _blocker(path: str) -> str | None:
-    """The first folder above a path that others may not enter."""
+    """Return the topmost parent folder that other users may not enter."""
     for folder in reversed(Path(path).parents):
         if not folder.stat().st_mode & stat.S_IXOTH:
             return str(folder)
@@ -74,12 +69,7 @@ def _open_to_all(path: str) -> bool:
 
 
 def detach(path: str, mapping: int = -1) -> int:
-    """A detached copy of what is mounted at a path, as a descriptor.
-
-    Args:
-        path: What is copied, with all that is mounted below it.
-        mapping: A user namespace by whose mapping files change hands; -1 for none.
-    """
+    """Return a detached copy of the mounts at a path, as a descriptor; `mapping` is a user namespace or -1."""
     name = ctypes.c_char_p(os.fsencode(path))
     tree = kernel.syscall("open_tree", _OPEN_TREE, -100, name, _CLONE_TREE | _AT_RECURSIVE | os.O_CLOEXEC)
     if mapping >= 0:
@@ -95,7 +85,7 @@ def detach(path: str, mapping: int = -1) -> int:
 
 
 def attach(path: str, tree: int) -> None:
-    """Mount a detached copy at a path, which is made if need be."""
+    """Mount a detached copy at a path, which is created if necessary."""
     folder = stat.S_ISDIR(os.fstat(tree).st_mode)
     os.makedirs(path if folder else os.path.dirname(path), mode=0o755, exist_ok=True)
     if not folder and not os.path.exists(path):
@@ -106,7 +96,7 @@ def attach(path: str, tree: int) -> None:
 
 
 def _mapping(owner: tuple[int, int], user: int) -> int:
-    """A user namespace, as a descriptor, in which an owner on the disk, and a group, are `user`."""
+    """Return a user namespace, as a descriptor, that maps an owner and a group on disk to `user`."""
     ready, done = os.pipe()
     child = os.fork()
     if child == 0:
@@ -118,7 +108,7 @@ def _mapping(owner: tuple[int, int], user: int) -> int:
     os.close(done)
     try:
         if not os.read(ready, 1):
-            raise OSError("where user namespaces are off, root cannot lend a folder to the sandbox")
+            raise OSError("root cannot share a folder with the sandbox without user namespaces")
         for name, number in zip(("uid_map", "gid_map"), owner, strict=True):
             Path(f"/proc/{child}/{name}").write_text(f"{number} {user} 1\n", encoding="utf-8")
         return os.open(f"/proc/{child}/ns/user", os.O_RDONLY | os.O_CLOEXEC)
@@ -126,3 +116,111 @@ def _mapping(owner: tuple[int, int], user: int) -> int:
         os.close(ready)
         os.kill(child, signal.SIGKILL)
         os.waitpid(child, 0)
+
+
+def make(above: str) -> tuple[str, int]:
+    """Create a folder for one run, and return it with a descriptor that holds a lock while this process lives."""
+    while True:
+        path = tempfile.mkdtemp(prefix=f"{PREFIX}{os.getpid()}-", dir=above)
+        with contextlib.suppress(FileNotFoundError, BlockingIOError):
+            held = _opened(path)
+            try:
+                _lock(held)
+                if os.stat(path).st_ino == os.fstat(held).st_ino:
+                    return path, held
+            except OSError:
+                os.close(held)
+                raise
+            os.close(held)
+        # A sweep ran between creation and lock.
+
+
+def _lock(place: int) -> None:
+    try:
+        fcntl.flock(place, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise
+    except OSError:
+        return  # this file system has no locks, so no sweep gets one either
+
+
+def sweep(above: str) -> None:
+    """Remove the folders in `above` of runs that were killed. Never raises.
+
+    The lock decides, not the process number: agents in different PID namespaces may share a folder.
+    """
+    with contextlib.suppress(OSError):
+        for name in os.listdir(above):
+            if name.startswith(PREFIX):
+                with contextlib.suppress(OSError):
+                    _remove_if_left(os.path.join(above, name))
+
+
+def _remove_if_left(path: str) -> None:
+    place = _opened(path)
+    try:
+        fcntl.flock(place, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        _empty(place)
+        os.rmdir(path)
+    finally:
+        os.close(place)
+
+
+def remove(path: str) -> None:
+    """Remove a folder with everything in it, without following links. Never raises; what cannot be removed stays."""
+    with contextlib.suppress(OSError):
+        place = _opened(path)
+        try:
+            _empty(place)
+        finally:
+            os.close(place)
+        os.rmdir(path)
+
+
+def _empty(top: int) -> None:
+    """Remove everything in an open folder.
+
+    Nested folders are moved up first: deep ones have paths too long for the kernel, and too many levels for
+    descriptors or recursion.
+    """
+    waiting, token, count = _without_files(top), uuid.uuid4().hex, 0
+    while waiting:
+        name = waiting.pop()
+        with contextlib.suppress(OSError):
+            place = _opened(name, top)
+            try:
+                for inner in _without_files(place):
+                    count += 1
+                    with contextlib.suppress(OSError):
+                        os.close(_opened(inner, place))  # only a writable folder can be moved
+                        os.rename(inner, f"{token}-{count}", src_dir_fd=place, dst_dir_fd=top)
+                        waiting.append(f"{token}-{count}")
+            finally:
+                os.close(place)
+            os.rmdir(name, dir_fd=top)
+
+
+def _without_files(place: int) -> list[str]:
+    """Remove everything but folders from an open folder, and return the names of its folders."""
+    folders = []
+    with os.scandir(place) as entries:
+        found = list(entries)
+    for entry in found:
+        if entry.is_dir(follow_symlinks=False):
+            folders.append(entry.name)
+        else:
+            with contextlib.suppress(OSError):
+                os.unlink(entry.name, dir_fd=place)
+    return folders
+
+
+def _opened(name: str, above: int | None = None) -> int:
+    """Open a folder, but not a link to one, making it accessible first."""
+    place = os.open(name, os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=above)
+    try:
+        itself = f"/proc/self/fd/{place}"
+        if os.fstat(place).st_mode & stat.S_IRWXU != stat.S_IRWXU:
+            os.chmod(itself, stat.S_IRWXU)
+        return os.open(itself, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    finally:
+        os.close(place)

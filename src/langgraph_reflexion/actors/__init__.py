@@ -1,11 +1,11 @@
-"""Actors: how the state becomes a prompt, and a reply becomes the next step (M_a, section 3 of the paper)."""
+"""Actors: the state becomes a prompt, and the reply the next step (M_a, section 3 of the paper)."""
 
 from langgraph_reflexion.actors.base import Actor
 from langgraph_reflexion.actors.original_react import TwoCallActor
 from langgraph_reflexion.actors.react import TextActor
 from langgraph_reflexion.actors.tools import ToolActor
 from langgraph_reflexion.envs.base import Environment
-from langgraph_reflexion.memory.memory_map import Mapper
+from langgraph_reflexion.memory.memory_map import MapMemory
 from langgraph_reflexion.models.client import Client
 from langgraph_reflexion.profiles import Profile
 from langgraph_reflexion.prompts import Prompts
@@ -15,18 +15,18 @@ ACTORS: dict[str, type[Actor]] = {"react": TextActor, "tools": ToolActor}
 
 
 def make_actor(
-    client: Client, environment: Environment, prompts: Prompts, rules: Profile, mapper: Mapper | None = None
+    client: Client, environment: Environment, prompts: Prompts, rules: Profile, memory_map: MapMemory | None = None
 ) -> Actor:
-    """Return the actor that a profile names; a variant of an environment acts in text.
+    """Return the actor that a profile names; variants of an environment act in text.
 
     Args:
-        client: The model that chooses.
+        client: The model.
         environment: The tasks and actions.
         prompts: The domain's templates and examples.
         rules: The profile, resolved.
-        mapper: Draws the memory map at the end of the prompt; none unless given.
+        memory_map: The memory map at the end of the prompt; none unless given.
     """
     kind = ACTORS.get(rules.actor, TextActor)
     if kind is TextActor and rules.layout != "react":
         kind = TwoCallActor
-    return kind(client, environment, prompts, rules, mapper)
+    return kind(client, environment, prompts, rules, memory_map)

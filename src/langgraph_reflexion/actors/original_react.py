@@ -1,10 +1,9 @@
-"""The actor of the original HotPotQA code: thought and action are asked for one after the other.
+"""The actor of the original HotPotQA code: one model call for the thought and one for the action.
 
-Kept as coded: two model calls per step; one message that holds memory, task and transcript, and ends with the mark
-that the model is to go on from; the last attempt before the reflections; its longest observations left out beyond so
-many tokens. Not kept, as defects: that a reply which cannot be read ends the whole run; that lines are glued together
-without a blank; that a reply ends with its first line, which chat models like to leave empty (readers cut for
-themselves). Not kept either: the halt at 3,896 tokens, which guarded a window of 4,097 (`context` guards any).
+As in the original: one message with memory, task and transcript, which ends with the label of the next line; the last
+attempt before the reflections; its longest observations left out beyond a number of tokens. Unlike the original:
+an unreadable reply does not end the run; lines are joined with a blank; a reply may begin with an empty line; there
+is no halt at 3,896 tokens, which guarded a context of 4,097 (`context` handles any).
 """
 
 import re
@@ -13,12 +12,10 @@ from typing import cast
 from langchain_core.messages import BaseMessage, HumanMessage
 from langchain_core.runnables import RunnableConfig
 
-from langgraph_reflexion.actors.base import Choice
 from langgraph_reflexion.actors.react import TextActor
-from langgraph_reflexion.context import Asked, without_longest
+from langgraph_reflexion.context import drop_longest
 from langgraph_reflexion.envs.base import Action
-from langgraph_reflexion.models.calls import Call
-from langgraph_reflexion.models.usage import add_usage
+from langgraph_reflexion.models.calls import CallId, Reply
 from langgraph_reflexion.state import Decision, ReflexionState
 
 _OWN_MARK = re.compile(r"^\s*Thought(?: \d+)?:\s*", re.IGNORECASE)
@@ -33,10 +30,9 @@ class TwoCallActor(TextActor):
 
     @property
     def numbered(self) -> bool:
-        """Whether steps are numbered."""
         return self.rules.layout == "original-numbered"
 
-    async def choose(self, state: ReflexionState, config: RunnableConfig, call: Call) -> Choice:
+    async def choose(self, state: ReflexionState, config: RunnableConfig, call: CallId) -> tuple[Decision, Reply]:
         """Ask for the thought, then for the action.
 
         Raises:
@@ -45,18 +41,17 @@ class TwoCallActor(TextActor):
         number = f" {len(state['trajectory']) + 1}" if self.numbered else ""
         cue = f"Thought{number}:"
         thinking = await self._ask(state, config, call, cue, stop=["\nAction"])
-        thought = " ".join(_NEXT_MARK.sub("", _OWN_MARK.sub("", thinking.reply.text)).split())
+        thought = " ".join(_NEXT_MARK.sub("", _OWN_MARK.sub("", thinking.message.text)).split())
         cue = f"{cue} {thought}\nAction{number}:"
-        state = cast(ReflexionState, {**state, "room": thinking.room})
+        state = cast(ReflexionState, {**state, "observation_budget": thinking.observation_budget})
         call = call._replace(name=f"{call.name} action")
         acting = await self._ask(state, config, call, cue, stop=["\nObservation"])
-        action = self.decide(acting.reply)["action"] or Action(name="", args={}, text=acting.reply.text.strip()[:500])
-        usage, notes = add_usage(thinking.usage, acting.usage), [*thinking.notes, *acting.notes]
-        return Choice(Decision(thought=thought, action=action), Asked(acting.reply, usage, notes, acting.room))
+        action = self.decide(acting.message)["action"] or Action(name="", args={}, text=acting.text[:500])
+        return Decision(thought=thought, action=action), acting._replace(spent=thinking.spent + acting.spent)
 
     def messages(self, state: ReflexionState, cue: str = "") -> list[BaseMessage]:
-        """The prompt for the next step: the instruction, and one message that ends with the cue."""
-        earlier = without_longest(state.get("last_attempt", []), self.rules.truncation)
+        """Return the instruction, and one message that ends with the cue."""
+        earlier = drop_longest(state.get("last_attempt", []), self.rules.truncation)
         before = cast(ReflexionState, {**state, "last_attempt": earlier, "trajectory": []})
         instruction, opening = super().messages(before)
         steps = self.prompts.render("scratchpad", steps=state["trajectory"], numbered=self.numbered)

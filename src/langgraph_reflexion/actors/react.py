@@ -9,14 +9,13 @@ from langgraph_reflexion.actors.reply import read_reply
 from langgraph_reflexion.state import Decision, Step
 
 STOP = ["\nObservation:"]
-"""Where a reply ends: the observation is the environment's to give."""
+"""The stop sequence: the observation is the environment's."""
 
 
 class TextActor(Actor):
     """Actions as text, for any chat model."""
 
     def decide(self, reply: AIMessage) -> Decision:
-        """Read thought and action from the text."""
         return read_reply(reply.text, self.environment.parse)
 
     def _options(self) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Reading a ReAct reply: thought and action out of whatever text a chat model wrote."""
+"""The parser of ReAct replies: thought and action from the text of any chat model."""
 
 import json
 import re
@@ -9,7 +9,7 @@ from langgraph_reflexion.envs.base import Action
 from langgraph_reflexion.state import Decision
 
 LONGEST = 20_000
-"""How many characters of a reply are read: more is no thought and no action."""
+"""Maximum number of characters of a reply that are parsed."""
 
 _MARKS = r"[ \t>*_#`-]*"
 _COLON = r"(?![a-z])[ \t\d*_`]*:"
@@ -22,36 +22,35 @@ _THINK = re.compile(r"^think\s*(?::\s*(?P<said>.*)|\[(?P<quoted>.*)\])$", re.IGN
 
 
 def read_reply(reply: str, parse: Callable[[str], Action | None]) -> Decision:
-    """Read thought and action from a reply.
+    """Return the thought and the action in a reply.
 
-    The reply is cut where it runs on into an observation of its own. The action is what follows the first
-    `Action:`, all of it where an action of several lines stands there, and otherwise its first line, whatever prose
-    stands around it; without that mark, the first line that is an action as it stands, or the whole reply. A reply
-    that is marked as a thought and holds no action is a thought alone.
+    The reply is cut where the model invents an observation. The action follows the first `Action:`: all of it if that
+    is one action of several lines, otherwise the first line. Without `Action:`, it is the first line that is an
+    allowed action, or the whole reply. A reply marked as a thought and without an action is a thought alone.
 
     Args:
-        reply: What the model wrote.
-        parse: Reads one action, or says None where it is not an allowed one.
+        reply: The model's text.
+        parse: Parses one action; returns None if it is not allowed.
 
     Returns:
-        The decision. Where no allowed action was found its action has no name, and its text is what stood there.
+        The decision. An action that is not allowed has no name, only its text.
     """
-    reply = reply.rpartition("</think>")[2]  # some servers leave the model's reasoning in
+    reply = reply.rpartition("</think>")[2]  # some servers leave the reasoning in the reply
     whole = len(reply) <= LONGEST
     reply = _readable(reply)
     for cut in _OBSERVATION.finditer(reply):
-        # What stands in a block of code is the model's own.
+        # A block of code may contain the word.
         if reply[: cut.start()].count("```") % 2 == 0:
             reply = reply[: cut.start()]
             break
-    # Nothing that stands in a program is a mark.
+    # A program may contain the marks.
     if whole and (action := _of_several_lines(reply, parse)):
         return Decision(thought=_plain(reply.partition("```")[0]) if "```" in reply else "", action=action)
     if marked := _ACTION.search(reply):
         thought = _plain(reply[: marked.start()])
         rest = reply[marked.start("text") :]
         written = _first_line(rest)
-        # Half an action of several lines would be another one.
+        # The first line of a longer action would be a different action.
         if whole and (action := _of_several_lines(rest, parse)):
             return Decision(thought=thought, action=action)
         if thinking := _THINK.match(_bare(written)):
@@ -70,16 +69,16 @@ def read_reply(reply: str, parse: Callable[[str], Action | None]) -> Decision:
 
 
 def _readable(reply: str) -> str:
-    """The reply in plain lines, and not too long."""
+    """Return the reply with plain line ends, valid Unicode, and at most `LONGEST` characters."""
     if len(reply) > LONGEST:
-        # Half an action would be another one.
+        # Half an action would be a different action.
         reply = reply[:LONGEST].rpartition("\n")[0]
-    # Whatever ends a line for a reader ends it for the patterns; half a surrogate pair survives no checkpoint.
+    # The patterns know only \n, and checkpoints hold no lone surrogates.
     return "\n".join(reply.splitlines()).encode("utf-8", "replace").decode()
 
 
 def call_text(name: str, args: dict[str, Any]) -> str:
-    """A tool call as text, for environments and arguments that have no text form of their own."""
+    """Return a tool call as text, for actions and arguments without a text form."""
     return f"{name}({', '.join(f'{key}={json.dumps(value)}' for key, value in args.items())})"
 
 
@@ -95,9 +94,9 @@ def _allowed(written: str, parse: Callable[[str], Action | None]) -> Action | No
 
 
 def _of_several_lines(text: str, parse: Callable[[str], Action | None]) -> Action | None:
-    """The action that a text of several lines is as a whole, in a block of code or not.
+    """Return the action that a text of several lines is, in a block of code or not.
 
-    Where its first line is an action by itself, that is the action, whatever prose comes after it.
+    If the first line is an action by itself, the rest is prose, and the result is None.
     """
     text = text.strip()
     block = _BLOCK.fullmatch(text)
@@ -109,11 +108,11 @@ def _of_several_lines(text: str, parse: Callable[[str], Action | None]) -> Actio
 
 
 def _bare(text: str) -> str:
-    """The text without the marks that chat models put around an action; marks within it stay."""
+    """Return the text without the Markdown that chat models put around an action."""
     text = text.strip().removeprefix(">").strip()
     while len(text) > 1 and text[0] == text[-1] and text[0] in "`*_\"'":
         text = text[1:-1].strip()
-    # The mark that opened stood before "Action:".
+    # The opening mark was before "Action:".
     plain = text.rstrip("`*")
     return text if set(text[len(plain) :]) & set(plain) else plain.rstrip()
 

@@ -1,17 +1,17 @@
-"""The actor that acts by native tool calls."""
+"""The actor with native tool calls."""
 
 from typing import Any
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolCall, ToolMessage
 from langchain_core.runnables import RunnableConfig
 
-from langgraph_reflexion.actors.base import Actor, Choice
+from langgraph_reflexion.actors.base import Actor
 from langgraph_reflexion.actors.react import TextActor
 from langgraph_reflexion.actors.reply import LONGEST, call_text, read_reply
 from langgraph_reflexion.envs.base import Action, Environment
 from langgraph_reflexion.errors import ToolsRefused
-from langgraph_reflexion.memory.memory_map import Mapper
-from langgraph_reflexion.models.calls import Call, storable
+from langgraph_reflexion.memory.memory_map import MapMemory
+from langgraph_reflexion.models.calls import CallId, Reply, sanitize
 from langgraph_reflexion.models.client import Client
 from langgraph_reflexion.profiles import Profile
 from langgraph_reflexion.prompts import Example, Prompts
@@ -19,7 +19,7 @@ from langgraph_reflexion.state import Decision, ReflexionState, Step
 
 
 class ToolActor(Actor):
-    """Actions as native tool calls, for models that have them. Only the first call of a reply is done."""
+    """Actions as native tool calls, for models that support them. Only the first call of a reply is executed."""
 
     in_text = False
 
@@ -29,29 +29,29 @@ class ToolActor(Actor):
         environment: Environment,
         prompts: Prompts,
         rules: Profile,
-        mapper: Mapper | None = None,
+        memory_map: MapMemory | None = None,
     ) -> None:
-        super().__init__(client, environment, prompts, rules, mapper)
+        super().__init__(client, environment, prompts, rules, memory_map)
         self.tools = environment.tools
-        self.in_words = TextActor(client, environment, prompts, rules, mapper)
+        self.text_actor = TextActor(client, environment, prompts, rules, memory_map)
         client.check_tools(self.tools)
 
-    async def choose(self, state: ReflexionState, config: RunnableConfig, call: Call) -> Choice:
-        """Ask the model for the next step; in text where its server knows no tool calls."""
+    async def choose(self, state: ReflexionState, config: RunnableConfig, call: CallId) -> tuple[Decision, Reply]:
+        """Ask the model for the next step, in text if its server refuses tool calls."""
         try:
             return await super().choose(state, config, call)
         except ToolsRefused:
-            return await self.in_words.choose(state, config, call)
+            return await self.text_actor.choose(state, config, call)
 
     def _options(self) -> dict[str, Any]:
         return {"tools": self.tools}
 
     def decide(self, reply: AIMessage) -> Decision:
-        """Read the first tool call; text without one is read as text."""
+        """Parse the first tool call, or the text if there is none."""
         thought = reply.text.strip()[:LONGEST]
         if reply.tool_calls:
             call = _plain_call(reply.tool_calls[0])
-            # A tool that there is not is no name to give back to a provider, which may refuse the whole history.
+            # Providers may refuse a history that names an unknown tool.
             name = call["name"] if call["name"] in self.environment.episode.actions() else ""
             text = self._text(call["name"], call["args"])
             return Decision(thought=thought, action=Action(name=name, args=call["args"] if name else {}, text=text))
@@ -64,8 +64,8 @@ class ToolActor(Actor):
     def _step(self, index: int, step: Step) -> tuple[BaseMessage, ...]:
         action = step["action"]
         if action is None or not action["name"]:
-            said = "\n".join(part for part in (step["thought"], action["text"] if action else "") if part)
-            return AIMessage(said or "..."), HumanMessage(step["observation"])
+            text = "\n".join(part for part in (step["thought"], action["text"] if action else "") if part)
+            return AIMessage(text or "..."), HumanMessage(step["observation"])
         call_id = f"call_{index}"
         call = {"name": action["name"], "args": action["args"], "id": call_id, "type": "tool_call"}
         return (
@@ -86,5 +86,5 @@ class ToolActor(Actor):
 
 
 def _plain_call(call: ToolCall) -> ToolCall:
-    args = {name: storable(value) if isinstance(value, str) else value for name, value in call["args"].items()}
+    args = {name: sanitize(value) if isinstance(value, str) else value for name, value in call["args"].items()}
     return {**call, "args": args}

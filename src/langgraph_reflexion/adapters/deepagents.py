@@ -13,8 +13,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from langgraph_reflexion.envs.sandbox import Bind, Limits, Policy, Result, Sandbox
-from langgraph_reflexion.envs.sandbox.checks import word
 from langgraph_reflexion.envs.sandbox.sandbox import with_wall
+from langgraph_reflexion.envs.sandbox.types import word
 from langgraph_reflexion.errors import ConfigurationError, EnvironmentUnavailable, the_extra
 
 try:

@@ -1,8 +1,7 @@
-"""Reflexion as middleware of an agent: when its answer fails a verifier, it reflects, and begins anew."""
+"""Reflexion as middleware of `create_agent`: after a failed evaluation the agent starts over with a reflection."""
 
-from collections.abc import Awaitable, Callable
-from dataclasses import replace
-from typing import Annotated, Any, NotRequired, cast
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Annotated, Any, Literal, NotRequired, TypedDict, cast
 
 from langchain.agents.middleware.types import (
     AgentMiddleware,
@@ -14,28 +13,29 @@ from langchain.agents.middleware.types import (
     hook_config,
 )
 from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import AIMessage, AnyMessage, SystemMessage
+from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, RemoveMessage, SystemMessage
 from langchain_core.runnables import RunnableConfig
 from langchain_core.runnables.config import ensure_config, merge_configs
 from langgraph.constants import TAG_NOSTREAM
+from langgraph.graph.message import REMOVE_ALL_MESSAGES
 from langgraph.runtime import Runtime
-from langgraph.types import Command
+from langgraph.types import Command, Overwrite
 
-from langgraph_reflexion.agents.course import Course, after, conversation, cut_short, ended
 from langgraph_reflexion.agents.no_environment import NoEnvironment
+from langgraph_reflexion.agents.nodes import NO_ANSWER, outcome_of
 from langgraph_reflexion.agents.runner import lessons_for
-from langgraph_reflexion.agents.state import AgentState as Trials
+from langgraph_reflexion.agents.state import AgentState as TaskState
 from langgraph_reflexion.agents.state import Attempt
 from langgraph_reflexion.agents.transcript import messages_in, result_of, steps_of
 from langgraph_reflexion.agents.wrapped import task_from
 from langgraph_reflexion.budgets import Budgets
 from langgraph_reflexion.choices import Feedback
 from langgraph_reflexion.envs.pool import EpisodePool
-from langgraph_reflexion.errors import ConfigurationError
+from langgraph_reflexion.errors import checked
+from langgraph_reflexion.evaluators import make_evaluator
 from langgraph_reflexion.evaluators.base import Evaluator
-from langgraph_reflexion.evaluators.function import FunctionEvaluator
 from langgraph_reflexion.evaluators.llm_judge import LLMEvaluator
-from langgraph_reflexion.memory.episodic import EpisodicMemory
+from langgraph_reflexion.memory import AgentMemory, EpisodicMemory
 from langgraph_reflexion.models.client import Client
 from langgraph_reflexion.models.load import load_model
 from langgraph_reflexion.models.usage import add_usage, usage_of
@@ -43,49 +43,67 @@ from langgraph_reflexion.nodes.approval import Approval
 from langgraph_reflexion.nodes.evaluate import Evaluate
 from langgraph_reflexion.nodes.reflect import Reflect
 from langgraph_reflexion.nodes.reset import Reset
-from langgraph_reflexion.profiles import load_profile
+from langgraph_reflexion.profiles import PROFILES
 from langgraph_reflexion.prompts import Prompts, load_prompts
 from langgraph_reflexion.retries import Retries
-from langgraph_reflexion.state import Strategy, Update
+from langgraph_reflexion.state import Strategy, Update, with_trials
 from langgraph_reflexion.sync import run_blocking
 
-Handed = ModelRequest[Any]
-Answered = ModelResponse[Any] | ExtendedModelResponse[Any]
+Request = ModelRequest[Any]
+Response = ModelResponse[Any] | ExtendedModelResponse[Any]
+
+
+class MiddlewareState(TypedDict):
+    """The task of the last human message. Kept in the agent's state, but not in its input and output."""
+
+    given: list[AnyMessage]
+    """The conversation up to the task, with which every trial begins."""
+    trials: TaskState
+    """The state of the graph's nodes: trial, memory, evaluation."""
+    best: list[AnyMessage]
+    """The messages of the best trial so far."""
+    best_response: Any
+    """The structured response of the best trial, if the agent has one."""
+    called: bool
+    """Whether the model was called in the current trial."""
+    introduce: bool
+    """Whether the next model call only serves to learn which model the agent has."""
 
 
 class ReflexionAgentState(AgentState[Any]):
     """The state of an agent with this middleware."""
 
-    reflexion: NotRequired[Annotated[Course, PrivateStateAttr]]
+    reflexion: NotRequired[Annotated[MiddlewareState, PrivateStateAttr]]
 
 
+@checked
 class ReflexionMiddleware(AgentMiddleware[ReflexionAgentState, Any, Any]):
-    """Lets an agent of `langchain.agents.create_agent` try again, with what it learned in its system prompt.
+    """Lets an agent of `langchain.agents.create_agent` retry, with its reflections in the system prompt.
 
-    The last human message is the task. When the agent's answer fails the verifier, a reflection is written, what the
-    trial added to the conversation is removed, and the agent begins anew. Each further human message on a thread is a
-    new task. When no trial succeeds, the best one is the answer. How it ended is in the last AI message's
+    The last human message is the task. When the evaluation of the answer fails, the middleware writes a reflection,
+    removes the trial's messages from the conversation, and the agent starts over. Each further human message on a
+    thread is a new task. If no trial succeeds, the best one is the answer. The outcome is in the last AI message's
     `response_metadata["reflexion"]`, as with `create_reflexion`.
 
-    Put it last in the list: then other middleware ends its work on the final answer, and not on every trial's.
+    Put it last in the list, so that other middleware finishes after the final answer and not after every trial.
 
     Args:
-        evaluator: What passes the verdict: a function of `(task, result)` that returns a bool, a score,
-            `(score, feedback)` or an `Evaluation`, `llm` (the model reads the trajectory), or an `Evaluator` such as
+        evaluator: Scores an answer: a function of `(task, result)` that returns a bool, a score, `(score, feedback)`
+            or an `Evaluation`; `llm` (the model reads the trajectory); or an `Evaluator` such as
             `CommandEvaluator("pytest -q")`. The result is the text of the last AI message, or the structured
             response as plain data.
         model: Writes the reflections and judges; the agent's own unless given.
-        max_trials: After how many trials the task has failed; the paper's unless given.
-        memory_size: How many reflections are kept (Ω); the paper's unless given.
-        feedback: How much of a failed verdict is told: `binary`, `scalar` or `words`.
-        threshold: From which score on a trial is a success.
+        max_trials: Number of trials per task; the paper's unless given.
+        memory_size: Number of reflections kept (Ω); the paper's unless given.
+        feedback: How much of a failed evaluation is shown: `binary`, `scalar` or `words`.
+        threshold: The score from which on a trial is a success.
         prompts: The prompts; those for agents unless given.
-        retries: How often a call of the reflecting model is tried again when it fails for a passing reason. One that
-            stays ends the task with the best answer and status `fault`.
-        seed: Every call of the reflecting model gets a seed derived from this one, the task, and the trial.
+        retries: Retries of the reflecting model. A lasting fault ends the task with the best answer and status
+            `fault`.
+        seed: Every call of the reflecting model gets a seed derived from this one, the task and the trial.
 
     Raises:
-        ConfigurationError: a setting is wrong.
+        ConfigurationError: an argument is wrong.
     """
 
     state_schema = ReflexionAgentState
@@ -93,7 +111,7 @@ class ReflexionMiddleware(AgentMiddleware[ReflexionAgentState, Any, Any]):
     def __init__(
         self,
         *,
-        evaluator: Evaluator | str | Callable[..., Any],
+        evaluator: Evaluator | Callable[..., Any] | Literal["llm"],
         model: BaseChatModel | str | None = None,
         max_trials: int | None = None,
         memory_size: int | None = None,
@@ -103,151 +121,173 @@ class ReflexionMiddleware(AgentMiddleware[ReflexionAgentState, Any, Any]):
         retries: Retries | None = None,
         seed: int = 0,
     ) -> None:
-        rules = load_profile("paper").resolve(
-            "agent", feedback=feedback, max_trials=max_trials, memory_size=memory_size
+        rules = PROFILES["paper"].resolve(
+            NoEnvironment, feedback=feedback, max_trials=max_trials, memory_size=memory_size, threshold=threshold
         )
-        rules = replace(rules, threshold=threshold)
         self.feedback = rules.feedback
         self.prompts = prompts or load_prompts("agent")
         self._retries = retries or Retries()
-        self._model: BaseChatModel | None = None
-        self._lent = model is None
-        # Their client is set as soon as the model is known.
+        environment, budgets, memory = NoEnvironment(), Budgets(), AgentMemory(EpisodicMemory(rules.memory_size))
+        pool = EpisodePool(environment, self._retries)
+        # `_use` sets the clients as soon as the model is known.
         unknown = cast(Client, None)
-        self._reflect = Reflect(unknown, self.prompts, EpisodicMemory(rules.memory_size), rules, seed)
-        self._asking: list[Reflect | LLMEvaluator] = [self._reflect]
-        judge = _evaluator(evaluator)
-        if judge is None:
-            judge = LLMEvaluator(unknown, self.prompts, seed)
-            self._asking.append(judge)
-        pool, budgets = EpisodePool(NoEnvironment(), self._retries), Budgets()
-        self._reset = Reset(pool, judge, Strategy.REFLEXION, budgets, Approval(), read_task=task_from)
-        self._evaluate = Evaluate(judge, pool, budgets, rules)
+        self._judge = make_evaluator(evaluator, unknown, None, environment, self.prompts, rules, seed)
+        self._reflect = Reflect(unknown, self.prompts, memory, rules, seed)
+        self._reset = Reset(pool, self._judge, Strategy.REFLEXION, budgets, Approval(), memory, task_from)
+        self._evaluate = Evaluate(self._judge, pool, budgets, rules, memory)
+        self._model: BaseChatModel | None = None
+        self._uses_agents_model = model is None
         if model is not None:
-            self._meet(load_model(model) if isinstance(model, str) else model)
+            self._use(load_model(model) if isinstance(model, str) else model)
 
     def before_agent(self, state: ReflexionAgentState, runtime: Runtime[Any]) -> Update:
-        """Begin the task of the last human message."""
         return run_blocking(self.abefore_agent(state, runtime))
 
     async def abefore_agent(self, state: ReflexionAgentState, runtime: Runtime[Any]) -> Update:
         """Begin the task of the last human message."""
-        trials = await after(self._reset, Trials(messages=state["messages"]), _config())
-        course = Course(
+        trials = await _apply_node(self._reset, TaskState(messages=state["messages"]), _config())
+        own = MiddlewareState(
             given=state["messages"], trials=trials, best=[], best_response=None, called=False, introduce=False
         )
-        return {"reflexion": course}
+        return {"reflexion": own}
 
-    def wrap_model_call(self, request: Handed, handler: Callable[[Handed], ModelResponse[Any]]) -> Answered:
-        """Put the lessons into the system prompt."""
-        return self._introduced(request) or _noted(request, handler(self._taught(request)))
+    def wrap_model_call(self, request: Request, handler: Callable[[Request], ModelResponse[Any]]) -> Response:
+        return self._introduced(request) or _called(request, handler(self._with_lessons(request)))
 
     async def awrap_model_call(
-        self, request: Handed, handler: Callable[[Handed], Awaitable[ModelResponse[Any]]]
-    ) -> Answered:
-        """Put the lessons into the system prompt."""
-        return self._introduced(request) or _noted(request, await handler(self._taught(request)))
+        self, request: Request, handler: Callable[[Request], Awaitable[ModelResponse[Any]]]
+    ) -> Response:
+        """Add the lessons to the system prompt."""
+        return self._introduced(request) or _called(request, await handler(self._with_lessons(request)))
 
     @hook_config(can_jump_to=["model"])
     def after_agent(self, state: ReflexionAgentState, runtime: Runtime[Any]) -> Update | None:
-        """Judge the answer; when it fails, reflect and begin anew."""
-        return run_blocking(self._judged(state, _config()))
+        return run_blocking(self._evaluated(state, _config()))
 
     @hook_config(can_jump_to=["model"])
     async def aafter_agent(self, state: ReflexionAgentState, runtime: Runtime[Any]) -> Update | None:
-        """Judge the answer; when it fails, reflect and begin anew."""
-        return await self._judged(state, _config())
+        """Evaluate the answer; on failure, reflect and start over."""
+        return await self._evaluated(state, _config())
 
-    async def _judged(self, state: ReflexionAgentState, config: RunnableConfig) -> Update | None:
-        course = state.get("reflexion")
-        if not course or course["trials"]["status"] != "running":
-            # Something else answered before the task could begin.
+    async def _evaluated(self, state: ReflexionAgentState, config: RunnableConfig) -> Update | None:
+        own = state.get("reflexion")
+        if not own or own["trials"]["status"] != "running":
+            # Other middleware answered before the task began.
             return None
-        if not course["called"]:
-            return cut_short(course)
+        if not own["called"]:
+            return _abandon(own)
         if self._model is None:
-            # Resumed in another process, just here. A model node is the only place that tells the agent's model.
-            return {"jump_to": "model", "reflexion": {**course, "introduce": True}}
-        done = messages_in(state, course["given"])
+            # Resumed here in another process. Only a model call says which model the agent has.
+            return {"jump_to": "model", "reflexion": {**own, "introduce": True}}
+        done = messages_in(state, own["given"])
         usage = add_usage(*(usage_of(message, None) for message in done if isinstance(message, AIMessage)))
-        trials = course["trials"] | Trials(usage={"act": usage}, trajectory=steps_of(done))
+        trials = own["trials"] | TaskState(usage={"act": usage}, trajectory=steps_of(done))
         trials["attempt"] = Attempt(messages=[], ended="terminated", result=result_of(state, done))
-        trials = await after(self._evaluate, trials, config)
-        last = trials["best"] in (None, trials["trial"])
-        if last:
-            course = {
-                **course,
-                "best": cast(list[AnyMessage], done),
-                "best_response": state.get("structured_response"),
-            }
+        trials = await _apply_node(self._evaluate, trials, config)
+        is_best = trials["best"] in (None, trials["trial"])
+        if is_best:
+            best, response = cast(list[AnyMessage], done), state.get("structured_response")
+            own = {**own, "best": best, "best_response": response}
+        for node in (self._reflect, self._reset):
+            if trials["status"] == "running":
+                trials = await _apply_node(node, trials, config)
         if trials["status"] == "running":
-            trials = await after(self._reflect, trials, config)
-        if trials["status"] == "running":
-            trials = await after(self._reset, trials, config)
-            update = conversation(course["given"]) | {"jump_to": "model"}
+            update = _conversation(own["given"]) | {"jump_to": "model"}
             if state.get("structured_response") is not None:
                 update["structured_response"] = None
         else:
-            update = ended(course, trials, last=last)
+            update = _finish(own, trials, is_last=is_best)
         kept = {key: value for key, value in trials.items() if key not in ("trajectory", "attempt")}
-        return update | {"reflexion": {**course, "trials": kept, "called": False, "introduce": False}}
+        return update | {"reflexion": {**own, "trials": kept, "called": False, "introduce": False}}
 
-    def _meet(self, model: BaseChatModel) -> None:
-        """Reflect, and judge, with this model."""
+    def _use(self, model: BaseChatModel) -> None:
         if model is self._model:
             return
         self._model = model
         client = Client(model, retries=self._retries)
-        # A server that is not there yet is no reason to throw the agent's answer away.
-        client.answered = True
-        for asking in self._asking:
-            asking.client = client
+        client.answered = True  # so that a server that is down does not discard the agent's answer
+        self._reflect.client = client
+        if isinstance(self._judge, LLMEvaluator):
+            self._judge.client = client
 
-    def _introduced(self, request: Handed) -> ModelResponse[Any] | None:
-        """The answer without words to a call that was only to introduce the model."""
+    def _introduced(self, request: Request) -> ModelResponse[Any] | None:
+        """Return an empty response to a call that only serves to learn the model."""
         known = self._model is not None
-        if self._lent:
-            self._meet(request.model)
-        if known or not _course(request)["introduce"]:
+        if self._uses_agents_model:
+            self._use(request.model)
+        if known or not _own(request)["introduce"]:
             return None
         return ModelResponse(result=[], structured_response=request.state.get("structured_response"))
 
-    def _taught(self, request: Handed) -> Handed:
-        lessons = lessons_for(_course(request)["trials"], self.prompts, self.feedback)
+    def _with_lessons(self, request: Request) -> Request:
+        lessons = lessons_for(_own(request)["trials"], self.prompts, self.feedback)
         if not lessons:
             return request
-        said = request.system_message.content if request.system_message else ""
-        told: Any = (
-            f"{said}\n\n{lessons}".strip() if isinstance(said, str) else [*said, {"type": "text", "text": lessons}]
-        )
-        return request.override(system_message=SystemMessage(told))
+        prompt: Any = request.system_message.content if request.system_message else ""
+        blocks = [*prompt, {"type": "text", "text": lessons}] if isinstance(prompt, list) else None
+        return request.override(system_message=SystemMessage(blocks or f"{prompt}\n\n{lessons}".strip()))
 
 
-def _evaluator(evaluator: Evaluator | str | Callable[..., Any]) -> Evaluator | None:
-    """The evaluator that was meant; None for the model itself."""
-    if isinstance(evaluator, Evaluator):
-        return evaluator
-    if callable(evaluator):
-        return FunctionEvaluator(evaluator, "result")
-    if evaluator != "llm":
-        raise ConfigurationError(
-            f"evaluator={evaluator!r}: choose llm, an Evaluator, or a function of (task, result)"
-        )
-    return None
+async def _apply_node(
+    node: Callable[[Any, RunnableConfig], Awaitable[Update]], state: TaskState, config: RunnableConfig
+) -> TaskState:
+    """Return the state after a node of the graph, which runs outside the graph."""
+    after: dict[str, Any] = {**state}
+    for key, value in (await node(state, config)).items():
+        if isinstance(value, Overwrite):
+            after[key] = value.value
+        else:
+            after[key] = with_trials(state["trials"], value) if key == "trials" else value
+    after.pop("messages", None)
+    return cast(TaskState, after)
+
+
+def _conversation(messages: Sequence[BaseMessage]) -> Update:
+    return {"messages": [RemoveMessage(REMOVE_ALL_MESSAGES), *messages]}
+
+
+def _abandon(own: MiddlewareState) -> Update | None:
+    """End the task at a trial that other middleware ended before its first model call, such as a limit of calls."""
+    trials = own["trials"]
+    if trials["trial"] == 1:
+        return None
+    trials = trials | TaskState(trial=trials["trial"] - 1, status="failed")
+    return _finish(own, trials, is_last=False) | {"reflexion": {**own, "trials": trials}}
+
+
+def _finish(own: MiddlewareState, trials: TaskState, *, is_last: bool) -> Update:
+    """Make the best trial the answer. The messages of the last one are in the conversation already."""
+    messages, answer = _with_outcome(own["best"], outcome_of(trials, trials))
+    if is_last:
+        return {"messages": [answer]}
+    response = own["best_response"]
+    return _conversation([*own["given"], *messages]) | ({} if response is None else {"structured_response": response})
+
+
+def _with_outcome(messages: Sequence[AnyMessage], outcome: dict[str, Any]) -> tuple[list[AnyMessage], AIMessage]:
+    """Return the messages with the outcome in the last AI message's metadata, and that message."""
+    messages = list(messages)
+    for index in reversed(range(len(messages))):
+        if isinstance(message := messages[index], AIMessage):
+            metadata = {**message.response_metadata, "reflexion": outcome}
+            messages[index] = answer = message.model_copy(update={"response_metadata": metadata})
+            return messages, answer
+    answer = AIMessage(outcome["fault"] or NO_ANSWER, response_metadata={"reflexion": outcome})
+    return [*messages, answer], answer
 
 
 def _config() -> RunnableConfig:
-    """The node's config. What is said about the agent is not streamed as if the agent had said it."""
+    """Return the node's config, with a tag that keeps reflections out of the agent's stream."""
     return merge_configs(ensure_config(), {"tags": [TAG_NOSTREAM]})
 
 
-def _course(request: Handed) -> Course:
+def _own(request: Request) -> MiddlewareState:
     return cast(ReflexionAgentState, request.state)["reflexion"]
 
 
-def _noted(request: Handed, response: ModelResponse[Any]) -> Answered:
-    """The response, with a note in the state that there was one in this trial."""
-    course = _course(request)
-    if course["called"]:
+def _called(request: Request, response: ModelResponse[Any]) -> Response:
+    """Return the response, and record in the state that the model was called in this trial."""
+    own = _own(request)
+    if own["called"]:
         return response
-    return ExtendedModelResponse(response, Command(update={"reflexion": {**course, "called": True}}))
+    return ExtendedModelResponse(response, Command(update={"reflexion": {**own, "called": True}}))

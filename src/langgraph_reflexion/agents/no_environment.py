@@ -1,30 +1,32 @@
-"""No environment of ours: for agents that bring their own tools."""
+"""The environment of wrapped agents, which bring their own tools."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
 
 from langgraph_reflexion.envs.base import Environment, Episode, Task, choose_split
 
 
 class NoEpisode(Episode):
-    """An episode without actions: all that there is to see is the task."""
+    """An episode without actions; its observation is the task."""
 
     def __init__(self, task: Task) -> None:
         self.observation = task["instruction"]
 
 
 class NoEnvironment(Environment):
-    """Where a wrapped agent is at home: any text is a task, and what the agent does is its own business."""
+    """No environment: any text is a task, and the agent has tools of its own."""
 
     name = "agent"
     splits = ("none",)
     episode = NoEpisode
     blocking = False
+    # An agent's evaluator is written for it, and its words help.
+    profile_defaults: ClassVar[Mapping[str, Any]] = {"feedback": "words"}
 
     def tasks(self, split: str | None = None, limit: int | None = None) -> Sequence[Task]:
-        """No tasks: they come from whoever uses the graph."""
+        """Return no tasks: the caller brings them."""
         choose_split(self, split)
         return []
 
     def start(self, task: Task) -> NoEpisode:
-        """Begin with the task's text."""
         return NoEpisode(task)

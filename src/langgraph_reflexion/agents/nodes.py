@@ -1,4 +1,4 @@
-"""observe and evaluate, where the actor is a whole agent: its trajectory, and the best attempt as the answer."""
+"""The nodes around a wrapped agent: its trajectory is observed, and its best attempt is the answer."""
 
 import json
 from collections.abc import Mapping
@@ -17,6 +17,7 @@ from langgraph_reflexion.budgets import Budgets
 from langgraph_reflexion.envs.pool import EpisodePool
 from langgraph_reflexion.evaluators.base import Evaluator, result_in
 from langgraph_reflexion.heuristic import HeuristicFunction
+from langgraph_reflexion.memory import AgentMemory
 from langgraph_reflexion.models.usage import Price
 from langgraph_reflexion.nodes.evaluate import Evaluate
 from langgraph_reflexion.profiles import Profile
@@ -24,67 +25,57 @@ from langgraph_reflexion.prompts import Prompts
 from langgraph_reflexion.state import ReflexionState, Update
 
 NO_ANSWER = "There is no answer."
-"""What is said when the agent has said nothing."""
+"""The answer of an agent that said nothing."""
 
 
-class Gather:
-    """observe, where the actor is a whole agent: what it did becomes the trajectory."""
+class CollectTrajectory:
+    """observe: the agent's messages become the trajectory."""
 
     async def __call__(self, state: ReflexionState, config: RunnableConfig) -> Update:
-        """Write the trajectory, and how the trial ended."""
         attempt = cast(Attempt, cast(AgentState, state)["attempt"])
         ended = {"terminated": attempt["ended"] == "terminated", "truncated": attempt["ended"] == "truncated"}
         said = attempt["messages"] or [AIMessage(as_text(attempt["result"]))]
         return {
             "trajectory": Overwrite(steps_of(said)),
             "episode": {**state["episode"], **ended},
-            # The trajectory tells the rest.
             "attempt": {**attempt, "messages": []},
         }
 
 
-class Deliver(Evaluate):
-    """evaluate, where the actor is a whole agent: after the last verdict, the best attempt is the answer."""
+class EvaluateAgent(Evaluate):
+    """evaluate: after the last trial, the best attempt is the answer."""
 
     async def __call__(self, state: ReflexionState, config: RunnableConfig) -> Update:
-        """Write the verdict, and the answer when the task is finished."""
         update = await super().__call__(state, config)
-        known = cast(AgentState, state)
-        result = known.get("result")
-        if update["best"] in (None, state["trial"]):
-            result = result_in(state)
-        update["result"] = result
+        before = cast(AgentState, state)
+        is_best = update["best"] in (None, state["trial"])
+        update["result"] = result = result_in(state) if is_best else before.get("result")
         if update["status"] != "running":
-            update["messages"] = [answer(known, update, result, config)]
+            text, name = as_text(result), config.get("metadata", {}).get(AGENT_NAME)
+            outcome = {"reflexion": outcome_of(before, update)}
+            answer = AIMessage(text or update["fault"] or NO_ANSWER, name=name, response_metadata=outcome)
+            update["messages"] = [answer]
         return update
 
 
-def answer(state: AgentState, update: Update, result: Any, config: RunnableConfig) -> AIMessage:
-    """The answer to the conversation, in the graph's name, with the outcome in its metadata."""
-    said = as_text(result)
-    outcome = outcome_of(state, update)
-    name = config.get("metadata", {}).get(AGENT_NAME)
-    return AIMessage(said or update["fault"] or NO_ANSWER, name=name, response_metadata={"reflexion": outcome})
-
-
 def as_text(result: Any) -> str:
-    """What came out of an agent, as text."""
+    """Return an agent's result as text."""
     return result if isinstance(result, str) else "" if result is None else json.dumps(result, default=str)
 
 
 def outcome_of(state: AgentState, update: Mapping[str, Any]) -> dict[str, Any]:
-    """How a task ended, as the answer's metadata tell it.
+    """Return the outcome of a task for the answer's metadata.
 
     Args:
-        state: The state before the last verdict.
-        update: What the verdict wrote.
+        state: The state before the last evaluation.
+        update: The update of that evaluation.
     """
-    verdict = update.get("evaluation")
+    evaluation = update.get("evaluation")
     return {
         "status": update["status"],
         "trials": state["trial"],
         "best": update["best"],
-        "score": verdict["score"] if verdict else None,
+        "score": evaluation["score"] if evaluation else None,
         "fault": update["fault"],
     }
 
@@ -97,8 +88,13 @@ def agent_nodes(
     pool: EpisodePool,
     budgets: Budgets,
     rules: Profile,
+    memory: AgentMemory,
     prices: Mapping[str, Price],
 ) -> dict[str, Any]:
-    """Return the nodes that differ where the actor is a whole agent: `act`, `observe` and `evaluate`."""
+    """Return the nodes that differ around an agent: `act`, `observe` and `evaluate`."""
     running = RunAgent(agent, prompts, rules.feedback, heuristic, budgets, prices)
-    return {"act": AgentNode(running), "observe": Gather(), "evaluate": Deliver(judge, pool, budgets, rules)}
+    return {
+        "act": AgentNode(running),
+        "observe": CollectTrajectory(),
+        "evaluate": EvaluateAgent(judge, pool, budgets, rules, memory),
+    }

@@ -20,29 +20,29 @@ from langgraph_reflexion.agents.transcript import messages_in, result_of, steps_
 from langgraph_reflexion.agents.wrapped import WrappedAgent
 from langgraph_reflexion.budgets import Budgets
 from langgraph_reflexion.choices import Feedback
-from langgraph_reflexion.context import charged, with_lessons
+from langgraph_reflexion.context import with_lessons, with_usage
 from langgraph_reflexion.errors import ConfigurationError, Fault, ModelFault, ReflexionError
 from langgraph_reflexion.heuristic import HeuristicFunction
 from langgraph_reflexion.memory.episodic import status_line
-from langgraph_reflexion.models.faults import as_fault, by_a_client, in_a_line
-from langgraph_reflexion.models.usage import Meter, Price
+from langgraph_reflexion.models.faults import is_client_error, one_line, to_fault
+from langgraph_reflexion.models.usage import Price, UsageCallback
 from langgraph_reflexion.nodes.node import timed
 from langgraph_reflexion.prompts import Prompts
 from langgraph_reflexion.state import Update
 
 LONGEST_RUN = 1000
-"""How many supersteps a wrapped graph may take where it names no limit of its own."""
+"""Maximum number of supersteps of a wrapped graph without a recursion limit of its own."""
 
 
 @dataclass
 class RunAgent:
-    """act, where the actor is a whole agent. h and the budgets are checked after each of the agent's own steps.
+    """act: one call of the agent. The heuristic and the budgets are checked after each of its steps.
 
     Attributes:
         agent: The agent.
         prompts: The templates for lessons.
         feedback: How much of the last evaluation the agent sees.
-        heuristic: When to stop the agent (h).
+        heuristic: The rule that stops the agent (h).
         budgets: The limits of the trial, the task and the run.
         prices: The prices of the agent's model calls.
     """
@@ -55,8 +55,7 @@ class RunAgent:
     prices: Mapping[str, Price]
 
     async def __call__(self, state: AgentState, config: RunnableConfig) -> Update:
-        """Call the agent, and write what came of it."""
-        trial = _Trial(self, state, config)
+        trial = AgentTrial(self, state, config)
         try:
             async with aclosing(trial.arun()) as outputs:
                 async for output in outputs:
@@ -67,8 +66,8 @@ class RunAgent:
         return trial.update()
 
     def blocking(self, state: AgentState, config: RunnableConfig) -> Update:
-        """The same from synchronous code, in the caller's thread: its checkpointer may have to be used there."""
-        trial = _Trial(self, state, config)
+        """Call the agent from synchronous code, in the caller's thread, which its checkpointer may need."""
+        trial = AgentTrial(self, state, config)
         try:
             with closing(trial.run()) as outputs:
                 for output in outputs:
@@ -79,21 +78,21 @@ class RunAgent:
         return trial.update()
 
 
-class _Trial:
-    """One call of the agent, on its way."""
+class AgentTrial:
+    """A running call of the agent."""
 
     def __init__(self, act: RunAgent, state: AgentState, config: RunnableConfig) -> None:
         self.act, self.state = act, state
         lessons = lessons_for(state, act.prompts, act.feedback)
         self.given = act.agent.messages(state, lessons)
         self.input = act.agent.input(self.given, state["task"]["instruction"], lessons)
-        self.meter = Meter(act.prices)
+        self.counter = UsageCallback(act.prices)
         runnable = act.agent.runnable
         limit = (getattr(runnable, "config", None) or {}).get("recursion_limit", LONGEST_RUN)
-        self.config = merge_configs(config, {"callbacks": [self.meter]}) | {"recursion_limit": limit}
+        self.config = merge_configs(config, {"callbacks": [self.counter]}) | {"recursion_limit": limit}
         if isinstance(getattr(runnable, "checkpointer", None), BaseCheckpointSaver):
-            # A parent's checkpointer is used for the agent, too. Without one, the agent's own needs a thread, a fresh
-            # one for each trial, and nothing of this graph's inner settings.
+            # A parent's checkpointer is used for the agent, too. Without one, the agent's own needs a fresh thread
+            # for each trial, and none of this graph's internal settings.
             given = self.config.get("configurable", {})
             if "thread_id" not in given:
                 given = {name: value for name, value in given.items() if not name.startswith("__")}
@@ -105,7 +104,7 @@ class _Trial:
         self.ended = "terminated"
 
     def run(self) -> Generator[Any, None, None]:
-        """What the agent has so far, after each of its steps; from an agent that is no graph, the end alone."""
+        """Yield the agent's state after each of its steps; if it is not a graph, only its output."""
         runnable = self.act.agent.runnable
         if isinstance(runnable, Pregel):
             yield from runnable.stream(self.input, self.config, stream_mode="values")
@@ -113,7 +112,6 @@ class _Trial:
             yield runnable.invoke(self.input, self.config)
 
     async def arun(self) -> AsyncGenerator[Any, None]:
-        """The same, asynchronously."""
         runnable = self.act.agent.runnable
         if isinstance(runnable, Pregel):
             outputs: Any = runnable.astream(self.input, self.config, stream_mode="values")
@@ -124,9 +122,9 @@ class _Trial:
             yield await runnable.ainvoke(self.input, self.config)
 
     def over(self, output: Any) -> bool:
-        """Whether the agent is to be stopped here."""
+        """Return whether to stop the agent here."""
         self.output = output
-        # Agents may shorten their history: what was there once is part of the trial.
+        # Agents may shorten their history, so collect the messages of all outputs.
         for message in messages_in(output, self.given):
             self.messages[message.id or f"{len(self.messages)}"] = message
         messages = list(self.messages.values())
@@ -137,19 +135,19 @@ class _Trial:
         seen = {
             **self.state,
             "trajectory": steps,
-            "usage": charged(self.state, "act", self.meter.account(messages)),
+            "usage": with_usage(self.state, "act", self.counter.account(messages)),
             "seconds": self.state["seconds"] + time.perf_counter() - self.began,
         }
         used_up = self.act.budgets.used_up(cast(AgentState, seen), self.config)
         if not (used_up or (steps and self.act.heuristic(steps))):
             return False
-        # An agent that has just answered is most often at its end; if it is not, it is stopped at its next step.
+        # An agent that has just answered is usually done; otherwise it is stopped after its next step.
         self.last = bool(messages) and isinstance(messages[-1], AIMessage) and not messages[-1].tool_calls
         self.ended = self.ended if self.last else ""
         return not self.last
 
     def update(self, error: Exception | None = None) -> Update:
-        """What the state is told."""
+        """Return the update of the state."""
         if isinstance(error, ParentCommand) and error.args[0].graph is not None:
             raise ParentCommand(self._handed_on(error.args[0])) from None
         if isinstance(error, GraphRecursionError):
@@ -157,19 +155,19 @@ class _Trial:
         elif isinstance(error, GraphBubbleUp) or (isinstance(error, ReflexionError) and not isinstance(error, Fault)):
             raise error
         messages = list(self.messages.values())
-        update: Update = {"usage": charged(self.state, "act", self.meter.account(messages))}
-        if self.act.budgets.limits_cost and self.meter.unpriced:
-            missing = ", ".join(sorted(self.meter.unpriced))
+        update: Update = {"usage": with_usage(self.state, "act", self.counter.account(messages))}
+        if self.act.budgets.limits_cost and self.counter.unpriced:
+            missing = ", ".join(sorted(self.counter.unpriced))
             raise ConfigurationError(f"a budget of money needs prices={{NAME: Price(input, output)}} of {missing}")
         if error is not None and self.ended != "truncated":
-            by_client = by_a_client(error)
+            by_client = is_client_error(error)
             if not (by_client or isinstance(error, Fault | OSError | TransportError)):
                 raise error  # a bug in the agent or in one of its tools
-            said = f"the agent failed: {in_a_line(error)}"
-            # The agent's tools meet errors of the same kinds, which say nothing of its model.
-            if getattr(error, "permanent", False) or (by_client and as_fault(error, []).permanent):
-                raise ModelFault(said, permanent=True) from error
-            return update | {"stop_reason": "fault", "fault": said, "attempt": None}
+            message = f"the agent failed: {one_line(error)}"
+            # Tools raise errors of the same types, which say nothing about the model.
+            if getattr(error, "permanent", False) or (by_client and to_fault(error, []).permanent):
+                raise ModelFault(message, permanent=True) from error
+            return update | {"stop_reason": "fault", "fault": message, "attempt": None}
         return update | {
             "attempt": Attempt(
                 messages=cast(list[AnyMessage], messages),
@@ -179,7 +177,7 @@ class _Trial:
         }
 
     def _handed_on(self, command: Command[Any]) -> Command[Any]:
-        """A hand-off, for whoever is around this graph. They hear what was said, and not what was only noted."""
+        """Return a hand-off to the graph around this one, without the messages that only the agent was given."""
         update = command.update
         if isinstance(update, dict) and "messages" in update:
             said = {message.id for message in self.state.get("messages", [])}
@@ -189,26 +187,26 @@ class _Trial:
 
 
 def lessons_for(state: AgentState, prompts: Prompts, feedback: Feedback) -> str:
-    """What an agent is told of its earlier trials, and of other tasks; mostly nothing before the second trial.
+    """Return the text on earlier trials and other tasks for an agent; usually empty in the first trial.
 
     Args:
-        state: How the task stands.
-        prompts: Put the lessons into words.
-        feedback: How much of the last verdict is told.
+        state: The task's state.
+        prompts: The templates.
+        feedback: How much of the last evaluation to show.
     """
-    told = ""
+    text = ""
     if state["reflections"] or state.get("last_attempt"):
-        told = prompts.render(
+        text = prompts.render(
             "lessons",
             reflections=state["reflections"],
             last_attempt=state.get("last_attempt", []),
             status=status_line(state["evaluation"], feedback),
         )
-    return with_lessons(told, state, prompts).strip()
+    return with_lessons(text, state, prompts).strip()
 
 
 class AgentNode(RunnableLambda[Any, Any]):
-    """The node `act` around an agent. LangGraph looks into it to draw the agent's own graph."""
+    """The node `act` around an agent. LangGraph finds the agent's graph in `deps` and draws it."""
 
     def __init__(self, act: RunAgent) -> None:
         def blocking(state: AgentState, config: RunnableConfig) -> Update:
@@ -224,5 +222,4 @@ class AgentNode(RunnableLambda[Any, Any]):
 
     @property
     def deps(self) -> list[Runnable[Any, Any]]:
-        """The agent."""
         return [self._agent]

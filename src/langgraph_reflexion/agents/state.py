@@ -11,39 +11,35 @@ from langgraph_reflexion.state import ReflexionState
 
 
 class Attempt(TypedDict):
-    """What a wrapped agent did in a trial, before it is a trajectory."""
+    """A trial of a wrapped agent."""
 
     messages: list[AnyMessage]
-    """What it added to the conversation."""
+    """The messages that it added to the conversation."""
     ended: str
-    """`terminated` where it came to its end, `truncated` by a limit of its own; empty where it was stopped."""
+    """`terminated` by itself, `truncated` by a limit of its own; empty if it was stopped."""
     result: Any
-    """What came out of it."""
+    """Its result."""
 
 
 class AgentState(ReflexionState, total=False):
     """The state of a graph whose actor is a whole agent.
 
-    To begin, give `{"task": "what is to be done"}`, or `{"messages": [...]}`, the last human message being the task.
+    The input is `{"task": "Write a haiku."}`, or `{"messages": [...]}`, whose last human message is the task.
     """
 
     messages: Annotated[list[AnyMessage], add_messages]
-    """The conversation around the task. The answer is added to it when the task is finished."""
+    """The conversation around the task. The answer is added to it at the end."""
     attempt: Attempt | None
-    """What the agent did in the current trial."""
+    """The current trial."""
     result: Any
-    """What came out of the best trial so far."""
+    """The result of the best trial so far."""
 
 
 def schema_for(agent: object, given: type[ReflexionState] | None) -> type[ReflexionState]:
-    """Return the graph's state: the one that was given, with all fields of the graph's own.
-
-    Args:
-        agent: The agent; None for an environment's actor.
-        given: The state that was given, if any.
+    """Return the schema of the graph's state: `given`, or the one for an agent or an environment's actor.
 
     Raises:
-        ConfigurationError: it lacks some of the fields.
+        ConfigurationError: `given` lacks fields of that one.
     """
     base = AgentState if agent else ReflexionState
     schema = base if given is None else given

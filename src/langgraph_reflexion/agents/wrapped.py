@@ -1,9 +1,9 @@
-"""Any agent, and how it is told the task and what was learned."""
+"""An agent, and how it receives the task and the lessons."""
 
 import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, cast, get_args
+from typing import Any, Literal, cast
 
 from langchain_core.messages import AnyMessage, BaseMessage, HumanMessage, SystemMessage
 from langchain_core.runnables import Runnable
@@ -11,20 +11,21 @@ from langgraph.pregel import Pregel
 
 from langgraph_reflexion.agents.state import AgentState
 from langgraph_reflexion.envs.base import Environment, Task, read_task
-from langgraph_reflexion.errors import ConfigurationError
+from langgraph_reflexion.errors import ConfigurationError, checked
 from langgraph_reflexion.state import ReflexionState
 
 
+@checked
 @dataclass(frozen=True)
 class WrappedAgent:
-    """An agent, and how it is told what it learned.
+    """An agent, and how it receives the lessons of earlier trials.
 
     Attributes:
-        runnable: A compiled graph, or any runnable. A graph with `messages` in its state is given `{"messages":
-            [...]}`, anything else the list of messages.
-        reflections: How the lessons reach it: as a `message` before the task, or as `system` text.
-        make_input: Makes the agent's input of the task's text and the lessons (empty in the first trial), for agents
-            that take neither.
+        runnable: A compiled graph, or any runnable. The input of a graph with `messages` in its state is
+            `{"messages": [...]}`, that of any other runnable the list of messages.
+        reflections: Whether the lessons are a `message` before the task, or a `system` message.
+        make_input: Builds the agent's input from the task's text and the lessons (empty in the first trial), for
+            agents that do not take messages.
     """
 
     runnable: Runnable[Any, Any]
@@ -32,25 +33,18 @@ class WrappedAgent:
     make_input: Callable[[str, str], Any] | None = None
 
     def __post_init__(self) -> None:
-        if self.reflections not in get_args(WrappedAgent.__annotations__["reflections"]):
-            raise ConfigurationError(f"reflections={self.reflections!r}: choose one of message, system")
         if getattr(self.runnable, "checkpointer", None) is True:
             raise ConfigurationError(
-                "an agent compiled with checkpointer=True remembers its earlier trials, and each is to begin anew: "
-                "compile it without a checkpointer, and the one that this graph has is used for it, too"
+                "an agent compiled with checkpointer=True remembers its earlier trials, but each must start afresh: "
+                "compile it without a checkpointer, and this graph's is used for it, too"
             )
 
     @classmethod
     def of(cls, actor: object, environment: Environment | None, evaluator: object) -> "WrappedAgent | None":
-        """Return the agent that was given as `actor`; None for the name of an environment's actor.
-
-        Args:
-            actor: What was given.
-            environment: The environment, which an agent does without.
-            evaluator: What scores its trials.
+        """Return the agent that `actor` is; None for the name of an environment's actor.
 
         Raises:
-            ConfigurationError: it is neither an agent nor a name, or an agent beside an environment or without an
+            ConfigurationError: it is neither an agent nor a name, or an agent with an environment or without an
                 evaluator.
         """
         agent = cls(actor) if isinstance(actor, Runnable) else actor
@@ -64,12 +58,12 @@ class WrappedAgent:
             )
         if environment is None and evaluator in (None, "environment"):
             raise ConfigurationError(
-                "an agent needs a verifier: evaluator='llm', CommandEvaluator('...'), or a function of (task, result)"
+                "an agent needs an evaluator: 'llm', CommandEvaluator('...'), or a function of (task, result)"
             )
         return agent if isinstance(agent, cls) else None
 
     def messages(self, state: AgentState, lessons: str) -> list[AnyMessage]:
-        """The conversation that the agent is given: what was said before, the lessons, the task."""
+        """Return the agent's conversation: earlier messages, the lessons, the task."""
         said = state.get("messages", [])
         humans = [index for index, message in enumerate(said) if isinstance(message, HumanMessage)]
         mark = f"{state['task']['id']}:{state['trial']}"
@@ -82,7 +76,7 @@ class WrappedAgent:
         return [*notes, *before, task] if self.reflections == "system" else [*before, *notes, task]
 
     def input(self, messages: Sequence[BaseMessage], task: str, lessons: str) -> Any:
-        """The agent's input."""
+        """Return the agent's input."""
         if self.make_input is not None:
             return self.make_input(task, lessons)
         talks = isinstance(self.runnable, Pregel) and "messages" in self.runnable.channels
@@ -90,12 +84,12 @@ class WrappedAgent:
 
 
 def task_from(state: ReflexionState) -> Task:
-    """The task of the input: text, a task, or the last human message of a conversation.
+    """Return the task of the input: text, a task, or the last human message of a conversation.
 
-    A new message on a used thread is a new task. The same message is the task that is under way.
+    A new message on a used thread is a new task.
 
     Raises:
-        ConfigurationError: there is none of them.
+        ConfigurationError: the input holds none of these.
     """
     known = cast(AgentState, state)
     humans = [message for message in known.get("messages", []) if isinstance(message, HumanMessage)]
@@ -111,7 +105,7 @@ def task_from(state: ReflexionState) -> Task:
         return Task(id=_name(text), instruction=text, data={"after": last, "message": last})
     if not task:
         raise ConfigurationError(
-            'the graph\'s input is {"task": "what is to be done"} or {"messages": [...]} with a human message in it'
+            'the graph\'s input is {"task": "Write a haiku."} or {"messages": [...]} with a human message in it'
         )
     return cast(Task, task)
 

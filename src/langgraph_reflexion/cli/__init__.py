@@ -1,8 +1,8 @@
-"""The command line: apply, play; the other commands have modules of their own.
+"""The command line, with its commands apply and play.
 
 Exit status: 0 the run finished, however much was solved; 1 some task ended by a fault, an error or on a budget;
-2 wrong use, or nothing could start. Whatever goes wrong is one line on standard error. Everything heavy is imported
-inside the commands, so that `--help` is quick.
+2 wrong use, or nothing could start. Errors are one line on standard error. Heavy packages are imported inside the
+commands, so that `--help` is quick.
 """
 
 import contextlib
@@ -18,7 +18,7 @@ import typer
 from langgraph_reflexion import __version__
 from langgraph_reflexion.cli.experiment import experiment
 from langgraph_reflexion.cli.grade import grade
-from langgraph_reflexion.cli.memory import memory as memory_group
+from langgraph_reflexion.cli.lessons import lessons
 from langgraph_reflexion.cli.options import OPEN, fail, naming_options, takes
 from langgraph_reflexion.cli.replication import register
 from langgraph_reflexion.cli.report import report, show
@@ -28,7 +28,7 @@ from langgraph_reflexion.errors import ModelFault, ReflexionError
 from langgraph_reflexion.settings import RunSettings
 
 DEBUG = "LANGGRAPH_REFLEXION_DEBUG"
-"""The environment variable that asks for the traceback of an error that nobody foresaw."""
+"""The environment variable that asks for the traceback of an unexpected error."""
 
 app = typer.Typer(
     help="The Reflexion agent as a LangGraph state machine.",
@@ -38,7 +38,7 @@ app = typer.Typer(
 )
 
 app.add_typer(sandbox, name="sandbox")
-app.add_typer(memory_group, name="memory")
+app.add_typer(lessons, name="lessons")
 app.command(context_settings=OPEN)(run)
 app.command()(resume)
 app.command()(experiment)
@@ -52,8 +52,8 @@ _UsageError: type[Exception] = next(c for c in typer.BadParameter.__mro__ if c._
 
 def main() -> None:
     """The console script."""
-    # Where the user is, `package.module:Class` is found, after everything that is installed.
-    with contextlib.suppress(OSError):  # it may have been removed
+    # `package.module:Class` may be in the working directory, after everything that is installed.
+    with contextlib.suppress(OSError):  # the directory may have been removed
         sys.path.append(os.getcwd())
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
@@ -69,7 +69,7 @@ def main() -> None:
     except (typer.Abort, KeyboardInterrupt):
         status = fail("stopped", 130)
     except BrokenPipeError:
-        # Whoever read the output has left; what is still to be written has nowhere to go.
+        # The reader of the output has left; the rest is discarded.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         status = 0
     except Exception as error:
@@ -97,7 +97,7 @@ def apply(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="A run folder of the workspace.")],
     task: Annotated[str | None, typer.Argument(metavar="TASK", help="The task's id.  [default: all]")] = None,
 ) -> None:
-    """Write what solved a workspace's tasks back to their own folders."""
+    """Apply the patches that solved a workspace's tasks to their own folders."""
     from langgraph_reflexion.experiments.apply import apply_results
 
     for line in apply_results(folder, task):
@@ -130,7 +130,7 @@ register(app)
 
 
 def _typed() -> Iterator[str]:
-    """The lines of standard input; a prompt only where a person sits."""
+    """Yield the lines of standard input, with a prompt on a terminal."""
     prompt = "> " if sys.stdin.isatty() else ""
     while True:
         try:

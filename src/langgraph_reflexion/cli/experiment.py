@@ -1,4 +1,4 @@
-"""The command line's `experiment`: a matrix of runs from a file."""
+"""The command `experiment`: all runs of an experiment file."""
 
 import asyncio
 import json
@@ -13,66 +13,64 @@ from langgraph_reflexion.settings import RunSettings
 
 @takes(RunSettings, only=RunSettings.resumable("free"))
 def experiment(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="The matrix of runs: see docs/experiments.md.")],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="The experiment file; see docs/experiments.md.")],
     given: dict[str, Any],
     out: Annotated[
         Path | None,
         typer.Option(help="The experiment's folder; runs in it are resumed.  [default: runs/FILE's name]"),
     ] = None,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Check every run, estimate time and money, and run nothing.")
+        bool, typer.Option("--dry-run", help="Check every run and estimate time and cost; run nothing.")
     ] = False,
     like: Annotated[
         list[Path],
-        typer.Option(
-            metavar="DIR", help="A recorded run or experiment to estimate by, beside this one's. Repeatable."
-        ),
+        typer.Option(metavar="DIR", help="A recorded run or experiment to base the estimate on. Repeatable."),
     ] = [],  # noqa: B006 - typer copies it
     as_json: AsJson = False,
 ) -> None:
-    """Run every combination of a file, each into a run folder of its own. The same command resumes it."""
+    """Run every combination of an experiment file. The same command resumes it."""
     from rich.console import Console
 
-    from langgraph_reflexion.experiments.estimate import estimate_all
+    from langgraph_reflexion.experiments.comparison import compare, read_runs
+    from langgraph_reflexion.experiments.estimate import estimate_all, opening_tokens
+    from langgraph_reflexion.experiments.estimate_table import estimate_table
     from langgraph_reflexion.experiments.matrix import check, checked, run_experiment
     from langgraph_reflexion.experiments.matrix_file import read_experiment
-    from langgraph_reflexion.experiments.matrix_progress import ExperimentProgress
-    from langgraph_reflexion.experiments.matrix_tables import compare_experiment, estimate_grid, read_runs
-    from langgraph_reflexion.experiments.terminal import print_comparison
+    from langgraph_reflexion.experiments.progress import ExperimentProgress
 
     read = read_experiment(file)
     folder = out or Path("runs") / file.stem
     similar = read_runs(like)
     if dry_run:
-        runs = check(read, folder, given, openings=True)
+        runs = check(read, folder, given, opening=opening_tokens)
         estimates, total = estimate_all(runs, similar, read.budget)
         if as_json:
             told = {"runs": [each.as_json() for each in estimates], "all": total.as_json()}
             typer.echo(json.dumps(told, indent=2))
         else:
-            estimate_grid(estimates, total).print(Console())
-        raise typer.Exit(1 if any(each.why_not for each in runs) else 0)
+            estimate_table(estimates, total).print(Console())
+        raise typer.Exit(1 if any(each.refusal for each in runs) else 0)
     errors = Console(stderr=True)
     with checked(read, folder, given) as runs:
         estimates, total = estimate_all(runs, similar, read.budget)
         if not as_json and total.tasks:
             left = sum(bool(each.tasks) for each in estimates)
-            estimate_grid([] if left > 1 else estimates, total).print(errors)
+            estimate_table([] if left > 1 else estimates, total).print(errors)
         try:
             with ExperimentProgress(errors, hidden=as_json, runs=len(runs)) as progress:
                 outcomes = asyncio.run(run_experiment(read, runs, folder, progress, given))
         except KeyboardInterrupt:
-            stopped = f"stopped; all that was finished is kept in {folder}: the same command goes on"
+            stopped = f"stopped; finished trials are kept in {folder}; the same command resumes"
             raise typer.Exit(fail(stopped, 130)) from None
     begun = any((each.folder / "trials.jsonl").exists() for each in outcomes)
-    comparison = compare_experiment(folder) if begun else None
+    comparison = compare(folder) if begun else None
     if as_json:
         summary = comparison.as_json() if comparison else {}
         typer.echo(
             json.dumps({"dir": str(folder), "outcomes": [each.as_json() for each in outcomes], **summary}, indent=2)
         )
     elif comparison:
-        print_comparison(Console(), comparison)
+        comparison.print()
         typer.echo(f"Recorded in {folder}")
     if not begun:
         raise typer.Exit(2)

@@ -1,4 +1,4 @@
-"""The command line's `grade`: verdicts for a file of solutions to programming problems."""
+"""The command `grade`: verdicts on a file of solutions to programming problems."""
 
 import json
 from pathlib import Path
@@ -17,16 +17,16 @@ def grade(
         Path,
         typer.Argument(
             metavar="SOLUTIONS",
-            help="A row for each: task_id or name, and completion or solution, a whole function or a body.",
+            help="One row each: task_id or name, and completion or solution (a function or its body).",
         ),
     ],
     language: Annotated[str | None, typer.Option(help="Problems in this language only.")] = None,
     jobs: Annotated[
-        int | None, typer.Option(min=1, help="So many at once.  [default: as many as processors]")
+        int | None, typer.Option(min=1, help="Solutions graded at once.  [default: number of processors]")
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Run hidden tests on solutions, in the sandbox: passed, total, and why each of the others fails."""
+    """Run hidden tests on solutions, in the sandbox."""
     from rich.console import Console
     from rich.progress import Progress
 
@@ -51,4 +51,4 @@ def grade(
     rates = ", ".join(f"pass@{k} {100 * rate:.1f} %" for k, rate in grades.pass_at().items())
     typer.echo(f"{grades.passed} of {len(grades.rows)} passed{f' ({rates})' if rates else ''}")
     if grades.ungradable:
-        typer.echo(f"not gradable here, and not counted: {', '.join(grades.ungradable)}")
+        typer.echo(f"not gradable on this machine, not counted: {', '.join(grades.ungradable)}")

@@ -167,7 +167,7 @@ def _read(field: FieldInfo, option: str, given: Any) -> Any:
                 raise ConfigurationError(
                     f"{option} {text!r}: write it as SCOPE.WHAT=NUMBER, with one of {', '.join(of.model_fields)}"
                 )
-            values.setdefault(scope, {})[what] = None if value.lower() == "none" else value
+            values.setdefault(scope, {})[what] = None if value.lower() == "none" else _json(value)
         elif not equals or not key:
             raise ConfigurationError(f"{option} {text!r}: write it as {_written(field)}")
         elif of is str:

@@ -1,4 +1,4 @@
-"""A person plays an environment in the terminal, as an agent would."""
+"""An environment played by a person in the terminal."""
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -11,43 +11,27 @@ HELP = "Type an action, `help` for the actions, `quit` to leave."
 
 
 def choose_task(environment: Environment, split: str | None, wanted: str | None) -> Task:
-    """Find a task.
-
-    Args:
-        environment: Its tasks.
-        split: Of which split; the first one unless given.
-        wanted: The task's id, or its number counted from 1; the first task unless given.
+    """Return a task by its id, or by its number counted from 1.
 
     Raises:
         ConfigurationError: there is no such task.
     """
     tasks = environment.tasks(split)
-    for task in tasks:
-        if task["id"] == wanted:
-            return task
-    number = 1 if wanted is None else int(wanted) if wanted.isdecimal() else 0
-    if 1 <= number <= len(tasks):
-        return tasks[number - 1]
+    named = {str(number): task for number, task in enumerate(tasks, 1)} | {task["id"]: task for task in tasks}
+    if chosen := named.get(wanted or "1"):
+        return chosen
     raise ConfigurationError(
         f"{environment.name} has no task {wanted or 1!r} here: give an id, or a number from 1 to {len(tasks)}"
     )
 
 
 def play_episode(environment: Environment, task: Task, lines: Iterable[str]) -> Iterable[str]:
-    """Play one episode.
-
-    Args:
-        environment: Whose episode it is.
-        task: The task.
-        lines: What the person types.
-
-    Yields:
-        What the person is shown, the opening first.
+    """Play an episode with the lines that a person types; yield what it shows, the opening first.
 
     Raises:
         EnvironmentFault: the environment failed.
     """
-    forms = "Actions: " + "; ".join(environment.forms(task)) + "."
+    forms = "Actions: " + "; ".join(environment.action_forms(task)) + "."
     with _faults(environment):
         episode = environment.start(Task(**{**task, "prepared": environment.prepare(task)}))
     try:

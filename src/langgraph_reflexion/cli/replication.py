@@ -1,4 +1,4 @@
-"""The command line's `import-upstream` and `replay`: the original repository's logs."""
+"""The commands `import-upstream` and `replay`: the original repository's logs."""
 
 import json
 from itertools import groupby
@@ -21,7 +21,8 @@ def import_upstream(
     out: Annotated[Path, typer.Option(metavar="DIR", help="A new folder, or an earlier import to replace.")],
     as_json: AsJson = False,
 ) -> None:
-    """Import the original's logs, a run folder for each; what is irregular is named on standard error."""
+    """Import the original's logs, a run folder for each; irregularities are listed on standard error."""
+    from langgraph_reflexion.experiments.printable import printable
     from langgraph_reflexion.replication.imports import import_logs, solved
 
     done = import_logs(path, out)
@@ -31,28 +32,25 @@ def import_upstream(
         for name, run in done.runs.items():
             typer.echo(f"{name}: {' '.join(map(str, solved(run)))} of {len(run.tasks)}")
         runs = f"{len(done.runs)} log{'s' * (len(done.runs) != 1)}"
-        typer.echo(f"{runs} imported. Beside the papers: langgraph-reflexion report --paper {out}")
-    for name, run in done.runs.items():
-        for note in run.notes:
-            _name_it(f"{name}: {note}")
+        typer.echo(f"{runs} imported. Compare with the papers: langgraph-reflexion report --paper {out}")
+    notes = [f"{name}: {note}" for name, run in done.runs.items() for note in run.notes]
     for (folder, why), left in groupby(done.left_out, lambda each: (PurePosixPath(each[0]).parent, each[1])):
         first, *others = (source for source, _ in left)
         more = f" and {len(others)} more in {folder}" if others else ""
-        _name_it(f"{first}{more}: left out: {why}")
-    for part in done.missing:
-        _name_it(f"no {part} log was found")
-
-
-def _name_it(text: str) -> None:
-    """Say what is irregular, on a line of its own: names out of a log may hold anything."""
-    typer.echo("".join(each if each.isprintable() else "?" for each in text), err=True)
+        notes.append(f"{first}{more}: left out: {why}")
+    notes += [f"no {part} log was found" for part in done.missing]
+    for note in notes:
+        typer.echo(printable(note).replace("\n", " "), err=True)
 
 
 def replay(
     path: Annotated[Path, typer.Argument(metavar="PATH", help="A log, or its folder.")], as_json: AsJson = False
 ) -> None:
-    """Run the graph over a recorded log: right, wrong and halted by trial, logged beside replayed."""
+    """Run the graph over a recorded log: right, wrong and halted by trial, logged and replayed."""
     from langgraph_reflexion.replication.replay import replay
-    from langgraph_reflexion.replication.tables import show_replay
 
-    show_replay(replay(path), as_json=as_json)
+    replayed = replay(path)
+    if as_json:
+        typer.echo(json.dumps(replayed.as_json(), indent=2))
+    else:
+        replayed.print()

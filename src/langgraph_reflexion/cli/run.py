@@ -25,21 +25,21 @@ def run(
         typer.Option(help="Run folder; a run in it is resumed.  [default: runs/ENV-SPLIT-STRATEGY-N]"),
     ] = None,
     apply: Annotated[
-        bool, typer.Option("--apply", help="workspace: write what solved a task back to its own folder.")
+        bool, typer.Option("--apply", help="For workspace: apply each patch that solved a task to its own folder.")
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Run an agent on an environment's tasks, and record every trial."""
+    """Run an agent on an environment's tasks and record every trial."""
     from langgraph_reflexion.envs import ENVIRONMENTS
     from langgraph_reflexion.experiments.runner import run
 
     env, demo = settings.environment, settings.model == DEMO
     if settings.base_url and demo and settings.reflection_model in (None, DEMO):
-        # The demo model has no server, so it is the environment's.
+        # The demo model has no server, so the address is the environment's.
         options = {"base_url": settings.base_url, **settings.options}
         settings = settings.model_copy(update={"options": options, "base_url": None})
     if apply and env != "workspace":
-        raise ConfigurationError(f"--apply goes with workspace, and {env} changes no files outside its runs")
+        raise ConfigurationError(f"--apply needs the environment workspace: {env} changes no files outside its runs")
     notice = ""
     if demo and env not in {*ENVIRONMENTS, *ENVIRONMENTS.values()}:
         notice = (
@@ -57,22 +57,18 @@ def resume(
     given: dict[str, Any],
     as_json: AsJson = False,
 ) -> None:
-    """Resume a run; tasks that ended by a fault, an error or on a budget that is raised go on."""
+    """Resume a run: unfinished tasks, and those that ended by a fault, an error or on a raised budget."""
     from langgraph_reflexion.experiments.runner import resume
 
     raise typer.Exit(_run(lambda progress: resume(folder, progress, **given), as_json))
 
 
 def _run(work: Callable[[Any], Any], as_json: bool, *, apply: bool = False, notice: str = "") -> int:
-    """Run or resume, with a notice and a progress line; print how it went, and apply it if asked to.
-
-    Returns the exit status.
-    """
+    """Run or resume with a progress line, print the results and return the exit status."""
     from rich.console import Console
 
     from langgraph_reflexion.experiments.comparison import compare
     from langgraph_reflexion.experiments.progress import LiveProgress
-    from langgraph_reflexion.experiments.terminal import print_comparison
 
     progress = LiveProgress(Console(stderr=True), hidden=as_json, notice=notice)
     try:
@@ -87,7 +83,7 @@ def _run(work: Callable[[Any], Any], as_json: bool, *, apply: bool = False, noti
     if as_json:
         typer.echo(json.dumps(summary.as_json(), indent=2))
     else:
-        print_comparison(Console(), compare([summary.report.folder]), hint=False)
+        compare(summary.report.folder).print(hint=False)
         counts = ", ".join(f"{count} {status}" for status, count in summary.statuses.items() if count)
         typer.echo(f"{counts} in {summary.seconds:.1f} s. Recorded in {summary.report.folder}")
     if apply:
@@ -100,5 +96,5 @@ def _run(work: Callable[[Any], Any], as_json: bool, *, apply: bool = False, noti
 
 def _kept(folder: Path | None, rows: int) -> str:
     if folder is None or not folder.exists():
-        return "nothing had begun"
-    return f"the trials finished so far, {rows}, are kept in {folder}: go on with langgraph-reflexion resume {folder}"
+        return "nothing was recorded"
+    return f"{rows} finished trials are kept in {folder}: continue with langgraph-reflexion resume {folder}"

@@ -1,4 +1,4 @@
-"""The command line's `sandbox`: which backends work on this machine, and running a command in one."""
+"""The `sandbox` command: probes of the backends on this machine, and a command in a sandbox."""
 
 import json
 from pathlib import Path
@@ -9,12 +9,12 @@ import typer
 from langgraph_reflexion.cli.options import AsJson, fail
 from langgraph_reflexion.errors import ConfigurationError
 
-sandbox = typer.Typer(help="What contains untrusted code on this machine.", invoke_without_command=True)
+sandbox = typer.Typer(help="Check the sandboxes for untrusted code on this machine.", invoke_without_command=True)
 
 
 @sandbox.callback()
 def show(context: typer.Context, as_json: AsJson = False) -> None:
-    """Try each backend by running a command in it, and say what each contains."""
+    """Probe each backend by running a command in it, and print what it contains."""
     if context.invoked_subcommand is not None:
         return
     from langgraph_reflexion.envs.sandbox.backends import BACKENDS, probe
@@ -52,25 +52,25 @@ def execute(
         str | None, typer.Option(help="bubblewrap, landlock, docker or podman.  [default: the first that works]")
     ] = None,
     workspace: Annotated[
-        str | None, typer.Option(metavar="DIR", help="A folder to work in, whose files it may change.")
+        str | None, typer.Option(metavar="DIR", help="A folder to work in; its files may be changed.")
     ] = None,
-    network: Annotated[bool, typer.Option("--network", help="Let it use the network.")] = False,
-    wall: Annotated[float, typer.Option(metavar="SECONDS", min=0.001, max=1e8, help="End it after so long.")] = 300.0,
-    memory: Annotated[int, typer.Option(metavar="MB", min=4, max=1 << 40, help="End it when it uses more.")] = 2048,
+    network: Annotated[bool, typer.Option("--network", help="Allow the network.")] = False,
+    wall: Annotated[float, typer.Option(metavar="SECONDS", min=0.001, max=1e8, help="Wall time limit.")] = 300.0,
+    memory: Annotated[int, typer.Option(metavar="MB", min=4, max=1 << 40, help="Memory limit.")] = 2048,
     allow_degraded: Annotated[
-        bool, typer.Option("--allow-degraded", help="Let Landlock, which is weaker, work in a folder.")
+        bool, typer.Option("--allow-degraded", help="Allow Landlock, which is weaker, in a folder.")
     ] = False,
-    image: Annotated[str | None, typer.Option(help="What a container is made from.")] = None,
+    image: Annotated[str | None, typer.Option(help="The image of a container.")] = None,
 ) -> None:
-    """Run a command inside. The exit status is the command's, or 124 where a limit ended it."""
+    """Run a command in a sandbox. The exit status is the command's, or 124 if a limit ended it."""
     from langgraph_reflexion.envs.sandbox import Bind, Limits, Policy, Sandbox
     from langgraph_reflexion.envs.sandbox.backends import IMAGE
 
     if workspace == "":
-        raise ConfigurationError("--workspace '': give a folder; this one is .")
+        raise ConfigurationError("--workspace '': give a folder, such as .")
     try:
         folder = None if workspace is None else Path(workspace).absolute()
-    except OSError as error:  # this process stands in a folder that has been removed
+    except OSError as error:  # the current folder has been removed
         raise ConfigurationError(f"--workspace {workspace}: {error.strerror or error}") from None
     done = Sandbox(backend, image=image or IMAGE, allow_degraded=allow_degraded).run(
         command,

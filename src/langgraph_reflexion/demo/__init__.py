@@ -16,20 +16,20 @@ from langchain_core.outputs import ChatGeneration, ChatResult
 from langchain_core.runnables import Runnable
 from langchain_core.utils.function_calling import convert_to_openai_tool
 
-from langgraph_reflexion.demo import coding, household, questions, repairing, shopping
-from langgraph_reflexion.demo.assignment import read_assignment
-from langgraph_reflexion.demo.retelling import condensed, retold
-from langgraph_reflexion.demo.transcript import read_prompt, split_notes
+from langgraph_reflexion.demo import alfworld, hotpotqa, programming, webshop, workspace
+from langgraph_reflexion.demo.programming.task import read_assignment
+from langgraph_reflexion.demo.prompt import read_prompt, split_notes
+from langgraph_reflexion.demo.reply import condensed, retold
 
 CHARACTERS_PER_TOKEN = 4
-"""By which the demo model counts tokens, so that accounts and budgets have something to count."""
+"""Characters per token, for usage and budgets."""
 
 
 class DemoChatModel(BaseChatModel):
     """A rule-based chat model for the environments that ship. Deterministic: same messages and seed, same reply.
 
     Attributes:
-        seed: Which sample is drawn where the rules leave a choice.
+        seed: Decides where the rules leave a choice.
     """
 
     seed: int = 0
@@ -39,7 +39,6 @@ class DemoChatModel(BaseChatModel):
         return "langgraph-reflexion-demo"
 
     def bind_tools(self, tools: Sequence[Any], **kwargs: Any) -> Runnable[LanguageModelInput, AIMessage]:
-        """Answer with tool calls instead of text."""
         return self.bind(tools=tools, **kwargs)
 
     def _generate(
@@ -52,15 +51,15 @@ class DemoChatModel(BaseChatModel):
         tools = [convert_to_openai_tool(tool)["function"]["name"] for tool in kwargs.get("tools", ())]
         prompt = read_prompt(messages, tools)
         seed = kwargs.get("seed", self.seed)
-        fitting = (world for world in (repairing, questions, shopping) if world.recognises(prompt))
-        world = next(fitting, household)
+        fitting = (world for world in (workspace, hotpotqa, webshop) if world.recognises(prompt))
+        world = next(fitting, alfworld)
         assignment = read_assignment(split_notes(messages)[0])
         if prompt.role == "condense":
-            reply = AIMessage(condensed(prompt.lessons))
-        elif prompt.role == "learn" and (assignment or world in (repairing, shopping)):
+            reply = AIMessage(condensed(prompt.reflections))
+        elif prompt.role == "learn" and (assignment or world in (workspace, webshop)):
             reply = AIMessage(retold(prompt.turns))
         elif assignment:
-            reply = coding.answer(assignment, seed=seed, allowed=prompt.allowed, in_text=not tools)
+            reply = programming.answer(assignment, seed=seed, allowed=prompt.allowed, in_text=not tools)
         else:
             reply = world.answer(prompt, seed=seed, in_text=not tools)
         read = sum(len(message.text) for message in messages) // CHARACTERS_PER_TOKEN

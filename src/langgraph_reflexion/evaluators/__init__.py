@@ -1,17 +1,16 @@
-"""Evaluators: how a finished trial is scored (M_e, section 3 of the paper)."""
+"""Evaluators: scores of finished trials (M_e, section 3 of the paper)."""
 
 from collections.abc import Callable
 from typing import Any, Literal
 
 from langgraph_reflexion.actors.base import Actor
 from langgraph_reflexion.envs.base import Environment
-from langgraph_reflexion.envs.tested import Tested
 from langgraph_reflexion.errors import ConfigurationError
-from langgraph_reflexion.evaluators.base import EnvironmentEvaluator, Evaluator, Untested
+from langgraph_reflexion.evaluators.base import EnvironmentEvaluator, Evaluator, NoEvaluator
 from langgraph_reflexion.evaluators.function import FunctionEvaluator
 from langgraph_reflexion.evaluators.llm_judge import LLMEvaluator
 from langgraph_reflexion.evaluators.self_consistency import SelfConsistencyEvaluator
-from langgraph_reflexion.evaluators.self_tests import SelfTestsEvaluator
+from langgraph_reflexion.evaluators.self_tests import ProgramEnvironment, SelfTestsEvaluator
 from langgraph_reflexion.models.client import Client
 from langgraph_reflexion.profiles import Profile
 from langgraph_reflexion.prompts import Prompts
@@ -19,10 +18,10 @@ from langgraph_reflexion.prompts import Prompts
 __all__ = ["Evaluator", "EvaluatorName", "make_evaluator"]
 
 EvaluatorName = Literal["environment", "llm", "self-consistency", "self-tests", "none"]
-"""The evaluators by name. `self-consistency:N` asks N more times, 5 unless given."""
+"""The evaluators by name. `self-consistency:N` takes N samples, 5 unless given."""
 
 SAMPLES = 5
-"""How often `self-consistency` asks again."""
+"""Number of samples of `self-consistency`."""
 
 
 def make_evaluator(
@@ -34,12 +33,12 @@ def make_evaluator(
     rules: Profile,
     seed: int,
 ) -> Evaluator:
-    """Return an evaluator by its name, of a function, or as it is.
+    """Return the evaluator of this name or function; an `Evaluator` is returned unchanged.
 
     Args:
         evaluator: A name, a function, or an `Evaluator`; the profile's unless given.
         client: The model that judges and writes tests.
-        actor: The actor, which `self-consistency` asks again; None for a wrapped agent.
+        actor: The actor, which `self-consistency` samples; None for a wrapped agent.
         environment: The tasks and actions.
         prompts: The domain's templates.
         rules: The profile, resolved.
@@ -61,7 +60,7 @@ def make_evaluator(
         raise ConfigurationError(
             f"evaluator={evaluator!r}: only self-consistency takes a number, as in self-consistency:7"
         )
-    if name == "environment" and isinstance(environment, Tested):
+    if name == "environment" and isinstance(environment, ProgramEnvironment):
         raise ConfigurationError(
             f"evaluator='environment': {environment.name} gives no signal, as its hidden tests stay out of the loop: "
             f"choose {'self-tests, ' if actor else ''}llm or none"
@@ -71,7 +70,7 @@ def make_evaluator(
     if name == "llm":
         return LLMEvaluator(client, prompts, seed)
     if name == "none":
-        return Untested()
+        return NoEvaluator()
     if name == "self-consistency" and actor:
         return SelfConsistencyEvaluator(actor, seed, int(samples or SAMPLES))
     if name == "self-tests" and actor:

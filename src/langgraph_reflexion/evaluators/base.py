@@ -1,44 +1,39 @@
-"""Evaluators: what gives a finished trial its score."""
+"""The interface of evaluators, and the two that call no model."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
 from typing import Any, ClassVar, NamedTuple, cast
 
 from langchain_core.runnables import RunnableConfig
 
 from langgraph_reflexion.envs.base import Task
-from langgraph_reflexion.models.usage import NO_USAGE, Usage
+from langgraph_reflexion.models.calls import Spent
 from langgraph_reflexion.state import ReflexionState
 
 
-class Scored(NamedTuple):
-    """What an evaluator says of a trial."""
+class Score(NamedTuple):
+    """An evaluator's score of a trial."""
 
     score: float
     """1.0 is solved."""
     feedback: str = ""
-    """Why, in words."""
-    usage: Usage = NO_USAGE
-    """What the judgement cost."""
-    notes: Sequence[str] = ()
-    """What was not as it was meant to be, for the record."""
+    """The reason in words."""
+    spent: Spent = Spent()
+    """The model calls of the evaluation."""
     prepared: dict[str, Any] | None = None
-    """What changes of that which was made once for the task."""
+    """Changes of `Prepared.data`."""
 
 
 class Prepared(NamedTuple):
-    """What an evaluator makes once per task."""
+    """An evaluator's data for a task, made before the first trial."""
 
     data: dict[str, Any]
-    """What it has made, as JSON."""
-    usage: Usage = NO_USAGE
-    """What making it cost."""
-    notes: Sequence[str] = ()
-    """What was not as it was meant to be, for the record."""
+    """Plain JSON."""
+    spent: Spent = Spent()
+    """The model calls of the preparation."""
 
 
 class Evaluator(ABC):
-    """Gives a finished trial its score (M_e); the graph makes a verdict of it by the threshold.
+    """Scores finished trials (M_e, section 3 of the paper); the graph compares the score with the threshold.
 
     Attributes:
         oracle: Whether the score is the environment's truth, as in the papers' ALFWorld and HotPotQA.
@@ -47,7 +42,7 @@ class Evaluator(ABC):
     oracle: ClassVar[bool] = False
 
     async def prepare(self, task: Task, config: RunnableConfig) -> Prepared:
-        """Make what is made once per task, such as tests; it is kept in the state as `task["prepared"]`.
+        """Return data that is made once per task, such as tests, and kept in the state as `task["prepared"]`.
 
         Raises:
             Fault: it cannot be made. The trial is recorded as a fault.
@@ -55,31 +50,29 @@ class Evaluator(ABC):
         return Prepared({})
 
     @abstractmethod
-    async def evaluate(self, state: ReflexionState, config: RunnableConfig) -> Scored:
+    async def evaluate(self, state: ReflexionState, config: RunnableConfig) -> Score:
         """Score the trial that has just ended.
 
         Raises:
-            Fault: no verdict can be had. The trial is recorded as a fault.
+            Fault: there is no score. The trial is recorded as a fault.
         """
 
 
 class EnvironmentEvaluator(Evaluator):
-    """The environment's own signal."""
+    """The environment's own signal: the reward after the last action, 0 without one."""
 
     oracle = True
 
-    async def evaluate(self, state: ReflexionState, config: RunnableConfig) -> Scored:
-        """The reward after the last action; 0 where there was none."""
+    async def evaluate(self, state: ReflexionState, config: RunnableConfig) -> Score:
         reward = state["episode"]["reward"] or 0.0
-        return Scored(reward, STOPPED.get(state["stop_reason"] or "", "") if reward < 1.0 else "")
+        return Score(reward, STOPPED.get(state["stop_reason"] or "", "") if reward < 1.0 else "")
 
 
-class Untested(Evaluator):
-    """No verdict at all, so that every trial runs: the ablation without tests (Table 3 of the paper)."""
+class NoEvaluator(Evaluator):
+    """Fails every trial: the ablation without tests (Table 3 of the paper)."""
 
-    async def evaluate(self, state: ReflexionState, config: RunnableConfig) -> Scored:
-        """Say that tests were left out."""
-        return Scored(0.0, "Tests were left out: whether it is right is not known.")
+    async def evaluate(self, state: ReflexionState, config: RunnableConfig) -> Score:
+        return Score(0.0, "Tests were left out: it is unknown whether this is right.")
 
 
 STOPPED = {
@@ -88,9 +81,9 @@ STOPPED = {
     "hallucination": "The trial was stopped because the same actions met the same observations again and again.",
     "inefficient planning": "The trial was stopped because it took too many actions.",
 }
-"""How the end of a trial that failed is put in words."""
+"""The end of a failed trial in words, by its `stop_reason`."""
 
 
 def result_in(state: ReflexionState) -> Any:
-    """What a wrapped agent returned in the current trial; None where it returned nothing."""
+    """Return a wrapped agent's result of the current trial, or None."""
     return (cast(dict[str, Any], state).get("attempt") or {}).get("result")

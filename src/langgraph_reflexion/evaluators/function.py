@@ -1,24 +1,33 @@
-"""A function as the evaluator."""
+"""Evaluators of the user's own: a Python function, or a shell command."""
 
+import asyncio
+import contextlib
 import inspect
+import json
+import os
+import signal
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, Literal
 
 from langchain_core.runnables import RunnableConfig
 
-from langgraph_reflexion.errors import ConfigurationError
-from langgraph_reflexion.evaluators.base import Evaluator, Scored, result_in
+from langgraph_reflexion.errors import ConfigurationError, Fault, checked
+from langgraph_reflexion.evaluators.base import Evaluator, Score, result_in
 from langgraph_reflexion.state import ReflexionState
 from langgraph_reflexion.sync import to_thread
 
+OUTPUT_CHARS = 2000
+"""Number of characters of a command's output in the feedback: the last ones, where the summary is."""
+
 
 class FunctionEvaluator(Evaluator):
-    """A function of the task's text and the trial's steps, or what a wrapped agent returned.
+    """A function of the task's text and the trial's steps, or a wrapped agent's result.
 
     Args:
-        function: Takes the task's text and one thing more; returns a bool, a score, `(score, feedback)` or an
-            `Evaluation`, plain or as an awaitable. A plain function runs in a thread.
-        of: What more it takes: the `trajectory` or the `result`.
+        function: Takes the task's text and the trajectory or result; returns a bool, a score, `(score, feedback)` or
+            an `Evaluation`, plain or awaitable. A plain function runs in a thread.
+        of: The second argument: the `trajectory` or the `result`.
     """
 
     def __init__(
@@ -27,39 +36,90 @@ class FunctionEvaluator(Evaluator):
         self.function = function
         self.of = of
 
-    async def evaluate(self, state: ReflexionState, config: RunnableConfig) -> Scored:
-        """Call the function, and make a score of what it returns."""
-        args: tuple[str, Any] = (state["task"]["instruction"], state["trajectory"])
-        if self.of == "result":
-            args = (args[0], result_in(state))
-        if args[1] is None or args[1] == "":
-            return Scored(0.0, "Nothing was returned.")
+    async def evaluate(self, state: ReflexionState, config: RunnableConfig) -> Score:
+        subject = result_in(state) if self.of == "result" else state["trajectory"]
+        if subject is None or subject == "":
+            return Score(0.0, "Nothing was returned.")
+        args = (state["task"]["instruction"], subject)
         if inspect.iscoroutinefunction(self.function):
-            result = await self.function(*args)
-        else:
-            result = await to_thread(self.function, *args)
-            if inspect.isawaitable(result):
-                result = await result
-        return scored(result)
+            return to_score(await self.function(*args))
+        result = await to_thread(self.function, *args)
+        return to_score(await result if inspect.isawaitable(result) else result)
 
 
-def scored(result: object) -> Scored:
-    """A score from what a function returned.
+@checked
+class CommandEvaluator(Evaluator):
+    """A shell command that runs on this machine, with the user's rights, after every trial.
+
+    Exit status 0 is success, and the output is the feedback.
+
+    Args:
+        command: The command line. Its standard input is the trial's result: text unchanged, other data as JSON.
+        cwd: The working directory; the current one unless given.
+        timeout: Seconds after which the trial fails, and the command with all its children is killed.
 
     Raises:
-        ConfigurationError: it is neither a bool, nor a number, nor a pair of a number and words.
+        ConfigurationError: an argument is wrong.
     """
-    if hasattr(result, "item"):  # numpy's and others' numbers
+
+    def __init__(self, command: str, *, cwd: Path | str | None = None, timeout: float = 600.0) -> None:
+        if not command.strip():
+            raise ConfigurationError("CommandEvaluator.command is empty")
+        self.command = command
+        self.cwd = cwd
+        self.timeout = timeout
+
+    async def evaluate(self, state: ReflexionState, config: RunnableConfig) -> Score:
+        """Run the command.
+
+        Raises:
+            Fault: it could not be started.
+        """
+        result = result_in(state)
+        text = result if isinstance(result, str) else json.dumps(result, default=str)
+        try:
+            process = await asyncio.create_subprocess_shell(
+                self.command,
+                cwd=self.cwd,
+                stdin=asyncio.subprocess.PIPE,
+                stdout=asyncio.subprocess.PIPE,
+                stderr=asyncio.subprocess.STDOUT,
+                start_new_session=True,
+            )
+        except OSError as error:
+            raise Fault(f"the evaluator {self.command!r} could not be started: {error}", transient=False) from error
+        talking = asyncio.ensure_future(process.communicate(text.encode("utf-8", "replace")))
+        try:
+            await asyncio.wait_for(process.wait(), self.timeout)
+        except TimeoutError:
+            return Score(0.0, f"{self.command}: not done after {self.timeout:g} seconds")
+        finally:
+            # Children of the command that are still running would hold its output open.
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(process.pid, signal.SIGKILL)
+            output, _ = await talking
+        printed = output.decode(errors="replace").strip()[-OUTPUT_CHARS:]
+        status = "" if process.returncode == 0 else f"{self.command}: exit status {process.returncode}\n"
+        return Score(float(process.returncode == 0), f"{status}{printed}".strip())
+
+
+def to_score(result: object) -> Score:
+    """Return the score for a function's result.
+
+    Raises:
+        ConfigurationError: it is no bool, number, pair of a number and words, or `Evaluation`.
+    """
+    if hasattr(result, "item"):  # numbers of numpy and others
         result = result.item()
     match result:
-        case Scored():
+        case Score():
             return result
         case bool() | int() | float():
-            return Scored(float(result))
+            return Score(float(result))
         case (bool() | int() | float() as score, str() as feedback):
-            return Scored(float(score), feedback)
+            return Score(float(score), feedback)
         case {"score": bool() | int() | float() as score, **rest}:
-            return Scored(float(score), str(rest.get("feedback", "")))
+            return Score(float(score), str(rest.get("feedback", "")))
     raise ConfigurationError(
         f"an evaluator returns a bool, a number, (number, words) or an Evaluation; got {type(result).__name__}"
     )

@@ -1,48 +1,90 @@
-"""Self-written tests as an evaluator (section 4.3 of the paper): the model's own tests pass the verdict.
+"""Self-written tests as the evaluator (section 4.3 of the paper).
 
-The tests are made once per task, before its first trial. The truth, which hidden tests know, is not needed.
+The model writes the tests once per task, before the first trial. The hidden tests stay out of the loop.
 """
 
+from collections.abc import Sequence
 from random import Random
-from typing import cast
+from typing import Protocol, cast, runtime_checkable
 
 from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 from langchain_core.runnables import RunnableConfig
 
-from langgraph_reflexion.context import ask_about
-from langgraph_reflexion.envs.base import Environment, Task
-from langgraph_reflexion.envs.tested import Tested, tests_told
+from langgraph_reflexion.context import call_with_trajectory
+from langgraph_reflexion.envs.base import Action, Environment, Task, TestOutcome, render_tests
 from langgraph_reflexion.errors import ConfigurationError
-from langgraph_reflexion.evaluators.base import STOPPED, Evaluator, Prepared, Scored
-from langgraph_reflexion.models.calls import Call, storable
+from langgraph_reflexion.evaluators.base import STOPPED, Evaluator, Prepared, Score
+from langgraph_reflexion.models.calls import CallId, Spent
 from langgraph_reflexion.models.client import Client
 from langgraph_reflexion.prompts import Prompts
 from langgraph_reflexion.state import ReflexionState, Step
 from langgraph_reflexion.sync import to_thread
 
 TWICE = 2
-"""How often tests are run on the same program: what gives two outcomes tells nothing."""
+"""Number of runs of each test on a program: a test with two outcomes is dropped."""
+
+
+@runtime_checkable
+class ProgramEnvironment(Protocol):
+    """An environment whose tasks are solved by a program."""
+
+    def program(self, task: Task, actions: Sequence[Action]) -> str | None:
+        """Return the program that a trial submitted, or None.
+
+        Args:
+            task: The task.
+            actions: The trial's actions, in order.
+        """
+
+    def given_tests(self, task: Task) -> list[str]:
+        """Return the tests that come with the task and replace self-written ones; usually none."""
+
+    def test_form(self, task: Task) -> str:
+        """Return an example of a test of this task."""
+
+    def read_tests(self, task: Task, text: str) -> list[str]:
+        """Return the valid tests in a model's reply, in order and without duplicates.
+
+        Raises:
+            EnvironmentFault: the compiler that checks them could not be run.
+        """
+
+    def run_tests(self, task: Task, program: str, tests: Sequence[str], times: int = 1) -> list[list[TestOutcome]]:
+        """Run tests on a program.
+
+        Args:
+            task: The task.
+            program: The program.
+            tests: The tests.
+            times: Number of runs of all tests.
+
+        Returns:
+            For each run, the outcome of each test.
+
+        Raises:
+            EnvironmentFault: they could not be run.
+        """
 
 
 class SelfTestsEvaluator(Evaluator):
-    """Asks the model for tests, keeps the valid ones, draws a few of them, and runs them after every trial.
+    """Asks the model for tests, draws a few of the valid ones, and runs them after every trial.
 
-    The score is 1 where all of them pass and 0 otherwise, so that what a task returns in the end is its last program,
-    as in the paper. Where no valid test was written there is nothing to fail, and the first program is accepted.
+    The score is 1 if all of them pass and 0 otherwise, so that a task returns its last program, as in the paper.
+    Without a valid test, the first program is accepted.
 
     Args:
         client: The model that writes the tests.
-        environment: Knows which tests are valid, and runs them.
+        environment: Validates and runs the tests.
         prompts: The domain's templates.
-        seed: The run's seed; by it and the task the tests are drawn.
-        most: How many tests are kept (n in the paper, at most 6).
+        seed: The run's seed, from which the draw is seeded per task.
+        most: Maximum number of tests (n in the paper, at most 6).
 
     Raises:
         ConfigurationError: the environment's tasks are not solved by programs.
     """
 
     def __init__(self, client: Client, environment: Environment, prompts: Prompts, seed: int, most: int) -> None:
-        if not isinstance(environment, Tested):
+        if not isinstance(environment, ProgramEnvironment):
             raise ConfigurationError(f"evaluator='self-tests' is for programs, and {environment.name} has none")
         self.client = client
         self.environment = environment
@@ -51,27 +93,27 @@ class SelfTestsEvaluator(Evaluator):
         self.most = most
 
     async def prepare(self, task: Task, config: RunnableConfig) -> Prepared:
-        """Have the tests written, unless some come with the task.
+        """Have the model write the tests, unless some come with the task.
 
         Raises:
             Fault: the model gave none, or the compiler could not be run.
         """
         if given := self.environment.given_tests(task):
             return Prepared({"tests": given})
-        call = Call(self.seed, task["id"], 1, "tests")
+        call = CallId(self.seed, task["id"], 1, "tests")
 
         def render(_: list[Step]) -> list[BaseMessage]:
             asks = self.prompts.render("write_tests", form=self.environment.test_form(task))
             return [SystemMessage(asks), HumanMessage(f"{task['instruction']}\n\nTests:")]
 
-        asked = await ask_about(self.client, render, [], None, config, call)
-        valid = await to_thread(self.environment.read_tests, task, storable(asked.reply.text))
+        reply = await call_with_trajectory(self.client, render, [], None, config, call)
+        valid = await to_thread(self.environment.read_tests, task, reply.text)
         drawn = sorted(Random(call.seed()).sample(range(len(valid)), min(self.most, len(valid))))
-        notes = list(asked.notes) if valid else [*asked.notes, "tests: none that is valid was written"]
-        return Prepared({"tests": [valid[number] for number in drawn]}, asked.usage, notes)
+        notes = [] if valid else ["tests: none that is valid was written"]
+        return Prepared({"tests": [valid[number] for number in drawn]}, reply.spent + Spent(notes=notes))
 
-    async def evaluate(self, state: ReflexionState, config: RunnableConfig) -> Scored:
-        """Run the tests on the program that was handed in. One that gives two outcomes on it is dropped for good.
+    async def evaluate(self, state: ReflexionState, config: RunnableConfig) -> Score:
+        """Run the tests on the submitted program. A test with two outcomes is dropped for good.
 
         Raises:
             Fault: they could not be run.
@@ -80,15 +122,15 @@ class SelfTestsEvaluator(Evaluator):
         actions = [step["action"] for step in state["trajectory"] if step["action"]]
         program = self.environment.program(task, actions)
         if program is None:
-            return Scored(0.0, f"{STOPPED.get(state['stop_reason'] or '', '')} No program was handed in.".strip())
+            return Score(0.0, f"{STOPPED.get(state['stop_reason'] or '', '')} No program was handed in.".strip())
         tests = cast(list[str], task["prepared"]["tests"])
         if not tests:
-            return Scored(1.0, "There was no test to run.")
+            return Score(1.0, "There was no test to run.")
         runs = await to_thread(self.environment.run_tests, task, program, tests, TWICE)
         steady = [each[0] for each in zip(*runs, strict=True) if len({outcome.passed for outcome in each}) == 1]
         passed = float(all(outcome.passed for outcome in steady))
         if len(steady) == len(tests):
-            return Scored(passed, tests_told(steady))
+            return Score(passed, render_tests(steady))
         kept = {"tests": [outcome.test for outcome in steady]}
         notes = [f"tests: dropped, as they gave two outcomes: {len(tests) - len(steady)}"]
-        return Scored(passed, tests_told(steady), notes=notes, prepared=kept)
+        return Score(passed, render_tests(steady), Spent(notes=notes), kept)

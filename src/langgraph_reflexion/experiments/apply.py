@@ -1,4 +1,4 @@
-"""Writes what solved a workspace's tasks back to their folders."""
+"""Application of the patches that solved a workspace's tasks to their folders."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,13 +14,14 @@ def apply_results(folder: Path | str, task: str | None = None) -> Iterator[str]:
 
     Args:
         folder: The run folder.
-        task: The id of one task; all that were solved unless given.
+        task: The id of one task; all solved ones unless given.
 
     Yields:
-        What was done, a line for each.
+        A line about each patch.
 
     Raises:
-        ConfigurationError: it is no run of the workspace, the task was not solved, or its folder has changed since.
+        ConfigurationError: the folder holds a run of another environment, the task was not solved, or its folder has
+            changed since.
     """
     folder = Path(folder)
     settings = settings_of(read_info(folder))

@@ -1,4 +1,4 @@
-"""Comparisons of runs: their series, pairs of series, and the tables of both."""
+"""Comparisons of runs as tables, in words and as JSON."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,92 +7,106 @@ from pathlib import Path
 from typing import Any
 
 from markupsafe import Markup
+from rich.console import Console
+from rich.text import Text
 
+from langgraph_reflexion.experiments.experiment_folder import holds_experiment, read_experiment_info, run_folders
 from langgraph_reflexion.experiments.figures import draw, have_matplotlib
-from langgraph_reflexion.experiments.grid import Grid
+from langgraph_reflexion.experiments.groups import RunGroup, caption, group_runs
 from langgraph_reflexion.experiments.html import framed
-from langgraph_reflexion.experiments.pairing import Pair, pair
+from langgraph_reflexion.experiments.pairing import Pair, count, pair
 from langgraph_reflexion.experiments.printable import printable
 from langgraph_reflexion.experiments.record import ERRORS, Run, read_run
 from langgraph_reflexion.experiments.report import RunReport, report_run
-from langgraph_reflexion.experiments.series import Series, caption, make_series
-from langgraph_reflexion.experiments.spread import spread_json
+from langgraph_reflexion.experiments.report_tables import group_tables, overview_table, pair_table
 from langgraph_reflexion.experiments.statistics import MISSING, have_scipy
-from langgraph_reflexion.experiments.tables import overview_grid, pair_grid, series_grids
+from langgraph_reflexion.experiments.tables import Table
 
 
 @dataclass(frozen=True, repr=False)
 class Comparison:
-    """One run or several, side by side.
+    """One run or several, side by side. Notebooks and `report` show it as tables.
 
     Attributes:
-        runs: Each run in numbers.
-        series: The runs, those put together that differ in nothing but their seed.
-        pairs: Every two series compared with each other.
-        brief: Whether the tables are left at the overview and the pairs, as there are many series.
+        runs: The report of each run.
+        groups: The runs, grouped if they differ only in their seed.
+        pairs: Every two groups, compared.
+        brief: Whether only the overview and the pairs are shown, as there are many groups.
     """
 
     runs: tuple[RunReport, ...]
-    series: tuple[Series, ...]
+    groups: tuple[RunGroup, ...]
     pairs: tuple[Pair, ...]
     brief: bool = False
 
     @property
     def caption(self) -> str:
-        """The settings that the series share and those in which they differ."""
-        return caption(self.series)
+        """The settings that the groups share and those in which they differ."""
+        return caption(self.groups)
 
-    def grids(self) -> list[Grid]:
-        """All of it as tables."""
-        pairs = [pair_grid(self.pairs, self.caption)] if any(p.matches for p in self.pairs) else []
+    def tables(self) -> list[Table]:
+        """Return everything but the conclusions as tables."""
+        pairs = [pair_table(self.pairs, self.caption)] if any(each.matches for each in self.pairs) else []
         if self.brief:
-            return [overview_grid(self.series), *pairs]
-        first, *grids = series_grids(self.series)
-        overview = [overview_grid(self.series)] if any(len(each.runs) > 1 for each in self.series) else []
-        return [first, *overview, *pairs, *grids]
+            return [overview_table(self.groups), *pairs]
+        first, *others = group_tables(self.groups)
+        overview = [overview_table(self.groups)] if any(len(each.runs) > 1 for each in self.groups) else []
+        return [first, *overview, *pairs, *others]
 
     def sentences(self) -> list[str]:
-        """Who wins by what, what could not be compared, and what is missing, in words."""
-        told = []
+        """Return the conclusions, what could not be compared, and what is missing, in words."""
+        said = []
         for each in self.pairs:
-            # Of several pairs each has to say whom it is about.
             whom = f"{each.one.name} and {each.other.name}: " if len(self.pairs) > 1 else ""
-            told += [f"{whom}{said}" for said in (each.conclusion, each.first_trials) if said]
-            told += [note for note in each.notes if note not in told]
-        told += [
-            f"{one.name}: for want of the truth {one.unknown} of {one.report.tasks} tasks count as not solved."
-            for one in self.series
+            said += [f"{whom}{sentence}" for sentence in (each.conclusion, each.on_first_trials) if sentence]
+            said += [note for note in each.notes if note not in said]
+        said += [
+            f"{one.name}: ground truth unknown for {one.unknown} of {count(one.report.tasks, 'task')}; "
+            "counted as unsolved."
+            for one in self.groups
             if one.unknown
         ]
-        told += [
-            f"{run.folder}: {len(run.errors)} task{'s' * (len(run.errors) > 1)} ended by an error, "
-            f"such as {printable(next(iter(run.errors.values())))} (tracebacks in {run.folder / ERRORS})"
+        said += [
+            f"{run.folder}: {count(len(run.errors), 'task')} ended by an error, such as "
+            f"{printable(next(iter(run.errors.values())))} (tracebacks in {run.folder / ERRORS})"
             for run in self.runs
             if run.errors
         ]
         if sum(bool(pair.matches) for pair in self.pairs) > 1:
-            told.append("Each p stands for itself: among many comparisons some are small by chance.")
-        return told if have_scipy() else [*told, MISSING]
+            said.append("The p-values are not corrected for multiple comparisons: of many, some are small by chance.")
+        return said if have_scipy() else [*said, MISSING]
+
+    def print(self, console: Console | None = None, *, hint: bool = True) -> None:
+        """Print the settings of each group, the tables, and the conclusions.
+
+        Args:
+            console: The console; the terminal by default.
+            hint: Whether to name the extra that is not installed.
+        """
+        console = console or Console()
+        for each in self.groups:
+            folders = printable("  ".join(str(run.folder) for run in each.runs))
+            console.print(Text(each.label, "bold").append(f"  {folders}", "dim"), soft_wrap=True)
+            console.print(Text(f"  {' · '.join(self._heading(each))}"))
+        for table in self.tables():
+            table.print(console)
+        for sentence in self.sentences():
+            if hint or sentence != MISSING:
+                # A command to copy stays in one piece.
+                console.print(Text(sentence), soft_wrap=sentence == MISSING)
+
+    def _heading(self, group: RunGroup) -> list[str]:
+        report = group.report
+        parts = [f"{group.facts['tasks']}, {count(report.tasks, 'task')}"]
+        parts += [] if self.brief else [fact for name, fact in group.facts.items() if name != "tasks"]
+        parts += [f"{report.ungradable} not gradable here, and not counted"] if report.ungradable else []
+        return parts + ([f"{report.unfinished} unfinished"] if report.unfinished else [])
 
     def as_json(self) -> dict[str, Any]:
-        """The comparison as plain JSON."""
+        """Return the comparison as plain JSON."""
         return {
             "runs": [run.as_json() for run in self.runs],
-            "series": [
-                {
-                    "label": each.label,
-                    "runs": [str(run.folder) for run in each.runs],
-                    "facts": each.facts,
-                    "solved": each.report.solved,
-                    "intervals": [
-                        None if at is None else [round(at.low, 4), round(at.high, 4)] for at in each.intervals()
-                    ],
-                    "tasks": each.report.tasks,
-                    "tokens": each.report.tokens,
-                    "over_seeds": spread_json(each),
-                }
-                for each in self.series
-            ],
+            "groups": [each.as_json() for each in self.groups],
             "pairs": [pair.as_json() for pair in self.pairs],
         }
 
@@ -100,26 +114,44 @@ class Comparison:
         return "\n".join(map(repr, self.runs))
 
     def _repr_html_(self) -> str:
-        """Return the comparison as a notebook shows it."""
         sentences = [Markup("<p>{}</p>").format(sentence) for sentence in self.sentences()]
-        # Of the figures the first, success by trial.
-        figure = next(iter(draw(self.series).values()), "") if have_matplotlib() else ""
-        return framed(*sentences, Markup(figure[figure.find("<svg") :]), *(grid.html() for grid in self.grids()))
+        figure = draw(self.groups).get("success_by_trial", "") if have_matplotlib() else ""
+        return framed(*sentences, Markup(figure[figure.find("<svg") :]), *(table.html() for table in self.tables()))
 
 
 def compare(folders: Path | str | Sequence[Path | str]) -> Comparison:
     """Compare run folders, or report one.
 
+    An experiment's folder alone is compared by the names of its groups, pairing those that differ on one axis only;
+    beside others it counts as its runs.
+
     Raises:
         ConfigurationError: one of them holds no run.
     """
     several = [folders] if isinstance(folders, Path | str) else folders
-    return compare_runs([read_run(folder) for folder in several])
+    runs = read_runs(several)
+    if len(several) > 1 or not holds_experiment(several[0]):
+        groups = group_runs(runs)
+        pairs = tuple(pair(one, other) for one, other in combinations(groups, 2))
+        return Comparison(tuple(map(report_run, runs)), groups, pairs)
+    listed = read_experiment_info(several[0])["runs"]
 
+    def axes(group: RunGroup) -> dict[str, Any]:
+        return {name: value for name, value in listed[group.runs[0].folder.name]["axes"].items() if name != "seed"}
 
-def compare_runs(runs: Sequence[Run]) -> Comparison:
-    """Compare runs that were read."""
-    series = make_series(runs)
-    return Comparison(
-        tuple(map(report_run, runs)), series, tuple(pair(one, other) for one, other in combinations(series, 2))
+    groups = group_runs(runs, lambda run: str(listed[run.folder.name]["series"]))
+    pairs = tuple(
+        pair(one, other)
+        for one, other in combinations(groups, 2)
+        if sum(value != axes(other)[name] for name, value in axes(one).items()) == 1
     )
+    return Comparison(tuple(map(report_run, runs)), groups, pairs, brief=True)
+
+
+def read_runs(folders: Sequence[Path | str]) -> list[Run]:
+    """Read run folders; an experiment's folder counts as its runs."""
+    return [
+        read_run(run)
+        for folder in folders
+        for run in (run_folders(folder) if holds_experiment(folder) else [Path(folder)])
+    ]

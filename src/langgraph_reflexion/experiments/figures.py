@@ -1,10 +1,12 @@
-"""The papers' figures from any run: success by trial (Fig. 3a, 4a-c, 6), by tokens, and failures by reason (Fig. 3b).
+"""The papers' figures of any run, and the success curves as CSV.
 
-The ink is a grey that reads on light and on dark pages alike, the ground is see-through, and the colours are those of
-Okabe and Ito, told apart by the colour-blind; markers and dashes tell lines apart without any colour. The same runs
-give the same file, byte by byte, under the same version of matplotlib.
+The figures are success by trial (Fig. 3a, 4a-c, 6), success by tokens, and failures by reason (Fig. 3b). Grey ink on
+a transparent ground is readable in light and dark themes; the colours are those of Okabe and Ito, for colour-blind
+readers, and markers and dashes distinguish lines without colour. The same runs give the same file, byte by byte,
+under the same version of matplotlib.
 """
 
+import csv
 import importlib.util
 import io
 import textwrap
@@ -15,9 +17,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from langgraph_reflexion.errors import ConfigurationError, the_extra
+from langgraph_reflexion.experiments.groups import RunGroup, caption
 from langgraph_reflexion.experiments.printable import printable
-from langgraph_reflexion.experiments.series import Series, caption
-from langgraph_reflexion.experiments.spread import spreads
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -42,26 +43,25 @@ STYLE: dict[Any, Any] = {
     "legend.frameon": False,
     "svg.fonttype": "none",
     "svg.hashsalt": "langgraph-reflexion",
-    # A dollar is a dollar.
+    # Otherwise text between dollars is set as a formula.
     "text.parse_math": False,
 }
 REASONS = ("hallucination", "inefficient planning", "wrong answer", "truncated", "fault")
 
+COLUMNS = (
+    *("group", "trial", "tasks", "seeds", "mean", "sd", "min", "max", "seeds_low", "seeds_high"),
+    *("tasks_low", "tasks_high", "tokens"),
+)
+"""Columns of the CSV. Shares are from 0 to 1; `seeds_...` is the interval over seeds, `tasks_...` that over tasks."""
+
 
 def have_matplotlib() -> bool:
-    """Whether the extra `bench` is installed."""
+    """Return whether the extra `bench` is installed."""
     return importlib.util.find_spec("matplotlib") is not None
 
 
-def write_figures(series: Sequence[Series], folder: Path | str) -> list[Path]:
-    """Draw every figure, as PNG and as SVG.
-
-    Args:
-        series: What to draw.
-        folder: Where; it is made.
-
-    Returns:
-        The files.
+def write_figures(groups: Sequence[RunGroup], folder: Path | str) -> list[Path]:
+    """Draw every figure into a folder, as PNG and as SVG, and return the files.
 
     Raises:
         ConfigurationError: matplotlib is not installed, or the folder cannot be written to.
@@ -69,47 +69,73 @@ def write_figures(series: Sequence[Series], folder: Path | str) -> list[Path]:
     folder, paths = Path(folder), []
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        with _drawn(series) as figures:
+        with _drawn(groups) as figures:
             for name, figure in figures.items():
                 paths += [folder / f"{name}.svg", folder / f"{name}.png"]
                 paths[-2].write_text(_svg(figure), encoding="utf-8")
-                # White, as what shows a bitmap knows nothing of the page's colours.
+                # White, as viewers of bitmaps do not know the page's colours.
                 figure.savefig(paths[-1], dpi=150, facecolor="white", metadata={"Software": None})
     except OSError as error:
         raise ConfigurationError(f"cannot write figures to {folder}: {error.strerror}") from error
     return paths
 
 
-def draw(series: Sequence[Series]) -> dict[str, str]:
-    """Every figure that the runs have something for, by name, as SVG.
+def draw(groups: Sequence[RunGroup]) -> dict[str, str]:
+    """Return every figure for which the runs have data, by name, as SVG.
 
     Raises:
         ConfigurationError: matplotlib is not installed.
     """
-    with _drawn(series) as figures:
+    with _drawn(groups) as figures:
         return {name: _svg(figure) for name, figure in figures.items()}
 
 
 @contextmanager
-def _drawn(series: Sequence[Series]) -> "Iterator[dict[str, Figure]]":
-    """The figures by name, in the style that they have to be saved in as well."""
+def _drawn(groups: Sequence[RunGroup]) -> "Iterator[dict[str, Figure]]":
+    """Yield the figures by name, inside the style in which they must also be saved."""
     if not have_matplotlib():
-        raise ConfigurationError(
-            f"matplotlib, which draws the figures, is missing; it comes with {the_extra('bench')}"
-        )
+        raise ConfigurationError(f"figures need matplotlib, which comes with {the_extra('bench')}")
     from matplotlib import rc_context
 
-    makers: dict[str, Callable[[Sequence[Series]], Figure]] = {}
-    if any(each.report.solved for each in series):
+    makers: dict[str, Callable[[Sequence[RunGroup]], Figure]] = {}
+    if any(each.report.solved for each in groups):
         makers["success_by_trial"] = _success_by_trial
-    if any(each.report.solved and each.report.tokens[-1] for each in series):
+    if any(each.report.solved and each.report.tokens[-1] for each in groups):
         makers["success_by_tokens"] = _success_by_tokens
-    if any(any(each.report.failures) for each in series):
+    if any(any(each.report.failures) for each in groups):
         makers["failures_by_trial"] = _failures_by_trial
     with rc_context(STYLE), warnings.catch_warnings():
-        # A sign that the font lacks is drawn as a box, and in SVG by the reader's own fonts.
+        # A character that the font lacks is drawn as a box, and in SVG by the reader's own fonts.
         warnings.filterwarnings("ignore", "Glyph .* missing")
-        yield {name: make(series) for name, make in makers.items()}
+        yield {name: make(groups) for name, make in makers.items()}
+
+
+def write_curves(groups: Sequence[RunGroup], file: Path | str) -> None:
+    """Write the success curves as CSV, a row for each group and trial.
+
+    Raises:
+        ConfigurationError: the file cannot be written.
+    """
+    file = Path(file)
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        with file.open("w", encoding="utf-8", newline="") as out:
+            writer = csv.writer(out)
+            writer.writerow(COLUMNS)
+            for each in groups:
+                writer.writerows(_curve(each))
+    except OSError as error:
+        raise ConfigurationError(f"cannot write {file}: {error.strerror}") from error
+
+
+def _curve(group: RunGroup) -> Iterator[list[object]]:
+    known = zip(group.by_seed(), group.intervals(), group.report.tokens, strict=False)
+    for trial, (over_seeds, over_tasks, tokens) in enumerate(known, 1):
+        shares = over_seeds.shares
+        numbers = [over_seeds.mean, over_seeds.sd, min(shares), max(shares)]
+        numbers += [*(over_seeds.interval or (None, None)), *(over_tasks or (None, None))]
+        cells = ["" if number is None else round(number, 6) for number in numbers]
+        yield [group.label, trial, group.report.tasks, len(shares), *cells, tokens]
 
 
 def _svg(figure: "Figure") -> str:
@@ -118,13 +144,13 @@ def _svg(figure: "Figure") -> str:
     return svg.getvalue()
 
 
-def _success_by_trial(series: Sequence[Series]) -> "Figure":
-    figure, axes = _panels(1, series)
-    for number, each in enumerate(series):
+def _success_by_trial(groups: Sequence[RunGroup]) -> "Figure":
+    figure, axes = _panels(1, groups)
+    for number, each in enumerate(groups):
         trials = range(1, len(each.report.solved) + 1)
-        line = _line(axes[0], number, trials, _shares(each), _legend(each, series))
+        line = _line(axes[0], number, trials, _shares(each), _legend(each, groups))
         if len(each.runs) > 1:
-            by_seed = [[100 * share for share in by_trial.shares] for by_trial in spreads(each.runs)]
+            by_seed = [[100 * share for share in by_trial.shares] for by_trial in each.by_seed()]
             axes[0].plot(range(1, len(by_seed) + 1), by_seed, color=line, alpha=0.4, linewidth=0.7)
         within = [at for at in each.intervals() if at]
         if within:
@@ -136,11 +162,11 @@ def _success_by_trial(series: Sequence[Series]) -> "Figure":
     return figure
 
 
-def _success_by_tokens(series: Sequence[Series]) -> "Figure":
-    figure, axes = _panels(1, series)
-    for number, each in enumerate(series):
+def _success_by_tokens(groups: Sequence[RunGroup]) -> "Figure":
+    figure, axes = _panels(1, groups)
+    for number, each in enumerate(groups):
         spent = [each.report.share(tokens) / 1000 for tokens in each.report.tokens]
-        _line(axes[0], number, spent, _shares(each), _legend(each, series), drawstyle="steps-post")
+        _line(axes[0], number, spent, _shares(each), _legend(each, groups), drawstyle="steps-post")
     axes[0].set(xlabel="thousand tokens per task", ylabel="% of tasks", ylim=(0, 102))
     axes[0].set_xlim(left=0)
     axes[0].set_title("Tasks solved by tokens spent", loc="left")
@@ -148,20 +174,20 @@ def _success_by_tokens(series: Sequence[Series]) -> "Figure":
     return figure
 
 
-def _failures_by_trial(series: Sequence[Series]) -> "Figure":
-    figure, axes = _panels(len(series), series)
-    found = {reason for each in series for counts in each.report.failures for reason in counts}
+def _failures_by_trial(groups: Sequence[RunGroup]) -> "Figure":
+    figure, axes = _panels(len(groups), groups)
+    found = {reason for each in groups for counts in each.report.failures for reason in counts}
     reasons = list(dict.fromkeys(reason for reason in (*REASONS, *sorted(found)) if reason in found))
     highest = 0.0
-    for panel, each in zip(axes, series, strict=True):
+    for panel, each in zip(axes, groups, strict=True):
         for number, reason in enumerate(reasons):
             shares = [100 * each.report.share(counts.get(reason, 0)) for counts in each.report.failures]
             highest = max(highest, *shares)
-            # What never happened here gets no line, and a place in the legend.
+            # A reason that does not occur here keeps its place in the legend, without a line.
             known = shares if any(shares) else []
             _line(panel, number, range(1, len(known) + 1), known, _cut(printable(reason), 40))
         _of_trials(panel)
-        panel.set_title(textwrap.fill(_legend(each, series), 40), loc="left")
+        panel.set_title(textwrap.fill(_legend(each, groups), 40), loc="left")
     axes[0].set_ylim(0, 1.08 * highest)
     for panel in axes[1:]:
         panel.set_ylabel("")
@@ -169,25 +195,25 @@ def _failures_by_trial(series: Sequence[Series]) -> "Figure":
     return figure
 
 
-def _panels(count: int, series: Sequence[Series]) -> "tuple[Figure, Sequence[Axes]]":
+def _panels(count: int, groups: Sequence[RunGroup]) -> "tuple[Figure, Sequence[Axes]]":
     from matplotlib.figure import Figure
 
     columns = min(count, 3)
     rows = -(-count // columns)
     width = max(6.4, 4.2 * columns)
-    told = textwrap.wrap(_cut(caption(series), 1500), int(14 * width), break_on_hyphens=False)
-    # Long captions and legends take nothing from the panels.
-    height = 0.9 + 3.6 * rows + 0.17 * max(0, len(told) - 2) + 0.2 * max(0, len(series) - 2)
+    lines = textwrap.wrap(_cut(caption(groups), 1500), int(14 * width), break_on_hyphens=False)
+    # Long captions and legends must not shrink the panels.
+    height = 0.9 + 3.6 * rows + 0.17 * max(0, len(lines) - 2) + 0.2 * max(0, len(groups) - 2)
     figure = Figure(figsize=(width, height), layout="constrained")
     axes = figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False).flat
     for unused in axes[count:]:
         unused.set_visible(False)
-    figure.supxlabel("\n".join(line.strip(" ·") for line in told), fontsize=8, x=0.01, ha="left")
+    figure.supxlabel("\n".join(line.strip(" ·") for line in lines), fontsize=8, x=0.01, ha="left")
     return figure, list(axes[:count])
 
 
 def _line(axes: "Axes", number: int, x: Sequence[float], y: Sequence[float], name: str, **how: Any) -> str:
-    """Draw a line with the look of its number. Returns its colour."""
+    """Draw a line in the style of its number, and return its colour."""
     colour = COLOURS[number % len(COLOURS)]
     dash = DASHES[number // len(COLOURS) % len(DASHES)]
     axes.plot(
@@ -201,7 +227,7 @@ def _of_trials(axes: "Axes") -> None:
 
     axes.set(xlabel="trial", ylabel="% of tasks", ylim=(0, 102))
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
-    axes.tick_params(labelbottom=True)  # a panel may have none below it
+    axes.tick_params(labelbottom=True)  # there may be no panel below
 
 
 def _legend_above(figure: "Figure", axes: "Axes") -> None:
@@ -211,14 +237,14 @@ def _legend_above(figure: "Figure", axes: "Axes") -> None:
     figure.legend(handles, names, loc="outside upper left", ncols=columns)
 
 
-def _shares(series: Series) -> list[float]:
-    return [100 * series.report.share(solved) for solved in series.report.solved]
+def _shares(group: RunGroup) -> list[float]:
+    return [100 * group.report.share(solved) for solved in group.report.solved]
 
 
-def _legend(series: Series, among: Sequence[Series]) -> str:
-    """The name of a series, with what sets it apart from the others besides its strategy."""
-    differing = [fact for name, fact in series.facts.items() if len({other.facts.get(name) for other in among}) > 1]
-    return _cut(printable(", ".join([series.label, *differing])), 64)
+def _legend(group: RunGroup, groups: Sequence[RunGroup]) -> str:
+    """Return a group's label with the settings in which it differs from the others."""
+    differing = [fact for name, fact in group.facts.items() if len({other.facts.get(name) for other in groups}) > 1]
+    return _cut(printable(", ".join([group.label, *differing])), 64)
 
 
 def _cut(text: str, length: int) -> str:

@@ -1,4 +1,4 @@
-"""Grade a file of solutions: verdicts, and pass@k without bias."""
+"""Grading of files of solutions: verdicts, and unbiased pass@k."""
 
 import json
 import math
@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from langgraph_reflexion.envs.programming.assemble import assemble
 from langgraph_reflexion.envs.programming.formats import load_problems, read_rows
-from langgraph_reflexion.envs.programming.judging import Judge
-from langgraph_reflexion.envs.programming.problems import Problem
-from langgraph_reflexion.envs.programming.verdicts import Verdict
+from langgraph_reflexion.envs.programming.grading import Grader
+from langgraph_reflexion.envs.programming.problems import Problem, Verdict
 from langgraph_reflexion.errors import ConfigurationError
 
 _CODE = ("completion", "solution")
@@ -33,15 +33,15 @@ class Grades:
 
     rows: Sequence[Graded]
     ungradable: Sequence[str] = ()
-    """Tasks that have no hidden tests that can be run here; they count for nothing."""
+    """Tasks without hidden tests that can run here; they are not counted."""
 
     @property
     def passed(self) -> int:
-        """So many solutions passed."""
+        """N solutions that passed."""
         return sum(row.verdict.passed for row in self.rows)
 
     def pass_at(self) -> dict[int, float]:
-        """The chance that one of k samples passes, by k, as far as every task has k samples."""
+        """Return the chance that one of k samples passes, for each k up to the samples of every task."""
         samples: dict[str, list[bool]] = {}
         for row in self.rows:
             samples.setdefault(row.task_id, []).append(row.verdict.passed)
@@ -50,7 +50,7 @@ class Grades:
         return {k: sum(pass_at_k(len(each), sum(each), k) for each in samples.values()) / len(samples) for k in ks}
 
     def as_json(self) -> dict[str, Any]:
-        """What `grade --json` prints."""
+        """Return the output of `grade --json`."""
         return {
             "passed": self.passed,
             "total": len(self.rows),
@@ -63,12 +63,12 @@ class Grades:
 
 
 def pass_at_k(samples: int, passed: int, k: int) -> float:
-    """The chance that one of k samples passes, without bias (Chen et al. 2021, section 2.1).
+    """Return the unbiased chance that one of k samples passes (Chen et al. 2021, section 2.1).
 
     Args:
-        samples: So many there are, at least k.
-        passed: So many of them pass.
-        k: So many are drawn, without putting back.
+        samples: N samples, at least k.
+        passed: N samples that pass.
+        k: N samples that are drawn without replacement.
     """
     return 1.0 - math.comb(samples - passed, k) / math.comb(samples, k)
 
@@ -85,14 +85,14 @@ def grade(
 
     Args:
         problems: A file of problems.
-        solutions: JSON Lines, which may be packed with gzip. A row names its problem as `task_id` or `name`, and has
-            a `completion` or `solution`: a whole function, or a body.
+        solutions: JSON Lines, perhaps gzipped. A row names its problem as `task_id` or `name`, and has a
+            `completion` or `solution`: a whole function, or a body.
         language: Problems in this language only.
-        jobs: So many at once; as many as there are processors unless given.
-        progress: Told how many are done, of how many.
+        jobs: N solutions at once; the number of processors unless given.
+        progress: Called with the numbers of graded and of all solutions.
 
     Raises:
-        ConfigurationError: a file holds something else, or a row's problem is not there.
+        ConfigurationError: a file has another format, or lacks the problem of a row.
         EnvironmentUnavailable: a file cannot be read, or there is no sandbox or toolchain.
         EnvironmentFault: the sandbox failed.
     """
@@ -102,11 +102,11 @@ def grade(
         raise ConfigurationError(f"{solutions} holds no solutions")
     gradable = [(problem, code) for problem, code in pairs if problem.gradable]
     ungradable = list(dict.fromkeys(problem.id for problem, _ in pairs if not problem.gradable))
-    with Judge() as judge, ThreadPoolExecutor(jobs or os.cpu_count() or 1) as pool:
+    with Grader() as grader, ThreadPoolExecutor(jobs or os.cpu_count() or 1) as pool:
 
         def work(pair: tuple[Problem, str]) -> Graded:
             problem, code = pair
-            return Graded(problem.id, judge.grade(problem, judge.assemble(problem, code)))
+            return Graded(problem.id, grader.grade(problem, assemble(problem, code)))
 
         rows = []
         try:

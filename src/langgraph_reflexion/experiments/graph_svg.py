@@ -1,6 +1,6 @@
-"""A graph drawn without a network and without a browser: its nodes in a column, what skips some in arcs beside it.
+"""Drawings of graphs as SVG: nodes in a column, edges that skip nodes as arcs beside it.
 
-LangGraph's own drawings want mermaid (a page with a script, or a server that makes the picture) or a library of C.
+LangGraph's own drawings need mermaid (a script in a page, or a server) or a C library.
 """
 
 from typing import Any
@@ -9,17 +9,13 @@ from langgraph.graph.state import CompiledStateGraph
 from markupsafe import Markup
 
 _ROW, _HALF, _BOX = 52, 78, 30
-"""From node to node, half a box's width, and its height."""
+"""Pixels from node to node, half the width of a box, and its height."""
 _INK = "#777777"
-"""Reads on light and on dark ground alike."""
+"""Readable in light and dark themes."""
 
 
 class Drawing:
-    """A drawing of a compiled graph, for a notebook. What depends on the state is dashed.
-
-    Args:
-        graph: The graph.
-    """
+    """A drawing of a compiled graph, for a notebook. Conditional edges are dashed."""
 
     def __init__(self, graph: CompiledStateGraph[Any, Any, Any, Any]) -> None:
         drawn = graph.get_graph()
@@ -35,7 +31,6 @@ class Drawing:
         return "\n".join(f"{name:15} → {', '.join(targets)}" for name, targets in following.items() if targets)
 
     def _repr_svg_(self) -> str:
-        """What a notebook shows."""
         reach = max((_bend(source, target) for source, target, _ in self.edges), default=0)
         middle, height = reach + _HALF, _ROW * len(self.nodes)
         head = (
@@ -50,7 +45,7 @@ class Drawing:
 
 
 def _bend(source: int, target: int) -> int:
-    """How far an arc goes out; none between neighbours."""
+    """Return the width of an arc in pixels; 0 between neighbours."""
     distance = abs(target - source)
     return 0 if target - source == 1 else 16 + 18 * distance
 
@@ -60,12 +55,12 @@ def _arrow(middle: int, source: int, target: int, conditional: bool) -> Markup:
     if not _bend(source, target):
         path = f"M{middle},{start + _BOX // 2} L{middle},{end - _BOX // 2}"
     else:
-        # Down on the right, and back up on the left; what comes in is kept apart from what goes out.
-        side, apart = (1, 6) if target > source else (-1, -6)
+        # Down on the right, back up on the left; heads and tails do not overlap.
+        side, gap = (1, 6) if target > source else (-1, -6)
         x = middle + side * _HALF
-        # A cubic curve goes three quarters of the way to its handles.
+        # A cubic Bézier curve reaches three quarters of the way to its control points.
         out = x + side * (_bend(source, target) - 4) * 4 // 3
-        path = f"M{x},{start + apart} C{out},{start + apart} {out},{end - apart} {x},{end - apart}"
+        path = f"M{x},{start + gap} C{out},{start + gap} {out},{end - gap} {x},{end - gap}"
     return Markup('<path d="{}" fill="none" stroke="{}" stroke-dasharray="{}" marker-end="url(#head)"/>').format(
         path, _INK, "4 3" if conditional else "none"
     )

@@ -1,7 +1,4 @@
-"""What a notebook shows of a run, a comparison and a task's trials: readable on a dark ground and on a light one.
-
-The page of a report is filled in like an output of a notebook.
-"""
+"""HTML from templates: notebook outputs, readable in light and dark themes, and the page of a report."""
 
 from functools import cache
 from pathlib import Path
@@ -16,17 +13,13 @@ TEMPLATES = Path(__file__).parent / "templates"
 
 
 def framed(*parts: Markup) -> str:
-    """An output of a notebook, with the style that it needs.
-
-    Args:
-        parts: What it shows, one below the other.
-    """
+    """Return a notebook output with its style: the parts, one below the other."""
     html = Markup("\n").join(parts)
     return str(Markup('<div class="reflexion"><style>\n{}</style>\n{}\n</div>').format(Markup(_style()), html))
 
 
 def fill(name: str, **values: Any) -> Markup:
-    """Fill in a template, everything in it escaped."""
+    """Fill in a template, every value escaped."""
     return Markup(_template(name).render(**values))
 
 

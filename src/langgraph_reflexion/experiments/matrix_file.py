@@ -12,7 +12,7 @@
     actors = ["react", "cot"]
 
 An environment, a model and an ablation may have a table with settings. Of two tables that say the same thing the
-later one holds: `common`, the environment's, the model's, the axes `actors` and `strategies`, the ablation's.
+later one counts: `common`, the environment's, the model's, the axes `actors` and `strategies`, the ablation's.
 """
 
 import re
@@ -20,27 +20,163 @@ import tomllib
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from itertools import product
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, create_model
 
 from langgraph_reflexion.budgets import Budget
 from langgraph_reflexion.errors import ConfigurationError
-from langgraph_reflexion.experiments.matrix_schema import AXES, NONE, ExperimentFile, read_schema
 from langgraph_reflexion.models.load import DEMO
-from langgraph_reflexion.settings import RunSettings, merge_budgets
+from langgraph_reflexion.settings import BudgetSettings, RunSettings, merge_budgets
+
+AXES = {
+    "actors": "actor",
+    "strategies": "strategy",
+    "ablations": "ablation",
+    "models": "model",
+    "seeds": "seed",
+}
+"""The axes besides the environments, and the name of one value of each."""
+
+_NAMED = ("environment", "actor", "strategy", "ablation", "model")
+
+NONE = "none"
+"""The ablation that removes nothing."""
+
+MOST_SEEDS = 1000
+"""A larger number of seeds is probably meant as a seed, which is written as a list."""
+
+
+def _once(values: Any) -> Any:
+    if isinstance(values, list) and (again := [each for each in values if values.count(each) > 1]):
+        raise ValueError(f"{again[0]!r} is listed twice")
+    return values
+
+
+def _seeds(seeds: Any) -> Any:
+    """Return a list of seeds; a number N is the seeds from 0 to N - 1."""
+    if isinstance(seeds, int) and not isinstance(seeds, bool):
+        if seeds < 1:
+            raise ValueError("at least one seed is needed")
+        if seeds > MOST_SEEDS:
+            raise ValueError(f"{seeds} is the number of seeds: write [{seeds}] for that one seed")
+        return list(range(seeds))
+    return seeds
+
+
+def _several(values: Any) -> Any:
+    return values if isinstance(values, list) else [values]
+
+
+_STRICT = ConfigDict(extra="forbid", strict=True)
+_Names = Annotated[list[Annotated[str, Field(min_length=1)]], Field(min_length=1), BeforeValidator(_once)]
+_Seeds = Annotated[list[int], Field(min_length=1), BeforeValidator(_once), BeforeValidator(_seeds)]
+_AXES: dict[str, Any] = {axis: (_Seeds if axis == "seeds" else _Names, None) for axis in AXES}
+_SETTINGS: dict[str, Any] = {
+    name: (Annotated[field.annotation, Field(), *field.metadata], None)
+    for name, field in RunSettings.model_fields.items()
+    if name not in ("environment", "seed")
+}
+
+
+def _table(name: str, **fields: Any) -> Any:
+    return create_model(name, __config__=_STRICT, **fields)
+
+
+Settings = _table("Settings", **_SETTINGS)
+Model = _table("Model", **_SETTINGS, price=(str, None))
+Environment = _table("Environment", **_SETTINGS, environment=(str, None), **_AXES)
+Matrix = _table("Matrix", environments=(_Names, None), **_AXES)
+Exclude = _table(
+    "Exclude",
+    **{axis: (Annotated[list[str], BeforeValidator(_several)], None) for axis in _NAMED},
+    seed=(Annotated[list[int], BeforeValidator(_several)], None),
+)
+
+
+class _Tables(BaseModel):
+    model_config = _STRICT
+
+    common: Settings = Field(default_factory=Settings)  # type: ignore[valid-type]
+    matrix: Matrix = Field(default_factory=Matrix)  # type: ignore[valid-type]
+    environments: dict[str, Environment] = {}  # type: ignore[valid-type]
+    models: dict[str, Model] = {}  # type: ignore[valid-type]
+    ablations: dict[str, Settings] = {}  # type: ignore[valid-type]
+    exclude: list[Exclude] = []  # type: ignore[valid-type]
+    budget: BudgetSettings = BudgetSettings()
+
+
+class ExperimentFile(BaseModel):
+    """The tables of an experiment's file with the keys that were given."""
+
+    common: dict[str, Any] = {}
+    matrix: dict[str, Any] = {}
+    environments: dict[str, dict[str, Any]] = {}
+    models: dict[str, dict[str, Any]] = {}
+    ablations: dict[str, dict[str, Any]] = {}
+    exclude: list[dict[str, list[Any]]] = []
+    budget: dict[str, Any] = {}
+
+
+def read_schema(tables: dict[str, Any]) -> ExperimentFile:
+    """Check the tables of a file.
+
+    Raises:
+        ConfigurationError: a table or a key is unknown, or a value is of another kind. Each is named.
+    """
+    try:
+        read = ExperimentFile(**_Tables.model_validate(tables).model_dump(exclude_unset=True))
+    except ValidationError as error:
+        raise ConfigurationError("; ".join(_described(each) for each in error.errors())) from error
+    if NONE in read.ablations:
+        raise ConfigurationError(f"[ablations.{NONE}]: {NONE} is the name of no ablation")
+    return read
+
+
+def _described(error: Any) -> str:
+    """Describe a mistake by table and key."""
+    place = [part for part in error["loc"] if not (isinstance(part, str) and part.startswith(("list[", "function-")))]
+    *path, key = [part for part in place if part != "[key]"]
+    table = ".".join(str(part + 1) if isinstance(part, int) else part for part in path if not isinstance(part, int))
+    where = f"[{table}], " if path else ""
+    if "exclude" in path[:1]:
+        where = f"[[exclude]] number {path[1] + 1}, " if len(path) > 1 else "[[exclude]], "
+    if error["type"] == "extra_forbidden":
+        known = _known(path)
+        near = get_close_matches(str(key), known, 1)
+        hint = f"did you mean {near[0]!r}?" if near else f"known are {', '.join(sorted(known))}"
+        return f"{where}unknown {'key' if path else 'table'} {key!r}: {hint}"
+    message = error["msg"].removeprefix("Value error, ")
+    shown = error["input"]
+    given = f", and is {shown!r}" if isinstance(shown, (str, int, float)) and "should be" in message else ""
+    at = f"{where}{key}" if path else f"[{key}]"
+    return f"{at}: {message[0].lower()}{message[1:]}{given}"
+
+
+def _known(path: list[Any]) -> list[str]:
+    """Return the keys that a table may have."""
+    model: Any = _Tables
+    for part in path:
+        fields = getattr(model, "model_fields", {})
+        if part in fields:
+            annotation = fields[part].annotation
+            inner = [each for each in getattr(annotation, "__args__", ()) if hasattr(each, "model_fields")]
+            model = inner[0] if inner else annotation
+    return list(model.model_fields)
 
 
 @dataclass(frozen=True)
-class Cell:
+class RunSpec:
     """One run of an experiment.
 
     Attributes:
-        name: Names it, and its folder; other values on an axis do not change it.
-        series: The same without the seed.
-        axes: Its place in the matrix: the axis, in the singular, and the value; None where the file leaves it
-            to the profile.
-        settings: What is run, not resolved.
+        name: The name of its folder, which does not depend on other values of an axis.
+        series: The name without the seed.
+        axes: Its value on each axis, by the axis in the singular; None leaves it to the profile.
+        settings: Its settings, not resolved.
     """
 
     name: str
@@ -54,13 +190,13 @@ class Experiment:
     """A matrix of runs.
 
     Attributes:
-        file: Where it was read from.
-        cells: Its runs, in the order in which they run: all of the first seed, then all of the next.
-        budget: What all of it may spend, runs that are finished included.
+        file: The file that it was read from.
+        specs: Its runs in their order: all of the first seed, then all of the next.
+        budget: Limits of all runs together, finished ones included.
     """
 
     file: Path
-    cells: tuple[Cell, ...]
+    specs: tuple[RunSpec, ...]
     budget: Budget
 
 
@@ -80,17 +216,17 @@ def read_experiment(file: Path | str) -> Experiment:
         raise ConfigurationError(f"{file} is no TOML: {error}") from error
     try:
         read = read_schema(tables)
-        return Experiment(file, _cells(read), Budget(**read.budget))
+        return Experiment(file, _specs(read), Budget(**read.budget))
     except ConfigurationError as error:
         raise ConfigurationError(f"{file}: {error}") from error
 
 
-def _cells(read: ExperimentFile) -> tuple[Cell, ...]:
+def _specs(read: ExperimentFile) -> tuple[RunSpec, ...]:
     named = read.matrix.get("environments", list(read.environments))
     if not named:
         raise ConfigurationError("[matrix], environments: name at least one, or give it a table [environments.NAME]")
     needed: set[int] = set()
-    found: list[Cell] = []
+    found: list[RunSpec] = []
     used: dict[str, set[str]] = {"environments": set(named), "models": set(), "ablations": set()}
     for environment in named:
         axes = _axes(read, environment)
@@ -105,20 +241,20 @@ def _cells(read: ExperimentFile) -> tuple[Cell, ...]:
             }
             needed |= excluding
             if not excluding:
-                found.append(_cell(read, at))
+                found.append(_spec(read, at))
     for number, rule in enumerate(read.exclude, 1):
         if number not in needed:
-            told = ", ".join(f"{axis} = {' or '.join(map(str, among))}" for axis, among in rule.items())
-            raise ConfigurationError(f"[[exclude]] number {number} ({told}) excludes nothing")
+            rule_text = ", ".join(f"{axis} = {' or '.join(map(str, among))}" for axis, among in rule.items())
+            raise ConfigurationError(f"[[exclude]] number {number} ({rule_text}) excludes nothing")
     for table, names in used.items():
         if idle := [name for name in getattr(read, table) if name not in names]:
             raise ConfigurationError(f"[{table}.{idle[0]}]: no run uses it; name it in {table}, or leave it out")
     if not found:
         raise ConfigurationError("every combination is excluded")
-    _told_apart(found)
+    _reject_duplicates(found)
     # A whole comparison under the first seed comes before a second seed of anything.
-    seeds = {seed: number for number, seed in enumerate(dict.fromkeys(cell.axes["seed"] for cell in found))}
-    return tuple(sorted(found, key=lambda cell: seeds[cell.axes["seed"]]))
+    seeds = {seed: number for number, seed in enumerate(dict.fromkeys(spec.axes["seed"] for spec in found))}
+    return tuple(sorted(found, key=lambda spec: seeds[spec.axes["seed"]]))
 
 
 def _axes(read: ExperimentFile, environment: str) -> dict[str, list[Any]]:
@@ -135,7 +271,7 @@ def _axes(read: ExperimentFile, environment: str) -> dict[str, list[Any]]:
     return {axis: given.get(axis, values) for axis, values in usual.items()}
 
 
-def _cell(read: ExperimentFile, at: dict[str, Any]) -> Cell:
+def _spec(read: ExperimentFile, at: dict[str, Any]) -> RunSpec:
     label, model, ablation = at["environment"], at["model"], at["ablation"]
     if ablation != NONE and ablation not in read.ablations:
         known = ", ".join([NONE, *read.ablations])
@@ -149,17 +285,17 @@ def _cell(read: ExperimentFile, at: dict[str, Any]) -> Cell:
     of_axes = {axis: at[axis] for axis in ("actor", "strategy") if at[axis] is not None}
     settings: dict[str, Any] = {}
     for table in (read.common, own, of_model, of_axes):
-        settings = _over(settings, table)
+        settings = _merge(settings, table)
     axes = {**at, "actor": settings.get("actor"), "strategy": settings.get("strategy")}
     parts = [label, axes["actor"], axes["strategy"], None if ablation == NONE else ablation, model]
     series = "-".join(re.sub(r"[^\w.]+", "-", part).strip("-") for part in parts if part)
-    settings = _over(settings, read.ablations.get(ablation, {}))
+    settings = _merge(settings, read.ablations.get(ablation, {}))
     made = RunSettings.read({"environment": environment, "seed": at["seed"], **settings})
-    return Cell(f"{series}-s{at['seed']}", series, axes, made)
+    return RunSpec(f"{series}-s{at['seed']}", series, axes, made)
 
 
-def _over(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
-    """Settings over others. Options and prices are put together by name, budgets by what they limit."""
+def _merge(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
+    """Merge settings. Options and prices are merged by name, budgets by the amount that they limit."""
     merged = {**below, **above}
     for name in ("options", "prices"):
         if name in below and name in above:
@@ -169,15 +305,15 @@ def _over(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
     return merged
 
 
-def _told_apart(cells: Sequence[Cell]) -> None:
-    """Refuse runs of the same name, and runs that are the same under two names."""
-    name, times = Counter(cell.name.casefold() for cell in cells).most_common(1)[0]
+def _reject_duplicates(specs: Sequence[RunSpec]) -> None:
+    """Refuse runs of the same name, and equal runs of two names."""
+    name, times = Counter(spec.name.casefold() for spec in specs).most_common(1)[0]
     if times > 1:
         raise ConfigurationError(f"{times} runs would be called {name}: give the labels names that differ")
     seen: dict[str, str] = {}
-    for cell in cells:
-        other = seen.setdefault(repr(cell.settings), cell.name)
-        if other != cell.name:
+    for spec in specs:
+        other = seen.setdefault(repr(spec.settings), spec.name)
+        if other != spec.name:
             raise ConfigurationError(
-                f"{other} and {cell.name} are the same run, as one table sets what an axis sets: [[exclude]] one"
+                f"{other} and {spec.name} are the same run, as one table sets what an axis sets: [[exclude]] one"
             )

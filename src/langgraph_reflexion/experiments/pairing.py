@@ -1,8 +1,8 @@
-"""Two strategies task by task, at equal trials and at equal tokens.
+"""Comparisons of two groups of runs, task by task, at equal trials and at equal tokens.
 
-A strategy that solves more tasks in as many trials may only have asked the model for more. So both are also held
-against each other at what the cheaper one has spent: trials are counted in the order in which all tasks advance
-together (the first trial of every task, then the second ones), for as long as the tokens last.
+A strategy that solves more tasks in as many trials may only have asked the model more often. So two groups of runs
+are also compared at the tokens that the cheaper one has spent: all tasks advance together (the first trial of every
+task, then the second ones) until the tokens are used up.
 """
 
 from collections import defaultdict
@@ -10,24 +10,30 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from langgraph_reflexion.experiments.metrics import returned, tokens
+from langgraph_reflexion.experiments.groups import RunGroup, TaskSeed
+from langgraph_reflexion.experiments.metrics import final_answer, tokens
 from langgraph_reflexion.experiments.rows import TrialRow
-from langgraph_reflexion.experiments.series import Series, Unit
-from langgraph_reflexion.experiments.spread import unpaired
-from langgraph_reflexion.experiments.statistics import Interval, SignTest, interval, sign_test
+from langgraph_reflexion.experiments.statistics import (
+    Interval,
+    SignTest,
+    format_p,
+    interval,
+    sign_test,
+    welch_p,
+)
 
-Trials = Mapping[Unit, Sequence[TrialRow]]
+Trials = Mapping[TaskSeed, Sequence[TrialRow]]
 
 
 @dataclass(frozen=True)
 class Match:
-    """Two series at something equal.
+    """Two groups compared at an equal amount of trials or tokens.
 
     Attributes:
-        equal: What: "trials" or "tokens".
-        amount: How many; tokens are those of all tasks together.
-        solved: How many tasks each of both has solved.
-        of: Of how many, a task under several seeds counted for each.
+        equal: "trials" or "tokens".
+        amount: Number of trials of each task, or of tokens of all tasks together.
+        solved: Number of tasks that each group has solved.
+        of: Number of tasks, counted once for each seed.
         test: The paired test.
     """
 
@@ -38,219 +44,211 @@ class Match:
     test: SignTest
 
     @property
-    def shown(self) -> bool | None:
-        """Whether the test shows what the numbers say; None where there was no test."""
-        if self.test.p is None:
-            return None
-        # With several seeds a strategy may solve more in all, and be the better one on fewer tasks.
-        return self.test.shown and self.lead * (self.test.wins - self.test.losses) > 0
+    def lead(self) -> int:
+        """1 if the first group solves more tasks, -1 if the second one does, otherwise 0."""
+        return (self.solved[0] > self.solved[1]) - (self.solved[0] < self.solved[1])
 
     @property
-    def lead(self) -> int:
-        """Which one solves more tasks: 1 the first, -1 the second, 0 neither."""
-        return (self.solved[0] > self.solved[1]) - (self.solved[0] < self.solved[1])
+    def certainty(self) -> str:
+        """A clause on the significance of the lead; empty without a lead or a test."""
+        if not self.lead or self.test.p is None:
+            return ""
+        numbers = (
+            f"(p {'' if self.test.p < 0.001 else '= '}{format_p(self.test.p)}, {count(self.test.tasks, 'task')})"
+        )
+        if not self.test.significant:
+            return f", but not significantly {numbers}"
+        # With several seeds a group may solve more in total, and yet be worse on more tasks.
+        behind = self.lead * (self.test.wins - self.test.losses) <= 0
+        return f", but on fewer tasks {numbers}" if behind else f" {numbers}"
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the match as plain JSON."""
+        test = {"only": [self.test.wins, self.test.losses], "p": self.test.p}
+        return {"amount": self.amount, "solved": list(self.solved), "of": self.of, **test}
 
 
 @dataclass(frozen=True)
 class Pair:
-    """Two series held against each other.
+    """Two groups of runs, compared.
 
     Attributes:
         one: The first.
         other: The second.
-        left_out: How many tasks that both have are not compared, as a fault or something unknown stands in the way.
-        matches: How they compare, at equal trials and at equal tokens.
+        left_out: Number of common tasks that are not compared because of a fault or an unknown truth.
+        matches: The comparisons at equal trials and at equal tokens.
         notes: What could not be compared, and why.
-        first: How their first trials compare, where one of them recalled lessons.
-        sure: The 95 % intervals of the shares that these solve.
+        first_trials: The comparison of first trials, if one group recalled lessons.
+        first_shares: The 95 % intervals of the shares that these solve.
     """
 
-    one: Series
-    other: Series
-    left_out: int
-    matches: tuple[Match, ...]
-    notes: tuple[str, ...]
-    first: Match | None = None
-    sure: tuple[Interval | None, Interval | None] = (None, None)
-
-    @property
-    def first_trials(self) -> str:
-        """How the first trials went, where lessons were recalled for them: the shares with their intervals."""
-        if self.first is None:
-            return ""
-        told = []
-        for series, solved, at in zip((self.one, self.other), self.first.solved, self.sure, strict=True):
-            sure = f", 95 % interval {at.low:.0%} to {at.high:.0%}" if at else ""
-            told.append(f"{series.name} solves {solved} of {self.first.of} ({solved / self.first.of:.0%}{sure})")
-        test = self.first.test
-        chance = "" if test.p is None else f", p = {test.p:.2g}"
-        return (
-            f"First trials of tasks that no lesson is from: {', '.join(told)}; "
-            f"only {self.one.name} {test.wins}, only {self.other.name} {test.losses}{chance}."
-        )
+    one: RunGroup
+    other: RunGroup
+    left_out: int = 0
+    matches: tuple[Match, ...] = ()
+    notes: tuple[str, ...] = ()
+    first_trials: Match | None = None
+    first_shares: tuple[Interval | None, Interval | None] = (None, None)
 
     @property
     def conclusion(self) -> str:
-        """Who wins by what, in words."""
-        names = {1: self.one.label, -1: self.other.label}
-        leads = {match.equal: match.lead for match in self.matches}
-        if not leads:
+        """Which group is ahead at what, in one sentence; empty without a match."""
+        names = {1: f"{self.one.label} is ahead", -1: f"{self.other.label} is ahead", 0: "they are level"}
+        clauses: dict[tuple[str, str], list[str]] = defaultdict(list)
+        for match in self.matches:
+            clauses[names[match.lead], match.certainty].append(match.equal)
+        sentence = "; ".join(
+            f"{who} at equal {' and '.join(equal)}{certainty}" for (who, certainty), equal in clauses.items()
+        )
+        return f"{sentence[0].upper()}{sentence[1:]}." if sentence else ""
+
+    @property
+    def on_first_trials(self) -> str:
+        """The first trials, for which lessons were recalled, in one sentence; empty without lessons."""
+        if (first := self.first_trials) is None:
             return ""
-        unsure = [f"by {each.equal}" for each in self.matches if each.lead and each.shown is False]
-        chance = f" The difference {' and '.join(unsure)} may be chance." if unsure else ""
-        if set(leads.values()) == {1, -1}:
-            return f"{names[leads['trials']]} wins by trials and loses by tokens.{chance}"
-        by: dict[int, list[str]] = defaultdict(list)
-        for equal, lead in leads.items():
-            by[lead].append(f"by {equal}")
-        told = [f"{names[lead]} wins {' and '.join(equal)}" for lead, equal in by.items() if lead]
-        if 0 in by:
-            told.append(f"they are level {' and '.join(by[0])}")
-        sentence = "; ".join(told)
-        return f"{sentence[0].upper()}{sentence[1:]}.{chance}"
+        shares = []
+        for group, solved, within in zip((self.one, self.other), first.solved, self.first_shares, strict=True):
+            sure = f", 95 % interval {within.low:.0%} to {within.high:.0%}" if within else ""
+            shares.append(f"{group.name} solves {solved} of {first.of} ({solved / first.of:.0%}{sure})")
+        return (
+            f"First trials of tasks without lessons of their own: {', '.join(shares)}; only {self.one.name} "
+            f"{first.test.wins}, only {self.other.name} {first.test.losses}{first.certainty}."
+        )
 
     def as_json(self) -> dict[str, Any]:
-        """The comparison as plain JSON."""
+        """Return the comparison as plain JSON."""
         return {
-            "series": [self.one.label, self.other.label],
+            "groups": [self.one.label, self.other.label],
             "left_out": self.left_out,
-            **{f"equal_{match.equal}": self._as_json(match) for match in self.matches},
-            **({"first_trials": self._as_json(self.first)} if self.first else {}),
+            **{f"equal_{match.equal}": match.as_json() for match in self.matches},
+            **({"first_trials": self.first_trials.as_json()} if self.first_trials else {}),
             "conclusion": self.conclusion,
             "notes": list(self.notes),
         }
 
-    @staticmethod
-    def _as_json(match: Match) -> dict[str, Any]:
-        return {
-            "amount": match.amount,
-            "solved": list(match.solved),
-            "of": match.of,
-            "only": [match.test.wins, match.test.losses],
-            "p": match.test.p,
-        }
 
+def pair(one: RunGroup, other: RunGroup) -> Pair:
+    """Compare two groups on the tasks that both have under the same seed.
 
-def pair(one: Series, other: Series) -> Pair:
-    """Compare two series on the tasks that both have under the same seed.
-
-    Where one of them recalled lessons, only tasks count that had taught none when its run began.
+    If one of them recalled lessons, only tasks count from which none had been learned when its run began.
     """
     names = f"{one.name} and {other.name}"
-    mine, theirs = one.trials_of(), other.trials_of()
-    units = [unit for unit in mine if unit in theirs]
+    mine, theirs = one.trials(), other.trials()
     if why := _incomparable(one, other, mine, theirs):
-        told = f"{names} cannot be paired: {why}."
-        by_seed = unpaired(one, other) if _where(one) == _where(other) else ""
-        return Pair(one, other, 0, (), (told, by_seed) if by_seed else (told,))
-    notes = [
-        f"{each.name} is unfinished: trials that it has not played solve nothing."
-        for each in (one, other)
-        if each.report.unfinished
-    ]
-    if len(units) < max(len(mine), len(theirs)):
-        alone = f"{len(mine) - len(units)} only {one.name}, {len(theirs) - len(units)} only {other.name}"
-        notes.append(f"{names} are compared on the {len(units)} tasks that both have ({alone}).")
+        notes = [f"{names} cannot be paired: {why}."]
+        if _origin(one) == _origin(other) and (unpaired := _unpaired(one, other)):
+            notes.append(unpaired)
+        return Pair(one, other, notes=tuple(notes))
+    unfinished = [each.name for each in (one, other) if each.report.unfinished]
+    notes = [f"{name} is unfinished: missing trials solve nothing." for name in unfinished]
+    common = [task for task in mine if task in theirs]
+    if len(common) < max(len(mine), len(theirs)):
+        alone = f"{len(mine) - len(common)} only {one.name}, {len(theirs) - len(common)} only {other.name}"
+        notes.append(f"{names} are compared on the {count(len(common), 'task')} that both have ({alone}).")
     recalled = any(each.settings.get("lessons") and each.settings["recall"] for each in (one, other))
     if recalled:
         seen = one.seen() | other.seen()
-        unseen = [unit for unit in units if unit not in seen]
-        notes.append(
-            f"{names}: unseen tasks, which no lesson was from when the runs began: {len(unseen)} of {len(units)}."
-        )
-        units = unseen
-    known = [unit for unit in units if _known(mine[unit]) and _known(theirs[unit])]
-    left_out = len(units) - len(known)
+        unseen = [task for task in common if task not in seen]
+        notes.append(f"{names}: {len(unseen)} of {count(len(common), 'task')} had no lessons of their own.")
+        common = unseen
+    known = [task for task in common if _known(mine[task]) and _known(theirs[task])]
+    left_out = len(common) - len(known)
     if left_out:
-        notes.append(f"{names}: {left_out} tasks are left out, after a fault or for want of a known answer.")
-    matches = []
-    at_once: Match | None = None
-    sure: tuple[Interval | None, Interval | None] = (None, None)
-    if known:
-        first, second = ({unit: each[unit] for unit in known} for each in (mine, theirs))
-        trials = min(len(one.report.solved), len(other.report.solved))
-        matches.append(_match("trials", trials, (first, second), (dict.fromkeys(known, trials),) * 2))
-        if recalled:
-            at_once = _match("trials", 1, (first, second), (dict.fromkeys(known, 1),) * 2)
-            sure = _at_once(first), _at_once(second)
-        if why := _untold(one, other, first, second):
-            notes.append(f"{names} are not compared at equal tokens: {why}.")
-        else:
-            amount = min(_spent(first), _spent(second))
-            played = _affordable(first, amount), _affordable(second, amount)
-            matches.append(_match("tokens", amount, (first, second), played))
-    return Pair(one, other, left_out, tuple(matches), tuple(notes), at_once, sure)
+        notes.append(f"{names}: {count(left_out, 'task')} left out because of a fault or an unknown truth.")
+    if not known:
+        return Pair(one, other, left_out, notes=tuple(notes))
+    first, second = ({task: each[task] for task in known} for each in (mine, theirs))
+    trials = min(len(one.report.solved), len(other.report.solved))
+    matches = [_match("trials", trials, first, second)]
+    if one.report.costs["cached_calls"] or other.report.costs["cached_calls"]:
+        notes.append(f"{names} are not compared at equal tokens: cached answers cost none.")
+    elif not (_spent(first) and _spent(second)):
+        notes.append(f"{names} are not compared at equal tokens: no tokens were counted.")
+    else:
+        amount = min(_spent(first), _spent(second))
+        matches.append(_match("tokens", amount, _affordable(first, amount), _affordable(second, amount)))
+    if not recalled:
+        return Pair(one, other, left_out, tuple(matches), tuple(notes))
+    shares = _first_share(first), _first_share(second)
+    return Pair(one, other, left_out, tuple(matches), tuple(notes), _match("trials", 1, first, second), shares)
 
 
-def _match(
-    equal: str, amount: int, both: tuple[Trials, Trials], played: tuple[Mapping[Unit, int], Mapping[Unit, int]]
-) -> Match:
-    first, second = (
-        {unit: _solved(rows, counts[unit]) for unit, rows in trials.items()}
-        for trials, counts in zip(both, played, strict=True)
-    )
+def _match(equal: str, amount: int, first: Trials, second: Trials) -> Match:
+    trials = amount if equal == "trials" else None
+    solved, others = ({task: _solved(rows, trials) for task, rows in each.items()} for each in (first, second))
     votes: dict[str, int] = defaultdict(int)
-    for (task, seed), solved in first.items():
-        votes[task] += solved - second[task, seed]
-    return Match(
-        equal, amount, (sum(first.values()), sum(second.values())), len(first), sign_test(list(votes.values()))
-    )
+    for (task, seed), won in solved.items():
+        votes[task] += won - others[task, seed]
+    both = sum(solved.values()), sum(others.values())
+    return Match(equal, amount, both, len(solved), sign_test(list(votes.values())))
 
 
-def _at_once(trials: Trials) -> Interval | None:
-    """The interval of the share that is solved in the first trial."""
+def _first_share(trials: Trials) -> Interval | None:
+    """Return the interval of the share that is solved in the first trial."""
     solved: dict[str, list[bool]] = defaultdict(list)
     for (task, _), rows in trials.items():
         solved[task].append(_solved(rows, 1))
     return interval(solved)
 
 
-def _solved(rows: Sequence[TrialRow], trials: int) -> bool:
-    done = [row for row in rows if row["trial"] <= trials]
-    return bool(done and returned(done)["success"])
+def _solved(rows: Sequence[TrialRow], trials: int | None) -> bool:
+    done = [row for row in rows if trials is None or row["trial"] <= trials]
+    return bool(done and final_answer(done)["success"])
 
 
 def _known(rows: Sequence[TrialRow]) -> bool:
-    """Whether it is known what came of a task: an answer that is right, or wrong ones and no fault."""
-    answer = returned(rows) if rows else None
+    """Return whether a task's outcome is known: a right answer, or wrong ones without a fault."""
+    answer = final_answer(rows) if rows else None
     return answer is not None and (
         answer["success"] is True or (answer["success"] is False and not rows[-1]["fault"])
     )
 
 
-def _affordable(trials: Trials, amount: int) -> dict[Unit, int]:
-    """How many trials of each task so many tokens pay for, all tasks advancing together."""
-    counts = dict.fromkeys(trials, 0)
-    played = [(unit, row) for unit, rows in trials.items() for row in rows]
-    left = amount
-    for unit, row in sorted(played, key=lambda each: each[1]["trial"]):
-        left -= tokens(row)
-        if left < 0:
+def _affordable(trials: Trials, amount: int) -> Trials:
+    """Return the trials that an amount of tokens pays for, all tasks advancing together."""
+    paid: dict[TaskSeed, list[TrialRow]] = {task: [] for task in trials}
+    played = [(task, row) for task, rows in trials.items() for row in rows]
+    for task, row in sorted(played, key=lambda each: each[1]["trial"]):
+        amount -= tokens(row)
+        if amount < 0:
             break
-        counts[unit] = row["trial"]
-    return counts
+        paid[task].append(row)
+    return paid
 
 
 def _spent(trials: Trials) -> int:
     return sum(tokens(row) for rows in trials.values() for row in rows)
 
 
-def _incomparable(one: Series, other: Series, mine: Trials, theirs: Trials) -> str:
-    """Why two series cannot be paired; empty where they can."""
-    if _where(one) != _where(other):
+def _incomparable(one: RunGroup, other: RunGroup, mine: Trials, theirs: Trials) -> str:
+    """Return why two groups cannot be paired; empty if they can."""
+    if _origin(one) != _origin(other):
         return f"their tasks differ ({one.facts['tasks']} and {other.facts['tasks']})"
-    if any(unit in theirs for unit in mine):
+    if any(task in theirs for task in mine):
         return ""
     same = {task for task, _ in mine} & {task for task, _ in theirs}
     return "they have the same tasks under other seeds" if same else "they have other tasks"
 
 
-def _where(series: Series) -> tuple[Any, ...]:
-    """Where its tasks come from."""
-    return series.settings["environment"], series.settings["split"], series.settings.get("options", {})
+def _unpaired(one: RunGroup, other: RunGroup) -> str:
+    """Compare two groups seed by seed, after the last trial that both have; empty for single seeds."""
+    curves = one.by_seed(), other.by_seed()
+    trials = min(map(len, curves))
+    if not trials or min(len(one.runs), len(other.runs)) < 2:
+        return ""
+    first, second = (curve[trials - 1] for curve in curves)
+    p = welch_p(first, second)
+    test = "" if p is None else f" (Welch's t-test, p = {p:.3f})"
+    shares = f"{first.text} % ({one.name}) and {second.text} % ({other.name})"
+    return f"Unpaired, over seeds: {shares} after {count(trials, 'trial')}{test}."
 
 
-def _untold(one: Series, other: Series, first: Trials, second: Trials) -> str:
-    if one.report.cached_calls or other.report.cached_calls:
-        return "answers out of the cache have cost none"
-    return "" if _spent(first) and _spent(second) else "no tokens were counted"
+def _origin(group: RunGroup) -> tuple[Any, ...]:
+    """Return where a group's tasks come from."""
+    return group.settings["environment"], group.settings["split"], group.settings.get("options", {})
+
+
+def count(number: int, noun: str) -> str:
+    """Return a number with its noun, in the plural unless it is 1."""
+    return f"{number} {noun}{'s' * (number != 1)}"

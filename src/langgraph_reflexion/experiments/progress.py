@@ -1,4 +1,4 @@
-"""The live display of a run in the terminal."""
+"""Live displays of a run and of an experiment in the terminal."""
 
 from pathlib import Path
 from typing import Self
@@ -7,21 +7,23 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.text import Text
 
+from langgraph_reflexion.experiments.matrix import ExperimentObserver, Outcome
 from langgraph_reflexion.experiments.printable import printable
 from langgraph_reflexion.experiments.rows import TrialRow
+from langgraph_reflexion.experiments.scheduler import Observer
 
 
-class LiveProgress:
+class LiveProgress(Observer):
     """One line on standard error: tasks done, solved so far, the current trial, actions taken. An `Observer`.
 
     Args:
-        console: Where to draw. Nothing is drawn where it is no terminal.
+        console: The terminal; nothing is drawn elsewhere.
         hidden: Draw nothing at all.
-        notice: What is said when the run begins, in one line, drawing or not.
+        notice: A line that is printed when the run begins.
 
     Attributes:
-        folder: Where the run is recorded; None before it began.
-        rows: How many trials were recorded so far.
+        folder: The run folder; None before the run began.
+        rows: N trials recorded so far.
     """
 
     def __init__(self, console: Console, *, hidden: bool, notice: str = "") -> None:
@@ -50,7 +52,6 @@ class LiveProgress:
         self._progress.stop()
 
     def on_start(self, folder: Path, tasks: int, trials: int, played_by: str) -> None:
-        """Draw the empty bar, below the notice and the name of the engine."""
         for notice in (self._notice, printable(f"played by {played_by}") if played_by else ""):
             if notice and notice not in self._said:
                 self._said.add(notice)
@@ -59,19 +60,16 @@ class LiveProgress:
         self._bar = self._progress.add_task("tasks", total=tasks, state=self._state())
 
     def on_action(self) -> None:
-        """Count an action."""
         self._actions += 1
         self._progress.update(self._bar, state=self._state())
 
     def on_trial(self, row: TrialRow, finished: bool) -> None:
-        """Count a trial, and its task where it is finished."""
         self.rows += 1
         self._solved += bool(row["verdict"]) and row["success"] is not False
         self._trial = max(self._trial, row["trial"] + (not finished))
         self._progress.update(self._bar, advance=int(finished), state=self._state())
 
     def on_error(self, task: str, error: str) -> None:
-        """Count a task that ended by an error, and say which in a line that stays."""
         self._errors += 1
         if not self._hidden:
             self._progress.console.print(Text(printable(f"langgraph-reflexion: {task}: {error}")), soft_wrap=True)
@@ -80,3 +78,47 @@ class LiveProgress:
     def _state(self) -> str:
         errors = f" · {self._errors} error{'s' * (self._errors > 1)}" if self._errors else ""
         return f"solved {self._solved} · trial {self._trial} of {self._trials} · {self._actions} actions{errors}"
+
+
+class ExperimentProgress(LiveProgress, ExperimentObserver):
+    """Two lines on standard error, and one that stays for each run that has ended.
+
+    Args:
+        console: The terminal; elsewhere, only the lines that stay are written.
+        hidden: Write nothing at all.
+        runs: N runs.
+    """
+
+    def __init__(self, console: Console, *, hidden: bool, runs: int) -> None:
+        super().__init__(console, hidden=hidden)
+        self._console, self._hidden, self._runs = console, hidden, runs
+        self._ended = 0
+        self._name = ""
+        self._all = self._progress.add_task("runs", total=runs, state="")
+
+    def on_run(self, name: str) -> None:
+        self._name = printable(name)
+        self._progress.update(self._all, state=self._name)
+
+    def on_start(self, folder: Path, tasks: int, trials: int, played_by: str) -> None:
+        self._solved = self._actions = self._errors = 0
+        self._trial = 1
+        super().on_start(folder, tasks, trials, played_by)
+
+    def on_outcome(self, outcome: Outcome) -> None:
+        self._ended += 1
+        for task in self._progress.task_ids:
+            if task != self._all:
+                self._progress.remove_task(task)
+        self._progress.update(self._all, completed=self._ended, state="")
+        if not self._hidden:
+            line = f"{self._ended} of {self._runs}  {outcome.name}: {describe_outcome(outcome)}"
+            self._console.print(Text(printable(line)), soft_wrap=True)
+
+
+def describe_outcome(outcome: Outcome) -> str:
+    """Return an outcome in words."""
+    counts = ", ".join(f"{count} {status}" for status, count in (outcome.tasks or {}).items() if count)
+    if outcome.why:
+        return f"{outcome.status}: {outcome.why}"
+    return f"{counts} in {outcome.seconds:.1f} s" if counts else f"{outcome.status} before"

@@ -2,10 +2,10 @@
 
     run.json            settings, tasks in their order, versions
     trials.jsonl        one row per finished trial
-    trajectories.jsonl  the same trials, every step whole
-    errors.log          the tracebacks of bugs that ended tasks, where there were any
-    checkpoints.db      the state of each task, unless it is in another database
-    lock                held by the process that is at work here
+    trajectories.jsonl  the same trials with every step
+    errors.log          the tracebacks of bugs that ended tasks
+    checkpoints.db      the state of each task, unless it is in Postgres
+    lock                held by the process that works on the run
 
 A trial's trajectory is written before its row, so that a row in `trials.jsonl` means that the trial is
 complete. A row may be followed by a better one of the same trial: of a fault that was tried again, or with the
@@ -21,22 +21,22 @@ from pathlib import Path
 from typing import Any, cast
 
 from langgraph_reflexion.errors import ConfigurationError
-from langgraph_reflexion.experiments.facts import described
-from langgraph_reflexion.experiments.grid import Grid
 from langgraph_reflexion.experiments.html import framed
 from langgraph_reflexion.experiments.metrics import solved_by_trial
+from langgraph_reflexion.experiments.provenance import described
 from langgraph_reflexion.experiments.rows import (
     Finished,
+    JsonlFile,
     Key,
-    RowFile,
     TrajectoryRow,
     TrialRow,
+    atomic_write,
+    complete_lines,
     key_of,
     row_order,
-    whole_lines,
-    write_whole,
 )
-from langgraph_reflexion.models.secrets import blotted, secrets_around
+from langgraph_reflexion.experiments.tables import Table
+from langgraph_reflexion.models.secrets import redact, secrets_around
 from langgraph_reflexion.state import Strategy
 
 SETTINGS = {
@@ -46,26 +46,26 @@ SETTINGS = {
 """The settings that reports need."""
 
 EARLIER = {"agent", "trials", "stop_without_improvement"}
-"""Settings that runs of earlier versions have, under names that are no longer used."""
+"""Names of settings in runs of earlier versions."""
 
 RUN, TRIALS, TRAJECTORIES, CHECKPOINTS = "run.json", "trials.jsonl", "trajectories.jsonl", "checkpoints.db"
 ERRORS = "errors.log"
 
 
 class RunRecord:
-    """Writes a run folder, one row at a time: a new one, or one that goes on.
+    """Writes a new or a resumed run folder, one row at a time.
 
     Args:
-        folder: The folder; it is made. Whoever opens it must hold it (`experiments.lock`).
-        info: What `run.json` says from now on; `info["tasks"]` gives the order of the rows at the end.
-        secrets: What is blotted out wherever it turns up, such as a key that a server's error message quotes.
+        folder: The folder; it is made. Whoever opens it must hold it (`experiments.locks`).
+        info: The content of `run.json`; `info["tasks"]` gives the final order of the rows.
+        secrets: What is redacted wherever it turns up, such as a key that a server's error message quotes.
 
     Attributes:
-        new: Whether the run was begun just now.
-        trials: The trials that are recorded.
+        new: True if the run begins with this process.
+        trials: The recorded trials.
 
     Raises:
-        ConfigurationError: the folder holds something else, or cannot be made.
+        ConfigurationError: the folder holds something else, or cannot be created.
     """
 
     def __init__(self, folder: Path | str, info: dict[str, Any], secrets: Sequence[str] = ()) -> None:
@@ -81,50 +81,50 @@ class RunRecord:
         try:
             folder.mkdir(parents=True, exist_ok=True)
             self._write_info(info)
-            self._trials, self._trajectories = RowFile(folder / TRIALS), RowFile(folder / TRAJECTORIES)
+            self._trials, self._trajectories = JsonlFile(folder / TRIALS), JsonlFile(folder / TRAJECTORIES)
         except OSError as error:
             raise ConfigurationError(f"cannot write the run to {folder}: {error.strerror}") from error
         for _, row in self._trials.rows():
             self.trials[key_of(row)] = row
         for line, row in self._trajectories.rows():
-            self._saw(line, row)
+            self._note_trajectory(line, row)
 
     def append(self, finished: Finished) -> None:
-        """Add a finished trial: its files and its trajectory first, as its row says that all of it is there."""
+        """Add a finished trial: its files and its trajectory first, because its row marks it as complete."""
         row, trajectory, files = finished
         for name, text in files.items():
             path = self.folder / name
             path.parent.mkdir(parents=True, exist_ok=True)
-            write_whole(path, [self.without_secrets(text).encode("utf-8", "replace")])
+            atomic_write(path, [self.without_secrets(text).encode("utf-8", "replace")])
         line = self._line(trajectory)
         if self._trajectories_seen.get(key_of(row)) != _digest(line):
             self._trajectories.append(line)
-            self._saw(line, trajectory)
+            self._note_trajectory(line, trajectory)
         self._trials.append(self._line(row))
         self.trials[key_of(row)] = row
 
-    def note(self, **facts: Any) -> None:
-        """Add to what `run.json` says."""
+    def update_info(self, **facts: Any) -> None:
+        """Add facts to `run.json`."""
         self._info |= facts
         self._write_info(self._info)
 
     def add_error(self, task: str, message: str, traceback: str) -> None:
-        """Record the exception that has ended a task: in one line in `run.json`, with its traceback in the log."""
-        # A bug may quote any key that is around, not only the model's.
+        """Record the exception that ended a task: one line in `run.json`, the traceback in the log."""
+        # A bug may quote any key of the environment, not only the model's.
         self._secrets = list(dict.fromkeys([*self._secrets, *secrets_around()]))
         text = f"{datetime.now(UTC).isoformat(timespec='seconds')} {task}\n{traceback.rstrip()}\n\n"
         with (self.folder / ERRORS).open("a", encoding="utf-8", errors="replace") as log:
             log.write(self.without_secrets(text))
-        self.note(errors={**self._info.get("errors", {}), task: message})
+        self.update_info(errors={**self._info.get("errors", {}), task: message})
 
     def restore(self, finished: Finished) -> None:
-        """Add a finished trial that a checkpoint holds, unless it is here: its process died before it wrote it."""
+        """Add a finished trial from a checkpoint whose process died before it recorded it."""
         same = self.trials.get(key_of(finished.row))
         if same != json.loads(self._line(finished.row)):
             self.append(finished)
 
-    def expect(self, task: str, trial: int) -> None:
-        """Make sure that a trial which is finished is here.
+    def require(self, task: str, trial: int) -> None:
+        """Make sure that a finished trial is recorded.
 
         Raises:
             ConfigurationError: it is not, and no checkpoint holds it any more.
@@ -133,37 +133,37 @@ class RunRecord:
             raise ConfigurationError(f"{self.folder} lacks trial {trial} of {task}, which was recorded once")
 
     def last_trial(self, task: str) -> int:
-        """The task's last recorded trial; 0 if there is none."""
+        """Return the task's last recorded trial; 0 without any."""
         return max((trial for name, trial in self.trials if name == task), default=0)
 
     def close(self, seconds: float) -> None:
-        """Put the rows in task-then-trial order, whatever order they finished in.
+        """Sort the rows by task and trial, and close the files.
 
         Args:
-            seconds: What the run's clock shows; kept for when the run goes on.
+            seconds: The time on the run's clock, which continues when the run is resumed.
         """
         self._write_info({**self._info, "seconds": round(seconds, 3)})
         self._trials.close(self._order)
         self._trajectories.close(self._order)
 
     def discard(self) -> None:
-        """Remove the record of a run in which nothing has happened. Closed it must be."""
+        """Remove the closed record of a run in which nothing has happened."""
         beside = [f"{CHECKPOINTS}{end}" for end in ("", "-wal", "-shm")]
-        for name in (*beside, TRIALS, TRAJECTORIES, RUN):  # for as long as anything is here, it is a run
+        for name in (*beside, TRIALS, TRAJECTORIES, RUN):  # `run.json` last: as long as anything is left, it is a run
             (self.folder / name).unlink(missing_ok=True)
 
     def without_secrets(self, text: str) -> str:
-        """A text with every secret blotted out."""
-        return blotted(text, self._secrets, "[secret]")
+        """A text with every secret redacted."""
+        return redact(text, self._secrets, "[secret]")
 
     def _write_info(self, info: dict[str, Any]) -> None:
         text = (self.without_secrets(json.dumps(info, indent=2, ensure_ascii=False)) + "\n").encode(
             "utf-8", "replace"
         )
         if not (self.folder / RUN).exists() or (self.folder / RUN).read_bytes() != text:
-            write_whole(self.folder / RUN, [text])
+            atomic_write(self.folder / RUN, [text])
 
-    def _saw(self, line: bytes, row: TrajectoryRow) -> None:
+    def _note_trajectory(self, line: bytes, row: TrajectoryRow) -> None:
         self._trajectories_seen[key_of(row)] = _digest(line)
 
     def _line(self, row: TrialRow | TrajectoryRow) -> bytes:
@@ -180,31 +180,30 @@ class Run:
 
     @property
     def settings(self) -> dict[str, Any]:
-        """The settings that it ran under."""
+        """The settings of the run."""
         return cast(dict[str, Any], self.info["settings"])
 
     @property
     def gradable(self) -> list[str]:
-        """Its tasks without those that cannot be graded, which count for no rate."""
-        # Runs that were recorded before there were any say nothing of it.
+        """Its tasks without those that cannot be graded, which no rate counts."""
         known = {row["task_id"] for row in self.trials if row.get("gradable", True)}
         not_known = {row["task_id"] for row in self.trials} - known
         return [task for task in self.info["tasks"] if task not in not_known]
 
     @property
     def errors(self) -> dict[str, str]:
-        """The tasks that the exception of a bug has ended, and the exception in one line."""
+        """The tasks that ended by a bug, and the exception in one line."""
         return cast(dict[str, str], self.info.get("errors", {}))
 
     def trajectories(self) -> dict[Key, TrajectoryRow]:
-        """Every step of its trials, by task and trial; what was not recorded is not there.
+        """Return every step of its recorded trials, by task and trial.
 
         Raises:
             ConfigurationError: they cannot be read.
         """
         path = self.folder / TRAJECTORIES
         try:
-            rows: list[TrajectoryRow] = [json.loads(line) for line in whole_lines(path)]
+            rows: list[TrajectoryRow] = [json.loads(line) for line in complete_lines(path)]
             for row in rows:
                 _expect(TrajectoryRow.__required_keys__, row, "a row")
             return {key_of(row): row for row in rows}
@@ -215,11 +214,11 @@ class Run:
         return f"<run {self.folder}: {described(self.settings)}, {len(self.trials)} trials>"
 
     def _repr_html_(self) -> str:
-        """Return the run as a notebook shows it."""
+        """Return the run for a notebook."""
         tasks = self.info["tasks"]
         solved = solved_by_trial(self.trials, max((row["trial"] for row in self.trials), default=0))
         rows = [(str(trial), f"{count} of {len(tasks)}") for trial, count in enumerate(solved, 1)]
-        return framed(Grid(str(self.folder), ("trial", "solved"), rows, described(self.settings)).html())
+        return framed(Table(str(self.folder), ("trial", "solved"), rows, described(self.settings)).html())
 
 
 def holds_run(folder: Path | str) -> bool:
@@ -227,23 +226,23 @@ def holds_run(folder: Path | str) -> bool:
     return Path(folder, RUN).exists()
 
 
-def trouble(error: Exception) -> str:
-    """Describe what is wrong with a JSON file that could not be read, in words that follow its name."""
+def json_error(error: Exception) -> str:
+    """Describe why a JSON file could not be read, in words that follow its name."""
     match error:
         case json.JSONDecodeError():
-            return f"is no JSON: {error}"
+            return f"is not JSON: {error}"
         case OSError():
             return f"cannot be read: {error.strerror}"
         case KeyError():
             return f"lacks {error.args[0]}"
-    return f"says something wrong: {error}"
+    return f"is wrong: {error}"
 
 
 def read_info(folder: Path | str) -> dict[str, Any]:
     """Return a folder's `run.json`.
 
     Raises:
-        ConfigurationError: there is no run in it that can go on.
+        ConfigurationError: it holds no run that can be resumed.
     """
     folder = Path(folder)
     try:
@@ -258,9 +257,9 @@ def read_info(folder: Path | str) -> dict[str, Any]:
     except FileNotFoundError as error:
         raise ConfigurationError(f"{folder} holds no run: there is no {RUN}") from error
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise ConfigurationError(f"{folder} holds no run that can go on: {RUN} {trouble(error)}") from error
+        raise ConfigurationError(f"{folder} holds no run that can be resumed: {RUN} {json_error(error)}") from error
     if imported:
-        raise ConfigurationError(f"{folder} holds an imported log, and nothing to go on with")
+        raise ConfigurationError(f"{folder} holds an imported log, which cannot be resumed")
     return cast(dict[str, Any], info)
 
 
@@ -268,7 +267,7 @@ def read_run(folder: Path | str) -> Run:
     """Read a run folder, finished or not.
 
     Raises:
-        ConfigurationError: there is no run in it, or one that lacks something.
+        ConfigurationError: it holds no run, or one that is incomplete.
     """
     folder = Path(folder)
     try:
@@ -276,16 +275,16 @@ def read_run(folder: Path | str) -> Run:
         _refuse_earlier(folder, info)
         _expect(("settings", "tasks"), info, RUN)
         order = row_order(info["tasks"])
-        begun = "seconds" in info or any(whole_lines(folder / TRAJECTORIES))
+        begun = "seconds" in info or any(complete_lines(folder / TRAJECTORIES))
         if begun and not (folder / TRIALS).exists():
             raise ConfigurationError(f"{folder} holds no run: there is no {TRIALS}")
-        rows = {key_of(row): row for row in map(json.loads, whole_lines(folder / TRIALS))}
+        rows = {key_of(row): row for row in map(json.loads, complete_lines(folder / TRIALS))}
         trials = [rows[key] for key in sorted(rows, key=order)]
         _expect(SETTINGS, info["settings"], RUN)
         if "imported" not in info["settings"]:  # others had strategies of their own
             Strategy(info["settings"]["strategy"])
         for row in trials:
-            # Runs that were recorded before there were measures have none, and what a node used is not read.
+            # Runs of earlier versions have no measures, and nothing reads the usage by node.
             _expect(TrialRow.__required_keys__ - {"measures", "usage"}, row, TRIALS)
     except ConfigurationError:
         raise
@@ -317,7 +316,7 @@ def _expect(names: Collection[str], found: Mapping[str, Any], file: str) -> None
 
 
 def free_folder(base: Path, stem: str) -> Path:
-    """The first of `base/stem-1`, `base/stem-2`, ... that is free."""
+    """Return the first of `base/stem-1`, `base/stem-2`, ... that does not exist."""
     number = 1
     while (base / f"{stem}-{number}").exists():
         number += 1

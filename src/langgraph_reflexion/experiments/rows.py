@@ -1,4 +1,4 @@
-"""The rows of a run's record, and the files that they are added to."""
+"""Rows of a run's record, and the JSON Lines files that hold them."""
 
 import json
 import os
@@ -18,9 +18,9 @@ class TrialRow(TypedDict):
     trial: int
     """Counted from 1."""
     success: bool | None
-    """The truth; None where it is not known."""
+    """The truth; None if it is unknown."""
     gradable: NotRequired[bool]
-    """False where the task has no truth that could be known, and counts for no rate."""
+    """False if the task's truth cannot be known, so that no rate counts it."""
     verdict: bool | None
     """The evaluator's; None for a fault or on a budget."""
     score: float | None
@@ -41,11 +41,11 @@ class TrialRow(TypedDict):
     notes: list[str]
     """Irregularities."""
     lessons: NotRequired[list[str]]
-    """The ids of the lessons that it was told, in runs with lessons."""
+    """The ids of the lessons in its prompts, in runs with lessons."""
     fault: str
-    """The trouble outside the agent; empty without any."""
+    """A failure outside the agent; empty without one."""
     seconds: float
-    """Wall time spent in the trial's nodes, by whatever process."""
+    """Wall time spent in the trial's nodes, in all processes."""
 
 
 class TrajectoryRow(TypedDict):
@@ -69,34 +69,34 @@ class Finished(NamedTuple):
 
 
 Key = tuple[str, int]
-"""The subject of a row: a task, by its id, and a trial."""
+"""A task's id and the number of a trial."""
 
 
 def key_of(row: Any) -> Key:
-    """Return the subject of a row. Of several rows about the same trial the last one counts."""
+    """Return the key of a row. Of several rows with the same key, the last one counts."""
     return row["task_id"], row["trial"]
 
 
 def row_order(tasks: Sequence[str]) -> Callable[[Key], tuple[int, int]]:
-    """A sort key: the tasks as they stand in `run.json`, then the trial."""
+    """Return a sort key: the tasks in the order of `run.json`, then the trial."""
     position = {task: index for index, task in enumerate(tasks)}
     return lambda key: (position[key[0]], key[1])
 
 
-def whole_lines(path: Path) -> Iterator[bytes]:
-    """The lines of a file, if it is there, without the last one where its writer was killed while it wrote it."""
+def complete_lines(path: Path) -> Iterator[bytes]:
+    """Yield the lines of a file if it exists, except an incomplete last one, whose writer was killed."""
     if path.exists():
         with path.open("rb") as file:
             yield from (line for line in file if line.endswith(b"\n"))
 
 
-class RowFile:
+class JsonlFile:
     """A file of JSON lines, to which rows are added one at a time.
 
-    A line that a killed process left unfinished is cut off when the file is opened.
+    An incomplete last line, left by a killed process, is removed when the file is opened.
 
     Args:
-        path: The file; it is made.
+        path: The file, which is created.
 
     Raises:
         OSError: it cannot be written to.
@@ -105,17 +105,17 @@ class RowFile:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
-        size = sum(map(len, whole_lines(path)))
+        size = sum(map(len, complete_lines(path)))
         if size < path.stat().st_size:
             os.ftruncate(self._descriptor, size)
 
     def rows(self) -> Iterator[tuple[bytes, Any]]:
-        """Every line, and what it says.
+        """Yield every line and its content.
 
         Raises:
             ConfigurationError: a line cannot be read.
         """
-        for number, line in enumerate(whole_lines(self.path), 1):
+        for number, line in enumerate(complete_lines(self.path), 1):
             try:
                 row = json.loads(line)
                 key_of(row)
@@ -124,22 +124,22 @@ class RowFile:
             yield line, row
 
     def append(self, line: bytes) -> None:
-        """Add a line, in one write, so that whoever reads at the same time finds at most the last line torn."""
+        """Add a line in one write, so that a concurrent reader finds at most the last line incomplete."""
         if os.write(self._descriptor, line) != len(line):
             raise OSError(f"the disk of {self.path.parent} is full")
 
     def close(self, order: Callable[[Key], tuple[int, int]]) -> None:
-        """Leave one row of each trial, in this order, whatever order they were added in."""
+        """Keep one row of each trial, in this order."""
         os.close(self._descriptor)
         keys = [key_of(row) for _, row in self.rows()]
-        lines = dict(zip(keys, whole_lines(self.path), strict=True))
+        lines = dict(zip(keys, complete_lines(self.path), strict=True))
         final = sorted(lines, key=order)
         if final != keys:
-            write_whole(self.path, (lines[key] for key in final))
+            atomic_write(self.path, (lines[key] for key in final))
 
 
-def write_whole(path: Path, lines: Iterable[bytes]) -> None:
-    """Write a file so that, whenever this process is killed, either the old or the new one is there."""
+def atomic_write(path: Path, lines: Iterable[bytes]) -> None:
+    """Replace a file so that a crash leaves either the old or the new one."""
     temporary = path.with_name(f"{path.name}.tmp")
     with temporary.open("wb") as file:
         file.writelines(lines)

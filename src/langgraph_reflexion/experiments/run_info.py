@@ -1,4 +1,4 @@
-"""The contents of `run.json`: what a run is, and how that may change when it is resumed."""
+"""The contents of `run.json`, and their changes when a run is resumed."""
 
 import json
 import platform
@@ -11,20 +11,19 @@ from typing import Any
 
 import langgraph_reflexion
 from langgraph_reflexion.errors import ConfigurationError
-from langgraph_reflexion.experiments.commit import commit
-from langgraph_reflexion.experiments.facts import NO_LLM
+from langgraph_reflexion.experiments.provenance import NO_LLM, commit
 from langgraph_reflexion.models.load import DEMO
 from langgraph_reflexion.settings import RunSettings
 
 
 def describe(settings: RunSettings, tasks: Sequence[str]) -> dict[str, Any]:
-    """Return what `run.json` says of a new run.
+    """Return the `run.json` of a new run.
 
     Args:
         settings: The settings, resolved.
         tasks: The ids of its tasks, in their order.
     """
-    # The run's own id keeps its checkpoints apart from those of other runs in the same database.
+    # The id distinguishes its checkpoints from those of other runs in the same database.
     info: dict[str, Any] = {"run_id": uuid.uuid4().hex[:12], "settings": settings.public(), "tasks": list(tasks)}
     if DEMO in (settings.model, settings.reflection_model):
         info["note"] = NO_LLM
@@ -42,23 +41,23 @@ def settings_of(info: dict[str, Any]) -> RunSettings:
     """Return the settings of a run from its `run.json`, in which addresses lack their passwords.
 
     Raises:
-        ConfigurationError: they are not those of a run of this version.
+        ConfigurationError: they belong to another version.
     """
     return RunSettings.read(info["settings"], "setting of run.json")
 
 
 def continued(info: dict[str, Any], settings: RunSettings, tasks: Sequence[str], folder: Path) -> dict[str, Any]:
-    """Return what `run.json` says once the run is resumed under these settings.
+    """Return the `run.json` of a run that is resumed under these settings.
 
     Args:
-        info: What it says now.
+        info: Its `run.json` so far.
         settings: The settings, resolved.
-        tasks: The ids of the tasks that they give.
+        tasks: The ids of the tasks under these settings.
         folder: Named in the error.
 
     Raises:
-        ConfigurationError: a setting differs that is fixed, or is lower and can only be raised. The message names
-            all of them.
+        ConfigurationError: fixed settings differ, or limits that can only be raised are lower. The message names all
+            of them.
     """
     was, now = info["settings"], settings.public()
     differing = [
@@ -85,7 +84,7 @@ def continued(info: dict[str, Any], settings: RunSettings, tasks: Sequence[str],
 
 
 def _limits(name: str, was: Any, now: Any) -> Iterator[tuple[str, Any, Any]]:
-    """Yield every number of a setting that can be raised with its name, as it was and as it is; None is no limit."""
+    """Yield each number of a setting that can be raised: its name, the old and the new value; None is no limit."""
     if isinstance(was, dict) or isinstance(now, dict):
         was, now = was or {}, now or {}
         for key in {**was, **now}:

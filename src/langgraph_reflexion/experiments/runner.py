@@ -3,29 +3,25 @@
 import asyncio
 import re
 from collections import Counter
-from collections.abc import AsyncIterator, Coroutine
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import Coroutine
+from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
 from typing import Any, cast
 
-from langgraph_reflexion.checkpoints import open_checkpointer
 from langgraph_reflexion.errors import ModelFault
-from langgraph_reflexion.experiments.executors import check_executor, open_executor
-from langgraph_reflexion.experiments.lock import locked
-from langgraph_reflexion.experiments.record import CHECKPOINTS, RunRecord, free_folder, holds_run, read_info, read_run
+from langgraph_reflexion.experiments.locks import locked
+from langgraph_reflexion.experiments.provenance import tracing_if_requested
+from langgraph_reflexion.experiments.record import RunRecord, free_folder, holds_run, read_info, read_run
 from langgraph_reflexion.experiments.report import RunReport, report_run
 from langgraph_reflexion.experiments.run_info import continued, describe, settings_of
-from langgraph_reflexion.experiments.scheduler import Drive, NullObserver, Observer
-from langgraph_reflexion.experiments.setup import Setup, open_connections, set_up
-from langgraph_reflexion.experiments.task_locks import open_fence
+from langgraph_reflexion.experiments.scheduler import Observer, Scheduler
+from langgraph_reflexion.experiments.setup import Setup, open_run, open_setup
 from langgraph_reflexion.experiments.task_run import TaskRun
-from langgraph_reflexion.experiments.tracing import tracing_as_asked
-from langgraph_reflexion.memory.lessons import seen_tasks
-from langgraph_reflexion.memory.opening import expect_lessons, open_lessons
+from langgraph_reflexion.experiments.workers import check_workers, open_workers
+from langgraph_reflexion.memory.store import expect_lessons, seen_tasks
 from langgraph_reflexion.settings import RunSettings
-from langgraph_reflexion.state import Strategy
 from langgraph_reflexion.sync import run_blocking
 
 STATUSES = ("solved", "failed", "fault", "error", "budget", "unfinished")
@@ -98,41 +94,43 @@ def resume(folder: Path | str, observer: Observer | None = None, **changes: Any)
 
 async def arun(settings: RunSettings, out: Path | str | None = None, observer: Observer | None = None) -> Summary:
     """See `run`."""
-    async with _set_up(settings) as (settings, setup):
+    check_workers(settings)
+    async with open_setup(settings) as (settings, setup):
         folder = _default_folder(settings, setup) if out is None else Path(out)
-        with locked(folder) as lock:
-            return await run_setup(settings, setup, folder, observer, lock)
+        with locked(folder) as token:
+            return await run_setup(settings, setup, folder, observer, token)
 
 
 async def aresume(folder: Path | str, observer: Observer | None = None, **changes: Any) -> Summary:
     """See `resume`."""
     folder = Path(folder)
-    read_info(folder)  # says if there is none, before the lock is left there
-    with locked(folder) as lock:
+    read_info(folder)  # raises before the lock is made
+    with locked(folder) as token:
         settings = settings_of(read_info(folder)).changed(changes)
-        async with _set_up(settings) as (settings, setup):
-            return await run_setup(settings, setup, folder, observer, lock)
+        check_workers(settings)
+        async with open_setup(settings) as (settings, setup):
+            return await run_setup(settings, setup, folder, observer, token)
 
 
 async def run_setup(
-    settings: RunSettings, setup: Setup, folder: Path, observer: Observer | None = None, lock: int | None = None
+    settings: RunSettings, setup: Setup, folder: Path, observer: Observer | None = None, token: str = ""
 ) -> Summary:
-    """Run or resume what is built already. The folder must be held (`experiments.lock`).
+    """Run or resume a run whose parts are built. This process must hold the folder (`experiments.locks`).
 
     Args:
-        settings: The settings, resolved. Workers, if there are any, build their own setup from them.
-        setup: The graph and the tasks.
+        settings: The settings, resolved. Workers build their own parts from them.
+        setup: The run's parts.
         folder: The run folder.
-        observer: Sees how it goes.
-        lock: The hold on the folder; workers on this machine share it.
+        observer: Sees how the run goes.
+        token: The token of the folder's lock, which workers need.
 
     Raises:
         ConfigurationError: the folder holds something else, or a run with other settings.
         ModelFault: the model refused for good, or never answered.
-        WorkersLost: workers end one after the other.
+        WorkersLost: the workers die again and again.
     """
     started = perf_counter()
-    observer = observer or NullObserver()
+    observer = observer or Observer()
     ids = [task["id"] for task in setup.tasks]
     before = read_info(folder) if holds_run(folder) else None
     info = continued(before, settings, ids, folder) if before else describe(settings, ids)
@@ -143,51 +141,40 @@ async def run_setup(
     if played_by := setup.environment.played_by(setup.tasks):
         info |= {"played_by": played_by}
     record = RunRecord(folder, info, setup.secrets)
-    happened = False
+    scheduler, begun = None, True
     try:
         async with AsyncExitStack() as stack:
-            where = settings.database or folder / CHECKPOINTS
-            saver = await stack.enter_async_context(open_checkpointer(settings.checkpoints, where))
-            store = await stack.enter_async_context(open_lessons(settings.lessons)) if settings.lessons else None
-            if store and added:
-                seen = await seen_tasks(store, setup.environment.name, settings.user, added)
-                record.note(seen=[*info.get("seen", []), *seen])
-            fence = await stack.enter_async_context(open_fence(settings.database))
-            executor = open_executor(
-                settings, setup, folder, run_id=info["run_id"], on_action=observer.on_action, lock=lock
-            )
-            drive = Drive(
-                setup.graph.compile(checkpointer=saver, store=store),
-                setup.tasks,
+            opened = await stack.enter_async_context(open_run(settings, setup, folder, info["run_id"]))
+            if opened.store and added:
+                seen = await seen_tasks(opened.store, setup.environment.name, settings.user, added)
+                record.update_info(seen=[*info.get("seen", []), *seen])
+            workers = open_workers(settings, setup, folder, info["run_id"], token, observer.on_action)
+            scheduler = Scheduler(
+                [opened.task_run(task, on_action=observer.on_action) for task in ids],
                 record,
                 observer,
-                run_id=info["run_id"],
-                reflects=Strategy(cast(str, settings.strategy)).reflects,
-                max_trials=cast(int, settings.max_trials),
-                budgets=setup.budgets,
-                review=setup.environment.review,
-                concurrency=settings.concurrency,
-                advance=await stack.enter_async_context(executor),
-                fence=fence,
+                setup.budgets,
+                settings.concurrency,
+                await stack.enter_async_context(workers),
             )
             setup.budgets.start_clock(info.get("seconds", 0.0))
             observer.on_start(folder, len(setup.tasks), cast(int, settings.max_trials), played_by)
             try:
                 if before:
-                    await drive.restore()
-                with tracing_as_asked():
-                    await (drive.run_in_lockstep() if settings.until_no_improvement else drive.run_all())
+                    await scheduler.restore()
+                with tracing_if_requested():
+                    await (scheduler.run_in_lockstep() if settings.until_no_improvement else scheduler.run_all())
             finally:
-                happened = drive.answered or any(task.error for task in drive.runs)
+                begun = await scheduler.begun()
     except ModelFault as fault:
         # Servers quote the key that they refuse.
         raise ModelFault(record.without_secrets(str(fault)), permanent=fault.permanent) from None
     finally:
         record.close(setup.budgets.seconds)
-        if record.new and not record.trials and not happened:
+        if record.new and not record.trials and not (scheduler and begun):
             record.discard()
     waiting = "budget" if setup.budgets.run_used_up() else "unfinished"
-    counts = Counter(_status(task, waiting) for task in drive.runs)
+    counts = Counter(_status(task, waiting) for task in scheduler.runs)
     statuses = {status: counts[status] for status in STATUSES}
     return Summary(report_run(read_run(folder)), statuses, perf_counter() - started)
 
@@ -196,22 +183,6 @@ def _status(task: TaskRun, waiting: str) -> str:
     if task.error:
         return "error"
     return waiting if task.status == "running" else task.status
-
-
-@asynccontextmanager
-async def _set_up(settings: RunSettings) -> AsyncIterator[tuple[RunSettings, Setup]]:
-    environment = settings.make_environment()
-    try:
-        settings = settings.resolved(environment)
-        check_executor(settings)
-        async with open_connections(settings) as connections:
-            setup = set_up(settings, environment, connections)
-            try:
-                yield settings, setup
-            finally:
-                setup.graph.pool.close()
-    finally:
-        environment.close()
 
 
 def _default_folder(settings: RunSettings, setup: Setup) -> Path:

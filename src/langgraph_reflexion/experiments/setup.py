@@ -1,29 +1,39 @@
-"""The graph and the tasks of a run, built from its settings: by its driver, and again by each of its workers."""
+"""The parts of a run, built from its settings: by its driver, and by each of its workers."""
 
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple, cast
 
+from langgraph.store.base import BaseStore
+
+from langgraph_reflexion.checkpoints import open_checkpointer
 from langgraph_reflexion.envs.base import Environment, Task
 from langgraph_reflexion.errors import ConfigurationError
 from langgraph_reflexion.experiments.budgets import SharedBudgets
+from langgraph_reflexion.experiments.locks import open_task_lock
+from langgraph_reflexion.experiments.record import CHECKPOINTS
+from langgraph_reflexion.experiments.task_run import TaskRun
 from langgraph_reflexion.graph.reflexion import ReflexionGraph
+from langgraph_reflexion.memory.store import open_lessons
 from langgraph_reflexion.models.secrets import database_secrets, secrets_of
 from langgraph_reflexion.settings import RunSettings
+from langgraph_reflexion.state import Strategy
 
 if TYPE_CHECKING:
     from openai import DefaultAsyncHttpxClient
 
 
 class Setup(NamedTuple):
-    """Everything that can go wrong before there is a run folder.
+    """The parts of a run that can be wrong before there is a run folder.
 
     Attributes:
         graph: The graph, not compiled.
         tasks: The tasks.
         budgets: The graph's.
-        environment: The environment, which whoever made it closes.
-        secrets: What must not be written down.
+        environment: The environment, which its maker closes.
+        secrets: Keys and passwords, which must not be written down.
     """
 
     graph: ReflexionGraph
@@ -31,6 +41,18 @@ class Setup(NamedTuple):
     budgets: SharedBudgets
     environment: Environment
     secrets: Sequence[str] = ()
+
+
+class OpenRun(NamedTuple):
+    """A run whose checkpointer and lessons are open.
+
+    Attributes:
+        store: The lessons; None without any.
+        task_run: Makes the `TaskRun` of a task, by its id, with more of its arguments.
+    """
+
+    store: BaseStore | None
+    task_run: Callable[..., TaskRun]
 
 
 def set_up(
@@ -41,7 +63,7 @@ def set_up(
     Args:
         settings: The settings, resolved.
         environment: Its environment.
-        connections: Those of its OpenAI models (`open_connections`); LangChain's own unless given.
+        connections: Those of its OpenAI models; LangChain's own unless given.
 
     Raises:
         ConfigurationError: a setting is wrong, or there are no tasks.
@@ -64,7 +86,53 @@ def set_up(
 
 
 @asynccontextmanager
-async def open_connections(settings: RunSettings) -> "AsyncIterator[DefaultAsyncHttpxClient | None]":
+async def open_setup(settings: RunSettings) -> AsyncIterator[tuple[RunSettings, Setup]]:
+    """Make a run's environment and build its parts; yield them with the settings, resolved.
+
+    Raises:
+        ConfigurationError: a setting is wrong, or there are no tasks.
+        EnvironmentUnavailable: the environment lacks something.
+    """
+    async with AsyncExitStack() as stack:
+        environment = settings.make_environment()
+        stack.callback(environment.close)
+        settings = settings.resolved(environment)
+        connections = await stack.enter_async_context(_connections(settings))
+        setup = set_up(settings, environment, connections)
+        stack.callback(setup.graph.pool.close)
+        yield settings, setup
+
+
+@asynccontextmanager
+async def open_run(settings: RunSettings, setup: Setup, folder: Path, run_id: str) -> AsyncIterator[OpenRun]:
+    """Open the checkpointer and the lessons of a run.
+
+    Args:
+        settings: The settings, resolved.
+        setup: The run's parts.
+        folder: The run folder.
+        run_id: Names the run's checkpoints.
+    """
+    async with AsyncExitStack() as stack:
+        where = settings.database or folder / CHECKPOINTS
+        saver = await stack.enter_async_context(open_checkpointer(settings.checkpoints, where))
+        store = await stack.enter_async_context(open_lessons(settings.lessons)) if settings.lessons else None
+        graph = setup.graph.compile(checkpointer=saver, store=store)
+        make = partial(
+            TaskRun,
+            graph,
+            reflects=Strategy(cast(str, settings.strategy)).reflects,
+            max_trials=cast(int, settings.max_trials),
+            budgets=setup.budgets,
+            review=setup.environment.review,
+            lock=await stack.enter_async_context(open_task_lock(settings.database)),
+        )
+        tasks = {task["id"]: task for task in setup.tasks}
+        yield OpenRun(store, lambda task, **more: make(tasks[task], f"{run_id}:{task}", **more))
+
+
+@asynccontextmanager
+async def _connections(settings: RunSettings) -> "AsyncIterator[DefaultAsyncHttpxClient | None]":
     """Open the connections of a run's OpenAI models, which belong to its event loop; None if it has none."""
     named = (settings.model, settings.reflection_model)
     if not any(name and name.startswith("openai:") for name in named):

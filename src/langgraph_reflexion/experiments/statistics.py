@@ -1,74 +1,92 @@
-"""How sure the numbers are: intervals of a share, and the paired test between two strategies. From scipy.
+"""Statistics of shares of solved tasks: intervals over tasks and over seeds, and paired and unpaired tests.
 
-Tasks are what was sampled. Trials of a task depend on each other, as they end with the first success, and so do runs
-of the same task under several seeds: neither makes a number surer than its tasks do.
+Tasks are the sampling unit. Trials of a task depend on each other, as they end with the first success, and so do runs
+of the same task under several seeds: neither makes a number more certain than its tasks do.
 """
 
 import importlib.util
 from collections.abc import Collection, Mapping, Sequence
+from statistics import fmean, stdev
 from typing import NamedTuple
 
 from langgraph_reflexion.errors import the_extra
 
 CONFIDENCE = 0.95
-"""How often such an interval holds the true share."""
+"""Confidence level of every interval."""
 
-SIGNIFICANT = 0.05
-"""Below this p a difference is called shown."""
+ALPHA = 0.05
+"""Significance level: a smaller p is significant."""
 
 MISSING = f"Intervals and tests (scipy) and figures (matplotlib) need {the_extra('bench')}."
-"""What is said where scipy is not installed."""
 
 
 class Interval(NamedTuple):
-    """An interval of a share, between 0 and 1."""
+    """A confidence interval of a share, between 0 and 1."""
 
     low: float
     high: float
 
 
 class SignTest(NamedTuple):
-    """A paired comparison, task by task."""
+    """A paired comparison, task by task.
+
+    `wins` are the tasks on which the first strategy is better, `losses` those on which the second one is. `p` is
+    two-sided; None without scipy.
+    """
 
     wins: int
-    """Tasks on which the first is better."""
     losses: int
-    """Tasks on which the second is."""
     p: float | None
-    """How likely so uneven a split is by chance, two-sided; None without scipy."""
+    tasks: int
 
     @property
-    def shown(self) -> bool:
-        """Whether the difference is shown."""
-        return self.p is not None and self.p < SIGNIFICANT
+    def significant(self) -> bool:
+        """Whether p is below `ALPHA`."""
+        return self.p is not None and self.p < ALPHA
+
+
+class SeedStats(NamedTuple):
+    """Shares of solved tasks, one for each seed, with mean and standard deviation.
+
+    `sd` is None for a single seed. `interval` is Student's interval of the mean over seeds; None for a single seed,
+    for seeds that are all alike (they say nothing about others), and without scipy. If tasks are generated from the
+    seed, it covers other seeds, tasks included; if every seed has the same tasks, it says nothing about other tasks.
+    """
+
+    shares: tuple[float, ...]
+    mean: float
+    sd: float | None
+    interval: Interval | None
+
+    @property
+    def text(self) -> str:
+        """The mean in per cent, with the standard deviation if there is one."""
+        return f"{100 * self.mean:.0f}" + (f" ± {100 * self.sd:.0f}" if self.sd is not None else "")
 
 
 def have_scipy() -> bool:
-    """Whether the extra `bench` is installed."""
+    """Return whether the extra `bench` is installed."""
     return importlib.util.find_spec("scipy") is not None
 
 
 def interval(solved: Mapping[str, Sequence[bool]]) -> Interval | None:
-    """The 95 % interval of the share that is solved (Wilson's).
+    """Return Wilson's 95 % interval of the share of solved tasks; None without scipy, and without tasks.
 
-    Where a task was run under several seeds, the tasks are clusters: what counts is the effective number of answers
-    (Korn and Graubard 1998), which lies between the number of tasks and the number of answers.
+    A task that was run under several seeds is a cluster: what counts is the effective sample size (Korn and Graubard
+    1998), which lies between the number of tasks and the number of answers.
 
     Args:
         solved: By task, whether it was solved, once for each seed.
-
-    Returns:
-        The interval; None without scipy, and without tasks.
     """
     answers = [each for task in solved.values() for each in task]
     if not answers or not have_scipy():
         return None
-    effective = _effective(solved.values())
-    return wilson(effective * sum(answers) / len(answers), effective)
+    size = _effective_size(solved.values())
+    return wilson(size * sum(answers) / len(answers), size)
 
 
 def wilson(solved: float, tasks: float) -> Interval:
-    """Wilson's interval of a share; the numbers may be effective ones, and need not be whole."""
+    """Return Wilson's interval of a share; effective numbers need not be whole."""
     from scipy.special import ndtri
 
     z = float(ndtri((1 + CONFIDENCE) / 2))
@@ -79,24 +97,50 @@ def wilson(solved: float, tasks: float) -> Interval:
 
 
 def sign_test(differences: Collection[int]) -> SignTest:
-    """The exact sign test on tasks; with one answer per task and strategy, that is McNemar's exact test.
+    """Return the exact sign test over tasks; with one answer per task and strategy, it is McNemar's exact test.
 
     Args:
-        differences: For each task, in how many of its seeds the first strategy alone solved it, less in how many the
-            second did. So a task votes once, however many seeds it was run under.
+        differences: For each task, the number of seeds under which only the first strategy solved it, minus the
+            number under which only the second did. So a task votes once, however many seeds it was run under.
     """
     wins, losses = sum(each > 0 for each in differences), sum(each < 0 for each in differences)
-    return SignTest(wins, losses, _p(wins, losses) if have_scipy() else None)
+    p = None
+    if have_scipy():
+        from scipy.stats import binomtest  # takes a second to import
+
+        p = float(binomtest(wins, wins + losses).pvalue) if wins + losses else 1.0
+    return SignTest(wins, losses, p, len(differences))
 
 
-def _p(wins: int, losses: int) -> float:
-    from scipy.stats import binomtest  # it takes a second to import
+def seed_stats(shares: Sequence[float]) -> SeedStats:
+    """Return the statistics of shares, one for each seed."""
+    mean, sd = fmean(shares), stdev(shares) if len(shares) > 1 else None
+    within = None
+    if sd and have_scipy():
+        from scipy.special import stdtrit
 
-    return float(binomtest(wins, wins + losses).pvalue) if wins + losses else 1.0
+        half = float(stdtrit(len(shares) - 1, (1 + CONFIDENCE) / 2)) * sd / len(shares) ** 0.5
+        within = Interval(max(0.0, mean - half), min(1.0, mean + half))
+    return SeedStats(tuple(shares), mean, sd, within)
 
 
-def _effective(clusters: Collection[Sequence[bool]]) -> float:
-    """How many independent answers the answers are worth."""
+def welch_p(one: SeedStats, other: SeedStats) -> float | None:
+    """Return the p of Welch's t-test; None without scipy, and where neither side varies."""
+    if not have_scipy() or not (one.sd or other.sd):
+        return None
+    from scipy.stats import ttest_ind_from_stats
+
+    sides = [number for each in (one, other) for number in (each.mean, each.sd or 0.0, len(each.shares))]
+    return float(ttest_ind_from_stats(*sides, equal_var=False).pvalue)
+
+
+def format_p(p: float) -> str:
+    """Return a p for a table; three decimals."""
+    return "< 0.001" if p < 0.001 else f"{p:.3f}"
+
+
+def _effective_size(clusters: Collection[Sequence[bool]]) -> float:
+    """Return the number of independent answers that clustered answers are worth."""
     tasks, answers = len(clusters), sum(map(len, clusters))
     share = sum(map(sum, clusters)) / answers
     if tasks == answers:
@@ -104,6 +148,6 @@ def _effective(clusters: Collection[Sequence[bool]]) -> float:
     if tasks == 1 or share in (0.0, 1.0):
         return float(tasks)
     # The variance of a ratio of totals over clusters.
-    spread = sum((sum(each) - share * len(each)) ** 2 for each in clusters)
-    variance = tasks / (tasks - 1) * spread / answers**2
+    squares = sum((sum(each) - share * len(each)) ** 2 for each in clusters)
+    variance = tasks / (tasks - 1) * squares / answers**2
     return min(float(answers), max(float(tasks), share * (1 - share) / variance)) if variance else float(answers)

@@ -1,17 +1,17 @@
 """A task of a run, advanced through the graph trial by trial from its last checkpoint.
 
-The graph is stopped after a trial's last node, so that its checkpoint holds the whole trial while the trial is
-recorded; the next `reset` clears the trajectory. What is recorded is always read from the checkpoint. So a process
-that dies at any moment leaves either a trial that goes on, or a finished one that the next process can record.
+The graph stops after a trial's last node, so that its checkpoint holds the whole trial while the trial is recorded;
+the next `reset` clears the trajectory. Rows are always read from the checkpoint. So a process that dies at any moment
+leaves either a trial that can continue, or a finished one that the next process can record.
 
-`TaskRun.advance` is the one function behind every executor: what it does follows from the checkpoint and from what is
-recorded already, so that any process can do it, and another one when that is lost.
+`TaskRun.advance` depends on the checkpoint and the recorded progress alone, so any process can call it, and another
+one when that dies.
 """
 
 import asyncio
 import traceback
 from collections.abc import Callable
-from contextlib import AbstractAsyncContextManager, aclosing, nullcontext
+from contextlib import aclosing
 from typing import Any, NamedTuple, cast
 
 from langchain_core.runnables import RunnableConfig
@@ -20,9 +20,10 @@ from langgraph.graph.state import CompiledStateGraph
 from langgraph_reflexion.budgets import Budgets
 from langgraph_reflexion.envs.base import FinishedTrial, Review, Task
 from langgraph_reflexion.errors import Fault
+from langgraph_reflexion.experiments.locks import TaskLock, no_lock
 from langgraph_reflexion.experiments.rows import Finished, TrajectoryRow, TrialRow
-from langgraph_reflexion.graph.resume import reopen
-from langgraph_reflexion.models.calls import storable
+from langgraph_reflexion.graph.resume import resume_point
+from langgraph_reflexion.models.calls import sanitize
 from langgraph_reflexion.models.usage import add_usage
 from langgraph_reflexion.nodes.observe import actions_of
 from langgraph_reflexion.state import ReflexionState, Status
@@ -30,42 +31,34 @@ from langgraph_reflexion.sync import to_thread
 
 Graph = CompiledStateGraph[Any, None, Any, Any]
 
-Fence = Callable[[str], AbstractAsyncContextManager[None]]
-"""Keeps every other process away from a thread, given by its name, while one is at work on it."""
 
-
-def no_fence(thread: str) -> AbstractAsyncContextManager[None]:
-    """For checkpoints in a file of the run folder, which is held as a whole (`experiments.lock`)."""
-    return nullcontext()
-
-
-class Standing(NamedTuple):
+class TaskProgress(NamedTuple):
     """The progress of a task, as far as its trials are recorded."""
 
     status: Status = "running"
     completed: int = 0
-    """The number of its trials that are finished, with the reflection that follows them."""
+    """N trials that are finished, with the reflection that follows them."""
     checkpoint: str = ""
-    """The id of the checkpoint that says so; empty where there is none."""
+    """The id of the checkpoint that this was read from; empty without one."""
 
 
-NEW = Standing()
+NEW = TaskProgress()
 
 
 PASSED_ON = (Fault, KeyboardInterrupt, asyncio.CancelledError, GeneratorExit)
-"""Exceptions of a task that are no bug of it."""
-LONGEST = 300
+"""Exceptions of a task that are not bugs."""
+MAX_CHARS = 300
 """Characters of an exception's message in `run.json` and in the terminal; its traceback is in the log."""
 
 
 class TaskError(Exception):
-    """An exception that is no fault: a bug in an evaluator, a tool, a heuristic or an environment ends one task.
+    """A bug in an evaluator, a tool, a heuristic or an environment, which ends one task.
 
     Attributes:
-        traceback: The bug's.
+        traceback: The traceback of the bug.
     """
 
-    def __init__(self, message: str, traceback: str) -> None:
+    def __init__(self, message: str, traceback: str = "") -> None:
         super().__init__(message)
         self.traceback = traceback
 
@@ -73,10 +66,10 @@ class TaskError(Exception):
     def of(cls, error: BaseException) -> "TaskError":
         """Wrap the exception that the bug has raised."""
         try:
-            said = storable(" ".join(str(error).split()))[:LONGEST]
-        except Exception:  # the exception's own text is somebody's code, too
-            said = "(no text)"
-        return cls(f"{type(error).__name__}: {said}", "".join(traceback.format_exception(error)))
+            message = sanitize(" ".join(str(error).split()))[:MAX_CHARS]
+        except Exception:  # `__str__` may have a bug, too
+            message = "(no text)"
+        return cls(f"{type(error).__name__}: {message}", "".join(traceback.format_exception(error)))
 
 
 class TaskRun:
@@ -85,20 +78,19 @@ class TaskRun:
     Args:
         graph: The Reflexion graph, compiled with a checkpointer.
         task: The task.
-        thread: The thread that its checkpoints are under.
-        reflects: Whether a failed trial is reflected on before it counts as finished.
-        max_trials: After how many trials the task has failed.
+        thread: The thread of its checkpoints.
+        reflects: True if a failed trial is finished only after the reflection on it.
+        max_trials: N trials after which the task has failed.
         budgets: The graph's.
-        review: Finds out about a trial outside the graph; the environment's own.
+        review: The environment's review of a finished trial.
         on_action: Called after every action.
-        standing: The task's progress, if it is known.
-        fence: Held while the task is advanced.
+        progress: The task's progress, if it is known.
+        lock: Held while the task is advanced.
 
     Attributes:
-        standing: The task's progress.
-        begun: Whether its first trial had begun before this process did.
-        error: The bug that has ended it in this process; None without one.
-        answered: Whether a model has answered this process any call of this task.
+        progress: The task's progress.
+        begun: True if an earlier process began its first trial.
+        error: The bug that ended it in this process.
     """
 
     def __init__(
@@ -111,15 +103,14 @@ class TaskRun:
         max_trials: int,
         budgets: Budgets,
         review: Callable[[Task, FinishedTrial], Review],
-        on_action: Callable[[], None],
-        standing: Standing = NEW,
-        fence: Fence = no_fence,
+        on_action: Callable[[], None] = lambda: None,
+        progress: TaskProgress = NEW,
+        lock: TaskLock = no_lock,
     ) -> None:
         self.task = task
-        self.standing = standing
+        self.progress = progress
         self.begun = False
         self.error: TaskError | None = None
-        self.answered = False
         self.config = RunnableConfig(configurable={"thread_id": thread})
         self._graph = graph
         self._thread = thread
@@ -128,38 +119,36 @@ class TaskRun:
         self._budgets = budgets
         self._review = review
         self._on_action = on_action
-        self._fence = fence
+        self._lock = lock
         self._stopped: dict[str, Any] | None = None
 
     @property
     def status(self) -> Status:
-        """The task's status."""
-        return self.standing.status
+        return self.progress.status
 
     @property
     def unfinished(self) -> bool:
-        """True if this process has something left to do for it."""
         return self.status == "running" and self.error is None
 
     @property
     def completed(self) -> int:
-        """The number of its trials that are finished, with the reflection that follows them."""
-        return self.standing.completed
+        """N trials that are finished, with the reflection that follows them."""
+        return self.progress.completed
 
     async def restore(self) -> Finished | None:
         """Read the task's progress from its checkpoint.
 
-        Whether it is finished is what its state says, and nothing else: to LangGraph, a run whose process died
-        between two writes can look as if no node were left.
+        Its state alone says whether it is finished: after a crash between two writes, LangGraph may report no next
+        node.
 
         Returns:
-            The finished trial that the checkpoint holds, which may have been recorded or not.
+            The finished trial that the checkpoint holds, recorded or not.
 
         Raises:
             TaskError: the environment's review of that trial fails.
         """
         values = await self._values()
-        # Before the first reset has written it, there is nothing to go on from.
+        # Before the first reset, there is nothing to resume.
         if "status" not in values:
             return None
         self.begun = True
@@ -167,7 +156,7 @@ class TaskRun:
         return await self._finished(values) if self._stopped else None
 
     def reopen(self) -> None:
-        """Let a task that had ended go on, where there is reason to. All tasks are restored before that."""
+        """Continue an ended task if there is a reason to. All tasks must have been restored."""
         values, self._stopped = cast(ReflexionState, self._stopped), None
         if (
             not values
@@ -175,43 +164,47 @@ class TaskRun:
             or (self.status == "budget" and self._budgets.used_up(values, self.config))
         ):
             return
-        if reopen(values) is not None:
-            # What is done again is no longer done: a trial that was cut short, or the reflection on it.
+        if resume_point(values) is not None:
+            # A trial that was cut short, or the reflection on it, is repeated.
             cut_short = values["trials"][-1]["stop_reason"] in ("budget", "fault")
             completed = len(values["trials"]) - (cut_short or self._reflects)
-            self.standing = self.standing._replace(status="running", completed=completed)
+            self.progress = self.progress._replace(status="running", completed=completed)
+
+    async def answered(self) -> bool:
+        """Return whether a model has answered a call of the trial in flight."""
+        return bool((await self._values()).get("usage"))
 
     async def advance(self) -> Finished:
         """Run the next trial to its end, or the one in flight, with the reflection that follows it.
 
-        A trial that another process has finished, and was lost before anybody heard of it, is not run again.
+        A trial that another process finished and could not report is returned, not repeated.
 
         Raises:
             TaskError: an evaluator, a tool, a heuristic or the environment has a bug.
             Fault: the run cannot go on.
         """
-        async with self._fence(self._thread):
-            return await self._advance(self.standing)
+        async with self._lock(self._thread):
+            return await self._advance(self.progress)
 
-    async def _advance(self, known: Standing) -> Finished:
+    async def _advance(self, known: TaskProgress) -> Finished:
         values = await self._values()
         start = None if "status" in values else {"task": self.task}
         if start is None:
             ended = self._read(values)
-            if ended and self.standing.checkpoint != known.checkpoint and self._beyond(known):
+            if ended and self.progress.checkpoint != known.checkpoint and self._is_beyond(known):
                 return await self._finished(values)
-            if going_on := reopen(cast(ReflexionState, values)):
+            if going_on := resume_point(cast(ReflexionState, values)):
                 await self._graph.aupdate_state(self.config, *going_on)
-        # A checkpoint of the stock savers may hold the last trial's end as a write that is not yet applied: then
-        # the first pass does nothing but apply it.
+        # A checkpoint of the stock savers may hold the end of the last trial as a pending write: then the first
+        # pass only applies it.
         for _ in range(2):
             await self._pass(start)
             start, values = None, await self._values()
-            if self._read(values) and self._beyond(known):
+            if self._read(values) and self._is_beyond(known):
                 return await self._finished(values)
-        raise RuntimeError(f"the graph stood still in trial {values['trial']} of {self.task['id']}")
+        raise RuntimeError(f"the graph made no progress in trial {values['trial']} of {self.task['id']}")
 
-    def _beyond(self, known: Standing) -> bool:
+    def _is_beyond(self, known: TaskProgress) -> bool:
         return self.completed > known.completed or self.status != "running"
 
     async def _pass(self, start: dict[str, Any] | None) -> None:
@@ -220,40 +213,39 @@ class TaskRun:
             self.config,
             stream_mode="updates",
             interrupt_after=["reflect" if self._reflects else "evaluate"],
-            # The stock savers write behind the run's back otherwise, and a killed process loses all that is queued.
+            # Otherwise the stock savers write in the background, and a killed process loses their queue.
             durability="sync",
         )
         try:
             async with aclosing(stream):
                 async for update in stream:
                     for node, written in update.items():
-                        if isinstance(written, dict):  # the stop itself is an update, too
+                        if isinstance(written, dict):  # the interrupt is an update, too
                             self._watch(node, written)
         except PASSED_ON:
             raise
         except BaseException as error:
-            await self._values()  # if the checkpoints cannot be read, that is the trouble, and the run's
+            await self._values()  # an unreadable checkpoint is a problem of the run, not of the task
             raise TaskError.of(error) from error
 
     def _watch(self, node: str, written: dict[str, Any]) -> None:
-        self.answered = self.answered or bool(written.get("usage"))
         if node == "observe" and "trajectory" in written and written["trajectory"][-1]["action"] is not None:
             self._on_action()
 
     async def _values(self) -> dict[str, Any]:
         snapshot = await self._graph.aget_state(self.config)
         checkpoint = snapshot.config["configurable"].get("checkpoint_id", "")
-        self.standing = self.standing._replace(checkpoint=checkpoint)
+        self.progress = self.progress._replace(checkpoint=checkpoint)
         return snapshot.values
 
     def _read(self, values: dict[str, Any]) -> bool:
-        """Take over the task's progress. Returns whether the state holds a finished trial."""
-        self._budgets.note(cast(ReflexionState, values), self.config)
+        """Update the progress. Returns whether the state holds a finished trial."""
+        self._budgets.record(cast(ReflexionState, values), self.config)
         trials, trial, status = values["trials"], values["trial"], values["status"]
         evaluated = bool(trials) and trials[-1]["trial"] == trial
         reflected = bool(values["reflections"]) and values["reflections"][-1]["trial"] == trial
         ended = evaluated and (status != "running" or reflected or not self._reflects)
-        self.standing = self.standing._replace(status=status, completed=len(trials) - (evaluated and not ended))
+        self.progress = self.progress._replace(status=status, completed=len(trials) - (evaluated and not ended))
         return ended
 
     async def _finished(self, values: dict[str, Any]) -> Finished:

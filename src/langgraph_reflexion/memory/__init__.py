@@ -1,7 +1,6 @@
-"""Memory: a task's reflections, the memory map, and lessons that outlive their task."""
+"""Memory: a task's reflections, the memory map, and lessons across tasks."""
 
+from langgraph_reflexion.memory.agent import AgentMemory, make_memory
 from langgraph_reflexion.memory.episodic import EpisodicMemory, Memory
-from langgraph_reflexion.memory.lesson_nodes import Lessoned
-from langgraph_reflexion.memory.memory_map import Mapper
 
-__all__ = ["EpisodicMemory", "Lessoned", "Mapper", "Memory"]
+__all__ = ["AgentMemory", "EpisodicMemory", "Memory", "make_memory"]

@@ -7,10 +7,10 @@ from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 from langchain_core.runnables import RunnableConfig
 
 from langgraph_reflexion.choices import Feedback, Keep
-from langgraph_reflexion.context import Asked, ask_about
+from langgraph_reflexion.context import call_with_trajectory
 from langgraph_reflexion.errors import ConfigurationError, expect, one_of
 from langgraph_reflexion.memory.lessons import Lessons
-from langgraph_reflexion.models.calls import Call, storable
+from langgraph_reflexion.models.calls import CallId, Spent
 from langgraph_reflexion.models.client import Client
 from langgraph_reflexion.prompts import Prompts
 from langgraph_reflexion.state import Evaluation, Reflection, ReflexionState, Step
@@ -49,7 +49,7 @@ class Memory:
 
     @classmethod
     def of(cls, given: "Memory | int | None") -> "Memory":
-        """Return the memory that was given, or one of so many reflections.
+        """Return the given memory, or one of the given number of reflections.
 
         Raises:
             ConfigurationError: it is neither.
@@ -76,27 +76,27 @@ class EpisodicMemory:
 
     async def add(
         self, state: ReflexionState, reflection: Reflection, config: RunnableConfig
-    ) -> tuple[list[Reflection], Asked | None]:
-        """Return the reflections with one more, and the model call that condensed them, if one was made.
+    ) -> tuple[list[Reflection], Spent]:
+        """Return the reflections with one more, and the cost of condensing them.
 
         Raises:
             ModelFault: the model did not condense them.
         """
         reflections = [*state["reflections"], reflection]
         if len(reflections) <= self.size:
-            return reflections, None
+            return reflections, Spent()
         if self.client is None or self.prompts is None:
-            return reflections[-self.size :], None
+            return reflections[-self.size :], Spent()
         prompts, older = self.prompts, reflections[: len(reflections) - self.size + 1]
 
         def render(steps: list[Step]) -> list[BaseMessage]:
             condensed = prompts.render("condensed", reflections=older)
             return [SystemMessage(prompts.render("condense")), HumanMessage(condensed)]
 
-        call = Call(self.seed, state["task"]["id"], state["trial"], "condense")
-        asked = await ask_about(self.client, render, [], None, config, call)
-        text = f"{CONDENSED} {storable(asked.reply.text.strip())}"
-        return [Reflection(trial=older[-1]["trial"], text=text), *reflections[len(older) :]], asked
+        call = CallId(self.seed, state["task"]["id"], state["trial"], "condense")
+        reply = await call_with_trajectory(self.client, render, [], None, config, call)
+        text = f"{CONDENSED} {reply.text}"
+        return [Reflection(trial=older[-1]["trial"], text=text), *reflections[len(older) :]], reply.spent
 
 
 def status_line(evaluation: Evaluation | None, feedback: Feedback) -> str:

@@ -1,4 +1,4 @@
-"""The memory map in the prompts: what trajectories have shown of the world, drawn by the environment."""
+"""The memory map in prompts: what trajectories have shown of the world, drawn by the environment."""
 
 from typing import Any
 
@@ -10,17 +10,17 @@ from langgraph_reflexion.prompts import Prompts
 from langgraph_reflexion.state import ReflexionState
 
 
-class Mapper:
-    """Draws the map from the state, anew before every call that is told it, so that it costs no state of its own.
+class MapMemory:
+    """The memory map of a task, drawn from the state before every call whose prompt shows it.
 
     Args:
-        environment: Whose map it is.
-        prompts: The template that it is told with.
-        lasting: Whether what earlier trials of the task have shown is on it, as far as it holds after a reset. It is
-            memory, and not for a strategy that has none.
+        environment: Draws the map.
+        prompts: The template around it.
+        lasting: Whether it keeps what earlier trials have shown and a reset leaves true; strategies without memory
+            begin every trial with an empty map.
 
     Raises:
-        ConfigurationError: the environment draws none.
+        ConfigurationError: the environment draws no map.
     """
 
     def __init__(self, environment: Environment, prompts: Prompts, *, lasting: bool) -> None:
@@ -28,31 +28,31 @@ class Mapper:
             raise ConfigurationError(f"Memory(map=True): {environment.name} draws no memory map with this actor")
         self.environment = environment
         self.prompts = prompts
-        self.lasting = lasting
+        self._lasting = lasting
 
-    def known(self, state: ReflexionState) -> dict[str, Any]:
-        """What the trials up to here have shown that holds in the next one."""
-        return self._draw(state).known if self.lasting else {}
+    def lasting(self, state: ReflexionState) -> dict[str, Any]:
+        """Return the part of the map that holds in the next trial."""
+        return self._draw(state).known if self._lasting else {}
 
     def text(self, state: ReflexionState) -> str:
-        """The map as a prompt tells it; empty where nothing was shown yet."""
+        """Return the map as prompts show it; empty while nothing is known."""
         lines = self._draw(state).text
-        return self.prompts.render("map", lines=lines, earlier=bool(state.get("known"))) if lines else ""
+        return self.prompts.render("map", lines=lines, earlier=bool(state.get("memory_map"))) if lines else ""
 
-    def below(self, messages: list[BaseMessage], state: ReflexionState, cue: str = "") -> list[BaseMessage]:
-        """A prompt with the map at its end: what stands before it stays as it was, for the provider's prefix cache.
+    def append_to(self, messages: list[BaseMessage], state: ReflexionState, cue: str = "") -> list[BaseMessage]:
+        """Return a prompt with the map at its end, where it leaves the provider's prefix cache valid.
 
         Args:
             messages: The prompt.
-            state: The state, with its observations in full.
-            cue: What the prompt ends with, and is to end with.
+            state: The state, with observations in full.
+            cue: The words that end the prompt, and stay at its end.
         """
-        if not (told := self.text(state)):
+        if not (drawn := self.text(state)):
             return messages
         *before, last = messages
-        content = "\n\n".join(filter(None, [last.text.removesuffix(cue).rstrip("\n"), told, cue]))
+        content = "\n\n".join(filter(None, [last.text.removesuffix(cue).rstrip("\n"), drawn, cue]))
         return [*before, last.model_copy(update={"content": content})]
 
     def _draw(self, state: ReflexionState) -> MemoryMap:
-        known = state.get("known") or {}
+        known = state.get("memory_map") or {}
         return self.environment.memory_map(state["task"], state["episode"]["observation"], state["trajectory"], known)

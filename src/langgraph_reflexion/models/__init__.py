@@ -1,1 +1,1 @@
-"""Chat models: made by name, and called with retries, accounts and a cache."""
+"""Chat models: loaded by name, and called with retries, accounting and a cache."""

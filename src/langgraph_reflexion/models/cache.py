@@ -1,4 +1,4 @@
-"""Answers that were given before: kept by call, so that no two trials share one."""
+"""The cache of model replies, by call, so that no two trials share a reply."""
 
 import hashlib
 import json
@@ -13,25 +13,24 @@ from langchain_core.messages import AIMessage, BaseMessage, message_to_dict, mes
 from langgraph.cache.base import BaseCache
 
 from langgraph_reflexion.errors import ConfigurationError
-from langgraph_reflexion.models.calls import Call
+from langgraph_reflexion.models.calls import CallId
 
 _log = logging.getLogger(__name__)
 
 NAMESPACE = ("langgraph-reflexion", "answers")
-"""Under which the answers are, in a cache that may hold other things, too."""
+"""The namespace of replies in a LangGraph cache."""
 
-_OF_NO_MATTER = ("max_retries", "timeout", "request_timeout", "openai_api_key", "api_key")
+_IRRELEVANT = ("max_retries", "timeout", "request_timeout", "openai_api_key", "api_key")
 
 
-class Answers:
-    """A model's answers in a LangGraph cache.
+class ReplyCache:
+    """A model's replies in a LangGraph cache.
 
-    An answer is found again only by the same call (run seed, task, trial, which call) of the same model with the same
-    prompt: a retry of a task is a new sample with a cache, too.
+    The key of a reply is its `CallId`, the model and the prompt: a retry of a task is a new sample with a cache, too.
 
     Args:
-        cache: Where they are kept.
-        model: Whose they are.
+        cache: The cache.
+        model: The model.
     """
 
     def __init__(self, cache: BaseCache[Any], model: BaseChatModel) -> None:
@@ -39,28 +38,28 @@ class Answers:
         self._model = _identity(model)
 
     async def find(
-        self, messages: Sequence[BaseMessage], call: Call, tools: Sequence[dict[str, Any]]
+        self, messages: Sequence[BaseMessage], call: CallId, tools: Sequence[dict[str, Any]]
     ) -> AIMessage | None:
-        """The answer that was given to this call; None where there is none."""
+        """Return the reply to this call, or None."""
         key = self._key(messages, call, tools)
         try:
             found = (await self._cache.aget([key])).get(key)
         except Exception:
-            _log.warning("the cache of model answers cannot be read", exc_info=True)
+            _log.warning("the cache of model replies cannot be read", exc_info=True)
             return None
         return cast(AIMessage, messages_from_dict([found])[0]) if found else None
 
     async def keep(
-        self, messages: Sequence[BaseMessage], call: Call, tools: Sequence[dict[str, Any]], reply: AIMessage
+        self, messages: Sequence[BaseMessage], call: CallId, tools: Sequence[dict[str, Any]], reply: AIMessage
     ) -> None:
-        """Keep an answer. One that cannot be kept is only asked for again another time."""
+        """Store a reply. A failure is logged only, as it costs one more call in another run."""
         try:
             await self._cache.aset({self._key(messages, call, tools): (message_to_dict(reply), None)})
         except Exception:
-            _log.warning("an answer of the model's could not be kept", exc_info=True)
+            _log.warning("a model reply could not be cached", exc_info=True)
 
     def _key(
-        self, messages: Sequence[BaseMessage], call: Call, tools: Sequence[dict[str, Any]]
+        self, messages: Sequence[BaseMessage], call: CallId, tools: Sequence[dict[str, Any]]
     ) -> tuple[tuple[str, ...], str]:
         prompt = [[m.type, m.content, getattr(m, "tool_calls", None)] for m in messages]
         text = json.dumps([self._model, prompt, call, tools], default=str)
@@ -68,10 +67,10 @@ class Answers:
 
 
 def open_cache(path: Path | str) -> BaseCache[Any]:
-    """A cache of model answers in an SQLite file, which several runs may use at once.
+    """Open a cache of model replies in a SQLite file, which several runs may share.
 
     Raises:
-        ConfigurationError: the file cannot be made, or is something else.
+        ConfigurationError: the file cannot be created, or is no database.
     """
     import sqlite3
 
@@ -82,13 +81,13 @@ def open_cache(path: Path | str) -> BaseCache[Any]:
         path.parent.mkdir(parents=True, exist_ok=True)
         return SqliteCache(path=str(path))
     except (OSError, sqlite3.Error) as error:
-        raise ConfigurationError(f"cannot keep model answers in {path}: {error}") from error
+        raise ConfigurationError(f"cannot cache model replies in {path}: {error}") from error
 
 
 def _identity(model: BaseChatModel) -> Any:
-    """What tells a model from others whose answers differ."""
+    """Return the class and the settings on which a model's replies depend."""
     if not (hasattr(model, "is_lc_serializable") and model.is_lc_serializable()):
         return [type(model).__qualname__, getattr(model, "model_name", getattr(model, "model", ""))]
     made = cast(dict[str, Any], dumpd(model))
-    settings = {name: value for name, value in made.get("kwargs", {}).items() if name not in _OF_NO_MATTER}
+    settings = {name: value for name, value in made.get("kwargs", {}).items() if name not in _IRRELEVANT}
     return [made["id"], settings]

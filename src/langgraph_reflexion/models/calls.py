@@ -1,18 +1,20 @@
-"""A model call by its place in a run, and what came of it."""
+"""Model calls: their ids, their replies, and their cost."""
 
 import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from langchain_core.messages import AIMessage
 
-from langgraph_reflexion.models.usage import Usage
+from langgraph_reflexion.models.usage import NO_USAGE, Usage, add_usage
 
 TASK, TRIAL, NAME = "reflexion_task", "reflexion_trial", "reflexion_call"
-"""What a call's place is called in the metadata of its run."""
+"""Keys of a call's id in the metadata of its run."""
 
 
-class Call(NamedTuple):
-    """Which model call of a run this is."""
+class CallId(NamedTuple):
+    """The place of a model call in a run."""
 
     run_seed: int
     task: str
@@ -20,13 +22,13 @@ class Call(NamedTuple):
     trial: int
     """Counted from 1."""
     name: str
-    """Which call of the trial: "act 3", "reflect"."""
+    """The call within the trial: "act 3", "reflect"."""
 
     def seed(self, again: int = 0) -> int:
-        """The call's own seed, below 2**31: a retry is a new sample, a rerun is the same run.
+        """Return the call's seed, below 2**31: a retry is a new sample, a rerun is the same run.
 
         Args:
-            again: How often the call was answered with nothing before.
+            again: The number of empty replies before.
         """
         name = f"{self.name} again {again}" if again else self.name
         text = f"{self.run_seed}\n{self.task}\n{self.trial}\n{name}"
@@ -34,19 +36,40 @@ class Call(NamedTuple):
 
     @property
     def metadata(self) -> dict[str, str | int]:
-        """The call's place for traces and callbacks, the keys of which are `TASK`, `TRIAL` and `NAME`."""
+        """The id for traces and callbacks, under the keys `TASK`, `TRIAL` and `NAME`."""
         return {TASK: self.task, TRIAL: self.trial, NAME: self.name}
 
 
-class Answer(NamedTuple):
-    """What came of a call."""
+@dataclass(frozen=True)
+class Spent:
+    """The bookkeeping of model calls; `+` adds them up.
 
-    reply: AIMessage
-    usage: Usage
-    notes: list[str]
-    """What was not as it was meant to be, for the record."""
+    Attributes:
+        usage: Calls, tokens and cost.
+        notes: Irregularities for the record, such as an option that the server refuses.
+    """
+
+    usage: Usage = field(default_factory=lambda: NO_USAGE)
+    notes: Sequence[str] = ()
+
+    def __add__(self, other: "Spent") -> "Spent":
+        return Spent(add_usage(self.usage, other.usage), [*self.notes, *other.notes])
 
 
-def storable(text: str) -> str:
-    """A text without half surrogate pairs, which servers may send, and neither a checkpoint nor HTTP takes."""
+class Reply(NamedTuple):
+    """A model's reply."""
+
+    message: AIMessage
+    spent: Spent
+    observation_budget: int | None = None
+    """The characters of observations that fitted into the prompt; None if all did."""
+
+    @property
+    def text(self) -> str:
+        """The text, stripped."""
+        return sanitize(self.message.text.strip())
+
+
+def sanitize(text: str) -> str:
+    """Replace lone surrogates, which servers may send and neither checkpoints nor HTTP can hold."""
     return text.encode("utf-8", "replace").decode()

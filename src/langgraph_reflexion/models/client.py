@@ -1,4 +1,4 @@
-"""A chat model as the nodes call it: seeded, tried again, accounted for, and without what its server refuses."""
+"""The client through which nodes call a chat model: seeds, retries, accounting, and no refused options."""
 
 import asyncio
 from collections.abc import Sequence
@@ -11,9 +11,9 @@ from langgraph.cache.base import BaseCache
 from langgraph.errors import GraphBubbleUp
 
 from langgraph_reflexion.errors import ConfigurationError, ContextTooLong, ModelFault, ReflexionError, ToolsRefused
-from langgraph_reflexion.models.cache import Answers, open_cache
-from langgraph_reflexion.models.calls import Answer, Call
-from langgraph_reflexion.models.faults import OPTIONS, as_fault, check_reply, is_bug, refused_option
+from langgraph_reflexion.models.cache import ReplyCache, open_cache
+from langgraph_reflexion.models.calls import CallId, Reply, Spent
+from langgraph_reflexion.models.faults import OPTIONS, is_bug, refused_option, to_fault, validate_reply
 from langgraph_reflexion.models.load import load_model, without_own_retries
 from langgraph_reflexion.models.options import ModelOptions
 from langgraph_reflexion.models.secrets import secrets_of
@@ -25,18 +25,18 @@ ChatModel = Runnable[LanguageModelInput, AIMessage]
 
 
 class Client:
-    """One chat model, and all that is known of its server.
+    """A chat model, and what is known about its server.
 
     Args:
-        model: The model. Its own retries are switched off where it has any: there is one layer that tries again.
-        retries: How often it is asked again.
-        price: What its tokens cost.
-        cache: Where answers are kept, and found again by another run of the same calls. Never between trials.
+        model: The model. Its own retries are switched off, so that they do not multiply.
+        retries: The retries of a call.
+        price: The price of its tokens.
+        cache: Keeps replies for another run of the same calls. Trials never share a reply.
 
     Attributes:
-        name: What the model is called.
-        answered: Whether the server has answered this process at all.
-        refused: The options that the server refuses; they are left out.
+        name: The model's name.
+        answered: Whether the server has ever answered this process.
+        refused: The options that the server refuses, and that are left out.
     """
 
     def __init__(
@@ -53,10 +53,10 @@ class Client:
         self.refused: set[str] = set()
         self.price = price
         self._retries = retries or Retries()
-        self._answers = Answers(cache, model) if cache is not None else None
+        self._cache = ReplyCache(cache, model) if cache is not None else None
         self._secrets = secrets_of(model)
         self._fields = getattr(type(model), "model_fields", {})
-        # Ollama's client takes a seed as a setting of the model, and none with a call.
+        # Ollama's client takes the seed as a field of the model, not with a call.
         self._has_seed = type(model).__module__.startswith("langchain_ollama")
         self._made: dict[tuple[bool, int | None], ChatModel] = {}
 
@@ -67,10 +67,10 @@ class Client:
         Args:
             model: The model or its name.
             options: How it is called.
-            priced: Whether it must have a price, for a budget of money.
+            priced: Whether a price is required, for a budget of money.
 
         Raises:
-            ConfigurationError: there is no such model, or it lacks a price.
+            ConfigurationError: there is no such model, or its price is missing.
         """
         made = load_model(model) if isinstance(model, str) else model
         cache = options.cache if isinstance(options.cache, BaseCache | None) else open_cache(options.cache)
@@ -86,7 +86,7 @@ class Client:
         *,
         priced: bool = False,
     ) -> "tuple[Client, Client]":
-        """Return the clients of the actor and of the self-reflection, which are one unless two models are given.
+        """Return the clients of the actor and of the self-reflection: one client unless two models are given.
 
         Raises:
             ConfigurationError: one is no chat model, or as from `Client.of`.
@@ -101,7 +101,7 @@ class Client:
         return client, cls.of(reflection_model, options, priced=priced)
 
     def check_tools(self, tools: Sequence[dict[str, Any]]) -> None:
-        """Make sure that the model's class knows tool calls.
+        """Check that the model's class supports tool calls.
 
         Raises:
             ConfigurationError: it does not.
@@ -110,44 +110,44 @@ class Client:
             self.model.bind_tools(tools)
         except NotImplementedError as error:
             raise ConfigurationError(
-                f"{type(self.model).__name__} has no tool calls: use actor='react', which needs none"
+                f"{type(self.model).__name__} does not support tool calls: use actor='react', which needs none"
             ) from error
 
     async def ask(
         self,
         messages: list[BaseMessage],
         config: RunnableConfig,
-        call: Call,
+        call: CallId,
         *,
         stop: list[str] | None = None,
         tools: Sequence[dict[str, Any]] = (),
-    ) -> Answer:
-        """Call the model, until it answers or is not worth asking again.
+    ) -> Reply:
+        """Call the model, with retries.
 
         Args:
             messages: The prompt.
             config: The node's config, so that traces and token streams stay connected.
-            call: Which call this is. Its seed is passed on where the model takes one.
-            stop: Where the answer is to be cut. Servers may ignore it: readers cut for themselves.
-            tools: What the model may call.
+            call: The call's id. Its seed is passed on if the model takes one.
+            stop: Stop sequences. Servers may ignore them, so parsers cut the reply, too.
+            tools: The tools that the model may call.
 
         Raises:
-            ContextTooLong: the prompt does not fit.
-            ToolsRefused: the server knows no tool calls.
-            ModelFault: the model could not be reached, refused, or answered with nothing; permanent where asking
-                again cannot help, or where it has never answered.
+            ContextTooLong: the prompt is too long.
+            ToolsRefused: the server does not support tool calls.
+            ModelFault: the model could not be reached, refused, or gave an empty reply; permanent if no retry can
+                succeed, or if the server has never answered.
         """
-        if self._answers and (kept := await self._answers.find(messages, call, tools)):
-            return Answer(kept, usage_of(kept, self.price, cached=True), [])
+        if self._cache and (cached := await self._cache.find(messages, call, tools)):
+            return Reply(cached, Spent(usage_of(cached, self.price, cached=True)))
         config = {**config, "metadata": {**config.get("metadata", {}), **call.metadata}}
         paid: list[Usage] = []
 
         async def attempt() -> AIMessage:
-            # What is no answer is paid for all the same.
+            # Empty replies are billed, too.
             reply = await self._request(messages, config, call.seed(len(paid)), stop, tools)
             paid.append(usage_of(reply, self.price))
             self.answered = True
-            check_reply(reply)
+            validate_reply(reply)
             return reply
 
         try:
@@ -159,10 +159,10 @@ class Client:
             if not (self.answered or fault.permanent):
                 raise ModelFault(f"the model has not answered once: {fault}", permanent=True) from fault
             raise
-        if self._answers:
-            await self._answers.keep(messages, call, tools, reply)
+        if self._cache:
+            await self._cache.keep(messages, call, tools, reply)
         notes = [f"the server refuses {option}, which is left out" for option in OPTIONS if option in self.refused]
-        return Answer(reply, add_usage(*paid), notes)
+        return Reply(reply, Spent(add_usage(*paid), notes))
 
     async def _request(
         self,
@@ -172,7 +172,7 @@ class Client:
         stop: list[str] | None,
         tools: Sequence[dict[str, Any]],
     ) -> AIMessage:
-        """One request, and another one without each option that the server refuses."""
+        """Send the request, and again without each option that the server refuses."""
         options: dict[str, Any] = {"seed": seed} if "seed" in self._fields else {}
         if stop:
             options["stop"] = stop
@@ -185,7 +185,7 @@ class Client:
             sent = {name: value for name, value in options.items() if name not in without}
             if tools and "tools" in without:
                 self.refused.add("tools")
-                raise ToolsRefused("the model's server knows no tool calls")
+                raise ToolsRefused("the model's server does not support tool calls")
             try:
                 passed = {name: sent[name] for name in ("seed", "stop") if name in sent}
                 model = self._model(without, tools)
@@ -199,15 +199,15 @@ class Client:
                     raise
                 refused = refused_option(error, list(sent))
                 if refused is None:
-                    raise as_fault(error, self._secrets) from error
+                    raise to_fault(error, self._secrets) from error
                 without.add(refused)
             else:
-                # Only now is it known that this was what the server did not like.
+                # Now it is certain that these options were the reason.
                 self.refused |= without
                 return reply
 
     def _model(self, without: set[str], tools: Sequence[dict[str, Any]]) -> ChatModel:
-        """The model with or without temperature and tools; made once of each kind."""
+        """Return the model without refused options and with tools, from a cache."""
         key = "temperature" in without, id(tools) if tools else None
         if key not in self._made:
             plain = self.model.model_copy(update={"temperature": None}) if key[0] else self.model
@@ -216,13 +216,13 @@ class Client:
 
 
 def _seeded(model: Any, seed: int) -> ChatModel:
-    """A model, plain or with tools bound, with this seed among its settings."""
+    """Return a copy of a model, plain or with tools bound, with this seed as a field."""
     update = {"bound": _seeded(model.bound, seed)} if isinstance(model, RunnableBinding) else {"seed": seed}
     seeded: ChatModel = model.model_copy(update=update)
     return seeded
 
 
 def name_of(model: BaseChatModel) -> str:
-    """What a model is called: as its server knows it, or else its kind."""
+    """Return a model's name on its server, or else its class."""
     names = [getattr(model, attribute, None) for attribute in ("model_name", "model", "_llm_type")]
     return next((str(name) for name in names if name), type(model).__name__)

@@ -1,26 +1,24 @@
-"""What clients raise, told apart: what may pass, what stays, and what is too long."""
+"""Classification of model clients' errors: transient, permanent, or a prompt that is too long."""
 
-import contextlib
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from traceback import walk_tb
 from typing import Any
 
 from langchain_core.messages import AIMessage
 
 from langgraph_reflexion.errors import ContextTooLong, ModelFault
-from langgraph_reflexion.models.secrets import blotted, secrets_around
+from langgraph_reflexion.models.secrets import redact, secrets_around
+from langgraph_reflexion.retries import parse_retry_after
 
 TRANSIENT = {408, 409, 425, 429}
-"""HTTP statuses below 500 that may be another one in a moment."""
+"""HTTP statuses below 500 after which a retry may succeed."""
 
 PERMANENT = {401, 403, 404}
-"""HTTP statuses that asking again cannot change."""
+"""HTTP statuses after which no retry can succeed."""
 
 OPTIONS = ("stop", "temperature", "seed", "tools")
-"""What a request may say besides the prompt, and some servers refuse."""
+"""Options of a request that some servers refuse."""
 
 _TOO_LONG = re.compile(
     r"context_length_exceeded|context (length|window|size)|prompt is too long|too many (input )?tokens|"
@@ -29,7 +27,7 @@ _TOO_LONG = re.compile(
 )
 _TOOLS = r"\b(tools?|tool[ _-](use|choice|calls?|calling)|function[ _-]call\w*)\b"
 _SAID = {
-    # Servers speak of tools for other reasons, too.
+    # Servers mention tools for other reasons, too.
     "tools": re.compile(
         rf"(support|enable|allow|unknown|unrecognized|unexpected).{{0,60}}{_TOOLS}|"
         rf"{_TOOLS}.{{0,40}}(not (supported|allowed|permitted|available)|unsupported)",
@@ -40,14 +38,14 @@ _CLIENTS = {"openai", "anthropic", "groq", "mistralai", "ollama", "cohere", "ope
 _OWN_MISTAKES = (AttributeError, ImportError, NameError, NotImplementedError)
 
 
-def as_fault(error: Exception, secrets: Sequence[str]) -> ModelFault:
-    """Say in one line what went wrong, and whether asking again may help.
+def to_fault(error: Exception, secrets: Sequence[str]) -> ModelFault:
+    """Return the fault for a client's error.
 
     Args:
-        error: What the client raised.
-        secrets: What is taken out of its words: a server that refuses a key may quote it.
+        error: The client's error.
+        secrets: Redacted in its text: a server that refuses a key may quote it.
     """
-    detail = blotted(" ".join(str(error).split()), secrets, "***")
+    detail = redact(" ".join(str(error).split()), secrets, "***")
     status = _status(error)
     if status in (None, 400, 413, 422, 500) and (_is_overflow(error) or _TOO_LONG.search(detail)):
         return ContextTooLong(f"the prompt is too long for the model's context: {detail[:300]}")
@@ -61,14 +59,14 @@ def as_fault(error: Exception, secrets: Sequence[str]) -> ModelFault:
     )
 
 
-def in_a_line(error: BaseException) -> str:
-    """What an error says, in one line, and without what looks like a key."""
-    detail = blotted(" ".join(str(error).split()), secrets_around(), "***")
+def one_line(error: BaseException) -> str:
+    """Return an error in one line, without keys of the process's environment."""
+    detail = redact(" ".join(str(error).split()), secrets_around(), "***")
     return f"{type(error).__name__}: {detail[:300]}"
 
 
-def by_a_client(error: Exception) -> bool:
-    """Whether an error is a model client's, and not that of anything else that speaks HTTP."""
+def is_client_error(error: Exception) -> bool:
+    """Return whether an error comes from a model client, not from another user of HTTP."""
     roots = {cls.__module__.partition(".")[0] for cls in type(error).__mro__}
     return any(_is_client(root) for root in roots)
 
@@ -78,24 +76,24 @@ def _is_client(package: str) -> bool:
 
 
 def is_bug(error: Exception) -> bool:
-    """Return whether an error is a bug in a model class or a callback of the user's, and no trouble with the server.
+    """Return whether an error is a bug in a model class or a callback of the user's.
 
-    Clients meet odd replies with errors of Python's own, too, but then the client is in the traceback.
+    Clients raise builtin exceptions at odd replies, too, but then the client is in the traceback.
     """
     if type(error).__module__ != "builtins" or isinstance(error, OSError):
         return False
     frames = [frame.f_globals.get("__name__", "") for frame, _ in walk_tb(error.__traceback__)]
     *around, raised_in = [str(name).partition(".")[0] for name in frames]
-    # langchain_core is around the user's own models and callbacks, too.
+    # langchain_core also calls the user's own models and callbacks.
     return not (_is_client(raised_in) or any(_is_client(root) for root in {*around} - {"langchain_core"}))
 
 
 def refused_option(error: Exception, sent: Sequence[str]) -> str | None:
-    """Which of the options that were sent a server refuses, where that is what it says.
+    """Return the option that the server refuses, if the error says so.
 
     Args:
-        error: What the client raised.
-        sent: The options that the request had.
+        error: The client's error.
+        sent: The options of the request.
     """
     if _status(error) not in (400, 404, 422, 501):
         return None
@@ -107,16 +105,16 @@ def refused_option(error: Exception, sent: Sequence[str]) -> str | None:
     return next((option for option in sent if not param and _SAID.get(option, _word(option)).search(said)), None)
 
 
-def check_reply(reply: AIMessage) -> None:
-    """Make sure that a reply is one.
+def validate_reply(reply: AIMessage) -> None:
+    """Check that a reply is complete.
 
     Raises:
-        ModelFault: it is empty, a refusal, or was cut off on its way.
+        ModelFault: it is empty, a refusal, or truncated in transit.
     """
     ended = reply.response_metadata
     if refusal := reply.additional_kwargs.get("refusal"):
         raise ModelFault(f"the model refused: {' '.join(str(refusal).split())[:300]}")
-    # OpenAI's protocol ends every answer with a reason; one without it is the first half of a stream.
+    # OpenAI's protocol ends every reply with a reason; without one, the stream broke off.
     if ended.get("model_provider") == "openai" and not (ended.get("finish_reason") or ended.get("status")):
         raise ModelFault("the model's answer was cut off on its way")
     if not (reply.text.strip() or reply.tool_calls or reply.invalid_tool_calls):
@@ -126,7 +124,7 @@ def check_reply(reply: AIMessage) -> None:
 
 
 def _sources(error: Any) -> Iterator[Any]:
-    """Where clients say what the server said: in the error, its response, or the error that it was made of."""
+    """Yield the objects that may hold the server's status and headers: the error, its cause, and their responses."""
     for each in (error, error.__cause__):
         yield each
         yield getattr(each, "response", None)
@@ -150,12 +148,8 @@ def _retry_after(error: Any) -> float | None:
         if isinstance(source, Mapping):
             headers = source.get("ResponseMetadata", {}).get("HTTPHeaders", {})
         for name, unit in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
-            said = str(headers.get(name, ""))
-            try:
-                return max(0.0, float(said) * unit)
-            except ValueError:
-                with contextlib.suppress(ValueError, TypeError, OverflowError):
-                    return max(0.0, (parsedate_to_datetime(said) - datetime.now(UTC)).total_seconds())
+            if (wait := parse_retry_after(str(headers.get(name, "")))) is not None:
+                return wait * unit
     return None
 
 

@@ -1,4 +1,4 @@
-"""Chat models by name: the demo model, and everything that LangChain's `init_chat_model` knows."""
+"""The loader of chat models by name: the demo model, and every provider of LangChain's `init_chat_model`."""
 
 import contextlib
 import math
@@ -18,11 +18,11 @@ DEMO = "demo"
 """The name of the offline demo model, which is not an LLM."""
 
 TIMEOUT_SECONDS = 120.0
-"""How long one call may take; the client's own default is ten minutes."""
+"""Seconds that one call may take."""
 
 
 class ModelUnavailable(ConfigurationError):
-    """A model cannot be used on this machine: its key or its package is missing."""
+    """A model cannot be used here: its key or its package is missing."""
 
 
 def load_model(
@@ -33,19 +33,19 @@ def load_model(
     temperature: float | None = None,
     http_async_client: Any = None,
 ) -> "BaseChatModel":
-    """Make a chat model.
+    """Load a chat model.
 
     Args:
-        name: `demo`, or a provider and its model as `init_chat_model` takes them (`openai:gpt-4o-mini`).
-        base_url: The address of a server that speaks the provider's protocol, for `openai:...` any
-            OpenAI-compatible one. With it a missing key is no error, as local servers want none.
-        timeout: How many seconds one call may take; `TIMEOUT_SECONDS` unless given.
-        temperature: How random the answers are; the server's own choice unless given.
-        http_async_client: The connections of `openai:...` in coroutines. LangChain's own are shared by all models of
-            the process and break when a second event loop uses them.
+        name: `demo`, or provider and model as in `init_chat_model` (`openai:gpt-4o-mini`).
+        base_url: The address of a server with the provider's protocol; for `openai:...`, of any OpenAI-compatible
+            one. With it no key is needed, as local servers have none.
+        timeout: Seconds that one call may take; `TIMEOUT_SECONDS` unless given.
+        temperature: The sampling temperature; the server's default unless given.
+        http_async_client: The HTTP client of `openai:...` in coroutines. LangChain shares one among all models of the
+            process, which breaks in a second event loop.
 
     Raises:
-        ConfigurationError: there is no such model, its key or its integration package is missing.
+        ConfigurationError: there is no such model, or its key or package is missing.
     """
     if name == DEMO:
         from langgraph_reflexion.demo import DemoChatModel
@@ -54,7 +54,7 @@ def load_model(
     provider, _, model = name.partition(":")
     if not provider or (":" in name and not model):
         raise ConfigurationError(f"no model {name!r}: {_EXPECTED}")
-    # What a client has made of its number of retries when it was made, some keep.
+    # Some clients keep the number of retries that they were created with.
     settings: dict[str, Any] = {"max_retries": 0, **_timeout(provider, timeout or TIMEOUT_SECONDS)}
     if temperature is not None:
         settings["temperature"] = temperature
@@ -63,15 +63,15 @@ def load_model(
     if base_url is not None:
         settings["base_url"] = _checked(base_url)
         if provider == "openai":
-            # Servers that imitate OpenAI know the chat completions, seldom the newer Responses API.
+            # Compatible servers rarely support the newer Responses API.
             settings["use_responses_api"] = False
-            # Otherwise a streamed answer to a custom address comes without an account of its tokens.
+            # Otherwise streamed replies from custom addresses come without usage.
             settings["stream_usage"] = True
             if not os.environ.get("OPENAI_API_KEY"):
                 settings["api_key"] = NO_KEY
     made = without_own_retries(_init(name, provider, settings))
     if provider == "openrouter":
-        # Its SDK has retries of its own unless it is told otherwise, and the integration does not tell it.
+        # The integration does not pass `max_retries` to the SDK.
         made.client.sdk_configuration.retry_config = None  # type: ignore[attr-defined]
     return made
 
@@ -80,7 +80,7 @@ _EXPECTED = "give a provider and its model, such as openai:gpt-4o-mini, or demo,
 
 
 def _timeout(provider: str, seconds: float) -> dict[str, Any]:
-    """How a provider's client is told how long a call may take."""
+    """Return the timeout as the provider's client takes it."""
     match provider:
         case "ollama":
             return {"client_kwargs": {"timeout": seconds}}
@@ -98,8 +98,8 @@ def _init(name: str, provider: str, settings: dict[str, Any]) -> "BaseChatModel"
 
     try:
         model = init_chat_model(name, **settings)
-    except Exception as error:  # every provider's client has its own kinds
-        # What it says is looked at and never passed on, as some errors quote the key.
+    except Exception as error:  # every provider's client has its own types
+        # The error's text is never passed on, as it may quote the key.
         said = str(error)
         if "infer model provider" in said:
             raise ConfigurationError(f"unknown provider in the model {name!r}: {_EXPECTED}") from error
@@ -113,7 +113,7 @@ def _init(name: str, provider: str, settings: dict[str, Any]) -> "BaseChatModel"
     if not isinstance(model, BaseChatModel):
         raise ConfigurationError(f"no model {name!r}: {_EXPECTED}")
     for field in ("anthropic_api_key", "mistral_api_key"):
-        # These clients are made without a key, and the first call fails in odd words.
+        # These clients can be created without a key, and the first call fails with an obscure error.
         key = getattr(model, field, NO_KEY)
         if not (key.get_secret_value() if isinstance(key, SecretStr) else key):
             raise _no_key(name, field.upper())
@@ -134,22 +134,18 @@ def _checked(base_url: str) -> str:
         shown = f" {public_url(base_url)!r}"
         good = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
     if not good:
-        raise ConfigurationError(f"the base URL{shown} is no address: write it as http://localhost:8000/v1")
+        raise ConfigurationError(f"the base URL{shown} is not an address: write it as http://localhost:8000/v1")
     return base_url
 
 
 def without_own_retries(model: "BaseChatModel") -> "BaseChatModel":
-    """The same model with a client that asks once, so that retries do not multiply.
-
-    Args:
-        model: The model; it stays as it is.
-    """
+    """Return a copy of the model whose client does not retry, so that retries do not multiply."""
     # None is the client's own default.
     if getattr(model, "max_retries", 0) == 0:
         return model
     update: dict[str, Any] = {"max_retries": 0}
     for attribute in ("client", "async_client"):
-        # The clients of OpenAI and Groq are made together with the model, and hold the number themselves.
+        # The clients of OpenAI and Groq are created with the model and keep the number.
         made: Any = getattr(getattr(model, attribute, None), "_client", None)
         if hasattr(made, "with_options"):
             root = made.with_options(max_retries=0)
@@ -158,7 +154,7 @@ def without_own_retries(model: "BaseChatModel") -> "BaseChatModel":
                 update[f"root_{attribute}"] = root
     copied = model.model_copy(update=update)
     for attribute in list(copied.__dict__):
-        # Anthropic's clients are made at the first call, and kept.
+        # Anthropic's clients are created at the first call and kept.
         if isinstance(getattr(type(model), attribute, None), cached_property):
             del copied.__dict__[attribute]
     return copied

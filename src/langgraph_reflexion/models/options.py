@@ -7,19 +7,20 @@ from typing import Any
 
 from langgraph.cache.base import BaseCache
 
-from langgraph_reflexion.errors import expect
+from langgraph_reflexion.errors import checked
 from langgraph_reflexion.models.usage import Price
 from langgraph_reflexion.retries import Retries
 
 
+@checked
 @dataclass(frozen=True)
 class ModelOptions:
     """How models are called.
 
     Attributes:
-        retries: How often a model call, an action or a reset is tried again after a transient fault.
-        cache: Where replies are kept, so that the same run costs nothing the second time: a LangGraph cache, or the
-            path of a SQLite file. Two trials never share a reply.
+        retries: How often a model call, an action or a reset is retried after a transient fault.
+        cache: Where replies are kept, so that a rerun of the same run is free: a LangGraph cache, or the path of a
+            SQLite file. Two trials never share a reply.
         prices: The price of a model's tokens, by the model's name. A budget of money needs them.
         seed: Every model call gets a seed derived from this one, the task, the trial and the call.
     """
@@ -28,11 +29,3 @@ class ModelOptions:
     cache: BaseCache[Any] | Path | str | None = None
     prices: Mapping[str, Price] = field(default_factory=dict)
     seed: int = 0
-
-    def __post_init__(self) -> None:
-        expect("ModelOptions.retries", self.retries, Retries)
-        expect("ModelOptions.cache", self.cache, BaseCache | Path | str | None)
-        expect("ModelOptions.prices", self.prices, Mapping)
-        for name, price in self.prices.items():
-            expect(f"ModelOptions.prices[{name!r}]", price, Price)
-        expect("ModelOptions.seed", self.seed, int)

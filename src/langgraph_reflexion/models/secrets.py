@@ -1,4 +1,4 @@
-"""What must never be written down: keys, passwords, and the addresses that hold them."""
+"""Secrets that must never be written: keys, passwords, and addresses with passwords."""
 
 import json
 import os
@@ -11,15 +11,15 @@ if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
 
 NO_KEY = "not-needed"
-"""What local servers are given in place of a key."""
+"""The placeholder key for local servers."""
 
 
 def secrets_of(model: "BaseChatModel", base_url: str | None = None) -> list[str]:
-    """What must never be written down: the model's keys, and the passwords in its addresses.
+    """Return a model's keys, and the passwords in its addresses.
 
     Args:
         model: The model.
-        base_url: The address that it was made with, where the model does not say.
+        base_url: Its address, if the model does not have it.
     """
     from pydantic import SecretStr
 
@@ -28,25 +28,25 @@ def secrets_of(model: "BaseChatModel", base_url: str | None = None) -> list[str]
     for address in (value for value in values if isinstance(value, str) and "@" in value and "://" in value):
         secrets += _passwords(address)
     if type(model).__module__.startswith("langchain_ollama"):
-        # Its client reads the key of the hosted service for itself.
+        # Its client reads this key itself.
         secrets.append(os.environ.get("OLLAMA_API_KEY", ""))
-    # A placeholder such as "none" is no secret, and taking it out would take the word out everywhere.
+    # Redacting a short placeholder such as "none" would redact the word everywhere.
     return [secret for secret in dict.fromkeys(secrets) if len(secret) >= 8 and secret != NO_KEY]
 
 
 def secrets_around() -> list[str]:
-    """The values of the environment variables that look like keys: what an agent's own errors may quote."""
+    """Return the values of environment variables that look like keys, which errors of an agent may quote."""
     named = re.compile(r"(KEY|TOKEN|SECRET|PASSWORD)$", re.IGNORECASE)
     return [value for name, value in os.environ.items() if named.search(name) and len(value) >= 8 and value != NO_KEY]
 
 
-def blotted(text: str, secrets: Iterable[str], blot: str) -> str:
-    """A text without secrets, however they are spelt in it.
+def redact(text: str, secrets: Iterable[str], blot: str) -> str:
+    """Return a text without secrets, in any of their spellings.
 
     Args:
         text: The text.
-        secrets: What is taken out.
-        blot: What is put in its place.
+        secrets: The secrets.
+        blot: Replaces each of them.
     """
     for secret in secrets:
         for spelt in _spellings(secret):
@@ -55,8 +55,7 @@ def blotted(text: str, secrets: Iterable[str], blot: str) -> str:
 
 
 def _spellings(secret: str) -> list[str]:
-    """A secret as it is, and as JSON, addresses and `repr` have it; the longest first."""
-    # What was copied with a blank around it comes back without.
+    """Return a secret plain and as in JSON, URLs and `repr`, also without blanks around it; the longest first."""
     bare = secret.strip()
     spelt = {secret, bare, repr(bare)[1:-1], quote(bare), quote(bare, safe="")}
     spelt |= {json.dumps(bare, ensure_ascii=ascii)[1:-1] for ascii in (True, False)}
@@ -64,7 +63,7 @@ def _spellings(secret: str) -> list[str]:
 
 
 def _passwords(address: str) -> list[str]:
-    """The password in an address, as it is written there and as it is meant."""
+    """Return the password in an address, encoded and decoded."""
     try:
         password = urlsplit(address).password or ""
     except ValueError:
@@ -73,7 +72,7 @@ def _passwords(address: str) -> list[str]:
 
 
 def public_url(base_url: str | None) -> str | None:
-    """An address without the user, password and query that it may hold."""
+    """Return an address without user, password and query."""
     if base_url is None:
         return None
     parts = urlsplit(base_url)
@@ -81,7 +80,7 @@ def public_url(base_url: str | None) -> str | None:
 
 
 def public_database(url: str | None) -> str | None:
-    """The address of a database without its passwords; user and options stay, as nothing is reached without them."""
+    """Return the address of a database without passwords; user and options stay, as a connection needs them."""
     if url is None:
         return None
     address, _, query = url.partition("?")
@@ -90,7 +89,7 @@ def public_database(url: str | None) -> str | None:
 
 
 def database_secrets(url: str | None) -> list[str]:
-    """The passwords in the address of a database, as they are written there and as they are meant."""
+    """Return the passwords in the address of a database, encoded and decoded."""
     if url is None:
         return []
     parts = urlsplit(url)

@@ -1,4 +1,4 @@
-"""Usage: the tokens and money that model calls cost."""
+"""Usage: the calls, tokens and cost of a model."""
 
 import math
 import threading
@@ -16,33 +16,32 @@ from langgraph_reflexion.errors import ConfigurationError
 
 
 class Usage(TypedDict):
-    """What model calls have cost."""
+    """The usage of model calls."""
 
     llm_calls: int
     """Calls that the model answered."""
     cached_calls: int
-    """Calls that were answered out of a cache, and are not charged."""
+    """Calls answered from a cache, which are free."""
     input_tokens: int
     output_tokens: int
     cost: float
-    """Money, at the prices that were given."""
+    """Money, at the prices of `ModelOptions`."""
 
 
 CHARACTERS_PER_TOKEN = 4
-"""A rule of thumb for English, where tokens are estimated: every model counts its own."""
+"""An estimate for English text."""
 
 NO_USAGE = Usage(llm_calls=0, cached_calls=0, input_tokens=0, output_tokens=0, cost=0.0)
 
 
 @dataclass(frozen=True)
 class Price:
-    """What a million tokens cost, in whatever currency the budget is meant in.
+    """The price of a million tokens, in the currency of the budget.
 
     Attributes:
         input: A million tokens of prompt.
         output: A million tokens of reply.
-        cached_input: A million tokens of prompt that the provider found in its own prefix cache; as `input` unless
-            given.
+        cached_input: A million tokens of prompt from the provider's prefix cache; `input` unless given.
     """
 
     input: float
@@ -51,14 +50,14 @@ class Price:
 
     def __post_init__(self) -> None:
         if not all(0 <= part < math.inf for part in (self.input, self.output, self.cached_input or 0)):
-            raise ConfigurationError(f"the price {str(self)!r}: no price is negative or without end")
+            raise ConfigurationError(f"the price {str(self)!r}: a price is a finite number, at least 0")
 
     @classmethod
     def parse(cls, text: str) -> "Price":
         """Read a price such as `0.15,0.60` or `0.15,0.60,0.075`.
 
         Raises:
-            ConfigurationError: it is none.
+            ConfigurationError: it is no price.
         """
         try:
             return cls(*map(float, text.split(",")))
@@ -75,15 +74,15 @@ class Price:
 
 
 def price_of(model: str, prices: Mapping[str, Price], *, needed: bool = False) -> Price | None:
-    """The price of a model, by its name with or without the provider's; None where it has none.
+    """Return the price of a model, by its name with or without the provider; None if there is none.
 
     Args:
         model: Its name.
-        prices: What tokens cost, by name.
-        needed: Whether it must have one.
+        prices: The prices by name.
+        needed: Whether a price is required.
 
     Raises:
-        ConfigurationError: it must, and has none.
+        ConfigurationError: the required price is missing.
     """
     price = next((prices[known] for known in prices if model in (known, known.partition(":")[2])), None)
     if price is None and needed:
@@ -94,29 +93,29 @@ def price_of(model: str, prices: Mapping[str, Price], *, needed: bool = False) -
 
 
 def usage_of(reply: AIMessage, price: Price | None, *, cached: bool = False) -> Usage:
-    """What a reply cost.
+    """Return the usage of a reply.
 
     Args:
         reply: The reply.
-        price: Of the model's tokens; without one, the cost is 0.
-        cached: Whether it came out of a cache: then it is recorded, and not charged.
+        price: The price of the model's tokens; without one, the cost is 0.
+        cached: Whether the reply is from a cache, and free.
     """
     counted = reply.usage_metadata
-    # LangChain's own cache says so in this way, and gives the tokens of the call that was answered once.
+    # LangChain's own cache marks its replies by this key, with the tokens of the original call.
     if cached or (counted and counted.get("total_cost") == 0):
         return {**NO_USAGE, "cached_calls": 1}
     read = counted["input_tokens"] if counted else 0
     wrote = counted["output_tokens"] if counted else 0
     cost = 0.0
     if price and counted:
-        again = counted.get("input_token_details", {}).get("cache_read", 0)
-        reread = price.input if price.cached_input is None else price.cached_input
-        cost = ((read - again) * price.input + again * reread + wrote * price.output) / 1e6
+        cached_input = counted.get("input_token_details", {}).get("cache_read", 0)
+        cached_price = price.input if price.cached_input is None else price.cached_input
+        cost = ((read - cached_input) * price.input + cached_input * cached_price + wrote * price.output) / 1e6
     return Usage(llm_calls=1, cached_calls=0, input_tokens=read, output_tokens=wrote, cost=cost)
 
 
 def add_usage(*usages: Usage) -> Usage:
-    """The sum of accounts."""
+    """Return the sum."""
     return Usage(
         llm_calls=sum(usage["llm_calls"] for usage in usages),
         cached_calls=sum(usage["cached_calls"] for usage in usages),
@@ -126,20 +125,19 @@ def add_usage(*usages: Usage) -> Usage:
     )
 
 
-class Meter(BaseCallbackHandler):
-    """Counts the model calls that are made under it, as a LangChain callback.
+class UsageCallback(BaseCallbackHandler):
+    """A LangChain callback that counts the model calls of an agent.
 
     Args:
-        prices: What tokens cost, by the model's name. A provider in front of it is not looked at; of several names
-            that a model's begins with, the longest is meant.
+        prices: The prices by model name, with or without the provider. The longest name that a model's name begins
+            with applies.
 
     Attributes:
-        usage: The account so far.
+        usage: The usage so far.
         unpriced: The models that were called and have no price.
     """
 
-    # Under a coroutine it would be handed to a thread for every event, which costs more than what it does.
-    run_inline = True
+    run_inline = True  # a thread per event would cost more than the callback
 
     def __init__(self, prices: Mapping[str, Price]) -> None:
         self.usage = NO_USAGE
@@ -149,7 +147,6 @@ class Meter(BaseCallbackHandler):
         self._lock = threading.Lock()
 
     def on_llm_end(self, response: LLMResult, *, run_id: UUID, **kwargs: Any) -> None:
-        """Add a call."""
         generation = response.generations[0][0]
         if isinstance(generation, ChatGeneration) and isinstance(generation.message, AIMessage):
             usage = self._usage(generation.message)
@@ -157,13 +154,13 @@ class Meter(BaseCallbackHandler):
                 self.usage = add_usage(self.usage, usage)
 
     def account(self, messages: Iterable[BaseMessage]) -> Usage:
-        """The account, with what was spent before this process took over, as far as the messages tell.
+        """Return the usage, including calls before this process took over, as far as the messages show.
 
         Args:
-            messages: All that the agent added to the conversation.
+            messages: The messages that the agent added to the conversation.
         """
-        told = add_usage(*(self._usage(message) for message in messages if isinstance(message, AIMessage)))
-        return told if told["llm_calls"] > self.usage["llm_calls"] else self.usage
+        shown = add_usage(*(self._usage(message) for message in messages if isinstance(message, AIMessage)))
+        return shown if shown["llm_calls"] > self.usage["llm_calls"] else self.usage
 
     def _usage(self, message: AIMessage) -> Usage:
         model = str(message.response_metadata.get("model_name", ""))

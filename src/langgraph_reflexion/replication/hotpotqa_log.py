@@ -1,25 +1,32 @@
-"""The original repository's HotPotQA logs: trials, and in each of them the questions with what was done.
+"""The original's HotPotQA logs: trials, and for each question context, memory and steps.
 
-A trial begins with a summary line, and lists its questions in sections: those that were answered right, those that
-were answered wrong, and (ReAct) those that ran out of steps. Questions that were solved are listed again, unchanged,
-in every later trial. `replication.hotpotqa_rows` reads what stands on a single question.
+A trial begins with a summary line, and lists its questions in sections: those answered right, those answered wrong,
+and (ReAct) those that ran out of steps. Solved questions are listed again, unchanged, in every later trial.
+
+A question is logged as the prompt at the end of the attempt, without its examples. So it includes what a retry was
+shown of earlier attempts, at a place that depends on the agent:
+
+* ReAct: the memory's heading is glued to the question, the reflections follow as a list, then numbered steps.
+* CoT: one step without a number, then `Reflections:` with the reflections or with the whole last attempt.
+* CoT, whole prompts: the instruction, the last attempt up to `(END PREVIOUS TRIAL)`, the reflections as a list, and
+the
+  question again.
 """
 
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import zip_longest
 from pathlib import Path
 from typing import Literal, NamedTuple
 
 from langgraph_reflexion.errors import ConfigurationError
-from langgraph_reflexion.replication.hotpotqa_rows import Row, agent_of, key_of, read_row
-from langgraph_reflexion.replication.logged import some, twice_notes
-from langgraph_reflexion.replication.text import read_text
+from langgraph_reflexion.replication.logs import read_text, twice_note
 from langgraph_reflexion.state import Strategy
 
 Outcome = Literal["right", "wrong", "halted"]
-"""How an attempt ended: halted is without an answer."""
+"""The end of an attempt; halted is without an answer."""
 
 _TRIAL = re.compile(r"^BEGIN TRIAL (\d{1,4})[ \t]*$", re.MULTILINE)
 _SUMMARY = re.compile(
@@ -35,20 +42,59 @@ _STRATEGIES = {
     "reflexion": Strategy.REFLEXION,
     "last_trial_and_reflexion": Strategy.LAST_ATTEMPT_AND_REFLEXION,
 }
-"""What the folders of the logs are called."""
+"""The strategies, by the names of the logs' folders."""
+_END_OF_LAST_ATTEMPT = "(END PREVIOUS TRIAL)"
+_MEMORY = "You have attempted to answer"
+_STEP = re.compile(r"^(Thought|Action|Observation)(?: (\d+))?:[ \t]*", re.MULTILINE)
+_BULLET = re.compile(r"^- ", re.MULTILINE)
+
+
+class LoggedStep(NamedTuple):
+    """A step of an attempt."""
+
+    thought: str
+    action: str
+    observation: str
+
+
+@dataclass(frozen=True)
+class Row:
+    """A question in one trial.
+
+    Attributes:
+        question: The question.
+        key: The right answer.
+        context: The paragraphs before the question, if any.
+        steps: The steps; empty if they are not logged.
+        reflections: The earlier reflections in the prompt, oldest first.
+        last_attempt: Whether the attempt before was in the prompt.
+        numbered: Whether the steps are numbered, as ReAct's are.
+    """
+
+    question: str
+    key: str
+    context: str
+    steps: tuple[LoggedStep, ...]
+    reflections: tuple[str, ...]
+    last_attempt: bool
+    numbered: bool
+
+    @property
+    def observation(self) -> str:
+        """The first observation."""
+        return f"{self.context}\n\nQuestion: {self.question}".strip()
+
+    def lesson_since(self, earlier: "Row") -> str:
+        """Return the reflection on an earlier attempt, which only this prompt has; empty if it is not logged."""
+        return "\n".join(text for text in self.reflections if text not in earlier.reflections)
 
 
 class Counts(NamedTuple):
-    """How the questions of a trial stand after it."""
+    """Numbers of questions by outcome."""
 
     right: int
     wrong: int
     halted: int
-
-    @property
-    def total(self) -> int:
-        """How many questions that is."""
-        return sum(self)
 
     def __str__(self) -> str:
         return "/".join(map(str, self))
@@ -56,12 +102,12 @@ class Counts(NamedTuple):
 
 @dataclass
 class LoggedTrial:
-    """One trial as it is logged.
+    """One trial of a log.
 
     Attributes:
-        number: What the log calls it.
-        summary: The counts of its summary line; None where there is none.
-        rows: What it says of a question, and in which section, by the question.
+        number: Its number in the log.
+        summary: The counts of its summary line, if it has one.
+        rows: Its questions, with section and text.
     """
 
     number: int
@@ -76,8 +122,8 @@ class LoggedTrial:
 
     @property
     def counts(self) -> Counts:
-        """The counts that the log states: its summary's, unless the trial lists more questions than that counts."""
-        return self.summary if self.summary and self.summary.total >= self.listed.total else self.listed
+        """The counts of its summary, unless it lists more questions than that."""
+        return self.summary if self.summary and sum(self.summary) >= sum(self.listed) else self.listed
 
 
 @dataclass(frozen=True)
@@ -86,9 +132,9 @@ class HotPotQALog:
 
     Attributes:
         path: The file.
-        trials: In the order of their numbers.
-        strategy: What a retry got to see.
-        notes: What is irregular about it, and how that is counted; a line for each.
+        trials: The trials in the order of their numbers.
+        strategy: The strategy.
+        notes: Irregularities, and how they are counted.
     """
 
     path: Path
@@ -98,29 +144,22 @@ class HotPotQALog:
 
     @property
     def agent(self) -> str:
-        """Which agent it is of: `react`, which searches pages, or `cot` and `cot-gt`, which answer in one step."""
-        return agent_of([row for _, row in self._rows()])
-
-    @property
-    def react(self) -> bool:
-        """Whether pages were searched."""
-        return self.agent == "react"
-
-    @property
-    def with_context(self) -> bool:
-        """Whether the paragraphs that answer a question stood before it."""
-        return any(row.context for _, row in self._rows())
+        """`react`, which numbers its steps, `cot`, or `cot-gt`, which has a context."""
+        rows = [row for _, row in self._rows()]
+        if any(row.numbered for row in rows):
+            return "react"
+        return "cot-gt" if any(row.context for row in rows) else "cot"
 
     @cached_property
     def questions(self) -> dict[str, Row]:
-        """The questions in the order of the log, each as it stands first."""
+        """The questions in the order of the log, each in its first trial."""
         found: dict[str, Row] = {}
         for name, row in self._rows():
             found.setdefault(name, row)
         return found
 
     def attempts(self, question: str) -> list[tuple[int, Row]]:
-        """What was tried on a question: trial numbers and rows. A trial that does not say is left out."""
+        """Return the trials of a question that have steps: their numbers and rows."""
         listed = [(trial.number, trial.rows.get(question)) for trial in self.trials]
         return [(number, found[1]) for number, found in listed if found and found[1].steps]
 
@@ -130,92 +169,79 @@ class HotPotQALog:
                 yield question, row
 
 
-def read_log(path: Path) -> HotPotQALog:
-    """Read a log.
+def is_hotpotqa_log(path: Path) -> bool:
+    """Return whether a text is such a log, by its name or its first lines."""
+    if "_questions_" in path.name:
+        return True
+    with path.open(encoding="utf-8", errors="replace") as file:
+        return bool(_TRIAL.search(file.read(1000)))
 
-    Args:
-        path: The file, or a folder that holds one.
+
+def read_log(path: Path) -> HotPotQALog:
+    """Read a log from a file, or from a folder that holds one.
 
     Raises:
-        ConfigurationError: there is none, or not one alone.
+        ConfigurationError: there is no log, or more than one.
     """
-    path = _file(path)
-    text, notes = read_text(path)
+    if path.is_dir():
+        found = sorted(each for each in path.rglob("*.txt") if is_hotpotqa_log(each))
+        if len(found) != 1:
+            names = ", ".join(str(each.relative_to(path)) for each in found)
+            logs = f"{len(found)} logs: choose {names}" if found else "no HotPotQA log"
+            raise ConfigurationError(f"{path} holds {logs}")
+        path = found[0]
     trials: dict[int, LoggedTrial] = {}
-    if not text.endswith("\n"):
-        notes.append("the last line does not end: the log may be cut off there")
-    before, parts = _parts(_TRIAL, _RULE.sub("", text))
-    if before.strip():
-        notes.append("what stands before the first trial is left out")
-    for number, body in parts:
-        again = int(number) in trials
+    notes: list[str] = []
+    for number, body in _parts(_TRIAL, _RULE.sub("", read_text(path))):
         trial = trials.setdefault(int(number), LoggedTrial(int(number)))
-        if again:
-            notes.append(f"trial {number}: it is in the log more than once")
         if trial.summary is None and (summary := _SUMMARY.search(body)):
             trial.summary = Counts(*(int(count or 0) for count in summary.groups()))
         notes += [f"trial {number}: {note}" for note in _read_rows(trial, body)]
-    if not any(trial.rows for trial in trials.values()):
-        raise ConfigurationError(f"{path} is no HotPotQA log of the original repository: it lists no question")
     rows = [row for trial in trials.values() for _, row in trial.rows.values()]
+    if not rows:
+        raise ConfigurationError(f"{path} is not a HotPotQA log of the original repository: it lists no question")
     log = HotPotQALog(path, [trials[number] for number in sorted(trials)], strategy_of(path, rows), notes)
-    notes += _irregular(log)
+    for trial in log.trials:
+        notes += [f"trial {trial.number}: {note}" for note in _irregular(trial, len(log.questions))]
     return log
 
 
 def _read_rows(trial: LoggedTrial, body: str) -> Iterator[str]:
-    """Take over the questions of a trial. What is odd about them is said."""
-    again = differing = 0
-    before, parts = _parts(_SECTION, body)
-    if _SUMMARY.sub("", before).strip():
-        yield "what stands before the first section is left out"
-    for section, listed in parts:
+    """Add the questions in a part of the log to a trial; yield notes."""
+    again = 0
+    for section, listed in _parts(_SECTION, body):
         *rows, rest = _KEY.split(listed)
-        for told, key in zip(rows[::2], rows[1::2], strict=True):
-            row = read_row(told, key)
+        for text, key in zip(rows[::2], rows[1::2], strict=True):
+            row = read_row(text, key)
             if row is None:
-                yield "what stands before a right answer is no question, and is left out"
+                yield "an entry cannot be read, and is left out"
             elif (question := key_of(row.question)) in trial.rows:
                 again += 1
-                differing += trial.rows[question][1] != row
             else:
                 trial.rows[question] = _OUTCOMES[section], row
         if rest.strip():
-            yield "the last question of a section is cut off in the middle, and is left out"
-    yield from twice_notes("question", again, differing)
+            yield "the last question of a section is cut off, and is left out"
+    yield from twice_note("question", again)
 
 
-def _irregular(log: HotPotQALog) -> Iterator[str]:
-    """What is irregular between trials, or between the summaries and the questions."""
-    questions = log.questions
-    for trial in log.trials:
-        where, listed, summary = f"trial {trial.number}", trial.listed, trial.summary
-        if summary is None:
-            yield f"{where}: no summary line, so the questions listed are counted"
-        elif listed.total > summary.total:
-            yield (
-                f"{where}: its summary line says {summary}, which makes {summary.total} of the {listed.total} "
-                f"questions listed: these are counted, {listed}"
-            )
-        elif listed.total < summary.total:
-            missing = summary.total - listed.total
-            yield f"{where}: its summary line counts {_questions(missing)} not listed, and not replayed"
-        elif listed != summary:
-            yield f"{where}: its summary line says {summary}, and its sections hold {listed}: the summary is logged"
-        absent = len(questions) - max(listed.total, summary.total if summary else 0)
-        if absent > 0:
-            yield f"{where}: {_questions(absent)} of other trials missing: unless solved before, not counted"
-        if empty := sum(not row.steps for _, row in trial.rows.values()):
-            yield f"{where}: {_questions(empty)} listed without what was done: unless solved before, not counted"
-        if keys := sum(row.key != questions[name].key for name, (_, row) in trial.rows.items()):
-            yield f"{where}: {_questions(keys)} listed with another right answer than before: the first one is taken"
-    numbers = [trial.number for trial in log.trials]
-    if gaps := sorted({*range(numbers[0], numbers[-1])} - {*numbers}):
-        yield f"no trial {some(gaps)}"
+def _irregular(trial: LoggedTrial, questions: int) -> Iterator[str]:
+    """Yield notes on a trial whose questions and summary differ, or that lacks questions or steps."""
+    listed, summary = trial.listed, trial.summary
+    if summary and sum(listed) > sum(summary):
+        yield (
+            f"its summary line says {summary}, which makes {sum(summary)} of the {sum(listed)} questions listed: "
+            f"these are counted, {listed}"
+        )
+    elif summary and listed != summary:
+        yield f"its summary line says {summary}, its sections hold {listed}: the summary counts"
+    if (absent := questions - max(sum(listed), sum(summary or ()))) > 0:
+        yield f"{_questions(absent)} of other trials missing: unless solved before, not counted"
+    if empty := sum(not row.steps for _, row in trial.rows.values()):
+        yield f"{_questions(empty)} listed without steps: unless solved before, not counted"
 
 
 def strategy_of(path: Path, rows: Sequence[Row]) -> Strategy:
-    """What a retry saw: as the log's folder is called (`reflexion`, `reflexion_gpt-4`), or else as its rows show."""
+    """Return the strategy by the name of the log's folder (`reflexion`, `reflexion_gpt-4`), or else by its rows."""
     if strategy := _STRATEGIES.get(path.parent.name.partition("_gpt")[0]):
         return strategy
     reflects = any(row.reflections for row in rows)
@@ -224,29 +250,78 @@ def strategy_of(path: Path, rows: Sequence[Row]) -> Strategy:
     return Strategy.REFLEXION if reflects else Strategy.RETRY
 
 
-def _file(path: Path) -> Path:
-    if not path.is_dir():
-        return path
-    found = sorted(each for each in path.rglob("*.txt") if _TRIAL.search(_opening(each)))
-    if len(found) == 1:
-        return found[0]
-    names = ", ".join(str(each.relative_to(path)) for each in found)
-    raise ConfigurationError(f"{path} holds {f'{len(found)} logs: choose {names}' if found else 'no HotPotQA log'}")
-
-
-def _opening(path: Path) -> str:
-    try:
-        with path.open(encoding="utf-8", errors="replace") as file:
-            return file.read(1000)
-    except OSError:
-        return ""
-
-
-def _parts(mark: re.Pattern[str], text: str) -> tuple[str, Iterator[tuple[str, str]]]:
-    """The text before a mark stands first; then what each mark says, with the text from there to the next one."""
-    before, *parts = mark.split(text)
-    return before, zip(parts[::2], parts[1::2], strict=True)
+def _parts(mark: re.Pattern[str], text: str) -> Iterator[tuple[str, str]]:
+    """Split a text at marks: yield each mark's word with the text after it."""
+    _, *parts = mark.split(text)
+    return zip(parts[::2], parts[1::2], strict=True)
 
 
 def _questions(count: int) -> str:
     return f"{count} question{'s' if count > 1 else ''}"
+
+
+def key_of(question: str) -> str:
+    """Return a question with single blanks, as the log varies them."""
+    return " ".join(question.split())
+
+
+def read_row(text: str, key: str) -> Row | None:
+    """Read a question from the text before its right answer (the key); None if the text has no question."""
+    _, last_attempt, text = text.rpartition(_END_OF_LAST_ATTEMPT)
+    steps = list(_STEP.finditer(text))
+    head, done = (text[: steps[0].start()], text[steps[0].start() :]) if steps else (text, "")
+    opening, asked, question = f"\n{head}".rpartition("\nQuestion:")
+    if not asked:  # it may follow its context on the same line
+        opening, asked, question = head.rpartition(" Question:")
+    if not asked:
+        return None
+    question, _, memory = question.partition("\n")
+    question, glued, _ = question.partition(_MEMORY)
+    numbered = bool(glued) or any(step[2] for step in steps)
+    found = re.search(r"^(?:Relevant )?Context:", opening, re.MULTILINE)
+    shown, context = (opening[: found.start()], opening[found.end() :].strip()) if found else (opening, "")
+    reflections = (*_bullets(shown), *_bullets(memory))
+    if not numbered:
+        # Only for CoT: a page that ReAct reads may have such a line.
+        done, _, behind = done.partition("\nReflections:")
+        if _STEP.match(behind.strip()):
+            last_attempt = behind
+        elif behind.strip():
+            reflections = _bullets(f"Reflections:{behind}") or (" ".join(behind.split()),)
+    return Row(question.strip(), key.strip(), context, _steps(done), reflections, bool(last_attempt), numbered)
+
+
+def _bullets(text: str) -> tuple[str, ...]:
+    _, _, listed = text.partition("Reflections:")
+    return tuple(" ".join(bullet.split()) for bullet in _BULLET.split(listed)[1:] if bullet.strip())
+
+
+def _steps(done: str) -> tuple[LoggedStep, ...]:
+    steps: list[LoggedStep] = []
+    part: dict[str, str] = {}
+
+    def step() -> LoggedStep:
+        return LoggedStep(*(part.get(name, "") for name in ("Thought", "Action", "Observation")))
+
+    for name, text in _said(done):
+        if name in part or (name == "Thought" and part):
+            steps.append(step())
+            part = {}
+        part[name] = text
+    return (*steps, step()) if "Action" in part else tuple(steps)
+
+
+def _said(done: str) -> list[tuple[str, str]]:
+    """Return thoughts, actions and observations in order. A line of a page that looks like one has another number."""
+    marks: list[re.Match[str]] = []
+    number = 1
+    for mark in _STEP.finditer(done):
+        if mark[2] is None and marks and marks[0][2]:
+            continue
+        if mark[2]:
+            if marks and int(mark[2]) - number not in (0, 1):
+                continue
+            number = int(mark[2])
+        marks.append(mark)
+    ends = [mark.start() for mark in marks[1:]]
+    return [(mark[1], done[mark.end() : end].strip()) for mark, end in zip_longest(marks, ends)]

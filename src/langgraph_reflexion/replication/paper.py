@@ -1,35 +1,94 @@
-"""The papers' tables from run folders: each published number, what the rows of a run come to, and the difference.
+"""The papers' tables from run folders: each published number, the runs' own, and the difference.
 
-Imported logs and one's own runs are held against the same numbers. A run fits a number by its environment, agent,
+Imported logs and your own runs are compared with the same numbers. A run fits a number by its environment, actor,
 strategy and problems, an imported one by its model, too.
 """
 
 import re
+import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
-from langgraph_reflexion.experiments.facts import is_oracle
-from langgraph_reflexion.experiments.metrics import verdicts
+from langgraph_reflexion.experiments.metrics import confusion
+from langgraph_reflexion.experiments.provenance import is_oracle
 from langgraph_reflexion.experiments.record import holds_run, read_run
 from langgraph_reflexion.experiments.report import RunReport, report_run
 from langgraph_reflexion.replication.imports import IMPORT, read_import
-from langgraph_reflexion.replication.published import Measure, Mismatch, Number, Place, mismatches, published_tables
 
 _LANGUAGES = {"python": "py", "rust": "rs"}
 
 
 @dataclass(frozen=True)
-class PaperRun:
-    """A run beside the papers'.
+class Number:
+    """A published number.
 
     Attributes:
-        name: What it is called in the tables.
+        row: Its row in the table.
+        column: Its column.
+        published: The number as printed.
+        unit: `%`, `share` or `tasks`.
+        source: The table or section where it is printed.
+        run: The settings of the runs that it is about.
+        measure: `solved`; or, as in Table 2 of the NeurIPS version, the share of programs that are right (TP) and
+            wrong (FP) if the self-written tests passed, and right (FN) and wrong (TN) if they failed.
+        at: The trial after which it is counted.
+        minus: The runs that it is a difference to, if it is one.
+        minus_at: The trial of these; by default the same one, or their last if that is earlier.
+    """
+
+    row: str
+    column: str
+    published: str
+    unit: Literal["%", "share", "tasks"]
+    source: str
+    run: dict[str, str]
+    measure: Literal["solved", "TP", "FN", "FP", "TN"] = "solved"
+    at: int | Literal["first", "last"] = "last"
+    minus: dict[str, str] | None = None
+    minus_at: int | Literal["first", "last"] | None = None
+
+    @property
+    def digits(self) -> int:
+        """Number of decimals."""
+        return len(self.published.partition(".")[2])
+
+
+@cache
+def published() -> dict[str, Any]:
+    """Return `published.toml`: the papers' tables, and where paper, code and log disagree."""
+    return tomllib.loads(Path(__file__).with_name("published.toml").read_text(encoding="utf-8"))
+
+
+@cache
+def published_tables() -> dict[str, list[Number]]:
+    """Return the published numbers, by the titles of their tables."""
+    tables = {}
+    for table in published()["table"]:
+        common = {key: table[key] for key in ("environment", "model") if key in table}
+        tables[table["title"]] = [
+            Number(
+                **{"source": table.get("source")}
+                | number
+                | {key: number[key] | common for key in ("run", "minus") if key in number}
+            )
+            for number in table["numbers"]
+        ]
+    return tables
+
+
+@dataclass(frozen=True)
+class PaperRun:
+    """A run that is compared with the papers.
+
+    Attributes:
+        name: Its name in the tables.
         report: Its report.
-        matrix: How often the last verdict on a task was right.
-        imported: Where it comes from, and what it is; None for one's own.
+        matrix: The confusion counts of the last verdict on each task.
+        imported: Its origin; None for your own run.
     """
 
     name: str
@@ -39,13 +98,12 @@ class PaperRun:
 
     @property
     def about(self) -> dict[str, str]:
-        """What tells which published numbers it fits."""
+        """The settings by which it fits published numbers."""
         settings = self.report.settings
-        actor = settings["actor"]
         return {
             "environment": settings["environment"],
-            # Native tool calls are another way to write the same actor's actions.
-            "actor": "react" if actor == "tools" else actor,
+            # Native tool calls are another format of the same actor's actions.
+            "actor": "react" if settings["actor"] == "tools" else settings["actor"],
             "strategy": settings["strategy"],
             "model": settings["model"],
             "benchmark": self.imported["benchmark"] if self.imported else _benchmark(settings),
@@ -58,35 +116,53 @@ class PaperRun:
         return list(range(first, first + len(self.report.solved)))
 
     def fits(self, run: dict[str, str]) -> bool:
-        """Whether a number is about runs like this one: an imported one by its model, too."""
-        if self.imported and self.imported["apart"]:
+        """Return whether a number is about runs like this one."""
+        if self.imported and self.imported["excluded"]:
             return False
         about = self.about
         return all(about[key] == value for key, value in run.items() if key != "model" or self.imported)
 
-    def counted(self, measure: Measure, at: Place) -> tuple[int, int] | None:
-        """How many of how many, after a trial; None where its rows do not say."""
-        if measure != "solved":
-            if self.report.settings["evaluator"] != "tests":
+    def counted(self, measure: str, at: int | str) -> tuple[int, int] | None:
+        """Return a count and its total after a trial; None if the rows do not say."""
+        if measure == "solved":
+            trial = 1 if at == "first" else self.trials[-1] if at == "last" and self.trials else at
+            if trial not in self.trials or not self.report.tasks:
                 return None
-            passed = measure in ("TP", "FP")
-            right, wrong = ("true_positive", "false_positive") if passed else ("false_negative", "true_negative")
-            of = self.matrix[right] + self.matrix[wrong]
-            return (self.matrix[right if measure in ("TP", "FN") else wrong], of) if of else None
-        trial = 1 if at == "first" else self.trials[-1] if at == "last" and self.trials else at
-        if trial not in self.trials:
+            return self.report.solved[self.trials.index(trial)], self.report.tasks
+        if self.report.settings["evaluator"] != "tests":
             return None
-        return self.report.solved[self.trials.index(trial)], self.report.tasks
+        passed = measure in ("TP", "FP")
+        right, wrong = ("true_positive", "false_positive") if passed else ("false_negative", "true_negative")
+        total = self.matrix[right] + self.matrix[wrong]
+        return (self.matrix[right if measure in ("TP", "FN") else wrong], total) if total else None
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the run as plain JSON."""
+        settings = self.report.settings
+        return {
+            "name": self.name,
+            "solved": self.report.solved,
+            "trials": self.trials,
+            "tasks": self.report.tasks,
+            "imported": self.imported is not None,
+            **self.about,
+            "profile": settings["profile"],
+            "oracle": is_oracle(settings),
+            "demo": self.report.demo,
+            "verdicts": self.report.verdicts,
+            "source": self.imported["source"] if self.imported else str(self.report.folder),
+            "notes": self.imported["notes"] if self.imported else [],
+        }
 
 
 @dataclass(frozen=True)
 class Line:
-    """A published number beside a run.
+    """A published number and a run's.
 
     Attributes:
-        number: The number.
-        runs: The run, or both where the number is a difference; none where no run fits.
-        counted: What the rows come to, written out.
+        number: The published number.
+        runs: The run, or both if the number is a difference; none if no run fits.
+        counted: The counts of the rows.
         value: The same in the number's unit.
     """
 
@@ -97,160 +173,127 @@ class Line:
 
     @property
     def difference(self) -> float | None:
-        """What was counted less what was published."""
+        """The value minus the published number."""
         return None if self.value is None else self.value - float(self.number.published)
 
     @property
     def differs(self) -> bool:
-        """Whether that is more than rounding."""
+        """Whether the difference is more than rounding."""
         return self.difference is not None and abs(self.difference) > 0.5 * 10.0**-self.number.digits + 1e-9
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the line as plain JSON."""
+        number = self.number
+        return {
+            **{name: getattr(number, name) for name in ("row", "column", "unit", "source")},
+            "published": float(number.published),
+            "runs": [run.name for run in self.runs],
+            **{name: getattr(self, name) for name in ("counted", "value", "difference", "differs")},
+        }
 
 
 @dataclass(frozen=True)
 class Paper:
-    """The papers' results beside those of run folders.
+    """The papers' results and those of run folders.
 
     Attributes:
-        runs: Imported ones first.
-        tables: By title, the lines.
-        notes: What the import says of itself, and which runs are unfinished.
-        mismatches: Where paper, code and log are known to disagree.
+        runs: The runs, imported ones first.
+        tables: The lines, by the titles of the tables.
+        notes: Unfinished runs, and what an import lacks.
     """
 
     runs: list[PaperRun]
     tables: dict[str, list[Line]]
     notes: list[str]
-    mismatches: list[Mismatch]
+
+    @property
+    def mismatches(self) -> list[dict[str, str]]:
+        """Where paper, code and log disagree."""
+        return list(published()["mismatch"])
 
     def as_json(self) -> dict[str, Any]:
-        """All of it as plain JSON."""
+        """Return everything as plain JSON."""
         return {
-            "runs": [
-                {
-                    "name": run.name,
-                    "solved": run.report.solved,
-                    "trials": run.trials,
-                    "tasks": run.report.tasks,
-                    "imported": run.imported is not None,
-                    **run.about,
-                    "profile": run.report.settings["profile"],
-                    "oracle": is_oracle(run.report.settings),
-                    "demo": run.report.demo,
-                    "verdicts": run.report.verdicts,
-                    "source": run.imported["source"] if run.imported else str(run.report.folder),
-                    "notes": run.imported["notes"] if run.imported else [],
-                }
-                for run in self.runs
-            ],
+            "runs": [run.as_json() for run in self.runs],
             "tables": [
-                {
-                    "title": title,
-                    "numbers": [
-                        {
-                            "row": line.number.row,
-                            "column": line.number.column,
-                            "published": float(line.number.published),
-                            "unit": line.number.unit,
-                            "source": line.number.source,
-                            "runs": [run.name for run in line.runs],
-                            "counted": line.counted,
-                            "value": line.value,
-                            "difference": line.difference,
-                            "differs": line.differs,
-                        }
-                        for line in lines
-                    ],
-                }
+                {"title": title, "numbers": [line.as_json() for line in lines]}
                 for title, lines in self.tables.items()
             ],
-            "mismatches": [each._asdict() for each in self.mismatches],
+            "mismatches": self.mismatches,
             "notes": self.notes,
         }
 
 
 def compare(folders: Sequence[Path | str]) -> Paper:
-    """Hold runs against the papers.
-
-    Args:
-        folders: Imports, and run folders.
+    """Compare imports and run folders with the papers.
 
     Raises:
-        ConfigurationError: one of them holds neither.
+        ConfigurationError: a folder is neither.
     """
     runs: list[PaperRun] = []
-    own: list[PaperRun] = []
     notes: list[str] = []
     for folder in map(Path, folders):
         if holds_run(folder):
-            run = _run(folder, str(folder))
-            (runs if run.imported else own).append(run)
+            runs.append(_run(folder, str(folder)))
             continue
         listed = read_import(folder)
-        there = [name for name in listed["runs"] if holds_run(folder / name)]
-        runs += [_run(folder / name, name) for name in there]
-        notes += [f"{folder / name}: the run is gone" for name in listed["runs"] if name not in there]
-        notes += _notes(folder, listed)
-    notes += [
-        f"{run.name}: {run.report.unfinished} of {run.report.tasks} tasks are unfinished"
-        for run in [*runs, *own]
-        if run.report.unfinished
-    ]
+        names = [name for name in listed["runs"] if holds_run(folder / name)]
+        runs += [_run(folder / name, name) for name in names]
+        notes += [f"{folder / name}: the run is missing" for name in listed["runs"] if name not in names]
+        notes += [f"no {part} log was imported" for part in listed.get("missing", [])]
+        if not listed.get("complete"):
+            notes.append(f"{folder / IMPORT}: the import was interrupted: import again")
+    runs.sort(key=lambda run: not run.imported)
+    unfinished = [run for run in runs if run.report.unfinished]
+    notes += [f"{run.name}: {run.report.unfinished} of {run.report.tasks} tasks are unfinished" for run in unfinished]
     tables = {
-        table.title: [line for number in table.numbers for line in _lines(number, [*runs, *own])]
-        for table in published_tables()
+        title: [line for number in numbers for line in _lines(number, runs)]
+        for title, numbers in published_tables().items()
     }
-    return Paper([*runs, *own], tables, notes, mismatches())
+    return Paper(runs, tables, notes)
 
 
 def _run(folder: Path, name: str) -> PaperRun:
     run = read_run(folder)
-    # Table 2 is about what was submitted: the last trial of each task.
+    # Table 2 is about submissions: the last trial of each task.
     submitted = {row["task_id"]: row for row in run.trials}
-    return PaperRun(name, report_run(run), verdicts(list(submitted.values())), run.settings.get("imported"))
-
-
-def _notes(folder: Path, listed: dict[str, Any]) -> list[str]:
-    notes = [f"no {part} log was there" for part in listed.get("missing", [])]
-    if not listed.get("complete"):
-        notes.append(f"{folder / IMPORT}: the import was cut short, import it again")
-    return notes
+    return PaperRun(name, report_run(run), confusion(list(submitted.values())), run.settings.get("imported"))
 
 
 def _lines(number: Number, runs: Sequence[PaperRun]) -> list[Line]:
-    lines = [line for run in runs if run.fits(number.run) for line in _beside(number, run, runs)]
-    # One's own runs do not stand in for a log that is not there.
+    lines = [line for run in runs if run.fits(number.run) for line in _run_lines(number, run, runs)]
+    # Your own runs do not replace a missing log.
     if not any(run.imported for line in lines for run in line.runs):
         lines.insert(0, Line(number))
     return lines
 
 
-def _beside(number: Number, run: PaperRun, runs: Sequence[PaperRun]) -> list[Line]:
-    """A number beside one run, or beside its differences to others of its kind, imported or one's own."""
+def _run_lines(number: Number, run: PaperRun, runs: Sequence[PaperRun]) -> list[Line]:
+    """Return a number with one run's, or with its differences to other runs of its kind, imported or your own."""
     counted = run.counted(number.measure, number.at)
-    # A number of tasks says nothing of a run that may have had fewer.
-    if counted is None or not counted[1] or (number.unit == "tasks" and not run.imported):
+    # A number of tasks means nothing for a run that may have had fewer.
+    if counted is None or (number.unit == "tasks" and not run.imported):
         return []
-    share, written = Fraction(*counted), f"{counted[0]}/{counted[1]}"
+    written = f"{counted[0]}/{counted[1]}"
     if number.minus is None:
-        return [Line(number, (run,), written, _in_unit(share, counted, number.unit))]
+        return [Line(number, (run,), written, _in_unit(Fraction(*counted), counted, number.unit))]
     others = [each for each in runs if each.fits(number.minus) and bool(each.imported) == bool(run.imported)]
+    if run in others and _subtrahend(number, run):
+        others = [run]  # its own earlier trial, rather than another run's
     lines = []
-    # A run's own earlier trial, where it has it, rather than that of another run.
-    for other in [run] if run in others and _earlier(number, run) else others:
-        if less := _earlier(number, other):
-            value = _in_unit(share - Fraction(*less), counted, number.unit)
+    for other in others:
+        if less := _subtrahend(number, other):
+            value = _in_unit(Fraction(*counted) - Fraction(*less), counted, number.unit)
             both = (run,) if other is run else (run, other)
             lines.append(Line(number, both, f"{written} - {less[0]}/{less[1]}", value))
     return lines
 
 
-def _earlier(number: Number, other: PaperRun) -> tuple[int, int] | None:
-    """What a difference is to."""
+def _subtrahend(number: Number, other: PaperRun) -> tuple[int, int] | None:
     at = number.minus_at or number.at
     if number.minus_at is None and isinstance(at, int) and other.trials and other.trials[-1] < at:
         at = "last"
-    found = other.counted(number.measure, at)
-    return found if found and found[1] else None
+    return other.counted(number.measure, at)
 
 
 def _in_unit(share: Fraction, counted: tuple[int, int], unit: str) -> float:
@@ -258,11 +301,11 @@ def _in_unit(share: Fraction, counted: tuple[int, int], unit: str) -> float:
 
 
 def _benchmark(settings: dict[str, Any]) -> str:
-    """Which of the papers' problems one's own run is on, as its split and options say; its environment where none."""
-    told = " ".join(map(str, [settings.get("split"), *settings["options"].values()])).lower()
-    found = re.search(r"humaneval|mbpp|leetcode", told)
+    """Return the benchmark of your own run, by its split and options; its environment if they name none."""
+    words = " ".join(map(str, [settings.get("split"), *settings["options"].values()])).lower()
+    found = re.search(r"humaneval|mbpp|leetcode", words)
     if not found:
         return str(settings["environment"])
-    language = str(settings["options"].get("language", "rust" if re.search(r"\brs\b|rust", told) else "python"))
-    hardest = "-hardest50" if re.search(r"hard(est)?_?50", told) else ""
+    language = str(settings["options"].get("language", "rust" if re.search(r"\brs\b|rust", words) else "python"))
+    hardest = "-hardest50" if re.search(r"hard(est)?_?50", words) else ""
     return f"{found[0]}-{_LANGUAGES.get(language, language)}{hardest}"

@@ -29,11 +29,7 @@ class TaskForm(BaseModel):
     task_id: str = Field(default="", description="The task's id, instead of a number.", max_length=200)
 
     def find(self, environment: Environment, *, oracle: bool) -> Task:
-        """Return the task. This reads or generates tasks, which may take a while.
-
-        Args:
-            environment: The environment of the task.
-            oracle: Whether the environment scores the trials.
+        """Return the task, which is read or generated; `oracle`: whether the environment scores the trials.
 
         Raises:
             ConfigurationError: there is no such task.
@@ -47,7 +43,7 @@ class TaskForm(BaseModel):
         tasks = environment.tasks(self.split, limit=self.number)
         if len(tasks) < self.number:
             raise ConfigurationError(
-                f"{environment.name}'s split {self.split} has {len(tasks)} tasks, and no number {self.number}"
+                f"{environment.name}'s split {self.split} has {len(tasks)} tasks, no number {self.number}"
             )
         return tasks[-1]
 
@@ -63,7 +59,6 @@ class QuestionForm(TaskForm):
     )
 
     def find(self, environment: Environment, *, oracle: bool) -> Task:
-        """Return the question; see `TaskForm.find`."""
         question = " ".join(self.question.split())
         if not question:
             return super().find(environment, oracle=oracle)
@@ -78,27 +73,26 @@ class QuestionForm(TaskForm):
 
 
 class FolderForm(TaskForm):
-    """The folder to work in: one of the environment's own broken repositories, or one of yours."""
+    """The folder to work in: one of the environment's own broken repositories, or your own."""
 
-    path: str = Field(default="", description="A folder of yours on the server. It is only read.")
+    path: str = Field(default="", description="Your own folder on the server. It is only read.")
     instruction: str = Field(default="", description="The work to do there.", max_length=20_000)
     verify: list[str] = Field(default=[], description="The commands that verify the work, run in the sandbox.")
 
     def find(self, environment: Environment, *, oracle: bool) -> Task:
-        """Return the task in the folder; see `TaskForm.find`."""
         given = {"path": self.path, "instruction": self.instruction, "verify": self.verify}
         if not any(given.values()):
             return super().find(environment, oracle=oracle)
         return make_tasks([given], Path.cwd(), "the form")[0]
 
 
-def form_of(environment: type[Environment], form: type[TaskForm]) -> type[TaskForm]:
-    """Make the form of an environment, with its splits.
+FORMS: Mapping[str, type[TaskForm]] = {"hotpotqa": QuestionForm, "workspace": FolderForm}
+"""The forms with more than a task of the environment's own, by the environment's name."""
 
-    Args:
-        environment: The environment's class.
-        form: The form without splits.
-    """
+
+def task_form(environment: type[Environment]) -> type[TaskForm]:
+    """Make the form of an environment's tasks, with its splits."""
+    form = FORMS.get(environment.name, TaskForm)
     splits = list(getattr(environment, "splits", ("own",)))
 
     def as_list(schema: dict[str, Any]) -> None:
@@ -125,12 +119,6 @@ def state_with(form: type[BaseModel]) -> type[ReflexionState]:
 
 def task_in(state: Mapping[str, Any], form: type[TaskForm], environment: Environment, *, oracle: bool) -> Task | None:
     """Return the task that a run begins with, or None if the run continues its task.
-
-    Args:
-        state: The state that `reset` sees.
-        form: The form that may have been filled in.
-        environment: The environment of the task.
-        oracle: Whether the environment scores the trials.
 
     Raises:
         ConfigurationError: a field is wrong, or there is no such task.

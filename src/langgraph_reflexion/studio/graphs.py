@@ -12,15 +12,14 @@ import threading
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
-from types import MappingProxyType
-from typing import Annotated, Any, Generic, TypeVar, cast
+from typing import Any, cast
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.graph.state import CompiledStateGraph
 from langgraph_sdk.runtime import ServerRuntime
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, with_config
-from typing_extensions import TypedDict
+from pydantic import BaseModel, ConfigDict, ValidationError, with_config
 
+from langgraph_reflexion.agents.state import AgentState
 from langgraph_reflexion.envs.base import Action, Environment, Task
 from langgraph_reflexion.envs.pool import EpisodePool, in_thread
 from langgraph_reflexion.errors import ReflexionError
@@ -33,49 +32,26 @@ from langgraph_reflexion.state import (
     Evaluation,
     Reflection,
     ReflexionState,
-    Status,
     Step,
     TrialRecord,
     Update,
 )
-from langgraph_reflexion.studio.forms import TaskForm, form_of, state_with, task_in
-from langgraph_reflexion.studio.settings import SettingsForm, environment_form, setting, validate, words
+from langgraph_reflexion.studio.forms import state_with, task_form, task_in
+from langgraph_reflexion.studio.settings import OPTIONS, SettingsForm, environment_form, validate
 
 Compiled = CompiledStateGraph[Any, Any, Any, Any]
 KEPT = 8
 """Graphs that are kept while nobody runs them, each for other settings."""
 OWN_KEYS = frozenset({"thread_id", "checkpoint_id", "checkpoint_ns", "checkpoint_map", "user_id"})
 """LangGraph's own keys, which a client that sends `configurable` instead of `context` mixes with the settings."""
-PAGES = (
-    words(["corpus", "wikipedia"]),
-    setting("corpus", "The pages to search: the project's own invented ones, or the live Wikipedia.", "observe"),
-)
-"""The setting that says where pages come from."""
-
-_S = TypeVar("_S", bound=SettingsForm)
 _log = logging.getLogger(__name__)
 
-
-class TaskOutput(TypedDict, total=False):
-    """The state of a task, for a person to read."""
-
-    task: Annotated[Task, Field(description="The task to solve.")]
-    status: Annotated[Status, Field(description="The task is finished when this is not running.")]
-    trial: Annotated[int, Field(description="The current trial, counted from 1.")]
-    trajectory: Annotated[
-        list[Step], Field(description="The current trial's steps; after the end, the last trial's.")
-    ]
-    evaluation: Annotated[Evaluation | None, Field(description="The evaluation of the last finished trial.")]
-    reflections: Annotated[list[Reflection], Field(description="The reflections that are kept, oldest first.")]
-    trials: Annotated[list[TrialRecord], Field(description="The finished trials.")]
-    best: Annotated[int | None, Field(description="The best trial so far.")]
-    notes: Annotated[list[str], Field(description="Irregularities in the current trial, such as a shortened prompt.")]
-    fault: Annotated[str, Field(description="The fault outside the agent; empty without one.")]
-
-
-for _described in (Task, Action, Step, Decision, Evaluation, Reflection, Usage, TrialRecord, EpisodeState):
+for _shown in (
+    *(AgentState, ReflexionState, Task, Action, Step, Decision),
+    *(Evaluation, Reflection, Usage, TrialRecord, EpisodeState),
+):
     # Studio shows the docstrings below their fields.
-    with_config(ConfigDict(use_attribute_docstrings=True))(_described)
+    with_config(ConfigDict(use_attribute_docstrings=True))(_shown)
 
 
 @dataclass
@@ -93,15 +69,15 @@ class BuiltGraph:
         self.environment.close()
 
 
-class Graphs(Generic[_S]):
-    """The graphs of one kind, by their settings.
+class GraphFactory:
+    """Builds the graphs of one kind, and keeps those used last.
 
     Args:
         form: The form of their settings.
-        build: Builds a graph for some.
+        build: Builds the graph for some settings.
     """
 
-    def __init__(self, form: type[_S], build: Callable[[_S], BuiltGraph]) -> None:
+    def __init__(self, form: type[SettingsForm], build: Callable[[Any], BuiltGraph]) -> None:
         self.form = form
         self.build = build
         self._built: dict[str, BuiltGraph] = {}
@@ -109,10 +85,10 @@ class Graphs(Generic[_S]):
         atexit.register(self.close)
 
     def serve(self, config: RunnableConfig, runtime: ServerRuntime[Any]) -> AbstractAsyncContextManager[Compiled]:
-        """Return the graph that the server asks for. Without a run, wrong settings do no harm.
+        """Return the graph that the server asks for. Only a run needs settings that are right.
 
         With a wrong setting, or without a model's key, an assistant still has its form to correct, and threads to
-        read. All that such a graph needs is where it goes after a failed trial.
+        read. For these a graph only has to know where it continues after a failed trial.
 
         Raises:
             ConfigurationError: a setting is wrong, and the graph is to be run.
@@ -127,7 +103,7 @@ class Graphs(Generic[_S]):
             return self.graph(self.form())
 
     @asynccontextmanager
-    async def graph(self, settings: _S) -> AsyncIterator[Compiled]:
+    async def graph(self, settings: SettingsForm) -> AsyncIterator[Compiled]:
         """Return the graph for these settings, for as long as it is used."""
         built = await in_thread(lambda: self._take(settings), self._give_back)
         try:
@@ -148,7 +124,7 @@ class Graphs(Generic[_S]):
         with self._lock:
             self._drop(0)
 
-    def _take(self, settings: _S) -> BuiltGraph:
+    def _take(self, settings: SettingsForm) -> BuiltGraph:
         with self._lock:
             key = settings.model_dump_json()
             built = self._built.pop(key, None) or self.build(settings)
@@ -175,21 +151,14 @@ def is_servers(key: str) -> bool:
     return key in OWN_KEYS or key.startswith(("__", "langgraph_"))
 
 
-def environment_graphs(
-    environment: type[Environment], form: type[TaskForm] = TaskForm, **options: Any
-) -> Graphs[SettingsForm]:
-    """Return the graphs of an environment.
-
-    Args:
-        environment: The environment's class.
-        form: The form of a task, without the splits.
-        **options: The environment's options that are settings, as fields of a pydantic model.
-    """
-    settings_type, task_form = environment_form(environment, **options), form_of(environment, form)
+def environment_graphs(environment: type[Environment]) -> GraphFactory:
+    """Return the factory of an environment's graphs."""
+    settings_type, form = environment_form(environment), task_form(environment)
 
     def build(settings: SettingsForm) -> BuiltGraph:
         chosen = settings.reflexion()
-        made = cast(Any, environment)(seed=chosen.seed, **{name: getattr(settings, name) for name in options})
+        options = {name: getattr(settings, name) for name in OPTIONS.get(environment.name, ())}
+        made = cast(Any, environment)(seed=chosen.seed, **options)
         # To the server every use of SQLite blocks, even in memory.
         made.blocking = True
         rules = chosen.rules(made)
@@ -201,12 +170,12 @@ def environment_graphs(
         )
 
         def find(state: Mapping[str, Any]) -> Task | None:
-            return task_in(state, task_form, made, oracle=rules.evaluator == "environment")
+            return task_in(state, form, made, oracle=rules.evaluator == "environment")
 
-        whole = with_form(graph, find, state_with(task_form), settings_type, task_form, TaskOutput)
+        whole = with_form(graph, find, state_with(form), settings_type, form)
         return BuiltGraph(whole.compile(name=made.name), made, graph.pool)
 
-    return Graphs(settings_type, build)
+    return GraphFactory(settings_type, build)
 
 
 def with_form(
@@ -215,19 +184,19 @@ def with_form(
     state: type[ReflexionState],
     settings: type[SettingsForm],
     form: type[BaseModel],
-    output: type[Any],
-    descriptions: Mapping[str, str] = MappingProxyType({}),
+    output: type[ReflexionState] = ReflexionState,
+    descriptions: Mapping[str, str] = {},
 ) -> ReflexionGraph:
-    """Return the same loop as a graph with a form, settings, an output, and a description of each node.
+    """Return the same loop as a graph with a form, settings that the server shows, and a description of each node.
 
     Args:
-        made: The graph.
+        made: The graph, built for certain values of the settings.
         find_task: Returns the task that a run begins with, or None if the run continues. Called in a thread.
         state: The state, with the form's fields.
-        settings: The settings, which the server shows. The graph is built for their values already.
+        settings: The form of the settings.
         form: The input.
-        output: The output.
-        descriptions: The descriptions of nodes whose own does not fit.
+        output: The state without the form's fields.
+        descriptions: The descriptions of nodes that replace those in the code.
     """
     reset = made.loop["reset"]
 

@@ -16,7 +16,7 @@ from langgraph.types import Command
 from langgraph_reflexion.envs.base import Action
 from langgraph_reflexion.envs.hotpotqa.episode import HotPotQAEpisode, search_tools
 from langgraph_reflexion.envs.hotpotqa.pages import Missing, Page, Pages
-from langgraph_reflexion.models.faults import as_fault
+from langgraph_reflexion.models.faults import to_fault
 
 QUESTION = "Question: "
 """The prefix of a question."""
@@ -29,11 +29,7 @@ RETRIES = 4
 
 
 class CachedPages:
-    """Pages that are read once.
-
-    Args:
-        pages: Their source.
-    """
+    """Pages that are read once."""
 
     def __init__(self, pages: Pages) -> None:
         self._find = lru_cache(KEPT)(pages.find)
@@ -41,7 +37,6 @@ class CachedPages:
         self.close = pages.close
 
     def find(self, entity: str) -> Page | Missing:
-        """Return the page with this title."""
         return self._find(entity)
 
 
@@ -49,82 +44,55 @@ class PageTools(AgentMiddleware[Any, Any, Any]):
     """Puts the question into one message, and answers the model's calls.
 
     All chats share the agent, so each call finds the open page anew, from the calls before it.
-
-    Args:
-        pages: The pages.
     """
 
     def __init__(self, pages: Pages) -> None:
         super().__init__()
         self.pages = CachedPages(pages)
 
-    def wrap_model_call(
-        self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], ModelResponse[Any]]
-    ) -> ModelResponse[Any]:
-        """See `AgentMiddleware`."""
-        return handler(request.override(messages=as_asked(request.messages)))
-
     async def awrap_model_call(
         self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]]
     ) -> ModelResponse[Any]:
-        """See `AgentMiddleware`."""
-        return await handler(request.override(messages=as_asked(request.messages)))
-
-    def wrap_tool_call(
-        self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], ToolMessage | Command[Any]]
-    ) -> ToolMessage | Command[Any]:
-        """See `AgentMiddleware`."""
-        return self._answered(request)
+        return await handler(request.override(messages=as_one_question(request.messages)))
 
     async def awrap_tool_call(
         self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Awaitable[ToolMessage | Command[Any]]]
     ) -> ToolMessage | Command[Any]:
-        """See `AgentMiddleware`."""
         # Pages may come from a database, or from far away.
-        return await asyncio.to_thread(self._answered, request)
+        return await asyncio.to_thread(self._answer, request)
 
-    def _answered(self, request: ToolCallRequest) -> ToolMessage:
+    def _answer(self, request: ToolCallRequest) -> ToolMessage:
         episode = HotPotQAEpisode("", None, self.pages)
         for earlier in _calls_before(request.state["messages"], request.tool_call["id"]):
             episode.step(earlier)
         call = request.tool_call
-        said = episode.step(_action(call)).observation
+        observation = episode.step(_action(call)).observation
         if call["name"] == FINISH and isinstance(answer := call["args"].get("answer"), str) and answer.strip():
-            said = answer
-        return ToolMessage(said, tool_call_id=call["id"], name=call["name"])
+            observation = answer
+        return ToolMessage(observation, tool_call_id=call["id"], name=call["name"])
 
 
 def make_qa_agent(model: BaseChatModel, pages: Pages, prompt: str) -> CompiledStateGraph[Any, Any, Any, Any]:
-    """Return the agent.
-
-    Args:
-        model: The model.
-        pages: The pages that its tools search.
-        prompt: The system prompt.
-    """
+    """Return the agent: its model, the pages that its tools search, and its system prompt."""
     tools = search_tools(pages)
     for tool in tools:
         tool.return_direct = tool.name == FINISH
-    again = ModelRetryMiddleware(
-        max_retries=RETRIES, retry_on=lambda error: as_fault(error, ()).transient, on_failure="error"
+    retry = ModelRetryMiddleware(
+        max_retries=RETRIES, retry_on=lambda error: to_fault(error, ()).transient, on_failure="error"
     )
-    return create_agent(model, tools, system_prompt=prompt, middleware=[again, PageTools(pages)], name="qa_agent")
+    return create_agent(model, tools, system_prompt=prompt, middleware=[retry, PageTools(pages)], name="qa_agent")
 
 
-def as_asked(messages: Sequence[AnyMessage]) -> list[AnyMessage]:
-    """Return a conversation as one question, followed by the agent's steps since.
-
-    Args:
-        messages: The reflections as a system message, the conversation, and the steps since.
-    """
+def as_one_question(messages: Sequence[AnyMessage]) -> list[AnyMessage]:
+    """Return a conversation, after the reflections as a system message, as one question and the steps since."""
     last = max((index for index, each in enumerate(messages) if isinstance(each, HumanMessage)), default=None)
     if last is None:
         return list(messages)
-    said = [each for each in messages[:last] if isinstance(each, HumanMessage | AIMessage) and each.text.strip()]
+    earlier = [each for each in messages[:last] if isinstance(each, HumanMessage | AIMessage) and each.text.strip()]
     parts = [str(each.text) for each in messages[:last] if isinstance(each, SystemMessage)]
-    if said:
-        lines = [f"- {'You' if isinstance(each, AIMessage) else 'Person'}: {each.text.strip()}" for each in said]
-        parts.insert(0, "\n".join(["What was said before:", *lines]))
+    if earlier:
+        lines = [f"- {'You' if isinstance(each, AIMessage) else 'Person'}: {each.text.strip()}" for each in earlier]
+        parts.insert(0, "\n".join(["The conversation so far:", *lines]))
     if parts:
         parts.append("Here is the task again:")
     return [HumanMessage("\n\n".join([*parts, f"{QUESTION}{messages[last].text.strip()}"])), *messages[last + 1 :]]

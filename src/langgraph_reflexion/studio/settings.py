@@ -7,7 +7,6 @@ import os
 from collections.abc import Collection, Mapping, Sequence
 from functools import reduce
 from operator import or_
-from types import MappingProxyType
 from typing import Annotated, Any, Literal, TypeVar, cast, get_args
 
 import httpx
@@ -15,7 +14,6 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 
 from langgraph_reflexion.actors import ACTORS
 from langgraph_reflexion.envs.base import Environment
-from langgraph_reflexion.envs.tested import Tested
 from langgraph_reflexion.errors import ConfigurationError
 from langgraph_reflexion.models.secrets import public_url
 from langgraph_reflexion.nodes.approval import Approval
@@ -29,7 +27,7 @@ SERVER_NOTES = {
     "model": " The server reads its key from its environment.",
     "base_url": f" It is on this machine, or listed in the server's {ALLOWED}.",
 }
-"""What a description adds on a server."""
+"""Sentences that a description gains on a server."""
 PROMPTS = {
     "act": ("act", "The Jinja template of the actor's prompt."),
     "reflect": ("reflect", "The Jinja template of the prompt that asks for a reflection."),
@@ -41,18 +39,28 @@ LONGEST_PROMPT = 50_000
 _M = TypeVar("_M", bound=BaseModel)
 
 
-def setting(default: Any, description: str, node: str, *, prompt: bool = False, **limits: Any) -> Any:
-    """Declare a field as Studio draws it: beside a node, with its description.
-
-    Args:
-        default: Its value unless set.
-        description: One sentence.
-        node: The node.
-        prompt: Whether it is a prompt.
-        **limits: The values it may have, as in `pydantic.Field`.
-    """
+def setting(default: Any, node: str, description: str, *, prompt: bool = False, **limits: Any) -> Any:
+    """Declare a field that Studio draws beside a node; limits are those of `pydantic.Field`."""
     shown: dict[str, Any] = {"langgraph_nodes": [node]} | ({"langgraph_type": "prompt"} if prompt else {})
     return Field(default, description=description, json_schema_extra=shown, **limits)
+
+
+def prompt_setting(default: str, node: str, description: str) -> tuple[type, Any]:
+    """Declare the field of a prompt that can be edited."""
+    return str, setting(default, node, description, prompt=True, max_length=LONGEST_PROMPT)
+
+
+def words(names: Sequence[str]) -> Any:
+    """Return the type of these words."""
+    return Literal[tuple(names)]
+
+
+PAGES = (
+    words(["corpus", "wikipedia"]),
+    setting("corpus", "observe", "The pages to search: the project's own invented ones, or the live Wikipedia."),
+)
+OPTIONS: Mapping[str, Mapping[str, Any]] = {"hotpotqa": {"pages": PAGES}}
+"""The options of environments that are settings, by the environment's name, as fields of a pydantic model."""
 
 
 class SettingsForm(BaseModel):
@@ -74,19 +82,12 @@ class SettingsForm(BaseModel):
         return given
 
     def approval(self, actions: Collection[str] = ()) -> Approval:
-        """Return where the graph pauses.
-
-        Args:
-            actions: The actions that this actor knows; another actor of the environment may know more.
-        """
+        """Return where the graph pauses, given the actions of its actor: another one may know more."""
         named = [name for name in getattr(self, "approve_actions", ()) if name in actions]
         return Approval(actions=named, reflections=cast(Any, self).approve_reflections)
 
     def prompts(self, base: Prompts) -> Prompts:
-        """Return the prompts with the templates that were edited.
-
-        Args:
-            base: The actor's prompts, which may differ from those that the form shows.
+        """Return the actor's prompts with the templates that were edited.
 
         Raises:
             ConfigurationError: an edited template is wrong.
@@ -105,59 +106,61 @@ class SettingsForm(BaseModel):
 def settings_form(
     name: str,
     defaults: Mapping[str, Any],
+    prompts: Prompts,
     *,
-    choices: Mapping[str, Sequence[str]] = MappingProxyType({}),
+    choices: Mapping[str, Sequence[str]] = {},
     without: Collection[str] = (),
     **more: Any,
 ) -> type[SettingsForm]:
-    """Make the form: a field for each setting that `ReflexionSettings` declares with a node.
+    """Make the form: a field for each setting that `ReflexionSettings` declares with a node, and for each prompt.
 
     Args:
         name: The name of the class.
         defaults: The defaults that differ from those declared.
+        prompts: The templates that can be edited.
         choices: The words that a setting is limited to here.
-        without: The settings that do not apply.
+        without: The fields that do not apply.
         **more: Further fields.
     """
     fields: dict[str, Any] = {}
-    for setting_name, declared in ReflexionSettings.model_fields.items():
+    for field, declared in ReflexionSettings.model_fields.items():
         node = declared.json_schema_extra["node"] if isinstance(declared.json_schema_extra, dict) else ""
-        if not node or setting_name in without:
+        if not node:
             continue
-        given = words(choices[setting_name]) if setting_name in choices else required(declared.annotation)
+        given = words(choices[field]) if field in choices else required(declared.annotation)
         for limit in declared.metadata:
             given = Annotated[given, limit]
-        default = defaults.get(setting_name, "" if declared.default is None else declared.default)
+        default = defaults.get(field, "" if declared.default is None else declared.default)
         # The hint at the default of the command line is not for a form, which shows its own.
-        description = (declared.description or "").partition("  [default:")[0] + SERVER_NOTES.get(setting_name, "")
-        fields[setting_name] = (given, setting(default, description, str(node)))
-    pause = setting(False, "Pause for a person after each reflection.", "reset")
-    fields["approve_reflections"] = (bool, pause)
-    made: type[SettingsForm] = create_model(name, __base__=SettingsForm, **fields, **more)
+        description = (declared.description or "").partition("  [default:")[0] + SERVER_NOTES.get(field, "")
+        fields[field] = (given, setting(default, str(node), description))
+    fields["approve_reflections"] = (bool, setting(False, "reset", "Pause for a person after each reflection."))
+    fields |= more
+    for template, (node, description) in PROMPTS.items():
+        fields[f"{template}_prompt"] = prompt_setting(prompts.text(template), node, description)
+    for field in without:
+        del fields[field]
+    made: type[SettingsForm] = create_model(name, __base__=SettingsForm, **fields)
     made.__doc__ = "The settings of the graph."
     return made
 
 
-def environment_form(environment: type[Environment], **more: Any) -> type[SettingsForm]:
-    """Make the form of an environment's graph. Its defaults are those of the paper in this environment.
-
-    Args:
-        environment: The environment's class.
-        **more: Further fields.
-    """
-    rules = load_profile("paper").resolve(environment.name)
-    scored = "self-tests" if issubclass(environment, Tested) else "environment"
+def environment_form(environment: type[Environment]) -> type[SettingsForm]:
+    """Make the form of an environment's graph. Its defaults are those of the paper in this environment."""
+    rules = load_profile("paper").resolve(environment)
+    folder = load_prompts(environment.name).folder
+    own = folder / rules.actor if folder and rules.actor in environment.variants else environment.name
     actions: Any = words(list(environment.episode.actions()))
     return settings_form(
         f"{environment.__name__}Settings",
         defaults_of(rules),
+        load_prompts(own),
         choices={
             "actor": [*ACTORS, *environment.variants],
-            "evaluator": [scored, "llm", "self-consistency", "none"],
+            "evaluator": [rules.evaluator, "llm", "self-consistency", "none"],
         },
-        approve_actions=(list[actions], setting([], "Pause for a person before these actions.", "observe")),
-        **more,
-        **prompt_fields(shown_prompts(environment, rules.actor)),
+        approve_actions=(list[actions], setting([], "observe", "Pause for a person before these actions.")),
+        **OPTIONS.get(environment.name, {}),
     )
 
 
@@ -166,37 +169,10 @@ def defaults_of(rules: Profile) -> dict[str, Any]:
     return {**vars(rules), **vars(rules.heuristic)}
 
 
-def shown_prompts(environment: type[Environment], actor: str) -> Prompts:
-    """Return the prompts that the form shows: those of the actor that acts by default."""
-    folder = load_prompts(environment.name).folder
-    own = folder / actor if folder and actor in environment.variants else None
-    return load_prompts(own) if own else load_prompts(environment.name)
-
-
-def prompt_fields(prompts: Prompts, names: Collection[str] = tuple(PROMPTS)) -> dict[str, Any]:
-    """Return a field for each template that can be edited.
-
-    Args:
-        prompts: The templates that are the defaults.
-        names: Those of `PROMPTS` to include.
-    """
-    fields = {}
-    for name in names:
-        node, description = PROMPTS[name]
-        field = setting(prompts.text(name), description, node, prompt=True, max_length=LONGEST_PROMPT)
-        fields[f"{name}_prompt"] = (str, field)
-    return fields
-
-
 def required(annotation: Any) -> Any:
     """Return a type without None. A form shows the value that holds unless set, or an empty text."""
     kinds = get_args(annotation)
     return reduce(or_, (each for each in kinds if each is not type(None))) if type(None) in kinds else annotation
-
-
-def words(names: Sequence[str]) -> Any:
-    """Return the type of these words."""
-    return Literal[tuple(names)]
 
 
 def check_address(base_url: str | None) -> None:
@@ -224,12 +200,7 @@ def check_address(base_url: str | None) -> None:
 
 
 def validate(model: type[_M], given: Mapping[str, Any], what: str) -> _M:
-    """Return what was filled in.
-
-    Args:
-        model: The form.
-        given: The values by field.
-        what: What an error calls a field.
+    """Return a filled-in form; `what` is the word for a field in its errors.
 
     Raises:
         ConfigurationError: a field is unknown or its value is wrong. The message names all of them.

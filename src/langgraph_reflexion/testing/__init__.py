@@ -1,8 +1,8 @@
-"""Test doubles and checks that ship, so that users can test their own agents and environments with them."""
+"""Fakes and checks for tests of agents and environments."""
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from langgraph_reflexion._lazy import lazy_names
 from langgraph_reflexion.testing.case import Case
 from langgraph_reflexion.testing.conformance import CHECKS, check_environment
 from langgraph_reflexion.testing.mediawiki import MEDIAWIKI_FAULTS, MediaWikiServer
@@ -33,16 +33,10 @@ __all__ = [
 ]
 
 
-_LATER = {
-    **dict.fromkeys(("MODEL_FAULTS", "ModelRequest", "ModelServer"), "model_server"),
-    **dict.fromkeys(("MissingReply", "RecordedChatModel", "RecordedReply", "Recorder"), "recorded"),
-    **dict.fromkeys(("WEBSHOP_FAULTS", "WebShopServer"), "webshop"),
+_MODULE_OF = {
+    **dict.fromkeys(("MODEL_FAULTS", "ModelRequest", "ModelServer"), f"{__name__}.model_server"),
+    **dict.fromkeys(("MissingReply", "RecordedChatModel", "RecordedReply", "Recorder"), f"{__name__}.recorded"),
+    **dict.fromkeys(("WEBSHOP_FAULTS", "WebShopServer"), f"{__name__}.webshop"),
 }
-
-
-def __getattr__(name: str) -> Any:
-    # Loaded when it is asked for: `python -m` runs the model server's module, and one that is loaded would be run
-    # twice; recordings know the calls of the nodes, and the shop its search, which weigh more than the rest.
-    if name in _LATER:
-        return getattr(import_module(f"langgraph_reflexion.testing.{_LATER[name]}"), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+# Loaded on demand: `python -m` would run a loaded model server twice, and the others have heavy imports.
+__getattr__, _ = lazy_names(__name__, _MODULE_OF)

@@ -1,22 +1,26 @@
-"""An environment with something to do in it, and ways to do it."""
+"""A task, the actions to take in it, and helpers that take them."""
 
 import asyncio
 import time
+import traceback
 from collections.abc import Coroutine, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from math import inf
 from typing import Any, TypeVar
 
+from jinja2.exceptions import TemplateError
+
 from langgraph_reflexion.envs.base import Action, ActionSpec, Environment, StepResult, Task
 from langgraph_reflexion.envs.pool import EpisodePool
+from langgraph_reflexion.prompts import Prompts
 
 _T = TypeVar("_T")
 
 
 @dataclass(frozen=True)
 class Case:
-    """An environment, and what to do in it."""
+    """An environment, one of its tasks, and actions to take in it."""
 
     environment: Environment
     task: Task
@@ -32,14 +36,14 @@ class Case:
         actions: Sequence[Action | str] | None = None,
         limit: int | None = None,
     ) -> "Case":
-        """Fill in what was left out.
+        """Make a case, with defaults.
 
         Args:
-            environment: What is checked.
-            task: In which task; its first one unless given.
-            actions: What is done there, as actions or as text, best with all kinds of them and few enough to
-                leave the episode running; otherwise each action once, with made-up arguments.
-            limit: After how many steps the environment truncates an episode, if it does.
+            environment: The environment.
+            task: The task to play; the first one unless given.
+            actions: The actions, as objects or as text: best of all kinds, and too few to end the episode. Unless
+                given, each action once, with generated arguments.
+            limit: Steps after which the environment truncates an episode, if it does.
         """
         chosen = environment.tasks(limit=1)[0] if task is None else task
         if actions is None:
@@ -49,12 +53,12 @@ class Case:
 
 
 def specs(environment: Environment) -> list[ActionSpec]:
-    """The environment's actions in order."""
+    """Return the environment's actions in order."""
     return list(environment.episode.actions().values())
 
 
 def made_up(spec: ActionSpec) -> Action:
-    """An action with a value for each argument that its schema allows, as far as that can be made up."""
+    """Return an action with generated arguments that its schema allows, as far as possible."""
     parameters = spec.function["parameters"]
     args = {name: _value(field, parameters.get("$defs", {})) for name, field in parameters["properties"].items()}
     return Action(name=spec.name, args=args, text=spec.render(args))
@@ -95,15 +99,15 @@ def _number(schema: dict[str, Any]) -> float:
 
 
 def parsed(environment: Environment, text: str) -> Action:
-    """Read an action written as text, which must be one."""
+    """Parse an action; raise AssertionError for any other text."""
     action = environment.parse(text)
     if action is None:
-        raise AssertionError(f"{text!r} is not understood as an action")
+        raise AssertionError(f"{text!r} is not an action")
     return action
 
 
 def first_snapshot(case: Case) -> dict[str, Any] | None:
-    """The snapshot of a fresh episode; None where its environment makes none."""
+    """Return the snapshot of a new episode, or None."""
     episode = case.environment.start(case.task)
     try:
         return episode.snapshot()
@@ -112,7 +116,7 @@ def first_snapshot(case: Case) -> dict[str, Any] | None:
 
 
 def played(case: Case) -> tuple[str, list[StepResult]]:
-    """The first observation, and what all actions led to in an episode of its own."""
+    """Return the first observation and the results of all actions in a new episode."""
     episode = case.environment.start(case.task)
     try:
         return episode.observation, [episode.step(action) for action in case.actions]
@@ -121,7 +125,7 @@ def played(case: Case) -> tuple[str, list[StepResult]]:
 
 
 async def pooled(case: Case) -> tuple[list[StepResult], list[dict[str, Any] | None]]:
-    """The results of all actions in a live episode, and the snapshot before each of them."""
+    """Return the results of all actions in a live episode, and the snapshot before each."""
     pool = EpisodePool(case.environment)
     _, snapshot = await pool.start(case.task)
     results, snapshots = [], []
@@ -135,7 +139,7 @@ async def pooled(case: Case) -> tuple[list[StepResult], list[dict[str, Any] | No
 
 
 async def largest_gap(case: Case) -> float:
-    """For how many seconds the loop stood still at most while all actions were taken through a pool."""
+    """Return the longest time in seconds for which the pool blocked the event loop."""
     gap, stop = 0.0, asyncio.Event()
 
     async def tick() -> None:
@@ -154,6 +158,26 @@ async def largest_gap(case: Case) -> float:
 
 
 def run(coroutine: Coroutine[Any, Any, _T]) -> _T:
-    """Run to the end, in a thread of its own, since the caller's may have a loop that runs already."""
+    """Run a coroutine in a new thread, as the caller's may have a running loop."""
     with ThreadPoolExecutor(1) as executor:
         return executor.submit(asyncio.run, coroutine).result()
+
+
+def difference(when: str, expected: Sequence[StepResult], found: Sequence[StepResult]) -> str:
+    """Describe the first action whose results differ."""
+    for index, (one, other) in enumerate(zip(expected, found, strict=False)):
+        if one != other:
+            return f"{when}: at action {index + 1} there was {one}, then {other}"
+    return when
+
+
+def rendered(prompts: Prompts, name: str, values: dict[str, Any]) -> str:
+    """Render a template; raise AssertionError with the place of an error."""
+    try:
+        return prompts.render(name, **values)
+    except TemplateError as error:
+        # The failure may be in an included template.
+        at = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename.endswith(".md")]
+        place = f"{at[-1].filename}, line {at[-1].lineno}" if at else str(prompts.folder)
+        known = ", ".join(values) or "no values"
+        raise AssertionError(f"{name}.md fails: {error} ({place}): its values are {known}") from error

@@ -1,4 +1,4 @@
-"""What every environment must do, as checks to run on your own.
+"""Checks that every environment must pass.
 
 In a script, or in one test:
 
@@ -10,32 +10,31 @@ With pytest, one test for each check:
     def test_conformance(check):
         check(Case.of(MyEnvironment(), actions=["open door", "go north"], limit=50))
 
-A check that fails raises `AssertionError` and says what was expected. Checks take real steps in real
-episodes.
+A failed check raises `AssertionError` with the expected behaviour. Checks take real steps in real episodes.
 """
 
 import json
-import traceback
 from collections.abc import Callable, Sequence
 from functools import wraps
 from typing import Any
 
-from jinja2.exceptions import TemplateError
 from pydantic import ValidationError
 
 from langgraph_reflexion.envs.actions import fill
-from langgraph_reflexion.envs.base import Action, ActionSpec, Environment, Seen, StepResult, Task
+from langgraph_reflexion.envs.base import Action, ActionSpec, Environment, ObservedStep, StepResult, Task
 from langgraph_reflexion.envs.pool import EpisodePool
 from langgraph_reflexion.errors import ConfigurationError
-from langgraph_reflexion.prompts import Example, ExampleStep, Prompts, ReflectionExample, contains, load_prompts
+from langgraph_reflexion.prompts import Example, ExampleStep, ReflectionExample, contains, load_prompts
 from langgraph_reflexion.testing.case import (
     Case,
+    difference,
     first_snapshot,
     largest_gap,
     made_up,
     parsed,
     played,
     pooled,
+    rendered,
     run,
     specs,
 )
@@ -43,7 +42,7 @@ from langgraph_reflexion.testing.case import (
 __all__ = ["CHECKS", "Case", "check_environment"]
 
 LONGEST_GAP = 0.25
-"""For how many seconds the event loop may stand still while an environment works."""
+"""Seconds for which an environment may block the event loop."""
 
 _NONSENSE = Action(name="no_such_action", args={}, text="frobnicate the foo")
 
@@ -58,15 +57,14 @@ def check_environment(
     """Run all checks on an environment, and close it.
 
     Args:
-        environment: What is checked.
-        task: In which task; its first one unless given.
-        actions: What is done there; see `Case.of`.
-        limit: After how many steps the environment truncates an episode, if it does. The first of the actions
-            is repeated to see it.
+        environment: The environment.
+        task: The task to play; the first one unless given.
+        actions: The actions to take in it; see `Case.of`.
+        limit: Steps after which the environment truncates an episode, if it does. The check repeats the first action.
 
     Raises:
         AssertionError: a check failed; the message begins with its name.
-        ConfigurationError: the actions are not defined as they should be.
+        ConfigurationError: the actions are defined wrongly.
     """
     case = Case.of(environment, task=task, actions=actions, limit=limit)
     try:
@@ -74,19 +72,18 @@ def check_environment(
             check(case)
     finally:
         environment.close()
-    # As that of an episode, closing it twice is fine.
-    environment.close()
+    environment.close()  # closing twice is fine
 
 
 def tasks_are_stable(case: Case) -> None:
     """Tasks are plain JSON with unique ids, always the same ones, and a limit gives the first of them."""
     tasks = list(case.environment.tasks())
     _require(bool(tasks), "the default split has no tasks")
-    _require(json.loads(json.dumps(tasks)) == tasks, "tasks change when they are written as JSON and read back")
+    _require(json.loads(json.dumps(tasks)) == tasks, "tasks change on a round trip through JSON")
     ids = [task["id"] for task in tasks]
     _require(len(set(ids)) == len(ids), "two tasks have the same id")
     _require(all(task["instruction"].strip() for task in tasks), "a task has no instruction")
-    _require(list(case.environment.tasks()) == tasks, "asked twice, tasks() gives different tasks")
+    _require(list(case.environment.tasks()) == tasks, "tasks() returns different tasks when called twice")
     for limit in {0, 1, len(tasks) // 2, len(tasks), len(tasks) + 1}:
         _require(list(case.environment.tasks(limit=limit)) == tasks[:limit], f"tasks(limit={limit}) is no prefix")
     first = case.environment.splits[0]
@@ -99,45 +96,45 @@ def tasks_are_stable(case: Case) -> None:
 
 
 def models_are_shown_the_task(case: Case) -> None:
-    """The prompts of actor, reflection and judge can be rendered, and contain the task's instruction."""
+    """The prompts of actor, reflection and evaluator render, and contain the task's instruction."""
     environment, task = case.environment, case.task
-    _require(bool(task["instruction"].strip()), f"the task {task['id']!r} has no instruction: say what is to be done")
+    _require(bool(task["instruction"].strip()), f"the task {task['id']!r} has no instruction")
     prompts = load_prompts(environment.prompts_from)
     episode = environment.start(task)
     opening = {"instruction": task["instruction"], "observation": episode.observation}
     episode.close()
     _require(
-        contains(_rendered(prompts, "opening", opening), task["instruction"]),
+        contains(rendered(prompts, "opening", opening), task["instruction"]),
         f"opening.md in {prompts.folder} does not show the task: it lacks {{{{ instruction }}}}",
     )
     shown = {"observation": prompts.opening(**opening)}
-    told = {"reflections": [{"trial": 1, "text": "I was too fast."}], "status": "Status: FAILED"}
+    history = {"reflections": [{"trial": 1, "text": "I was too fast."}], "status": "Status: FAILED"}
     steps = [{"number": 1, "thought": "I begin.", "action": _NONSENSE, "observation": "So be it."}]
-    actor = {**shown, **told, "last_attempt": steps}
+    actor = {**shown, **history, "last_attempt": steps}
     trial = {**shown, "steps": steps}
     values = {
         "task": actor,
         "task_attempt_first": actor,
         "trial": trial,
-        "failed_trial": {**trial, **told, "memory_map": ""},
+        "failed_trial": {**trial, **history, "memory_map": ""},
     }
     for name, given in values.items():
         _require(
-            contains(_rendered(prompts, name, given), task["instruction"]),
+            contains(rendered(prompts, name, given), task["instruction"]),
             f"{name}.md in {prompts.folder} does not show the task: it lacks {{{{ observation }}}}",
         )
     step = ExampleStep("I begin.", _NONSENSE["text"], "So be it.")
     examples = [Example("", "A room.", (step,))]
     acts = {"actions": environment.shown_actions(task), "examples": examples, "numbered": True}
     for in_text in (True, False):
-        _rendered(prompts, "act", {**acts, "in_text": in_text})
-    _rendered(prompts, "act_in_two", {**acts, "in_text": True})
-    _rendered(prompts, "reflect", {"examples": [ReflectionExample("A room.", (step,), "", "I was too fast.")]})
-    _rendered(prompts, "judge", {})
+        rendered(prompts, "act", {**acts, "in_text": in_text})
+    rendered(prompts, "act_in_two", {**acts, "in_text": True})
+    rendered(prompts, "reflect", {"examples": [ReflectionExample("A room.", (step,), "", "I was too fast.")]})
+    rendered(prompts, "judge", {})
 
 
 def tools_have_schemas(case: Case) -> None:
-    """Each action is a tool with a description and a self-contained JSON schema."""
+    """Each action is a tool with a description and a JSON schema."""
     tools = case.environment.tools
     _require(json.loads(json.dumps(tools)) == tools, "the tool schemas are not plain JSON")
     names = [tool["function"]["name"] for tool in tools]
@@ -146,17 +143,14 @@ def tools_have_schemas(case: Case) -> None:
         name, parameters = tool["function"]["name"], tool["function"]["parameters"]
         _require(name.isidentifier() and len(name) <= 64, f"{name!r} cannot name a tool")
         _require(bool(tool["function"]["description"].strip()), f"{name} has no description: write a docstring")
-        _require(parameters["type"] == "object", f"the parameters of {name} are no object")
-        _require(set(parameters["required"]) <= set(parameters["properties"]), f"{name} requires what it lacks")
+        _require(parameters["type"] == "object", f"the parameters of {name} must be an object")
         for field, schema in parameters["properties"].items():
             known = {"type", "anyOf", "allOf", "enum", "const", "$ref"} & set(schema)
-            _require(bool(known), f"the schema of {name}, {field} says nothing: {schema}")
-        for reference in _references(parameters):
-            _require(reference in parameters.get("$defs", {}), f"{name} refers to {reference}, not defined")
+            _require(bool(known), f"the schema of {name}, {field} has no type: {schema}")
 
 
 def text_forms_parse_back(case: Case) -> None:
-    """An action that is written in any of its text forms is read back as the same action."""
+    """Each text form of an action is parsed back as that action."""
     environment = case.environment
     for spec, shown in zip(specs(environment), environment.shown_actions(case.task), strict=True):
         values = made_up(spec)["args"]
@@ -168,19 +162,19 @@ def text_forms_parse_back(case: Case) -> None:
             for form in spec.forms:
                 _reads_as(environment, spec, form, values)
         read = environment.parse(fill(shown.form, values))
-        _require(read is not None and read["name"] == spec.name, f"forms() shows {shown.form!r}, not understood")
-    _require(environment.parse(_NONSENSE["text"]) is None, "nonsense is taken for an action")
+        _require(read is not None and read["name"] == spec.name, f"{shown.form!r} is shown, but not parsed")
+    _require(environment.parse(_NONSENSE["text"]) is None, "nonsense is parsed as an action")
 
 
 def same_actions_same_observations(case: Case) -> None:
-    """Two episodes in which the same is done look the same; episodes with snapshots need not."""
+    """The same actions give the same observations, except in episodes with snapshots."""
     if first_snapshot(case) is None:
         first, second = played(case), played(case)
-        _require(first == second, _difference("the same actions gave something else", first[1], second[1]))
+        _require(first == second, difference("the same actions gave other results", first[1], second[1]))
 
 
 def replay_equals_live(case: Case) -> None:
-    """A pool that holds nothing rebuilds an episode from its history, or from its snapshot."""
+    """An empty pool rebuilds an episode from its history, or from its snapshot."""
 
     async def compare() -> None:
         live, snapshots = await pooled(case)
@@ -191,14 +185,14 @@ def replay_equals_live(case: Case) -> None:
             pool.close()
             _require(
                 again.result == live[index],
-                _difference(f"rebuilt before step {index + 1}", live[index:][:1], [again.result]),
+                difference(f"rebuilt before step {index + 1}", live[index:][:1], [again.result]),
             )
 
     run(compare())
 
 
 def snapshots_restore(case: Case) -> None:
-    """Where episodes have snapshots, these are JSON, and what is restored from one goes on as before."""
+    """Snapshots are JSON, and an episode restored from one continues as before."""
     if first_snapshot(case) is None:
         return
     middle = len(case.actions) // 2
@@ -207,17 +201,17 @@ def snapshots_restore(case: Case) -> None:
         episode.step(action)
     snapshot = episode.snapshot()
     written = json.loads(json.dumps(snapshot))
-    _require(written == snapshot, "a snapshot changes when it is written as JSON and read back")
+    _require(written == snapshot, "a snapshot changes on a round trip through JSON")
     live = [episode.step(action) for action in case.actions[middle:]]
     episode.close()
     restored = case.environment.restore(case.task, written)
     again = [restored.step(action) for action in case.actions[middle:]]
     restored.close()
-    _require(live == again, _difference("restored from a snapshot", live, again))
+    _require(live == again, difference("restored from a snapshot", live, again))
 
 
 def invalid_actions_are_observations(case: Case) -> None:
-    """What is not allowed is answered with what is, and changes nothing."""
+    """An invalid action is answered with the allowed ones, and changes nothing."""
     expected = played(case)[1]
     invalid = [_NONSENSE, Action(name="", args={}, text="I am not sure.")]
     for spec in specs(case.environment):
@@ -228,16 +222,16 @@ def invalid_actions_are_observations(case: Case) -> None:
     for action in invalid:
         result = episode.step(action)
         _require(not (result.terminated or result.truncated), f"{action} ended the episode")
-        for form in case.environment.forms(case.task):
-            _require(form in result.observation, f"the answer to {action} does not name {form!r}")
+        for form in case.environment.action_forms(case.task):
+            _require(form in result.observation, f"the observation after {action} does not name {form!r}")
     results = [episode.step(action) for action in case.actions]
     episode.close()
     if first_snapshot(case) is None:
-        _require(results == expected, _difference("after invalid actions", expected, results))
+        _require(results == expected, difference("after invalid actions", expected, results))
 
 
 def limits_truncate(case: Case) -> None:
-    """At its limit an episode is truncated, unless it ended before; and what has ended stays so."""
+    """An episode is truncated at its limit unless it ended before; an ended episode stays ended."""
     if case.limit is None:
         return
     episode = case.environment.start(case.task)
@@ -250,7 +244,7 @@ def limits_truncate(case: Case) -> None:
     _require(result.truncated or result.terminated, f"neither truncated nor terminated after {case.limit} steps")
     after = episode.step(case.actions[0])
     same = (after.terminated, after.truncated) == (result.terminated, result.truncated)
-    _require(same, "an episode that had ended goes on")
+    _require(same, "an ended episode continues")
     episode.close()
 
 
@@ -265,35 +259,33 @@ def closing_twice_is_fine(case: Case) -> None:
 
 
 def event_loop_stays_free(case: Case) -> None:
-    """While an episode starts and steps are taken through the pool, other coroutines go on."""
-    gaps = []
-    # A busy machine makes gaps of its own: what counts is the best of three.
+    """Other coroutines run while the pool starts an episode and takes steps."""
+    # A busy machine makes gaps of its own: the best of three counts.
     for _ in range(3):
-        gaps.append(run(largest_gap(case)))
-        if gaps[-1] < LONGEST_GAP:
+        if (gap := run(largest_gap(case))) < LONGEST_GAP:
             return
-    raise AssertionError(f"the event loop stood still for {min(gaps):.2f} s: is `blocking` False by mistake?")
+    raise AssertionError(f"the event loop was blocked for {gap:.2f} s: is `blocking` False by mistake?")
 
 
 def memory_maps_go_by_texts(case: Case) -> None:
-    """A memory map comes to the same whenever it is drawn, changes nothing, and keeps plain JSON."""
+    """A memory map is deterministic, changes none of its arguments, and keeps plain JSON."""
     if type(case.environment).memory_map is Environment.memory_map:
         return
     opening, results = played(case)
-    steps = [Seen(action=a, observation=r.observation) for a, r in zip(case.actions, results, strict=True)]
+    steps = [ObservedStep(action=a, observation=r.observation) for a, r in zip(case.actions, results, strict=True)]
     draw, known = case.environment.memory_map, dict[str, Any]()
     before = json.dumps(steps)
     for trial in (1, 2):
         drawn = draw(case.task, opening, steps, known)
         _require(drawn == draw(case.task, opening, steps, known), f"drawn twice in trial {trial}, it differs")
-        _require(json.dumps(steps) == before, "it changes the steps that it is given")
+        _require(json.dumps(steps) == before, "it changes its argument `steps`")
         _require(json.loads(json.dumps(drawn.known)) == drawn.known, "`known` is not plain JSON")
         known = drawn.known
-    _require(not draw(case.task, opening, [], {}).text, "it says something before anything was done")
+    _require(not draw(case.task, opening, [], {}).text, "it has text before any action")
 
 
 def _named(check: Callable[[Case], None]) -> Callable[[Case], None]:
-    """The check, whose failures begin with its name; what refuses the environment's definition is one, too."""
+    """Return the check with its name at the beginning of its failures."""
 
     @wraps(check)
     def named(case: Case) -> None:
@@ -330,17 +322,6 @@ def _require(holds: bool, otherwise: str) -> None:
         raise AssertionError(otherwise)
 
 
-def _rendered(prompts: Prompts, name: str, values: dict[str, Any]) -> str:
-    try:
-        return prompts.render(name, **values)
-    except TemplateError as error:
-        # It may have failed in a template that it includes.
-        at = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename.endswith(".md")]
-        place = f"{at[-1].filename}, line {at[-1].lineno}" if at else str(prompts.folder)
-        known = ", ".join(values) or "no values"
-        raise AssertionError(f"{name}.md fails: {error} ({place}): it is given {known}") from error
-
-
 def _require_allowed(spec: ActionSpec, args: dict[str, Any]) -> None:
     try:
         spec.schema.model_validate(args)
@@ -349,34 +330,20 @@ def _require_allowed(spec: ActionSpec, args: dict[str, Any]) -> None:
         where = ".".join(str(part) for part in first["loc"])
         raise AssertionError(
             f"{spec.name} does not allow {args}: {where}: {first['msg']}. "
-            f"Where values cannot be made up, give actions=[...] with one of {spec.name} that is allowed"
+            f"Pass actions=[...] with an allowed {spec.name}"
         ) from error
 
 
 def _reads_as(environment: Environment, spec: ActionSpec, form: str, args: dict[str, Any]) -> None:
     # Arguments with a default need not be part of the text.
-    said = {name: value for name, value in args.items() if "{" + name + "}" in form}
-    text = fill(form, said)
+    written = {name: value for name, value in args.items() if "{" + name + "}" in form}
+    text = fill(form, written)
     action = parsed(environment, text)
-    _require(action["name"] == spec.name, f"{text!r} is read as {action['name']!r}, not as {spec.name!r}")
+    _require(action["name"] == spec.name, f"{text!r} is parsed as {action['name']!r}, not as {spec.name!r}")
     # Read from text, a number is still a string; the schema makes it one.
-    allowed = spec.schema.model_validate(said)
+    allowed = spec.schema.model_validate(written)
     try:
         same = spec.schema.model_validate(action["args"]) == allowed
     except ValidationError:
         same = False
-    _require(same, f"{text!r} is read as {action['args']}, not as {said}")
-
-
-def _references(schema: Any) -> list[str]:
-    if isinstance(schema, dict):
-        own = [str(schema["$ref"]).rpartition("/")[2]] if "$ref" in schema else []
-        return own + [name for value in schema.values() for name in _references(value)]
-    return [name for value in schema for name in _references(value)] if isinstance(schema, list) else []
-
-
-def _difference(when: str, expected: Sequence[StepResult], found: Sequence[StepResult]) -> str:
-    for index, (one, other) in enumerate(zip(expected, found, strict=False)):
-        if one != other:
-            return f"{when}: at action {index + 1} there was {one}, then {other}"
-    return when
+    _require(same, f"{text!r} is parsed as {action['args']}, not as {written}")

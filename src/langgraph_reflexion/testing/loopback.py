@@ -1,22 +1,22 @@
-"""HTTP on loopback: answers whole and in streams, and the ways in which an answer does not arrive."""
+"""HTTP servers on loopback whose answers may fail to arrive."""
 
 import contextlib
 import json
 import socket
 import struct
 import sys
+import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler
 from socketserver import ThreadingTCPServer
-from threading import Thread
-from typing import Any, Literal, NamedTuple
+from typing import Any, Generic, Literal, NamedTuple, Self, TypeVar
 
 from langgraph_reflexion.testing.model_faults import ErrorAnswer
 
 CLOSING = 1.0
-"""For how many seconds the server waits for answers that are under way when it is closed."""
+"""Seconds that closing a server waits for answers in flight."""
 
 
 class Call(NamedTuple):
@@ -29,10 +29,11 @@ class Call(NamedTuple):
     content: bytes
 
 
+_R = TypeVar("_R")
 Ending = Literal["whole", "half", "reset", "never", "drip"]
 
 ENDINGS: dict[str, Ending] = {"hang": "never", "drip": "drip", "cut": "half"}
-"""What becomes of an answer, by the names that servers have for such faults."""
+"""How an answer ends, by the name of the fault."""
 
 HTML = "text/html; charset=utf-8"
 
@@ -45,10 +46,9 @@ class Answer:
         body: A text, or the events of a stream.
         status: The HTTP status.
         headers: More headers.
-        ending: What becomes of it: it is sent `whole`, or half of it, after which the connection is closed or the
-            stream ends in good order (`half`), or the connection is reset (`reset`), or nothing is sent (`never`), or
-            blanks in its place, without an end (`drip`).
-        kind: The type of a text.
+        ending: How it ends: `whole`; `half`, after which the connection is closed or the stream ends in good order;
+            `reset` of the connection; `never` sent; or endless blanks instead (`drip`).
+        kind: The content type.
     """
 
     body: bytes | list[bytes]
@@ -59,11 +59,11 @@ class Answer:
 
 
 class Listener(ThreadingTCPServer):
-    """Listens on loopback, each connection in a thread of its own.
+    """An HTTP server with a thread per connection.
 
     Args:
-        port: Where; 0 takes a free one.
-        answer: Answers a request, or raises `ErrorAnswer`.
+        port: The port; 0 for a free one.
+        answer: Returns the answer to a request, or raises `ErrorAnswer`.
     """
 
     daemon_threads = True
@@ -74,7 +74,7 @@ class Listener(ThreadingTCPServer):
         super().__init__(("127.0.0.1", port), _Handler)
         self.answer = answer
         self._connections: set[Any] = set()
-        self._accepting = Thread(target=self.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
+        self._accepting = threading.Thread(target=self.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
         self._accepting.start()
 
     @property
@@ -83,7 +83,7 @@ class Listener(ThreadingTCPServer):
         return f"http://127.0.0.1:{self.server_address[1]}"
 
     def close(self) -> None:
-        """Stop, and end all connections, also those on which a client waits."""
+        """Stop, and end all connections, even those on which a client waits."""
         self.shutdown()
         self._accepting.join()
         self.server_close()
@@ -95,17 +95,15 @@ class Listener(ThreadingTCPServer):
             time.sleep(0.005)
 
     def process_request(self, request: Any, client_address: Any) -> None:
-        """Take a connection."""
         self._connections.add(request)
         super().process_request(request, client_address)
 
     def close_request(self, request: Any) -> None:
-        """A connection is done with."""
         super().close_request(request)
         self._connections.discard(request)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Clients that have left are no error."""
+        # Clients that have left are no error.
         if not isinstance(sys.exception(), OSError):
             super().handle_error(request, client_address)
 
@@ -113,19 +111,17 @@ class Listener(ThreadingTCPServer):
 class _Handler(BaseHTTPRequestHandler):
     server: Listener
     protocol_version = "HTTP/1.1"
-    # Small answers on connections that are kept would wait for the client's acknowledgement.
+    # Small answers on kept connections would otherwise wait for the client's acknowledgement.
     disable_nagle_algorithm = True
 
     def do_GET(self) -> None:
-        """Answer a request without a body."""
         self._answer()
 
     def do_POST(self) -> None:
-        """Answer a request with a body."""
         self._answer()
 
     def log_message(self, format: str, *args: Any) -> None:
-        """Say nothing."""
+        pass
 
     def _answer(self) -> None:
         try:
@@ -133,7 +129,6 @@ class _Handler(BaseHTTPRequestHandler):
         except ErrorAnswer as error:
             answer = _in_error(error)
         except Exception as error:
-            # The model failed, or the function that chooses the faults.
             answer = _in_error(ErrorAnswer(500, f"{type(error).__name__}: {error}", kind="server_error"))
         if answer.ending == "never":
             # Returns when the client leaves, and when the server is closed.
@@ -191,10 +186,41 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _reset(self) -> None:
         self.close_connection = True
-        # A socket that is closed without lingering is reset. The standard library would take its leave first.
+        # Closing a socket without lingering resets it; the standard library would shut it down first.
         linger = struct.pack("hh" if sys.platform == "win32" else "ii", 1, 0)
         self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
         socket.close(self.connection.detach())
+
+
+class FaultyServer(Generic[_R]):
+    """A server on loopback inside `with`, which keeps its requests and fails on demand.
+
+    Args:
+        faults: The faults of the next requests in order; None for none.
+    """
+
+    def __init__(self, faults: Iterable[str | None]) -> None:
+        self.faults: Iterator[str | None] = iter(faults)
+        self.requests: list[_R] = []
+        self.url = ""
+        self._lock = threading.Lock()
+
+    def __enter__(self) -> Self:
+        self._listener = Listener(0, self._reply)
+        self.url = self._listener.url
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._listener.close()
+
+    def _reply(self, call: Call) -> Answer:
+        raise NotImplementedError
+
+    def _record(self, request: _R) -> str | None:
+        """Keep a request, and return its fault."""
+        with self._lock:
+            self.requests.append(request)
+            return next(self.faults, None)
 
 
 def _in_error(error: ErrorAnswer) -> Answer:

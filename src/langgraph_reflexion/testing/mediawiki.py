@@ -1,4 +1,4 @@
-"""A wiki on loopback: as much of MediaWiki's API as the package `wikipedia` asks for, and every trouble it can make.
+"""A wiki on loopback: the part of MediaWiki's API that the environment uses, and its faults.
 
 with MediaWikiServer({"Elm": "The elm is a tree."}, redirects={"Elms": "Elm"}) as server:
     environment = HotPotQA(pages="wikipedia", api=server.api)
@@ -8,24 +8,23 @@ with MediaWikiServer({"Elm": "The elm is a tree."}, redirects={"Elms": "Elm"}) a
 
 import json
 import re
-import threading
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, Self
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
-from langgraph_reflexion.testing.loopback import ENDINGS, HTML, Answer, Call, Listener
+from langgraph_reflexion.testing.loopback import ENDINGS, HTML, Answer, Call, FaultyServer
 
 MEDIAWIKI_FAULTS = {
-    "403": "any number: this status, with a text that is no JSON; 429 and 503 with the header Retry-After",
-    "hang": "nothing is said at all",
+    "403": "any status, with a text that is not JSON; 429 and 503 with the header Retry-After",
+    "hang": "no answer",
     "drip": "the answer comes in small pieces, and never ends",
     "cut": "the connection ends in the middle of the answer",
-    "garbage": "the answer is no JSON",
-    "odd": "the answer is JSON, but holds nothing that was asked for",
-    "error": "the API says that a query failed",
-    "busy": "the API says that search is too busy",
+    "garbage": "the answer is not JSON",
+    "odd": "the answer is JSON without results",
+    "error": "an API error: the query failed",
+    "busy": "an API error: search is too busy",
 }
-"""What can go wrong with a request."""
+"""The faults of `MediaWikiServer`."""
 
 _ERRORS = {
     "error": {"code": "internal_api_error_DBQueryError", "info": "A database query failed."},
@@ -34,20 +33,19 @@ _ERRORS = {
 _ILLEGAL = re.compile(r"[\[\]{}|<>#]")
 
 
-class MediaWikiServer:
-    """A small wiki, served over HTTP while the context lasts.
+class MediaWikiServer(FaultyServer[dict[str, str]]):
+    """A small wiki, served over HTTP inside `with`.
 
     Args:
         pages: Title to text, in which paragraphs end with a line break and headings are `== so ==`.
         redirects: Title to title.
         disambiguations: Title to the titles that it may mean.
-        faults: What goes wrong with the requests that come, in order, as in `MEDIAWIKI_FAULTS`; None for nothing.
-        retry_after: What the header says.
+        faults: The faults of the next requests in order, from `MEDIAWIKI_FAULTS`; None for none.
+        retry_after: The value of the header.
 
     Attributes:
-        api: The address of the API.
         requests: The parameters of the requests so far, and their `User-Agent`.
-        faults: What goes wrong with the next requests; may be set at any time.
+        faults: The faults of the next requests; may be set at any time.
     """
 
     def __init__(
@@ -59,25 +57,19 @@ class MediaWikiServer:
         faults: Iterable[str | None] = (),
         retry_after: str = "30",
     ) -> None:
+        super().__init__(faults)
         self.pages = dict(pages)
         self.redirects = dict(redirects or {})
         self.disambiguations = {title: list(options) for title, options in (disambiguations or {}).items()}
-        self.faults: Iterator[str | None] = iter(faults)
         self.retry_after = retry_after
-        self.requests: list[dict[str, str]] = []
-        self.api = ""
-        self._lock = threading.Lock()
 
-    def __enter__(self) -> Self:
-        self._listener = Listener(0, self._reply)
-        self.api = f"{self._listener.url}/w/api.php"
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._listener.close()
+    @property
+    def api(self) -> str:
+        """The address of the API."""
+        return f"{self.url}/w/api.php"
 
     def answer(self, asked: Mapping[str, str]) -> dict[str, Any]:
-        """What the API says to a query that goes well."""
+        """Return the API's answer to a query."""
         if asked.get("list") == "search":
             return {"batchcomplete": "", "query": {"search": self._search(asked)}}
         return {"batchcomplete": "", "query": self._query(asked)}
@@ -87,7 +79,7 @@ class MediaWikiServer:
 
         def rank(title: str) -> tuple[int, int]:
             text = self.pages.get(title, "")
-            return tuple(-len(words & set(re.findall(r"\w+", told.lower()))) for told in (title, text))  # type: ignore[return-value]
+            return tuple(-len(words & set(re.findall(r"\w+", each.lower()))) for each in (title, text))  # type: ignore[return-value]
 
         found = sorted((t for t in [*self.pages, *self.disambiguations] if any(rank(t))), key=rank)
         return [{"ns": 0, "title": title, "pageid": self._id(title)} for title in found[: int(asked["srlimit"])]]
@@ -104,7 +96,7 @@ class MediaWikiServer:
             return {"interwiki": [{"title": title, "iw": title[:2]}]}
         if "redirects" in asked and title in self.redirects:
             query["redirects"] = []
-            # As often as there are redirects, since they may go round in a circle.
+            # At most once for each redirect, since they may form a circle.
             for _ in range(len(self.redirects)):
                 if title not in self.redirects:
                     break
@@ -146,9 +138,7 @@ class MediaWikiServer:
 
     def _reply(self, call: Call) -> Answer:
         asked = dict(parse_qsl(urlsplit(call.path).query, keep_blank_values=True))
-        with self._lock:
-            self.requests.append(asked | {"User-Agent": call.headers.get("user-agent", "")})
-            fault = next(self.faults, None)
+        fault = self._record(asked | {"User-Agent": call.headers.get("user-agent", "")})
         if fault is None:
             return _json(self.answer(asked))
         if fault in ENDINGS:
@@ -156,7 +146,7 @@ class MediaWikiServer:
         if fault in _ERRORS:
             return _json({"error": _ERRORS[fault]})
         if fault == "garbage":
-            return Answer(b"<!DOCTYPE html><p>This is no JSON.", kind=HTML)
+            return Answer(b"<!DOCTYPE html><p>This is not JSON.", kind=HTML)
         if fault == "odd":
             return _json({"batchcomplete": ""})
         headers = {"Retry-After": self.retry_after} if fault in ("429", "503") else {}

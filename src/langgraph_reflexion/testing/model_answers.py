@@ -1,4 +1,4 @@
-"""Chat completions as OpenAI's API has them: requests read for a LangChain model, and its replies written."""
+"""Conversion between OpenAI's chat completions and LangChain's messages."""
 
 import json
 import re
@@ -17,10 +17,10 @@ DONE = b"data: [DONE]\n\n"
 
 
 def ask(model: BaseChatModel, request: ModelRequest) -> AIMessage:
-    """Let a model answer.
+    """Return the model's reply.
 
     Raises:
-        ErrorAnswer: the request makes no sense, or the model has no tools.
+        ErrorAnswer: the request is malformed, or the model has no tools.
     """
     body = request.body
     messages = _messages(body["messages"])
@@ -31,15 +31,15 @@ def ask(model: BaseChatModel, request: ModelRequest) -> AIMessage:
 
 
 def completion(request: ModelRequest, reply: AIMessage) -> dict[str, Any]:
-    """A reply as a whole."""
+    """Return a reply as one completion."""
     choice = {"index": 0, "message": _message(reply), "logprobs": None, "finish_reason": _finish_reason(reply)}
     whole = {**_head(request, "chat.completion"), "choices": [choice]}
-    # Servers count tokens, or they do not; made-up numbers would be worse than none.
+    # No usage is better than an invented one.
     return whole | ({"usage": _usage(reply)} if reply.usage_metadata else {})
 
 
 def events(request: ModelRequest, reply: AIMessage) -> list[bytes]:
-    """A reply as the events of a stream."""
+    """Return a reply as the events of a stream."""
     deltas = [*_deltas(_message(reply)), {}]
     choices: list[dict[str, Any]] = [{"index": 0, "delta": delta, "finish_reason": None} for delta in deltas]
     choices[-1]["finish_reason"] = _finish_reason(reply)
@@ -51,7 +51,7 @@ def events(request: ModelRequest, reply: AIMessage) -> list[bytes]:
 
 
 def event(data: dict[str, Any]) -> bytes:
-    """One event of a stream."""
+    """Return one event of a stream."""
     return b"data: " + json.dumps(data).encode() + b"\n\n"
 
 
@@ -67,11 +67,11 @@ def _messages(given: list[dict[str, Any]]) -> list[BaseMessage]:
     try:
         return convert_to_messages([_readable(message) for message in given])
     except Exception as error:
-        raise ErrorAnswer(400, f"These are no messages: {error}", param="messages") from error
+        raise ErrorAnswer(400, f"These are not messages: {error}", param="messages") from error
 
 
 def _readable(message: dict[str, Any]) -> dict[str, Any]:
-    """The message with calls that LangChain can read: OpenAI takes back arguments that are no JSON, too."""
+    """Return the message with calls that LangChain can read; OpenAI also accepts arguments that are not JSON."""
     if not message.get("tool_calls"):
         return message
     calls = [{**call, "function": {**call["function"]}} for call in message["tool_calls"]]
@@ -89,7 +89,7 @@ def _arguments(written: Any) -> dict[str, Any]:
 
 
 def _stopped(reply: AIMessage, stops: list[str]) -> AIMessage:
-    """The reply up to the first stop sequence, for models that do not look at them."""
+    """Return the reply up to the first stop sequence, for models that ignore them."""
     ends = [found for found in (reply.text.find(stop) for stop in stops) if found >= 0]
     return reply.model_copy(update={"content": reply.text[: min(ends)]}) if ends else reply
 
@@ -121,7 +121,6 @@ def _deltas(message: dict[str, Any]) -> Iterator[dict[str, Any]]:
         for piece in _pieces(message[field] or ""):
             yield {field: piece}
     for index, call in enumerate(message.get("tool_calls", [])):
-        # Name and id come first, the arguments bit by bit.
         opening = {**call["function"], "arguments": ""}
         yield {"tool_calls": [{"index": index, **call, "function": opening}]}
         for piece in _pieces(call["function"]["arguments"]):
@@ -129,7 +128,7 @@ def _deltas(message: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 def _pieces(text: str) -> list[str]:
-    """A text word by word, or in a hundred pieces where it is long."""
+    """Split a text into words, or a long one into a hundred pieces."""
     if len(text) > 1000:
         size = len(text) // 100
         return [text[start : start + size] for start in range(0, len(text), size)]

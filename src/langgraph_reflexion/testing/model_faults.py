@@ -1,4 +1,4 @@
-"""What a model server can get wrong, by name."""
+"""The faults of a model server, by name."""
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple
@@ -9,33 +9,33 @@ from langchain_core.messages.tool import invalid_tool_call, tool_call
 from langgraph_reflexion.errors import ConfigurationError
 
 OK = "ok"
-"""The name of no fault at all."""
+"""The name for no fault."""
 
 MODEL_FAULTS: Mapping[str, str] = {
-    "429": "too many requests, without a word on when to try again",
-    "429-retry-after": "too many requests, with Retry-After: 1; 429-retry-after:0.2 says after how many seconds",
-    "quota": "429 with the code insufficient_quota: trying again cannot help",
+    "429": "too many requests, without Retry-After",
+    "429-retry-after": "too many requests, with Retry-After: 1; 429-retry-after:0.2 for other seconds",
+    "quota": "429 with the code insufficient_quota, which no retry helps",
     "500": "the server failed",
     "503": "the server is overloaded",
     "hang": "no answer, until the client leaves",
     "reset": "the connection is reset in the middle of the answer",
-    "truncated-stream": "a stream that ends early, as if it were done; without streaming, half of the body",
-    "invalid-json": "an answer that breaks off in the middle of its JSON, though HTTP says that it is whole",
-    "empty-choices": "a completion with no choice in it",
-    "empty-text": "a reply of no words",
-    "refusal": "a reply that is a refusal, and has no content",
-    "broken-tool-call": "a call of a tool, the first in the request, whose arguments are no JSON",
+    "truncated-stream": "a stream that ends early as if complete; without streaming, half of the body",
+    "invalid-json": "an answer whose JSON breaks off, in a complete HTTP response",
+    "empty-choices": "a completion without choices",
+    "empty-text": "an empty reply",
+    "refusal": "a refusal, without content",
+    "broken-tool-call": "a call of the request's first tool, with arguments that are not JSON",
     "unknown-tool": "a call of a tool that does not exist",
     "megabyte": "a reply of a million characters",
-    "wrong-key": "401, and the message quotes the key",
-    "unknown-model": "404, there is no such model",
-    "context": "400, the prompt is too long (code context_length_exceeded)",
+    "wrong-key": "401, with the key in the message",
+    "unknown-model": "404 for the model",
+    "context": "400 with the code context_length_exceeded",
     "refuses-stop": "400 for a request with `stop`; others are answered",
     "refuses-temperature": "400 for a request with `temperature`; others are answered",
     "refuses-seed": "400 for a request with `seed`; others are answered",
     "refuses-tools": "400 for a request with `tools`; others are answered",
 }
-"""The faults of `ModelServer` by name, each in a line."""
+"""The faults of `ModelServer`, each with a description."""
 
 
 class ModelRequest(NamedTuple):
@@ -44,26 +44,26 @@ class ModelRequest(NamedTuple):
     number: int
     """Counted from 1."""
     body: dict[str, Any]
-    """What was asked: `messages`, `model`, `seed` and so on."""
+    """The fields `messages`, `model`, `seed` and so on."""
     headers: dict[str, str]
     """The HTTP headers, their names in lower case."""
     arrived: float
-    """When, on the clock of `time.monotonic`."""
+    """The time of arrival, by `time.monotonic`."""
 
     @property
     def key(self) -> str:
-        """The bearer key, or nothing."""
+        """The bearer key, or an empty text."""
         return self.headers.get("authorization", "").removeprefix("Bearer").strip()
 
 
 class ErrorAnswer(Exception):
-    """An answer that is an error, in the words and the shape of OpenAI's.
+    """An error response in the format of OpenAI's API.
 
     Args:
         status: The HTTP status.
-        message: What is wrong.
+        message: The error's message.
         kind: The error's `type`.
-        param: The parameter that is to blame.
+        param: The wrong parameter.
         code: The error's `code`.
         headers: More headers.
     """
@@ -85,7 +85,7 @@ class ErrorAnswer(Exception):
 
 
 def checked_fault(fault: str | None) -> str:
-    """The fault as it was named, or `OK` for None.
+    """Return the fault, or `OK` for None.
 
     Raises:
         ConfigurationError: there is no such fault.

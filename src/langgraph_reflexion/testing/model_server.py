@@ -1,9 +1,9 @@
-"""A model server to try agents against: OpenAI's chat completions on loopback, and everything that goes wrong there.
+"""A model server on loopback: OpenAI's chat completions, and its faults.
 
     with ModelServer(faults=["429", "hang"]) as server:
         model = ChatOpenAI(model="any", base_url=server.url, api_key="any", timeout=1)
 
-Beside agents in other processes and languages:
+For agents in other processes and languages:
 
     python -m langgraph_reflexion.testing.model_server --fault 429 --fault hang --port 8000
 """
@@ -39,20 +39,20 @@ from langgraph_reflexion.testing.model_faults import (
 __all__ = ["MODEL_FAULTS", "Faults", "ModelRequest", "ModelServer"]
 
 Faults = Iterable[str | None] | Callable[[ModelRequest], str | None]
-"""Names out of `MODEL_FAULTS`, one per request, or a function of the request; None and `ok` are no fault."""
+"""Names from `MODEL_FAULTS`, one per request, or a function of the request; None and `ok` are no fault."""
 
 
 class ModelServer:
-    """Serves a chat model as OpenAI would, inside `with`.
+    """A server that answers for a chat model as OpenAI would, inside `with`.
 
     Args:
-        model: Who answers; the demo model unless given. Asked in several threads where there are several clients.
-        faults: What goes wrong, request by request; when they are used up, nothing does. A function is called
-            in the request's own thread before anything else is done, and may take its time.
-        key: The only key that is let in; any key or none, unless given.
-        context_chars: How many characters of messages fit into the model's context.
-        refuses: Parameters that the model does not take (`stop`, `temperature`, `seed`, `tools`).
-        port: Where it listens; a free port unless given.
+        model: The model; the demo model unless given. Several clients call it in several threads.
+        faults: The faults of the requests in order, none after the last. A function is called first, in the
+            request's own thread, and may block.
+        key: The only accepted key; any key or none unless given.
+        context_chars: Characters of messages that fit into the model's context.
+        refuses: Parameters that the model refuses (`stop`, `temperature`, `seed`, `tools`).
+        port: The port; a free one unless given.
 
     Raises:
         ConfigurationError: there is no such fault.
@@ -85,14 +85,14 @@ class ModelServer:
 
     @property
     def url(self) -> str:
-        """The address that clients take as `base_url`."""
+        """The `base_url` for clients."""
         if self._listener is None:
             raise RuntimeError("the server runs inside `with` only")
         return f"{self._listener.url}/v1"
 
     @property
     def requests(self) -> list[ModelRequest]:
-        """All requests for a completion so far, in the order in which they arrived."""
+        """All requests for a completion so far, in order of arrival."""
         with self._lock:
             return self._requests.copy()
 
@@ -143,7 +143,7 @@ class ModelServer:
 
 
 def _one_by_one(faults: Iterable[str | None]) -> Callable[[ModelRequest], str | None]:
-    # What is endless cannot be looked through; it is found out request by request.
+    # An endless iterable is checked request by request.
     left: Iterator[str | None] = iter(
         [checked_fault(each) for each in faults] if isinstance(faults, Sequence) else faults
     )
@@ -163,7 +163,7 @@ def _body(content: bytes) -> dict[str, Any]:
     try:
         body = json.loads(content)
     except ValueError as error:
-        raise ErrorAnswer(400, f"The request is no JSON: {error}") from error
+        raise ErrorAnswer(400, f"The request is not JSON: {error}") from error
     messages = body.get("messages") if isinstance(body, dict) else None
     if not isinstance(messages, list) or not all(isinstance(message, dict) for message in messages):
         raise ErrorAnswer(400, "The request has no list of messages.", param="messages")
@@ -182,15 +182,15 @@ def main() -> NoReturn:
         epilog="faults:\n" + "\n".join(f"  {name:21}{what}" for name, what in MODEL_FAULTS.items()),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--model", default="demo", help="who answers: demo, or provider:name (demo)")
-    parser.add_argument("--port", type=int, default=0, help="where to listen (a free port)")
+    parser.add_argument("--model", default="demo", help="demo, or provider:name (demo)")
+    parser.add_argument("--port", type=int, default=0, help="the port (a free one)")
     parser.add_argument(
-        "--fault", action="append", default=[], help="of the next request; may be repeated; ok is none"
+        "--fault", action="append", default=[], help="the fault of the next request; may be repeated; ok is none"
     )
-    parser.add_argument("--repeat", action="store_true", help="begin again when the faults are used up")
-    parser.add_argument("--key", help="the only key that is let in")
-    parser.add_argument("--context-chars", type=int, metavar="N", help="so many characters of messages fit")
-    parser.add_argument("--refuse", action="append", default=[], metavar="NAME", help="a parameter that is not taken")
+    parser.add_argument("--repeat", action="store_true", help="repeat the faults without end")
+    parser.add_argument("--key", help="the only accepted key")
+    parser.add_argument("--context-chars", type=int, metavar="N", help="size of the model's context")
+    parser.add_argument("--refuse", action="append", default=[], metavar="NAME", help="a parameter to refuse")
     args = parser.parse_args()
     from langgraph_reflexion.models.load import load_model
 

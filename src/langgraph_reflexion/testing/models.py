@@ -1,4 +1,4 @@
-"""A chat model that says what it is told to say."""
+"""A chat model with scripted replies."""
 
 from collections.abc import Callable, Sequence
 from typing import Annotated, Any
@@ -17,16 +17,15 @@ Reply = str | AIMessage | Exception
 
 
 class ScriptExhausted(ReflexionError):
-    """A scripted model was asked once more than its script says. No fault: the test is wrong, or the agent is."""
+    """A scripted model has no reply left. Not a fault: the test or the agent is wrong."""
 
 
 class ScriptedChatModel(BaseChatModel):
-    """Answers from a list, in order, or from a function of the prompt; remembers every prompt.
+    """A chat model that replies from a list, in order, or from a function of the prompt, and keeps every prompt.
 
     Attributes:
-        replies: What to say: texts, messages (with tool calls, say), exceptions to raise, or a function
-            that is given the messages. A list that is used up raises `ScriptExhausted`, which nodes let
-            through: it ends the run, and never passes for a fault of the model's.
+        replies: Texts, messages, exceptions to raise, or a function of the messages. A used-up list raises
+            `ScriptExhausted`, which ends the run and is not taken for a fault.
         prompts: The messages of every call so far.
         seeds: The seed of every call so far.
     """
@@ -41,7 +40,6 @@ class ScriptedChatModel(BaseChatModel):
         return "scripted"
 
     def bind_tools(self, tools: Sequence[Any], **kwargs: Any) -> Runnable[LanguageModelInput, AIMessage]:
-        """Tools make no difference to what is said."""
         return self.bind(tools=[convert_to_openai_tool(each) for each in tools], **kwargs)
 
     def _generate(

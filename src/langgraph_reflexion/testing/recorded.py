@@ -1,13 +1,13 @@
-r"""Recorded model output: written down once from any chat model, and answered from ever after.
+r"""Recorded replies of a chat model, and a model that replays them.
 
 A recording is a file of JSON Lines, one row per call:
 
     {"task": "own/s0/000-older", "trial": 1, "call": "act 0", "reply": "Thought: ...\nAction: search[...]"}
 
-`task` is the task's id, `trial` is counted from 1, and `call` says which call of the trial it is: `act 0` chooses the
-first step, `reflect` writes the reflection, `evaluate` is the judge. A row may also hold the reply's `tool_calls`
-(`name`, `args`, `id`) and its `usage` (`input_tokens`, `output_tokens`). Where a call has several rows, the last one
-counts, as a run that goes on writes the calls of a trial that was cut short once more.
+`task` is the task's id, `trial` is counted from 1, and `call` names the call of the trial: `act 0` chooses the first
+step, `reflect` writes the reflection, `evaluate` scores the trial. A row may also hold the reply's `tool_calls`
+(`name`, `args`, `id`) and its `usage` (`input_tokens`, `output_tokens`). If a call has several rows, the last one
+counts: a resumed run repeats the calls of an interrupted trial.
 """
 
 import json
@@ -29,7 +29,7 @@ from langgraph_reflexion.models.calls import NAME, TASK, TRIAL
 
 
 class MissingReply(ReflexionError):
-    """A recording has no reply to a call. No fault: it is of another run, or the agent has changed since."""
+    """A recording has no reply to a call. Not a fault: it is of another run, or the agent has changed."""
 
 
 class RecordedReply(TypedDict):
@@ -40,41 +40,36 @@ class RecordedReply(TypedDict):
     trial: int
     """Counted from 1."""
     call: str
-    """Which call of the trial: "act 3", "reflect"."""
+    """The call of the trial, such as "act 3" or "reflect"."""
     reply: str
-    """What the model said."""
+    """The text of the reply."""
     tool_calls: NotRequired[list[dict[str, Any]]]
-    """The tools that it called: `name`, `args` and `id`."""
+    """Its tool calls: `name`, `args` and `id`."""
     usage: NotRequired[dict[str, int]]
     """`input_tokens` and `output_tokens`."""
 
 
 class RecordedChatModel(BaseChatModel):
-    """Answers from a recording, by task, trial and call, and looks at no prompt.
+    """A chat model that replies from a recording, by task, trial and call; it ignores the prompt.
 
-    The same call gets the same reply, however often and in whatever order calls come: so a run may advance many tasks
-    at once, and go on after it was stopped. A call without a reply raises `MissingReply`, which nodes let through: it
-    ends the run, and never passes for a fault of the model's. It answers the nodes of the graph, and whoever gives a
-    call's place in the metadata (`models.calls`).
+    The same call gets the same reply, in any order, so a run may advance many tasks at once and be resumed. A call
+    without a reply raises `MissingReply`, which ends the run and is not taken for a fault. It answers the nodes of
+    the graph, and other callers that give a call's place in the metadata (`models.calls`).
 
     Attributes:
         recording: The rows, or the file that holds them.
     """
 
     recording: Annotated[Sequence[Mapping[str, Any]] | Path | str, SkipValidation]
-    # Two trials may ask in the same words, and LangChain's own cache would give them one answer.
+    # LangChain's own cache would give two trials with equal prompts the same reply.
     cache: Any = False
     _replies: dict[tuple[str, int, str], AIMessage] = PrivateAttr(default_factory=dict)
 
     def __init__(self, recording: Sequence[Mapping[str, Any]] | Path | str, **settings: Any) -> None:
-        """Read the recording.
-
-        Args:
-            recording: The rows, or the file that holds them.
-            **settings: Of any chat model.
+        """Read the recording: rows, or the path of a file of them.
 
         Raises:
-            ConfigurationError: it is none, or the file cannot be read.
+            ConfigurationError: a row is malformed, or the file cannot be read.
         """
         super().__init__(**{**settings, "recording": recording})
         if isinstance(recording, Path | str):
@@ -88,7 +83,6 @@ class RecordedChatModel(BaseChatModel):
         return "recorded"
 
     def bind_tools(self, tools: Sequence[Any], **kwargs: Any) -> Runnable[LanguageModelInput, AIMessage]:
-        """Tools make no difference to what is said."""
         return self.bind(tools=tools, **kwargs)
 
     def _generate(
@@ -107,7 +101,7 @@ class RecordedChatModel(BaseChatModel):
 
     def _answer(self, metadata: Mapping[str, Any]) -> ChatResult:
         if TASK not in metadata:
-            raise MissingReply("a recording answers the calls of the graph's nodes, and this call is none of them")
+            raise MissingReply("a recording answers calls of the graph's nodes only")
         call = metadata[TASK], metadata[TRIAL], metadata[NAME]
         if call not in self._replies:
             raise MissingReply(f"the recording has no reply to the call {call[2]!r} of trial {call[1]} of {call[0]}")
@@ -115,16 +109,16 @@ class RecordedChatModel(BaseChatModel):
 
 
 class Recorder(BaseCallbackHandler):
-    """A LangChain callback that writes a recording of what models reply to the graph's nodes.
+    """A LangChain callback that records the replies of models to the graph's nodes.
 
-    It goes with a run, `graph.invoke({"task": task}, {"callbacks": [Recorder(path)]})`, or with a model,
-    `ChatOpenAI(..., callbacks=[Recorder(path)])`. Replies that came out of a cache are no replies of a model's.
+    Pass it to a run, `graph.invoke({"task": task}, {"callbacks": [Recorder(path)]})`, or to a model,
+    `ChatOpenAI(..., callbacks=[Recorder(path)])`. Cached replies are not recorded.
 
     Args:
-        path: The file; rows are added at its end.
+        path: The file; rows are appended.
     """
 
-    # Rows in the order of the replies, and no run that passes for recorded while its disk is full.
+    # Rows are in the order of the replies, and a full disk ends the run.
     run_inline = True
     raise_error = True
 
@@ -136,13 +130,11 @@ class Recorder(BaseCallbackHandler):
     def on_chat_model_start(
         self, serialized: dict[str, Any], messages: list[list[BaseMessage]], *, run_id: UUID, **kwargs: Any
     ) -> None:
-        """Remember which call this is."""
         metadata = kwargs.get("metadata") or {}
         if TASK in metadata:
             self._asked[run_id] = {"task": metadata[TASK], "trial": metadata[TRIAL], "call": metadata[NAME]}
 
     def on_llm_end(self, response: LLMResult, *, run_id: UUID, **kwargs: Any) -> None:
-        """Write the reply down."""
         row, generation = self._asked.pop(run_id, None), response.generations[0][0]
         if row is None or not isinstance(generation, ChatGeneration):
             return
@@ -156,7 +148,6 @@ class Recorder(BaseCallbackHandler):
             file.write(json.dumps(row, ensure_ascii=False) + "\n")
 
     def on_llm_error(self, error: BaseException, *, run_id: UUID, **kwargs: Any) -> None:
-        """Forget the call: what was not answered is not written down."""
         self._asked.pop(run_id, None)
 
 
@@ -164,7 +155,7 @@ def read_recording(path: Path | str) -> list[RecordedReply]:
     """Read a recording.
 
     Raises:
-        ConfigurationError: it cannot be read, or a row is none.
+        ConfigurationError: it cannot be read, or a row is malformed.
     """
     try:
         lines = Path(path).read_text(encoding="utf-8").split("\n")
@@ -186,9 +177,9 @@ def _checked(row: Any) -> RecordedReply:
             try:
                 _message(cast(RecordedReply, row))
             except (KeyError, TypeError, ValueError) as error:
-                raise ConfigurationError(f"`tool_calls` or `usage` are not as they should be: {error!r}") from error
+                raise ConfigurationError(f"malformed `tool_calls` or `usage`: {error!r}") from error
             return cast(RecordedReply, row)
-    raise ConfigurationError(f"a recording's row has `task`, `trial`, `call` and `reply`, and not {row!r:.100}")
+    raise ConfigurationError(f"a recording's row has `task`, `trial`, `call` and `reply`; got {row!r:.100}")
 
 
 def _message(row: RecordedReply) -> AIMessage:

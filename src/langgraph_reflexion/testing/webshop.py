@@ -1,4 +1,4 @@
-"""A WebShop server on loopback: as much of the original as an agent asks for, and every trouble it can make.
+"""A WebShop server on loopback: the original's pages, and its faults.
 
 with WebShopServer(store, goals) as server:
     environment = WebShop(base_url=server.url)
@@ -6,53 +6,51 @@ with WebShopServer(store, goals) as server:
     ...
 """
 
-import threading
 from ast import literal_eval
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from html import escape
-from typing import Self
 from urllib.parse import unquote, urlsplit
 
 from langgraph_reflexion.envs.webshop.goals import Goal
 from langgraph_reflexion.envs.webshop.pages import Node, Page
-from langgraph_reflexion.envs.webshop.shop import OwnShop
+from langgraph_reflexion.envs.webshop.shop import LocalShop
 from langgraph_reflexion.envs.webshop.state import State
 from langgraph_reflexion.envs.webshop.store import Store
-from langgraph_reflexion.testing.loopback import ENDINGS, HTML, Answer, Call, Listener
+from langgraph_reflexion.testing.loopback import ENDINGS, HTML, Answer, Call, FaultyServer
 
 WEBSHOP_FAULTS = {
-    "500": "any number: this status, with a page that says so",
-    "hang": "nothing is said at all",
+    "500": "any status, with an error page",
+    "hang": "no answer",
     "drip": "the answer comes in small pieces, and never ends",
     "cut": "the connection ends in the middle of the page",
     "empty": "the page is empty",
-    "empty 404": "the page is empty, and not found, as for an address that was not quoted",
-    "garbage": "the page is another one, with a good status",
-    "no score": "the page is what was asked for, but for the score",
+    "empty 404": "an empty page with status 404, as for an unquoted address",
+    "garbage": "another page, with status 200",
+    "no score": "the right page without the score",
 }
-"""What can go wrong with a request."""
+"""The faults of `WebShopServer`."""
 
 _SHOWN = 'class="btn btn-success" type="submit"'
 
 
-class WebShopServer:
-    """A small shop, served over HTTP while the context lasts.
+class WebShopServer(FaultyServer[str]):
+    """A small shop, served over HTTP inside `with`.
 
-    Like the original it reads options as Python, splits an address at every slash, quoted or not, fails on a query
-    that begins with a bracket and is none, and on the pages of a session whose first page nobody has asked for.
+    Like the original it reads options as Python, splits an address at every slash, quoted or not, and fails on
+    queries that begin with a bracket but are not lists, and on sessions whose first page was never requested.
 
     Args:
-        store: What it sells.
-        goals: What is to be bought; the session `fixed_3` has the fourth of them.
-        faults: What goes wrong with the requests that come, in order, as in `WEBSHOP_FAULTS`; None for nothing.
+        store: The products.
+        goals: The goals by session: the session `fixed_3` has the fourth.
+        faults: The faults of the next requests in order, from `WEBSHOP_FAULTS`; None for none.
         attributes: Whether products have a page of attributes.
 
     Attributes:
         url: Its address.
-        requests: The addresses of the requests so far, as they came.
-        faults: What goes wrong with the next requests; may be set at any time.
-        goals: What is to be bought; may be changed, as by a server that starts anew.
-        sessions: The sessions that it knows.
+        requests: The addresses of the requests so far.
+        faults: The faults of the next requests; may be set at any time.
+        goals: The goals; may be changed, as by a restarted server.
+        sessions: The known sessions.
     """
 
     def __init__(
@@ -63,25 +61,14 @@ class WebShopServer:
         faults: Iterable[str | None] = (),
         attributes: bool = False,
     ) -> None:
+        super().__init__(faults)
         self.store = store
         self.goals = list(goals)
-        self.faults: Iterator[str | None] = iter(faults)
-        self.requests: list[str] = []
         self.sessions: set[str] = set()
-        self.url = ""
         self._attributes = attributes
-        self._lock = threading.Lock()
-
-    def __enter__(self) -> Self:
-        self._listener = Listener(0, self._reply)
-        self.url = self._listener.url
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._listener.close()
 
     def answer(self, path: str) -> tuple[int, str]:
-        """The status and the page for an address, where nothing goes wrong."""
+        """Return the status and the page for an address."""
         parts = unquote(urlsplit(path).path).split("/")[1:]
         try:
             match parts:
@@ -106,14 +93,11 @@ class WebShopServer:
         if session not in self.sessions:
             raise KeyError(session)
         goal = self.goals[int(session.rpartition("_")[2])]
-        page = OwnShop(self.store, goal, attributes=self._attributes).page(state)
+        page = LocalShop(self.store, goal, attributes=self._attributes).page(state)
         return 200, _html(page, goal)
 
     def _reply(self, call: Call) -> Answer:
-        with self._lock:
-            self.requests.append(call.path)
-            fault = next(self.faults, None)
-        match fault:
+        match fault := self._record(call.path):
             case None:
                 return _page_of(*self.answer(call.path))
             case "no score":
@@ -139,10 +123,10 @@ def _read(options: str) -> tuple[tuple[str, str], ...]:
 
 
 def _html(page: Page, goal: Goal) -> str:
-    """A page in the tags of the original, with what a browser does not show."""
-    told = "\n".join(map(_tag, page.nodes)) if page.name != "done" else _done(page, goal)
+    """Return a page in the original's tags, with parts that a browser does not show."""
+    content = "\n".join(map(_tag, page.nodes)) if page.name != "done" else _done(page, goal)
     head = "<head><title>WebShop</title><style>h4 {}</style></head>"
-    body = f"<body>\n<!-- no part of it -->\n{told}\n</body>\n<script>;</script>"
+    body = f"<body>\n<!-- no part of it -->\n{content}\n</body>\n<script>;</script>"
     return f"<!DOCTYPE html>\n<html>\n{head}\n{body}\n</html>"
 
 
@@ -158,7 +142,7 @@ def _tag(node: Node) -> str:
 
 
 def _done(page: Page, goal: Goal) -> str:
-    """The original's last page, which tells more than the agent is to know."""
+    """Return the original's last page, which contains more than the agent may know."""
     thanks, score, reward = (escape(node.text) for node in page.nodes)
     target = f"<h4>asin<pre>{goal.asin}</pre></h4><h4>options<pre>{escape(str(goal.options))}</pre></h4>"
     hidden = f'<div style="display:none"><h2>Target</h2>{target}</div>'

@@ -17,8 +17,8 @@ except ImportError as error:
 
 from langgraph_reflexion.adapters.inspect.agent import reflexion_agent, sample_context
 from langgraph_reflexion.adapters.inspect.chat_model import InspectChatModel
+from langgraph_reflexion.adapters.inspect.registry import reflexion, samples_of
 from langgraph_reflexion.adapters.inspect.scorer import solved, solved_by_trial
-from langgraph_reflexion.adapters.inspect.tasks import reflexion, samples_of
 
 __all__ = [
     "InspectChatModel",

@@ -1,23 +1,93 @@
-"""What Inspect finds by name once the package is installed: tasks, agent, scorers, and the models without a key.
+"""The names that Inspect finds (`inspect eval langgraph_reflexion/alfworld`): tasks, agent, scorers, offline models.
 
 The entry point `inspect_ai` of the package names this module.
 """
 
-from langgraph_reflexion.adapters.inspect.agent import reflexion_agent, sample_context
-from langgraph_reflexion.adapters.inspect.provider import reflexion_models
-from langgraph_reflexion.adapters.inspect.scorer import solved, solved_by_trial
-from langgraph_reflexion.adapters.inspect.tasks import alfworld, hotpotqa, programming, reflexion, webshop, workspace
+import inspect
+import weakref
+from collections.abc import Callable, Sequence
+from typing import Any
 
-__all__ = [
-    "alfworld",
-    "hotpotqa",
-    "programming",
-    "reflexion",
-    "reflexion_agent",
-    "reflexion_models",
-    "sample_context",
-    "solved",
-    "solved_by_trial",
-    "webshop",
-    "workspace",
-]
+from inspect_ai import Task as InspectTask
+from inspect_ai import task
+from inspect_ai.dataset import MemoryDataset, Sample
+
+from langgraph_reflexion.adapters.inspect.agent import SETTINGS, TASK, read_settings, reflexion_agent, sample_context
+from langgraph_reflexion.adapters.inspect.provider import reflexion_models as reflexion_models
+from langgraph_reflexion.adapters.inspect.scorer import solved, solved_by_trial
+from langgraph_reflexion.envs import ENVIRONMENTS, load_environment
+from langgraph_reflexion.envs.base import Task, choose_split
+from langgraph_reflexion.errors import ConfigurationError
+
+
+def samples_of(tasks: Sequence[Task]) -> list[Sample]:
+    """Return tasks as Inspect's samples: the instruction is the input, and the task is in the metadata.
+
+    Args:
+        tasks: The tasks, such as `environment.tasks()`.
+    """
+    return [
+        Sample(id=each["id"], input=each["instruction"], target="solved", metadata={TASK: dict(each)})
+        for each in tasks
+    ]
+
+
+def make_task(
+    environment: str, split: str | None = None, options: dict[str, Any] | None = None, **settings: Any
+) -> InspectTask:
+    """Return the tasks of an environment as a task of Inspect's.
+
+    Args:
+        environment: The environment's name, or the path of your own, such as `package.module:Class`.
+        split: The set of tasks; the environment's first one unless given.
+        options: The environment's options, as a mapping.
+        **settings: The settings of the agent; see `reflexion_agent`.
+
+    Raises:
+        ConfigurationError: a setting is wrong.
+        EnvironmentUnavailable: the environment cannot be used here.
+    """
+    made = load_environment(environment, **{"seed": read_settings(settings).seed, **(options or {})})
+    chosen = choose_split(made, split)
+    tasks = made.tasks(chosen)
+    if not tasks:
+        raise ConfigurationError(f"the split {chosen!r} of {environment} has no tasks")
+    acts = reflexion_agent(made, **settings)
+    # The environment lasts as long as the agent that acts in it.
+    weakref.finalize(acts, made.close)
+    return InspectTask(
+        dataset=MemoryDataset(samples_of(tasks), name=f"{made.name}/{chosen}"),
+        setup=sample_context(),
+        solver=acts,
+        scorer=[solved(), solved_by_trial()],
+    )
+
+
+def _registered(name: str, environment: str | None = None) -> Callable[..., InspectTask]:
+    """Return the task of an environment, with a parameter for each setting of the agent."""
+    fixed: dict[str, Any] = {"environment": environment} if environment else {}
+
+    def make(**parameters: Any) -> InspectTask:
+        return make_task(**fixed, **parameters)
+
+    # `unknown` takes unknown names, which Inspect would drop, so that they are errors.
+    *own, unknown = list(inspect.signature(make_task).parameters.values())[bool(environment) :]
+    settings = [
+        inspect.Parameter(
+            setting,
+            inspect.Parameter.KEYWORD_ONLY,
+            default=field.get_default(call_default_factory=True),
+            annotation=field.annotation,
+        )
+        for setting, field in SETTINGS.items()
+    ]
+    make.__signature__ = inspect.Signature([*own, *settings, unknown], return_annotation=InspectTask)  # type: ignore[attr-defined]
+    make.__name__ = make.__qualname__ = name
+    described = (f"{setting}: {field.description}" for setting, field in SETTINGS.items())
+    make.__doc__ = "\n".join([f"The tasks of {environment or 'any environment'}.", "", *described])
+    made: Callable[..., InspectTask] = task(make)
+    return made
+
+
+reflexion = _registered("reflexion")
+globals().update({name: _registered(name, name) for name in ENVIRONMENTS})

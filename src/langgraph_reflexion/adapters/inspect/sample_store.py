@@ -2,7 +2,7 @@
 
 import json
 import weakref
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, cast
@@ -16,11 +16,17 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import StateGraph
 from pydantic import Field
 
-from langgraph_reflexion.adapters.inspect.log_location import log_location
 from langgraph_reflexion.checkpoints import LatestSaver
-from langgraph_reflexion.experiments.metrics import returned
+from langgraph_reflexion.experiments.metrics import final_answer
 from langgraph_reflexion.experiments.record import CHECKPOINTS, TRIALS
-from langgraph_reflexion.experiments.rows import RowFile, TrialRow
+from langgraph_reflexion.experiments.rows import JsonlFile, TrialRow
+
+sample_active: Callable[[], Any] | None
+try:
+    # No public function returns the log of the running sample.
+    from inspect_ai.log._samples import sample_active
+except ImportError:
+    sample_active = None
 
 Row = dict[str, Any]
 """A finished trial: a row of a run's record (`experiments.rows.TrialRow`), with the `answer` that the trial gave."""
@@ -28,7 +34,7 @@ Row = dict[str, Any]
 
 def answer_of(rows: Sequence[Row]) -> Row | None:
     """Return the trial whose answer the loop returns, or None before the first."""
-    return cast(Row, returned(cast(Sequence[TrialRow], rows))) if rows else None
+    return cast(Row, final_answer(cast(Sequence[TrialRow], rows))) if rows else None
 
 
 class SampleStore(StoreModel):
@@ -64,12 +70,12 @@ class EvalRecord:
         self.graphs: dict[int, StateGraph[Any, None, Any, Any]] = {}
         self.saver: BaseCheckpointSaver[Any] = InMemorySaver()
         self._trials: dict[str, dict[int, Row]] = {}
-        self._file: RowFile | None = None
+        self._file: JsonlFile | None = None
         if folder is not None:
             folder.mkdir(parents=True, exist_ok=True)
             opened = ExitStack()
             self.saver = opened.enter_context(LatestSaver.open(folder / CHECKPOINTS))
-            self._file = RowFile(folder / TRIALS)
+            self._file = JsonlFile(folder / TRIALS)
             for _, row in self._file.rows():
                 self._note(row)
             weakref.finalize(self, opened.close)
@@ -116,6 +122,11 @@ class EvalRecords:
             if location not in self._records:
                 self._records[location] = EvalRecord(folder)
         return self._records[location]
+
+
+def log_location() -> str:
+    """Return the path or URL of the running sample's log, or "" if it is unknown. Then a retry cannot resume."""
+    return str(getattr(sample_active(), "log_location", "")) if sample_active else ""
 
 
 def _local(location: str) -> Path | None:

@@ -1,6 +1,6 @@
 "use strict";
-// Whatever comes from a run is put into the page as text, never as markup.
-const CLIP = 1500; // longer texts are shown whole on request
+// Texts of a run enter the page as text, never as markup.
+const CLIP = 1500; // characters; longer texts are shown whole on request
 const id = (name) => document.getElementById(name);
 const rows = [...document.querySelectorAll("#list tbody tr")];
 const columns = JSON.parse(id("columns").textContent);
@@ -99,17 +99,18 @@ function column(trial, trials) {
   if (trial.observation) {
     const first = words("observation", trial.observation);
     const known = trials[trials.indexOf(trial) - 1]?.observation === trial.observation;
-    article.append(known ? folded("What it saw first, as before", first) : first);
+    article.append(known ? folded("First observation, as before", first) : first);
   }
-  const [same, rest] = [trial.steps.slice(0, trial.same ?? 0), trial.steps.slice(trial.same ?? 0)];
-  if (same.length) {
+  const shared = trial.steps.slice(0, trial.shared_steps ?? 0);
+  if (shared.length) {
     const list = make("ol");
-    list.append(...same.map((each) => step(each, false)));
-    const title = same.length > 1 ? `Steps 1 to ${same.length} are` : "Step 1 is";
+    list.append(...shared.map((each) => step(each, false)));
+    const title = shared.length > 1 ? `Steps 1 to ${shared.length} are` : "Step 1 is";
     article.append(folded(`${title} as in trial ${trial.trial - 1}`, list));
   }
   const list = make("ol");
-  list.append(...rest.map((each, place) => step(each, place === 0 && trial.same !== null, trial.trial - 1)));
+  const rest = trial.steps.slice(shared.length);
+  list.append(...rest.map((each, place) => step(each, place === 0 && trial.shared_steps !== null, trial.trial - 1)));
   article.append(list);
 
   for (const [name, text] of [["Feedback", trial.feedback], ["Fault", trial.fault], ["Note", trial.notes.join("\n")]]) {
@@ -122,7 +123,7 @@ function column(trial, trials) {
 function draw() {
   const trials = data.runs[at.run];
   id("trials").replaceChildren(...trials.map((trial) => column(trial, trials)));
-  if (!trials.length) id("trials").append(make("p", "what", "No trial of it is finished."));
+  if (!trials.length) id("trials").append(make("p", "what", "No trial of this task is finished."));
   id("on-prompts").hidden = !trials.some((trial) => trial.remembered.length || trial.last_attempt !== null);
   [...id("runs").children].forEach((button, run) => {
     button.setAttribute("aria-pressed", String(run === at.run));

@@ -1,0 +1,95 @@
+"""HotPotQA without tools (section 4.2): one answer, from memory (`cot`) or from the paragraphs (`cot-gt`)."""
+
+from collections.abc import Callable, Sequence
+from importlib.resources import files
+from pathlib import Path
+
+from langgraph_reflexion.envs.base import (
+    Action,
+    Environment,
+    Episode,
+    FinishedTrial,
+    Review,
+    StepResult,
+    Task,
+    action,
+)
+from langgraph_reflexion.envs.hotpotqa.episode import HANDED_IN, OVER, Answer
+from langgraph_reflexion.envs.hotpotqa.grading import answered, exact_match
+from langgraph_reflexion.envs.hotpotqa.profiles import PROFILE_OVERRIDES
+from langgraph_reflexion.envs.hotpotqa.questions import task_data
+from langgraph_reflexion.errors import EnvironmentFault, EnvironmentUnavailable
+
+
+class ChainOfThoughtEpisode(Episode):
+    """One turn at a question. Any action ends it, so an invalid one leaves the question unanswered.
+
+    Args:
+        question: The question.
+        gold: The right answer.
+        context: The supporting paragraphs, or "".
+    """
+
+    def __init__(self, question: str, gold: str, context: str = "") -> None:
+        asked = f"Question: {question}"
+        self.observation = f"{context}\n\n{asked}" if context else asked
+        self._gold = gold
+        self._answer: str | None = None
+        self._over = False
+
+    def step(self, action: Action) -> StepResult:
+        observation = OVER if self._over else super().step(action).observation
+        self._over = True
+        return StepResult(observation, float(exact_match(self._answer, self._gold)), terminated=True)
+
+    @action("finish[{answer}]")
+    def finish(self, answer: Answer) -> str:
+        """Hand in the answer to the question and end the trial."""
+        if not answered(answer):
+            return self.invalid("finish wants an answer")
+        self._answer = answer
+        return HANDED_IN
+
+
+class ChainOfThought(Environment):
+    """The questions of HotPotQA without pages.
+
+    Args:
+        questions: The environment that provides the tasks and their grading.
+        name: The variant, also the folder of its prompts.
+        context: Returns the paragraphs of a task; None for answers from memory.
+    """
+
+    name = "hotpotqa"
+    profile_overrides = PROFILE_OVERRIDES
+    episode = ChainOfThoughtEpisode
+
+    def __init__(self, questions: Environment, name: str, context: Callable[[Task], str] | None = None) -> None:
+        self.questions = questions
+        self.splits = questions.splits
+        self.context = context
+        # Paragraphs may be read from a file.
+        self.blocking = context is not None and questions.blocking
+        self.prompts = Path(str(files("langgraph_reflexion.prompts").joinpath("hotpotqa", name)))
+
+    def tasks(self, split: str | None = None, limit: int | None = None) -> Sequence[Task]:
+        return self.questions.tasks(split, limit)
+
+    def start(self, task: Task) -> ChainOfThoughtEpisode:
+        """Start an episode; missing paragraphs are an `EnvironmentFault`, as other tasks may have theirs."""
+        data = task_data(task)
+        try:
+            context = self.context(task) if self.context else ""
+        except EnvironmentUnavailable as error:
+            raise EnvironmentFault(str(error), transient=False) from error
+        return ChainOfThoughtEpisode(data["question"], data["answer"], context)
+
+    def parse(self, text: str) -> Action | None:
+        action = self.questions.parse(text)
+        return action if action and action["name"] in self.episode.actions() else None
+
+    def equivalent(self, one: Action, other: Action) -> bool:
+        return self.questions.equivalent(one, other)
+
+    def review(self, task: Task, trial: FinishedTrial) -> Review:
+        return self.questions.review(task, trial)

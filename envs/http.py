@@ -1,0 +1,150 @@
+"""HTTP GET requests to one server, whose failures are `EnvironmentFault`s."""
+
+import threading
+import time
+import weakref
+from collections.abc import Mapping
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any, NoReturn
+
+import httpx
+
+from langgraph_reflexion.errors import ConfigurationError, EnvironmentFault
+from langgraph_reflexion.retries import parse_retry_after
+
+MAX_BYTES = 20_000_000
+"""The largest response that is read, in bytes."""
+
+
+class StatusFault(EnvironmentFault):
+    """The server responded with a status other than 200.
+
+    Args:
+        message: What failed, in one line.
+        status: The HTTP status.
+        retry_after: Seconds to wait before the next attempt; None if the server does not say.
+    """
+
+    def __init__(self, message: str, *, status: int = 500, retry_after: float | None = None) -> None:
+        super().__init__(message, transient=status in (408, 429) or status >= 500, retry_after=retry_after)
+        self.status = status
+
+
+class HttpClient:
+    """A client of one server. It sends each request once; retries are the caller's.
+
+    Args:
+        server: The server's name in error messages.
+        timeout: Seconds without data after which a request fails; a whole response may not take longer, either.
+        max_concurrent: Number of requests that may be open at once; unlimited if None.
+        hints: What to do about a status, by status; appended to its error message.
+        **options: Passed to `httpx.Client`.
+
+    Raises:
+        ConfigurationError: the timeout is not a positive number.
+    """
+
+    def __init__(
+        self,
+        server: str,
+        timeout: float,
+        *,
+        max_concurrent: int | None = None,
+        hints: Mapping[int, str] | None = None,
+        **options: Any,
+    ) -> None:
+        if not isinstance(timeout, int | float) or not timeout > 0:
+            raise ConfigurationError(f"timeout is {timeout}: give a number of seconds above 0")
+        self.server = server
+        self._timeout = timeout
+        self._hints = hints or {}
+        self._options = options
+        self._client: httpx.Client | None = None
+        self._lock = threading.Lock()
+        self._slots: AbstractContextManager[Any] = nullcontext()
+        if max_concurrent:
+            self._slots = threading.BoundedSemaphore(max_concurrent)
+
+    def get(self, url: str, params: Mapping[str, Any] | None = None) -> bytes:
+        """Send a GET request and return the body of the response.
+
+        Raises:
+            StatusFault: the status is not 200.
+            EnvironmentFault: there is no response, or it is incomplete, too slow or too large.
+        """
+        try:
+            with self._slots:
+                return self._get(url, params)
+        except httpx.TimeoutException as error:
+            self.fail(f"timed out after {self._timeout:g} s", cause=error)
+        except (httpx.DecodingError, httpx.RemoteProtocolError, httpx.TooManyRedirects) as error:
+            self.fail(f"sent an invalid response: {error}", cause=error)
+        except httpx.HTTPError as error:
+            self.fail(f"is unreachable: {error}", cause=error)
+
+    def close(self) -> None:
+        """Close the connections; the next request opens new ones."""
+        with self._lock:
+            if self._client is not None:
+                self._client.close()
+            self._client = None
+
+    def fail(self, message: str, *, transient: bool = True, cause: BaseException | None = None) -> NoReturn:
+        """Raise an `EnvironmentFault` whose message begins with the server's name."""
+        raise EnvironmentFault(f"{self.server} {message}", transient=transient) from cause
+
+    def _get(self, url: str, params: Mapping[str, Any] | None) -> bytes:
+        begin, body = time.monotonic(), bytearray()
+        with self._connected().stream("GET", url, params=params) as response:
+            # httpx limits the time between two chunks only.
+            for chunk in response.iter_bytes():
+                body += chunk
+                if time.monotonic() - begin > self._timeout:
+                    raise httpx.ReadTimeout("the response is too slow")
+                if len(body) > MAX_BYTES:
+                    self.fail(f"sent more than {MAX_BYTES:,} bytes", transient=False)
+        if response.status_code != 200:
+            raise self._status_fault(response)
+        return bytes(body)
+
+    def _status_fault(self, response: httpx.Response) -> StatusFault:
+        status, wait = response.status_code, parse_retry_after(response.headers.get("Retry-After"))
+        path = response.request.url.raw_path.partition(b"?")[0].decode()
+        message = f"{self.server} responded {status} ({response.reason_phrase.lower() or 'no reason'}) to {path:.200}"
+        if status in self._hints:
+            message += f": {self._hints[status]}"
+        if wait is not None:
+            message += f"; Retry-After {wait:.0f} s"
+        return StatusFault(message, status=status, retry_after=wait)
+
+    def _connected(self) -> httpx.Client:
+        with self._lock:
+            if self._client is None:
+                # We limit concurrency ourselves: a full pool (httpcore 1.0.9) closes connections that other threads
+                # have just been given.
+                limits = httpx.Limits(max_connections=None)
+                self._client = httpx.Client(
+                    timeout=self._timeout, limits=limits, follow_redirects=True, **self._options
+                )
+                weakref.finalize(self, self._client.close)
+            return self._client
+
+
+def parse_url(option: str, value: str, example: str) -> httpx.URL:
+    """Parse the URL of a server.
+
+    Args:
+        option: The option's name, for the error message.
+        value: The URL.
+        example: A valid URL, for the error message.
+
+    Raises:
+        ConfigurationError: this is not an http or https URL.
+    """
+    try:
+        url = httpx.URL(value)
+    except (httpx.InvalidURL, TypeError):
+        url = httpx.URL("")
+    if url.scheme not in ("http", "https") or not url.host:
+        raise ConfigurationError(f"{option} is {value!r}: give a URL such as {example}")
+    return url

@@ -1,0 +1,103 @@
+"""The grader: hidden tests, self-written tests, and which of those are valid.
+
+A candidate is judged outside the process that runs it. That process receives calls, never the expected values, and
+answers with plain values, which are compared here. Checks that are not plain calls run in another process, which
+calls the candidate in its own.
+"""
+
+import threading
+from collections.abc import Sequence
+from typing import Self
+
+from langgraph_reflexion.envs.base import TestOutcome
+from langgraph_reflexion.envs.programming.compiled import CompiledGrader
+from langgraph_reflexion.envs.programming.languages import language_of
+from langgraph_reflexion.envs.programming.limits import CANDIDATE
+from langgraph_reflexion.envs.programming.problems import Problem, Verdict
+from langgraph_reflexion.envs.programming.python import PythonGrader
+from langgraph_reflexion.envs.sandbox import Limits, Sandbox
+from langgraph_reflexion.errors import ConfigurationError
+
+
+class Grader:
+    """Grades candidates. Thread-safe; close it, or use it in a `with`.
+
+    All methods raise `EnvironmentUnavailable` if the language's toolchain is missing, and `EnvironmentFault` if the
+    sandbox failed.
+
+    Args:
+        sandbox: Where candidates run; by default a new one.
+        limits: Resource limits of a candidate for all tests together.
+
+    Raises:
+        EnvironmentUnavailable: no sandbox works here.
+    """
+
+    def __init__(self, sandbox: Sandbox | None = None, limits: Limits = CANDIDATE) -> None:
+        self._sandbox, self._limits = sandbox or Sandbox(), limits
+        self._lock = threading.Lock()
+        self._graders: dict[type, PythonGrader | CompiledGrader] = {}
+
+    def grade(self, problem: Problem, code: str) -> Verdict:
+        """Run the hidden tests on a whole program, as `assemble` returns it.
+
+        Raises:
+            ConfigurationError: the problem is not gradable.
+        """
+        if not problem.gradable:
+            raise ConfigurationError(f"{problem.id} has no hidden tests that can be run here: it cannot be graded")
+        if not problem.cases and not problem.test:
+            raise ConfigurationError(f"{problem.id} has no hidden tests")
+        failure = self._of(problem).failure(problem, code)
+        return Verdict(passed=not failure, reason=failure)
+
+    def run_tests(self, problem: Problem, code: str, tests: Sequence[str], times: int = 1) -> list[list[TestOutcome]]:
+        """Run self-written tests independently: one that ends the candidate does not affect the others.
+
+        Args:
+            problem: The problem.
+            code: A whole program, as `assemble` returns it.
+            tests: Valid tests.
+            times: Number of rounds, each in new processes.
+
+        Returns:
+            For each round, the outcome of each test.
+
+        Raises:
+            ConfigurationError: self-written tests in this language are not supported.
+        """
+        return self._of(problem).run_tests(problem, code, tests, times) if tests else [[] for _ in range(times)]
+
+    def valid_tests(self, problem: Problem, tests: Sequence[str]) -> list[str]:
+        """Return the tests that pass the syntax filter: asserts that call the requested function.
+
+        Python's must parse, and know every name in them; Rust's must compile against the prompt's signature.
+
+        Args:
+            problem: The problem.
+            tests: Single asserts, as `test_extraction.tests_in` returns them.
+
+        Raises:
+            ConfigurationError: self-written tests in this language are not supported.
+        """
+        return self._of(problem).valid_tests(problem, tests)
+
+    def close(self) -> None:
+        """End the warm interpreter."""
+        with self._lock:
+            for grader in self._graders.values():
+                grader.close()
+            self._graders.clear()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _of(self, problem: Problem) -> PythonGrader | CompiledGrader:
+        kind = PythonGrader if language_of(problem.language) == "python" else CompiledGrader
+        with self._lock:
+            if kind not in self._graders:
+                self._graders[kind] = kind(self._sandbox, self._limits)
+            return self._graders[kind]

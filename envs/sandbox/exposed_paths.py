@@ -1,0 +1,247 @@
+"""The host paths that a sandbox exposes: the system's programs, and the programs on PATH with their installations.
+
+A program on PATH may be anywhere, even below a home or temporary directory. It is exposed together with its
+installation: the virtual environment and its base interpreter, a Rust toolchain, a folder with `bin` and `lib`. A
+home directory, or a folder that contains one, is never exposed; if an installation is one, only its `bin` and the
+site-packages of a virtual environment are.
+"""
+
+import glob
+import os
+import pwd
+import shutil
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+from langgraph_reflexion.envs.sandbox.types import below, word
+from langgraph_reflexion.errors import ConfigurationError
+
+SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32")
+_ETC = ("ld.so.cache", "alternatives", "localtime", "ssl/openssl.cnf")
+_NETWORK = ("resolv.conf", "nsswitch.conf", "ssl/certs", "pki/tls/certs", "pki/ca-trust", "ca-certificates")
+_SYSTEM_PATH = ("/usr/local/bin", "/usr/bin", "/bin")
+# Folders in which people keep all kinds of things, including keys.
+_NEVER = {
+    *("/", "/tmp", "/var", "/var/tmp", "/home", "/root", "/opt", "/srv", "/mnt", "/media", "/run", "/dev/shm"),
+    "/etc",
+}
+_NEVER_NAMED = {".local", ".cargo", ".config", ".ssh", ".aws"}
+_MAX_SCRIPTS = 400
+
+
+@dataclass(frozen=True, slots=True)
+class ExposedPaths:
+    """The paths to expose, and the PATH to set."""
+
+    paths: tuple[str, ...]
+    """Host paths, parents first. Links stay links."""
+    path: str
+    """The PATH inside."""
+
+
+def exposed_paths(path: str | None = None, *, network: bool = False) -> ExposedPaths:
+    """Return the host paths for the programs on `path`, by default this process's PATH, and for this interpreter.
+
+    With `network`, the files for looking up names and checking certificates are included.
+    """
+    return _exposed_paths(os.environ.get("PATH", "") if path is None else path, sys.executable, network)
+
+
+@lru_cache(maxsize=16)
+def _exposed_paths(path: str, executable: str, network: bool) -> ExposedPaths:
+    shown: dict[str, None] = dict.fromkeys(each for each in SYSTEM if os.path.lexists(each))
+    names = (*_ETC, *(name for name in _listed("/etc") if name.startswith("java")), *(_NETWORK if network else ()))
+    shown.update(dict.fromkeys(f"/etc/{name}" for name in names if os.path.exists(f"/etc/{name}")))
+    found = _Finder(shown)
+    folders = []
+    for folder in [*path.split(os.pathsep), os.path.dirname(executable)]:
+        if os.path.isabs(folder) and os.path.isdir(folder):
+            folders += [each for each in found.folder(os.path.normpath(folder)) if each not in folders]
+    folders += [each for each in _SYSTEM_PATH if each not in folders]
+    outer = [each for each in shown if not any(each.startswith(f"{other}/") for other in shown if other != each)]
+    return ExposedPaths(tuple(sorted(outer)), os.pathsep.join(folders))
+
+
+class _Finder:
+    def __init__(self, shown: dict[str, None]) -> None:
+        self.shown = shown
+
+    def folder(self, folder: str) -> list[str]:
+        """Show a folder of programs, and return its replacement in the PATH inside."""
+        if _within(folder, self.shown):
+            return [folder]
+        above = os.path.dirname(folder)
+        shims = os.path.basename(folder) == "shims" and os.path.isdir(os.path.join(above, "versions"))
+        if shims and not _private(above):
+            # pyenv and the like: scripts that choose among the versions next to them.
+            self.show(above)
+            return [folder]
+        if _private(folder):
+            return []
+        toolchain = _rust_toolchain(folder)
+        if toolchain:
+            self.show(toolchain)
+        self.installation(folder)
+        scripts = [entry for entry in os.scandir(folder) if entry.is_file()][:_MAX_SCRIPTS]
+        for entry in scripts:
+            self.program(entry.path)
+        return [os.path.join(toolchain, "bin"), folder] if toolchain else [folder]
+
+    def program(self, program: str) -> None:
+        """Show the target of a link and the interpreter of a script."""
+        real = os.path.realpath(program)
+        if not _within(real, self.shown) and os.access(real, os.X_OK):
+            folder = os.path.dirname(real)
+            if os.path.basename(folder) == "bin":
+                self.installation(folder)
+            if not _within(real, self.shown):
+                # Anything may be next to it: the link may point to a script among somebody's notes.
+                bare = os.path.basename(folder) != "bin" or _private(folder)
+                self.show(real if bare else folder)
+        interpreter = _interpreter(real)
+        if interpreter and not _within(os.path.realpath(interpreter), self.shown):
+            self.installation(os.path.dirname(interpreter))
+            self.program(interpreter)
+
+    def installation(self, folder: str) -> None:
+        """Show the installation of a folder of programs, or at least the folder."""
+        prefix = os.path.dirname(folder)
+        settings = os.path.join(prefix, "pyvenv.cfg")
+        virtual = os.path.isfile(settings)
+        library = any(os.path.isdir(os.path.join(prefix, name)) for name in ("lib", "lib64", "libexec"))
+        whole = virtual or (library and os.path.basename(folder) in ("bin", "sbin"))
+        if whole and not _private(prefix):
+            self.show(prefix)
+        elif not _private(folder):
+            self.show(folder)
+            if virtual:
+                # A virtual environment in a home directory itself works, too.
+                for path in (settings, *glob.glob(f"{glob.escape(prefix)}/lib*/python*/site-packages")):
+                    self.show(path)
+        home = _base(settings) if virtual else None
+        if home and os.path.isdir(home) and not _within(os.path.realpath(home), self.shown):
+            self.installation(os.path.realpath(home))
+
+    def show(self, path: str) -> None:
+        """Show a path, and its real path if they differ."""
+        self.shown[path] = None
+        real = os.path.realpath(path)
+        if not _within(real, self.shown):
+            self.shown[real] = None
+
+
+def _within(path: str, folders: dict[str, None]) -> bool:
+    return any(below(path, folder) for folder in folders)
+
+
+def _private(folder: str) -> bool:
+    """Whether people keep more than programs in a folder."""
+    real = os.path.realpath(folder)
+    if {folder, real} & _NEVER or os.path.basename(real) in _NEVER_NAMED or os.path.dirname(real) == "/home":
+        return True
+    return any(below(home, real) for home in _homes())
+
+
+@lru_cache(maxsize=1)
+def _homes() -> frozenset[str]:
+    known = {os.path.expanduser("~"), *(each.pw_dir for each in pwd.getpwall())}
+    return frozenset(os.path.realpath(home) for home in known if home not in ("", "/"))
+
+
+def _base(settings: str) -> str | None:
+    """Return the folder of the interpreter that a virtual environment was created with."""
+    with open(settings, encoding="utf-8") as file:
+        for line in file:
+            name, equals, value = line.partition("=")
+            if equals and name.strip() == "home":
+                return value.strip()
+    return None
+
+
+def _interpreter(script: str) -> str | None:
+    try:
+        with open(script, "rb") as file:
+            first = file.readline(256)
+    except OSError:
+        return None
+    words = first[2:].split() if first.startswith(b"#!") else []
+    path = os.fsdecode(words[0]) if words else ""
+    return path if os.path.isabs(path) and os.path.exists(path) else None
+
+
+def _rust_toolchain(folder: str) -> str | None:
+    """Return the toolchain behind rustup's proxies, which need their owner's home."""
+    compiler = os.path.join(folder, "rustc")
+    if os.path.basename(os.path.realpath(compiler)) != "rustup" and not os.path.exists(
+        os.path.join(folder, "rustup")
+    ):
+        return None
+    try:
+        asked = subprocess.run(
+            [compiler, "--print", "sysroot"], capture_output=True, text=True, timeout=30, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    root = asked.stdout.strip()
+    return root if asked.returncode == 0 and os.path.isdir(os.path.join(root, "bin")) else None
+
+
+def _listed(folder: str) -> list[str]:
+    return sorted(os.listdir(folder)) if os.path.isdir(folder) else []
+
+
+class HostView:
+    """Maps paths inside to host paths.
+
+    Args:
+        exposed: Host paths that are visible at the same path.
+        binds: Source, target and whether it is writable.
+        everything: The whole host is visible.
+    """
+
+    def __init__(self, exposed: Sequence[str], binds: Sequence[tuple[str, str, bool]], *, everything: bool) -> None:
+        places = [(path, path) for path in exposed] + [(target, source) for source, target, _ in binds]
+        # The mount that is deepest, and last, hides the others.
+        self._places = sorted(places, key=lambda place: len(place[0]), reverse=True)
+        if everything:
+            self._places = [("/", "/")]
+
+    def host_path(self, path: str) -> str | None:
+        """Return the path on the host; None if it is not visible."""
+        path = os.path.normpath(path)
+        for place, source in self._places:
+            if below(path, place):
+                return os.path.normpath(os.path.join(source, os.path.relpath(path, place)))
+        return None
+
+    def working_folder(self, cwd: Path) -> str:
+        path = word(str(cwd), "cwd")
+        if not os.path.isabs(path):
+            raise ConfigurationError(f"cwd {path!r}: give an absolute path")
+        found = self.host_path(path)
+        if found is None:
+            raise ConfigurationError(f"cwd {path}: not visible inside: add Bind({path!r}) to the policy's binds")
+        if not os.path.isdir(found):
+            raise ConfigurationError(f"cwd {path}: no such folder")
+        return path
+
+    def has_program(self, program: str, path: str, cwd: str | None, files: Sequence[str]) -> bool:
+        """Whether a program can be started, given the PATH inside and the run's files.
+
+        `cwd` is None for a fresh folder that contains only these files.
+        """
+        if "/" not in program:
+            places = [os.path.join(folder, program) for folder in path.split(os.pathsep) if os.path.isabs(folder)]
+        elif os.path.isabs(program):
+            places = [program]
+        elif os.path.normpath(program) in files:
+            return True
+        else:
+            places = [os.path.join(cwd, program)] if cwd else []
+        own = [os.path.join(cwd, name) for name in files] if cwd else []
+        found = (self.host_path(place) for place in places)
+        return any(place in own for place in places) or any(each and shutil.which(each) for each in found)

@@ -1,0 +1,182 @@
+"""The launch of a run: what every backend shares to turn a child into the program, limited and with its streams."""
+
+import contextlib
+import fcntl
+import os
+import resource
+import shlex
+import signal
+import stat
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import NamedTuple, NoReturn
+
+from langgraph_reflexion.envs.sandbox.helper.protocol import LimitValues, Request
+
+STDIN, STDOUT, STDERR, RESULT, STARTED, COLLECTED = range(6)
+"""The descriptors of a child. The program gets the first four."""
+FILES = COLLECTED + 1
+"""The descriptor of an archive that is unpacked inside before the program starts. A shell supports one digit."""
+WORK, HOME = "/tmp/sandbox-work", "/tmp/sandbox-home"
+"""Working directory and home of a program with its own file system."""
+ENVIRONMENT = {"HOME": HOME, "TMPDIR": "/tmp", "USER": "sandbox", "LANG": "C.UTF-8"}
+"""The environment of every program there."""
+
+
+class Streams(NamedTuple):
+    """The descriptors of a run, in the order in which they are sent."""
+
+    control: int
+    request: int
+    stdin: int
+    stdout: int
+    stderr: int
+    result: int
+    collected: int
+
+    def numbered(self, starting: int) -> dict[int, int]:
+        """Map the numbers in the child to the present ones. `starting` reports that the sandbox is ready."""
+        return dict(enumerate([self.stdin, self.stdout, self.stderr, self.result, starting, self.collected]))
+
+    def place(self, starting: int) -> None:
+        """Move the descriptors to their numbers in the child."""
+        held = {new: _move(old, COLLECTED + 10) for new, old in self.numbered(starting).items()}
+        for new, old in held.items():
+            os.dup2(old, new)
+            os.close(old)
+
+
+class Plan(ABC):
+    """One run in one backend."""
+
+    tmpfs: tuple[str, ...] = ()
+    """Folders inside whose files are counted from outside; empty if the kernel limits them or nothing can."""
+    changes_user = True
+    """Whether a run of root gets its own user."""
+
+    def __init__(self, request: Request, blobs: list[bytes], user: int | None) -> None:
+        self.request, self.blobs, self.user = request, blobs, user
+
+    def reached(self) -> tuple[list[str], list[str]]:
+        """Return the host paths that the run may read, and those that it may write to."""
+        binds = self.request["binds"]
+        read = [source for source, _, writable in binds if not writable]
+        return [*self.request["exposed"], *read], [source for source, _, writable in binds if writable]
+
+    @abstractmethod
+    def start(self, streams: Streams, starting: int) -> int:
+        """Start the child, and return its process number."""
+
+    def settle(self) -> None:  # noqa: B027 - most backends leave nothing behind
+        """Clean up after every process has ended."""
+
+
+class ForkedPlan(Plan):
+    """A run that starts in a fork of its supervisor."""
+
+    @abstractmethod
+    def enter(self) -> NoReturn:
+        """Become the program. Writes `+` to `STARTED` when the sandbox is ready; raises OSError if it fails."""
+
+    def start(self, streams: Streams, starting: int) -> int:
+        def become() -> NoReturn:
+            streams.place(starting)
+            self.enter()
+
+        return fork_child(become)
+
+
+def fork_child(become: Callable[[], NoReturn]) -> int:
+    """Fork a child that becomes the program, and return its process number. A failure is reported on `STARTED`."""
+    child = os.fork()
+    if child:
+        return child
+    try:
+        become()
+    except BaseException as error:
+        with contextlib.suppress(OSError):
+            os.write(STARTED, f"!{error}".encode()[:4000])
+    finally:
+        os._exit(125)
+
+
+def renumber(wanted: dict[int, int]) -> None:
+    """Move descriptors, given as new number to old, and close all others."""
+    above = max(wanted) + 64
+    held = {new: _move(old, above) for new, old in wanted.items()}
+    for new, old in held.items():
+        os.dup2(old, new)
+    previous = -1
+    for number in [*sorted(wanted), 1 << 20]:
+        if number > previous + 1:  # an empty range closes everything in some versions of Python
+            os.closerange(previous + 1, number)
+        previous = number
+
+
+def _move(number: int, above: int) -> int:
+    return fcntl.fcntl(number, fcntl.F_DUPFD, above)
+
+
+def give(stream: int, user: int) -> None:
+    """Let the user open `/dev/stdout` and the like if they are pipes."""
+    if stat.S_ISFIFO(os.fstat(stream).st_mode):
+        os.fchown(stream, user, user)
+
+
+IGNORED = (signal.SIGPIPE, signal.SIGXFSZ, signal.SIGCHLD, signal.SIGINT, signal.SIGTERM)
+"""Signals that are ignored or handled here; a program must not inherit that."""
+
+
+def ordinary_signals() -> None:
+    """Reset the signals in `IGNORED`."""
+    for number in IGNORED:
+        signal.signal(number, signal.SIG_DFL)
+
+
+def kernel_limits(limits: LimitValues) -> dict[str, int]:
+    """Return the kernel's limits of a process by their short names.
+
+    The tree as a whole is watched from outside; these stop a process that is faster than the watch.
+    """
+    return {
+        "core": 0,
+        "cpu": int(limits["cpu"]) + 2,
+        "data": 2 * limits["memory"],
+        "fsize": limits["disk"],
+        "nofile": limits["descriptors"],
+        "nproc": limits["processes"] + 2,
+        "msgqueue": 0,
+    }
+
+
+def allowed(name: str, value: int) -> int:
+    """Return a limit, or this process's own hard limit if that is lower."""
+    hard = resource.getrlimit(getattr(resource, f"RLIMIT_{name.upper()}"))[1]
+    return value if hard == resource.RLIM_INFINITY else min(value, hard)
+
+
+def limit(limits: LimitValues, *, others: int = 0) -> None:
+    """Limit this process. `others` is the number of processes of the same user that are not part of the run."""
+    for name, value in kernel_limits(limits).items():
+        value = allowed(name, value + (others if name == "nproc" else 0))
+        resource.setrlimit(getattr(resource, f"RLIMIT_{name.upper()}"), (value, value))
+
+
+def limited(values: dict[str, int]) -> list[str]:
+    """Return the prefix of a command that runs the rest of it with limits."""
+    most = {name: allowed(name, value) for name, value in values.items()}
+    return ["/usr/bin/prlimit", *(f"--{name}={value}:{value}" for name, value in most.items()), "--"]
+
+
+def script(collect: list[str], *, unpack: bool = False) -> str:
+    """Return a shell script that unpacks files, reports the start, runs its arguments, and collects files."""
+    begin = f"printf + >&{STARTED}; exec {STARTED}>&-; "
+    if unpack:
+        away = f"{STARTED}>&- {COLLECTED}>&- {RESULT}>&-"
+        begin = f"PATH=/usr/bin:/bin tar -xpmf - <&{FILES} {away} || exit 125; exec {FILES}<&-; {begin}"
+    if not collect:
+        return f'{begin} exec "$@" {COLLECTED}>&-'
+    names = " ".join(shlex.quote(f"./{name}") for name in collect)
+    # A hard link to a file that is already in the archive would have no content.
+    pack = f"tar --hard-dereference -cf - {names} 2>/dev/null >&{COLLECTED} {RESULT}>&-"
+    return f'{begin} "$@" {COLLECTED}>&-; status=$?; {pack}; exit $status'

@@ -1,0 +1,160 @@
+"""The resource usage of a process tree, read from /proc."""
+
+import contextlib
+import os
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from langgraph_reflexion.envs.sandbox.helper import kernel
+
+_TICKS = os.sysconf("SC_CLK_TCK")
+_OWN = re.compile(rb"^(?:Rss(?:Anon|Shmem)|VmPTE|VmSwap):\s+(\d+) kB", re.MULTILINE)
+_NOT_SHARED = re.compile(rb"^(?:VmPTE|VmSwap):\s+(\d+) kB", re.MULTILINE)
+_PROPORTIONAL = re.compile(rb"^Pss_Anon:\s+(\d+) kB", re.MULTILINE)
+_PROPORTIONAL_SHARED = re.compile(rb"^Pss_Shmem:\s+(\d+) kB", re.MULTILINE)
+_SHARED_MAP = re.compile(rb"^([0-9a-f]+)-([0-9a-f]+) \S+ ([0-9a-f]+) (\S+ \d+) +/dev/zero \(deleted\)$", re.MULTILINE)
+_OVERLOOKED = 32 << 20
+"""Bytes of shared memory on the whole machine that are not worth attributing."""
+
+
+class Process(NamedTuple):
+    """A process: its number, its start in clock ticks, and its CPU seconds without children."""
+
+    pid: int
+    began: int
+    cpu: float
+
+
+class Use(NamedTuple):
+    """The usage of several processes."""
+
+    memory: int
+    """Bytes, without files; memory shared after a fork counts for each process."""
+    cpu: float
+    """Seconds, including reaped children."""
+    pids: list[int]
+    each: list[Process]
+    unshared: int
+    """Bytes of page tables and swap, which are never shared."""
+
+
+class Ledger:
+    """The CPU time of all processes ever seen, including ended ones that nobody waited for."""
+
+    def __init__(self) -> None:
+        self._ended = 0.0
+        self._living: dict[tuple[int, int], float] = {}
+
+    def add(self, processes: list[Process]) -> float:
+        """Add a sample, and return the total seconds."""
+        living = {(each.pid, each.began): each.cpu for each in processes}
+        self._ended += sum(cpu for key, cpu in self._living.items() if key not in living)
+        self._living = living
+        return self._ended + sum(living.values())
+
+
+def use(root: int) -> Use:
+    """Return the usage of all processes below `root`; processes that end meanwhile count as nothing."""
+    return use_of(list(below(root)))
+
+
+def use_of(pids: list[int]) -> Use:
+    """Return the usage of these processes."""
+    memory, unshared, cpu, each = 0, 0, 0.0, []
+    for pid in pids:
+        status = _read(pid, "status")
+        memory += sum(map(int, _OWN.findall(status)))
+        unshared += sum(map(int, _NOT_SHARED.findall(status)))
+        fields = _read(pid, "stat").rpartition(b")")[2].split()
+        if fields:
+            cpu += sum(map(int, fields[11:15])) / _TICKS
+            each.append(Process(pid, int(fields[19]), sum(map(int, fields[11:13])) / _TICKS))
+    return Use(memory * 1024 + unmapped(pids), cpu, pids, each, unshared * 1024)
+
+
+def proportional(pids: list[int]) -> int:
+    """Return the bytes of memory, dividing shared memory among its processes. Slower than `use`."""
+    own = sum(_kilobytes(pid, "status", _NOT_SHARED) + _kilobytes(pid, "smaps_rollup", _PROPORTIONAL) for pid in pids)
+    shared = 1024 * sum(_kilobytes(pid, "smaps_rollup", _PROPORTIONAL_SHARED) for pid in pids)
+    return 1024 * own + max(shared, unmapped(pids))
+
+
+def unmapped(pids: list[int]) -> int:
+    """Return the bytes of shared anonymous memory, whether or not it is in a process's page tables.
+
+    A process can drop it from there (MADV_DONTNEED) and find it again later; it does not count as resident then.
+    Root can read its size; other users only the size of the mapping.
+    """
+    there = kernel.shared_memory()
+    if there <= _OVERLOOKED:
+        return 0
+    exact: dict[bytes, int] = {}
+    room: dict[bytes, dict[tuple[int, int], None]] = {}
+    for pid in pids:
+        for begin, end, offset, which in _SHARED_MAP.findall(_read(pid, "maps", 1 << 24)):
+            if which in exact:
+                continue
+            try:
+                exact[which] = 512 * os.stat(f"/proc/{pid}/map_files/{begin.decode()}-{end.decode()}").st_blocks
+            except OSError:
+                at = int(offset, 16)
+                room.setdefault(which, {})[at, at + int(end, 16) - int(begin, 16)] = None
+    guessed = sum(_covered(list(parts)) for which, parts in room.items() if which not in exact)
+    return sum(exact.values()) + min(guessed, there)
+
+
+def _covered(parts: list[tuple[int, int]]) -> int:
+    """Return the total length that ranges cover."""
+    length, reached = 0, 0
+    for begin, end in sorted(parts):
+        length += max(0, end - max(begin, reached))
+        reached = max(reached, end)
+    return length
+
+
+def below(root: int) -> Iterator[int]:
+    """Yield all processes below `root`, parents first."""
+    waiting = [root]
+    while waiting:
+        for child in children(waiting.pop()):
+            yield child
+            waiting.append(child)
+
+
+def children(pid: int) -> list[int]:
+    """Return the children of a process, of all its threads."""
+    found: list[int] = []
+    with contextlib.suppress(OSError):
+        for thread in os.listdir(f"/proc/{pid}/task"):
+            found += map(int, _read(pid, f"task/{thread}/children").split())
+    return found
+
+
+def inodes(pids: list[int], folder: str) -> int:
+    """Return the number of files on a process tree's own file system at `folder`.
+
+    The last process that is alive is asked: the first one may still see the host's files.
+    """
+    for pid in reversed(pids):
+        place = f"/proc/{pid}/root{folder}"
+        try:
+            there = os.statvfs(place)
+            if os.stat(place).st_dev == os.stat(folder).st_dev:
+                return 0
+        except OSError:
+            continue
+        return there.f_files - there.f_ffree
+    return 0
+
+
+def _kilobytes(pid: int, name: str, pattern: re.Pattern[bytes]) -> int:
+    return sum(map(int, pattern.findall(_read(pid, name))))
+
+
+def _read(pid: int, name: str, most: int = 1 << 16) -> bytes:
+    try:
+        with open(f"/proc/{pid}/{name}", "rb", buffering=0) as file:
+            return file.read(most)
+    except OSError:
+        return b""

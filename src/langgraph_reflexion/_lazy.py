@@ -1,0 +1,27 @@
+"""Lazy imports: the names of a package that are imported when they are first used."""
+
+import importlib
+import sys
+from collections.abc import Callable, Mapping
+from typing import Any
+
+
+def lazy_names(package: str, module_of: Mapping[str, str]) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """Return the functions `__getattr__` and `__dir__` of a package.
+
+    Args:
+        package: The package's `__name__`.
+        module_of: The full name of the module that defines each name.
+    """
+
+    def get(name: str) -> Any:
+        if name not in module_of:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        value = getattr(importlib.import_module(module_of[name]), name)
+        setattr(sys.modules[package], name, value)
+        return value
+
+    def names() -> list[str]:
+        return sorted({*module_of, *vars(sys.modules[package]).keys() & {"__version__"}})
+
+    return get, names

@@ -1,0 +1,251 @@
+"""The command `lessons`: list, show, edit, retire, merge, export and import lessons across tasks."""
+
+import asyncio
+import json
+import os
+import shlex
+import subprocess
+import sys
+import tempfile
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+
+import typer
+
+from langgraph_reflexion.cli.options import AsJson
+from langgraph_reflexion.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from langgraph_reflexion.memory.snapshot import Lesson
+    from langgraph_reflexion.memory.store import LessonStore
+
+T = TypeVar("T")
+
+lessons = typer.Typer(help="Lessons across tasks (`run ... --lessons`).", no_args_is_help=True)
+
+Where = Annotated[
+    str, typer.Argument(metavar="LESSONS", help="A SQLite file, or postgresql://user:password@host/name.")
+]
+Id = Annotated[str, typer.Argument(metavar="ID", help="The lesson's id, or its beginning.")]
+Env = Annotated[str | None, typer.Option("--env", help="The environment.  [default: the only one in the store]")]
+User = Annotated[str | None, typer.Option(help="The user whose lessons they are.  [default: everyone's]")]
+
+
+@lessons.command("list")
+def list_lessons(where: Where, env: Env = None, user: User = None, as_json: AsJson = False) -> None:
+    """List lessons with the number of trials that taught each, of those that recalled it, and of their successes."""
+
+    async def work(store: "LessonStore") -> list[dict[str, Any]]:
+        return [_numbers(lesson) for lesson in (await store.snapshot()).lessons.values()]
+
+    found = _with(where, env, user, work)
+    if as_json:
+        typer.echo(json.dumps(found, indent=2, ensure_ascii=False))
+        return
+    typer.echo("id                sources  recalled  succeeded           text")
+    for each in found:
+        mark = "retired" if each["retired"] else ""
+        line = " ".join(each["text"].split())
+        counts = f"{each['sources']:>7}  {each['recalled']:>8}  {each['succeeded']:>9}"
+        typer.echo(f"{each['id']}  {counts}  {mark:<8}  {line if len(line) <= 100 else line[:96] + ' ...'}")
+    typer.echo(f"{len(found)} lessons, {sum(each['retired'] for each in found)} of them retired")
+
+
+@lessons.command()
+def show(where: Where, lesson: Id, env: Env = None, user: User = None, as_json: AsJson = False) -> None:
+    """Show a lesson: its text, sources and numbers, and the trials that had it in their prompts."""
+    found = _find(where, env, user, lesson)
+    if as_json:
+        records = {
+            "sources": [source.stored() for _, source in found.sources],
+            "uses": [use.stored() for use in found.uses],
+            "edits": [edit.stored() for edit in found.edits],
+        }
+        typer.echo(json.dumps(_numbers(found) | records, indent=2, ensure_ascii=False))
+        return
+    from langgraph_reflexion.experiments.printable import printable
+    from langgraph_reflexion.memory.importing import describe_source
+
+    typer.echo(f"{found.id}{'  retired' if found.retired else ''}\n")
+    typer.echo("\n".join(f"  {printable(line)}" for line in found.text.split("\n")))
+    typer.echo(f"\nRecalled in {found.recalled} trials, of which {found.succeeded} succeeded.")
+    if found.expected is not None:
+        typer.echo(f"Without it, {found.expected:.0%} of such first trials succeed.")
+    for _, source in found.sources:
+        typer.echo(f"- {printable(describe_source(source))}")
+    for use in found.uses:
+        run = f", run {use.run}" if use.run else ""
+        outcome = "succeeded" if use.success else "failed"
+        typer.echo(printable(f"- Recalled for {use.task}, trial {use.trial}, which {outcome}{run}"))
+    for edit in found.edits:
+        what = ", ".join(name for name in edit.stored() if name not in ("lesson", "date"))
+        typer.echo(f"- Edited by a person on {edit.date[:10]}: {what}")
+
+
+@lessons.command()
+def edit(
+    where: Where,
+    lesson: Id,
+    file: Annotated[Path | None, typer.Option(help="The new text; - for standard input.  [default: $EDITOR]")] = None,
+    env: Env = None,
+    user: User = None,
+) -> None:
+    """Change the text of a lesson; its sources and numbers stay."""
+    from langgraph_reflexion.memory.records import plain
+
+    before = _find(where, env, user, lesson).text
+    text = plain(_edited(before) if file is None else _read(file))
+    if not text:
+        raise ConfigurationError("the new text is empty: retire the lesson instead")
+    if text == before:
+        typer.echo("nothing has changed")
+        return
+    typer.echo(f"{_change(where, env, user, lesson, text=text)} is edited")
+
+
+@lessons.command()
+def retire(where: Where, lesson: Id, env: Env = None, user: User = None) -> None:
+    """Do not recall a lesson any more, whatever its numbers."""
+    typer.echo(f"{_change(where, env, user, lesson, retired=True)} is retired")
+
+
+@lessons.command()
+def restore(where: Where, lesson: Id, env: Env = None, user: User = None) -> None:
+    """Recall a lesson again, whatever its numbers."""
+    typer.echo(f"{_change(where, env, user, lesson, retired=False)} may be recalled again")
+
+
+@lessons.command()
+def merge(
+    where: Where,
+    lesson: Annotated[str | None, typer.Argument(metavar="ID", help="The lesson to give up.")] = None,
+    into: Annotated[str | None, typer.Argument(metavar="INTO", help="The lesson that gets its sources.")] = None,
+    env: Env = None,
+    user: User = None,
+) -> None:
+    """Merge a lesson into another; without ids, list near duplicates."""
+    if lesson and into:
+        kept = _find(where, env, user, into).id
+        typer.echo(f"{_change(where, env, user, lesson, into=kept)} is merged into {kept}")
+        return
+    if lesson:
+        raise ConfigurationError(f"name the lesson INTO which {lesson} is merged")
+
+    async def work(store: "LessonStore") -> list[tuple["Lesson", "Lesson", float]]:
+        return (await store.snapshot()).near_duplicates()
+
+    pairs = _with(where, env, user, work)
+    for one, other, ratio in pairs:
+        typer.echo(f"{one.id} {other.id}  similarity {ratio:.0f} of 100")
+        typer.echo("\n".join(f"    {' '.join(each.text.split())[:110]}" for each in (one, other)))
+    typer.echo(f"{len(pairs)} pairs: merge one with langgraph-reflexion lessons merge LESSONS ID INTO")
+
+
+@lessons.command("export")
+def export_lessons(
+    where: Where,
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="*.jsonl, or *.md to read and edit.")],
+    env: Env = None,
+    user: User = None,
+) -> None:
+    """Write all lessons to a file."""
+
+    async def work(store: "LessonStore") -> int:
+        from langgraph_reflexion.memory.importing import write_lessons
+
+        snapshot = await store.snapshot()
+        write_lessons(snapshot, file)
+        return len(snapshot.lessons)
+
+    typer.echo(f"{_with(where, env, user, work)} lessons written to {file}")
+
+
+@lessons.command("import")
+def import_lessons(
+    where: Where,
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="*.jsonl or *.md.")],
+    env: Env = None,
+    user: User = None,
+) -> None:
+    """Add the lessons of a file that are new. In Markdown a changed text is an edit."""
+
+    async def work(store: "LessonStore") -> tuple[int, int]:
+        from langgraph_reflexion.memory.importing import read_lessons
+
+        return await read_lessons(store, file)
+
+    new, edited = _with(where, env, user, work, create=True)
+    typer.echo(f"{new} lessons are new, {edited} texts were edited")
+
+
+def _with(
+    where: str,
+    env: str | None,
+    user: str | None,
+    work: Callable[["LessonStore"], Awaitable[T]],
+    create: bool = False,
+) -> T:
+    from langgraph_reflexion.memory.store import LessonStore, environments, expect_lessons, open_lessons
+
+    async def run() -> T:
+        async with open_lessons(where) as store:
+            present = await environments(store)
+            if len(present) != 1 if env is None else env not in present and not create:
+                known = f"lessons of {', '.join(present)}" if present else "no lessons yet"
+                raise ConfigurationError(f"name the environment with --env: the store has {known}")
+            return await work(LessonStore(store, env or present[0], user))
+
+    if not create:
+        expect_lessons(where)
+    return asyncio.run(run())
+
+
+def _find(where: str, env: str | None, user: str | None, lesson: str) -> "Lesson":
+    async def work(store: "LessonStore") -> "Lesson":
+        return (await store.snapshot()).find(lesson)
+
+    return _with(where, env, user, work)
+
+
+def _change(where: str, env: str | None, user: str | None, lesson: str, **change: Any) -> str:
+    """Record a person's edit, and return the lesson's id."""
+
+    async def work(store: "LessonStore") -> str:
+        from langgraph_reflexion.memory.lessons import now
+        from langgraph_reflexion.memory.records import LessonEdit
+
+        found = (await store.snapshot()).find(lesson).id
+        if change.get("into") == found:
+            raise ConfigurationError(f"{found} cannot be merged into itself")
+        await store.add([LessonEdit(lesson=found, date=now(), **change)])
+        return found
+
+    return _with(where, env, user, work)
+
+
+def _numbers(lesson: "Lesson") -> dict[str, Any]:
+    numbers = {"sources": len(lesson.sources), "recalled": lesson.recalled, "succeeded": lesson.succeeded}
+    return {"id": lesson.id, "text": lesson.text, "from": lesson.outcomes, "retired": lesson.retired, **numbers}
+
+
+def _read(file: Path) -> str:
+    if str(file) == "-":
+        return sys.stdin.read()
+    from langgraph_reflexion.memory.importing import read_text
+
+    return read_text(file)
+
+
+def _edited(text: str) -> str:
+    editor = os.environ.get("VISUAL") or os.environ.get("EDITOR")
+    if not editor:
+        raise ConfigurationError("$EDITOR is not set: give the new text with --file FILE, or --file - for stdin")
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "lesson.txt")
+        path.write_text(text, encoding="utf-8")
+        try:
+            subprocess.run([*shlex.split(editor), str(path)], check=True)
+        except (OSError, ValueError, subprocess.CalledProcessError) as error:
+            raise ConfigurationError(f"{editor} did not edit the lesson: {error}") from error
+        return _read(path)

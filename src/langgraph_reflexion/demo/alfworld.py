@@ -1,0 +1,406 @@
+"""The demo model in ALFWorld.
+
+It knows the verbs of the game, and no object, place or task by name: it reads what is where in the observations. Its
+mistakes have reasons:
+
+* It searches similar places one after the other, in a habitual order that stays the same from trial to trial. In a
+  large room it runs out of actions.
+* When it finds a thing among several others, it tends to think that it has taken the thing when it has only seen it.
+  It goes on as if it held it, and when nothing happens, tries the same again.
+
+Its reflections see the second mistake in the trajectory, and list for the first the places that it has searched.
+Sometimes they say nothing of use. A room is recognized by its furniture, as the opening lists it.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from random import Random
+
+from langchain_core.messages import AIMessage
+
+from langgraph_reflexion.demo.persona import habit
+from langgraph_reflexion.demo.prompt import Prompt, Turn
+from langgraph_reflexion.demo.reply import reply
+
+NAME = r"[a-z]+ \d+"
+"""The names of places and things."""
+
+_FACTS = re.compile(r"In the room with (?P<room>[^.:]*) I saw: (?P<facts>[^.]*)(?P<whole>\.(?! ?\.\.)|)")
+
+
+@dataclass
+class World:
+    """The household according to the transcript; `held` is what the model believes it holds."""
+
+    places: list[str]
+    at: str = ""
+    held: str = ""
+    contents: dict[str, list[str]] = field(default_factory=dict)
+    closed: set[str] = field(default_factory=set)
+    treated: set[str] = field(default_factory=set)
+    put_down: dict[str, str] = field(default_factory=dict)
+    lamp_lit: bool = False
+    picked_up: dict[str, str] = field(default_factory=dict)
+
+    def where(self, kind: str) -> list[tuple[str, str]]:
+        """Return the things of a class that were seen, and their places, but for things put down on purpose."""
+        return [
+            (thing, place)
+            for place, things in self.contents.items()
+            for thing in things
+            if class_of(thing) == kind and thing not in self.put_down
+        ]
+
+
+def read_world(prompt: Prompt) -> World:
+    """Read the transcript: observations, and the claims of its own thoughts."""
+    world = World(places_in(prompt.opening))
+    for turn in prompt.turns:
+        _read_turn(world, turn)
+    return world
+
+
+def _read_turn(world: World, turn: Turn) -> None:
+    seen = turn.observation
+    if seen == "Nothing happens.":
+        if turn.action.startswith(("go to ", "go_to ")) and turn.action[6:] in world.places:
+            # Places that share a spot cannot be gone to from each other; one stands there already.
+            world.at = turn.action[6:]
+            world.contents.setdefault(world.at, [])
+    elif seen.startswith("You arrive at"):
+        world.at = turn.action[6:]
+    if claimed := re.search(rf"\bI have ({NAME}) now\b", turn.thought):
+        world.held = claimed[1]
+    if taken := re.match(rf"You pick up the ({NAME}) from the ({NAME})", seen):
+        world.held = taken[1]
+        world.picked_up.setdefault(taken[1], taken[2])
+        _remove(world, taken[1])
+    elif put := re.match(rf"You (?:move|put) the ({NAME}) (?:to|in/on) the ({NAME})", seen):
+        world.held = ""
+        world.put_down[put[1]] = put[2]
+    elif treated := re.match(rf"You (?:clean|heat|cool) the ({NAME}) using", seen):
+        world.treated.add(treated[1])
+    elif seen.startswith("You turn on the"):
+        world.lamp_lit = True
+    for place in re.findall(rf"\b[Tt]he ({NAME}) is closed", seen):
+        world.closed.add(place)
+    for place in re.findall(rf"\b[Tt]he ({NAME}) is open", seen):
+        world.closed.discard(place)
+    for where, open_place, things in re.findall(
+        rf"(?:On the ({NAME})|[Tt]he ({NAME}) is open\. In it), you see ([^.]*)\.", seen
+    ):
+        world.contents[where or open_place] = re.findall(NAME, things)
+
+
+def _remove(world: World, thing: str) -> None:
+    for things in world.contents.values():
+        if thing in things:
+            things.remove(thing)
+
+
+def seen_at_first(world: World) -> dict[str, list[str]]:
+    """Return the classes of things seen at each place before anything was moved."""
+    seen = {
+        place: [class_of(thing) for thing in things if thing not in world.put_down]
+        for place, things in world.contents.items()
+    }
+    for thing, place in world.picked_up.items():
+        seen.setdefault(place, []).append(class_of(thing))
+    return seen
+
+
+def tell_room(places: Sequence[str], seen: Mapping[str, Sequence[str]]) -> str:
+    """Describe the contents of a room, and the furniture that identifies it; empty for no contents."""
+    things = {place: list(dict.fromkeys(found)) for place, found in seen.items()}
+    facts = [f"{place} has {', '.join(found)}" for place, found in things.items() if found]
+    empty = [place for place, found in things.items() if not found]
+    facts += [f"{', '.join(empty)} had nothing"] if empty else []
+    return f"In the room with {_furniture(places)} I saw: {'; '.join(facts)}." if facts else ""
+
+
+def read_rooms(notes: Sequence[str], places: Sequence[str]) -> dict[str, set[str]]:
+    """Return the classes of things by place that notes report of the room with this furniture."""
+    told: dict[str, set[str]] = {}
+    for match in (match for note in notes for match in _FACTS.finditer(note)):
+        if match["room"] != _furniture(places):
+            continue
+        # A note that is too long to be quoted whole ends in the middle of a fact.
+        for fact in match["facts"].split("; ")[: None if match["whole"] else -1]:
+            where, has, things = fact.partition(" has ")
+            for place in re.findall(NAME, where):
+                told.setdefault(place, set()).update(things.split(", ") if has else ())
+    return told
+
+
+def _furniture(places: Sequence[str]) -> str:
+    """Return the number of places of each class."""
+    sorts = [class_of(place) for place in places]
+    return ", ".join(f"{sorts.count(sort)} {sort}" for sort in dict.fromkeys(sorts))
+
+
+def places_in(opening: str) -> list[str]:
+    """Return the places that an opening lists."""
+    listed = re.search(r"you see ([^.]*)\.", opening)
+    return re.findall(NAME, listed[1]) if listed else []
+
+
+def class_of(name: str) -> str:
+    """Return a name without its number."""
+    return name.rpartition(" ")[0]
+
+
+CONFUSION = {4: 0.4, 5: 0.8}
+"""Probability of taking a seen thing for a held one, by the number of things around it: 0 below, 1 above."""
+STRAYS = 0.02
+"""Probability of looking elsewhere than habit says."""
+VAGUE = 0.6
+"""Probability of a useless reflection."""
+NOTED = 12
+"""Number of searched places in a reflection."""
+
+_SMALL_WORDS = """
+    a again an and at both bring by chill clean cold cool examine find heat hold hot in in/on into is it it's its
+    leave light look of on one onto place put same some the them then this to two turn under up warm wash with you
+    your
+"""
+_STOPWORDS = frozenset(_SMALL_WORDS.split())
+_KINDS = (
+    ("two", r"\btwo\b"),
+    ("look", r"\b(?:look at|examine|light|under)\b"),
+    ("clean", r"\b(?:clean|wash|rinse)\b"),
+    ("heat", r"\b(?:hot|heat|warm)\b"),
+    ("cool", r"\b(?:cool|cold|chill)\b"),
+)
+
+
+@dataclass(frozen=True)
+class Goal:
+    """The task: do something to a thing, and bring it somewhere."""
+
+    kind: str
+    thing: str
+    target: str
+    tool: str
+    text: str
+
+
+@dataclass
+class Notes:
+    """What reflections say about the thing to find."""
+
+    found: dict[str, str] = field(default_factory=dict)
+    searched: list[str] = field(default_factory=list)
+    take_first: bool = False
+
+
+def answer(prompt: Prompt, *, seed: int, in_text: bool) -> AIMessage:
+    """Answer a prompt about a household."""
+    goal = read_goal(prompt)
+    if prompt.role == "reflect":
+        return AIMessage(reflect(prompt, goal, Random(seed)))
+    if prompt.role == "judge":
+        return AIMessage(judge(prompt, goal))
+    if prompt.role == "learn":
+        return AIMessage(learn(prompt, goal))
+    thought, name, args = act(prompt, goal, Random(seed))
+    return reply(prompt, thought, _as_text(name, args, prompt.system), name, args, in_text=in_text)
+
+
+def read_goal(prompt: Prompt) -> Goal:
+    """Read the task from the opening, and the tool for it from the instruction."""
+    text = prompt.opening.rpartition("Your task is to:")[2].strip().lower()
+    words = re.findall(r"[a-z/']+", text)
+    classes = {class_of(place) for place in places_in(prompt.opening)}
+    kind = next((name for name, pattern in _KINDS if re.search(pattern, text)), "pick")
+    nouns = [word for word in words if word not in _STOPWORDS]
+    thing = next(iter(nouns), "")
+    targets = [word for word in nouns[1:] if word in classes]
+    target = nouns[-1] if kind == "look" and nouns else (targets[-1] if targets else "")
+    tool = re.search(rf"\bto {kind} (?:something|it), (?:take it )?to the (\w+)", prompt.system, re.IGNORECASE)
+    return Goal(kind, thing, target, tool[1].lower() if tool else "", text)
+
+
+def act(prompt: Prompt, goal: Goal, rng: Random) -> tuple[str, str, dict[str, str]]:
+    """Return the next thought, and the action with its arguments."""
+    world = read_world(prompt)
+    notes = read_notes(prompt.reflections, goal)
+    told = read_rooms(prompt.recalled, world.places)
+    if world.held and class_of(world.held) == goal.thing:
+        return _bring(world, goal, told)
+    known = _reachable(world, goal, notes)
+    if known is None:
+        return _search(world, goal, notes, rng, goal.thing, told)
+    thing, place = known
+    if world.at != place:
+        return f"There is {thing} at {place}. I go there.", "go_to", {"receptacle": place}
+    if place in world.closed:
+        return f"{place} is closed. I open it.", "open", {"receptacle": place}
+    crowd = len(world.contents.get(place, ()))
+    # Whoever comes for a thing takes it; one that turns up among others may only be seen.
+    came_for_it = notes.take_first or goal.thing in told.get(place, ())
+    if not came_for_it and rng.random() < CONFUSION.get(crowd, float(crowd > max(CONFUSION))):
+        world.held = thing
+        thought, name, args = _bring(world, goal, told)
+        return f"I have {thing} now. {thought}", name, args
+    return f"I see {thing} here. I take it.", "take", {"object": thing, "receptacle": place}
+
+
+def _reachable(world: World, goal: Goal, notes: Notes) -> tuple[str, str] | None:
+    """Return a thing of the right class that was seen, or that notes mention and no observation refutes."""
+    for thing, place in world.where(goal.thing):
+        return thing, place
+    for thing, place in notes.found.items():
+        if place in world.places and place not in world.contents and thing not in world.put_down:
+            return thing, place
+    return None
+
+
+def _bring(world: World, goal: Goal, told: Mapping[str, set[str]]) -> tuple[str, str, dict[str, str]]:
+    held = world.held
+    if goal.kind == "look":
+        lamps = world.where(goal.target)
+        if not lamps:
+            return _search(world, goal, Notes(), None, goal.target, told)
+        lamp, place = lamps[0]
+        if world.at != place:
+            return f"The {lamp} is at {place}. I take {held} there.", "go_to", {"receptacle": place}
+        return f"I hold {held} and stand at the {lamp}. I use it.", "use", {"object": lamp}
+    if goal.tool and held not in world.treated:
+        tool = next((place for place in world.places if class_of(place) == goal.tool), goal.tool)
+        if world.at != tool:
+            return f"I take {held} to {tool}.", "go_to", {"receptacle": tool}
+        return f"I {goal.kind} {held} here.", goal.kind, {"object": held, "receptacle": tool}
+    target = next(iter(world.put_down.values()), None) or next(
+        (place for place in world.places if class_of(place) == goal.target), goal.target
+    )
+    if world.at != target:
+        return f"I bring {held} to {target}.", "go_to", {"receptacle": target}
+    if target in world.closed:
+        return f"{target} is closed. I open it.", "open", {"receptacle": target}
+    return f"I leave {held} at {target}.", "put", {"object": held, "receptacle": target}
+
+
+def _search(
+    world: World, goal: Goal, notes: Notes, rng: Random | None, wanted: str, told: Mapping[str, set[str]]
+) -> tuple[str, str, dict[str, str]]:
+    """Look at a place not yet seen: one that a note names, or else the next one by habit.
+
+    Places where notes report other things come last.
+    """
+    if world.at in world.closed:
+        return f"{world.at} is closed. I open it.", "open", {"receptacle": world.at}
+    unseen = [place for place in world.places if place not in world.contents]
+    for place in unseen:
+        if wanted in told.get(place, ()):
+            return (
+                f"A note says that there was a {wanted} at {place}. I go there to take it.",
+                "go_to",
+                {"receptacle": place},
+            )
+    fresh = [place for place in unseen if place not in notes.searched] or unseen
+    fresh = [place for place in fresh if place not in told] or fresh
+    if not fresh:
+        return f"I have looked everywhere and seen no {wanted}.", "look", {}
+    fresh.sort(key=lambda place: (habit(goal.text, class_of(place)), habit(goal.text, place)))
+    place = rng.choice(fresh) if rng and rng.random() < STRAYS else fresh[0]
+    return f"I have not seen a {wanted} yet. I look at {place}.", "go_to", {"receptacle": place}
+
+
+def read_notes(reflections: tuple[str, ...], goal: Goal) -> Notes:
+    """Return what reflections say about the thing to find."""
+    notes = Notes()
+    for sentence in re.split(r"(?<=[.;])\s+", " ".join(reflections)):
+        text = sentence.lower()
+        if goal.thing not in re.findall(r"[a-z]+", text):
+            continue
+        if re.search(r"\bno\b", text):
+            places = [name for name in re.findall(NAME, text) if class_of(name) != goal.thing]
+            notes.searched += [place for place in places if place not in notes.searched]
+        elif located := re.search(rf"\b({goal.thing} \d+)\b.*?\b(?:in|on|at|from) ({NAME})", text):
+            notes.found[located[1]] = located[2]
+        if "take" in text:
+            notes.take_first = True
+    return notes
+
+
+def reflect(prompt: Prompt, goal: Goal, rng: Random) -> str:
+    """Name the action to blame, and what to know next time."""
+    world = read_world(prompt)
+    earlier = read_notes(prompt.reflections, goal)
+    last = prompt.turns[-1] if prompt.turns else Turn("", "", "")
+    if rng.random() < VAGUE:
+        return (
+            f"My last action, {last.action or 'none'}, did not get me to the goal. "
+            "I lost sight of my plan. Next time I will think more carefully before each step."
+        )
+    taken = {thing: place for thing, place in world.picked_up.items() if class_of(thing) == goal.thing}
+    found = {**earlier.found, **dict(world.where(goal.thing)), **taken}
+    parts = []
+    mistaken = world.held if world.held not in world.picked_up else ""
+    if mistaken:
+        place = found.get(mistaken, "its place")
+        parts.append(
+            f"{last.action} could not work: I went on as if I held the thing, but I had only seen it. "
+            f"Next time I will take {mistaken} from {place} before I do anything else with it."
+        )
+    elif found:
+        parts.append("I found what I was looking for too late, and ran out of actions before I was done.")
+    else:
+        parts.append(f"I used up my actions on searching; {last.action} was as wrong a place as the others.")
+    for thing, place in found.items():
+        if thing != mistaken:
+            parts.append(f"I know that {thing} was at {place}, so I will go there and take it at once.")
+    empty = [place for place, things in world.contents.items() if goal.thing not in map(class_of, things)]
+    searched = [*(place for place in earlier.searched if place not in empty), *empty][-NOTED:]
+    if searched and len(found) < (2 if goal.kind == "two" else 1):
+        parts.append(
+            f"There is no {goal.thing} at {', '.join(searched)}. Next time I will look in the other places first."
+        )
+    parts.append(tell_room(world.places, seen_at_first(world)))
+    return " ".join(filter(None, parts))
+
+
+def learn(prompt: Prompt, goal: Goal) -> str:
+    """Say what worked, and what this trial and the notes saw of the room."""
+    world = read_world(prompt)
+    places = [place for thing, place in world.picked_up.items() if class_of(thing) == goal.thing]
+    known = {place: sorted(things) for place, things in read_rooms(prompt.reflections, world.places).items()}
+    known |= seen_at_first(world)
+    worked = f"I found the {goal.thing} at {' and '.join(dict.fromkeys(places)) or 'its place'}, and that was it."
+    return f"{worked} {tell_room(world.places, known)}"
+
+
+def judge(prompt: Prompt, goal: Goal) -> str:
+    """Say whether the observations show the task done."""
+    world = read_world(prompt)
+    done = [
+        (thing, place)
+        for thing, place in world.put_down.items()
+        if (class_of(thing), class_of(place)) == (goal.thing, goal.target)
+        and (not goal.tool or thing in world.treated)
+    ]
+    if goal.kind == "look":
+        solved = world.lamp_lit and class_of(world.held) == goal.thing and world.held in world.picked_up
+        reason = f"The lamp was used while holding {world.held or 'nothing'}."
+    else:
+        needed = 2 if goal.kind == "two" else 1
+        solved = len(done) >= needed and len({place for _, place in done}) == 1
+        reason = f"Of {needed} needed, {len(done)} came to where the task wants it, in the state it wants."
+    return f"{reason}\nVerdict: {'yes' if solved else 'no'}"
+
+
+def _as_text(name: str, args: dict[str, str], system: str) -> str:
+    if name == "put" and "put {object} in/on {receptacle}" in system:
+        return f"put {args['object']} in/on {args['receptacle']}"
+    forms = {
+        "go_to": "go to {receptacle}",
+        "open": "open {receptacle}",
+        "take": "take {object} from {receptacle}",
+        "put": "move {object} to {receptacle}",
+        "clean": "clean {object} with {receptacle}",
+        "heat": "heat {object} with {receptacle}",
+        "cool": "cool {object} with {receptacle}",
+        "use": "use {object}",
+    }
+    return forms.get(name, name).format(**args)

@@ -1,0 +1,159 @@
+"""The demo model's next action on a question: the page to open, the word to look up, or the answer.
+
+A careful reader makes no mistake. Trials fail by slips:
+
+* `halfway`: it answers with the name on the first page, and never opens the second.
+* `hasty`: where the shown sentences do not have the answer, it takes something else on the page.
+* `namesake`: of several similar titles it opens the first.
+* `again`: it repeats a search that found nothing.
+* `one side`: of two things to compare it reads about one.
+* `sentence`: it puts the right answer into a sentence.
+
+A question's slips are the same in every trial, but for a little luck. A reflection that names the thing and says what
+to do instead prevents the slip.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from langgraph_reflexion.demo.hotpotqa.task import Asked
+from langgraph_reflexion.demo.hotpotqa.world import (
+    Advice,
+    Library,
+    Page,
+    Target,
+    Wanted,
+    closest,
+    find,
+    first_mentioned,
+    namesake,
+    page_of,
+)
+from langgraph_reflexion.demo.reply import Act
+
+SLIPS = {"halfway": 0.25, "hasty": 0.6, "namesake": 0.6, "again": 0.2, "one side": 0.5, "sentence": 0.12}
+"""Share of questions with each slip."""
+
+
+@dataclass(frozen=True)
+class Reader:
+    """Chooses the next action by what was read so far.
+
+    Attributes:
+        asked: The question.
+        library: The pages.
+        slips: Says whether it makes a slip now.
+        advice: The reflections on earlier trials.
+        tools: Whether it can search.
+    """
+
+    asked: Asked
+    library: Library
+    slips: Callable[[str], bool]
+    advice: Advice
+    tools: bool = True
+
+    def next(self) -> Act:
+        act = self._compare() if self.asked.choice else self._follow()
+        if act.name == "finish" and self.slips("sentence") and not self.advice.bare(act.text):
+            return Act(act.thought, "finish", in_a_sentence(act.text))
+        return act
+
+    def _follow(self) -> Act:
+        target = self.asked.targets[0] if self.asked.targets else Target(self.asked.text)
+        *bridges, last = self.asked.hops
+        for wanted in bridges:
+            page = self._page(target)
+            found = page if isinstance(page, Act) else self._find(page, wanted, careful=True)
+            if isinstance(found, Act):
+                return found
+            if self.slips("halfway") and not self.advice.not_yet(found.name):
+                return Act(f"{target.name} leads to {found.name}, which must be it.", "finish", found.name)
+            target = found
+        page = self._page(target)
+        found = page if isinstance(page, Act) else self._find(page, last)
+        if isinstance(found, Act):
+            return found
+        return Act(f"By the page of {target.name} it is {found.name}.", "finish", found.name)
+
+    def _compare(self) -> Act:
+        one, other = self.asked.targets
+        told: list[Target] = []
+        for target in (one, other):
+            if told and self.slips("one side") and not self.advice.both(other.name):
+                guess = "yes" if self.asked.closed else one.name
+                return Act(f"For {one.name} it is {told[0].name}. That settles it.", "finish", guess)
+            page = self._page(target)
+            found = page if isinstance(page, Act) else self._find(page, self.asked.hops[0], careful=self.asked.closed)
+            if isinstance(found, Act):
+                return found
+            told.append(found)
+        because = f"For {one.name} it is {told[0].name}, for {other.name} {told[1].name}."
+        return Act(because, "finish", compared(self.asked, told))
+
+    def _page(self, target: Target) -> Page | Act:
+        if not self.tools:
+            return page_of(self.library, target) or _give_up(target)
+        wanted, tried = self.advice.title(target) or target.name, set[str]()
+        while wanted not in self.library.pages:
+            titles = self.library.missed.get(wanted)
+            if titles is None:
+                return Act(f"I need the page of {target.known_as}.", "search", wanted)
+            if wanted == target.name and self.slips("again"):
+                return Act(f"The page of {target.name} must be there. I try again.", "search", wanted)
+            tried.add(wanted)
+            pick = namesake if self.slips("namesake") else closest
+            chosen = pick([title for title in titles if title not in tried], target)
+            if chosen is None:
+                return _give_up(target)
+            wanted = chosen
+        return self.library.pages[wanted]
+
+    def _find(self, page: Page, wanted: Wanted, *, careful: bool = False) -> Target | Act:
+        hint = self.advice.word(page.title)
+        hasty = not careful and self.slips("hasty") and not hint
+        if hasty and not self.tools and (taken := first_mentioned(page, wanted)):
+            return taken
+        if found := find(page, wanted):
+            return found
+        if hasty and (taken := first_mentioned(page, wanted)):
+            return taken
+        if not self.tools:
+            return _give_up(Target(page.title))
+        if self.library.open != page.title:
+            return Act(f"I go back to {page.title}.", "search", page.title)
+        terms = [term for term in (hint, *wanted.terms) if term and term not in page.searched_for]
+        if not terms:
+            taken = first_mentioned(page, wanted)
+            return taken or _give_up(Target(page.title))
+        return Act(f"What I see of {page.title} does not say it. I look further down.", "lookup", terms[0])
+
+
+def compared(asked: Asked, told: list[Target]) -> str:
+    """Return the result of a comparison."""
+    one, other = told
+    if asked.choice == "same":
+        alike = one.name == other.name and one.where == other.where and one.role == other.role
+        return "yes" if alike else "no"
+    by_number = [_number(each.name) for each in told]
+    first = by_number[0] <= by_number[1] if asked.choice == "lowest" else by_number[0] >= by_number[1]
+    return asked.targets[0 if first else 1].name
+
+
+def in_a_sentence(answer: str) -> str:
+    """Return an answer in a sentence, which is wrong."""
+    return f"{answer.capitalize()}, as far as I can see" if answer in ("yes", "no") else f"It is {answer}"
+
+
+def carefully(asked: Asked, library: Library) -> Act:
+    """Return what a careful reader would answer without reading on."""
+    return Reader(asked, library, lambda slip: False, Advice(()), tools=False).next()
+
+
+def _number(text: str) -> float:
+    digits = text.replace(",", "").rstrip(".")
+    return float(digits) if digits.replace(".", "", 1).isdigit() else 0.0
+
+
+def _give_up(target: Target) -> Act:
+    return Act(f"I cannot find out more about {target.name}.", "finish", target.name or "unknown", known=False)

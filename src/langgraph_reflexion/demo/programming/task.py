@@ -1,0 +1,230 @@
+"""Programming prompts: the problem with all its cases, the last attempt, and the reflection on it."""
+
+import ast
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal, NamedTuple
+
+from langchain_core.messages import BaseMessage, SystemMessage
+
+from langgraph_reflexion.demo.programming.search import Example, Function
+from langgraph_reflexion.demo.prompt import REFLECTION
+
+_PYTHON = re.compile(
+    r'^(?P<head>def (?P<name>\w+)\((?P<arguments>[^()]*)\) -> (?P<returns>[^\n]+?):)\s*\n\s*"""(?P<told>.*?)"""',
+    re.MULTILINE | re.DOTALL,
+)
+_RUST = re.compile(
+    r"^(?P<told>(?:///[^\n]*\n)+)"
+    r"(?P<head>(?:pub )?fn (?P<name>\w+)\((?P<arguments>[^{}]*?)\) -> (?P<returns>[^\n]+?)) \{",
+    re.MULTILINE | re.DOTALL,
+)
+_TYPES = {
+    "int": "int", "list[int]": "ints", "List[int]": "ints", "str": "str", "list[str]": "strs", "List[str]": "strs",
+    "i64": "int", "Vec<i64>": "ints", "String": "str", "Vec<String>": "strs",
+}  # fmt: skip
+_NUMBER = re.compile(r"(?<![\w.])-?\d+(?!\w|\.\d)")
+USUAL = (0, 1)
+"""Constants that are always tried."""
+
+
+class Case(NamedTuple):
+    """A call with its expected result, as written and as values."""
+
+    call: str
+    expected: str
+    example: Example
+
+
+@dataclass(frozen=True)
+class Exercise:
+    """The problem.
+
+    Attributes:
+        language: `python` or `rust`.
+        name: The function's name.
+        head: Its signature.
+        function: Its types; None for types that the demo model does not know.
+        words: The docstring without examples.
+        shown: The examples.
+    """
+
+    language: str
+    name: str
+    head: str
+    function: Function | None
+    words: str
+    shown: tuple[Case, ...]
+
+    @property
+    def constants(self) -> tuple[int, ...]:
+        return tuple(dict.fromkeys([*map(int, _NUMBER.findall(self.words)), *USUAL]))
+
+    def literal(self, value: Any, kind: str = "") -> str:
+        """Return a value in the language; Rust needs the type of an empty list of strings."""
+        if self.language == "rust" and (value, kind) == ((), "strs"):
+            return "Vec::<String>::new()"
+        if isinstance(value, tuple):
+            inner = ", ".join(map(self.literal, value))
+            return f"[{inner}]" if self.language == "python" else f"vec![{inner}]"
+        if isinstance(value, str):
+            return repr(value) if self.language == "python" else f'"{value}".to_string()'
+        return str(value)
+
+    def call(self, arguments: tuple[Any, ...]) -> str:
+        return f"{self.name}({', '.join(map(self.literal, arguments))})"
+
+    def assertion(self, call: str, expected: str) -> str:
+        return f"assert {call} == {expected}" if self.language == "python" else f"assert_eq!({call}, {expected});"
+
+    def whole(self, body: Sequence[str]) -> str:
+        begin, end = (f"{self.head} {{", "\n}") if self.language == "rust" else (self.head, "")
+        return "\n".join([begin, *(f"    {line}" for line in body)]) + end
+
+    def fenced(self, code: str) -> str:
+        return f"```{self.language}\n{code}\n```"
+
+    def cases(self, text: str) -> tuple[Case, ...]:
+        """Return the cases in a text: `f(1) == 2`, `assert_eq!(f(1), 2)`, or those of a docstring."""
+        found = {case.example.arguments: case for case in self._cases(text)}
+        return tuple(found.values())
+
+    def _cases(self, text: str) -> Iterator[Case]:
+        for match in re.finditer(rf"\b{re.escape(self.name)}\(", text):
+            end = _until(text, match.end(), ")")
+            between = re.compile(r"\s*(?:==|,)\s*|\n\s*(?:/// )?").match(text, end + 1)
+            if between is None:
+                continue
+            call = text[match.start() : end + 1]
+            expected = (
+                text[between.end() : _until(text, between.end(), ")\n`;,")].partition("  -- ")[0].strip().rstrip(".")
+            )
+            try:
+                arguments, result = _value(f"({text[match.end() : end]},)"), _value(expected)
+            except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
+                continue
+            if self._fits(arguments, result):
+                yield Case(call, expected, Example(arguments, result))
+
+    def _fits(self, arguments: tuple[Any, ...], result: Any) -> bool:
+        """Return whether a case has the types of the function."""
+        if self.function is None:
+            return True
+        kinds = [*(kind for _, kind in self.function.arguments), self.function.returns]
+        values = [*arguments, result]
+        return len(kinds) == len(values) and all(map(_is, values, kinds))
+
+
+def read_exercise(text: str) -> Exercise | None:
+    """Return the last problem in a text."""
+    found = [("python", match) for match in _PYTHON.finditer(text)] + [("rust", m) for m in _RUST.finditer(text)]
+    if not found:
+        return None
+    language, match = max(found, key=lambda each: each[1].start())
+    told = re.sub(r"^\s*///? ?", "", match["told"], flags=re.MULTILINE) if language == "rust" else match["told"]
+    words, _, examples = told.partition(">>>")
+    bare = Exercise(language, match["name"], match["head"], _function(match), " ".join(words.split()), ())
+    return replace(bare, shown=bare.cases(examples))
+
+
+def _function(match: re.Match[str]) -> Function | None:
+    arguments = []
+    for each in filter(None, re.split(r",\s*(?![^\[<]*[\]>])", match["arguments"].strip())):
+        name, _, kind = each.partition(":")
+        arguments.append((name.removeprefix("mut ").strip(), _TYPES.get(kind.strip(), "")))
+    returns = _TYPES.get(match["returns"].strip(), "")
+    known = bool(arguments) and bool(returns) and all(kind for _, kind in arguments)
+    return Function(tuple(arguments), returns) if known else None
+
+
+def _until(text: str, begin: int, ends: str) -> int:
+    """Return the offset of the next of some signs outside brackets and quotes."""
+    depth, quote, index = 0, "", begin
+    while index < len(text):
+        sign = text[index]
+        if quote:
+            index += sign == "\\"
+            quote = "" if sign == quote else quote
+        elif depth <= 0 and sign in ends:
+            break
+        elif sign in "\"'":
+            quote = sign
+        else:
+            depth += (sign in "([{") - (sign in ")]}")
+        index += 1
+    return min(index, len(text))
+
+
+def _value(written: str) -> Any:
+    """Return the value of a Python or Rust literal, with tuples for lists."""
+    plain = re.sub(r'String::from\(("(?:[^"\\]|\\.)*")\)', r"\1", written)
+    plain = re.sub(r'("(?:[^"\\]|\\.)*")\.(?:to_string|to_owned|into)\(\)', r"\1", plain)
+    plain = re.sub(r"Vec::(?:<\w+>::)?new\(\)", "[]", plain).replace("vec![", "[")
+    return _frozen(ast.literal_eval(plain))
+
+
+def _is(value: Any, kind: str) -> bool:
+    if kind in ("ints", "strs"):
+        return isinstance(value, tuple) and all(_is(each, kind[:-1]) for each in value)
+    return type(value) is {"int": int, "str": str}[kind]
+
+
+def _frozen(value: Any) -> Any:
+    if isinstance(value, dict | set):
+        raise ValueError("neither a number nor a text nor a list")
+    return tuple(map(_frozen, value)) if isinstance(value, list | tuple) else value
+
+
+Role = Literal["tests", "implement", "reflect"]
+
+_FAILED = re.compile(r"^Tests that failed:\n(?P<tests>.*?)(?=\n\n|\n\(|\Z)", re.MULTILINE | re.DOTALL)
+_FENCED = re.compile(r"^```[^\n]*\n(?P<code>.*?)^```", re.MULTILINE | re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Assignment:
+    """A prompt about programming.
+
+    Attributes:
+        role: `tests`, `implement` or `reflect`.
+        exercise: The problem.
+        code: The last implementation; empty if none is shown.
+        failed: The tests that it failed.
+        lesson: The newest reflection on this function; empty without one.
+        begun: Whether this trial has tried something out.
+    """
+
+    role: Role
+    exercise: Exercise
+    code: str
+    failed: tuple[Case, ...]
+    lesson: str
+    begun: bool = False
+
+
+def read_assignment(messages: Sequence[BaseMessage]) -> Assignment | None:
+    """Read a prompt; return None if it is not about programming."""
+    said = [message.text for message in messages if not isinstance(message, SystemMessage)]
+    exercise = read_exercise(said[0]) if said else None
+    if exercise is None:
+        return None
+    asked = said[0]
+    before, _, _ = asked.rpartition(exercise.head)
+    code = _FENCED.search(before)
+    named = re.compile(rf"\b{re.escape(exercise.name)}\b")
+    reflections = [match["text"] for match in REFLECTION.finditer(asked) if named.search(match["text"])]
+    role: Role = "implement"
+    if asked.rstrip().endswith("Reflection:"):
+        role = "reflect"
+    elif asked.rstrip().endswith("Tests:"):
+        role = "tests"
+    failed = _FAILED.search(asked)
+    return Assignment(
+        role=role,
+        exercise=exercise,
+        code=code["code"] if code else "",
+        failed=exercise.cases(failed["tests"]) if failed else (),
+        lesson=reflections[-1] if reflections else "",
+        begun=len(said) > 1,
+    )

@@ -1,0 +1,139 @@
+"""Prompts, read back into memory, task and steps: the demo model sees the messages and nothing else."""
+
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from langchain_core.messages import AIMessage, BaseMessage, SystemMessage
+
+
+def sentences_of(text: str) -> list[str]:
+    """Split a text into sentences."""
+    return [part.strip() for part in re.split(r"(?<=[.!?])\s+(?=[\"A-Z])", text) if part.strip()]
+
+
+Role = Literal["act", "reflect", "judge", "learn", "condense"]
+
+_STEP = re.compile(
+    r"^(?:Thought(?: \d+)?: (?P<thought>.*?)\n)?(?:Action(?: \d+)?: (?P<action>.*?)\n)?"
+    r"Observation(?: \d+)?: (?P<observation>.*?)(?=\n(?:Thought|Action|Observation|Status)(?: \d+)?:|\n\n|\Z)",
+    re.MULTILINE | re.DOTALL,
+)
+_CUE = re.compile(r"\n(?:Thought(?: \d+)?: [^\n]*\n)?(?P<cue>Thought|Action)(?: \d+)?:\Z")
+_NOTES = re.compile(
+    r"\ANotes that were taken at other tasks.*?^\(End of the notes from other tasks\)(?:\n+|\Z)",
+    re.MULTILINE | re.DOTALL,
+)
+_NOTE = re.compile(r"^- Note \d+: (?P<quoted>\".*\")$", re.MULTILINE)
+_MAP = re.compile(r"\n\n(?=What this world has shown you so far)")
+REFLECTION = re.compile(
+    r"^- Trial (?P<trial>\d+): (?P<text>.*?)(?=\n- Trial \d+: |\n\n|\Z)", re.MULTILINE | re.DOTALL
+)
+
+
+@dataclass(frozen=True)
+class Turn:
+    """A step of a transcript."""
+
+    thought: str
+    action: str
+    observation: str
+
+
+@dataclass(frozen=True)
+class Prompt:
+    """A prompt.
+
+    Attributes:
+        role: The kind of answer: a step, a reflection, a verdict, a lesson, or condensed reflections.
+        system: The instruction.
+        reflections: The reflections, oldest first.
+        opening: The first observation and the task.
+        turns: The steps.
+        allowed: The names of the actions.
+        cue: `Thought` or `Action` if only that is asked for.
+        recalled: The lessons from other tasks.
+    """
+
+    role: Role
+    system: str
+    opening: str
+    reflections: tuple[str, ...] = ()
+    turns: tuple[Turn, ...] = ()
+    allowed: frozenset[str] = frozenset()
+    cue: str = ""
+    recalled: tuple[str, ...] = ()
+
+
+def split_notes(messages: Sequence[BaseMessage]) -> tuple[list[BaseMessage], tuple[str, ...]]:
+    """Return the messages without lessons from other tasks, and the lessons."""
+    read, notes = [], list[str]()
+    for message in messages:
+        if not isinstance(message, SystemMessage | AIMessage) and (block := _NOTES.match(message.text)):
+            notes += [str(json.loads(note["quoted"])) for note in _NOTE.finditer(block[0])]
+            message = message.model_copy(update={"content": message.text[block.end() :]})
+        read.append(message)
+    return read, tuple(notes)
+
+
+def read_prompt(messages: Sequence[BaseMessage], tools: Sequence[str] = ()) -> Prompt:
+    """Read a prompt; `tools` are the names of the bound tools."""
+    messages, notes = split_notes(messages)
+    return replace(_read(messages, tools), recalled=notes)
+
+
+def _read(messages: Sequence[BaseMessage], tools: Sequence[str]) -> Prompt:
+    system = "\n".join(message.text for message in messages if isinstance(message, SystemMessage))
+    said = [message for message in messages if not isinstance(message, SystemMessage)]
+    first = said[0].text if said else ""
+    reflections = tuple(match["text"].strip() for match in REFLECTION.finditer(first))
+    if first.rstrip().endswith("Reflection:"):
+        return _whole_trial("reflect", system, first, reflections)
+    if first.rstrip().endswith("Lesson:"):
+        return _whole_trial("learn", system, first, reflections)
+    if first.rstrip().endswith("One note in place of these:"):
+        return Prompt("condense", system, "", reflections)
+    if "Verdict: yes" in system:
+        return _whole_trial("judge", system, first, reflections)
+    opening = first.rpartition("Here is the task again:")[2].strip()
+    allowed = frozenset([*tools, *re.findall(r"^- (\w+)", system, re.MULTILINE)])
+    if cue := _CUE.search(opening):
+        steps, opening = _steps(_without_map(opening[: cue.start()]))
+        return Prompt("act", system, opening, reflections, steps, allowed, cue["cue"])
+    return Prompt("act", system, _without_map(opening), reflections, tuple(_turns(said[1:])), allowed)
+
+
+def _whole_trial(role: Role, system: str, text: str, reflections: tuple[str, ...]) -> Prompt:
+    trial = re.split(r"^The trial that has just (?:failed|succeeded):", text, flags=re.MULTILINE)[-1].strip()
+    turns, opening = _steps(_without_map(trial))
+    return Prompt(role, system, opening, reflections, turns)
+
+
+def _steps(text: str) -> tuple[tuple[Turn, ...], str]:
+    """Return the steps of a transcript, and the text before them."""
+    turns = [Turn(m["thought"] or "", m["action"] or "", m["observation"].strip()) for m in _STEP.finditer(text)]
+    begin = _STEP.search(text)
+    return tuple(turns), text[: begin.start()].strip() if begin else text
+
+
+def _turns(messages: Sequence[BaseMessage]) -> list[Turn]:
+    turns = []
+    for said, answer in zip(messages[::2], messages[1::2], strict=False):
+        thought, action = _said(said)
+        turns.append(Turn(thought, action, _without_map(answer.text).removeprefix("Observation: ").strip()))
+    return turns
+
+
+def _without_map(text: str) -> str:
+    """Cut off the memory map, which says nothing that the steps do not."""
+    return _MAP.split(text)[0]
+
+
+def _said(message: BaseMessage) -> tuple[str, str]:
+    if isinstance(message, AIMessage) and message.tool_calls:
+        call = message.tool_calls[0]
+        return message.text, " ".join([call["name"], *(str(value) for value in call["args"].values())])
+    thought, _, action = message.text.partition("Action: ")
+    return thought.removeprefix("Thought: ").strip(), action.strip()

@@ -1,0 +1,248 @@
+"""The workspace as the demo model reads it: the output of checks, and the state of its own work.
+
+Outputs are those of pytest, node's test runner and cargo. The model's own thoughts say which line it changed, and how
+many tests failed then.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from langgraph_reflexion.demo.prompt import Turn
+
+
+@dataclass(frozen=True)
+class Try:
+    """A new text for a line, without its indentation."""
+
+    path: str
+    number: int
+    line: str
+
+
+NOTHING_RUNS = 1000
+"""Number of failures that stands for a program that does not start."""
+_COUNTS = (r"(\d+) failed", r"^# fail (\d+)", r"\bfail (\d+)$")
+_BROKEN = re.compile(
+    r"\bSyntaxError\b|^error(?:\[E\d+\])?: (?!test failed|\d+ targets? failed)|could not compile"
+    r"|error during collection|errors? in \d|ERROR collecting|Interrupted: \d+ error",
+    re.MULTILINE,
+)
+_PLACE = re.compile(r"([\w@+.~/-]*\w\.(?:py|js|mjs|cjs|ts|rs)):(\d+)")
+_NAMES = (
+    r"^FAILED \S+?::(?:\w+::)*(\w+)",
+    r"^_{3,} (?:\w+\.)*(\w+)(?:\[.*\])? _{3,}$",
+    r"^\s*not ok \d+ - (.+?)\s*$",
+    r"^\s*\u2716 (.+?) \([\d.]+ms\)$",
+    r"^test (?:\w+::)*(\w+) \.\.\. FAILED",
+    r"^---- (?:\w+::)*(\w+) stdout ----",
+)
+_GOT = (
+    r"^E\s+(?:AssertionError: )?assert (?P<got>.+?) (?:==|is) (?P<wanted>.+)$",
+    r"^\s*left: (?P<got>.+)\n\s*right: (?P<wanted>.+)$",
+    r"^\s*expected: (?P<wanted>.+)\n\s*actual: (?P<got>.+)$",
+    r"^E\s+(?:AssertionError: )?assert (?P<got>not True|False)$",
+)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """The result of the checks.
+
+    Attributes:
+        failed: The number of failed tests.
+        names: Their names.
+        places: The paths and lines in the output, in order.
+        pairs: Actual and expected values, as written.
+    """
+
+    failed: int
+    names: tuple[str, ...] = ()
+    places: tuple[tuple[str, int], ...] = ()
+    pairs: tuple[tuple[str, str], ...] = ()
+
+
+def read_outcome(output: str, *, passed: bool) -> Outcome:
+    """Read the output of the checks."""
+    if passed:
+        return Outcome(0)
+    names = dict.fromkeys(name for form in _NAMES for name in re.findall(form, output, re.MULTILINE))
+    counted = [sum(map(int, re.findall(form, output, re.MULTILINE))) for form in _COUNTS]
+    failed = max([*counted, 0]) or len(names)
+    if not failed or _BROKEN.search(output):
+        failed = NOTHING_RUNS
+    places = dict.fromkeys((path, int(line)) for path, line in _PLACE.findall(output))
+    pairs = []
+    for form in _GOT:
+        for match in re.finditer(form, output, re.MULTILINE):
+            said = match.groupdict()
+            pairs.append((said["got"].strip(" ,"), said.get("wanted", "True").strip(" ,")))
+    return Outcome(failed, tuple(names), tuple(places), tuple(pairs))
+
+
+def leanings(outcome: Outcome) -> dict[str, float]:
+    """Return the kinds of edit that the failures suggest, with weights.
+
+    A number that is off by one suggests a bound, a wrong sign a swapped operator, yes for no a comparison.
+    """
+    speak: dict[str, float] = {}
+
+    def more(by: float, *sorts: str) -> None:
+        for sort in sorts:
+            speak[sort] = speak.get(sort, 1.0) + (by - 1) / len(outcome.pairs)
+
+    for got, wanted in outcome.pairs:
+        if {got, wanted} <= {"True", "False", "true", "false", "not True"}:
+            more(2.0, "compare", "negate", "logic", "bound")
+        if re.fullmatch(r"-?\d+", got) and re.fullmatch(r"-?\d+", wanted):
+            off = abs(int(wanted) - int(got))
+            if int(got) == -int(wanted):
+                more(3.0, "swap", "sign")
+            elif off == 1:
+                more(3.0, "bound", "offset", "constant")
+            else:
+                more(1.5, "sign", "operator", "bound")
+        elif got[:1] == wanted[:1] and got[:1] in "[({\"'":
+            if abs(got.count(",") - wanted.count(",")) == 1 or abs(len(got) - len(wanted)) == 1:
+                more(2.0, "bound", "offset")
+            if sorted(got) == sorted(wanted):
+                more(2.0, "swap", "compare")
+            if got.lower() == wanted.lower():
+                more(3.0, "word")
+            more(1.5, "negate", "compare")
+        elif wanted in ("None", "null", "undefined") or got in ("None", "null", "undefined"):
+            more(1.5, "bound", "compare", "negate", "logic")
+    return speak
+
+
+_CHANGE = re.compile(r"I change line (\d+) of (\S+) to: (.+)$")
+_BACK = re.compile(r"I put line (\d+) of (\S+) back to: (.+)$")
+_READ = re.compile(r"I read (\S+)\.$")
+_FAIL = re.compile(r"^(\d+) tests? (?:still )?fails?\b")
+_NOTED = re.compile(r"^line (\d+) of (\S+) changed to: (.+?) - ([^-]*)$", re.MULTILINE)
+_NUMBERED = re.compile(r"^ *(\d+)(?:  (.*))?$", re.MULTILINE)
+_FILE = re.compile(r"[\w@+./-]*\w\.(?:py|js|mjs|cjs|ts|rs)\b")
+_PASSED = re.compile(r"^Verification passed")
+NOTHING = "Nothing runs any more."
+
+
+@dataclass
+class Tried:
+    """An edit, and the number of failed tests after it; None while unknown."""
+
+    edit: Try
+    failed: int | None = None
+
+
+@dataclass
+class Workshop:
+    """The state of the work.
+
+    Attributes:
+        listed: The known files.
+        looked: Whether it has listed files.
+        files: The lines of read files, as they were at first.
+        current: The same lines now.
+        outcomes: The results of the checks.
+        tried: All edits.
+        now: The edit in place.
+        checked: Whether the checks have run since the last edit.
+        first: The number of failed tests at first.
+        handed_in: Whether it has submitted.
+    """
+
+    listed: list[str] = field(default_factory=list)
+    looked: bool = False
+    files: dict[str, list[str]] = field(default_factory=dict)
+    current: dict[str, list[str]] = field(default_factory=dict)
+    outcomes: list[Outcome] = field(default_factory=list)
+    tried: list[Tried] = field(default_factory=list)
+    now: Try | None = None
+    checked: bool = True
+    first: int | None = None
+    handed_in: bool = False
+
+    def line(self, path: str, number: int) -> str:
+        lines = self.files.get(path, [])
+        return lines[number - 1].strip() if 0 < number <= len(lines) else ""
+
+    def replacing(self, path: str, number: int, line: str) -> tuple[str, str]:
+        """Return the old and new text of an edit, with lines above it where the line is not unique."""
+        lines = self.current[path]
+        whole, was = "\n".join(lines), lines[number - 1]
+        indent = was[: len(was) - len(was.lstrip())]
+        old, new, above = was.strip(), line, number - 1
+        while whole.count(old) > 1 and above > 0:
+            above -= 1
+            head = "\n".join(lines[above : number - 1]).lstrip()
+            if head:
+                old, new = f"{head}\n{indent}{was.strip()}", f"{head}\n{indent}{line}"
+        return old, new
+
+
+def read_workshop(opening: str, turns: Sequence[Turn]) -> Workshop:
+    """Read a transcript and its opening."""
+    shop = Workshop(listed=[path for line in opening.split("\n") if (path := line.strip()) and _FILE.fullmatch(path)])
+    for turn in turns:
+        _read_turn(shop, turn)
+    return shop
+
+
+def noted(reflections: Sequence[str]) -> dict[Try, str]:
+    """Return the edits in reflections, with their results."""
+    found = (match for text in reflections for match in _NOTED.finditer(text))
+    return {Try(match[2], int(match[1]), match[3]): match[4].strip() for match in found}
+
+
+def note(edit: Try, what: str) -> str:
+    """Return the line about an edit in a reflection."""
+    return f"line {edit.number} of {edit.path} changed to: {edit.line} - {what}"
+
+
+def _read_turn(shop: Workshop, turn: Turn) -> None:
+    if told := _FAIL.match(turn.thought):
+        _told(shop, int(told[1]))
+    elif turn.thought.startswith(NOTHING):
+        _told(shop, NOTHING_RUNS)
+    name = re.match(r"\w*", turn.action)[0]  # type: ignore[index]  # it matches the empty text
+    if name == "verify":
+        shop.checked = True
+        shop.outcomes.append(read_outcome(turn.observation, passed=_PASSED.search(turn.observation) is not None))
+    elif name == "submit":
+        shop.handed_in = True
+    elif name == "list_files":
+        shop.looked = True
+        shop.listed += [path for path in turn.observation.split("\n") if _FILE.fullmatch(path)]
+    elif read := _READ.search(turn.thought):
+        shop.files[read[1]] = _lines([], turn.observation)
+        shop.current[read[1]] = list(shop.files[read[1]])
+    elif changed := _CHANGE.search(turn.thought):
+        edit = Try(changed[2], int(changed[1]), changed[3])
+        shop.tried.append(Tried(edit))
+        if _edited(shop, edit.path, turn):
+            shop.now, shop.checked = edit, False
+    elif (back := _BACK.search(turn.thought)) and _edited(shop, back[2], turn):
+        shop.now = None
+
+
+def _edited(shop: Workshop, path: str, turn: Turn) -> bool:
+    """Apply an edit as shown; return False where it was refused."""
+    if not turn.observation.startswith("Edited"):
+        return False
+    shop.current[path] = _lines(shop.current.get(path, []), turn.observation)
+    return True
+
+
+def _told(shop: Workshop, failed: int) -> None:
+    if shop.first is None:
+        shop.first = failed
+    if shop.tried and shop.checked and shop.tried[-1].failed is None:
+        shop.tried[-1].failed = failed
+
+
+def _lines(before: list[str], observation: str) -> list[str]:
+    numbered = {int(match[1]): match[2] or "" for match in _NUMBERED.finditer(observation)}
+    last = max([len(before), *numbered])
+    return [
+        numbered.get(number, before[number - 1] if number <= len(before) else "") for number in range(1, last + 1)
+    ]

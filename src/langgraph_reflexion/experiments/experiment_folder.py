@@ -1,0 +1,70 @@
+"""Folders of experiments: a run folder for each run, and `experiment.json`, which lists them."""
+
+import json
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, cast
+
+from langgraph_reflexion.errors import ConfigurationError
+from langgraph_reflexion.experiments.record import holds_run, json_error
+from langgraph_reflexion.experiments.rows import atomic_write
+
+EXPERIMENT = "experiment.json"
+
+
+def write_experiment(folder: Path, facts: Mapping[str, Any], runs: Mapping[str, Any]) -> None:
+    """Write `experiment.json`. Runs that the file no longer has are kept, marked as dropped.
+
+    Args:
+        folder: The experiment's folder, which exists.
+        facts: Facts about the whole experiment.
+        runs: Facts about each run, by name: its series, its place on the axes, its settings without passwords.
+
+    Raises:
+        ConfigurationError: it cannot be written, or the one that is there cannot be read.
+    """
+    now = datetime.now(UTC).isoformat(timespec="seconds")
+    before: dict[str, Any] = (
+        read_experiment_info(folder) if holds_experiment(folder) else {"created": now, "runs": {}}
+    )
+    dropped = {name: {**run, "dropped": True} for name, run in before["runs"].items() if name not in runs}
+    info = {**facts, "created": before["created"], "begun": now, "runs": {**runs, **dropped}}
+    try:
+        atomic_write(folder / EXPERIMENT, [(json.dumps(info, indent=2, ensure_ascii=False) + "\n").encode()])
+    except OSError as error:
+        raise ConfigurationError(f"cannot write to {folder}: {error.strerror}") from error
+
+
+def holds_experiment(folder: Path | str) -> bool:
+    """Return whether an experiment was begun in this folder."""
+    return Path(folder, EXPERIMENT).exists()
+
+
+def read_experiment_info(folder: Path | str) -> dict[str, Any]:
+    """Return a folder's `experiment.json`.
+
+    Raises:
+        ConfigurationError: there is none that can be read.
+    """
+    try:
+        info = json.loads(Path(folder, EXPERIMENT).read_text(encoding="utf-8"))
+        info["created"], [(run["series"], run["axes"]) for run in info["runs"].values()]
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise ConfigurationError(
+            f"{folder} holds no experiment that can be read: {EXPERIMENT} {json_error(error)}"
+        ) from error
+    return cast(dict[str, Any], info)
+
+
+def run_folders(folder: Path | str) -> list[Path]:
+    """Return the run folders of the experiment's runs that have begun.
+
+    Raises:
+        ConfigurationError: none has.
+    """
+    folder = Path(folder)
+    names = [name for name, run in read_experiment_info(folder)["runs"].items() if not run.get("dropped")]
+    if found := [folder / name for name in names if holds_run(folder / name)]:
+        return found
+    raise ConfigurationError(f"{folder} holds an experiment of which no run has begun")

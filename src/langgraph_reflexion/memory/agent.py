@@ -1,0 +1,53 @@
+"""The memory of an agent, as its nodes use it."""
+
+from dataclasses import dataclass, field
+
+from langgraph_reflexion.budgets import Budgets
+from langgraph_reflexion.envs.base import Environment
+from langgraph_reflexion.memory.episodic import EpisodicMemory, Memory
+from langgraph_reflexion.memory.lessons import LessonMemory, StoredLessons
+from langgraph_reflexion.memory.memory_map import MapMemory
+from langgraph_reflexion.models.client import Client
+from langgraph_reflexion.models.options import ModelOptions
+from langgraph_reflexion.profiles import Profile
+from langgraph_reflexion.prompts import Prompts
+from langgraph_reflexion.state import Strategy
+
+
+@dataclass(frozen=True)
+class AgentMemory:
+    """What an agent remembers: a task's reflections, what the world has revealed, and lessons of other tasks."""
+
+    reflections: EpisodicMemory
+    map: MapMemory | None = None
+    lessons: LessonMemory = field(default_factory=LessonMemory)
+
+
+def make_memory(
+    memory: Memory,
+    environment: Environment,
+    client: Client,
+    prompts: Prompts,
+    rules: Profile,
+    budgets: Budgets,
+    options: ModelOptions,
+    approves: bool,
+) -> AgentMemory:
+    """Build the memory that the settings describe.
+
+    `client` is the model that reflects, which also condenses reflections and writes lessons, on the account of
+    `budgets`; `approves` says whether a person approves reflections.
+
+    Raises:
+        ConfigurationError: the environment draws no memory map.
+    """
+    lessons = LessonMemory()
+    if memory.lessons:
+        lessons = StoredLessons(
+            memory.lessons, environment.name, rules.name, client, prompts, budgets, options, approves
+        )
+    return AgentMemory(
+        EpisodicMemory(rules.memory_size, client if memory.keep == "summary" else None, prompts, options.seed),
+        MapMemory(environment, prompts, lasting=Strategy(rules.strategy).reflects) if memory.map else None,
+        lessons,
+    )

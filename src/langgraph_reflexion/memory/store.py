@@ -1,0 +1,262 @@
+"""Lessons of one environment and user in a LangGraph store."""
+
+import asyncio
+import re
+import sqlite3
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
+from typing import Any, cast
+
+from langgraph.store.base import BaseStore, ListNamespacesOp, MatchCondition, Op, PutOp, SearchItem, SearchOp
+from langgraph.store.memory import InMemoryStore
+from pydantic import ValidationError
+
+from langgraph_reflexion.errors import ConfigurationError, Fault, the_extra
+from langgraph_reflexion.memory.records import RECORDS, Kind, LessonSource, LessonText, Record, plain
+from langgraph_reflexion.memory.search import TextSearch
+from langgraph_reflexion.memory.snapshot import Lesson, LessonSnapshot, task_text
+from langgraph_reflexion.models.faults import one_line
+from langgraph_reflexion.models.secrets import public_database
+
+ROOT, EVERYONE = "reflexion", "everyone"
+"""The first part of all namespaces, and the last part where no user is named."""
+
+NO_LIMIT = 10_000_000
+"""More records than a store holds."""
+
+BUSY_MILLISECONDS = 60_000
+"""How long a process waits for others that write to the same SQLite file."""
+
+SETUP_ATTEMPTS = 20
+"""Attempts to create tables: of processes that do so at the same time all but one are refused."""
+
+
+class LessonStore:
+    """Reads and writes the lessons of a namespace; nothing is cached, as other processes may write to it.
+
+    Args:
+        store: The store.
+        environment: The environment's name.
+        user: The user's name; everyone's lessons unless given.
+
+    Raises:
+        ConfigurationError: a name is empty.
+    """
+
+    def __init__(self, store: BaseStore, environment: str, user: str | None = None) -> None:
+        if not environment or user == "":
+            raise ConfigurationError("lessons are kept by environment and user; neither may be an empty name")
+        self.store = store
+        self.namespace = (ROOT, _escape(environment), EVERYONE if user is None else f"user-{_escape(user)}")
+        self.by_meaning = bool(getattr(store, "index_config", None))
+
+    async def snapshot(self) -> LessonSnapshot:
+        """Read all lessons.
+
+        Raises:
+            ConfigurationError: a record is invalid.
+            Fault: the store failed.
+        """
+        [found] = await _run(self.store, [SearchOp(self.namespace, limit=NO_LIMIT)])
+        return await asyncio.to_thread(self._snapshot, found)
+
+    def _snapshot(self, found: Sequence[SearchItem]) -> LessonSnapshot:
+        records: dict[str, dict[str, Record]] = {kind: {} for kind in RECORDS}
+        for item in found:
+            kind = item.namespace[-1]
+            # Some stores compare the beginning of a namespace as a string, and not its parts.
+            if item.namespace[:-1] == self.namespace and kind in RECORDS:
+                try:
+                    records[kind][item.key] = RECORDS[kind].model_validate(item.value)
+                except ValidationError as error:
+                    raise ConfigurationError(
+                        f"the store holds an invalid record of lessons, {item.key!r} in {item.namespace}: "
+                        f"{validation_message(error)}"
+                    ) from error
+        return LessonSnapshot(cast(Mapping[Kind, Mapping[str, Record]], records))
+
+    async def recall(
+        self, task: Mapping[str, Any], observation: str, count: int, excluded: Callable[[Lesson], bool]
+    ) -> list[Lesson]:
+        """Return at most `count` lessons for a task, the best match first.
+
+        Args:
+            task: The task.
+            observation: Its first observation.
+            count: The number of lessons.
+            excluded: Says which lessons are left out.
+        """
+        query = task_text(task.get("kind") or "", plain(task["instruction"]), plain(observation))
+        snapshot = await self.snapshot()
+        if self.by_meaning:
+            [found] = await _run(self.store, [SearchOp((*self.namespace, "lessons"), query=query, limit=10 * count)])
+            keys = [item.key for item in found if item.namespace[:-1] == self.namespace]
+            ranked = list(dict.fromkeys(map(snapshot.id_of, keys)))
+        else:
+            texts = {lesson.id: lesson.about for lesson in snapshot.live()}
+            ranked = await asyncio.to_thread(lambda: TextSearch(texts).search(query))
+        lessons = [snapshot.lessons[key] for key in ranked if key in snapshot.lessons]
+        return [lesson for lesson in lessons if not (lesson.retired or excluded(lesson))][:count]
+
+    async def learn(self, source: LessonSource, run: str = "") -> str | None:
+        """Write a lesson, or one more source of the lesson that it repeats.
+
+        Args:
+            source: The lesson's text, and the trial that taught it.
+            run: Tells tasks apart that were run twice.
+
+        Returns:
+            The lesson's id; None for an empty text.
+        """
+        if not (text := plain(source.text)):
+            return None
+        snapshot = await self.snapshot()
+        known = await asyncio.to_thread(snapshot.find_duplicate, text)
+        searched = task_text(source.kind, source.instruction, source.observation)
+        first = LessonText(text=text, about=plain(f"{searched}\n{text}"))
+        lesson = known or snapshot.id_of(first.key())
+        new: list[Record] = [] if lesson in snapshot.lessons else [first]
+        await self.add([*new, source.model_copy(update={"text": text, "lesson": lesson})], run)
+        return lesson
+
+    async def add(self, records: Iterable[Record], run: str = "") -> None:
+        """Add records under the keys that follow from their content."""
+        await self.put((record.key(run), record) for record in records)
+
+    async def put(self, records: Iterable[tuple[str, Record]]) -> None:
+        """Add records by key."""
+        operations = [
+            PutOp((*self.namespace, each.stored_as), key, each.stored(), ["about"] if each.searched else False)
+            for key, each in records
+        ]
+        if operations:
+            await _run(self.store, operations)
+
+
+async def environments(store: BaseStore) -> list[str]:
+    """Return the environments that a store has lessons of."""
+    [spaces] = await _run(
+        store, [ListNamespacesOp((MatchCondition("prefix", (ROOT,)),), max_depth=2, limit=NO_LIMIT)]
+    )
+    return sorted({_unescape(space[1]) for space in spaces if len(space) == 2})
+
+
+async def seen_tasks(store: BaseStore, environment: str, user: str | None, tasks: Iterable[str]) -> list[str]:
+    """Return the tasks that have taught a lesson already."""
+    snapshot = await LessonStore(store, environment, user).snapshot()
+    taught = {task for lesson in snapshot.lessons.values() for task in lesson.tasks}
+    return [task for task in tasks if task in taught]
+
+
+def validation_message(error: ValidationError) -> str:
+    """Return what is wrong with the first invalid field of a record."""
+    first = error.errors()[0]
+    return f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
+
+
+async def _run(store: BaseStore, operations: Sequence[Op]) -> list[Any]:
+    try:
+        try:
+            return list(await store.abatch(operations))
+        except NotImplementedError:  # a store without coroutines, such as SqliteStore
+            return list(await asyncio.to_thread(store.batch, operations))
+    except Exception as error:
+        raise Fault(f"the store of lessons failed: {one_line(error)}") from error
+
+
+def _escape(name: str) -> str:
+    """Return a name as a part of a namespace: no store reads a pattern in it, or ignores its case."""
+    return re.sub(r"[^a-z0-9-]", lambda found: f"={ord(found[0]):x}=", name)
+
+
+def _unescape(part: str) -> str:
+    return re.sub("=([0-9a-f]+)=", lambda found: chr(int(found[1], 16)), part)
+
+
+def is_postgres(where: Path | str | None) -> bool:
+    """Return whether this is the address of a Postgres database."""
+    return str(where).startswith(("postgresql://", "postgres://"))
+
+
+def expect_lessons(where: str) -> None:
+    """Make sure that lessons are there.
+
+    Raises:
+        ConfigurationError: the file is missing.
+    """
+    if not (is_postgres(where) or Path(where).is_file()):
+        raise ConfigurationError(f"there are no lessons in {public_database(where)}: no such file")
+
+
+@asynccontextmanager
+async def open_lessons(where: Path | str | None = None) -> AsyncIterator[BaseStore]:
+    """Open a store for the lessons of `Memory(lessons=...)`, for `compile(store=...)`, and create its tables.
+
+    Several processes may have it open and write to it.
+
+    Args:
+        where: The file of a SQLite database, which is created; the address of a Postgres database
+            (`postgresql://...`, extra `postgres`); None for a store in memory.
+
+    Raises:
+        ConfigurationError: the file is no such database, the extra is missing, or the server cannot be reached.
+    """
+    if where is None:
+        yield InMemoryStore()
+        return
+    async with _open_postgres(str(where)) if is_postgres(where) else _open_sqlite(str(where)) as store:
+        yield store
+
+
+@asynccontextmanager
+async def _open_sqlite(path: str) -> AsyncIterator[BaseStore]:
+    from langgraph.store.sqlite.aio import AsyncSqliteStore
+
+    if not Path(path).parent.is_dir():
+        raise ConfigurationError(f"lessons cannot be kept in {public_database(path)}: no such folder")
+    async with AsyncExitStack() as stack:
+        try:
+            store = await stack.enter_async_context(AsyncSqliteStore.from_conn_string(path))
+            for pragma in (f"busy_timeout={BUSY_MILLISECONDS}", "journal_mode=WAL", "synchronous=NORMAL"):
+                await (await store.conn.execute(f"PRAGMA {pragma}")).close()
+            await _set_up(store, (sqlite3.OperationalError, sqlite3.IntegrityError))
+        except sqlite3.Error as error:
+            raise ConfigurationError(f"lessons cannot be kept in {public_database(path)}: {error}") from error
+        yield store
+
+
+@asynccontextmanager
+async def _open_postgres(url: str) -> AsyncIterator[BaseStore]:
+    try:
+        import psycopg
+        from langgraph.store.postgres.aio import AsyncPostgresStore
+        from psycopg.rows import dict_row
+        from psycopg_pool import AsyncConnectionPool, PoolTimeout
+    except ImportError as error:
+        raise ConfigurationError(f"lessons in Postgres need {the_extra('postgres')}") from error
+    options = {"autocommit": True, "prepare_threshold": 0, "row_factory": dict_row}
+    pool = AsyncConnectionPool[Any](url, min_size=1, max_size=4, open=False, kwargs=options)
+    try:
+        await (await psycopg.AsyncConnection.connect(url, connect_timeout=10)).close()  # a pool would try for long
+        await pool.open(wait=True, timeout=10)
+    except (PoolTimeout, psycopg.Error) as error:
+        await pool.close()
+        # The driver's message would quote the address.
+        raise ConfigurationError("the Postgres server of the lessons cannot be reached: check --lessons") from error
+    async with pool:
+        store = AsyncPostgresStore(pool)
+        await _set_up(store, (psycopg.Error,))
+        yield store
+
+
+async def _set_up(store: Any, refusals: tuple[type[Exception], ...]) -> None:
+    """Create the tables; try again while another process creates them."""
+    for attempt in range(1, SETUP_ATTEMPTS + 1):
+        try:
+            await store.setup()
+            return
+        except refusals as error:
+            if attempt == SETUP_ATTEMPTS or "not a database" in str(error):
+                raise
+        await asyncio.sleep(0.1)

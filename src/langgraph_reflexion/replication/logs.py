@@ -1,0 +1,157 @@
+"""Logs of the original repository as runs of ours: their settings, and a row for each trial that they record."""
+
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from langgraph_reflexion.errors import ConfigurationError
+from langgraph_reflexion.experiments.rows import Finished, TrajectoryRow, TrialRow
+from langgraph_reflexion.settings import RunSettings
+from langgraph_reflexion.state import Evaluation, Step
+
+NOT_LOGGED = "not logged"
+"""A model, strategy or benchmark without a name, and the stop reason of a trial that only failed."""
+
+
+@dataclass(frozen=True)
+class LoggedRun:
+    """A log as a run.
+
+    Attributes:
+        source: Its place in the original repository: a file, or a folder with a file for each trial.
+        settings: The settings according to the log, or to the code of its date (see `logged_settings`).
+        tasks: The tasks in the order of the log.
+        finished: The trials. Those of a task end with the one that solved it.
+        notes: Irregularities, and how they are counted.
+    """
+
+    source: str
+    settings: dict[str, Any]
+    tasks: list[str]
+    finished: list[Finished]
+    notes: list[str]
+
+
+@cache
+def originals() -> dict[str, Mapping[str, str]]:
+    """Return what `originals.toml` says of the original repository's logs, by their paths in it."""
+    tables = tomllib.loads(Path(__file__).with_name("originals.toml").read_text(encoding="utf-8"))
+    return {f"{folder}/{log}": run for folder, logs in tables.items() for log, run in logs.items()}
+
+
+def read_text(path: Path) -> str:
+    """Read a log as UTF-8, replacing what is not; lines end in a line feed.
+
+    Raises:
+        ConfigurationError: it cannot be read.
+    """
+    try:
+        return path.read_text(encoding="utf-8-sig", errors="replace")
+    except OSError as error:
+        raise ConfigurationError(f"{path} cannot be read: {error.strerror}") from error
+
+
+def logged_settings(
+    environment: str,
+    source: str,
+    *,
+    benchmark: str,
+    strategy: str,
+    trials: int,
+    model: str,
+    memory_size: int,
+    first_trial: int = 1,
+    logged_strategy: str | None = None,
+    **others: Any,
+) -> dict[str, Any]:
+    """Return the settings of an imported run for `run.json`, with its origin.
+
+    What `originals.toml` says of the log overrides its rows and its name. Only logs that are listed there as whole
+    are compared with published numbers.
+
+    Args:
+        environment: The environment.
+        source: The log's place in the original repository.
+        benchmark: The problems, such as `humaneval-py`.
+        strategy: The strategy.
+        trials: The number of trials in the log.
+        model: The actor's model.
+        memory_size: The number of reflections in the prompt.
+        first_trial: The log's number of its first trial, counted from 1.
+        logged_strategy: The original's name of the strategy, if it has another one.
+        others: Other settings of a run.
+    """
+    listed = originals().get(source, {})
+    usual: dict[str, Any] = {"actor": "react", "evaluator": "environment", "feedback": "binary", "model": model}
+    usual |= others | {key: listed[key] for key in ("actor", "model") if key in listed}
+    settings = RunSettings(
+        environment=environment,
+        split="logged",
+        max_trials=trials,
+        memory_size=memory_size,
+        profile="upstream",
+        concurrency=1,
+        until_no_improvement=False,
+        **usual,
+    )
+    strategy = listed.get("strategy", strategy)
+    excluded = "" if listed else "it is not one of the original's logs"
+    if "part" in listed:
+        excluded = f"it holds {listed['part']}"
+    imported = {
+        "benchmark": listed.get("benchmark", benchmark),
+        "strategy": logged_strategy or strategy,
+        "first_trial": first_trial,
+        "excluded": excluded,
+    }
+    # The original has strategies that a run cannot have, and its runs had no seeds.
+    return settings.public() | {"strategy": strategy, "seed": None, "imported": imported}
+
+
+def logged_trial(
+    task: str,
+    trial: int,
+    success: bool,
+    verdict: bool | None,
+    stop_reason: str = NOT_LOGGED,
+    *,
+    observation: str = "",
+    steps: Sequence[Step] = (),
+    reflection: str | None = None,
+    measures: dict[str, float] | None = None,
+) -> Finished:
+    """Return a logged trial as rows. No log records calls, tokens, cost or time; they are 0."""
+    score = None if verdict is None else float(verdict)
+    row = TrialRow(
+        task_id=task,
+        trial=trial,
+        success=success,
+        verdict=verdict,
+        score=score,
+        stop_reason="terminated" if success and stop_reason == NOT_LOGGED else stop_reason,
+        actions=len(steps),
+        llm_calls=0,
+        cached_calls=0,
+        input_tokens=0,
+        output_tokens=0,
+        cost=0.0,
+        usage={},
+        measures=measures or {},
+        reflection=reflection or None,
+        notes=[],
+        fault="",
+        seconds=0.0,
+    )
+    evaluation = None if verdict is None else Evaluation(success=verdict, score=float(verdict), feedback="")
+    trajectory = TrajectoryRow(
+        task_id=task, trial=trial, observation=observation, steps=list(steps), evaluation=evaluation
+    )
+    return Finished(row, trajectory)
+
+
+def twice_note(what: str, count: int) -> list[str]:
+    """Return a note on entries that are listed more than once, if there are any."""
+    return [f"{count} {what}{'s' * (count > 1)} listed twice: counted once, as listed first"] if count else []

@@ -1,0 +1,137 @@
+"""The contract of a sandbox backend: streams, files, limits, policy and isolation, in bubblewrap and Landlock."""
+
+import contextlib
+import json
+import subprocess
+import sys
+
+import pytest
+
+from langgraph_reflexion import ConfigurationError, EnvironmentFault, EnvironmentUnavailable
+from langgraph_reflexion.envs.sandbox import Bind, Limits, Policy, WarmPython
+
+PYTHON = [sys.executable, "main.py"]
+
+
+def run(sandbox, source, **options):
+    return sandbox.run(PYTHON, files={"main.py": source}, **options)
+
+
+def test_streams_are_separate(sandbox):
+    source = "import os, sys\nprint(input()); print('no', file=sys.stderr); os.write(3, b'[1]'); sys.exit(7)"
+    done = run(sandbox, source, stdin="yes\n")
+    assert (done.status, done.exit_code, done.backend) == ("failed", 7, sandbox.backend)
+    assert (done.text, done.errors, done.result) == ("yes\n", "no\n", b"[1]")
+    assert not done.truncated
+    assert 0 < done.seconds < 5
+    assert run(sandbox, "import os; os.kill(os.getpid(), 11)").exit_code == 128 + 11
+
+
+def test_files_and_environment(sandbox, monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "secret")
+    source = (
+        "import os\nprint(sorted(os.listdir('.')), open('data/a b.txt', 'rb').read())\n"
+        "print(sorted(set(os.environ) - {'LC_CTYPE', 'PWD', 'SHLVL', '_', 'GIT_CONFIG_NOSYSTEM'}))"
+    )
+    files = {"main.py": source, "data/a b.txt": b"\xff\0"}
+    done = sandbox.run(PYTHON, files=files, policy=Policy(env={"MORE": "1"}))
+    assert done.text.splitlines() == [
+        r"['data', 'main.py'] b'\xff\x00'",
+        "['HOME', 'LANG', 'MORE', 'PATH', 'TMPDIR', 'USER']",
+    ]
+
+
+def test_collected_files_can_be_passed_to_the_next_run(sandbox):
+    source = "import os; os.mkdir('out'); open('out/a', 'w').write('hi'); os.link('out/a', 'b')"
+    done = run(sandbox, source, collect=["out", "b", "missing"])
+    assert done.files == {"out/a": b"hi", "b": b"hi"}
+    assert sandbox.run(["cat", "out/a"], files=done.files).text == "hi"
+
+
+@pytest.mark.parametrize(
+    ("source", "status", "limits"),
+    [
+        ("while True: pass", "timeout", Limits(wall=0.5)),
+        ("x = [bytearray(20 << 20) for _ in range(30)]", "memory", Limits(memory=200 << 20)),
+        ("while True: print('x' * 1000)", "output", Limits(output=1024)),
+    ],
+)
+def test_exceeded_limit_is_the_status(sandbox, source, status, limits):
+    done = run(sandbox, source, limits=limits)
+    assert done.status == status
+    assert len(done.stdout) < 2000
+
+
+def test_writable_folder_keeps_its_owner_and_links_lead_nowhere(sandbox, tmp_path):
+    (tmp_path / "outside").write_text("mine")
+    work = tmp_path / "work"
+    work.mkdir()
+    (work / "main.py").symlink_to(tmp_path / "outside")
+    policy = Policy(binds=(Bind(work, writable=True),))
+    done = sandbox.run([sys.executable, "-c", "open('new', 'w'); print(1)"], cwd=work, policy=policy)
+    assert (done.text, done.errors) == ("1\n", "")
+    assert (work / "new").stat().st_uid == work.stat().st_uid
+    with contextlib.suppress(EnvironmentFault):
+        sandbox.run(PYTHON, files={"main.py": "theirs"}, cwd=work, policy=policy)
+    assert (tmp_path / "outside").read_text() == "mine"
+
+
+ESCAPES = {
+    "another file": "print(open({secret!r}).read())",
+    "a process": "import subprocess; print(subprocess.run(['true']).returncode)",
+    "a socket": "import socket; socket.create_connection(('127.0.0.1', {port}), 1)",
+    "a read-only bind": "open({bound!r}, 'w')",
+}
+
+
+def test_policy_is_enforced(sandbox, tmp_path):
+    secret, bound = tmp_path / "secret", tmp_path / "bound"
+    secret.write_text("x")
+    bound.write_text("data")
+    policy = Policy(fork=False, binds=(Bind(bound),))
+    lines = [
+        f"try:\n    {code.format(secret=str(secret), bound=str(bound), port=9)}\n    print({name!r})\n"
+        "except OSError: pass\n"
+        for name, code in ESCAPES.items()
+    ]
+    threads = "import threading; thread = threading.Thread(target=print, args=('thread',)); thread.start()\n"
+    source = f"{''.join(lines)}print(open({str(bound)!r}).read())\n{threads}"
+    assert run(sandbox, source, policy=policy).text == "data\nthread\n"
+
+
+@pytest.mark.parametrize(
+    ("argv", "options", "error"),
+    [
+        (["no-such-program"], {}, EnvironmentUnavailable),
+        (["true"], {"files": {"../x": ""}}, ConfigurationError),
+        (["true"], {"collect": ["x"], "policy": Policy(fork=False)}, ConfigurationError),
+    ],
+)
+def test_invalid_requests_are_refused(sandbox, argv, options, error):
+    with pytest.raises(error):
+        sandbox.run(argv, **options)
+
+
+def test_attached_command(sandbox):
+    with sandbox.attach(["cat"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.communicate("hello", timeout=20)[0] == "hello"
+    assert process.returncode == 0
+
+
+async def test_arun(sandbox):
+    assert (await sandbox.arun(["echo", "x"])).text == "x\n"
+
+
+def test_warm_programs_share_nothing(sandbox):
+    with WarmPython(sandbox) as warm:
+        first = "import builtins, json; builtins.secret = json.secret = 1; open('left', 'w')"
+        assert warm.run(first).status == "ok"
+        second = (
+            "import builtins, json, os, sys\n"
+            "print(hasattr(builtins, 'secret'), hasattr(json, 'secret'), os.path.exists('left'), sys.argv, input())"
+        )
+        done = warm.run(second, stdin="line\n", arguments=["a"])
+        assert done.text == "False False False ['main.py', 'a'] line\n"
+        assert warm.run("while True: pass", limits=Limits(wall=0.5)).status == "timeout"
+        forged = warm.run("import json, os; os.write(3, json.dumps([1]).encode()); os._exit(0)")
+        assert json.loads(forged.result) == [1]

@@ -1,0 +1,156 @@
+"""`check_environment` finds what is wrong with an environment."""
+
+from typing import Annotated
+
+import pytest
+from pydantic import Field
+
+from langgraph_reflexion.envs.base import MemoryMap, Task, action
+from langgraph_reflexion.testing.conformance import CHECKS, Case, check_environment
+from tests.support.toys import Counter, Notebook, SlowCounter, with_action
+
+
+class Shared(Counter):
+    """Its episodes are not independent."""
+
+    def start(self, task):
+        if not self.started:
+            return super().start(task)
+        return self.started[0]
+
+
+class Forgetful(Notebook):
+    def restore(self, task, snapshot):
+        return self.start(task)
+
+
+class Blocking(SlowCounter):
+    blocking = False
+
+
+class Endless(Counter):
+    def __init__(self):
+        super().__init__(limit=10**6)
+
+
+class TwoAlike(Counter):
+    def tasks(self, split=None, limit=None):
+        return [*super().tasks(split, limit), *super().tasks(split, limit)]
+
+
+class Counting(Counter):
+    """Its map goes by how often it was asked for."""
+
+    drawn = 0
+
+    def memory_map(self, task, opening, steps, known):
+        self.drawn += 1
+        return MemoryMap((f"Drawn {self.drawn} times.",) if steps else ())
+
+
+class Presuming(Counter):
+    def memory_map(self, task, opening, steps, known):
+        return MemoryMap(("There is a counter.",))
+
+
+@pytest.mark.parametrize(
+    ("broken", "actions", "by"),
+    [
+        (Shared, ["go up", "go up"], "same_actions_same_observations"),
+        (Shared, ["add 1", "go down"], "replay_equals_live"),
+        (Forgetful, ["write one", "write two"], "snapshots_restore"),
+        (Forgetful, ["write one", "write two"], "replay_equals_live"),
+        (Blocking, ["go up"], "event_loop_stays_free"),
+        (Endless, ["read[]"], "limits_truncate"),
+        (TwoAlike, ["go up"], "tasks_are_stable"),
+        (Counting, ["go up"], "memory_maps_go_by_texts"),
+        (Presuming, ["go up"], "memory_maps_go_by_texts"),
+    ],
+)
+def test_the_checks_find_what_is_wrong(broken, actions, by):
+    case = Case.of(broken(), actions=actions, limit=20)
+    with pytest.raises(AssertionError):
+        CHECKS[by](case)
+
+
+def patterned(environment_actions=None):
+    def act(self, it: Annotated[str, Field(pattern="^[xyz]{2}$")]) -> str:
+        """Do it."""
+        return it
+
+    check_environment(with_action(action("do {it}", "please do {it}")(act)), actions=environment_actions)
+
+
+def test_actions_are_requested_where_values_cannot_be_generated():
+    with pytest.raises(AssertionError, match=r"text_forms_parse_back: act .* it: .* actions=\[...\] with"):
+        patterned()
+    patterned(["do xy"])
+
+
+def test_forms_that_read_free_text_in_two_places_are_tried_with_the_given_actions():
+    def act(self, one: str, other: str) -> str:
+        """Do both."""
+        return one + other
+
+    check_environment(with_action(action("do {one} {other}")(act)), actions=["do this that"])
+
+
+@pytest.mark.parametrize("template", ["task", "task_attempt_first", "failed_trial", "trial"])
+def test_prompts_that_keep_the_task_from_a_model_are_found(template, tmp_path):
+    class Secretive(Notebook):
+        prompts = tmp_path
+
+    (tmp_path / f"{template}.md").write_text("You know what to do.", encoding="utf-8")
+    with pytest.raises(AssertionError, match=rf"models_are_shown_the_task: {template}\.md in .* lacks"):
+        check_environment(Secretive())
+
+
+@pytest.mark.parametrize(
+    ("template", "text", "says"),
+    [
+        (
+            "act",
+            "{% for form in forms %}{{ form }}{% endfor %}",
+            r"act\.md fails: 'forms' is undefined",
+        ),
+        ("actions", "\n{{ forms }}", r"act\.md fails: 'forms' is undefined \(.*actions\.md, line 2\)"),
+        ("act_in_two", "{{ forms }}", r"act_in_two\.md fails"),
+        ("reflect", "{{ steps }}", r"reflect\.md fails: 'steps' is undefined"),
+        ("judge", "{% if %}", r"judge\.md fails: Expected an expression"),
+        ("task", "{{ instruction }}", r"task\.md fails: 'instruction' is undefined .* its values are observation,"),
+        ("opening", "{{ observation }}", r"opening\.md in .* lacks \{\{ instruction \}\}"),
+        (
+            "trial",
+            "{% for step in steps %}{{ step.text }}{% endfor %}",
+            r"trial\.md fails: .*'text'",
+        ),
+    ],
+)
+def test_templates_that_cannot_be_rendered_are_found(template, text, says, tmp_path):
+    class Broken(Notebook):
+        prompts = tmp_path
+
+    (tmp_path / f"{template}.md").write_text(text, encoding="utf-8")
+    with pytest.raises(AssertionError, match=f"models_are_shown_the_task: {says}"):
+        check_environment(Broken())
+
+
+def test_prompts_that_cannot_be_read_fail_a_check_by_name(tmp_path):
+    class Lost(Notebook):
+        prompts = tmp_path / "gone"
+
+    with pytest.raises(AssertionError, match=r"models_are_shown_the_task: .*gone is not a folder"):
+        check_environment(Lost())
+
+
+def test_a_task_without_words_is_found():
+    class Wordless(Counter):
+        def tasks(self, split=None, limit=None):
+            return [Task(**{**task, "instruction": " "}) for task in super().tasks(split, limit)]
+
+    with pytest.raises(AssertionError, match="no instruction"):
+        CHECKS["models_are_shown_the_task"](Case.of(Wordless()))
+
+
+async def test_the_checks_run_where_a_loop_already_runs():
+    check_environment(Notebook())

@@ -1,0 +1,390 @@
+"""The model server: how the real client sees each reply and fault, and that the server stays up."""
+
+import contextlib
+import http.client
+import json
+import socket
+import subprocess
+import sys
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from itertools import cycle
+from urllib.parse import urlsplit
+
+import openai
+import pytest
+from langchain_core.language_models import FakeListChatModel
+from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, ToolMessage
+from langchain_openai import ChatOpenAI
+
+from langgraph_reflexion import ConfigurationError, create_reflexion, load_environment
+from langgraph_reflexion.testing import MODEL_FAULTS, ModelServer, ScriptedChatModel
+from tests.support.toys import Counter, count_to
+
+KEY = "sk-a-key-of-ours"
+SAYS = "Thought: up is best.\nAction: go up"
+COUNTED = AIMessage(SAYS, usage_metadata={"input_tokens": 7, "output_tokens": 2, "total_tokens": 9})
+ADD = Counter().tools[0]
+
+
+def client(server, **options):
+    settings = {"api_key": KEY, "max_retries": 0, "timeout": 5, "use_responses_api": False, **options}
+    return ChatOpenAI(model="any", base_url=server.url, **settings)
+
+
+def always(reply=SAYS):
+    return ScriptedChatModel(replies=lambda _: reply)
+
+
+def replies(model):
+    """One whole reply, and one in a stream."""
+    yield lambda: model.invoke("?")
+
+    def streamed():
+        first, *rest = model.stream("?")
+        return sum(rest, first)
+
+    yield streamed
+
+
+def post(server, body, **headers):
+    """The status and the body that a plain HTTP client gets."""
+    connection = http.client.HTTPConnection(urlsplit(server.url).netloc, timeout=5)
+    with contextlib.closing(connection):
+        content = body if isinstance(body, bytes) else json.dumps(body).encode()
+        connection.request("POST", "/v1/chat/completions", content, headers)
+        answer = connection.getresponse()
+        return answer.status, json.loads(answer.read())
+
+
+ERRORS = {
+    "429": (openai.RateLimitError, 429, "rate_limit_exceeded", None),
+    "429-retry-after": (openai.RateLimitError, 429, "rate_limit_exceeded", None),
+    "quota": (openai.RateLimitError, 429, "insufficient_quota", None),
+    "500": (openai.InternalServerError, 500, None, None),
+    "503": (openai.InternalServerError, 503, None, None),
+    "wrong-key": (openai.AuthenticationError, 401, "invalid_api_key", None),
+    "unknown-model": (openai.NotFoundError, 404, "model_not_found", None),
+    "context": (openai.BadRequestError, 400, "context_length_exceeded", "messages"),
+    "refuses-stop": (openai.BadRequestError, 400, "unsupported_parameter", "stop"),
+    "refuses-temperature": (openai.BadRequestError, 400, "unsupported_value", "temperature"),
+    "refuses-seed": (openai.BadRequestError, 400, "unsupported_parameter", "seed"),
+    "refuses-tools": (openai.BadRequestError, 400, "unsupported_parameter", "tools"),
+}
+NOT_ARRIVING = {
+    "hang": (openai.APITimeoutError, openai.APITimeoutError),
+    "reset": (openai.APIConnectionError, openai.APIConnectionError),
+    "truncated-stream": (openai.APIConnectionError, None),
+    "invalid-json": (ValueError, ValueError),
+    "empty-choices": (IndexError, None),
+}
+"""The errors of the client for a whole reply, and for a stream; None where it notices nothing."""
+TEXTS = {"empty-text": "", "refusal": "", "megabyte": "and so on " * 100_000}
+
+
+def test_every_fault_is_tested_here():
+    assert {*ERRORS, *NOT_ARRIVING, *TEXTS, "broken-tool-call", "unknown-tool"} == set(MODEL_FAULTS)
+
+
+def test_errors_have_openais_status_and_code():
+    with ModelServer(always(), faults=[fault for fault in ERRORS for _ in range(2)]) as server:
+        model = client(server, temperature=0, seed=3, stop_sequences=["\nObservation"]).bind_tools([ADD])
+        for fault, (kind, *expected) in ERRORS.items():
+            for ask in replies(model):
+                with pytest.raises(kind) as raised:
+                    ask()
+                error = raised.value
+                assert [error.status_code, error.code, error.param] == expected, fault
+                assert set(error.body) == {"message", "type", "param", "code"}, fault
+        assert model.invoke("?").text == SAYS
+    # What a request does not ask for is not refused.
+    with ModelServer(always(), faults=[fault for fault in ERRORS if fault.startswith("refuses-")]) as server:
+        assert {client(server).invoke("?").text for _ in range(4)} == {SAYS}
+
+
+@pytest.mark.parametrize("fault", NOT_ARRIVING)
+def test_replies_that_do_not_arrive(fault):
+    with ModelServer(always(), faults=[fault, fault]) as server:
+        model = client(server, timeout=0.5)
+        for kind, ask in zip(NOT_ARRIVING[fault], replies(model), strict=True):
+            if kind:
+                with pytest.raises(kind):
+                    ask()
+            else:
+                reply = ask()
+                assert SAYS.startswith(reply.text)
+                assert "finish_reason" not in reply.response_metadata
+        assert model.invoke("?").text == SAYS
+
+
+def test_odd_replies():
+    for fault, says in TEXTS.items():
+        with ModelServer(always(), faults=[fault, fault]) as server:
+            for ask in replies(client(server)):
+                reply = ask()
+                assert (reply.text, reply.response_metadata["finish_reason"]) == (says, "stop")
+    with ModelServer(always(), faults=["broken-tool-call", "broken-tool-call", "unknown-tool"]) as server:
+        model = client(server).bind_tools([ADD])
+        for ask in replies(model):
+            broken = ask()
+            assert ([call["name"] for call in broken.invalid_tool_calls], broken.tool_calls) == (["add"], [])
+        assert [call["name"] for call in model.invoke("?").tool_calls] == ["no_such_tool"]
+
+
+def test_a_reset_connection_breaks_in_the_middle():
+    with ModelServer(always("word " * 1000), faults=["reset"]) as server:
+        address = urlsplit(server.url)
+        body = b'{"messages": [{"role": "user", "content": "?"}]}'
+        head = f"POST /v1/chat/completions HTTP/1.1\r\nContent-Length: {len(body)}\r\n\r\n".encode()
+        with socket.create_connection((address.hostname, address.port), timeout=5) as connection:
+            connection.sendall(head + body)
+            received = b""
+            with contextlib.suppress(ConnectionResetError):
+                while piece := connection.recv(1024):
+                    received += piece
+                pytest.fail("the connection was closed in good order")
+    assert received.startswith(b"HTTP/1.1 200 OK\r\n")
+    assert b"word word" in received
+
+
+def test_retry_after():
+    with ModelServer(faults=["429", "429-retry-after", "429-retry-after:0.2"]) as server:
+        for seconds in (None, "1", "0.2"):
+            with pytest.raises(openai.RateLimitError) as raised:
+                client(server).invoke("?")
+            assert raised.value.response.headers.get("retry-after") == seconds
+    with ModelServer(always(), faults=["429-retry-after:1", "503"]) as server:
+        assert client(server, max_retries=2).invoke("?").text == SAYS
+    first, second, _ = (request.arrived for request in server.requests)
+    assert second - first >= 1
+
+
+def test_the_order_of_faults():
+    with ModelServer(always(), faults=["500", None, "503", "ok", "429"]) as server:
+        assert [post(server, {"messages": []})[0] for _ in range(7)] == [500, 200, 503, 200, 429, 200, 200]
+    with ModelServer(always(), faults=cycle(["ok", "500"])) as server:
+        assert [post(server, {"messages": []})[0] for _ in range(6)] == [200, 500] * 3
+    with ModelServer(always(), faults=lambda request: "503" if request.number > 1 else None) as server:
+        assert [post(server, {"messages": []})[0] for _ in range(3)] == [200, 503, 503]
+    with ModelServer(always(), faults=["500", "ok"] * 8) as server, ThreadPoolExecutor(16) as executor:
+        bodies = [{"messages": [{"role": "user", "content": f"{number}"}]} for number in range(16)]
+        statuses = list(executor.map(lambda body: post(server, body)[0], bodies))
+    came = [int(request.body["messages"][0]["content"]) for request in server.requests]
+    assert [statuses[number] for number in came] == [500, 200] * 8
+
+
+@pytest.mark.parametrize("fault", ["418", "429:1", "429-retry-after:soon", "429-retry-after:-1", ""])
+def test_an_unknown_fault_is_refused(fault):
+    with pytest.raises(ConfigurationError, match="choose one of 429"):
+        ModelServer(faults=["ok", fault])
+    with ModelServer(faults=lambda _: fault or "418") as server:
+        status, body = post(server, {"messages": []})
+    assert (status, body["error"]["message"].split(":")[0]) == (500, "ConfigurationError")
+
+
+def test_a_reply_and_its_usage():
+    with ModelServer(always(COUNTED)) as server:
+        model = client(server, stream_usage=True)
+        for ask in replies(model):
+            reply = ask()
+            assert (reply.text, reply.response_metadata["finish_reason"]) == (SAYS, "stop")
+            assert (reply.usage_metadata["input_tokens"], reply.usage_metadata["output_tokens"]) == (7, 2)
+        assert [chunk.text for chunk in model.stream("?") if chunk.text] == [
+            *("Thought:", " up", " is", " best.", "\nAction:", " go", " up")
+        ]
+    with ModelServer(always()) as server:
+        assert client(server).invoke("?").usage_metadata is None
+
+
+def test_the_model_sees_what_was_sent():
+    history = [
+        SystemMessage("rules"),
+        HumanMessage("task"),
+        AIMessage("one", tool_calls=[{"name": "add", "args": {"amount": 1}, "id": "a", "type": "tool_call"}]),
+        ToolMessage("The counter stands at 1.", tool_call_id="a"),
+    ]
+    bound = []
+
+    class Binding(ScriptedChatModel):
+        def bind_tools(self, tools, **kwargs):
+            bound.append((tools, kwargs))
+            return super().bind_tools(tools, **kwargs)
+
+    model = Binding(replies=lambda _: "x")
+    with ModelServer(model) as server:
+        client(server, seed=11).invoke(history)
+        client(server).bind_tools([ADD], tool_choice="required").invoke("?", seed=12)
+    [prompt, _] = model.prompts
+    assert [(type(m), m.text) for m in prompt] == [(type(m), m.text) for m in history]
+    assert prompt[2].tool_calls == history[2].tool_calls
+    assert prompt[3].tool_call_id == "a"
+    assert model.seeds == [11, 12]
+    assert bound == [([ADD], {"tool_choice": "required"})]
+
+
+def test_a_broken_call_in_the_history_is_accepted():
+    model = always()
+    call = {"id": "a", "type": "function", "function": {"name": "add", "arguments": '{"amount": '}}
+    history = [
+        {"role": "assistant", "content": None, "tool_calls": [call]},
+        {"role": "tool", "content": "?", "tool_call_id": "a"},
+    ]
+    with ModelServer(model) as server:
+        assert post(server, {"messages": history})[0] == 200
+    assert [call["name"] for call in model.prompts[0][0].tool_calls] == ["add"]
+
+
+def test_tool_calls():
+    calls = [
+        {"name": "add", "args": {"amount": 2, "why": 'it\'s "so"'}, "id": "a", "type": "tool_call"},
+        {"name": "add", "args": {}, "id": "b", "type": "tool_call"},
+    ]
+    with ModelServer(always(AIMessage("Two.", tool_calls=calls))) as server:
+        for ask in replies(client(server).bind_tools([ADD])):
+            reply = ask()
+            assert (reply.text, reply.tool_calls) == ("Two.", calls)
+            assert reply.response_metadata["finish_reason"] == "tool_calls"
+    with ModelServer(FakeListChatModel(responses=["x"])) as server:  # it has no tools
+        with pytest.raises(openai.BadRequestError) as raised:
+            client(server).bind_tools([ADD]).invoke("?")
+        assert client(server).invoke("?").text == "x"
+    assert raised.value.param == "tools"
+
+
+def test_a_reply_ends_at_a_stop_sequence():
+    with ModelServer(always("Action: go up\nObservation: 1\nAction: go down")) as server:
+        assert client(server).invoke("?", stop=["never", "\nObservation"]).text == "Action: go up"
+
+
+def test_agents_play_over_it_as_with_the_model_itself():
+    environment = load_environment("alfworld")
+    task = environment.tasks()[0]
+    with ModelServer() as server:
+        final = create_reflexion(client(server), environment, max_trials=2).compile().invoke({"task": task})
+    here = create_reflexion(ModelServer().model, environment, max_trials=2).compile().invoke({"task": task})
+    assert final["trajectory"] == here["trajectory"]
+    assert len({request.body["seed"] for request in server.requests}) == len(server.requests)
+    call = {"name": "add", "args": {"amount": 3}, "id": "a", "type": "tool_call"}
+    with ModelServer(ScriptedChatModel(replies=[AIMessage("", tool_calls=[call])])) as server:
+        graph = create_reflexion(client(server), Counter(), actor="tools").compile()
+        assert graph.invoke({"task": count_to(3)})["status"] == "solved"
+
+
+def test_limits_of_the_server():
+    with ModelServer(always(), key=KEY) as server:
+        assert client(server).invoke("?").text == SAYS
+        with pytest.raises(openai.AuthenticationError, match="sk-another"):
+            client(server, api_key="sk-another").invoke("?")
+        assert post(server, {"messages": []})[0] == 401
+    with ModelServer(always(), context_chars=100) as server:
+        assert client(server).invoke("x" * 100).text == SAYS
+        for content in ("x" * 101, [{"type": "text", "text": "x" * 60}, {"type": "text", "text": "y" * 41}]):
+            with pytest.raises(openai.BadRequestError, match="101 characters") as raised:
+                client(server).invoke([HumanMessage(content)])
+            assert raised.value.code == "context_length_exceeded"
+    with ModelServer(always(), refuses={"stop", "seed"}) as server:
+        assert client(server, temperature=0).invoke("?").text == SAYS
+        for options in ({"stop": ["x"]}, {"seed": 1}):
+            with pytest.raises(openai.BadRequestError) as raised:
+                client(server).invoke("?", **options)
+            assert [raised.value.param] == [*options]
+
+
+def test_it_lists_its_models():
+    with ModelServer(always()) as server, openai.OpenAI(base_url=server.url, api_key=KEY, max_retries=0) as api:
+        assert [model.id for model in api.models.list()] == ["scripted"]
+        with pytest.raises(openai.NotFoundError, match="/v1/responses"):
+            api.responses.create(model="any", input="?")
+    assert server.requests == [], "only completions are counted"
+
+
+def test_a_model_that_fails_is_a_server_that_fails():
+    with ModelServer(ScriptedChatModel(replies=[OSError("out of memory")])) as server:
+        for word in ("out of memory", "no reply left"):
+            with pytest.raises(openai.InternalServerError, match=word):
+                client(server).invoke("?")
+
+
+def test_malformed_requests():
+    bodies = [b"", b"{", b"[]", b"{}", b'{"messages": "x"}', b'{"messages": [1]}', b'{"messages": [{"role": "no"}]}']
+    with ModelServer() as server:
+        for body in bodies:
+            status, answer = post(server, body)
+            assert (status, answer["error"]["type"]) == (400, "invalid_request_error"), body
+        assert post(server, b"", **{"Transfer-Encoding": "chunked"})[0] == 411
+        assert post(server, {"messages": []})[0] == 200
+
+
+def test_requests_are_kept():
+    with ModelServer(always()) as server:
+        before = time.monotonic()
+        client(server, temperature=0.5, default_headers={"X-Trace": "t1"}).invoke("one")
+        client(server).invoke("two")
+    first, second = server.requests
+    assert (first.number, second.number) == (1, 2)
+    assert first.body["temperature"] == 0.5
+    assert first.body["messages"] == [{"role": "user", "content": "one"}]
+    assert (first.headers["x-trace"], first.key) == ("t1", KEY)
+    assert before <= first.arrived <= second.arrived <= time.monotonic()
+
+
+def test_many_at_once():
+    together = threading.Barrier(32, timeout=5)
+
+    def wait(_):
+        together.wait()
+
+    with ModelServer(always(COUNTED), faults=wait) as server, ThreadPoolExecutor(32) as executor:
+        model = client(server)
+        answers = list(executor.map(lambda number: model.invoke(f"{number}"), range(32)))
+    assert {reply.text for reply in answers} == {SAYS}
+    assert [request.number for request in server.requests] == list(range(1, 33))
+    assert {request.body["messages"][0]["content"] for request in server.requests} == {f"{n}" for n in range(32)}
+
+
+def test_clients_that_hang_or_leave(capfd):
+    with ThreadPoolExecutor(1) as executor:
+        with ModelServer(faults=["hang"]) as server:
+            waiting = executor.submit(client(server, timeout=30).invoke, "?")
+            while not server.requests:
+                time.sleep(0.01)
+            began = time.monotonic()
+        assert time.monotonic() - began < 2
+        with pytest.raises(openai.APIConnectionError):
+            waiting.result(timeout=5)
+    with pytest.raises(ConnectionRefusedError):
+        post(server, {"messages": []})
+    with ModelServer(always("x" * 2**22)) as server:
+        address = urlsplit(server.url)
+        body = b'{"messages": [], "stream": true}'
+        head = f"POST /v1/chat/completions HTTP/1.1\r\nContent-Length: {len(body)}\r\n\r\n".encode()
+        for sent in (b"", b"POST", head, head + body):
+            with socket.create_connection((address.hostname, address.port), timeout=5) as connection:
+                connection.sendall(sent)
+                if body in sent:
+                    assert connection.recv(10) == b"HTTP/1.1 2"
+        assert post(server, {"messages": []})[0] == 200
+    assert capfd.readouterr().err == ""
+
+
+def test_outside_with_there_is_no_address():
+    with pytest.raises(RuntimeError, match="inside `with`"):
+        ModelServer().url  # noqa: B018
+
+
+def test_the_command():
+    command = [sys.executable, "-W", "error", "-m", "langgraph_reflexion.testing.model_server"]
+    options = ["--fault", "500", "--repeat", "--fault", "ok", "--key", KEY]
+    with subprocess.Popen([*command, *options], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        url = process.stdout.readline().strip()
+        try:
+            with openai.OpenAI(base_url=url, api_key=KEY, max_retries=1) as api:
+                reply = api.chat.completions.create(model="any", messages=[{"role": "user", "content": "?"}])
+                assert reply.choices[0].message.content
+        finally:
+            process.terminate()
+        assert process.stderr.read() == ""
+    done = subprocess.run([*command, "--fault", "418"], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert "418" in done.stderr

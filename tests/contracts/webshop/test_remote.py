@@ -1,0 +1,282 @@
+"""The client of an original server, with a fake server: the same pages, errors as faults, no repeated requests."""
+
+import asyncio
+from dataclasses import replace
+from itertools import repeat
+
+import pytest
+
+from langgraph_reflexion.envs.base import Action, FinishedTrial
+from langgraph_reflexion.envs.pool import EpisodePool
+from langgraph_reflexion.envs.webshop.environment import WebShop
+from langgraph_reflexion.envs.webshop.goals import Goal
+from langgraph_reflexion.envs.webshop.html import read_instruction, read_page
+from langgraph_reflexion.envs.webshop.rendering import RENDERINGS
+from langgraph_reflexion.envs.webshop.state import State
+from langgraph_reflexion.envs.webshop.store import Store
+from langgraph_reflexion.errors import ConfigurationError, EnvironmentFault, EnvironmentUnavailable
+from langgraph_reflexion.testing import CHECKS, Case, WebShopServer
+from tests.support.webshop import CATALOGUE, catalogue_server, product, solution, values
+
+WAY = solution(CATALOGUE, CATALOGUE.goals[0])
+
+
+@pytest.fixture
+def server():
+    with catalogue_server() as server:
+        yield server
+
+
+@pytest.fixture
+def environment(server):
+    environment = WebShop(base_url=server.url, timeout=1.0)
+    yield environment
+    environment.close()
+
+
+def do(environment, episode, *texts):
+    return [episode.step(environment.parse(text)) for text in texts]
+
+
+@pytest.mark.parametrize("check", CHECKS.values(), ids=CHECKS)
+def test_conformance(environment, check):
+    check(Case.of(environment, actions=[*WAY[:2], "click[nothing]", "click[Features]", "click[< Prev]", *WAY[2:]]))
+
+
+@pytest.mark.parametrize("rendering", RENDERINGS)
+def test_pages_are_those_of_the_local_shop(server, rendering):
+    served, own = WebShop(base_url=server.url, rendering=rendering), WebShop(rendering=rendering)
+    about = ["click[Description]", "click[< Prev]", "click[Features]", "click[< Prev]", "click[Reviews]"]
+    for number in (0, 7, 42):
+        search, item, *rest = solution(CATALOGUE, CATALOGUE.goals[number])
+        episodes = [each.start(each.tasks()[number]) for each in (served, own)]
+        assert episodes[0].observation == episodes[1].observation
+        back = ["click[< Prev]"] * 2
+        way = [search, "click[Next >]", "click[< Prev]", item, *about, *back, item, "search[no]", "click[no]", *rest]
+        assert do(served, episodes[0], *way) == do(own, episodes[1], *way)
+    served.close()
+
+
+def test_tasks_are_those_of_the_server(environment, server):
+    tasks = environment.tasks()
+    assert environment.splits == ("test", "eval", "train")
+    assert [task["instruction"] for task in tasks] == [goal["instruction"] for goal in CATALOGUE.goals]
+    assert tasks[3] == {"id": "test/3", "instruction": tasks[3]["instruction"], "data": {"split": "test", "goal": 3}}
+    asked = len(server.requests)
+    assert environment.tasks(limit=5) == tasks[:5]
+    assert len(server.requests) == asked
+    for split in ("eval", "train"):
+        with pytest.raises(ConfigurationError, match=split):
+            environment.tasks(split)
+
+
+def test_a_transient_failure_loses_no_task(environment, server):
+    server.faults = iter([None, None, "500"])
+    assert len(environment.tasks(limit=6)) == 6
+
+
+def test_all_splits_are_read():
+    store = Store.in_memory(CATALOGUE.products, CATALOGUE.attributes)
+    goals = [Goal(CATALOGUE.products[0]["asin"], f"buy {number}", ("x",), (), 9.0) for number in range(1_503)]
+    with WebShopServer(store, goals) as server:
+        environment = WebShop(base_url=server.url)
+        assert [task["instruction"] for task in environment.tasks("train")] == ["buy 1500", "buy 1501", "buy 1502"]
+        assert [task["id"] for task in environment.tasks("eval", 2)] == ["eval/500", "eval/501"]
+        assert environment.start(environment.tasks("train")[0]).observation.endswith("\nbuy 1500 \n[Search] ")
+
+
+@pytest.mark.parametrize(
+    "query",
+    ["a/b", "50% off?", "c# book", "[]b", "['", "<r>", "r&b;x=1", "ünï \U0001f9f4", "..", "a/../b", "a\\b", "  a  ",
+     "\x00a\nb", "%2Fx", "{'a': 1}", "x" * 3_000],
+)  # fmt: skip
+def test_queries_arrive_unchanged(server, query):
+    own, environment = WebShop(), WebShop(base_url=server.url)
+    action = Action(name="search", args={"query": query}, text="")
+    served = environment.start(environment.tasks(limit=1)[0]).step(action)
+    assert served == own.start(own.tasks(limit=1)[0]).step(action)
+    assert all(len(address) < 10_000 for address in server.requests)
+
+
+def test_options_with_slashes_quotes_and_backslashes_arrive():
+    odd = {"Cord/Plug": values("2\" pin's", "back\\slash/n"), "50% #?&": values("a{b}", "ü")}
+    lamp = product("B1", "Lamp", options=odd)
+    goal = Goal("B1", "buy a lamp", ("lamp",), ("2\" pin's", "a{b}"), 20.0)
+    with WebShopServer(Store.in_memory([lamp], {}), [goal]) as server:
+        environment = WebShop(base_url=server.url)
+        episode = environment.start(environment.tasks()[0])
+        shown = do(environment, episode, "search[lamp]", "click[B1]")[-1].observation
+        assert "\ncord/plug [2\" pin's][back\\slash | n]\n50% #?& [a{b}][ü]\n" in shown
+        do(environment, episode, "click[back\\slash | n]", "click[2\" pin's]", "click[a{b}]")
+        shown = do(environment, episode, "click[Features]", "click[< Prev]")[-1].observation
+        assert "\ncord/plug [[2\" pin's]][back\\slash | n]\n50% #?& [[a{b}]][ü]\n" in shown
+        assert do(environment, episode, "click[Buy Now]")[0].reward == 1.0
+
+
+CAUSES = {
+    "500": "responded 500 (internal server error) to /search_results/fixed_0/",
+    "503": "responded 503 (service unavailable) to /search_results/fixed_0/",
+    "403": "responded 403 (forbidden) to /search_results/fixed_0/",
+    "hang": "timed out after 1 s",
+    "drip": "timed out after 1 s",
+    "cut": "sent an invalid response: ",
+    "empty": "sent an empty page from /search_results/fixed_0/",
+    "empty 404": "responded 404 (not found) to /search_results/fixed_0/",
+    "garbage": "this is not the page results",
+}
+
+
+@pytest.mark.parametrize("fault", CAUSES)
+def test_every_error_is_a_fault_with_its_cause(environment, server, fault):
+    episode = environment.start(environment.tasks(limit=1)[0])
+    before = episode.snapshot()
+    server.faults = iter([fault])
+    with pytest.raises(EnvironmentFault) as caught:
+        do(environment, episode, WAY[0])
+    assert f"the WebShop server at {server.url.removeprefix('http://')} " in str(caught.value)
+    assert CAUSES[fault] in str(caught.value)
+    assert caught.value.transient is (fault not in ("403", "empty 404"))
+    # Nothing has happened, and the same action goes through when the trouble is over.
+    assert episode.snapshot() == before
+    assert do(environment, episode, *WAY)[-1].reward == 1.0
+
+
+@pytest.mark.parametrize("fault", ["500", "empty", "no score", "garbage", "hang"])
+def test_an_unanswered_purchase_is_a_fault(environment, server, fault):
+    episode = environment.start(environment.tasks(limit=1)[0])
+    do(environment, episode, *WAY[:-1])
+    server.faults = iter([fault])
+    with pytest.raises(EnvironmentFault):
+        do(environment, episode, WAY[-1])
+    assert episode.snapshot()["reward"] is None
+    assert do(environment, episode, WAY[-1])[0].reward == 1.0
+
+
+def test_an_unreachable_server_is_named(environment, server):
+    task = environment.tasks(limit=1)[0]
+    gone = WebShop(base_url="http://127.0.0.1:9", timeout=1.0)
+    with pytest.raises(EnvironmentUnavailable, match=r"127\.0\.0\.1:9"):
+        gone.tasks()
+    with pytest.raises(EnvironmentFault, match="is unreachable"):
+        gone.start(task)
+
+
+@pytest.mark.parametrize("address", ["http://bob:sesame@localhost", "http://localhost/?a=b", "http://localhost/#a"])
+def test_a_url_with_a_password_or_query_is_refused(address):
+    with pytest.raises(ConfigurationError, match="base_url") as caught:
+        WebShop(base_url=address)
+    assert "sesame" not in str(caught.value)
+
+
+def test_a_failing_server_is_not_an_empty_split(environment, server):
+    server.faults = repeat("500")
+    with pytest.raises(EnvironmentUnavailable, match="responded 500"):
+        environment.tasks()
+
+
+def test_restoring_repeats_nothing(environment, server):
+    task = environment.tasks(limit=1)[0]
+    episode = environment.start(task)
+    do(environment, episode, *WAY[:-1])
+    asked = len(server.requests)
+    again = WebShop(base_url=server.url)
+    restored = again.restore(task, episode.snapshot())
+    assert len(server.requests) == asked
+    assert do(again, restored, WAY[-1])[0].reward == 1.0
+    # The session is opened, its page looked at, and the product bought.
+    paths = [address.split("/")[1] for address in server.requests[asked:]]
+    assert paths == ["fixed_0", "item_page", "done"]
+
+
+def test_restoring_does_not_buy_again(environment, server):
+    task = environment.tasks(limit=1)[0]
+    episode = environment.start(task)
+    done = do(environment, episode, *WAY)[-1]
+    asked = len(server.requests)
+    restored = environment.restore(task, episode.snapshot())
+    result = do(environment, restored, WAY[-1])[0]
+    assert (result.reward, result.terminated) == (done.reward, True)
+    assert len(server.requests) == asked
+
+
+def test_the_pool_rebuilds_from_snapshots(environment, server):
+    task, actions = environment.tasks(limit=1)[0], [environment.parse(text) for text in WAY]
+
+    async def play():
+        snapshot = environment.start(task).snapshot()
+        for number, action in enumerate(actions):
+            pool = EpisodePool(environment)
+            stepped = await pool.step(task, actions[:number], action, snapshot)
+            snapshot = stepped.snapshot
+            pool.close()
+        return stepped.result.reward
+
+    assert asyncio.run(play()) == 1.0
+    assert sum(address.startswith("/search_results/") for address in server.requests) == 2
+
+
+def test_a_restarted_server_gets_its_session_back(environment, server):
+    episode = environment.start(environment.tasks(limit=1)[0])
+    do(environment, episode, WAY[0])
+    server.sessions.clear()
+    with pytest.raises(EnvironmentFault, match="responded 500"):
+        do(environment, episode, WAY[1])
+    # A fault is tried again.
+    assert do(environment, episode, *WAY[1:])[-1].reward == 1.0
+
+
+def test_a_server_with_other_budgets_is_refused(environment, server):
+    task = environment.tasks(limit=1)[0]
+    snapshot = environment.start(task).snapshot()
+    server.goals[0] = replace(server.goals[0], instruction="buy it, and price lower than 90.00 dollars")
+    with pytest.raises(EnvironmentFault, match="another goal") as caught:
+        do(environment, environment.restore(task, snapshot), WAY[0])
+    assert not caught.value.transient
+
+
+def test_review_reads_the_snapshot(environment, server):
+    task = environment.tasks(limit=1)[0]
+    episode = environment.start(task)
+    do(environment, episode, *WAY)
+    trial = dict.fromkeys(FinishedTrial.__annotations__)
+    asked = len(server.requests)
+    assert environment.review(task, FinishedTrial(**{**trial, "snapshot": episode.snapshot()})).measures == {
+        "reward": 1.0
+    }
+    assert environment.review(task, FinishedTrial(**trial)).measures == {"reward": 0.0}
+    assert len(server.requests) == asked
+
+
+def test_an_instruction_is_found_in_one_piece_or_in_two():
+    form = '<button class="btn">Search</button>'
+    assert read_instruction(f"<h4>Instruction: <br>buy a &amp; b</h4>{form}") == "buy a & b"
+    assert read_instruction(f"<h4>Instruction: buy a &amp; b</h4>{form}") == "buy a & b"
+
+
+@pytest.mark.parametrize(
+    "html",
+    [
+        "",
+        "<h4>Instruction:</h4>",
+        "<h4>Instruction:</h4><button>Search</button>",
+        "<h4>buy it</h4><button>Search</button>",
+        "plain",
+        "\x00<",
+    ],
+)
+def test_other_pages_have_no_instruction(html):
+    with pytest.raises(ValueError, match=r"first page|not the page"):
+        read_instruction(html)
+
+
+def test_invisible_text_is_skipped():
+    unseen = "<head><title>no</title></head><!-- no --><script>no</script><style>no</style>no"
+    html = f"{unseen}<p>&lt; </p><button>&lt; Prev</button>"
+    texts = [node.text for node in read_page(html, State("item_sub")).nodes]
+    assert texts == ["< ", "< Prev"]
+
+
+@pytest.mark.parametrize("score", ["", "<pre></pre>", "<pre>none</pre>", "<pre>nan</pre>", "<pre>7.5</pre>"])
+def test_a_last_page_without_a_score_is_an_error(score):
+    with pytest.raises(ValueError, match=r"no score|could not convert"):
+        read_page(f"<h3>Your score (min 0.0, max 1.0){score}</h3>", State("done"))

@@ -1,0 +1,357 @@
+"""The command line in this process, beside a real model server on loopback."""
+
+import json
+import socket
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from langgraph_reflexion import Action, StepResult, Task
+from langgraph_reflexion.cli.play import play_episode
+from tests.support.cli import ENV, KEY, GuessingServer, call, make_home, one_line, run_args, timeless
+from tests.support.guessing import Guess, Guessing
+
+
+@pytest.fixture
+def server() -> Iterator[GuessingServer]:
+    with GuessingServer() as made:
+        yield made
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    return make_home(tmp_path)
+
+
+def test_a_run_is_recorded_and_reported_without_the_key(home: Path, server: GuessingServer) -> None:
+    status, out, err = call(home, *run_args(server, "--max-trials", "2"), key=KEY)
+    assert (status, err) == (0, "")
+    assert "2 solved, 1 failed in " in out
+    folder = home / "runs" / "guessing-numbers-reflexion-1"
+    assert out.rstrip().endswith(f"Recorded in {folder.relative_to(home)}")
+    rows = timeless(folder)
+    assert [(row["task_id"], row["trial"], row["success"]) for row in rows] == [
+        ("g1", 1, True),
+        ("g2", 1, False),
+        ("g2", 2, True),
+        ("g3", 1, False),
+        ("g3", 2, False),
+    ]
+    assert (rows[1]["reflection"], rows[1]["input_tokens"]) == ("1 was wrong. Next time I will say 2.", 200)
+    assert {request.key for request in server.requests} == {KEY}
+    assert not [path for path in folder.iterdir() if KEY.encode() in path.read_bytes()]
+    settings = json.loads((folder / "run.json").read_text())["settings"]
+    assert (settings["environment"], settings["split"], settings["max_trials"]) == (ENV, "numbers", 2)
+
+    status, out, err = call(home, "report", str(folder), str(folder), "--json")
+    assert (status, err) == (0, "")
+    one, other = json.loads(out)["runs"]
+    assert one == other
+    assert (one["tasks"], one["solved"], one["faults"]) == (3, [1, 2], 0)
+    assert one["failures"] == [{"wrong answer": 2}, {"wrong answer": 1}]
+
+
+def test_the_record_does_not_depend_on_the_concurrency(home: Path, server: GuessingServer) -> None:
+    args = run_args(server, "--highest", "5", "--limit", "4", "--seed", "7", "--json")
+    for concurrency in ("1", "8"):
+        status, out, err = call(home, *args, "--out", concurrency, "--concurrency", concurrency)
+        assert (status, err) == (0, "")
+        summary = json.loads(out)
+        assert (summary["dir"], summary["tasks"], summary["demo"]) == (concurrency, 4, False)
+        assert summary["solved"] == [1, 2, 3] + [4] * 9
+        assert summary["statuses"] == {"solved": 4, "failed": 0, "fault": 0, "error": 0, "budget": 0, "unfinished": 0}
+        assert (summary["settings"]["seed"], summary["settings"]["options"]) == (7, {"highest": 5})
+        assert summary["llm_calls"] == 10 + 6
+    assert timeless(home / "1") == timeless(home / "8")
+    trajectories = [(home / folder / "trajectories.jsonl").read_bytes() for folder in ("1", "8")]
+    assert trajectories[0] == trajectories[1]
+
+
+def test_the_demo_model_is_called_no_llm(home: Path) -> None:
+    status, out, err = call(home, "run", "alfworld", "--limit", "4", "--max-trials", "3", "--out", "run")
+    assert status == 0
+    assert "native" in one_line(err)
+    assert "demo model, not an LLM" in out
+    assert "not an LLM" in json.loads((home / "run" / "run.json").read_text())["note"]
+    assert {row["task_id"] for row in timeless(home / "run") if row["success"]}
+
+    status, _, err = call(home, "run", ENV, "--option", "highest=1", "--max-trials", "1")
+    assert status == 0
+    assert f"langgraph-reflexion play {ENV}" in one_line(err)
+
+
+def test_a_run_may_stop_when_nothing_new_is_solved(home: Path, server: GuessingServer) -> None:
+    status, out, _ = call(home, *run_args(server, "--strategy", "retry", "--until-no-improvement", "--json"))
+    summary = json.loads(out)
+    assert (status, summary["solved"], summary["unfinished"]) == (0, [1, 1], 2)
+
+
+def test_a_fault_of_the_environment_shows_in_the_status(home: Path, server: GuessingServer) -> None:
+    server.drops = {"2"}
+    status, out, err = call(home, *run_args(server), "--retries", "1")
+    assert (status, err) == (1, "")
+    assert "2 solved, 1 fault in" in out
+    assert "fell on the floor" in [row["fault"] for row in timeless(home / "runs/guessing-numbers-reflexion-1")][1]
+
+
+@pytest.mark.parametrize(
+    ("args", "word"),
+    [
+        (["sing"], "sing"),
+        (["report"], "DIR"),
+        (["report", "nowhere"], "nowhere"),
+        (["report", "toys/guessing.py"], "is a file"),
+        (["resume", "toys"], "run.json"),
+        (["resume", "toys", "--strategy", "retry"], "--strategy"),
+        (["play", ENV, "--task", "g9"], "'g9'"),
+        (["play", ENV, "--task", "9" * 5000], "999"),
+        (["play", "alfworld", "--max-step", "3"], "mean --max-steps"),
+        (["run"], "ENV"),
+        (["run", "nowhere"], "'nowhere'"),
+        (["run", "..a:B"], "no environment"),
+        (["run", "toys.guessing:Nothing"], "cannot load"),
+        (["run", "alfworld", "--option", 'path="a\\u0000b"'], "null"),
+        (["run", ENV, "--out", "x" * 300], "too long"),
+        (["run", ENV, "--model", "openai:gpt-4o-mini"], "OPENAI_API_KEY"),
+        (["run", ENV, "--model", "gibberish"], "provider"),
+        (["run", ENV, "--model", "openai:m", "--base-url", "http://[::1"], "URL"),
+        (["run", ENV, "--model", "demo", "--base-url", "http://127.0.0.1:9"], "--base-url"),
+        (["run", ENV, "--split", "colours"], "numbers, letters"),
+        (["run", ENV, "--actor", "secret"], "react, tools"),
+        (["run", ENV, "--max-trials", "0"], "--max-trials"),
+        (["run", ENV, "--colour", "red"], "--highest"),
+        (["run", ENV, "--hihgest=3"], "mean --highest"),
+        (["run", ENV, "--no-recal"], "mean --no-recall"),
+        (["run", ENV, "--option", "max_trials=3"], "--max-trials is no option"),
+        (["run", ENV, "--highest", "--json"], "--highest"),
+        (["run", ENV, "red"], "'red'"),
+        (["run", ENV, "--budget", "run.money=5"], "llm_calls"),
+        (["run", ENV, "--budget", "run.cost=1"], "price"),
+        (["run", ENV, "--price", "toy=1"], "INPUT,OUTPUT"),
+        (["run", ENV, "--price", "toy=-1,2"], "price"),
+        (["run", ENV, "--cache", "toys"], "toys"),
+        (["run", ENV, "--cache", "toys/guessing.py/kept.db"], "guessing.py"),
+    ],
+)
+def test_wrong_use_is_one_line(home: Path, args: list[str], word: str) -> None:
+    if args[0] == "run" and "--model" not in args:
+        args = [*args, "--model", "openai:m", "--base-url", "http://127.0.0.1:9/v1"]
+    status, out, err = call(home, *args)
+    assert (status, out) == (2, "")
+    assert word in one_line(err)
+    assert not (home / "runs").exists()
+    assert sorted(path.name for path in home.glob("*/*.*")) == ["__init__.py", "guessing.py"]
+
+
+def test_a_folder_with_something_else_is_refused(home: Path, server: GuessingServer) -> None:
+    (home / "run").mkdir()
+    (home / "run" / "run.json").write_text("{}")
+    status, out, err = call(home, *run_args(server, "--out", "run"))
+    assert (status, out) == (2, "")
+    assert "run holds no run" in one_line(err)
+    assert (home / "run" / "run.json").read_text() == "{}"
+    assert server.requests == []
+
+
+def test_a_run_is_resumed_only_under_its_own_settings(home: Path, server: GuessingServer) -> None:
+    args = run_args(server, "--out", "run", "--max-trials", "2")
+    assert call(home, *args)[0] == 0
+
+    def record() -> dict[str, bytes]:
+        return {path.name: path.read_bytes() for path in (home / "run").iterdir() if path.name != "lock"}
+
+    before = record()
+    for more, words in (
+        (["--strategy", "retry", "--seed", "7"], ["seed", "strategy"]),
+        (["--max-trials", "1"], ["max_trials"]),
+        (["--option", "highest=2"], ["options"]),
+    ):
+        status, out, err = call(home, *args, *more)
+        assert (status, out) == (2, "")
+        assert all(word in one_line(err) for word in words)
+    assert record() == before
+
+
+def test_a_person_plays(home: Path) -> None:
+    status, out, err = call(home, "play", ENV, "--task", "g2", typed="help\ndance\n\nwait\nsay 2\nsay 3\n")
+    assert (status, err) == (0, "")
+    assert out.splitlines()[:3] == ["Your task: Guess it.", "", "I think of a number. This is game 2."]
+    assert out.count("say {number}; wait; drop it.") == 3
+    assert "Invalid action" in out
+    assert out.splitlines()[-2:] == ["Right.", "You won after 3 actions."]
+    assert "You lost after 1 action." in call(home, "play", ENV, "--task", "3", typed="say 1\n")[1]
+    for typed in ("wait\nquit\nsay 1\n", "wait\n", ""):
+        status, out, err = call(home, "play", ENV, typed=typed)
+        assert (status, err, "You won" in out) == (0, "", False)
+    status, _, err = call(home, "play", ENV, typed="drop it\n")
+    assert (status, "fell on the floor" in one_line(err)) == (2, True)
+
+
+def test_a_bug_in_a_game_is_raised_as_it_is() -> None:
+    class Buggy(Guess):
+        def step(self, action: Action) -> StepResult:
+            raise ZeroDivisionError("division by zero")
+
+    class Broken(Guessing):
+        def start(self, task: Task) -> Guess:
+            return Buggy(1)
+
+    shown = iter(play_episode(Broken(), Broken().tasks()[0], ["say 1"]))
+    assert next(shown).startswith("Your task: Guess.")
+    with pytest.raises(ZeroDivisionError):
+        next(shown)
+
+
+def test_without_a_command_the_help_is_shown(home: Path) -> None:
+    status, out, _ = call(home)
+    assert status == 2
+    assert "report" in out
+
+
+# Faults of the model server, prices, the cache, and budgets.
+
+
+@pytest.mark.parametrize(
+    ("fault", "word", "requests"),
+    [
+        ("wrong-key", "401", 1),
+        ("unknown-model", "no model 'toy'", 1),
+        ("quota", "quota", 1),
+        ("hang", "not answered once", 1),
+        ("nobody", "not answered once", 0),
+    ],
+)
+def test_a_run_that_cannot_start_leaves_nothing(home: Path, fault: str, word: str, requests: int) -> None:
+    with ExitStack() as stack:
+        server = stack.enter_context(GuessingServer(key="sk-another" if fault == "wrong-key" else None))
+        args = run_args(server, "--concurrency", "1", "--timeout", "0.5", "--retries", "1", "--out", "run")
+        if fault == "nobody":
+            closed = stack.enter_context(socket.socket())
+            closed.bind(("127.0.0.1", 0))
+            args += ["--base-url", f"http://127.0.0.1:{closed.getsockname()[1]}/v1"]
+        elif fault != "wrong-key":
+            server.faults = lambda game: fault
+        status, out, err = call(home, *args, key=KEY)
+    assert (status, out, len(server.requests)) == (2, "", requests)
+    assert word in one_line(err)
+    assert "--base-url" in err
+    assert {path.name for path in home.glob("run/*")} <= {"lock"}
+
+
+OPTIONS = ("--option", "highest=5", "--max-trials", "3", "--temperature", "0.5", "--price", "toy=1,10")
+"""The options of the runs below: ten calls' worth of trials, on a server that refuses two of the options."""
+
+
+class Whole(NamedTuple):
+    home: Path
+    server: GuessingServer
+    rows: list[dict[str, Any]]
+    requests: int
+    out: str
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Whole]:
+    """A run that nothing disturbs, and that fills a cache."""
+    home = make_home(tmp_path_factory.mktemp("home"))
+    with GuessingServer(refuses=["stop", "temperature"]) as server:
+        args = run_args(server, *OPTIONS, "--cache", "answers/kept.db", "--out", "whole", "--concurrency", "1")
+        status, out, err = call(home, *args)
+        assert (status, err) == (0, "")
+        yield Whole(home, server, timeless(home / "whole"), len(server.requests), out)
+
+
+def line_of(out: str, name: str) -> list[str]:
+    """The cells beside a name in a table of the report."""
+    [line] = [line for line in out.splitlines() if line.strip().startswith(f"{name}  ")]
+    return line.strip().removeprefix(name).split()
+
+
+def test_options_that_are_refused_are_left_out_and_noted(whole: Whole) -> None:
+    for option in ("stop", "temperature"):
+        note = f"the server refuses {option}, which is left out"
+        assert all(note in row["notes"] for row in whole.rows)
+        assert line_of(whole.out, note) == [str(len(whole.rows))]
+        assert sum(option in request.body for request in whole.server.requests[: whole.requests]) in (1, 2)
+
+
+def test_a_price_gives_a_cost(whole: Whole) -> None:
+    calls = sum(row["llm_calls"] for row in whole.rows)
+    assert sum(row["cost"] for row in whole.rows) == pytest.approx(calls * (100 * 1 + 5 * 10) / 1e6)
+    assert line_of(whole.out, "cost") == [f"{calls * 150 / 1e6:.4f}"]
+    assert whole.requests == calls + 2
+
+
+def test_a_cached_reply_costs_no_call(whole: Whole) -> None:
+    before = len(whole.server.requests)
+    args = run_args(whole.server, *OPTIONS, "--cache", "answers/kept.db", "--out", "again")
+    status, out, err = call(whole.home, *args)
+    assert (status, err) == (0, "")
+    assert len(whole.server.requests) == before
+    assert line_of(out, "model calls") == ["0"]
+    again = timeless(whole.home / "again")
+    assert [(row["task_id"], row["trial"], row["reflection"]) for row in again] == [
+        (row["task_id"], row["trial"], row["reflection"]) for row in whole.rows
+    ]
+
+
+def test_faults_of_single_tasks_are_resumed(whole: Whole) -> None:
+    home, server = whole.home, whole.server
+    asked: list[str] = []
+
+    def faults(game: str) -> str | None:
+        asked.append(game)
+        if game == "3" and asked.count("3") == 1:
+            return "429-retry-after:0.2"
+        return {"2": "500", "4": "context"}.get(game)
+
+    server.faults = faults
+    status, out, err = call(home, *run_args(server, *OPTIONS, "--out", "run", "--concurrency", "1", "--retries", "2"))
+    server.faults = {}.get
+    assert (status, err) == (1, "")
+    assert "2 solved, 1 failed, 2 fault in " in out
+    assert asked.count("2") == 2
+    faulty = {row["task_id"]: row for row in timeless(home / "run") if row["fault"]}
+    assert sorted(faulty) == ["g2", "g4"]
+    assert "500" in faulty["g2"]["fault"]
+    assert "too long" in faulty["g4"]["fault"]
+    assert all((row["verdict"], row["actions"]) == (None, 0) for row in faulty.values())
+
+    status, out, err = call(home, "resume", "run")
+    assert (status, err) == (0, "")
+    assert timeless(home / "run") == whole.rows
+    assert line_of(out, "faults") == ["0"]
+
+
+def test_a_missing_reflection_is_a_fault_of_its_task(whole: Whole) -> None:
+    home, server = whole.home, whole.server
+    asked: list[str] = []
+
+    def faults(game: str) -> str | None:
+        asked.append(game)
+        return "500" if game == "2" and asked.count("2") > 1 else None
+
+    server.faults = faults
+    args = run_args(server, *OPTIONS, "--out", "unreflected", "--concurrency", "1", "--retries", "1")
+    status, out, err = call(home, *args)
+    server.faults = {}.get
+    assert (status, err) == (1, "")
+    assert "2 solved, 2 failed, 1 fault in " in out
+
+
+def test_a_budget_ends_the_run_and_is_lifted(whole: Whole) -> None:
+    home, server = whole.home, whole.server
+    before = len(server.requests)
+    args = run_args(server, *OPTIONS, "--out", "short", "--concurrency", "1", "--budget", "run.llm_calls=4")
+    status, out, err = call(home, *args)
+    assert (status, err) == (1, "")
+    assert "budget in " in out
+    assert len(server.requests) - before == 4 + 2
+    assert sum(row["llm_calls"] for row in timeless(home / "short")) == 4
+
+    status, out, err = call(home, "resume", "short", "--budget", "run.llm_calls=none")
+    assert (status, err) == (0, "")
+    assert timeless(home / "short") == whole.rows

@@ -1,0 +1,62 @@
+"""What only a process of its own can show: signals, encodings, the exit status, and what it imports."""
+
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from langgraph_reflexion import __version__
+from tests.support.cli import ENV, GuessingServer, make_home, one_line, run_args, start
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    return make_home(tmp_path)
+
+
+def test_an_interrupt_before_any_answer_leaves_nothing(home: Path) -> None:
+    with GuessingServer() as server:
+        server.seconds = 0.3
+        process = start(home, *run_args(server, "--option", "highest=1", "--out", "run"))
+        deadline = time.monotonic() + 60
+        while time.monotonic() < deadline and not server.requests:
+            time.sleep(0.01)
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert "nothing was recorded" in one_line(err)
+    assert not (home / "run").exists()
+
+
+def test_output_that_a_terminal_cannot_encode(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTHONIOENCODING", "ascii")
+    process = start(home, "run", "alfworld", "--limit", "1", "--max-trials", "1")
+    out, _ = process.communicate(timeout=60)
+    assert process.returncode == 0
+    assert "demo model, not an LLM" in out
+
+
+def test_wrong_use_is_one_line(home: Path) -> None:
+    process = start(home, "run", ENV, "--colour")
+    out, err = process.communicate(timeout=60)
+    assert (process.returncode, out) == (2, "")
+    assert "--colour" in one_line(err)
+
+
+def test_help_and_version_are_quick(home: Path) -> None:
+    code = (
+        "import sys\n"
+        "from langgraph_reflexion.cli import main\n"
+        "sys.argv = ['langgraph-reflexion', *sys.argv[1:]]\n"
+        "try:\n    main()\nfinally:\n"
+        "    heavy = {'langgraph', 'langchain', 'langchain_core', 'langchain_openai', 'openai'}\n"
+        "    print('heavy:', sorted(heavy & set(sys.modules)))\n"
+    )
+    for args in (["run", "--help"], ["--version"]):
+        done = subprocess.run([sys.executable, "-c", code, *args], capture_output=True, text=True, cwd=home)
+        assert done.returncode == 0, done.stderr
+        assert done.stdout.endswith("heavy: []\n")
+    assert done.stdout.startswith(f"langgraph-reflexion {__version__}\n")

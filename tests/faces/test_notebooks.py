@@ -1,0 +1,59 @@
+"""The notebooks as committed; nbmake tests that they run.
+
+`NOTEBOOK_OUTPUTS=01_quickstart,05_results` executes these again and compares their outputs.
+"""
+
+import json
+import os
+import re
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import pytest
+from nbclient import NotebookClient
+
+NOTEBOOKS = sorted((Path(__file__).parents[2] / "notebooks").glob("*.ipynb"))
+
+
+OF_A_MACHINE = r"/(tmp|root|home|Users)/|Warning|Not on this machine|commit [0-9a-f]"
+
+
+def outputs(notebook: dict[str, Any]) -> list[dict[str, Any]]:
+    return [output for cell in notebook["cells"] for output in cell.get("outputs", [])]
+
+
+def test_the_committed_notebooks() -> None:
+    assert [path.stem[:2] for path in NOTEBOOKS] == ["01", "02", "03", "04", "05"]
+    for path in NOTEBOOKS:
+        notebook = json.loads(path.read_text(encoding="utf-8"))
+        code = [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
+        assert [cell["execution_count"] for cell in code] == list(range(1, len(code) + 1)), path.stem
+        assert not [cell["metadata"] for cell in code if cell["metadata"]], f"{path.stem}: times of execution"
+        shown = outputs(notebook)
+        assert 0 < len(json.dumps(shown)) < 150_000, path.stem
+        for output in shown:
+            assert (output["output_type"] != "error", output.get("name") != "stderr") == (True, True), path.stem
+            assert not re.search(OF_A_MACHINE, json.dumps(output)), path.stem
+        text = "".join("".join(cell["source"]) for cell in notebook["cells"] if cell["cell_type"] == "markdown")
+        assert re.search(r"no (LLM|language model)|not an LLM", text), path.stem
+
+
+def texts(notebook: dict[str, Any]) -> list[str]:
+    """The text output of each cell, with times masked."""
+    found = []
+    for cell in notebook["cells"]:
+        pieces = [each.get("text") or each["data"].get("text/plain", "") for each in cell.get("outputs", [])]
+        found.append(re.sub(r"\d+(\.\d+)? ?s(econds)?\b", "TIME", "".join(pieces)))
+    return found
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", os.environ.get("NOTEBOOK_OUTPUTS", "04_time_travel").split(","))
+def test_a_notebook_executed_again_gives_the_same(name: str) -> None:
+    path = next(path for path in NOTEBOOKS if path.stem == name)
+    committed = nbformat.read(path, as_version=4)
+    again = NotebookClient(
+        nbformat.read(path, as_version=4), timeout=120, resources={"metadata": {"path": path.parent}}
+    )
+    assert texts(again.execute()) == texts(committed)

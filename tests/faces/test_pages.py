@@ -1,0 +1,141 @@
+"""Every code block of every page, executed, and its output compared."""
+
+import json
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from langgraph_reflexion.testing import ModelServer
+from tests.docs.command_lines import check
+from tests.docs.lists import APART, ELSEWHERE, FAILS, PREPARED, SANDBOXED, SMALLER
+from tests.docs.pages import PAGES, Block, Command, Page, commands
+from tests.docs.running import EXCERPT, Reader, check_output
+from tests.support.tools import need
+
+pytestmark = [
+    # langgraph-supervisor stands on what LangGraph has moved.
+    pytest.mark.filterwarnings("ignore:create_react_agent has been moved"),
+]
+
+DATA = {"toml": tomllib.loads, "json": json.loads}
+PICTURES = {"mermaid"}
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[ModelServer]:
+    with ModelServer() as running:
+        yield running
+
+
+@pytest.fixture
+def reader(tmp_path: Path, server: ModelServer, monkeypatch: pytest.MonkeyPatch) -> Iterator[Reader]:
+    reader = Reader(tmp_path / "reader", server, monkeypatch)
+    yield reader
+    reader.leave()
+
+
+QUICK = ("README.md", "docs/index.md")
+"""The pages of the default run."""
+SHOWN = [
+    pytest.param(page, id=page.name, marks=[] if page.name in QUICK else [pytest.mark.long])
+    for page in PAGES
+    if page.blocks
+]
+
+
+@pytest.mark.parametrize("page", SHOWN)
+def test_a_page(page: Page, reader: Reader) -> None:
+    if page.name in SANDBOXED:
+        need("bubblewrap")
+    PREPARED.get(page.name, lambda home: None)(reader.home)
+    follow(page, reader)
+
+
+def follow(page: Page, reader: Reader) -> None:
+    """Do what a page shows, block by block."""
+    said: str | None = None
+    for block in page.blocks:
+        where = f"{page.name}, line {block.line}"
+        match block.language:
+            case "python" if block.title:
+                compile(block.text, where, "exec")
+                reader.write(block)
+            case "python":
+                run = reader.apart if page.name in APART else reader.python
+                said = None if named(page, block) in ELSEWHERE else run(block, page.name)
+            case "bash":
+                said = done(page, block, reader)
+            case "text" if block.title in ("", EXCERPT):
+                assert said is not None, f"{where}: an output of nothing that was run"
+                check_output(block, said)
+            case language if language in DATA:
+                DATA[language](block.text)
+                if block.title:
+                    reader.write(block)
+            case language:
+                assert language in PICTURES or block.title, f"{where}: nothing is known of ```{language}"
+                if block.title:
+                    reader.write(block)
+
+
+def done(page: Page, block: Block, reader: Reader) -> str | None:
+    """What the commands of a block print one after another; None where one of them is not run."""
+    said: str | None = ""
+    for command in commands(block):
+        if not runs(page, command):
+            said = None
+            continue
+        smaller = Command(command.text + SMALLER.get(command.text, ""), command.line)
+        status, out, err = reader.command(smaller)
+        assert status == FAILS.get(command.text, 0), f"{page.name}, line {command.line}: {command.text}\n{out}\n{err}"
+        said = None if said is None else said + out
+    return said
+
+
+def runs(page: Page, command: Command) -> bool:
+    """Whether a command is run here; if not, it has been checked, or its reason is in a list."""
+    if command.text in ELSEWHERE:
+        return False
+    assert check(command.text), f"{page.name}, line {command.line}: nothing is known of {command.text!r}"
+    return command.text.startswith("langgraph-reflexion")
+
+
+def named(page: Page, block: Block) -> str:
+    """How the lists name a block of Python: by its page and its first line."""
+    return f"{page.name}: {block.text.splitlines()[0]}"
+
+
+def test_the_lists_name_existing_blocks() -> None:
+    blocks = [(page, block) for page in PAGES for block in page.blocks]
+    shown = {command.text for _, block in blocks if block.language == "bash" for command in commands(block)}
+    shown |= {named(page, block) for page, block in blocks if block.language == "python"}
+    for listed in (ELSEWHERE, FAILS, SMALLER):
+        assert set(listed) <= shown, f"no page shows {sorted(set(listed) - shown)}"
+    assert set(PREPARED) | set(APART) | SANDBOXED <= {page.name for page in PAGES}
+
+
+def test_no_code_is_hidden_from_these_tests() -> None:
+    for page in PAGES:
+        assert page.indented == [], f"{page.name}: indented code is not run: use a fence"
+        assert all(block.language for block in page.blocks), f"{page.name}: a fence without a language is not run"
+
+
+WRONG = {
+    "an output": "```python\nprint(1)\n```\n\n```text\n2\n```\n",
+    "an excerpt": '```python\nprint("a\\nb")\n```\n\n```text title="excerpt"\nb\na\n```\n',
+    "an output of nothing": "```text\n2\n```\n",
+    "Python": "```python\n1 / 0\n```\n",
+    "a command": "```bash\nlanggraph-reflexion run alfworld --limit 0\n```\n",
+    "an unknown command": "```bash\nrm runs\n```\n",
+    "an unknown language": "```cobol\nDISPLAY 1\n```\n",
+}
+
+
+def test_an_error_on_a_page_is_found(reader: Reader, tmp_path: Path) -> None:
+    for number, text in enumerate(WRONG.values()):
+        file = tmp_path / f"page{number}.md"
+        file.write_text(text, encoding="utf-8")
+        with pytest.raises((AssertionError, ZeroDivisionError)):
+            follow(Page(file), reader)

@@ -1,0 +1,281 @@
+"""The graphs of LangGraph Studio without its server, which tests/long/test_studio_server.py starts."""
+
+import asyncio
+import json
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.types import Command
+
+from langgraph_reflexion import ConfigurationError, EnvironmentUnavailable, create_reflexion, load_environment
+from langgraph_reflexion.envs import ENVIRONMENTS
+from langgraph_reflexion.profiles import load_profile
+from langgraph_reflexion.prompts import load_prompts
+from langgraph_reflexion.settings import ReflexionSettings
+from langgraph_reflexion.studio import SERVED
+from langgraph_reflexion.studio.graphs import KEPT, BuiltGraph, GraphFactory
+from langgraph_reflexion.studio.settings import (
+    ALLOWED,
+    SettingsForm,
+    check_address,
+    defaults_of,
+    settings_form,
+    validate,
+)
+from tests.support.toys import Counter
+
+ROOT = Path(__file__).parents[2]
+NODES = {"reset", "act", "observe", "heuristic_check", "evaluate", "reflect"}
+THREAD: Any = {"configurable": {"thread_id": "1"}}
+FAILS_FIRST = "Who was born earlier, the novelist Caska Kardinett or the choreographer Tassa Pellendorn?"
+
+
+def message(text: str) -> dict[str, Any]:
+    return {"messages": [{"role": "user", "content": text}]}
+
+
+def test_langgraph_json_lists_every_environment() -> None:
+    config = json.loads((ROOT / "langgraph.json").read_text())
+    assert {name: graph["path"] for name, graph in config["graphs"].items()} == {
+        name: f"langgraph_reflexion.studio:{name}" for name in [*ENVIRONMENTS, "chat"]
+    }
+
+
+@pytest.mark.parametrize("name", SERVED)
+async def test_form_settings_and_drawing(name: str) -> None:
+    factory = SERVED[name]
+    for field, schema in factory.form.model_json_schema()["properties"].items():
+        assert schema["description"], field
+        assert schema["type"] in ("string", "integer", "boolean", "array"), field
+        assert set(schema["langgraph_nodes"]) <= NODES, field
+    async with factory.graph(factory.form()) as graph:
+        form, drawing = graph.get_input_jsonschema(), graph.get_graph().nodes
+    assert all(field["description"] for field in form["properties"].values())
+    assert all(len((drawing[node].metadata or {})["description"]) > 20 for node in NODES)
+    if name != "chat":
+        assert "required" not in form
+        assert form["properties"]["split"]["default"] in form["properties"]["split"]["enum"]
+
+
+def test_a_form_has_the_settings_that_are_declared_with_a_node() -> None:
+    declared = {
+        name: field.json_schema_extra["node"]
+        for name, field in ReflexionSettings.model_fields.items()
+        if isinstance(field.json_schema_extra, dict) and field.json_schema_extra["node"]
+    }
+    for name, factory in SERVED.items():
+        fields = factory.form.model_json_schema()["properties"]
+        shown = {name: fields[name]["langgraph_nodes"] for name in declared if name in fields}
+        assert shown == {name: [declared[name]] for name in shown}
+        assert declared.keys() - shown.keys() == ({"actor", "evaluator", "memory_map"} if name == "chat" else set())
+        assert not fields.keys() & (ReflexionSettings.model_fields.keys() - declared.keys())
+
+
+@pytest.fixture
+def alfworld(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
+    monkeypatch.setenv("ALFWORLD_DATA", str(tmp_path))
+    return SERVED["alfworld"]
+
+
+async def test_runs_on_one_thread(alfworld: Any) -> None:
+    tasks = load_environment("alfworld").tasks(limit=3)
+    settings = alfworld.form(max_trials=1, max_actions=1, approve_actions=["go_to"])
+    async with alfworld.graph(settings) as served:
+        graph = served.builder.compile(checkpointer=InMemorySaver())
+        paused = await graph.ainvoke({}, THREAD)
+        assert paused["task"]["id"] == tasks[0]["id"]
+        [request] = paused["__interrupt__"]
+        assert request.value["answers"] == ["approve", "edit", "reject"]
+        first = await graph.ainvoke(Command(resume="reject"), THREAD)
+        while "__interrupt__" in first:
+            first = await graph.ainvoke(Command(resume="approve"), THREAD)
+        # A setting reaches the heuristic; the form's fields are gone from the state.
+        assert first["trials"][-1]["stop_reason"] == "inefficient planning"
+        assert not (await graph.aget_state(THREAD)).values.keys() & {"split", "number", "task_id"}
+        for given, wanted in (({"number": 2}, 1), ({"task_id": tasks[2]["id"]}, 2), ({"task": dict(tasks[1])}, 1)):
+            begun = await graph.ainvoke(given, THREAD, interrupt_after=["reset"])
+            assert begun["task"]["id"] == tasks[wanted]["id"]
+            assert (begun["status"], begun["trial"], begun["trials"]) == ("running", 1, [])
+
+
+@pytest.mark.parametrize(
+    ("name", "form", "word"),
+    [
+        ("alfworld", {"number": 135}, "134 tasks"),
+        ("alfworld", {"split": "nowhere"}, "split"),
+        ("alfworld", {"split": "valid_unseen"}, "ALFWORLD_DATA"),
+        ("webshop", {"task_id": "x"}, "task 'x'"),
+        ("hotpotqa", {"question": "Where is the river?"}, "evaluator"),
+        ("chat", {"messages": []}, "human message"),
+    ],
+)
+@pytest.mark.usefixtures("alfworld")
+async def test_a_wrong_form_ends_the_run(name: str, form: dict[str, Any], word: str) -> None:
+    factory = SERVED[name]
+    async with factory.graph(factory.form()) as graph:
+        with pytest.raises((ConfigurationError, EnvironmentUnavailable), match=word):
+            await graph.ainvoke(form)
+
+
+@pytest.mark.parametrize(
+    ("settings", "word"),
+    [
+        ({"max_trials": 0}, "max_trials"),
+        ({"max_trails": 3, "actor": "react"}, "max_trails.*actor"),
+        # A file on the server, which nobody names from outside.
+        ({"cache": "/tmp/replies.sqlite"}, "cache"),
+        ({"model": "nobody:nothing"}, "provider"),
+        ({"reflect_prompt": "Think.\n{% if %}"}, "reflect.*line 2"),
+        ({"reflect_prompt": "{{ ''.__class__ }}"}, "unsafe"),
+        ({"judge_prompt": '{% include "../README.md" %}'}, "README"),
+        ({"model": "openai:any", "base_url": "https://example.com/v1"}, "not on this machine"),
+        ({"model": "openai:any", "base_url": "http://me:secret@127.0.0.1/v1"}, "password"),
+    ],
+)
+async def test_a_wrong_setting_ends_the_run(settings: dict[str, Any], word: str) -> None:
+    chat = SERVED["chat"]
+    with pytest.raises(ConfigurationError, match=word) as refused:
+        async with chat.graph(validate(chat.form, settings, "setting")) as graph:
+            await graph.ainvoke(message(FAILS_FIRST))
+    assert "secret" not in str(refused.value)
+
+
+async def test_a_question_of_the_user_is_the_task() -> None:
+    hotpotqa = SERVED["hotpotqa"]
+    async with hotpotqa.graph(hotpotqa.form(max_trials=1)) as graph:
+        given = {"question": "Which river runs through  Frosegarth?", "answer": "the Nobody"}
+        async for state in graph.astream(given, stream_mode="values"):
+            if "task" in state:
+                break
+    assert state["task"]["instruction"] == "Question: Which river runs through Frosegarth?"
+
+
+async def test_the_chat_learns_from_its_reflections_and_continues() -> None:
+    async with SERVED["chat"].graph(SERVED["chat"].form()) as graph:
+        first = await graph.ainvoke(message(FAILS_FIRST))
+        asked = "How many kilometres long is the river that runs through Melarmouth?"
+        second = await graph.ainvoke({"messages": [*first["messages"], *message(asked)["messages"]]})
+    assert (first["status"], first["trial"] > 1) == ("solved", True)
+    assert first["messages"][-1].text == "Tassa Pellendorn"
+    assert [each.text for each in second["messages"]][-2:] == [asked, "526"]
+
+
+SEEDED: Any = settings_form("Seeded", defaults_of(load_profile("paper")), load_prompts("alfworld"))
+
+
+class Closing(Counter):
+    def __init__(self) -> None:
+        super().__init__()
+        self.closed = False
+
+    def close(self) -> None:
+        self.closed = True
+
+
+async def test_graphs_are_kept_by_their_settings_and_closed_when_unused() -> None:
+    made: list[Closing] = []
+
+    def build(settings: SettingsForm) -> BuiltGraph:
+        made.append(Closing())
+        graph = create_reflexion("demo", made[-1])
+        return BuiltGraph(graph.compile(), made[-1], graph.pool)
+
+    factory = GraphFactory(SEEDED, build)
+    async with factory.graph(SEEDED(seed=0)) as used:
+        await used.ainvoke({"task": made[0].tasks()[0]}, interrupt_after=["reset"])
+        for seed in range(1, KEPT + 3):
+            async with factory.graph(SEEDED(seed=seed)):
+                pass
+        async with factory.graph(SEEDED(seed=0)) as same:
+            assert same is used
+        assert [world.closed for world in made] == [False, True, True] + [False] * KEPT
+        assert [episode.closed for episode in made[0].started] == [0]
+    factory.close()
+    assert all(world.closed for world in made)
+    # The episode of the run that was stopped halfway.
+    assert [episode.closed for episode in made[0].started] == [1]
+
+
+async def test_a_graph_whose_client_has_left_is_closed() -> None:
+    made: list[Closing] = []
+    building, proceed = threading.Event(), threading.Event()
+
+    def build(settings: SettingsForm) -> BuiltGraph:
+        made.append(Closing())
+        building.set()
+        proceed.wait(10)
+        graph = create_reflexion("demo", made[-1])
+        return BuiltGraph(graph.compile(), made[-1], graph.pool)
+
+    async def use() -> None:
+        async with factory.graph(SEEDED()):
+            pass
+
+    factory = GraphFactory(SEEDED, build)
+    using = asyncio.create_task(use())
+    await asyncio.to_thread(building.wait, 10)
+    using.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await using
+    proceed.set()
+    async with asyncio.timeout(10):
+        while not made[0].closed:
+            await asyncio.to_thread(factory.close)
+            await asyncio.sleep(0.01)
+
+
+def test_model_servers_that_a_setting_may_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(ALLOWED, "https://models.example/v1, https://other.example")
+    for allowed in ("https://models.example/v1/", "http://localhost:11434/v1", None):
+        check_address(allowed)
+    for other in ("https://models.example.evil/v1", "http://[::1].evil/v1", "http://[::1]:80evil/v1", "http://[::1"):
+        with pytest.raises(ConfigurationError, match="base_url"):
+            check_address(other)
+
+
+@pytest.mark.parametrize("actor", ["react", "tools", "code"])
+def test_an_unedited_prompt_is_the_actors_own(actor: str) -> None:
+    folder = load_prompts("programming").folder
+    assert folder is not None
+    base = load_prompts(folder / actor if actor == "code" else "programming")
+    settings = SERVED["programming"].form(actor=actor)
+    assert settings.prompts(base) is base
+    edited = settings.model_copy(update={"act_prompt": "Write it."})
+    assert edited.prompts(base).render("act") == "Write it."
+
+
+def rows() -> Iterator[str]:
+    """The tables of docs/studio.md, from the settings: all of them, and the defaults that differ."""
+    schemas = {name: factory.form.model_json_schema()["properties"] for name, factory in SERVED.items()}
+    fields = {name: field for schema in schemas.values() for name, field in schema.items()}
+    for name, field in fields.items():
+        yield f"| `{name}` | {values(field)} | {', '.join(field['langgraph_nodes'])} | {field['description']} |"
+    yield f"| | {' | '.join(f'`{name}`' for name in schemas)} |"
+    for name in (name for name in fields if not name.endswith("_prompt")):
+        defaults = [schema[name]["default"] if name in schema else "" for schema in schemas.values()]
+        if len({str(default) for default in defaults} - {""}) > 1:
+            yield f"| `{name}` | {' | '.join(map(str, defaults))} |"
+
+
+def values(field: dict[str, Any]) -> str:
+    match field:
+        case {"minimum": least}:
+            return f"at least {least}"
+        case {"enum": [*words]}:
+            return ", ".join(words)
+        case {"type": "array"}:
+            return "names of actions"
+        case {"type": "boolean"}:
+            return "true, false"
+        case {"type": "integer"}:
+            return "a number"
+    return "text"
+
+
+def test_the_docs_list_every_setting() -> None:
+    written = (ROOT / "docs" / "studio.md").read_text(encoding="utf-8").splitlines()
+    assert [row for row in rows() if row not in written] == []

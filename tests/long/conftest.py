@@ -1,0 +1,6 @@
+import pytest
+
+
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Mark everything in this folder: `make test` leaves it out."""
+    item.add_marker("long")

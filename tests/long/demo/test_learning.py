@@ -1,0 +1,185 @@
+"""The demo model learns from the reflections in its prompt, and from nothing else."""
+
+import re
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from langgraph_reflexion import demo as package
+from langgraph_reflexion import load_environment
+from langgraph_reflexion.demo import DemoChatModel
+from langgraph_reflexion.envs.hotpotqa.world.model import words
+from langgraph_reflexion.envs.webshop.generated_products import vocabulary
+from langgraph_reflexion.profiles import PROFILES
+from tests.support.demo import Between, confused, curve_of, forgetful, play_all
+from tests.support.toys import Timeless, text_of
+
+ALFWORLD, HOTPOTQA, GIVEN, WEBSHOP = "alfworld", "hotpotqa", "hotpotqa cot-gt", "webshop"
+TASKS = {ALFWORLD: 42, HOTPOTQA: 48, GIVEN: 48, WEBSHOP: 36}
+TRIALS = {ALFWORLD: 5, HOTPOTQA: 6, GIVEN: 6, WEBSHOP: 4}
+FIRST = {ALFWORLD: (0.25, 0.75), HOTPOTQA: (0.3, 0.65), GIVEN: (0.3, 0.65), WEBSHOP: (0.25, 0.55)}
+LAST = {ALFWORLD: 0.85, HOTPOTQA: 0.85, GIVEN: 0.85, WEBSHOP: 0.75}
+QUESTION = {ALFWORLD: "Your task is to:", HOTPOTQA: "Question: ", WEBSHOP: "Instruction:"}
+SOURCES = Path(package.__file__).parent
+
+
+def play(name, seed=0, tasks=None, **options):
+    environment, _, actor = name.partition(" ")
+    options = {"max_trials": TRIALS[name]} | ({"actor": actor} if actor else {}) | options
+    return play_all(load_environment(environment, seed=seed), tasks or TASKS[name], seed=seed, **options)
+
+
+@cache
+def played(name, strategy, seed=0):
+    return play(name, strategy=strategy, seed=seed)
+
+
+def curve(name, finals):
+    return curve_of(finals, TRIALS[name])
+
+
+@pytest.mark.parametrize("name", TASKS)
+@pytest.mark.parametrize("seed", [0, 11])
+def test_reflexion_gains_and_retry_hardly_does(name, seed):
+    learned, retried = (curve(name, played(name, strategy, seed)) for strategy in ("reflexion", "retry"))
+    assert learned[0] == retried[0], "the first trial is the same"
+    assert FIRST[name][0] <= learned[0] <= FIRST[name][1]
+    assert learned[-1] >= LAST[name]
+    assert learned[-1] - learned[0] > 0.25
+    assert retried[-1] - retried[0] < (0.2 if name == ALFWORLD else 0.12)
+
+
+@pytest.mark.parametrize("name", TASKS)
+def test_without_the_reflections_in_its_prompt_the_gain_is_gone(name):
+    model, removed = forgetful()
+    finals = play(name, model=model)
+    assert removed
+    assert curve(name, finals) == curve(name, played(name, "retry"))
+
+
+@pytest.mark.parametrize("name", QUESTION)
+def test_with_another_tasks_reflections_the_gain_is_gone(name):
+    model, swapped = confused(lambda text: text.rpartition(QUESTION[name])[2])
+    finals = play(name, model=model)
+    assert len(set(swapped)) > 10
+    assert curve(name, finals)[-1] <= curve(name, played(name, "retry"))[-1] + 0.15
+    assert curve(name, finals)[-1] < curve(name, played(name, "reflexion"))[-1] - 0.1
+
+
+@pytest.mark.parametrize("name", QUESTION)
+def test_acting_by_tool_calls_gives_the_same_run(name):
+    finals, expected = play(name, actor="tools"), played(name, "reflexion")
+    assert curve(name, finals) == curve(name, expected)
+    assert [final["reflections"] for final in finals] == [final["reflections"] for final in expected]
+
+
+@pytest.mark.parametrize("name", QUESTION)
+def test_the_same_seed_gives_the_same_run_and_another_seed_another(name):
+    expected = [Timeless(final) for final in played(name, "reflexion")[:12]]
+    assert play(name, tasks=12) == expected
+    environment = load_environment(name)
+    assert play_all(environment, 12, seed=1, max_trials=TRIALS[name]) != expected
+
+
+@pytest.mark.parametrize(("name", "agreement"), [(ALFWORLD, 0.9), (HOTPOTQA, 0.85), (WEBSHOP, 0.8)])
+def test_as_a_judge_it_mostly_agrees_with_the_truth(name, agreement):
+    records = [record for final in play(name, evaluator="llm", max_trials=2) for record in final["trials"]]
+    assert sum(record["verdict"] == record["success"] for record in records) / len(records) > agreement
+    assert {record["verdict"] for record in records} == {True, False}
+
+
+@pytest.mark.parametrize(
+    ("name", "reasons", "phrases"),
+    [
+        (ALFWORLD, {"terminated", "hallucination", "inefficient planning"}, ["There is no", "before I do anything"]),
+        (
+            HOTPOTQA,
+            {"terminated", "hallucination"},
+            ["on the way", "both", "straight to", 'word "', "nothing else"],
+        ),
+        (WEBSHOP, {"terminated"}, ["without choosing", "look at the price", "comes in", "Features", "was the wrong"]),
+    ],
+)
+def test_trials_fail_for_every_reason_and_reflections_name_each(name, reasons, phrases):
+    finals = played(name, "reflexion")
+    assert {record["stop_reason"] for final in finals for record in final["trials"]} == reasons
+    text = " ".join(reflection["text"] for final in finals for reflection in final["reflections"])
+    assert all(phrase in text for phrase in phrases)
+
+
+def test_where_reflections_are_not_shown_reflexion_is_retry():
+    finals = play(WEBSHOP, profile=replace(PROFILES["paper"], shows_reflections=False))
+    assert any(final["reflections"] for final in finals)
+    assert curve(WEBSHOP, finals) == curve(WEBSHOP, played(WEBSHOP, "retry"))
+
+
+def test_it_reads_the_original_layout_and_webshops_text_mode():
+    first, *_, last = curve_of(play(HOTPOTQA, profile="upstream", max_trials=5), 5)
+    assert first == pytest.approx(curve(HOTPOTQA, played(HOTPOTQA, "reflexion"))[0], abs=0.1)
+    assert last >= 0.8
+    finals = play_all(load_environment("webshop", rendering="text"), 36, max_trials=4)
+    assert curve_of(finals, 4)[-1] >= curve(WEBSHOP, played(WEBSHOP, "reflexion"))[-1]
+
+
+def test_from_memory_it_guesses_and_learns_which_guesses_were_wrong():
+    finals = play_all(load_environment(HOTPOTQA), 48, max_trials=6, actor="cot")
+    learned = curve(HOTPOTQA, finals)
+    assert learned[0] < 0.3
+    right = {final["task"]["data"]["type"] for final in finals if final["status"] == "solved"}
+    assert right == {"comparison"}, "only they can be guessed"
+    judged = play(HOTPOTQA, actor="cot", evaluator="llm", max_trials=1)
+    assert {record["verdict"] for final in judged for record in final["trials"]} == {False}
+
+
+def test_a_mistake_that_is_made_every_time_passes_self_consistency():
+    finals = play(HOTPOTQA, evaluator="self-consistency", max_trials=1)
+    assert {(True, True), (True, False)} <= {(r["verdict"], r["success"]) for f in finals for r in f["trials"]}
+
+
+def test_with_things_and_places_renamed_it_learns_as_well():
+    seen = " ".join(step["observation"] for final in played(ALFWORLD, "retry") for step in final["trajectory"])
+    names = sorted(set(re.findall(r"\b([a-z]+) \d", seen)))
+    assert {"cabinet", "sinkbasin", "fridge", "mug", "apple"} <= set(names)
+    vowels = str.maketrans("aeiou", "oiuea")
+    there = {name: f"{name.translate(vowels)}x" for name in names}
+    back = {new: old for old, new in there.items()}
+
+    def renamed(message, table):
+        pattern = rf"\b({'|'.join(sorted(table, key=len, reverse=True))})\b"
+
+        def change(text):
+            return re.sub(pattern, lambda found: table[found[0].lower()], text, flags=re.IGNORECASE)
+
+        return message.model_copy(update={"content": change(message.text)})
+
+    heard = []
+
+    def hears(messages):
+        heard.append([renamed(message, there) for message in messages])
+        return heard[-1]
+
+    found = curve(ALFWORLD, play(ALFWORLD, model=Between(hears=hears, says=lambda reply: renamed(reply, back))))
+    # Its habits depend on names, so other tasks are solved at once.
+    assert found[-1] >= 0.8
+    assert found[-1] - found[0] > 0.25
+    assert not {*names} & {name for each in heard[:500] for name in re.findall(r"\b([a-z]+) \d", text_of(each))}
+
+
+def test_it_knows_no_world():
+    assert set(DemoChatModel.model_fields) - set(DemoChatModel.__mro__[1].model_fields) == {"seed"}
+    source = {path: path.read_text(encoding="utf-8") for path in SOURCES.rglob("*.py")}
+    assert not [path for path, text in source.items() if re.search(r"langgraph_reflexion\.(?!demo)", text)]
+    world = words()
+    invented = {part for parts in world["names"].values() for part in parts if len(part) > 4}
+    chosen = world["choices"]
+    invented |= {*chosen["trades"], *chosen["fields"], *chosen["others"], *chosen["things"], *chosen["makers"]}
+    invented |= {*chosen["makers"].values()} - {"play"}
+    known = set(re.findall(r"[\w ]+?(?=\W)", "".join(t for p, t in source.items() if p.stem != "alfworld")))
+    assert not invented & known
+    shop = "".join(text for path, text in source.items() if path.parent.name == "webshop").lower()
+    for category in vocabulary()["category"]:
+        values = [value for values in category["options"].values() for value in values]
+        for word in {*category["attributes"], *category["things"], *category["options"], *values}:
+            assert not re.search(rf"\b{word}\b", shop), word

@@ -1,0 +1,157 @@
+"""The demo model at programming: it learns from the reflections in its prompt, and from nothing else."""
+
+import asyncio
+import re
+from functools import cache
+from pathlib import Path
+
+import pytest
+from langchain_core.messages import HumanMessage, SystemMessage
+
+from langgraph_reflexion import ModelOptions, create_reflexion, load_environment
+from langgraph_reflexion import demo as package
+from langgraph_reflexion.demo import DemoChatModel
+from langgraph_reflexion.demo.programming import guess_tests
+from langgraph_reflexion.demo.programming.task import read_exercise
+from langgraph_reflexion.envs.programming.generated import generated_problems
+from langgraph_reflexion.envs.programming.generated.draw import draw_family
+from tests.support.demo import confused, forgetful
+from tests.support.toys import Timeless
+
+TASKS, TRIALS, BOTH = 20, 5, "last_attempt_and_reflexion"
+
+
+class Played:
+    """A run: the final states, and for each task whether the program of each trial was right."""
+
+    def __init__(self, model=None, seed=0, strategy="last_attempt_and_reflexion", tasks=TASKS, **options):
+        self.environment = load_environment("programming", seed=seed)
+        options = {"max_trials": TRIALS, **options}
+        model = model or DemoChatModel()
+        self.graph = create_reflexion(
+            model, self.environment, strategy=strategy, options=ModelOptions(seed=seed), **options
+        ).compile()
+        self.finals, self.truths = zip(*asyncio.run(self._all(tasks)), strict=True)
+        self.environment.close()
+
+    async def _all(self, tasks):
+        return await asyncio.gather(*(self._one(task) for task in self.environment.tasks(limit=tasks)))
+
+    async def _one(self, task):
+        truths = []
+        async for state in self.graph.astream({"task": task}, stream_mode="values"):
+            if len(state.get("trials", ())) > len(truths):
+                actions = [step["action"] for step in state["trajectory"] if step["action"]]
+                review = await asyncio.to_thread(self.environment.review, task, {"actions": actions})
+                truths.append(review.success)
+        return state, truths
+
+    def rate(self, trial):
+        """The share of tasks whose program of a trial, or the last one before it, was right (pass@1)."""
+        return sum(truths[min(trial, len(truths)) - 1] for truths in self.truths) / len(self.truths)
+
+    def matrix(self):
+        """What the last trials' own tests said, and what the hidden ones did."""
+        return [
+            (final["trials"][-1]["verdict"], truths[-1])
+            for final, truths in zip(self.finals, self.truths, strict=True)
+        ]
+
+
+@cache
+def played(strategy=BOTH, seed=0):
+    return Played(strategy=strategy, seed=seed)
+
+
+@pytest.mark.parametrize("seed", [0, 5])
+def test_reflexion_gains_in_any_set_of_problems_and_the_bare_feedback_hardly_does(seed):
+    learned, mended = played(BOTH, seed), played("last_attempt", seed)
+    assert learned.rate(1) == mended.rate(1), "the first trial is the same"
+    assert 0.2 <= learned.rate(1) <= 0.6
+    assert learned.rate(TRIALS) - learned.rate(1) >= 0.15
+    assert mended.rate(TRIALS) - mended.rate(1) <= 0.05
+
+
+def test_its_own_tests_are_right_and_wrong_in_every_way():
+    seen = {
+        pair for seed in (0, 5) for pair in (*played(BOTH, seed).matrix(), *played("last_attempt", seed).matrix())
+    }
+    assert seen == {(True, True), (True, False), (False, True), (False, False)}
+
+
+def test_without_the_reflections_in_its_prompt_the_gain_is_gone():
+    model, removed = forgetful()
+    without = Played(model)
+    assert removed, "there were lessons to remove"
+    assert without.truths == played("last_attempt").truths
+
+
+def test_with_another_problems_reflections_the_gain_is_gone():
+    model, swapped = confused(lambda text: read_exercise(text).name)
+    misled = Played(model)
+    assert len(set(swapped)) > 5
+    assert misled.rate(TRIALS) <= played("last_attempt").rate(TRIALS) + 0.05
+    assert misled.rate(TRIALS) < played().rate(TRIALS) - 0.1
+
+
+def test_without_tests_it_gropes_in_the_dark():
+    blind = Played(evaluator="none")
+    assert {len(truths) for truths in blind.truths} == {TRIALS}, "nothing ends a task early"
+    assert blind.rate(TRIALS) - blind.rate(1) < 0.12
+    assert "reading number" in blind.finals[-1]["reflections"][-1]["text"]
+
+
+def test_the_same_seed_gives_the_same_run():
+    again = Played(tasks=6)
+    assert list(again.finals) == [Timeless(final) for final in played().finals[:6]]
+
+
+@pytest.mark.parametrize("actor", ["react", "tools"])
+def test_it_tries_a_program_out_before_it_hands_it_in(actor):
+    told = Played(actor=actor, tasks=4, max_trials=2)
+    assert {final["trials"][0]["actions"] for final in told.finals} == {2}
+    assert [truths[0] for truths in told.truths] == [truths[0] for truths in played().truths[:4]]
+
+
+@pytest.mark.needs("Rust")
+def test_what_it_writes_in_rust_does_what_it_has_in_mind():
+    environment = load_environment("programming", language="rust")
+    right = 0
+    for task in environment.tasks(limit=6):
+        written = DemoChatModel().invoke([SystemMessage("s"), HumanMessage(task["instruction"])]).text
+        first = read_exercise(task["instruction"]).shown[0]
+        outcomes = environment.run_tests(task, _code(written), [f"assert_eq!({first.call}, {first.expected});"])
+        right += outcomes[0][0].passed
+    environment.close()
+    assert right == 6, "the program does what the first example shows"
+
+
+def test_its_tests_are_the_examples_and_guesses_with_a_reason():
+    exercises = [read_exercise(problem.prompt) for problem in generated_problems("python")]
+    wrong = 0
+    for exercise, drawn in zip(exercises, draw_family(0), strict=True):
+        asked = [SystemMessage("s"), HumanMessage(f"{own_prompt(exercise)}\n\nTests:")]
+        reply = DemoChatModel().invoke(asked).text
+        tests = exercise.cases(reply.partition("```")[2])
+        assert {case.call for case in exercise.shown} <= {case.call for case in tests}
+        assert all(thought for thought, _ in guess_tests(exercise))
+        for case in tests:
+            arguments = [list(each) if isinstance(each, tuple) else each for each in case.example.arguments]
+            truth = drawn.pipeline(*arguments)
+            wrong += case.example.result != (tuple(truth) if isinstance(truth, list) else truth)
+    assert 3 < wrong < 40
+
+
+def test_it_knows_no_problem():
+    source = "\n".join(path.read_text(encoding="utf-8") for path in Path(package.__file__).parent.rglob("*.py"))
+    assert "envs" not in re.findall(r"langgraph_reflexion\.(\w+)", source)
+    for seed in range(3):
+        assert not [each.entry_point for each in generated_problems("python", seed) if each.entry_point in source]
+
+
+def own_prompt(exercise):
+    return next(each.prompt for each in generated_problems(exercise.language) if each.entry_point == exercise.name)
+
+
+def _code(reply):
+    return re.search(r"```\w*\n(.*?)```", reply, re.DOTALL)[1]

@@ -1,0 +1,165 @@
+"""The demo model in a workspace: it repairs programs that it does not know, and learns from its reflections alone."""
+
+import asyncio
+import re
+import subprocess
+from functools import cache
+from pathlib import Path
+
+import pytest
+from langchain_core.messages import HumanMessage, SystemMessage
+
+from langgraph_reflexion import create_reflexion
+from langgraph_reflexion import demo as package
+from langgraph_reflexion.demo import DemoChatModel
+from langgraph_reflexion.envs.workspace.environment import Workspace
+from langgraph_reflexion.envs.workspace.generate import generate
+from langgraph_reflexion.envs.workspace.repositories import own_repositories, write_repositories
+from langgraph_reflexion.prompts import load_prompts
+from tests.support.demo import Between, reflections_in, with_reflections
+from tests.support.tools import need_programs
+from tests.support.toys import asks_for
+
+OWN = {repository.id: repository for repository in own_repositories()}
+SEEDS = (4, 9)
+"""Of generated repositories, some that take more than one trial."""
+COMMON = {"__init__", "at", "count", "first", "inside", "plain", "read"}
+"""Names that programs of all kinds have."""
+needs_sandbox = pytest.mark.needs("bubblewrap")
+
+
+@pytest.fixture(scope="module")
+def played(tmp_path_factory):
+    """Plays tasks once for each way that is asked for.
+
+    Gives the final states, each with its patch, and all prompts for a step.
+    """
+    folder = tmp_path_factory.mktemp("workshop")
+
+    @cache
+    def play(names, strategy="reflexion", actor="react", trials=3):
+        heard = []
+
+        def hear(messages):
+            heard.append(messages)
+            return messages
+
+        repositories = [OWN.get(name) or generate(name) for name in names]
+        environment = Workspace(
+            tasks=write_repositories(repositories, folder / "repositories"), store=folder / "store"
+        )
+        model = Between(hears=hear)
+        graph = create_reflexion(model, environment, strategy=strategy, actor=actor, max_trials=trials).compile()
+
+        async def all_of_them():
+            return await asyncio.gather(*(graph.ainvoke({"task": task}) for task in environment.tasks()))
+
+        finals = asyncio.run(all_of_them())
+        for final in finals:
+            final["patch"] = environment.patch(final["task"], final["episode"]["snapshot"])
+        environment.close()
+        return finals, [messages for messages in heard if asks_for(messages) == "act"]
+
+    return play
+
+
+def task_told(messages):
+    """The task in a prompt, whatever stands before it."""
+    return messages[1].text.removeprefix(reflections_in(messages)).rpartition("Here is the task again:")[2].strip()
+
+
+def first_edits(prompts):
+    """The prompts that ask for a trial's first edit."""
+    return [m for m in prompts if "I change line" in DemoChatModel().invoke(m).text and "I change" not in told(m)]
+
+
+def told(messages):
+    return "\n".join(message.text for message in messages[2:])
+
+
+def changes(text):
+    return re.findall(r"I change (line \d+ of \S+ to: .+)", text)
+
+
+@needs_sandbox
+@pytest.mark.parametrize("name", OWN)
+def test_each_of_our_own_is_repaired_within_three_trials_and_the_patch_applies(name, played, tmp_path):
+    need_programs(OWN[name].needs)
+    ((final,), _) = played((name,))
+    assert final["status"] == "solved", final["trials"]
+    folder = OWN[name].write(tmp_path / "wrong")
+    subprocess.run(["git", "apply"], cwd=folder, input=final["patch"], text=True, check=True)
+    assert {path: (folder / path).read_text() for path in OWN[name].files} == OWN[name].files
+
+
+@needs_sandbox
+def test_generated_ones_are_repaired_after_trials_that_failed(played):
+    finals, _ = played(SEEDS)
+    assert {final["status"] for final in finals} == {"solved"}
+    assert all(len(final["trials"]) > 1 for final in finals)
+    for final in finals:
+        assert re.search(
+            r"line \d+ of \S+ changed to: .+ - it (did not help|helped in part|broke)", str(final["reflections"])
+        )
+
+
+@needs_sandbox
+def test_retry_tries_the_same_again(played):
+    finals, _ = played(SEEDS[1:], strategy="retry", trials=2)
+    assert {final["status"] for final in finals} == {"failed"}
+
+
+@needs_sandbox
+def test_without_the_reflections_in_its_prompt_or_with_anothers_the_gain_is_gone(played):
+    _, prompts = played(SEEDS)
+    begun = first_edits(prompts)
+    fresh = {task_told(m): DemoChatModel().invoke(m).text for m in begun if not reflections_in(m)}
+    later = [m for m in begun if reflections_in(m)]
+    assert len(fresh) == len(SEEDS)
+    assert later
+    for messages in later:
+        task = task_told(messages)
+        (other,) = [reflections_in(m) for m in later if task_told(m) != task][:1]
+        assert DemoChatModel().invoke(messages).text != fresh[task]
+        assert DemoChatModel().invoke(with_reflections(messages, "")).text == fresh[task]
+        assert DemoChatModel().invoke(with_reflections(messages, other)).text == fresh[task]
+
+
+@needs_sandbox
+def test_what_a_reflection_names_is_not_tried_again(played):
+    _, prompts = played(SEEDS)
+    for messages in (m for m in prompts if reflections_in(m)):
+        noted = re.findall(r"(line \d+ of \S+) changed to: (.+) - it ", reflections_in(messages))
+        for line, code in noted:
+            assert f"{line} to: {code}" not in changes(DemoChatModel().invoke(messages).text)
+
+
+@needs_sandbox
+def test_tool_calls_do_as_well_as_text(played):
+    by_text, _ = played(SEEDS)
+    (by_tools,), _ = played(SEEDS[1:], actor="tools")
+    assert by_tools["status"] == "solved"
+    assert by_tools["reflections"] == by_text[1]["reflections"]
+
+
+@needs_sandbox
+def test_as_a_judge_it_goes_by_the_last_verification(played):
+    prompts = load_prompts("workspace")
+
+    def verdict(final):
+        trial = prompts.render("trial", observation=final["episode"]["observation"], steps=final["trajectory"])
+        return DemoChatModel().invoke([SystemMessage(prompts.render("judge")), HumanMessage(trial)]).text
+
+    solved, _ = played(SEEDS)
+    failed, _ = played(SEEDS[1:], strategy="retry", trials=2)
+    assert [verdict(final).endswith("Verdict: yes") for final in [*solved, *failed]] == [True, True, False]
+
+
+def test_it_knows_no_word_of_the_repositories():
+    texts = [text for repository in OWN.values() for text in repository.files.values()]
+    texts += [text for seed in SEEDS for text in generate(seed).files.values()]
+    named = {name for text in texts for name in re.findall(r"(?:def|function|fn|class|struct) (\w+)", text)}
+    assert len(named) > 40
+    for path in Path(package.__file__).parent.glob("workspace/*.py"):
+        words = set(re.findall(r"\w+", path.read_text(encoding="utf-8")))
+        assert not {name for name in named & words if name not in COMMON}, path.name

@@ -1,0 +1,183 @@
+"""Runs with workers record the same as runs in one process; budgets, faults and bugs are the same, too."""
+
+import signal
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from langgraph_reflexion.errors import ConfigurationError, EnvironmentUnavailable, ModelFault, WorkersLost
+from langgraph_reflexion.experiments.runner import resume, run
+from langgraph_reflexion.settings import RunSettings
+from tests.support.cli import ENV, KEY, GuessingServer, make_home, one_line, run_args, start, wait_for_rows
+from tests.support.cli import timeless as rows
+from tests.support.guessing import timeless
+from tests.support.worker_kills import workers_in
+
+pytestmark = pytest.mark.skipif(not Path("/proc/self/cwd").exists(), reason="finds workers in /proc, as Linux has it")
+
+
+@pytest.fixture
+def server() -> Iterator[GuessingServer]:
+    with GuessingServer() as made:
+        yield made
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """Where the user is, with an environment of his own; here his command line is this process."""
+    monkeypatch.syspath_prepend(make_home(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    yield tmp_path
+    for name in [each for each in sys.modules if each.partition(".")[0] == "toys"]:
+        del sys.modules[name]
+
+
+def guessing(server: GuessingServer, highest: int = 3, environment: str = ENV, **more: Any) -> RunSettings:
+    options = {"highest": highest}
+    return RunSettings(environment=environment, options=options, model="openai:toy", base_url=server.url, **more)
+
+
+SWEEPS: dict[str, dict[str, Any]] = {
+    "alfworld": {"limit": 6, "max_trials": 3, "strategy": "reflexion"},
+    "hotpotqa": {"limit": 4, "max_trials": 2, "checkpoints": "history"},
+    "programming": {"limit": 3, "max_trials": 2},
+}
+
+
+@pytest.mark.parametrize("environment", SWEEPS)
+def test_the_record_is_that_of_one_process(tmp_path: Path, environment: str) -> None:
+    settings = SWEEPS[environment]
+    for workers in (1, 2):
+        run(RunSettings(environment=environment, workers=workers, **settings), tmp_path / str(workers))
+    assert timeless(tmp_path / "1") == timeless(tmp_path / "2")
+    assert len(timeless(tmp_path / "1")[0]) >= settings["limit"]
+
+
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
+def test_workers_end_with_their_driver_and_no_other_process_meets_them(
+    home: Path, server: GuessingServer, how: signal.Signals
+) -> None:
+    server.seconds = 0.1
+    options = ("--option", "highest=6", "--max-trials", "4", "--out", ".", "--workers", "2")
+    process = start(home, *run_args(server, *options), key=KEY)
+    wait_for_rows(home, 2)
+    workers = workers_in(home)
+    assert len(workers) == 2
+    process.send_signal(how)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == (130 if how == signal.SIGINT else -how)
+    if how == signal.SIGINT:
+        assert "are kept in ." in one_line(err)
+    # At once: whoever is still there is waited for.
+    server.seconds = 0.0
+    assert resume(home, workers=1).statuses["solved"] == 4
+    assert workers_in(home) == []
+    assert [row["trial"] for row in rows(home)] == [1, 1, 2, 1, 2, 3, *[1, 2, 3, 4] * 3]
+
+
+def test_budgets_hold_over_all_workers(home: Path, server: GuessingServer) -> None:
+    server.seconds = 0.05
+    settings = guessing(server, 6, max_trials=6, concurrency=4, workers=2, budgets={"run": {"actions": 8}})
+    stopped = run(settings, home / "run")
+    assert stopped.statuses["budget"] > 0
+    done = sum(row["actions"] for row in rows(home / "run"))
+    # Each task in flight may finish its trial, of one action, after the limit is reached.
+    assert 8 <= done <= 8 + 4
+    # What earlier workers have spent counts.
+    asked = len(server.requests)
+    assert resume(home / "run").statuses == stopped.statuses
+    assert len(server.requests) == asked
+    assert resume(home / "run", budgets={"run": {"actions": None}}, workers=3).statuses["solved"] == 6
+    assert [row["trial"] for row in rows(home / "run")] == [trial for n in range(1, 7) for trial in range(1, n + 1)]
+    # Six right answers, and a wrong one and a reflection for each of the others.
+    assert len(server.requests) == 6 + 2 * 15
+
+
+def test_faults_are_what_they_are_in_one_process(home: Path, server: GuessingServer) -> None:
+    settings = guessing(server, retries=1, concurrency=2, workers=2)
+    # Nobody has answered: the run ends, and leaves nothing.
+    server.faults = lambda game: "500"
+    with pytest.raises(ModelFault, match="has not answered once") as caught:
+        run(settings, home / "dead")
+    assert caught.value.permanent
+    assert not (home / "dead").exists()
+    # A key that is refused ends it, too, and the rows stay.
+    server.faults = {"3": "wrong-key"}.get
+    with pytest.raises(ModelFault, match="401") as caught:
+        run(settings.changed({"concurrency": 1}), home / "run")
+    assert KEY not in str(caught.value)
+    assert [row["task_id"] for row in rows(home / "run")] == ["g1", "g2", "g2"]
+
+
+def test_a_model_that_has_answered_one_worker_is_no_stranger_to_the_next(home: Path, server: GuessingServer) -> None:
+    server.faults, server.seconds = {"2": "500"}.get, 0.3
+    # The second worker is asked for g2 alone, and gets no answer; the first has had some by then.
+    settings = guessing(server, 4, retries=2, concurrency=2, workers=2, limit=2)
+    summary = run(settings, home / "run")
+    assert (summary.statuses["solved"], summary.statuses["fault"]) == (1, 1)
+
+
+FATAL = '''
+import os, time
+from toys.guessing import Guessing
+
+class Fatal(Guessing):
+    """Ends its process, where there is a driver to notice, and leaves a fork of it behind."""
+
+    def start(self, task):
+        if task["id"] == "g2":
+            if os.fork() == 0:
+                os.chdir("/")
+                time.sleep(30)
+            os._exit(7)
+        return super().start(task)
+
+class Here(Guessing):
+    """Can be made once: by the driver."""
+
+    def __init__(self, **options):
+        super().__init__(**options)
+        open("made", "x").close() if not os.path.exists("made") else self._refuse()
+
+    def _refuse(self):
+        from langgraph_reflexion import EnvironmentUnavailable
+        raise EnvironmentUnavailable("there is but one of it")
+'''
+
+
+@pytest.mark.parametrize(
+    ("environment", "error", "says"),
+    [
+        ("Fatal", WorkersLost, "workers died in a row"),
+        ("Here", EnvironmentUnavailable, "there is but one of it"),
+    ],
+)
+def test_what_goes_wrong_in_workers_is_raised_here(
+    home: Path, server: GuessingServer, environment: str, error: type[Exception], says: str
+) -> None:
+    (home / "toys" / "fatal.py").write_text(FATAL)
+    settings = guessing(server, environment=f"toys.fatal:{environment}", workers=2, concurrency=2)
+    with pytest.raises(error, match=says):
+        run(settings, home / "run")
+    assert workers_in(home) == []
+
+
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        ({}, "need checkpoints|extra"),
+        (
+            {"database": "postgresql://host/db", "lessons": "lessons.db"},
+            "lessons that every|extra",
+        ),
+        ({"database": "postgresql://host/db", "base_url": "http://me:word@host/v1"}, "get no password|extra"),
+    ],
+)
+def test_what_ray_lacks_is_said_before_anything_begins(tmp_path: Path, changes: dict[str, Any], says: str) -> None:
+    with pytest.raises(ConfigurationError, match=says):
+        run(RunSettings(environment="alfworld", limit=1, ray_address="host:1", **changes), tmp_path / "run")
+    assert not (tmp_path / "run").exists()

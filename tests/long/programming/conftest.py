@@ -1,0 +1,14 @@
+from collections.abc import Iterator
+
+import pytest
+
+from langgraph_reflexion.envs.programming.grading import Grader
+from langgraph_reflexion.envs.sandbox import Sandbox
+from tests.support.tools import need
+
+
+@pytest.fixture(scope="session")
+def grader() -> Iterator[Grader]:
+    need("bubblewrap")
+    with Grader(Sandbox("bubblewrap")) as made:
+        yield made

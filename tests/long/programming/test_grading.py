@@ -1,0 +1,329 @@
+"""Verdicts on hidden tests, outcomes of self-written tests, and their validation."""
+
+import warnings
+from dataclasses import replace
+
+import pytest
+
+from langgraph_reflexion.envs.programming import test_extraction
+from langgraph_reflexion.envs.programming.assemble import assemble
+from langgraph_reflexion.envs.programming.grading import Grader
+from langgraph_reflexion.envs.programming.problems import Case
+from langgraph_reflexion.envs.sandbox import Limits, Sandbox
+from langgraph_reflexion.errors import ConfigurationError
+from tests.support.programming.cheats import RIGHT
+from tests.support.programming.spread import CALLS, CHECKS, RUST, needs_rust
+
+HONEST = f"def spread(numbers):\n    {RIGHT}"
+DECODES = "def f(n):\n    return b'\\xff'.decode()"
+RUST_HONEST = (
+    "fn spread(numbers: Vec<i64>) -> i64 {\n    match (numbers.iter().max(), numbers.iter().min()) {\n"
+    "        (Some(a), Some(b)) => a - b,\n        _ => 0,\n    }\n}\n"
+)
+
+
+def one(call, expected, comparison="==", atol=0.0, name="f"):
+    return replace(CALLS, entry_point=name, cases=(Case(call, expected, comparison, atol),))
+
+
+COMPARISONS = [
+    ("True", "1", "==", True),
+    ("1.0", "1", "==", True),
+    ("(1, 2)", "[1, 2]", "==", False),
+    ("{'a': (1, [2])}", "{'a': (1, [2])}", "==", True),
+    ("__import__('collections').Counter('aab')", "{'a': 2, 'b': 1}", "==", True),
+    ("__import__('collections').deque([1])", "[1]", "==", False),
+    ("float('nan')", "float('nan')", "==", False),
+    ("[float('nan')]", "float('nan')", "!=", True),
+    ("10 ** 5000", "1", ">", True),
+    ("b'a\\xff'", "b'a\\xff'", "==", True),
+    ("1 + 2j", "3", "==", False),
+    ("'\\ud800'", "'\\ud800'", "==", True),
+    ("frozenset({1})", "{1}", "==", True),
+    ("None", "None", "is", True),
+    ("0", "False", "is", False),
+    ("[0]", "True", "truth", True),
+    ("3", "[1, 2, 3]", "in", True),
+    ("0.3000001", "0.3", "close", True),
+    ("'0.3'", "0.3", "close", False),
+    ("[1, 'a'] < [2]", "True", "==", True),
+    ("len", "1", "==", False),
+]
+
+
+def test_values_compare_by_the_operator_of_the_test(grader):
+    wrong = []
+    for returned, expected, comparison, holds in COMPARISONS:
+        problem = one("f()", expected, comparison, 1e-3)
+        if grader.grade(problem, f"def f():\n    return {returned}").passed is not holds:
+            wrong.append((returned, comparison, expected))
+    assert wrong == []
+
+
+def test_reason_names_test_and_value(grader):
+    def why(code):
+        return grader.grade(CALLS, code).reason
+
+    assert why("def spread(numbers):\n    return 8") == "spread([]): it returned 8, expected 0"
+    assert why("def spread(numbers):\n    return 1 / 0") == "spread([3, 1, 9]): ZeroDivisionError: division by zero"
+    assert "SyntaxError" in why("def spread(numbers)")
+    assert "it does not define spread" in why("def other(): pass")
+    assert "not plain: Wrapped" in why("class Wrapped(int): pass\ndef spread(numbers):\n    return Wrapped(8)")
+    assert "division by zero" in grader.grade(CHECKS, "def spread(numbers):\n    return 1 / 0").reason
+    assert "assert candidate(given) == answer" in grader.grade(CHECKS, "def spread(numbers):\n    return 8").reason
+
+
+@pytest.mark.needs("sandbox")
+def test_exceeded_limits():
+    with Grader(Sandbox(), Limits(wall=2, memory=128 << 20, result=1 << 16)) as grader:
+        assert "took longer than 2 s" in grader.grade(CALLS, "def spread(n):\n    while True: pass").reason
+        assert "took longer than 2 s" in grader.grade(CHECKS, "def spread(n):\n    while True: pass").reason
+        assert "128 MB" in grader.grade(CALLS, "def spread(n):\n    x = b'x' * (160 << 20)\n    while 1: pass").reason
+        assert "wrote too much" in grader.grade(CALLS, "def spread(n):\n    return 'x' * (1 << 20)").reason
+
+
+def test_checks_see_changed_arguments(grader):
+    test = (
+        "def check(candidate):\n    row, table = [3, 1], {'a': [2, 1], 'b': {1}}\n    inner = table['a']\n"
+        "    assert candidate(row) is None\n    candidate(inner)\n    assert row == [1, 3] and table['a'] == [1, 2]\n"
+    )
+    problem = replace(CHECKS, entry_point="f", test=test)
+    assert grader.grade(problem, "def f(xs):\n    xs.sort()").passed
+    assert not grader.grade(problem, "def f(xs):\n    sorted(xs)").passed
+
+
+def test_checks_see_exceptions(grader):
+    test = "def check(candidate):\n    try:\n        candidate(-1)\n    except ValueError as error:\n"
+    test += "        assert 'negative' in str(error)\n    else:\n        assert False\n"
+    problem = replace(CHECKS, entry_point="f", test=test)
+    assert grader.grade(problem, "def f(n):\n    raise ValueError('negative')").passed
+    assert grader.grade(problem, "class Own(ValueError): pass\ndef f(n):\n    raise Own('negative')").passed
+    assert not grader.grade(problem, "def f(n):\n    raise KeyError('negative')").passed
+    assert not grader.grade(problem, "def f(n):\n    raise Exception('negative')").passed
+    assert (
+        "UnicodeError"
+        in grader.grade(replace(problem, test="assert candidate(1)", self_calling=True), DECODES).reason
+    )
+    assert not grader.grade(
+        problem, "class ValueError(Exception): pass\ndef f(n):\n    raise ValueError('negative')"
+    ).passed
+    assert not grader.grade(problem, "class ValueError(Exception): pass\ndef f(n):\n    return 1").passed
+
+
+def test_checks_that_catch_everything_fail_a_candidate_that_exits(grader):
+    test = "def check(candidate):\n    for n in range(3):\n        try:\n            candidate(n)\n        except:\n"
+    problem = replace(CHECKS, entry_point="f", test=f"{test}            pass\n")
+    assert grader.grade(problem, "def f(n):\n    raise ValueError").passed
+    verdict = grader.grade(problem, "import os\ndef f(n):\n    os._exit(0)")
+    assert (verdict.passed, verdict.reason) == (False, "the program ended during the call")
+
+
+def test_checks_with_arguments_that_are_not_plain(grader):
+    problem = replace(CHECKS, test="def check(candidate):\n    candidate(print)\n")
+    with pytest.raises(ConfigurationError, match="a call with"):
+        grader.grade(problem, HONEST)
+
+
+def test_problem_that_is_not_gradable(grader):
+    with pytest.raises(ConfigurationError, match="cannot be graded"):
+        grader.grade(replace(CALLS, gradable=False), HONEST)
+    with pytest.raises(ConfigurationError, match="no hidden tests"):
+        grader.grade(replace(CALLS, cases=()), HONEST)
+
+
+def test_canonical_solution_defines_the_expected_values(grader):
+    cases = tuple(replace(case, expected="", comparison="evalplus") for case in CALLS.cases)
+    problem = replace(CALLS, cases=cases, canonical=HONEST)
+    assert grader.grade(problem, HONEST).passed
+    assert not grader.grade(problem, "def spread(numbers):\n    return 8").passed
+    with pytest.raises(ConfigurationError, match="canonical"):
+        grader.grade(replace(problem, canonical="def spread(numbers):\n    return 1 / 0"), HONEST)
+
+
+def test_method_of_class_solution(grader):
+    assert grader.grade(CALLS, f"class Solution:\n    def spread(self, numbers):\n        {RIGHT}").passed
+
+
+def test_self_written_tests_in_python(grader):
+    code = "import os\ndef spread(numbers):\n    if not numbers: os._exit(0)\n    return max(numbers)\n"
+    tests = [
+        "assert spread([3, 0]) == 3",
+        "assert spread([]) == 0",
+        "assert spread([3, 1]) == 2",
+        "assert [spread([n, n]) for n in range(2)] == [0, 0]",
+        "assert spread(3) == 3",
+        "assert spread([]) + 1 == 1",
+    ]
+    outcomes, again = grader.run_tests(CALLS, code, tests, times=2)
+    assert [outcome.test for outcome in outcomes] == tests
+    assert [outcome.passed for outcome in outcomes] == [True, False, False, False, False, False]
+    assert [outcome.output for outcome in outcomes] == ["3", "", "3", "1", "", ""]
+    assert "ended during the call" in outcomes[1].error
+    assert "TypeError" in outcomes[4].error
+    assert again == outcomes
+    assert grader.run_tests(CALLS, code, [], times=2) == [[], []]
+    ((broken,),) = grader.run_tests(CALLS, "def spread(:", tests[:1])
+    assert "SyntaxError" in broken.error
+
+
+def filtered(grader, problem, *texts):
+    found = [test for text in texts for test in test_extraction.tests_in(text, problem.language)]
+    return grader.valid_tests(problem, list(dict.fromkeys(found)))
+
+
+def test_python_filter(grader):
+    reply = (
+        "Here they are:\nassert spread([1]) == 0\nassert spread([1) == 0\n  assert other(2)\nassert spread([ 1]) == 0"
+    )
+    several = (
+        "def test_it():\n    assert spread(\n        [1, 2]) == 1, 'far'\n\nassert 1 == 1\n"
+        "assert spread(numbers=[]) == 0"
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert filtered(grader, CALLS, reply, several, r"assert spread(['\d']) == 0") == [
+            "assert spread([1]) == 0",
+            "assert spread([1, 2]) == 1",
+            "assert spread(numbers=[]) == 0",
+            r"assert spread(['\\d']) == 0",
+        ]
+
+
+def test_invalid_tests(grader):
+    tests = [
+        "assert await spread([1]) == 0",
+        "assert spread(values) == 0",
+        "assert [spread(each) for each in ()] == other",
+        "assert (yield spread([1]))",
+    ]
+    assert grader.valid_tests(CALLS, tests) == []
+
+
+def test_own_names_of_a_test_are_known(grader):
+    problem = replace(CALLS, prompt=f"import random as r\n\n{CALLS.prompt}")
+    tests = [
+        "assert [spread([each]) for each in range(3)] == [0, 0, 0]",
+        "assert (lambda n: spread(n))([1]) == 0",
+        "assert (n := spread([1])) == n",
+        "assert math.isclose(spread([1]), 0)",
+        "assert spread([r.random()]) == 0",
+    ]
+    assert grader.valid_tests(problem, tests) == tests
+    (outcomes,) = grader.run_tests(problem, HONEST, tests)
+    assert [outcome.passed for outcome in outcomes] == [True] * 5
+
+
+@pytest.mark.parametrize(
+    "test",
+    [
+        "__import__('os')._exit(0)",
+        "__import__('os').write(3, b'no message\\n')",
+        "__import__('os').write(3, b'[]\\n')",
+        'not __import__("os").write(3, b\'{"outcome": "failed", "last": {"no": 1}}\\n\')',
+        "print('x' * 10 ** 8)",
+        "[0] * 10 ** 11",
+    ],
+)
+def test_test_that_ends_itself_affects_no_other(test, grader):
+    tests = [f"assert {test} or spread([1]) == 0", "assert spread([3, 1]) == 2"]
+    (outcomes,) = grader.run_tests(CALLS, HONEST, tests)
+    assert [outcome.passed for outcome in outcomes][1:] == [True]
+    if "write(3" not in test:
+        assert not outcomes[0].passed
+
+
+def test_messages_are_printable_lines(grader):
+    code = 'def spread(numbers):\n    raise ValueError("\\ud800 \\x1b[2J\\nno")'
+    (outcomes,) = grader.run_tests(CALLS, code, ["assert spread([1]) == 0", "assert [spread([1])] == [0]"])
+    said = grader.grade(CALLS, code).reason
+    for words in (said, outcomes[0].error, outcomes[1].error):
+        assert words.endswith("ValueError:    [2J no")
+
+
+@pytest.mark.needs("sandbox")
+def test_iteration_order_of_sets_is_fixed():
+    code = "def spread(numbers):\n    return list({'a', 'b', 'c', 'd', 'e', 'f'})"
+    orders = set()
+    for _ in range(3):
+        with Grader(Sandbox()) as grader:
+            ((outcome,),) = grader.run_tests(CALLS, code, ["assert spread([1]) == 0"])
+            orders.add(outcome.output)
+    assert len(orders) == 1
+
+
+@needs_rust
+def test_self_written_tests_in_rust(grader):
+    code = RUST_HONEST.replace("_ => 0", '_ => panic!("no\\nnumbers")').replace("a - b", "a + b")
+    tests = [
+        "assert_eq!(spread(vec![1, 0]), 1);",
+        "assert_eq!(spread(vec![3, 1]), 2);",
+        "assert!(spread(vec![3, 1]) < 3);",
+        "assert_eq!(spread(vec![]), 0);",
+        "assert_ne!(spread(vec![1, 1]), 0);",
+        "assert!(4 == spread(vec![3, 1]));",
+    ]
+    (outcomes,) = grader.run_tests(RUST, code, tests)
+    assert [outcome.passed for outcome in outcomes] == [True, False, False, False, True, True]
+    assert [outcome.output for outcome in outcomes] == ["1", "4", "4", "", "2", "4"]
+    assert outcomes[3].error == "panicked: no numbers"
+    ((broken,),) = grader.run_tests(RUST, "fn spread(numbers: Vec<i64>) -> i64 { 'a' }", tests[:1])
+    assert broken.error.startswith("error[E0308]: mismatched types")
+
+
+@needs_rust
+def test_rust_test_that_exits_affects_no_other(grader):
+    code = RUST_HONEST.replace("_ => 0", "_ => std::process::exit(0)")
+    tests = ["assert_eq!(spread(vec![]), 0);", "assert_eq!(spread(vec![3, 1]), 2);"]
+    (outcomes,) = grader.run_tests(RUST, code, tests)
+    assert [outcome.passed for outcome in outcomes] == [False, True]
+    assert "exit status 0" in outcomes[0].error
+
+
+@needs_rust
+def test_rust_filter(grader):
+    reply = (
+        'Tests:\n```rust\nassert_eq!(spread(vec![1, 2]), 1);\nassert_eq!(spread("no"), 1);\n'
+        'assert_eq!(spread(vec![1]), String::new());\nassert!(spread(vec![4,\n 4]) == 0, "a ) in it");\n'
+        "assert_eq!(spread(vec![1, 2), 1);\nassert_eq!(1, 1);\nassert!(spread(undefined) == 1);\n```"
+    )
+    assert filtered(grader, RUST, reply, "assert_eq!(spread(vec![1, 2]), 1)") == [
+        "assert_eq!(spread(vec![1, 2]), 1);",
+        'assert!(spread(vec![4, 4]) == 0, "a ) in it");',
+    ]
+    left_open = replace(RUST, prompt="fn spread(n: Later) -> i64 {")
+    assert grader.valid_tests(left_open, ["assert_eq!(spread(vec![1]), 1);"]) == ["assert_eq!(spread(vec![1]), 1);"]
+
+
+BODIES = {
+    "a body": f"    {RIGHT}\n",
+    "a body without its first blanks": f"{RIGHT}\n",
+    "a body that runs on": f"    {RIGHT}\n\ndef main(:\n",
+    "a body with a helper behind it": f"    return far(numbers)\n\ndef far(numbers):\n    {RIGHT}\n",
+    "a whole function": HONEST,
+    "a whole function that needs the prompt's imports": f"def spread(numbers: List[int]) -> int:\n    {RIGHT}",
+    "a helper first": f"def far(numbers):\n    {RIGHT}\n\ndef spread(numbers):\n    return far(numbers)",
+    "line ends of another system": HONEST.replace("\n", "\r\n"),
+}
+
+
+def test_python_completions(grader):
+    problem = replace(CALLS, stop_tokens=("\ndef", "\n#"))
+    verdicts = {name: grader.grade(problem, assemble(problem, body)) for name, body in BODIES.items()}
+    assert {name: verdict.reason for name, verdict in verdicts.items() if not verdict.passed} == {}
+
+
+RUST_BODY = "    numbers.iter().max().unwrap_or(&0) - numbers.iter().min().unwrap_or(&0)\n"
+RUST_BODIES = {
+    "a body": RUST_BODY,
+    "a body with its brace": f"{RUST_BODY}}}\n",
+    "a body that runs on": f"{RUST_BODY}}}\n\nfn main() {{\n    let x = (",
+    "a whole function": RUST_HONEST,
+    "a brace in a text": f'    let _ = "}}}}"; // }}\n{RUST_BODY}',
+}
+
+
+@needs_rust
+def test_rust_completions(grader):
+    problem = replace(RUST, stop_tokens=("\n}",))
+    verdicts = {name: grader.grade(problem, assemble(problem, body)) for name, body in RUST_BODIES.items()}
+    assert {name: verdict.reason for name, verdict in verdicts.items() if not verdict.passed} == {}

@@ -1,0 +1,343 @@
+"""Imports of invented clones, and the papers' tables beside them."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from langgraph_reflexion import ConfigurationError
+from langgraph_reflexion.cli import app
+from langgraph_reflexion.experiments.record import read_run
+from langgraph_reflexion.experiments.report import report_run
+from langgraph_reflexion.experiments.runner import resume
+from langgraph_reflexion.replication.imports import Import, import_logs
+from langgraph_reflexion.replication.paper import Line, Paper, compare, published, published_tables
+from tests.support.run_folders import folder, row
+from tests.support.upstream_clone import (
+    HUMANEVAL,
+    MBPP,
+    with_tests,
+    write_clone,
+    write_env_results,
+    write_hotpotqa,
+    write_problems,
+)
+
+ALFWORLD = "alfworld_runs/root/reflexion_run_logs"
+HOTPOTQA = "hotpotqa_runs/root/ReAct/reflexion/100_questions_5_trials.txt"
+PROGRAMMING = "programming_runs/root/mine/humaneval-py._reflexion_5_gpt-4_pass_at_k_1_py.jsonl"
+
+
+@pytest.fixture(scope="module")
+def clone(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_clone(tmp_path_factory.mktemp("clone") / "reflexion")
+
+
+@pytest.fixture(scope="module")
+def imported(clone: Path) -> Import:
+    return import_logs(clone, clone.parent / "out")
+
+
+@pytest.fixture(scope="module")
+def paper(imported: Import) -> Paper:
+    return compare([imported.folder])
+
+
+def value(paper: Paper, title: str, row: str, column: str) -> list[tuple[str, str]]:
+    """Return the counts and differences beside a published number."""
+    (table,) = (name for name in paper.tables if name.startswith(title))
+    lines = [line for line in paper.tables[table] if (line.number.row, line.number.column) == (row, column)]
+    return [(line.counted, f"{line.difference:+.2f}") for line in lines if line.difference is not None]
+
+
+def solved(done: Import) -> dict[str, list[int]]:
+    return {run["environment"]: run["solved"] for run in compare([done.folder]).as_json()["runs"]}
+
+
+def test_every_log_is_a_run_folder_that_can_be_reported(imported: Import) -> None:
+    assert len(imported.runs) == 31
+    reports = [report_run(read_run(imported.folder / name)) for name in imported.runs]
+    assert [report.unfinished for report in reports] == [0] * 31
+    curves = dict(zip(imported.runs, (report.solved for report in reports), strict=True))
+    assert curves["alfworld-reflexion_run_logs"][-4:] == [130, 131, 133, 134]
+    assert curves["hotpotqa-CoT-context-reflexion"] == [61, 69, 69, 70, 72, 74, 75, 75]
+    assert curves["webshop-reflexion_run_logs_1"] == [33, 33, 34, 35]
+    assert curves["programming-simple_test_run-simple_1_gpt-3.5-turbo_pass_at_k_1"] == [42]
+    assert (imported.left_out, imported.missing) == ([], [])
+    noted = {name: run.notes for name, run in imported.runs.items() if run.notes}
+    assert list(noted) == ["hotpotqa-ReAct-reflexion-100_questions_trials_6_to_7"], "a part of a run"
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("alfworld-base_run_logs", {"environment": "alfworld", "strategy": "retry", "model": "text-davinci-002"}),
+        ("webshop-reflexion_run_logs_2", {"environment": "webshop", "strategy": "reflexion", "memory_size": 3}),
+        ("hotpotqa-ReAct-base", {"actor": "react", "strategy": "retry", "model": "text-davinci-003"}),
+        ("hotpotqa-CoT-context-last_trial", {"actor": "cot-gt", "strategy": "last_attempt", "memory_size": 1}),
+        ("programming-reflexion_mbpp_rs", {"strategy": "reflexion", "evaluator": "tests", "max_trials": 1}),
+        ("programming-simple_mbpp_py", {"evaluator": "environment", "model": "gpt-4", "profile": "upstream"}),
+    ],
+)
+def test_the_settings_are_those_of_the_log_or_of_its_code(
+    imported: Import, name: str, expected: dict[str, object]
+) -> None:
+    settings = read_run(imported.folder / name).settings
+    assert {key: settings[key] for key in expected} == expected
+    assert settings["imported"]["source"] == imported.runs[name].source
+
+
+def test_every_published_number_has_a_log_and_a_source(paper: Paper) -> None:
+    lines = [line for table in paper.tables.values() for line in table]
+    numbers = [number for table in published_tables().values() for number in table]
+    assert len(lines) >= len(numbers)
+    assert [f"{line.number.row}, {line.number.column}" for line in lines if not line.runs] == []
+    assert all(number.source.startswith(("neurips, ", "preprint, ", "both, ")) for number in numbers)
+    environments = {each["environment"] for each in published()["mismatch"]}
+    assert environments == {"alfworld", "hotpotqa", "programming", "webshop"}
+
+
+@pytest.mark.parametrize(
+    ("title", "row", "column", "counted"),
+    [
+        ("Table 1", "HumanEval (PY)", "Reflexion", [("150/164", "+0.46")]),
+        ("Table 1", "HumanEval (PY)", "base", [("134/164", "+1.61")]),
+        ("Table 1", "HumanEval (RS)", "Reflexion", [("34/50", "+0.00")]),
+        ("Table 1", "MBPP (PY)", "Reflexion", [("306/397", "-0.02")]),
+        ("Table 1", "MBPP (RS)", "base", [("252/354", "+0.29")]),
+        ("Table 1", "MBPP (RS)", "Reflexion", [("268/354", "+0.31")]),
+        ("Table 1", "Leetcode Hard (PY)", "base", [("4/40", "+2.50")]),
+        ("Table 1", "Leetcode Hard (PY)", "Reflexion", [("6/40", "+0.00")]),
+        ("Table 2", "HumanEval (PY)", "TP", [("142/144", "-0.00")]),
+        ("Table 2", "HumanEval (PY)", "FP", [("2/144", "+0.00")]),
+        ("Table 2", "HumanEval (PY)", "FN", [("8/20", "+0.00")]),
+        ("Table 2", "HumanEval (PY)", "TN", [("12/20", "+0.00")]),
+        ("Table 2", "MBPP (PY)", "TP", [("242/289", "-0.00")]),
+        ("Table 2", "MBPP (PY)", "FN", [("64/108", "+0.00")]),
+        ("Table 2", "HumanEval (RS)", "FP", [("4/31", "-0.00")]),
+        ("Table 2", "HumanEval (RS)", "FN", [("7/19", "-0.00")]),
+        ("Table 2", "MBPP (RS)", "TN", [("45/92", "-0.00")]),
+        ("Table 3", "Test generation omission", "reflection alone", [("26/50", "+0.00")]),
+        ("Table 3", "Self-reflection omission", "tests alone", [("30/50", "+0.00")]),
+        ("Programming, in the text", "MBPP (PY)", "false positives", [("47/289", "-0.04")]),
+        ("ALFWorld", "ReAct + Reflexion", "tasks, trial 12", [("130/134", "+0.00")]),
+        ("ALFWorld", "Reflexion over ReAct", "%, trial 12", [("130/134 - 101/134", "-0.36")]),
+        ("ALFWorld", "ReAct", "gain, trial 6 to 7", [("101/134 - 101/134", "+0.00")]),
+        ("HotPotQA", "ReAct + Reflexion", "%, trial 5", [("51/100", "+0.00")] * 2),
+        ("HotPotQA", "ReAct + Reflexion", "%, trial 7", [("53/100", "-1.00")]),
+        ("HotPotQA", "ReAct + Reflexion", "gain, trial 1 to 7", [("53/100 - 32/100", "-1.00")]),
+        ("HotPotQA", "Reflexion over ReAct", "%, trial 5", [("51/100 - 34/100", "+0.00")] * 2),
+        (
+            "HotPotQA",
+            "Reflexion over ReAct",
+            "%, last trial",
+            [("51/100 - 34/100", "-3.00"), ("53/100 - 34/100", "-1.00")],
+        ),
+        ("HotPotQA", "CoT", "gain, first to last", [("33/100 - 32/100", "+1.00")]),
+        ("HotPotQA", "CoT (GT) + Reflexion", "gain, first to last", [("75/100 - 61/100", "+0.00")]),
+        ("HotPotQA", "CoT (GT), EPM + Reflexion over EPM", "%, last trial", [("74/100 - 66/100", "+0.00")]),
+        ("WebShop", "ReAct", "%, trial 4", [("34/100", "+0.00")]),
+        ("WebShop", "ReAct + Reflexion", "%, trial 4", [("35/100", "+0.00"), ("35/100", "+0.00")]),
+    ],
+)
+def test_a_published_number_beside_what_was_counted(
+    paper: Paper, title: str, row: str, column: str, counted: list[tuple[str, str]]
+) -> None:
+    assert value(paper, title, row, column) == counted
+
+
+def test_what_differs_by_more_than_rounding_is_marked(paper: Paper) -> None:
+    differing = [
+        (title.split(",")[0].split(":")[0], line.number.row, line.number.column)
+        for title, lines in paper.tables.items()
+        for line in lines
+        if line.differs
+    ]
+    assert differing == [
+        ("Table 1", "HumanEval (PY)", "base"),
+        ("Table 1", "HumanEval (PY)", "Reflexion"),
+        ("Table 1", "MBPP (RS)", "base"),
+        ("Table 1", "MBPP (RS)", "Reflexion"),
+        ("Table 1", "Leetcode Hard (PY)", "base"),
+        ("Table 2", "HumanEval (PY)", "base"),
+        ("Table 2", "MBPP (RS)", "Reflexion"),
+        ("Programming", "HumanEval (PY)", "gain"),
+        ("HotPotQA", "ReAct + Reflexion", "%, trial 7"),
+        ("HotPotQA", "ReAct + Reflexion", "gain, trial 1 to 7"),
+        ("HotPotQA", "Reflexion over ReAct", "%, trial 7"),
+        ("HotPotQA", "Reflexion over ReAct", "%, last trial"),
+        ("HotPotQA", "Reflexion over ReAct", "%, last trial"),
+        ("HotPotQA", "CoT", "gain, first to last"),
+        ("WebShop", "ReAct", "%, trial 1"),
+    ]
+
+
+def test_altered_rows_move_the_counts(tmp_path: Path, clone: Path) -> None:
+    again = import_logs(clone, tmp_path / "out")
+    trials = again.folder / "programming-reflexion_humaneval_py_pass_at_1" / "trials.jsonl"
+    rows = [json.loads(line) for line in trials.read_text(encoding="utf-8").splitlines()]
+    rows[0]["success"] = False
+    trials.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    altered = compare([again.folder])
+    assert value(altered, "Table 1", "HumanEval (PY)", "Reflexion") == [("149/164", "-0.15")]
+    assert value(altered, "Table 2", "HumanEval (PY)", "TP") == [("141/144", "-0.01")]
+
+
+def test_trials_keep_their_numbers(paper: Paper) -> None:
+    runs = {run["name"]: run for run in paper.as_json()["runs"]}
+    later = runs["hotpotqa-ReAct-reflexion-100_questions_trials_6_to_7"]
+    assert (later["trials"], later["solved"]) == ([6, 7], [53, 53])
+    assert runs["alfworld-base_run_logs"]["trials"] == [1, 2, 3, 4, 5, 6, 7]
+
+
+def test_a_part_of_a_clone_can_be_imported(tmp_path: Path, clone: Path) -> None:
+    part = import_logs(clone / "webshop_runs", tmp_path / "out")
+    assert {run.settings["environment"] for run in part.runs.values()} == {"webshop"}
+    assert part.missing == ["ALFWorld", "HotPotQA", "programming"]
+    one = import_logs(clone / "hotpotqa_runs/root/ReAct/base/100_questions_5_trials.txt", tmp_path / "one")
+    assert list(one.runs) == ["hotpotqa-ReAct-base"]
+
+
+@pytest.mark.parametrize("folder_name", ["reflexion_mbpp_py3", "of_my_own"])
+def test_parts_and_other_logs_are_not_compared_with_published_numbers(tmp_path: Path, folder_name: str) -> None:
+    log = f"programming_runs/root/{folder_name}/mbpp-py._reflexion_5_gpt-4_pass_at_k_1_py.jsonl"
+    write_problems(tmp_path / log, with_tests(MBPP, (242, 289), (64, 108), 4))
+    done = import_logs(tmp_path, tmp_path / "out")
+    assert solved(done) == {"programming": [306]}
+    assert not [line for lines in compare([done.folder]).tables.values() for line in lines if line.runs]
+    (run,) = done.runs.values()
+    assert "not in the papers' tables" in run.notes[0]
+
+
+def test_unreadable_parts_of_logs_are_named_and_the_rest_is_counted(tmp_path: Path) -> None:
+    clone = tmp_path / "clone"
+    write_env_results(clone / ALFWORLD, [50, 80, 90], 134)
+    results = clone / ALFWORLD / "env_results_trial_1.json"
+    results.write_text(results.read_text(encoding="utf-8")[:-20], encoding="utf-8")
+    log = write_hotpotqa(clone / HOTPOTQA, [32, 42], reflects=True)
+    log.write_text(log.read_text(encoding="utf-8")[:-40], encoding="utf-8")
+    programs = write_problems(clone / PROGRAMMING, with_tests(HUMANEVAL, (142, 144), (8, 20), 4))
+    lines = programs.read_bytes().splitlines(keepends=True)
+    programs.write_bytes(b"".join([*lines, lines[0], b"\xff\n", lines[1][:-20]]))
+    for name in ("a.joblib", "b.joblib"):
+        (log.parent / name).write_bytes(b"")
+    done = import_logs(clone, tmp_path / "out")
+    assert solved(done) == {"alfworld": [50, 50, 90], "hotpotqa": [32, 42], "programming": [150]}
+    notes = "\n".join(note for run in done.runs.values() for note in run.notes)
+    for said in (
+        "env_results_trial_1.json cannot be read",
+        "cut off",
+        "1 problem listed twice",
+        "line 166 ",
+        "line 167 ",
+    ):
+        assert said in notes
+    assert [Path(source).name for source, _ in done.left_out] == ["a.joblib", "b.joblib"]
+
+
+def test_an_import_replaces_an_import_and_nothing_else(tmp_path: Path, clone: Path) -> None:
+    out = tmp_path / "out"
+    import_logs(clone, out)
+    (out / "webshop-base_run_logs_1" / "mine.txt").write_text("mine")
+    import_logs(clone / "alfworld_runs", out)
+    alfworld = ["alfworld-base_run_logs", "alfworld-reflexion_run_logs"]
+    assert sorted(path.name for path in out.iterdir()) == [*alfworld, "import.json", "webshop-base_run_logs_1"]
+    own = out / "webshop-base_run_logs_1" / "run.json"
+    own.write_text("mine")
+    with pytest.raises(ConfigurationError, match="not imported"):
+        import_logs(clone / "webshop_runs", out)
+    assert own.read_text() == "mine"
+    with pytest.raises(ConfigurationError, match="something else"):
+        import_logs(clone, own.parent)
+
+
+@pytest.mark.parametrize("name", ["..", "", "a/b", "/tmp"])
+def test_an_import_never_leaves_its_folder(tmp_path: Path, clone: Path, name: str) -> None:
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "import.json").write_text(json.dumps({"runs": [name]}))
+    (tmp_path / "run.json").write_text("mine")
+    with pytest.raises(ConfigurationError, match=r"import\.json"):
+        import_logs(clone / "alfworld_runs", tmp_path / "out")
+    assert (tmp_path / "run.json").read_text() == "mine"
+
+
+def test_incomplete_imports_are_named_and_cannot_be_resumed(tmp_path: Path, clone: Path) -> None:
+    done = import_logs(clone / "alfworld_runs", tmp_path / "out")
+    with pytest.raises(ConfigurationError, match="imported"):
+        resume(done.folder / "alfworld-base_run_logs")
+    trials = done.folder / "alfworld-base_run_logs" / "trials.jsonl"
+    lines = trials.read_text(encoding="utf-8").splitlines(keepends=True)
+    trials.write_text("".join(lines[1:]), encoding="utf-8")
+    listed = json.loads((done.folder / "import.json").read_text(encoding="utf-8"))
+    (done.folder / "import.json").write_text(json.dumps(listed | {"complete": False}), encoding="utf-8")
+    (done.folder / "alfworld-reflexion_run_logs" / "run.json").unlink()
+    incomplete = compare([done.folder])
+    assert len(incomplete.runs) == 1
+    notes = " ".join(incomplete.notes)
+    for said in ("the run is missing", "interrupted", "1 of 134 tasks are unfinished"):
+        assert said in notes
+
+
+def beside(path: Path) -> dict[tuple[str, str, str], Line]:
+    """Return the lines of a run by table, row and column."""
+    return {
+        (title.split(",")[0].split(":")[0], line.number.row, line.number.column): line
+        for title, lines in compare([path]).tables.items()
+        for line in lines
+        if line.runs
+    }
+
+
+def test_your_own_programs_are_counted_by_their_last_trial(tmp_path: Path) -> None:
+    verdicts = {"a": [(False, False), (True, True)], "b": [(False, True)], "c": [(False, False), (True, False)]}
+    verdicts["d"] = [(False, False)] * 2
+    rows = [row(task, trial, *each) for task, tried in verdicts.items() for trial, each in enumerate(tried, 1)]
+    options = {"path": "data/humaneval-rs-hardest50.jsonl.gz", "language": "rust"}
+    settings: dict[str, Any] = {"environment": "programming", "split": "file", "options": options, "actor": "code"}
+    lines = beside(folder(tmp_path / "own", rows, list("abcd"), evaluator="tests", max_trials=2, **settings))
+    assert {name for _, name, _ in lines} == {"HumanEval (RS)", "Reflexion"}
+    counted = {column: lines["Table 2", "HumanEval (RS)", column].counted for column in ("TP", "FP", "FN", "TN")}
+    assert counted == dict.fromkeys(counted, "1/2")
+    assert lines["Table 3", "Reflexion", "both"].counted == "2/4"
+
+
+@pytest.mark.parametrize(
+    ("settings", "rows_of"),
+    [
+        ({"environment": "hotpotqa", "actor": "tools"}, {"ReAct + Reflexion"}),
+        ({"environment": "hotpotqa", "actor": "cot", "strategy": "retry"}, {"CoT"}),
+        ({"environment": "alfworld", "actor": "react", "strategy": "retry"}, {"ReAct"}),
+        ({"environment": "programming", "actor": "code", "split": "own"}, set()),
+        ({"environment": "workspace", "actor": "react"}, set()),
+    ],
+)
+def test_your_own_runs_are_compared_with_numbers_of_their_kind(
+    tmp_path: Path, settings: dict[str, Any], rows_of: set[str]
+) -> None:
+    rows = [row("a", 1, True), *(row("b", trial, False) for trial in range(1, 13))]
+    lines = beside(folder(tmp_path / "own", rows, ["a", "b"], **({"options": {}, "max_trials": 12} | settings)))
+    assert {name for _, name, _ in lines} == rows_of
+    assert not [line for line in lines.values() if line.number.unit == "tasks"], "the run has fewer tasks"
+
+
+def test_the_commands(tmp_path: Path, clone: Path) -> None:
+    def call(*arguments: object, status: int = 0) -> Any:
+        done = CliRunner().invoke(app, [*map(str, arguments)])
+        assert done.exit_code == status, done.output
+        return done
+
+    out, own = tmp_path / "out", folder(tmp_path / "own", [row("a", 1, True)], ["a"], max_trials=1, strategy="retry")
+    done = call("import-upstream", clone / "alfworld_runs", "--out", out)
+    assert "alfworld-base_run_logs: 84 94 97 98 100 101 101 of 134" in done.stdout
+    assert "no WebShop log" in done.stderr
+    assert (
+        len(json.loads(call("import-upstream", clone / "alfworld_runs", "--out", out, "--json").stdout)["runs"]) == 2
+    )
+    text = call("report", "--paper", out, own).stdout
+    for said in ("yours: ", "oracle", "no log", "130/134", "≠", "temperature 0.7"):
+        assert said in text
+    assert json.loads(call("report", "--paper", out, own, "--json").stdout)["runs"][-1]["imported"] is False
+    for arguments in (["import-upstream", tmp_path / "x", "--out", out], ["report", "--paper", tmp_path]):
+        assert isinstance(CliRunner().invoke(app, [*map(str, arguments)]).exception, ConfigurationError | SystemExit)

@@ -1,0 +1,67 @@
+"""The original's own logs, in the folder UPSTREAM_LOGS."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from langgraph_reflexion.replication.imports import import_logs
+from langgraph_reflexion.replication.logs import originals
+from langgraph_reflexion.replication.paper import compare
+from tests.support.upstream_clone import write_clone
+
+REAL = Path(os.environ.get("UPSTREAM_LOGS", "none"))
+
+pytestmark = pytest.mark.skipif(not REAL.is_dir(), reason="UPSTREAM_LOGS names no folder with the original's logs")
+whole = pytest.mark.skipif(not (REAL / "README.md").is_file(), reason="UPSTREAM_LOGS is a part of the repository")
+
+
+@pytest.fixture(scope="module")
+def paper(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    return compare([import_logs(REAL, tmp_path_factory.mktemp("real") / "out").folder]).as_json()
+
+
+@pytest.fixture(scope="module")
+def real(paper: dict[str, Any]) -> dict[str, Any]:
+    return {run["source"]: run for run in paper["runs"]}
+
+
+@pytest.mark.parametrize(
+    ("source", "tasks", "solved"),
+    [
+        ("alfworld_runs/root/base_run_logs", 134, [84, 94, 97, 98, 100, 101, 101]),
+        ("hotpotqa_runs/root/CoT/no_context/base/100_questions_5_trials.txt", 100, [32, 33, 33, 33, 33]),
+        ("hotpotqa_runs/root/ReAct/base/100_questions_5_trials.txt", 100, [34, 34, 34, 34, 34]),
+        ("programming_runs/root/immediate_reflexion_humaneval_rs_hardest50/", 50, [26]),
+        ("programming_runs/root/simple_humaneval_py_hardest50/", 50, [35]),
+        ("programming_runs/root/simple_humaneval_rs_hard50/", 50, [30]),
+        ("programming_runs/root/simple_mbpp_py/", 397, [318]),
+    ],
+)
+def test_a_real_log(real: dict[str, Any], source: str, tasks: int, solved: list[int]) -> None:
+    (run,) = (run for place, run in real.items() if place.startswith(source))
+    assert (run["tasks"], run["solved"]) == (tasks, solved)
+
+
+def test_an_altered_verdict_moves_the_count(tmp_path: Path) -> None:
+    (path,) = (REAL / "programming_runs/root/simple_humaneval_rs_hard50").glob("*.jsonl")
+    copy = tmp_path / "clone" / path.relative_to(REAL)
+    copy.parent.mkdir(parents=True)
+    text = path.read_text(encoding="utf-8")
+    copy.write_text(text.replace('"is_solved": true', '"is_solved": false', 1), encoding="utf-8")
+    (run,) = compare([import_logs(tmp_path / "clone", tmp_path / "out").folder]).as_json()["runs"]
+    assert run["solved"] == [29]
+
+
+@whole
+def test_the_whole_repository_holds_the_listed_logs_and_every_number(
+    paper: dict[str, Any], real: dict[str, Any], tmp_path: Path
+) -> None:
+    assert set(real) == set(originals())
+    numbers = [number for table in paper["tables"] for number in table["numbers"]]
+    assert [f"{number['row']}, {number['column']}" for number in numbers if not number["runs"]] == []
+    invented = compare([import_logs(write_clone(tmp_path / "clone"), tmp_path / "out").folder]).as_json()
+    about = ("trials", "solved", "verdicts", "environment", "actor", "strategy", "model", "benchmark")
+    for run in invented["runs"]:
+        assert {key: real[run["source"]][key] for key in about} == {key: run[key] for key in about}

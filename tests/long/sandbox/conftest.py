@@ -1,0 +1,15 @@
+import pytest
+
+from langgraph_reflexion.envs.sandbox import Sandbox
+from tests.support.sandbox.columns import make
+
+
+@pytest.fixture(params=["bubblewrap", "landlock"])
+def sandbox(request: pytest.FixtureRequest) -> Sandbox:
+    """Return each backend that needs no engine."""
+    return make(request.param)
+
+
+@pytest.fixture
+def bubblewrap() -> Sandbox:
+    return make("bubblewrap")

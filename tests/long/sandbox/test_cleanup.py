@@ -1,0 +1,144 @@
+"""Nothing is left of runs: processes, folders, mounts and descriptors, even when the agent is killed."""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+import uuid
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from langgraph_reflexion import EnvironmentFault
+from langgraph_reflexion.envs.sandbox import Limits, WarmPython, launcher
+from langgraph_reflexion.envs.sandbox.helper import staging
+from tests.support.sandbox import columns
+
+BOMB = "import os\nwhile True:\n    try: os.fork()\n    except OSError: pass"
+WORK = "import os, sys, json\nos.write(3, json.dumps([int(sys.argv[1]) ** 2]).encode())"
+DEEP = "import os\nfor n in range(3000): os.mkdir('d'); os.chdir('d')\nos.chmod('.', 0)"
+SHUT = """
+import os
+os.makedirs('d/e'); open('d/f', 'w').close(); os.symlink('/usr', 'd/l'); os.chmod('d/e', 0); os.chmod('d', 0)
+"""
+
+
+def commands():
+    """Return the command line of every process."""
+    found = {}
+    for path in Path("/proc").glob("[0-9]*"):
+        try:
+            found[int(path.name)] = (path / "cmdline").read_bytes()
+        except OSError:
+            continue
+    return found
+
+
+def helpers():
+    return {pid for pid, line in commands().items() if str(launcher.BOOT).encode() in line or b"bwrap" in line}
+
+
+def folders():
+    return {path.name for path in Path(tempfile.gettempdir()).glob(f"{staging.PREFIX}*")}
+
+
+def until(happened, seconds=15):
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        if happened():
+            return True
+        time.sleep(0.05)
+    return False
+
+
+@pytest.fixture
+def landlock():
+    return columns.make("landlock")
+
+
+def test_sixteen_at_once_with_a_fork_bomb(sandbox):
+    launcher.shared()
+    before, kept, mounts = helpers(), folders(), Path("/proc/mounts").read_text()
+
+    def run(number):
+        files = {"main.py": BOMB if number == 5 else WORK}
+        limits = Limits(wall=3 if number == 5 else 60, cpu=30, processes=32)
+        done = sandbox.run([sys.executable, "main.py", str(number)], files=files, limits=limits)
+        return done.status if number == 5 else json.loads(done.result)
+
+    with ThreadPoolExecutor(16) as pool:
+        results = list(pool.map(run, range(16)))
+    assert results == [[n * n] if n != 5 else "timeout" for n in range(16)]
+    assert until(lambda: not helpers() - before)
+    assert until(lambda: folders() <= kept)  # other tests' folders may be removed meanwhile
+    assert Path("/proc/mounts").read_text() == mounts
+
+
+def test_killed_agent_leaves_nothing(sandbox):
+    token = uuid.uuid4().hex
+    launcher.shared()
+    before, kept, mounts = helpers(), folders(), Path("/proc/mounts").read_text()
+
+    def running():
+        words = {pid: line.split(b"\0") for pid, line in commands().items()}
+        return [pid for pid, line in words.items() if token.encode() in line or b"91.5" in line]
+
+    command = [sys.executable, str(columns.HERE / "left_behind.py"), sandbox.backend, token]
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as agent:
+        assert agent.stdout.readline() == b"started\n"
+        # The agent, and two programs with their background processes.
+        assert until(lambda: len(running()) >= 5), running()
+        assert helpers() - before
+        agent.kill()
+    assert until(lambda: not running()), running()
+    assert until(lambda: not helpers() - before)
+    assert folders() == kept
+    assert Path("/proc/mounts").read_text() == mounts
+
+
+def test_no_descriptor_stays_open(sandbox):
+    sandbox.run(["true"])
+    before = sorted(os.listdir("/proc/self/fd"))
+    for _ in range(3):
+        sandbox.run(["cat"], stdin="x", files={"a": "b"}, collect=["a"])
+        with WarmPython(sandbox) as warm:
+            warm.run("print(1)")
+    assert sorted(os.listdir("/proc/self/fd")) == before
+
+
+def test_background_processes_end_with_the_run(sandbox):
+    for _ in range(3):
+        assert sandbox.run(["sh", "-c", "sleep 93.5 & setsid sleep 93.5 & exit 0"]).status == "ok"
+        assert not any(b"93.5" in line.split(b"\0") for line in commands().values())
+
+
+@pytest.mark.parametrize("source", [DEEP, SHUT], ids=["deep", "shut"])
+def test_folder_is_removed_whatever_is_in_it(landlock, source):
+    source = "import os; print(os.environ['HOME'], flush=True)\n" + source
+    done = landlock.run([sys.executable, "-c", source], limits=Limits(wall=20))
+    assert done.status == "ok"
+    folder = Path(done.text.strip()).parent
+    assert folder.name.startswith(staging.PREFIX)
+    assert not folder.exists()
+
+
+def test_inaccessible_folders_of_an_ordinary_user_are_removed():
+    if os.geteuid() != 0:
+        pytest.skip("needs root")
+    code = (
+        "from pathlib import Path; from langgraph_reflexion.envs.sandbox.helper import staging\n"
+        "path, lock = staging.make('.'); inner = Path(path, 'd', 'e'); inner.mkdir(parents=True)\n"
+        "inner.chmod(0); inner.parent.chmod(0); Path(path).chmod(0); staging.remove(path); print(Path(path).exists())"
+    )
+    command = [sys.executable, str(columns.HERE / "as_user.py"), "-c", code]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert done.stdout == "False\n", done.stderr
+
+
+def test_program_that_cannot_be_started(landlock):
+    with pytest.raises(EnvironmentFault, match="too long"):
+        landlock.run(["true", *["x" * 100_000] * 80])
+    assert landlock.run(["./no-program"], files={"no-program": "\0"}).exit_code == 126

@@ -1,0 +1,245 @@
+"""Runs in rare situations: cancelled, attached, killed helpers, hostile leftovers, restricted hosts."""
+
+import asyncio
+import contextlib
+import os
+import resource
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import pytest
+
+from langgraph_reflexion import ConfigurationError, EnvironmentFault, EnvironmentUnavailable
+from langgraph_reflexion.envs.sandbox import Bind, Limits, Policy, Sandbox, WarmPython, exposed_paths, launcher
+
+PYTHON = [sys.executable, "main.py"]
+
+
+def run(sandbox, source, **options):
+    return sandbox.run(PYTHON, files={"main.py": source}, **options)
+
+
+def ends(word):
+    """Whether no process has this argument any more, within a few seconds."""
+    for _ in range(60):
+        commands = []
+        for path in Path("/proc").glob("[0-9]*/cmdline"):
+            with contextlib.suppress(OSError):
+                commands.append(path.read_bytes().split(b"\0"))
+        if not any(word.encode() in command for command in commands):
+            return True
+        time.sleep(0.05)
+    return False
+
+
+def test_compiled_program_runs_in_other_runs(sandbox):
+    source = '#include <stdio.h>\nint main(int n, char **a) { printf("%s", a[1]); return 0; }\n'
+    files = {"main.c": source, "out/x": ""}
+    built = sandbox.run(["cc", "main.c", "-o", "out/main"], files=files, collect=["out", "no"])
+    assert built.status == "ok", built.errors
+    assert set(built.files) == {"out/main", "out/x"}
+    for word in ("one", "two"):
+        assert sandbox.run(["./out/main", word], files=built.files).text == word
+
+
+@pytest.mark.parametrize(
+    ("source", "limits"),
+    [
+        ("while True: pass", Limits(cpu=0.3)),
+        ("import os\nwhile True: os.write(3, b'x' * 1000)", Limits(result=4096)),
+    ],
+)
+def test_other_limits(sandbox, source, limits):
+    done = run(sandbox, source, limits=limits)
+    assert (done.status, done.result) == ("cpu" if limits.cpu < 1 else "output", b"")
+
+
+def test_long_output_keeps_both_ends(sandbox):
+    done = run(sandbox, "for n in range(5000): print(n)", limits=Limits(output=1000))
+    assert (done.status, done.truncated) == ("ok", True)
+    assert done.text.startswith("0\n1\n")
+    assert done.text.endswith("4998\n4999\n")
+
+
+def test_current_folder_of_the_agent_does_not_matter(sandbox, tmp_path):
+    (tmp_path / "gone").mkdir(mode=0o700)
+    code = "import os, warnings; warnings.simplefilter('ignore'); os.rmdir(os.getcwd())\n"
+    code += "from langgraph_reflexion.envs.sandbox import Sandbox\n"
+    code += f"print(Sandbox({sandbox.backend!r}).run(['pwd']).status)"
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path / "gone", capture_output=True, text=True)
+    assert done.stdout == "ok\n", done.stderr
+
+
+def test_bind_elsewhere(bubblewrap, tmp_path):
+    (tmp_path / "data").write_text("data")
+    assert bubblewrap.run(["cat", "/data/data"], policy=Policy(binds=(Bind(tmp_path, Path("/data")),))).text == "data"
+
+
+def test_network(sandbox):
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+        source = f"import socket; socket.create_connection(('127.0.0.1', {port}), 2); print('there')"
+        assert run(sandbox, source, policy=Policy(network=True)).text == "there\n"
+        assert run(sandbox, source).text == ""
+    if sandbox.backend == "bubblewrap":
+        own = "import socket\nserver = socket.create_server(('127.0.0.1', 0))\n"
+        assert run(sandbox, f"{own}socket.create_connection(server.getsockname()); print('own')").text == "own\n"
+
+
+@pytest.fixture
+def no_folder(monkeypatch):
+    """Return a working folder that vanishes before the run starts."""
+    monkeypatch.setattr(exposed_paths.HostView, "working_folder", lambda self, cwd: str(cwd))
+    return Path("/no/such/folder")
+
+
+def test_sandbox_that_fails_to_start_is_a_fault(sandbox, no_folder):
+    with pytest.raises(EnvironmentFault, match="did not start"):
+        sandbox.run(["true"], cwd=no_folder)
+    process = sandbox.attach(["true"], cwd=no_folder, stderr=subprocess.PIPE)
+    assert b"sandbox: " in process.communicate(timeout=30)[1]
+    assert process.returncode == 125
+
+
+@pytest.mark.parametrize("collect", [[], ["x"]])
+def test_limits_that_cannot_be_set_are_a_fault(bubblewrap, monkeypatch, collect):
+    monkeypatch.setattr(Limits, "__post_init__", lambda self: None)
+    with pytest.raises(EnvironmentFault):
+        bubblewrap.run(["true"], limits=Limits(descriptors=-7, cpu=1e30), collect=collect)
+
+
+def test_killed_helper_is_replaced(sandbox):
+    assert sandbox.run(["true"]).status == "ok"
+    helper = launcher.shared()
+    helper._process.kill()
+    helper._process.wait()
+    with pytest.raises(EnvironmentFault):
+        sandbox.run(["true"])
+    assert sandbox.run(["true"]).status == "ok"
+
+
+def test_forked_agent_has_its_own_helper(sandbox):
+    assert sandbox.run(["true"]).status == "ok"
+    child = os.fork()
+    if child == 0:
+        os._exit(0 if sandbox.run(["echo", "x"]).text == "x\n" else 1)
+    assert os.waitpid(child, 0)[1] == 0
+    assert sandbox.run(["true"]).status == "ok"
+
+
+async def test_cancelled_task_ends_its_run(sandbox):
+    task = asyncio.create_task(sandbox.arun(["sleep", "77.25"], limits=Limits(wall=60)))
+    await asyncio.sleep(0.4)
+    task.cancel()
+    begin = time.monotonic()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert time.monotonic() - begin < 5
+    assert ends("77.25")
+
+
+async def test_task_cancelled_after_its_run_is_cancelled(sandbox):
+    task = asyncio.create_task(sandbox.arun(["true"]))
+    await asyncio.sleep(0.01)
+    time.sleep(1)  # noqa: ASYNC251 - the loop is busy while the run ends
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+
+
+def test_killed_attached_command_ends(sandbox):
+    process = sandbox.attach(["sh", "-c", "echo x; sleep 78.25"], stdout=subprocess.PIPE)
+    assert process.stdout.readline() == b"x\n"
+    process.kill()
+    process.wait()
+    process.stdout.close()
+    assert ends("78.25")
+
+
+@pytest.mark.parametrize("way", ["/oldroot", "/../../../../oldroot", "../../../../../../oldroot"])
+def test_links_left_by_a_run_do_not_lead_to_the_host(bubblewrap, tmp_path, way):
+    work, outside = tmp_path / "work", tmp_path / "outside"
+    work.mkdir()
+    outside.mkdir(mode=0o777)
+    outside.chmod(0o777)
+    policy = Policy(binds=(Bind(work, writable=True),))
+    source = f"import os; os.symlink('{way}{outside}/file', 'main.py'); os.symlink('{way}{outside}', 'folder')"
+    assert bubblewrap.run([sys.executable, "-c", source], cwd=work, policy=policy).status == "ok"
+    done = bubblewrap.run(["cat", "main.py"], files={"main.py": "theirs"}, cwd=work, policy=policy)
+    assert done.text == "theirs"
+    with contextlib.suppress(EnvironmentFault):
+        bubblewrap.run(["true"], files={"folder/file": "theirs"}, cwd=work, policy=policy)
+    assert list(outside.iterdir()) == []
+
+
+def test_hostile_files_are_passed_to_the_next_run(sandbox):
+    source = (
+        "import os\nos.mkdir('o')\nfor i in range(2000): open(f'o/{i}', 'w').close()\n"
+        "open(b'o/\\xff\\xfe', 'w').write('x'); open('o/a\\nb', 'w').write('y')\n"
+        "for i in range(99): os.mkdir('d' * 45); os.chdir('d' * 45)\nopen('x', 'w').write('q')"
+    )
+    done = run(sandbox, source, collect=["."])
+    assert (done.status, done.errors) == ("ok", "")
+    assert len(done.files) == 2003
+    assert sandbox.run(["sh", "-c", "ls o | wc -l; cat o/a*"], files=done.files).text == "2003\ny"
+
+
+def test_files_without_processes(bubblewrap, tmp_path):
+    policy = Policy(fork=False, binds=(Bind(tmp_path, writable=True),))
+    files = {f"f{number}": "x" for number in range(150)}
+    assert len(bubblewrap.run(["ls"], files=files, policy=policy).text.split()) == 150
+    for options in ({"files": files, "cwd": tmp_path}, {"files": {f"{name}{n}": "" for name in files for n in "ab"}}):
+        with pytest.raises(ConfigurationError, match="200 files"):
+            bubblewrap.run(["ls"], policy=policy, **options)
+
+
+def test_limits_of_the_host_apply(sandbox):
+    source = "import resource; print(resource.getrlimit(resource.RLIMIT_NOFILE)[1])"
+    done = sandbox.run([sys.executable, "-c", source], limits=Limits(descriptors=1 << 30))
+    assert int(done.text) == resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+
+
+def test_programs_that_are_not_exposed(sandbox, tmp_path):
+    program = tmp_path / "program"
+    program.write_text("#!/bin/sh\necho there\n")
+    program.chmod(0o755)
+    for argv in ([str(program)], ["./program"], ["/usr/bin"], ["/no/such"]):
+        with pytest.raises(EnvironmentUnavailable):
+            sandbox.run(argv)
+    with pytest.raises(EnvironmentUnavailable):
+        sandbox.run(["program"], policy=Policy(env={"PATH": str(tmp_path)}))
+    policy = Policy(binds=(Bind(tmp_path),))
+    assert sandbox.run([str(program)], policy=policy).text == "there\n"
+    assert sandbox.run(["./program"], policy=policy, cwd=tmp_path).text == "there\n"
+    assert sandbox.run(["./program"], files={"program": program.read_bytes()}).text == "there\n"
+
+
+def test_oversized_request_does_not_end_the_warm_interpreter(bubblewrap):
+    with WarmPython(bubblewrap) as python:
+        assert python.run("print(1)").text == "1\n"
+        reading, writing = os.pipe()
+        python._running().helper.request({"memory": 10**4200}, [writing] * 7)
+        os.close(writing)
+        assert os.read(reading, 1) == b""  # it has closed the descriptor
+        os.close(reading)
+        assert python.run("print(2)").text == "2\n"
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root changes owners")
+def test_inherited_streams_keep_their_owner(bubblewrap):
+    code = "import os, sys, warnings\nfrom langgraph_reflexion.envs.sandbox import Sandbox\n"
+    code += "Sandbox('bubblewrap').run(['echo', 'x'], inherit=True); print(os.fstat(1).st_uid)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "x\n0\n"
+
+
+def test_folder_of_a_killed_helper_is_removed_by_the_next():
+    left = Path(tempfile.gettempdir(), "langgraph-reflexion-sandbox-4194303-x")
+    left.mkdir(exist_ok=True)
+    (left / "file").touch()
+    Sandbox("unsafe-bare-host").run(["true"])
+    assert not left.exists()

@@ -1,0 +1,52 @@
+"""The table of hostile programs, by backend and user, and harmless programs that must run as usual."""
+
+import platform
+from pathlib import Path
+
+import pytest
+
+from tests.support.sandbox import columns
+from tests.support.sandbox.honest import MAY_BE_MISSING, PROGRAMS
+from tests.support.sandbox.probes import COLUMNS, HOSTILE, contained, table
+
+DOCS = Path(__file__).parents[3] / "docs"
+
+
+@pytest.mark.parametrize(("backend", "user"), COLUMNS)
+def test_outcomes_equal_the_table(backend, user, tmp_path, monkeypatch):
+    columns.needs(backend, user)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    rows = columns.run("world.py", user, backend)
+    wrong = {}
+    for hostile in HOSTILE:
+        if hostile.needs and platform.machine() not in hostile.needs:
+            continue
+        row = rows[hostile.name]
+        if "fault" in row or row["through"] == contained(hostile, backend, user):
+            wrong[hostile.name] = row
+    assert not wrong
+
+
+def test_programs_get_through_on_the_bare_host():
+    # So that each is known to really try.
+    columns.needs("unsafe-bare-host")
+    rows = columns.run("world.py", "user", "unsafe-bare-host")
+    assert len(rows) > 15
+    assert {name: row for name, row in rows.items() if not row.get("through")} == {}
+
+
+@pytest.mark.parametrize(("backend", "user"), COLUMNS)
+def test_honest_programs_run(backend, user):
+    columns.needs(backend, user)
+    rows = columns.run("honest.py", user, backend)
+    ran = {name: row for name, row in rows.items() if not (name in MAY_BE_MISSING and row.get("missing"))}
+    assert len(ran) >= len(PROGRAMS) - len(MAY_BE_MISSING)
+    assert {name: row for name, row in ran.items() if (row["status"], row["right"]) != ("ok", True)} == {}
+
+
+def test_documentation_contains_the_table():
+    assert all(contained(hostile, "bubblewrap", user) for hostile in HOSTILE for user in ("root", "user"))
+    assert len({hostile.name for hostile in HOSTILE}) == len(HOSTILE) > 40
+    assert table() in (DOCS / "sandbox.md").read_text(encoding="utf-8")
+    security = (DOCS / "howto" / "security.md").read_text(encoding="utf-8")
+    assert "../sandbox.md#who-contains-what" in security

@@ -1,0 +1,113 @@
+"""The key is written down nowhere: not in records, checkpoints, cache and logs, and not in process arguments."""
+
+import json
+import subprocess
+from base64 import b64encode
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import quote
+
+import pytest
+
+from langgraph_reflexion.testing.model_faults import ErrorAnswer
+from tests.support.cli import GuessingServer, make_home, run_args, start, timeless
+
+# Spelt in another way in JSON, in addresses and in a header's encoding.
+KEY = 'sk-very"secret/0123+456789='
+
+PASSWORD = "pa55word/with+more"
+
+PROGRAM = "import logging; {}; from langgraph_reflexion.cli import main; main()"
+EVERYTHING = "logging.basicConfig(level=logging.DEBUG)"
+"""Clients log, too. What they make of keys is known to be harmless; addresses they log as they are."""
+OURS = "logging.basicConfig(); logging.getLogger('langgraph_reflexion').setLevel(logging.DEBUG)"
+
+
+def spellings(key: str) -> set[bytes]:
+    """The ways in which a key can be written down."""
+    shifted = {b64encode(b" " * before + key.encode())[4:-4].decode() for before in range(3)}
+    escaped = {json.dumps(key)[1:-1], repr(key)[1:-1], quote(key), quote(key, safe="")}
+    return {each.encode() for each in {key, key.encode().hex()} | escaped | shifted}
+
+
+def found(folder: Path, key: str) -> list[str]:
+    """The files below a folder that hold a key, spelt in whatever way."""
+    files = [path for path in folder.rglob("*") if path.is_file()]
+    assert files
+    return [str(path.name) for path in files if any(each in path.read_bytes() for each in spellings(key))]
+
+
+class Telltale(GuessingServer):
+    """A server that quotes a secret in game 2, and reads what its client's process was started with."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.secret: str | None = None
+        self.process: subprocess.Popen[str] | None = None
+        self.arguments = b""
+
+    def _fault(self, request):
+        cmdline = Path(f"/proc/{self.process.pid}/cmdline") if self.process else Path()
+        if cmdline.is_file():
+            self.arguments += cmdline.read_bytes()
+        return super()._fault(request)
+
+    def _reply(self, messages):
+        if self.secret and "This is game 2." in str(messages):
+            raise ErrorAnswer(500, f"upstream said no to '{self.secret}' at /?key={quote(self.secret, safe='')}")
+        return super()._reply(messages)
+
+
+@pytest.fixture
+def server() -> Iterator[Telltale]:
+    with Telltale() as made:
+        yield made
+
+
+def logged(home: Path, server: Telltale, what: str, *args: str) -> tuple[int, str, str]:
+    # A key that was copied with a blank before it arrives without.
+    server.process = start(home, *args, key=f" {KEY}", program=("-c", PROGRAM.format(what)))
+    out, err = server.process.communicate(timeout=60)
+    return server.process.returncode, out, err
+
+
+def test_the_key_is_written_nowhere(tmp_path: Path, server: Telltale) -> None:
+    home = make_home(tmp_path)
+    args = run_args(server, "--option", "highest=5", "--max-trials", "2", "--concurrency", "1", "--retries", "2")
+    args += ["--checkpoints", "history", "--cache", "answers/kept.db", "--out", "run"]
+    server.secret = KEY
+    # Game 2 has a fault that quotes the key; at game 4 the key is refused, and quoted.
+    server.faults = {"4": "wrong-key"}.get
+    said = ""
+    for number, (command, status) in enumerate([(args, 2), (["resume", "run"], 0), (["report", "run"], 0)]):
+        ended, out, err = logged(home, server, EVERYTHING, *command)
+        assert ended == status, err
+        said += out + err
+        if number == 0:
+            assert "401" in err.splitlines()[-1]
+            faults = [row["fault"] for row in timeless(home / "run") if row["fault"]]
+            assert "upstream said no to " in faults[0]
+            assert "DEBUG:" in err
+            assert "INFO:langgraph_reflexion.retries:attempt 1: " in err
+            assert found(home, KEY) == []
+            server.secret, server.faults = None, {}.get
+    assert {request.key for request in server.requests} == {KEY}
+    assert {path.name for path in (home / "run").iterdir()} >= {"run.json", "trials.jsonl", "checkpoints.db"}
+    assert found(home, KEY) == []
+    assert [each for each in spellings(KEY) if each in said.encode()] == []
+    assert b"openai:toy" in server.arguments or not Path("/proc/self/cmdline").exists()
+    assert [each for each in spellings(KEY) if each in server.arguments] == []
+
+
+def test_the_password_of_an_address_is_written_nowhere(tmp_path: Path, server: Telltale) -> None:
+    # In the process's arguments it stands, as the user typed it there. A key comes by the environment.
+    home = make_home(tmp_path)
+    server.secret = PASSWORD
+    args = run_args(server, "--max-trials", "2", "--concurrency", "1", "--retries", "2", "--cache", "kept.db")
+    args[args.index(server.url)] = server.url.replace("//", f"//someone:{quote(PASSWORD, safe='')}@")
+    status, out, err = logged(home, server, OURS, *args)
+    assert (status, "1 fault" in out) == (1, True), err
+    assert "attempt 1: the model could not answer: " in err
+    assert "upstream said no to " in next(home.glob("runs/*/trials.jsonl")).read_text()
+    assert found(home, PASSWORD) == []
+    assert [each for each in spellings(PASSWORD) if each in (out + err).encode()] == []

@@ -1,0 +1,101 @@
+"""The site: built strictly, complete, and without a request to anywhere else."""
+
+import functools
+import http.server
+import re
+import shutil
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.docs.pages import DOCS, PAGES, ROOT
+
+ZENSICAL = shutil.which("zensical", path=str(Path(sys.executable).parent))
+pytestmark = pytest.mark.skipif(ZENSICAL is None, reason="needs the dependency group docs")
+needs_chromium = pytest.mark.needs("Chromium")
+
+VISITED = ("", "concepts/", "architecture/", "environments/webshop/", "reference/python/", "reference/command-line/")
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    home = tmp_path_factory.mktemp("site")
+    shutil.copytree(DOCS, home / "docs")
+    shutil.copy(ROOT / "mkdocs.yml", home)
+    done = subprocess.run(
+        [str(ZENSICAL), "build", "--strict"], cwd=home, capture_output=True, text=True, timeout=120, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return home / "build" / "site"
+
+
+@pytest.fixture(scope="module")
+def address(site: Path) -> Iterator[str]:
+    class Quiet(http.server.SimpleHTTPRequestHandler):
+        def log_message(self, format: str, *args: Any) -> None:
+            """Nothing."""
+
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=site)) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}/"
+        server.shutdown()
+
+
+def html_of(page: str) -> str:
+    """Where a page of `docs/` lies in the site."""
+    path = Path(page).relative_to("docs").with_suffix("")
+    return "index.html" if path.name == "index" else f"{path.as_posix()}/index.html"
+
+
+def test_every_page_is_in_the_site_and_in_its_navigation(site: Path) -> None:
+    listed = re.findall(r"^ *- [^#\n]*: (\S+\.md)$", (ROOT / "mkdocs.yml").read_text(encoding="utf-8"), re.MULTILINE)
+    for page in PAGES:
+        if page.path.is_relative_to(DOCS):
+            assert (site / html_of(page.name)).exists(), page.name
+            assert page.path.relative_to(DOCS).as_posix() in listed, f"{page.name} is not in the nav of mkdocs.yml"
+
+
+def test_no_page_loads_anything_from_elsewhere(site: Path) -> None:
+    loads = re.compile(r'<(?:script|img|iframe|link)\b[^>]*?\b(?:src|href)="((?:https?:)?//[^"]*)"')
+    for file in site.rglob("*.html"):
+        for tag in loads.finditer(file.read_text(encoding="utf-8")):
+            assert 'rel="canonical"' in tag[0] or 'rel="license"' in tag[0], f"{file.name} loads {tag[1]}"
+
+
+def test_the_reference_is_made_of_docstrings(site: Path) -> None:
+    text = (site / "reference" / "python" / "index.html").read_text(encoding="utf-8")
+    anchors = set(re.findall(r'id="(langgraph_reflexion\.[\w.]+)"', text))
+    assert "langgraph_reflexion.create_reflexion" in anchors
+    assert set(re.findall(r'href="#(langgraph_reflexion\.[\w.]+)"', text)) <= anchors
+    assert "Build the Reflexion agent" in text
+    assert ":::" not in text
+
+
+@needs_chromium
+@pytest.mark.parametrize("width", [400, 1400])
+def test_pages_open_fit_and_are_found_without_the_network(address: str, width: int) -> None:
+    from playwright.sync_api import sync_playwright
+
+    asked: list[str] = []
+    with sync_playwright() as playwright:
+        # Its own sandbox does not work as root, nor in most containers; what is opened here is our own.
+        browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
+        tab = browser.new_page(viewport={"width": width, "height": 900})
+        tab.on("request", lambda request: asked.append(request.url))
+        tab.on("pageerror", lambda error: asked.append(str(error)))
+        for page in VISITED:
+            tab.goto(address + page, wait_until="networkidle")
+            assert tab.evaluate("document.documentElement.scrollWidth") <= width, f"{page} is wider than {width}"
+            broken = "[...document.images].filter(i => i.complete && !i.naturalWidth).map(i => i.src)"
+            assert tab.evaluate(broken) == [], page
+        tab.goto(address, wait_until="networkidle")
+        tab.keyboard.press("Control+k")
+        tab.get_by_placeholder("Search").fill("oracle", timeout=20_000)
+        tab.get_by_text("self-reflection (M_sr)").wait_for(timeout=20_000)
+        browser.close()
+    assert [url for url in asked if not url.startswith((address, "data:", "blob:"))] == []

@@ -1,0 +1,312 @@
+"""`langgraph dev` takes the repository's langgraph.json, and people can do with its graphs what they do in Studio.
+
+One server serves all tests. It runs without a key, and with its detector of blocking calls on.
+"""
+
+import json
+import os
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from langgraph_sdk import get_sync_client
+from langgraph_sdk.client import SyncLangGraphClient
+
+from langgraph_reflexion.testing.model_server import ModelServer
+from tests.support.tools import lacking, need
+
+ROOT = Path(__file__).parents[2]
+GRAPHS = list(json.loads((ROOT / "langgraph.json").read_text())["graphs"])
+NODES = {"reset", "act", "observe", "heuristic_check", "evaluate", "reflect"}
+KEY = "sk-this-is-nobodys-business"
+FAILS_FIRST = "Who was born earlier, the novelist Caska Kardinett or the choreographer Tassa Pellendorn?"
+
+EXTRA = "needs the extra [studio]: pip install 'langgraph-reflexion[studio]'"
+
+
+def said(text: str) -> dict[str, Any]:
+    return {"messages": [{"role": "user", "content": text}]}
+
+
+# The task that a run on each graph begins with, and another one: both small.
+FIRST: dict[str, dict[str, Any]] = {name: {} for name in GRAPHS} | {
+    "workspace": {"split": "generated-12", "number": 3},
+    "chat": said("In which town was the novelist who made the novel The Harvest of Osstow born?"),
+}
+SECOND: dict[str, dict[str, Any]] = {name: {"number": 2} for name in GRAPHS} | {
+    "chat": said("How many kilometres long is the river that runs through Melarmouth?"),
+}
+SANDBOXED = {"programming", "workspace"}
+EDITED = "A person has written this."
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+@pytest.fixture(scope="module")
+def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("dev") / "log"
+
+
+@pytest.fixture(scope="module")
+def address(log: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    pytest.importorskip("langgraph_api", reason=EXTRA)
+    port = free_port()
+    command = [sys.executable, "-m", "langgraph_cli", "dev", "--no-browser", "--no-reload", "--port", str(port)]
+    empty = {name: str(tmp_path_factory.mktemp("empty")) for name in ("XDG_CACHE_HOME", "ALFWORLD_DATA")}
+    with log.open("w") as written:
+        process = subprocess.Popen(
+            [*command, "--n-jobs-per-worker", "8", "--config", str(ROOT / "langgraph.json")],
+            # Here it keeps its threads.
+            cwd=log.parent,
+            env={**os.environ, **empty, "LANGSMITH_TRACING": "false", "OPENAI_API_KEY": KEY},
+            stdout=written,
+            stderr=written,
+        )
+    address = f"http://127.0.0.1:{port}"
+    try:
+        for _ in range(1800):
+            assert process.poll() is None, log.read_text()[-3000:]
+            try:
+                httpx.get(f"{address}/ok")
+                break
+            except httpx.TransportError:
+                time.sleep(0.1)
+        else:
+            pytest.fail(f"the server did not start: {log.read_text()[-3000:]}")
+        yield address
+    finally:
+        process.terminate()
+        process.wait(20)
+
+
+@pytest.fixture(scope="module")
+def client(address: str) -> Iterator[SyncLangGraphClient]:
+    with get_sync_client(url=address) as client:
+        yield client
+
+
+def wait(client: SyncLangGraphClient, thread: str | None, graph: str, **options: Any) -> dict[str, Any]:
+    outcome = client.runs.wait(thread, graph, raise_error=False, **options)  # type: ignore[call-overload]
+    assert isinstance(outcome, dict)
+    return outcome
+
+
+class Life:
+    """What a person does with a graph in Studio, from the first look at it on."""
+
+    def __init__(self, address: str, graph: str) -> None:
+        with get_sync_client(url=address) as client:
+            self.client, self.graph = client, graph
+            [found] = client.assistants.search(graph_id=graph, limit=1, metadata={"created_by": "system"})
+            self.assistant = found["assistant_id"]
+            self.look()
+            self.run()
+            self.fork()
+            self.begin_again()
+            self.approve()
+            self.mend()
+
+    def look(self) -> None:
+        self.schemas: Any = self.client.assistants.get_schemas(self.assistant)
+        self.drawing, self.seen_through = (
+            {node["id"]: node for node in self.client.assistants.get_graph(self.assistant, xray=xray)["nodes"]}
+            for xray in (False, True)
+        )
+
+    def run(self) -> None:
+        self.thread = self.client.threads.create()["thread_id"]
+        stream = self.client.runs.stream(
+            self.thread, self.graph, input=FIRST[self.graph], stream_mode=["updates", "values"]
+        )
+        self.events = list(stream)
+        self.history: list[Any] = list(self.client.threads.get_history(self.thread, limit=1000))
+        self.state: Any = self.client.threads.get_state(self.thread)
+
+    def fork(self) -> None:
+        seen = [state for state in self.history if state["next"] == ["heuristic_check"]][-1]
+        edited = {**seen["values"]["trajectory"][0], "observation": EDITED}
+        forked = self.client.threads.update_state(
+            self.thread,
+            {"trajectory": [edited]},
+            as_node="observe",
+            checkpoint_id=seen["checkpoint"]["checkpoint_id"],
+        )
+        rest = {"checkpoint": forked["checkpoint"], "interrupt_after": ["heuristic_check"]}
+        self.forked = wait(self.client, self.thread, self.graph, input=None, **rest)
+
+    def begin_again(self) -> None:
+        """On the thread that the fork has left in the middle of a trial."""
+        self.begun = wait(self.client, self.thread, self.graph, input=SECOND[self.graph], interrupt_after=["reset"])
+        if self.graph == "chat":
+            self.answered = wait(self.client, self.thread, self.graph, input=None)
+
+    def approve(self) -> None:
+        answer: dict[str, Any]
+        if self.graph == "chat":
+            context: dict[str, Any] = {"approve_reflections": True}
+            given, answer, last = said(FAILS_FIRST), {"decision": "edit", "edit": EDITED}, "reset"
+        else:
+            known = self.schemas["context_schema"]["properties"]["approve_actions"]["items"]["enum"]
+            context = {"approve_actions": known}
+            given, answer, last = {}, {"decision": "reject", "reason": EDITED}, "observe"
+        thread = self.client.threads.create()["thread_id"]
+        wait(self.client, thread, self.graph, input=given, context=context)
+        self.paused: Any = self.client.threads.get_state(thread)
+        self.paused_status = self.client.threads.get(thread)["status"]
+        self.resumed = wait(
+            self.client, thread, self.graph, command={"resume": answer}, context=context, interrupt_after=[last]
+        )
+
+    def mend(self) -> None:
+        wrong = {"max_trials": 0, "reflect_prompt": "{% if %}", "model": "openai:"}
+        assistant = self.client.assistants.create(self.graph, context=wrong)["assistant_id"]
+        self.refused = wait(self.client, None, assistant, input={})
+        self.still_there: Any = self.client.assistants.get_schemas(assistant)
+        self.client.assistants.update(assistant, context={"max_trials": 1, "strategy": "retry"})
+        self.mended = wait(self.client, None, assistant, input=FIRST[self.graph], interrupt_after=["reset"])
+
+
+@pytest.fixture(scope="module")
+def lives(address: str) -> Iterator[dict[str, Future[Life]]]:
+    """All of them at once: a run waits half a second before the server begins it."""
+    possible = [name for name in GRAPHS if name not in SANDBOXED or not lacking("bubblewrap")]
+    with ThreadPoolExecutor(len(possible)) as pool:
+        yield {name: pool.submit(Life, address, name) for name in possible}
+
+
+@pytest.fixture(params=GRAPHS)
+def life(request: pytest.FixtureRequest, lives: dict[str, Future[Life]]) -> Life:
+    if request.param not in lives:
+        need("bubblewrap")
+    return lives[request.param].result()
+
+
+def test_the_graphs_of_langgraph_json_are_served(client: SyncLangGraphClient) -> None:
+    system = client.assistants.search(limit=100, metadata={"created_by": "system"})
+    assert {assistant["graph_id"] for assistant in system} == set(GRAPHS)
+
+
+def test_the_drawing_has_six_nodes_with_a_word_on_each(life: Life) -> None:
+    assert set(life.drawing) == {*NODES, "__start__", "__end__"}
+    assert all(len(life.drawing[name]["metadata"]["description"]) > 20 for name in NODES)
+    # Seen through, the agent of the chat has nodes of its own.
+    assert ({"act:model", "act:tools"} <= set(life.seen_through)) == (life.graph == "chat")
+
+
+def test_the_state_is_described_and_plain(life: Life) -> None:
+    own = "messages" if life.graph == "chat" else "trajectory"
+    assert life.schemas["output_schema"]["properties"][own]["description"]
+    assert life.schemas["state_schema"]["$defs"]["Step"]["properties"]["observation"]["description"]
+    # What was filled in is gone, and nothing of a live episode is there.
+    assert not life.state["values"].keys() & {"split", "number", "task_id", "question", "path", "verify"}
+    assert len(json.dumps(life.state["values"]["episode"])) < 2000
+
+
+def test_a_run_is_streamed_node_by_node(life: Life) -> None:
+    updates = [
+        (name, update) for event in life.events if event.event == "updates" for name, update in event.data.items()
+    ]
+    assert [name for name, _ in updates[:3]] == ["reset", "act", "observe"]
+    assert updates[-1][0] == "evaluate"
+    assert updates[1][1]  # the thought and the action
+    final = [event.data for event in life.events if event.event == "values"][-1]
+    assert final["status"] == "solved", final["fault"]
+    assert final["trials"][-1]["verdict"] is True
+    if life.graph == "chat":
+        assert (final["messages"][-1]["content"], final["messages"][-1]["name"]) == ("Golarbrook", "chat")
+
+
+def test_the_history_goes_back_to_the_beginning(life: Life) -> None:
+    assert life.history[0]["next"] == []
+    waiting = [name for state in reversed(life.history) for name in state["next"]]
+    assert waiting[:4] == ["__start__", "reset", "act", "observe"]
+    assert "heuristic_check" in waiting
+
+
+def test_a_fork_goes_on_from_an_edited_observation(life: Life) -> None:
+    assert life.forked["trajectory"][0]["observation"] == EDITED
+    assert life.forked["status"] == "running"
+
+
+def test_a_second_run_on_a_thread_is_a_new_task(life: Life) -> None:
+    assert life.begun["task"]["id"] != life.state["values"]["task"]["id"]
+    assert (life.begun["status"], life.begun["trial"], life.begun["trials"]) == ("running", 1, [])
+    assert (life.begun["trajectory"], life.begun["reflections"]) == ([], [])
+    if life.graph == "chat":
+        assert life.answered["messages"][-1]["content"] == "526"
+
+
+def test_a_pause_shows_what_is_asked_and_is_resumed(life: Life) -> None:
+    [pause] = life.paused["tasks"][0]["interrupts"]
+    request = pause["value"]
+    assert life.paused_status == "interrupted"
+    assert request["answers"] == ["approve", "edit", "reject"]
+    assert request["task"]
+    if life.graph == "chat":
+        assert life.paused["next"] == ["reset"]
+        assert [reflection["text"] for reflection in life.resumed["reflections"]] == [EDITED]
+        assert life.resumed["trial"] == 2
+    else:
+        assert life.paused["next"] == ["observe"]
+        [step] = life.resumed["trajectory"]
+        assert step["action"]["text"] == request["action"]
+        assert step["observation"].endswith(EDITED)
+
+
+def test_an_assistant_with_a_bad_setting_is_mended(life: Life) -> None:
+    assert "max_trials: input should be greater than or equal to 1" in life.refused["__error__"]["message"]
+    # Its forms are there all the same, and once it is right, it runs.
+    assert life.still_there == life.schemas
+    assert life.mended["status"] == "running"
+
+
+def test_settings_may_come_as_configurable_beside_the_servers_own_keys(client: SyncLangGraphClient) -> None:
+    given = {"configurable": {"seed": 3, "user_id": "me", "langgraph_auth_user_id": "me"}}
+    outcome = wait(client, None, "alfworld", input={}, config=given, interrupt_after=["reset"])
+    assert outcome["status"] == "running", outcome
+    refused = wait(client, None, "alfworld", input={}, config={"configurable": {"seeds": 3}})
+    assert "unknown setting 'seeds'" in refused["__error__"]["message"]
+
+
+def test_an_edited_prompt_reaches_its_model_and_no_key_comes_back(client: SyncLangGraphClient) -> None:
+    """With a model that is called over HTTP, as real ones are; the key is the server's."""
+    with ModelServer(key=KEY) as served:
+        context = {"model": "openai:any", "base_url": served.url}
+        prompt = {"agent_prompt": "You are a ferry that answers questions."}
+        thread = client.threads.create()["thread_id"]
+        outcome = wait(client, thread, "chat", input=FIRST["chat"], context=context | prompt)
+        assert outcome["status"] == "solved", outcome
+        systems = {message["content"] for request in served.requests for message in request.body["messages"][:1]}
+        assert "You are a ferry that answers questions." in systems
+    with ModelServer(key="sk-this-is-another-one") as served:
+        refused = wait(client, None, "chat", input=FIRST["chat"], context=context | {"base_url": served.url})
+        assert "Error code: 401" in refused["__error__"]["message"]
+        assert KEY not in str(refused)
+    told = json.dumps([client.threads.get_history(thread, limit=100), client.runs.list(thread)], default=str)
+    assert context["base_url"] in told
+    assert KEY not in told
+
+
+def test_nothing_blocked_the_event_loop(client: SyncLangGraphClient, log: Path) -> None:
+    """Comes last, and reads what the server's own detector has said all along."""
+    written = log.read_text()
+    assert "Starting background run" in written
+    assert "BlockingError" not in written
+    assert "synchronous blocking call" not in written
+
+
+def test_langgraph_json_is_valid() -> None:
+    config = pytest.importorskip("langgraph_cli.config", reason=EXTRA).validate_config_file(ROOT / "langgraph.json")
+    assert list(config["graphs"]) == GRAPHS

@@ -1,0 +1,28 @@
+"""mypy, run on a user's script: what it finds in calls of `create_reflexion`."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+SCRIPT = """
+from langgraph_reflexion import Memory, connect, create_reflexion
+
+graph = create_reflexion("demo", "alfworld", strategy="last_attempt", feedback="words", memory=2)
+create_reflexion("demo", "alfworld", strategy="reflection")
+create_reflexion("demo", "alfworld", feedback="wordy")
+create_reflexion("demo", "alfworld", memory=Memory(keep="summarised"))
+create_reflexion("demo", "alfworld", max_trials="4")
+create_reflexion("demo", "alfworld", retries=3)
+connect(graph, graph.loop, "reflecion")
+"""
+
+
+def test_a_misspelt_setting_is_found_by_mypy(tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
+    script.write_text(SCRIPT)
+    command = [sys.executable, "-m", "mypy", "--strict", "--no-error-summary", "--cache-dir", str(tmp_path / "cache")]
+    done = subprocess.run([*command, str(script)], capture_output=True, text=True, check=False)
+    found = [line for line in done.stdout.splitlines() if ": error: " in line]
+    assert [int(line.split(":")[1]) for line in found] == [5, 6, 7, 8, 9, 10], done.stdout
+    for line, word in zip(found, ["strategy", "feedback", "keep", "max_trials", "retries", "connect"], strict=True):
+        assert word in line

@@ -1,0 +1,98 @@
+"""What solved a task is written back to its folder, when that is asked for and not before."""
+
+import resource
+from pathlib import Path
+
+import pytest
+
+from langgraph_reflexion.errors import ConfigurationError
+from langgraph_reflexion.experiments.apply import apply_results
+from langgraph_reflexion.testing import ModelServer, ScriptedChatModel
+from tests.long.workspace.test_kill import reply, task_file
+from tests.support.cli import call
+from tests.support.workspace import CODE, Play, state
+
+
+@pytest.fixture
+def ran(play: Play, folder: Path, tmp_path: Path):
+    """Runs the workspace from the command line, with more options."""
+    play()  # skips where there is no sandbox
+    file = task_file(folder)
+    with ModelServer(ScriptedChatModel(replies=reply)) as server:
+
+        def run(*more: str) -> tuple[int, str, str]:
+            return call(
+                tmp_path,
+                *("run", "workspace", "--task", str(file), "--store", str(tmp_path / "store"), "--out", "run"),
+                *("--model", "openai:toy", "--base-url", server.url, *more),
+                key="sk-none",
+            )
+
+        yield run
+
+
+def test_a_result_is_applied_afterwards_once_and_only_to_what_it_fits(ran, folder: Path, tmp_path: Path):
+    before = state(folder)
+    status, out, err = ran("--max-trials", "2")
+    assert status == 0, err
+    assert "1 solved" in out
+    assert state(folder) == before
+    run = tmp_path / "run"
+    (folder / "code_.py").write_text("x\n")
+    with pytest.raises(ConfigurationError, match="does not apply"):
+        list(apply_results(run))
+    assert not (folder / "log").exists()
+    (folder / "code_.py").write_text(CODE)
+    patch = run / "task-mend" / "final-output" / "result.patch"
+    assert call(tmp_path, "apply", "run", "mend")[:2] == (0, f"{folder}: run/{patch.relative_to(run)} was applied.\n")
+    assert "n * 2" in (folder / "code_.py").read_text()
+    assert (folder / "log").read_text() == "begun\ndone\nagain\ntrial 2\nend\n"
+    assert list(apply_results(run)) == [f"{folder}: {patch} was applied before."]
+    with pytest.raises(ConfigurationError, match="no task 'other'"):
+        list(apply_results(run, "other"))
+
+
+def test_what_cannot_be_written_whole_is_not_written_at_all(play: Play, folder: Path, tmp_path: Path):
+    (folder / "old").write_text("stays\n" * 20)
+    (folder / "docs" / "__pycache__").mkdir(parents=True)
+    (folder / "docs" / "page").write_text("a page\n")
+    (folder / "docs" / "__pycache__" / "mine").write_text("mine")
+    played = play()
+    played.do("edit_file", path="code_.py", old="n + 2", new="n * 2")
+    played.do(
+        "run_command",
+        command="echo new > a; mv old renamed; ln -s a link; rm -r docs; echo > docs; yes z | head -c 300000 > z",
+    )
+    patch = tmp_path / "result.patch"
+    patch.write_text(played.patch())
+    before, limits = state(folder), resource.getrlimit(resource.RLIMIT_FSIZE)
+    # As if the disk were full.
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, limits[1]))
+    try:
+        with pytest.raises(ConfigurationError, match="cannot be written; nothing was changed"):
+            played.environment.apply(played.task, patch)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    after = state(folder)
+    assert {path: held[3] for path, held in after.items()} == {path: held[3] for path, held in before.items()}
+    # Nothing goes on where a folder with other things in it is to become a file.
+    with pytest.raises(ConfigurationError, match="cannot be written; nothing was changed"):
+        played.environment.apply(played.task, patch)
+    (folder / "docs" / "__pycache__" / "mine").unlink()
+    (folder / "docs" / "__pycache__").rmdir()
+    assert played.environment.apply(played.task, patch).endswith("was applied.")
+    assert (folder / "renamed").read_text() == "stays\n" * 20
+
+
+def test_a_result_is_applied_at_once_where_that_is_asked_for(ran, folder: Path, tmp_path: Path):
+    before = state(folder)
+    status, out, _ = ran("--max-trials", "1", "--apply")
+    assert status == 0
+    assert "No task was solved: nothing was applied." in out
+    assert state(folder) == before
+    with pytest.raises(ConfigurationError, match="the task mend was not solved"):
+        list(apply_results(tmp_path / "run", "mend"))
+    status, out, err = ran("--max-trials", "2", "--apply")
+    assert status == 0, err
+    assert "result.patch was applied." in out
+    assert "n * 2" in (folder / "code_.py").read_text()

@@ -1,0 +1,297 @@
+"""A trial that tries to pass by anything but doing the work: it is refused or put back, and told."""
+
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+from langgraph_reflexion.envs.workspace.repositories import own_repositories
+from tests.support.tools import need
+from tests.support.workspace import PYTEST, Play, state
+
+# What is tried, and what has to be told of it.
+TRIED = {
+    "the test is edited": ("echo 'def test(): pass' > tests/test_code.py", "tests/test_code.py (changed)"),
+    "the test is removed": ("rm -r tests; mkdir tests; echo 'def test_a(): pass' > test_a.py", "test_a.py (added)"),
+    "the tests become a link": (
+        "mv tests t; ln -s t tests; echo 'def test(): pass' > t/test_code.py",
+        "tests (added)",
+    ),
+    "the configuration is changed": ("echo '[tool.pytest]' > pyproject.toml", "pyproject.toml (changed)"),
+    **{
+        path: (f"mkdir -p $(dirname {path}); printf '{text}' > {path}", f"{path} (added)")
+        for text, paths in {
+            "import os; os._exit(0)": "conftest.py tests/conftest.py sitecustomize.py usercustomize.py easy.pth",
+            "raise SystemExit": "pytest.py pluggy/__init__.py",
+            "[pytest]\naddopts = --version": "pytest.ini pytest.toml setup.cfg tox.ini",
+            "[pytest11]\ncheat = cheat": "cheat-1.0.dist-info/entry_points.txt",
+            "* filter=x": ".gitattributes",
+        }.items()
+        for path in paths.split()
+    },
+}
+
+
+@pytest.mark.parametrize("how", TRIED)
+def test_the_judge_is_put_back(play: Play, tested, how):
+    command, told = TRIED[how]
+    before = state(tested)
+    played = play(verify=[PYTEST])
+    played.do("run_command", command=command)
+    result = played.do("submit")
+    assert result.reward == 0.0, result.observation
+    assert told in result.observation
+    assert "did not count" in result.observation
+    assert played.patch() == "" or "test_code.py b/tests" not in played.patch()
+    assert state(tested) == before
+
+
+def test_an_honest_change_beside_a_dishonest_one_counts_alone(play: Play, tested):
+    played = play(verify=[PYTEST])
+    played.do("write_file", path="tests/test_code.py", text="def test(): pass")
+    played.do("edit_file", path="code_.py", old="n + 2", new="n * 2")
+    result = played.do("submit")
+    assert result.reward == 1.0
+    assert "tests/test_code.py (changed)" in result.observation
+    assert "code_.py" in played.patch()
+    assert "test_code.py" not in played.patch()
+
+
+def test_leftovers_of_earlier_commands_are_not_there(play: Play, tested):
+    played = play(verify=[PYTEST])
+    # Bytecode of another source, and caches that tell of other results.
+    played.do(
+        "run_command",
+        command="mkdir -p cache; echo 'def double(n): return 8' > x.py; python3 -c 'import py_compile as p; "
+        'p.compile("x.py", cfile="code_.pyc", invalidation_mode=p.PycInvalidationMode.UNCHECKED_HASH); '
+        'p.compile("x.py", cfile="__pycache__/code_.cpython-311.pyc", '
+        "invalidation_mode=p.PycInvalidationMode.UNCHECKED_HASH)'; rm x.py",
+    )
+    assert played.do("verify").reward == 0.0
+
+
+def test_the_scripts_of_package_json_are_put_back(play: Play, folder):
+    need("npm")
+    (folder / "package.json").write_text('{"scripts": {"test": "test -f done"}}')
+    played = play(verify=["npm test"])
+    played.do("write_file", path="package.json", text='{"scripts": {"test": "true"}}')
+    result = played.do("verify")
+    assert result.reward == 0.0
+    assert "package.json (changed)" in result.observation
+    played.do("write_file", path="done", text="")
+    assert played.do("verify").reward == 1.0
+
+
+def test_a_script_that_verification_runs_is_put_back(play: Play, folder):
+    (folder / "ci").mkdir()
+    (folder / "ci" / "all.sh").write_text("exec false\n")
+    played = play(verify=["sh ./ci/all.sh"])
+    played.do("write_file", path="ci/all.sh", text="true")
+    assert "ci/all.sh (changed)" in played.do("verify").observation
+    allowing = play(verify=["sh ci/all.sh"], allow=["ci"])
+    allowing.do("write_file", path="ci/all.sh", text="true")
+    assert allowing.do("verify").reward == 1.0
+
+
+def test_a_link_out_of_the_workspace_is_no_part_of_what_is_handed_in(play: Play, tmp_path):
+    (tmp_path / "code_.py").write_text("def double(n):\n    return n * 2\n")
+    played = play()
+    played.do(
+        "run_command", command=f"rm code_.py; ln -s {tmp_path}/code_.py code_.py; ln -s ../.. up; ln -s tests inner"
+    )
+    result = played.do("submit")
+    assert result.reward == 0.0
+    assert "code_.py (a link out of the workspace), up (a link out of the workspace)" in result.observation
+    assert "inner" in played.patch()
+    assert "up" not in played.patch()
+
+
+def test_a_link_that_climbs_out_through_another_link_is_none_either(play: Play):
+    played = play()
+    played.do("run_command", command="mkdir -p a/b/c d; ln -s ../../../d a/b/c/in; ln -s in/../../x a/b/c/out")
+    assert "a/b/c/out (a link out of the workspace)." in played.do("verify").observation
+    assert "a/b/c/in" in played.patch()
+    assert "a/b/c/out" not in played.patch()
+
+
+def test_an_empty_folder_in_the_place_of_the_judge_gives_way(play: Play):
+    played = play()
+    played.do("run_command", command="rm tests/check.py; mkdir -p tests/check.py/deeper")
+    result = played.do("submit")
+    assert "AssertionError: 6" in result.observation
+    assert "tests/check.py (removed)" in result.observation
+
+
+HIDDEN = {
+    "in a cache": """
+        open("tests/CACHEDIR.TAG", "w").write("Signature: 8a477f597d28d172789f06886806bc55")
+        open("tests/conftest.py", "w").write("def pytest_pyfunc_call(pyfuncitem): return True")
+    """,
+    "in bytecode": """
+        import glob, marshal, subprocess
+        subprocess.run(["env", "-u", "PYTHONDONTWRITEBYTECODE", "pytest", "-q", "tests"], stdout=subprocess.DEVNULL)
+        for name in glob.glob("tests/__pycache__/*pytest*.pyc"):
+            head = open(name, "rb").read(16)
+            open(name, "wb").write(head + marshal.dumps(compile("def test(): pass", name, "exec")))
+    """,
+    "behind folders that are too deep": """
+        open("tests/test_code.py", "w").write("def test(): pass")
+        for _ in range(30):
+            os.mkdir("d" * 200)
+            os.chdir("d" * 200)
+    """,
+}
+
+
+@pytest.mark.parametrize("how", HIDDEN)
+def test_what_one_command_hides_the_next_does_not_find(play: Play, tested, how):
+    (tested / "tests" / "run.py").write_text("import sys\n\nsys.path[0] = '.'\nimport code_\n\ncode_.double(1)\n")
+    played = play(verify=["python3 tests/run.py", PYTEST])
+    code = f"import os\n\ndef double(n):\n    if n == 1:{HIDDEN[how]}\n    return 0\n"
+    played.do("write_file", path="code_.py", text=code)
+    result = played.do("verify")
+    assert result.reward == 0.0, result.observation
+    assert "assert 0 == 8" in result.observation
+
+
+def test_what_one_command_changes_of_the_judge_the_next_does_not_see(play: Play, folder):
+    (folder / "tests" / "answer").write_text("no")
+    first = "echo yes > tests/answer; rm -r tests/check.py; mkdir tests/check.py"
+    played = play(verify=[first, "grep -q no tests/answer && test -f tests/check.py"])
+    result = played.do("verify")
+    assert result.reward == 1.0, result.observation
+    assert "tests/answer (changed by a command)" in result.observation
+
+
+def test_a_process_that_waits_for_verification_is_gone_by_then(play: Play):
+    played = play()
+    played.do("run_command", command="(sleep 1; while true; do echo 'def double(n): return 8' > code_.py; done) &")
+    assert played.do("verify").reward == 0.0
+
+
+def test_all_commands_have_to_succeed(play: Play):
+    result = play(verify=["true", "echo one; exit 4", "no-such-program"]).do("verify")
+    assert result.reward == 0.0
+    assert result.observation.startswith(
+        "Verification failed, in 2 of 3 commands.\n$ echo one; exit 4\none\n[exit status 4]"
+    )
+    assert "[exit status 127]" in result.observation
+
+
+# The code under test ends the program that tests it, or brings what it loads by itself.
+
+
+OWN = {repository.id: repository for repository in own_repositories()}
+
+
+ENDS = {
+    "at once": "import os; os._exit(0)",
+    "by the usual way out": "import sys; sys.exit(0)",
+    "as another program": "import os; os.execv('/bin/true', ['true'])",
+    "with a summary of its own": "import os; print('1 passed in 0.01s', flush=True); os._exit(0)",
+    "with one past Python's streams": "import os; os.write(1, b'1 passed in 0.01s\\n'); os._exit(0)",
+    "when the tests are over": "import atexit, os; atexit.register(os._exit, 0)",
+    "from a thread": "import os, threading; threading.Timer(0.5, os._exit, (0,)).start()",
+}
+
+
+@pytest.mark.parametrize("how", ENDS)
+def test_an_exit_status_that_the_test_program_does_not_speak_for_does_not_count(play: Play, tested: Path, how):
+    played = play(verify=[PYTEST])
+    played.do("write_file", path="code_.py", text=f"{ENDS[how]}\n\n\ndef double(n):\n    return 0\n")
+    result = played.do("submit")
+    assert result.reward == 0.0, result.observation
+    assert re.search(r"which does not count: pytest|\[exit status [1-9]", result.observation)
+
+
+def test_the_same_with_node(play: Play, folder: Path):
+    need("Node.js")
+    shutil.rmtree(folder)
+    OWN["slugs-js"].write(folder)
+    played = play(verify=["node --test"])
+    text = (folder / "src" / "words.js").read_text()
+    played.do("write_file", path="src/words.js", text=f"{text}\nprocess.exit(0);\n")
+    result = played.do("verify")
+    assert result.reward == 0.0
+    assert "does not count" in result.observation
+
+
+def test_the_same_with_cargo_and_what_cargo_would_run_besides(play: Play, folder: Path):
+    need("Rust")
+    shutil.rmtree(folder)
+    OWN["grid-rs"].write(folder)
+    played = play(verify=list(OWN["grid-rs"].verify))
+    text = (folder / "src" / "grid.rs").read_text()
+    exits = text.replace(
+        "let lines", "std::process::exit(0);\n        #[allow(unreachable_code)]\n        let lines", 1
+    )
+    played.do("write_file", path="src/grid.rs", text=exits)
+    played.do("write_file", path="build.rs", text='fn main() { println!("cargo:rustc-cfg=skipped"); }')
+    runner = "[target.'cfg(all())']\nrunner = \"true\"\n"
+    played.do("write_file", path=".cargo/config.toml", text=runner)
+    result = played.do("verify")
+    assert result.reward == 0.0
+    assert "which does not count: a test program ended" in result.observation
+    assert ".cargo/config.toml (added), build.rs (added)" in result.observation
+
+
+def test_a_program_of_the_same_name_is_not_found_first(play: Play, tested: Path):
+    played = play(verify=[PYTEST])
+    for name in ("pytest", "env", "python3", "bin/pytest"):
+        played.do(
+            "run_command",
+            command=f"mkdir -p bin; printf '#!/bin/sh\\necho 1 passed in 0.01s\\n' > {name}; chmod +x {name}",
+        )
+    assert played.do("verify").reward == 0.0
+
+
+def test_what_a_command_leaves_outside_of_the_workspace_is_gone(play: Play, tested: Path):
+    played = play(verify=[PYTEST])
+    left = (
+        'for place in "$HOME" /tmp "$HOME/.local/bin" "$(python3 -m site --user-site)"; do mkdir -p "$place"; '
+        "for name in sitecustomize.py usercustomize.py x.pth .profile .bashrc; do "
+        'echo "import os; os._exit(0)" > "$place/$name"; done; done; ls -a /tmp "$HOME"'
+    )
+    assert "exit status 0" in played.do("run_command", command=left).observation
+    after = played.do("run_command", command='ls -a /tmp "$HOME"').observation
+    assert "sitecustomize.py" not in after
+    assert played.do("verify").reward == 0.0
+
+
+def test_hooks_and_filters_of_a_repository_in_the_workspace_do_not_run_outside(
+    play: Play, tested: Path, tmp_path: Path
+):
+    mark = tmp_path / "ran"
+    played = play(verify=[PYTEST])
+    config = (
+        f'[core]\\n\\tfsmonitor = touch {mark}\\n\\thooksPath = hooks\\n[filter "x"]\\n\\tclean = touch {mark}\\n'
+    )
+    played.do(
+        "run_command",
+        command=f"mkdir -p .git/hooks hooks; printf '{config}' > .git/config; cp .git/config .gitconfig",
+    )
+    hook = f"printf '#!/bin/sh\\ntouch {mark}\\n' > .git/hooks/$h; chmod +x .git/hooks/$h; cp .git/hooks/$h hooks/$h"
+    played.do("run_command", command=f"for h in post-checkout pre-commit post-index-change; do {hook}; done")
+    played.do("write_file", path=".gitattributes", text="* filter=x\n")
+    played.do("edit_file", path="code_.py", old="n + 2", new="n * 2")
+    assert played.do("submit").reward == 1.0
+    assert played.patch()
+    assert not mark.exists()
+
+
+def test_a_test_file_that_ends_early_does_not_count_with_node_and_a_helper_beside_it_does(play: Play, folder):
+    need("Node.js")
+    (folder / "calc.js").write_text("exports.same = n => n;\n")
+    (folder / "test").mkdir()
+    (folder / "test" / "helper.js").write_text("exports.eight = 8;\n")
+    (folder / "test" / "calc.js").write_text(
+        "const test = require('node:test');\nconst assert = require('assert');\nconst calc = require('../calc');\n"
+        "test('same', () => assert.equal(calc.same(8), require('./helper').eight));\n"
+    )
+    played = play(verify=["node --test"])
+    assert played.do("verify").reward == 1.0
+    played.do("write_file", path="calc.js", text="process.exit(0);")
+    result = played.do("verify")
+    assert result.reward == 0.0
+    assert "test/calc.js ended before its first test" in result.observation

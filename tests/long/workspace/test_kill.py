@@ -1,0 +1,160 @@
+"""Killed in the middle of a trial, a run goes on with exactly the files that it had; and so does a fork of it."""
+
+import asyncio
+import json
+import signal
+import subprocess
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from langchain_core.messages import BaseMessage
+from langgraph.checkpoint.memory import InMemorySaver
+
+from langgraph_reflexion import create_reflexion
+from langgraph_reflexion.testing import ModelServer, ScriptedChatModel
+from tests.support.cli import start, timeless
+from tests.support.workspace import Play, Played, state
+
+# Done twice, or not at all, these show in the files.
+STEPS = (
+    "Action: run_command[echo begun >> log; sleep 0.3; echo done >> log]",
+    "Action: write_file[notes/{trial}]\n```\ntrial {trial}\n```",
+    "Action: run_command[echo again >> log; cat notes/* >> log]",
+    "Action: edit_file[code_.py]\n<<<<<<< SEARCH\nn + 2\n=======\n{code}\n>>>>>>> REPLACE",
+    "Action: run_command[echo end >> log]",
+    "Action: submit[]",
+)
+
+
+def reply(messages: list[BaseMessage]) -> str:
+    """Goes through the steps, and has the right code in the trial after its reflection."""
+    told = "\n".join(message.text for message in messages)
+    if messages[-1].text.rstrip().endswith("Reflection:"):
+        return "LESSON: it takes a multiplication."
+    trial = 1 + ("LESSON:" in told)
+    done = sum(message.type == "ai" for message in messages)
+    return STEPS[done].replace("{trial}", str(trial)).replace("{code}", "n * 2" if trial == 2 else "n ** 2 - 1")
+
+
+class Counting:
+    """Counts the model's calls, and calls back before it answers one."""
+
+    def __init__(self) -> None:
+        self.calls = 0
+        self.before: Callable[[int], None] = lambda call: None
+
+    def __call__(self, messages: list[BaseMessage]) -> str:
+        self.calls += 1
+        self.before(self.calls)
+        return reply(messages)
+
+
+def task_file(folder: Path) -> Path:
+    file = folder.parent / "task.toml"
+    file.write_text(
+        f'id = "mend"\npath = "{folder}"\ninstruction = "Mend it."\n'
+        'verify = ["PYTHONPATH=. python3 tests/check.py"]\n'
+    )
+    return file
+
+
+def begin(home: Path, server: ModelServer, file: Path, out: str) -> subprocess.Popen[str]:
+    return start(
+        home,
+        *("run", "workspace", "--option", f"task={file}", "--option", f"store={home / 'store'}", "--max-trials", "3"),
+        *("--model", "openai:toy", "--base-url", server.url, "--out", out),
+        key="sk-none",
+    )
+
+
+def recorded(run: Path) -> dict[str, Any]:
+    """What a run has written down, but for times and durations."""
+    told: dict[str, Any] = {"trials": timeless(run), "trajectories": (run / "trajectories.jsonl").read_text()}
+    for path in sorted(run.glob("task-mend/**/*")):
+        if path.suffix == ".jsonl":
+            rows = [json.loads(line) for line in path.read_text().splitlines()]
+            told[path.name] = [row | {"timestamp": ""} for row in rows]
+        elif path.is_file():
+            lines = path.read_text().splitlines()
+            told[str(path.relative_to(run))] = [line for line in lines if not line.startswith("[exit status")]
+    return told
+
+
+def test_killed_at_any_moment_it_ends_with_the_same_record(play: Play, folder: Path, tmp_path: Path):
+    play()  # skips where there is no sandbox
+    before, file = state(folder), task_file(folder)
+    counting = Counting()
+    with ModelServer(ScriptedChatModel(replies=counting)) as server:
+        peace = begin(tmp_path, server, file, "peace")
+        out, err = peace.communicate(timeout=120)
+        assert peace.returncode == 0, err
+        assert "1 solved" in out
+        calls, lives = counting.calls, 0
+        assert calls == 13
+        # Every life of the run ends at its fifth call, or a moment later: now and then within a command.
+        ended = False
+        while not ended and lives < 2 * calls:
+            lives += 1
+            counting.calls = 0
+            process = (
+                start(tmp_path, "resume", "killed", key="sk-none")
+                if (tmp_path / "killed" / "run.json").exists()
+                else begin(tmp_path, server, file, "killed")
+            )
+
+            def kill(call: int, process: subprocess.Popen[str] = process, late: bool = bool(lives % 2)) -> None:
+                if call == 5:
+                    threading.Timer(0.15 if late else 0.0, process.send_signal, [signal.SIGKILL]).start()
+
+            counting.before = kill
+            _, err = process.communicate(timeout=120)
+            assert process.returncode in (0, -signal.SIGKILL), err
+            ended = process.returncode == 0
+        assert lives > 2
+    assert recorded(tmp_path / "killed") == recorded(tmp_path / "peace")
+    patch = tmp_path / "killed" / "task-mend" / "final-output" / "result.patch"
+    assert "+    return n * 2" in patch.read_text()
+    assert "+begun\n+done\n+again\n+trial 2\n+end\n" in patch.read_text()
+    assert state(folder) == before
+    subprocess.run(["git", "apply", str(patch)], cwd=folder, check=True)
+
+
+@pytest.mark.parametrize("live", [True, False], ids=["in the same process", "in another one"])
+def test_a_fork_begins_with_the_files_of_its_step(play: Play, folder: Path, tmp_path: Path, live: bool):
+    played: Played = play()
+    config = {"configurable": {"thread_id": "1"}}
+    saver = InMemorySaver()
+
+    def graph(environment: Any) -> Any:
+        made = create_reflexion(ScriptedChatModel(replies=reply), environment, max_trials=2)
+        return made.compile(checkpointer=saver)
+
+    async def whole() -> tuple[dict[str, Any], Any]:
+        first = graph(played.environment)
+        final = await first.ainvoke({"task": dict(played.task)}, config)
+        states = [each async for each in first.aget_state_history(config)]
+        # In the second trial, after the note was written and before what follows.
+        chosen = next(
+            each
+            for each in states
+            if each.next == ("act",) and each.values["trial"] == 2 and len(each.values["trajectory"]) == 2
+        )
+        environment = played.environment
+        if not live:
+            environment = type(environment)(
+                path=folder, instruction="x", verify=["true"], store=played.environment.store
+            )
+        return final, await graph(environment).ainvoke(None, chosen.config)
+
+    final, forked = asyncio.run(whole())
+    assert (final["status"], forked["status"]) == ("solved", "solved")
+    assert forked["episode"]["snapshot"] == final["episode"]["snapshot"]
+    assert forked["trajectory"] == final["trajectory"]
+    again = played.again(forked["episode"]["snapshot"])
+    try:
+        assert (again._copy.root / "log").read_text() == "begun\ndone\nagain\ntrial 2\nend\n"
+    finally:
+        again.close()

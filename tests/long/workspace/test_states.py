@@ -1,0 +1,205 @@
+"""States of the files: every one can be brought back exactly, and what leads from one to another is a patch."""
+
+import os
+import subprocess
+import sys
+import time
+
+import pytest
+
+from langgraph_reflexion.errors import EnvironmentFault
+from tests.support.workspace import Play, Played, state
+
+# Everything that a repository may hold and a careless copy loses.
+ODD = """
+printf 'no end' > no-newline
+printf '\\000\\001\\377' > binary
+printf 'caf\\351\\n' > latin1
+printf 'a\\r\\nb\\r\\n' > crlf
+chmod +x run; echo '#!/bin/sh' > run; chmod +x run
+ln -s run link; ln -s nowhere dangling
+mkdir -p deep/er empty/inner; echo x > deep/er/file
+echo x > "$(printf 'n\\366n-utf8')"
+echo x > 'with "quotes" and  spaces'
+echo x > "$(printf 'new\\nline')"
+echo x > '-dash'; echo x > 'back\\slash'; echo x > '*star?['
+mkdir ignored; echo x > ignored/file; echo ignored > .gitignore
+echo '* text=auto eol=crlf ident filter=lfs' > .gitattributes
+echo '$Id$' > keyword
+mkdir sub; git init -q sub; echo x > sub/file
+"""
+
+
+def contents(folder):
+    """What a folder holds, without times."""
+    held = {}
+    for name, (mode, _, _, digest) in state(folder).items():
+        if ".git" not in name.split("/"):
+            held[name] = (mode, digest) if not os.path.isdir(folder / name) else "folder"
+    return held
+
+
+def changed(played: Played) -> Played:
+    result = played.do("run_command", command=f"umask 022\n{ODD}")
+    assert result.observation.endswith("[exit status 0]"), result.observation
+    played.do("run_command", command="rm -r tests; mv code_.py moved.py; mkdir code_.py; echo x > code_.py/inside")
+    return played
+
+
+def test_every_state_comes_back_exactly(play: Play):
+    played = changed(play())
+    again = played.again()
+    try:
+        assert contents(again._copy.root) == contents(played.root)
+        assert again.snapshot() == played.episode.snapshot()
+        assert again._copy.refresh() == again._copy.files
+    finally:
+        again.close()
+
+
+def test_each_action_has_a_state_of_its_own_and_any_of_them_can_be_gone_back_to(play: Play):
+    played = play()
+    snapshots = [played.episode.snapshot()]
+    for number in range(3):
+        played.do("write_file", path="file", text=f"{number}")
+        snapshots.append(played.episode.snapshot())
+    assert len({each["tree"] for each in snapshots}) == 4
+    again = played.again(snapshots[2])
+    try:
+        assert (again._copy.root / "file").read_text() == "1\n"
+        assert (played.root / "file").read_text() == "2\n"
+    finally:
+        again.close()
+
+
+def test_the_same_files_have_the_same_state_whatever_led_there(play: Play):
+    one, other = play(), play()
+    one.do("write_file", path="a/b", text="x")
+    other.do("run_command", command="mkdir a; echo x > a/b")
+    assert one.episode.snapshot() == other.episode.snapshot()
+    other.do("run_command", command="rm -r a")
+    assert other.episode.snapshot()["tree"] == other.task["prepared"]["tree"]
+
+
+def test_a_file_that_changes_back_and_forth_within_a_moment_is_seen(play: Play):
+    played = play()
+    trees = []
+    for text in ("aa", "bb", "cc", "aa"):
+        played.do("run_command", command=f"printf {text} > file; touch -d 2001-01-01 file")
+        trees.append(played.episode.snapshot()["tree"])
+    assert len(set(trees)) == 3
+    assert trees[0] == trees[3]
+
+
+def test_the_patch_leads_from_the_original_to_what_was_made(play: Play, folder, tmp_path):
+    (folder / "latin").write_bytes(b"gr\xfc\xdfe\n")
+    played = changed(play(allow=["tests", "*"]))
+    played.do("run_command", command="printf 'gr\\374n\\n' > latin; rm dangling")
+    patch = tmp_path / "the.patch"
+    patch.write_text(played.patch(), newline="")
+    assert "rename from code_.py" in patch.read_text()
+    subprocess.run(["git", "apply", "--check", str(patch)], cwd=folder, check=True)
+    subprocess.run(["git", "apply", str(patch)], cwd=folder, check=True)
+    # A patch holds no empty folders.
+    expected = {name: what for name, what in contents(played.root).items() if not name.startswith("empty")}
+    assert contents(folder) == expected
+
+
+def test_caches_and_dependencies_are_not_part_of_a_state(play: Play, folder):
+    for name in ("node_modules/x", "venv/bin", "target", "pkg/__pycache__"):
+        (folder / name).mkdir(parents=True)
+        (folder / name / "file").write_text("x")
+    (folder / "venv" / "pyvenv.cfg").write_text("home = /usr/bin\n")
+    (folder / "target" / "CACHEDIR.TAG").write_text("Signature: 8a477f597d28d172789f06886806bc55\n")
+    (folder / "pkg" / "a.py").touch()
+    before = state(folder)
+    played = play()
+    assert played.episode.observation.endswith("\ncode_.py\nnode_modules/\npkg/a.py\ntests/check.py\nvenv/")
+    told = played.do("run_command", command="cat node_modules/x/file venv/bin/file; ls target; echo > node_modules/y")
+    assert told.observation.startswith("xx")
+    assert "Read-only file system" in told.observation
+    assert played.episode.snapshot()["tree"] == played.task["prepared"]["tree"]
+    assert state(folder) == before
+
+
+def test_dependencies_are_shown_whatever_a_command_puts_in_their_place(play: Play, folder, tmp_path):
+    (folder / "web" / "node_modules").mkdir(parents=True)
+    (folder / "web" / "node_modules" / "file").write_text("x")
+    played = play()
+    played.do("run_command", command=f"mv web gone; ln -s {tmp_path} web")
+    assert played.do("run_command", command="cat web/node_modules/file; echo").observation.startswith("x\n")
+
+
+def test_the_users_git_settings_and_variables_mean_nothing(play: Play, folder, tmp_path, monkeypatch):
+    home = tmp_path / "home"
+    home.mkdir()
+    (home / ".gitconfig").write_text("[core]\n\tautocrlf = true\n[diff]\n\tnoprefix = true\n\trenames = false\n")
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.setenv("GIT_DIR", str(tmp_path / "elsewhere"))
+    monkeypatch.setenv("GIT_INDEX_FILE", str(tmp_path / "index"))
+    (folder / "crlf").write_bytes(b"a\r\n")
+    played = play()
+    assert (played.root / "crlf").read_bytes() == b"a\r\n"
+    played.do("run_command", command="mv crlf lf")
+    assert "rename from crlf" in played.patch()
+    assert not (tmp_path / "elsewhere").exists()
+
+
+def test_copies_of_dead_processes_are_removed(play: Play, folder, tmp_path):
+    script = tmp_path / "die.py"
+    script.write_text(
+        "import os, sys\n"
+        "from langgraph_reflexion.envs.workspace.environment import Workspace\n"
+        "w = Workspace(path=sys.argv[1], instruction='x', verify=['true'], store=sys.argv[2])\n"
+        "episode = w.start(w.tasks()[0])\n"
+        "os.kill(os.getpid(), 9)\n"
+    )
+    subprocess.run([sys.executable, str(script), str(folder), str(tmp_path / "store")], check=False)
+    assert len(list(tmp_path.glob("store/*/work/copy-*"))) == 1
+    played = play()
+    deadline = time.monotonic() + 20
+    while len(copies := list(tmp_path.glob("store/*/work/copy-*"))) > 1 and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert copies == [played.root.parent]
+
+
+def test_what_a_trial_leaves_the_next_one_does_not_find(play: Play, folder):
+    (folder / "node_modules").mkdir()
+    (folder / "node_modules" / "file").write_text("x")
+    (folder / "empty" / "inner").mkdir(parents=True)
+    played = play()
+    before, root = contents(played.root), played.root
+    changed(played)
+    hidden = (
+        "mkdir -p target __pycache__ .git deep; echo x > target/f; echo x > __pycache__/f; echo x > .git/f; mkfifo p"
+    )
+    tag = "echo 'Signature: 8a477f597d28d172789f06886806bc55' > target/CACHEDIR.TAG"
+    played.do("run_command", command=f"{hidden}; {tag}; chmod 600 run; chmod 0 deep; rm -rf empty; touch link")
+    played.episode.close()
+    played.episode.close()
+    played.episode = played.environment.start(played.task)
+    assert played.root == root
+    assert contents(root) == before
+    assert played.episode.snapshot()["tree"] == played.task["prepared"]["tree"]
+    assert played.episode._copy.refresh() == played.episode._copy.files
+
+
+def test_closing_the_environment_removes_its_copies(play: Play, tmp_path):
+    played = play()
+    played.do("verify")
+    played.environment.close()
+    assert list(tmp_path.glob("store/*/work/copy-*")) == [played.root.parent]
+    played.episode.close()
+    assert not list(tmp_path.glob("store/*/work/copy-*"))
+
+
+def test_a_copy_that_cannot_be_brought_to_a_state_is_removed(play: Play, tmp_path):
+    played = play()
+    lost = {**played.episode.snapshot(), "empty": "0" * 40}
+    for used in (False, True):
+        if used:
+            played.episode.close()
+        before = list(tmp_path.glob("store/*/work/copy-*"))
+        with pytest.raises(EnvironmentFault):
+            played.environment.restore(played.task, lost)
+        assert len(list(tmp_path.glob("store/*/work/copy-*"))) == len(before) - used

@@ -1,0 +1,88 @@
+"""Budgets of a run: it stops, says so, and ends like one that never stopped once they are raised."""
+
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from langgraph_reflexion.errors import ConfigurationError
+from langgraph_reflexion.settings import RunSettings
+from langgraph_reflexion.testing import ScriptedChatModel
+from tests.support.guessing import count_up, drive_all, rows, timeless
+
+# Numbers 1 to 4 take 1 to 4 trials of one action each, with a reflection between them: 10 acts and 6 reflections.
+WHOLE: dict[str, Any] = {"model_class": ScriptedChatModel, "max_trials": 5}
+
+
+@pytest.mark.parametrize("in_step", [False, True])
+@pytest.mark.parametrize("concurrency", [1, 4])
+@pytest.mark.parametrize("what", ["actions", "llm_calls", "tokens"])
+def test_a_run_stops_on_its_budget_and_goes_on_when_it_is_raised(
+    tmp_path: Path, what: str, concurrency: int, in_step: bool
+) -> None:
+    settings = WHOLE | {"concurrency": concurrency, "in_step": in_step}
+    drive_all(tmp_path / "whole", **settings)
+    limit, one_action = {"actions": (4, 1), "llm_calls": (7, 2), "tokens": (90, 24)}[what]
+    stopped, first = drive_all(tmp_path / "run", budgets={"run": {what: limit}}, **settings)
+    assert not stopped.clean
+    assert stopped.statuses["budget"] == 4 - stopped.statuses["solved"] > 0
+    tokens = sum(row["input_tokens"] + row["output_tokens"] for row in rows(tmp_path / "run"))
+    spent = {
+        "actions": sum(row["actions"] for row in rows(tmp_path / "run")),
+        "llm_calls": len(first.prompts),
+        "tokens": tokens,
+    }[what]
+    # Every task in flight may have one action under way.
+    assert limit <= spent <= limit + one_action * concurrency
+    # Under the same budget nothing more is done.
+    _, again = drive_all(tmp_path / "run", budgets={"run": {what: limit}}, **settings)
+    assert again.prompts == []
+    more, second = drive_all(tmp_path / "run", budgets={"run": {what: 1000}}, **settings)
+    assert more.clean
+    assert timeless(tmp_path / "run") == timeless(tmp_path / "whole")
+    assert len(first.prompts) + len(second.prompts) == 16
+
+
+@pytest.mark.parametrize("scope", ["trial", "task"])
+def test_tasks_stop_on_their_own_budgets(tmp_path: Path, scope: str) -> None:
+    drive_all(tmp_path / "whole", **WHOLE)
+    limits = {"task": {"actions": 2}, "trial": {"llm_calls": 2}}
+    stopped, _ = drive_all(tmp_path / "run", budgets={scope: limits[scope]}, **WHOLE)
+    if scope == "task":
+        # The third trial is never begun: there is no reflection on the second.
+        assert stopped.statuses == {"solved": 2, "failed": 0, "fault": 0, "error": 0, "budget": 2, "unfinished": 0}
+        assert [row["trial"] for row in rows(tmp_path / "run")] == [1, 1, 2, 1, 2, 1, 2]
+    drive_all(tmp_path / "run", **WHOLE)
+    assert timeless(tmp_path / "run") == timeless(tmp_path / "whole")
+
+
+def test_seconds_of_a_run_go_on_where_they_were(tmp_path: Path) -> None:
+    def slowly(messages: Any) -> Any:
+        time.sleep(0.05)
+        return count_up(messages)
+
+    settings = WHOLE | {"concurrency": 1}
+    stopped, _ = drive_all(tmp_path, slowly, budgets={"run": {"seconds": 0.3}}, **settings)
+    assert stopped.statuses["budget"] > 0
+    assert 0.3 <= json.loads((tmp_path / "run.json").read_text())["seconds"] < 5
+    _, again = drive_all(tmp_path, slowly, budgets={"run": {"seconds": 0.3}}, **settings)
+    assert again.prompts == []
+    done, _ = drive_all(tmp_path, slowly, budgets={"run": {"seconds": 60}}, **settings)
+    assert done.clean
+
+
+def test_a_budget_is_never_lowered(tmp_path: Path) -> None:
+    drive_all(tmp_path, budgets={"run": {"actions": 4}}, **WHOLE)
+    with pytest.raises(ConfigurationError, match=r"budgets.run.actions was 4, is 3, and can only be raised"):
+        drive_all(tmp_path, budgets={"run": {"actions": 3}}, **WHOLE)
+    with pytest.raises(ConfigurationError, match=r"budgets.task.tokens was unset, is 5, and can only be raised"):
+        drive_all(tmp_path, budgets={"run": {"actions": 4}, "task": {"tokens": 5}}, **WHOLE)
+
+
+def test_limits_are_changed_one_by_one() -> None:
+    settings = RunSettings(environment="guessing", budgets={"run": {"tokens": 5, "cost": 1}, "trial": {"actions": 3}})
+    changed = settings.changed({"budgets": {"run": {"tokens": 100}, "trial": {"actions": None}, "task": {"cost": 2}}})
+    assert changed.public()["budgets"] == {"run": {"tokens": 100, "cost": 1}, "trial": {}, "task": {"cost": 2}}
+    assert changed.changed({}) == changed

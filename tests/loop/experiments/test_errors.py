@@ -1,0 +1,254 @@
+"""Bugs in evaluators, heuristics and environments: each ends one task of a run and is tried again by the next."""
+
+import asyncio
+import io
+import json
+import pickle
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from langgraph_reflexion import Task
+from langgraph_reflexion.envs.base import FinishedTrial, Review
+from langgraph_reflexion.experiments.comparison import compare
+from langgraph_reflexion.experiments.matrix import checked, run_experiment
+from langgraph_reflexion.experiments.matrix_file import read_experiment
+from langgraph_reflexion.experiments.progress import LiveProgress
+from langgraph_reflexion.experiments.record import read_run
+from langgraph_reflexion.experiments.task_run import TaskError
+from langgraph_reflexion.state import Step
+from tests.loop.experiments.test_experiment import Watch
+from tests.loop.experiments.test_resume import think_first
+from tests.support.cli import KEY, GuessingServer, call, make_home, run_args
+from tests.support.cli import timeless as timeless_rows
+from tests.support.guessing import Guess, Guessing, drive_all, rows, timeless
+
+WHOLE = {"solved": 4, "failed": 0, "fault": 0, "error": 0, "budget": 0, "unfinished": 0}
+
+
+class Reviewed(Guessing):
+    """Reads every finished trial, with a slip for one of the games."""
+
+    def review(self, task: Task, trial: FinishedTrial) -> Review:
+        return Review(measures={"luck": 1 / (task["data"]["number"] - 2)})
+
+
+class Stepping(Guessing):
+    """Divides by zero in the steps of one of the games."""
+
+    def start(self, task: Task) -> Guess:
+        episode = super().start(task)
+        return BrokenGuess(episode.number) if episode.number == 2 else episode
+
+
+class BrokenGuess(Guess):
+    def snapshot(self) -> dict[str, Any] | None:
+        raise ZeroDivisionError("division by zero")
+
+
+def wrong_arity(trajectory: list[Step]) -> bool:
+    return True
+
+
+def raising(trajectory: list[Step]) -> None:
+    raise NameError("name 'reason' is not defined")
+
+
+@pytest.mark.parametrize("in_step", [False, True])
+@pytest.mark.parametrize(
+    ("broken", "tasks", "says"),
+    [
+        (
+            {"evaluator": wrong_arity},
+            ["g1", "g2", "g3", "g4"],
+            "TypeError: wrong_arity() takes 1 positional argument",
+        ),
+        ({"environment": Stepping}, ["g2"], "ZeroDivisionError: division by zero"),
+        ({"environment": Reviewed}, ["g2"], "ZeroDivisionError: division by zero"),
+        ({"heuristic": raising}, ["g1", "g2", "g3", "g4"], "NameError: name 'reason' is not defined"),
+    ],
+    ids=["evaluator", "environment", "review", "heuristic"],
+)
+def test_a_bug_ends_its_task_and_resuming_tries_it_again(
+    tmp_path: Path, broken: dict[str, Any], tasks: list[str], says: str, in_step: bool
+) -> None:
+    broken = {name: part() if isinstance(part, type) else part for name, part in broken.items()}
+    drive_all(tmp_path / "whole", think_first, in_step=in_step)
+    folder = tmp_path / "run"
+    for _ in range(2):  # what is still broken fails again
+        summary, _ = drive_all(folder, think_first, **broken, in_step=in_step)
+        assert not summary.clean
+        assert summary.statuses["error"] == len(tasks)
+        assert sorted(summary.report.errors) == tasks
+        assert all(error.startswith(says) for error in summary.report.errors.values())
+    log = (folder / "errors.log").read_text()
+    assert log.count("Traceback (most recent call last)") >= 2 * len(tasks)
+    assert all(log.count(f" {task}\n") == 2 for task in tasks)
+    recorded = [{**row, "seconds": 0, "measures": {}} for row in rows(folder) if row["task_id"] not in tasks]
+    whole = [row for row in timeless(tmp_path / "whole")[0] if row["task_id"] not in tasks]
+    # In lockstep, a trial in which no task was solved ends the run.
+    assert recorded == [row for row in whole if not in_step or row["trial"] <= 2]
+    comparison = compare([folder])
+    assert f"{len(tasks)} task{'s' * (len(tasks) > 1)} ended by an error, such as {says}" in comparison.sentences()[0]
+    assert any("tasks ended by an error" in str(grid.rows) for grid in comparison.tables())
+
+    summary, _ = drive_all(folder, think_first, in_step=in_step)
+    assert summary.statuses == WHOLE
+    assert summary.report.errors == read_run(folder).errors == {}
+    if not isinstance(broken.get("environment"), Reviewed):  # whose other rows have its measures
+        assert timeless(folder) == timeless(tmp_path / "whole")
+
+
+class Stop(BaseException):
+    """Raised by a test runner or a timeout, say: no `Exception`."""
+
+
+@pytest.mark.parametrize(
+    ("error", "says"),
+    [
+        (RuntimeError("bad \ud800 text"), "RuntimeError: bad ? text"),
+        (StopIteration(), "RuntimeError: "),
+        (Stop("at once"), "Stop: at once"),
+        (ValueError("x" * 9000), "ValueError: xxx"),
+    ],
+    ids=["half a surrogate", "StopIteration", "BaseException", "long"],
+)
+def test_whatever_a_bug_raises_ends_its_task_alone(tmp_path: Path, error: BaseException, says: str) -> None:
+    class Raising(Guessing):
+        blocking = True
+
+        def start(self, task: Task) -> Guess:
+            if task["id"] == "g2":
+                raise error
+            return super().start(task)
+
+    summary, _ = drive_all(tmp_path, environment=Raising())
+    assert (summary.statuses["error"], summary.statuses["solved"]) == (1, 3)
+    [said] = summary.report.errors.values()
+    assert said.startswith(says)
+    assert len(said) < 400
+
+
+def test_a_run_of_nothing_but_errors_is_kept(tmp_path: Path) -> None:
+    class Unmade(Guessing):
+        def start(self, task: Task) -> Guess:
+            raise KeyError(task["id"])
+
+    summary, model = drive_all(tmp_path, environment=Unmade())
+    assert (summary.statuses["error"], model.prompts) == (4, [])
+    assert "KeyError: 'g1'" in (tmp_path / "errors.log").read_text()
+    assert set(json.loads((tmp_path / "run.json").read_text())["errors"]) == {"g1", "g2", "g3", "g4"}
+    assert drive_all(tmp_path)[0].statuses == WHOLE
+
+
+def test_an_error_comes_from_a_worker_with_its_traceback() -> None:
+    try:
+        1 / 0  # noqa: B018
+    except ZeroDivisionError as error:
+        sent = TaskError.of(error)
+    received = pickle.loads(pickle.dumps(sent))
+    assert (str(received), received.traceback) == ("ZeroDivisionError: division by zero", sent.traceback)
+    assert "1 / 0" in received.traceback
+
+
+BROKEN = '''
+import os
+from toys.guessing import Guessing
+
+class Broken(Guessing):
+    """Divides by zero in one game, until it is mended."""
+
+    def start(self, task):
+        if task["id"] == "g2" and not os.path.exists("mended"):
+            1 / 0
+        return super().start(task)
+'''
+
+
+@pytest.fixture
+def server() -> Iterator[GuessingServer]:
+    with GuessingServer() as made:
+        yield made
+
+
+@pytest.mark.parametrize("workers", ["1", pytest.param("2", marks=pytest.mark.long)])
+def test_the_command_line_counts_errors_and_resumes_them(
+    tmp_path: Path, server: GuessingServer, workers: str
+) -> None:
+    count_and_resume(make_home(tmp_path), server, "--workers", workers)
+
+
+def count_and_resume(
+    home: Path, server: GuessingServer, *more: str, environment: dict[str, str] | None = None
+) -> None:
+    """Run games of which one has a bug, mend it, and resume the run."""
+    around = environment or {}
+    (home / "toys" / "broken.py").write_text(BROKEN)
+    args = [each.replace("toys.guessing:Guessing", "toys.broken:Broken") for each in run_args(server)]
+    status, out, err = call(home, *args, "--out", "run", *more, key=KEY, environment=around)
+    assert (status, err) == (1, "langgraph-reflexion: g2: ZeroDivisionError: division by zero\n")
+    assert "2 solved, 1 error in " in out
+    assert "1 task ended by an error, such as ZeroDivisionError: division by zero" in " ".join(out.split())
+    assert "in start\n    1 / 0" in (home / "run" / "errors.log").read_text()
+    status, out, err = call(home, "report", "run", "--json")
+    assert json.loads(out)["runs"][0]["errors"] == {"g2": "ZeroDivisionError: division by zero"}
+    (home / "mended").touch()
+    again = more[more.index("--database") :][:2] if "--database" in more else ()
+    status, out, err = call(home, "resume", "run", *again, key=KEY, environment=around)
+    assert (status, err) == (0, "")
+    assert "3 solved in " in out
+    assert [(row["task_id"], row["trial"]) for row in timeless_rows(home / "run")] == [
+        *(("g1", 1), ("g2", 1), ("g2", 2)),
+        *(("g3", 1), ("g3", 2), ("g3", 3)),
+    ]
+
+
+class Toggled(Guessing):
+    """Divides by zero in one game, as long as it is broken."""
+
+    broken = True
+
+    def start(self, task: Task) -> Guess:
+        if self.broken and task["id"] == "g2":
+            raise ZeroDivisionError("division by zero")
+        return super().start(task)
+
+
+def test_an_experiment_goes_on_to_its_other_runs_and_resumes_the_one_with_errors(
+    tmp_path: Path, server: GuessingServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    (tmp_path / "mine.toml").write_text(f"""
+        [common]
+        model = "openai:toy"
+        base_url = "{server.url}"
+        options = {{ numbers = [1, 2] }}
+        [matrix]
+        strategies = ["reflexion"]
+        [environments.slip]
+        environment = "tests.loop.experiments.test_errors:Toggled"
+        [environments.game]
+        environment = "tests.support.guessing:Guessing"
+    """)
+    experiment = read_experiment(str(tmp_path / "mine.toml"))
+    for broken in (True, False):
+        monkeypatch.setattr(Toggled, "broken", broken)
+        with checked(experiment, tmp_path / "out") as runs:
+            assert [each.finished for each in runs] == [False, not broken]
+            slip, game = asyncio.run(run_experiment(experiment, runs, tmp_path / "out", Watch(), {}))
+        assert (slip.status, game.status) == ("faults" if broken else "finished", "finished")
+        assert (slip.tasks or {})["error"] == broken
+    assert read_run(slip.folder).errors == {}
+
+
+def test_the_live_line_counts_errors(tmp_path: Path) -> None:
+    terminal = Console(file=io.StringIO(), force_terminal=True, width=200)
+    with LiveProgress(terminal, hidden=False) as progress:
+        drive_all(tmp_path, environment=Stepping(), observer=progress)
+    shown = terminal.file.getvalue()  # type: ignore[attr-defined]
+    assert "langgraph-reflexion: g2: ZeroDivisionError: division by zero" in shown
+    assert "solved 3" in shown
+    assert "· 1 error ·" in shown

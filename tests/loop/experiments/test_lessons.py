@@ -1,0 +1,150 @@
+"""Runs with lessons: in which order, what is recorded of it, and how they are held against runs without."""
+
+import asyncio
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from langgraph_reflexion.errors import ConfigurationError
+from langgraph_reflexion.experiments.comparison import compare
+from langgraph_reflexion.experiments.runner import resume, run
+from langgraph_reflexion.experiments.trials import trials_of_run
+from langgraph_reflexion.memory.snapshot import LessonSnapshot
+from langgraph_reflexion.memory.store import LessonStore, open_lessons
+from langgraph_reflexion.settings import RunSettings
+from tests.performance.recall_speed import measure
+from tests.support.guessing import rows, timeless
+from tests.support.run_folders import folder, row
+
+PASSWORD = "hunter2-hunter2"
+
+
+def play(out: Path, lessons: Path | None, limit: int = 6, **more: Any) -> dict[str, Any]:
+    where = str(lessons) if lessons else None
+    run(RunSettings(environment="hotpotqa", limit=limit, lessons=where, **more), out)
+    return dict(json.loads((out / "run.json").read_text()))
+
+
+def kept(lessons: Path) -> LessonSnapshot:
+    async def read() -> LessonSnapshot:
+        async with open_lessons(lessons) as store:
+            return await LessonStore(store, "hotpotqa").snapshot()
+
+    return asyncio.run(read())
+
+
+def test_a_run_that_fills_and_reads_goes_in_order_and_is_the_same_every_time(tmp_path: Path) -> None:
+    info = play(tmp_path / "one", tmp_path / "1.db", concurrency=8)
+    assert info["settings"]["concurrency"] == 1
+    assert info["seen"] == []
+    play(tmp_path / "two", tmp_path / "2.db", concurrency=4)
+    assert timeless(tmp_path / "one") == timeless(tmp_path / "two")
+    book = kept(tmp_path / "1.db")
+    told = {each for recorded in rows(tmp_path / "one") for each in recorded["lessons"]}
+    assert told
+    assert told <= set(book.lessons)
+    assert len(book.uses) == len(rows(tmp_path / "one"))
+    assert rows(tmp_path / "one")[0]["lessons"] == []
+
+
+def test_it_goes_on_as_if_it_had_never_stopped(tmp_path: Path) -> None:
+    play(tmp_path / "whole", tmp_path / "1.db")
+    play(tmp_path / "parts", tmp_path / "2.db", limit=3)
+    resume(tmp_path / "parts", limit=6)
+    assert timeless(tmp_path / "whole") == timeless(tmp_path / "parts")
+    (tmp_path / "2.db").unlink()
+    with pytest.raises(ConfigurationError, match="there are no lessons in"):
+        resume(tmp_path / "parts")
+
+
+def test_frozen_lessons_are_read_in_any_order_and_stay_as_they_are(tmp_path: Path) -> None:
+    lessons = tmp_path / "l.db"
+    play(tmp_path / "fill", lessons, limit=4, recall=False)
+    assert all(recorded["lessons"] == [] for recorded in rows(tmp_path / "fill"))
+    before = kept(lessons).records
+    info = play(tmp_path / "one", lessons, frozen=True, concurrency=8)
+    assert info["settings"]["concurrency"] == 8
+    assert len(info["seen"]) == 4
+    play(tmp_path / "two", lessons, frozen=True, concurrency=1)
+    assert timeless(tmp_path / "one") == timeless(tmp_path / "two")
+    assert any(recorded["lessons"] for recorded in rows(tmp_path / "one"))
+    assert kept(lessons).records == before
+    with pytest.raises(ConfigurationError, match="there are no lessons in"):
+        play(tmp_path / "three", tmp_path / "none.db", frozen=True)
+
+
+def test_tasks_that_are_added_to_a_run_may_have_been_seen_before_it(tmp_path: Path) -> None:
+    lessons = tmp_path / "l.db"
+    play(tmp_path / "fill", lessons, limit=2, recall=False)
+    assert len(play(tmp_path / "run", lessons, limit=1, frozen=True)["seen"]) == 1
+    resume(tmp_path / "run", limit=3)
+    info = json.loads((tmp_path / "run" / "run.json").read_text())
+    assert info["seen"] == info["tasks"][:2]
+
+
+def test_a_run_without_lessons_has_none_in_its_rows(tmp_path: Path) -> None:
+    play(tmp_path / "run", None, limit=1)
+    assert "lessons" not in rows(tmp_path / "run")[0]
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [{"frozen": True}, {"recall": False}, {"user": "a"}, {"lessons": "x", "frozen": True, "recall": False}],
+)
+def test_what_does_not_go_together_is_refused(settings: dict[str, Any], tmp_path: Path) -> None:
+    with pytest.raises(ConfigurationError, match="--frozen"):
+        run(RunSettings(environment="hotpotqa", **settings), tmp_path / "run")
+
+
+def test_no_password_is_written_down_or_said(tmp_path: Path) -> None:
+    address = f"postgresql://ann:{PASSWORD}@127.0.0.1:1/lessons?sslpassword={PASSWORD}"
+    assert PASSWORD not in json.dumps(RunSettings(environment="hotpotqa", lessons=address).public())
+    pytest.importorskip("psycopg")
+    with pytest.raises(ConfigurationError) as raised:
+        run(
+            RunSettings(environment="hotpotqa", limit=1, lessons="postgresql://ann:hunter2-hunter2@127.0.0.1:bad/x"),
+            tmp_path / "r",
+        )
+    assert PASSWORD not in str(raised.value)
+    assert not list(tmp_path.rglob("*.jsonl"))
+    for path in (each for each in tmp_path.rglob("*") if each.is_file()):
+        assert PASSWORD.encode() not in path.read_bytes()
+
+
+def test_runs_are_compared_on_tasks_that_no_lesson_is_from(tmp_path: Path) -> None:
+    tasks = ["a", "b", "c", "d"]
+    settings: dict[str, Any] = {"lessons": "l.db", "recall": True, "frozen": True}
+    with_them = folder(tmp_path / "with", [row(each, 1, True) for each in tasks], tasks, **settings)
+    info = json.loads((with_them / "run.json").read_text())
+    (with_them / "run.json").write_text(json.dumps(info | {"seen": ["a"]}))
+    first = [row("a", 1, True), *(row(each, 1, False) for each in tasks[1:])]
+    without = folder(tmp_path / "without", [*first, *(row(each, 2, True) for each in tasks[1:])], tasks)
+    comparison = compare([with_them, without])
+    [pair] = comparison.pairs
+    assert pair.first_trials is not None
+    assert (pair.first_trials.solved, pair.first_trials.of, pair.first_trials.test.wins) == ((3, 0), 3, 3)
+    assert any("3 of 4 tasks" in note for note in pair.notes)
+    assert any("A solves 3 of 3 (100%" in said and "B solves 0 of 3 (0%" in said for said in comparison.sentences())
+    assert comparison.as_json()["pairs"][0]["first_trials"]["solved"] == [3, 0]
+    assert "lessons recalled, none written" in comparison.caption
+
+
+def test_the_measurement_of_recall_measures_what_it_says() -> None:
+    result = asyncio.run(measure(30, 25))
+    assert result["lessons"] == 30
+    assert all(value > 0 for value in result.values())
+
+
+def test_a_trial_is_shown_with_the_lessons_that_it_was_told(tmp_path: Path) -> None:
+    settings: dict[str, Any] = {"memory": "full", "memory_size": 1}
+    told = [row("a", number, False, reflection="hm", lessons=["0123abcd"]) for number in (1, 2, 3)]
+    run = folder(tmp_path / "run", told, ["a"], **settings)
+    console = Console(width=100, record=True, file=io.StringIO())
+    trials_of_run(run, "a")[3].print(console)
+    shown = console.export_text()
+    assert "lessons 0123abcd." in shown
+    assert "reflections on trial 1, 2." in shown, "a full memory forgets none"

@@ -1,0 +1,159 @@
+"""The run folder: rows that are added one at a time, by one process after another."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from langgraph_reflexion.errors import ConfigurationError
+from langgraph_reflexion.experiments.locks import locked
+from langgraph_reflexion.experiments.record import RunRecord, free_folder, read_run
+from langgraph_reflexion.experiments.rows import Finished, TrajectoryRow, TrialRow
+from tests.loop.experiments.test_sweep import TRIAL_KEYS
+from tests.support.guessing import rows
+from tests.support.run_folders import SETTINGS, folder, row
+
+INFO = {"settings": SETTINGS, "tasks": ["b", "a"]}
+
+
+def trial(task: str, number: int, **changes: Any) -> TrialRow:
+    row: dict[str, Any] = dict.fromkeys(TRIAL_KEYS, 0) | {"task_id": task, "trial": number} | changes
+    return row  # type: ignore[return-value]
+
+
+def trajectory(task: str, number: int) -> TrajectoryRow:
+    return TrajectoryRow(task_id=task, trial=number, observation="", steps=[], evaluation=None)
+
+
+def test_rows_are_put_in_the_order_of_tasks_and_trials(tmp_path: Path) -> None:
+    record = RunRecord(tmp_path, INFO)
+    for task, number in (("a", 1), ("b", 2), ("b", 1)):
+        record.append(Finished(trial(task, number), trajectory(task, number)))
+    before = [(row["task_id"], row["trial"]) for row in read_run(tmp_path).trials]
+    record.close(1.0)
+    expected = [("b", 1), ("b", 2), ("a", 1)]
+    assert before == expected
+    for name in ("trials.jsonl", "trajectories.jsonl"):
+        assert [(row["task_id"], row["trial"]) for row in rows(tmp_path, name)] == expected
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["run.json", "trajectories.jsonl", "trials.jsonl"]
+
+
+def test_a_torn_last_line_is_left_out_and_cut_off_by_the_next_process(tmp_path: Path) -> None:
+    record = RunRecord(tmp_path, INFO)
+    record.append(Finished(trial("a", 1), trajectory("a", 1)))
+    for name in ("trials.jsonl", "trajectories.jsonl"):
+        with (tmp_path / name).open("a") as file:
+            file.write('{"task_id": "a", "tri')
+    assert [row["trial"] for row in read_run(tmp_path).trials] == [1]
+    again = RunRecord(tmp_path, INFO)
+    again.append(Finished(trial("a", 2), trajectory("a", 2)))
+    for name in ("trials.jsonl", "trajectories.jsonl"):
+        assert [row["trial"] for row in rows(tmp_path, name)] == [1, 2]
+    again.close(1.0)
+
+
+def test_a_run_whose_process_was_killed_before_it_could_add_a_row_has_none(tmp_path: Path) -> None:
+    RunRecord(tmp_path, INFO).close(1.0)
+    for name in ("trials.jsonl", "trajectories.jsonl"):
+        (tmp_path / name).unlink()
+    # Of one that came to its end, or to a pause, they were removed.
+    with pytest.raises(ConfigurationError, match=r"there is no trials.jsonl"):
+        read_run(tmp_path)
+    (tmp_path / "run.json").write_text(json.dumps(INFO))
+    run = read_run(tmp_path)
+    assert (run.trials, run.trajectories()) == ([], {})
+
+
+@pytest.mark.parametrize("line", ["{}", "nonsense", "[]", '{"task_id": "a"}'])
+def test_a_line_that_cannot_be_read_is_named(tmp_path: Path, line: str) -> None:
+    RunRecord(tmp_path, INFO).close(1.0)
+    (tmp_path / "trajectories.jsonl").write_text(line + "\n")
+    with pytest.raises(ConfigurationError, match=r"trajectories.jsonl, line 1, cannot be read"):
+        RunRecord(tmp_path, INFO)
+
+
+@pytest.mark.parametrize(
+    ("name", "lacking", "said"),
+    [
+        ("run.json", "tasks", "run.json lacks tasks"),
+        ("run.json", "profile", "run.json lacks profile"),
+        ("trials.jsonl", "seconds", "trials.jsonl lacks seconds"),
+    ],
+)
+def test_what_a_run_lacks_is_named(tmp_path: Path, name: str, lacking: str, said: str) -> None:
+    folder(tmp_path / "run", [row("a", 1, True)], ["a"])
+    read_run(tmp_path / "run")
+    file = tmp_path / "run" / name
+    file.write_text(file.read_text().replace(f'"{lacking}"', '"other"'))
+    with pytest.raises(ConfigurationError, match=said):
+        read_run(tmp_path / "run")
+
+
+def test_a_later_row_of_the_same_trial_takes_the_place_of_the_earlier(tmp_path: Path) -> None:
+    record = RunRecord(tmp_path, INFO)
+    record.append(Finished(trial("a", 1, fault="gone"), trajectory("a", 1)))
+    record.append(Finished(trial("a", 1, fault=""), trajectory("a", 1)))
+    assert [row["fault"] for row in read_run(tmp_path).trials] == [""]
+    record.close(1.0)
+
+
+def test_a_folder_with_a_run_goes_on_and_finished_rows_stay_as_they_are(tmp_path: Path) -> None:
+    record = RunRecord(tmp_path, INFO)
+    record.append(Finished(trial("a", 1), trajectory("a", 1)))
+    record.close(1.0)
+    before = {path.name: (path.read_bytes(), path.stat().st_mtime_ns) for path in tmp_path.iterdir()}
+    again = RunRecord(tmp_path, read_run(tmp_path).info)
+    assert (record.new, again.new) == (True, False)
+    assert again.trials == {("a", 1): trial("a", 1)}
+    # What a checkpoint still holds is here already.
+    again.restore(Finished(trial("a", 1), trajectory("a", 1)))
+    again.close(1.0)
+    assert {path.name: (path.read_bytes(), path.stat().st_mtime_ns) for path in tmp_path.iterdir()} == before
+
+
+def test_what_is_no_run_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "trials.jsonl").touch()
+    with pytest.raises(ConfigurationError, match=r"holds trials and no run.json"):
+        RunRecord(tmp_path, INFO)
+    (tmp_path / "notes.txt").write_text("mine")
+    for name in ("notes.txt", "notes.txt/run"):
+        with pytest.raises(ConfigurationError, match="cannot write"):
+            RunRecord(tmp_path / name, INFO)
+
+
+def test_one_process_at_a_time_holds_a_folder(tmp_path: Path) -> None:
+    folder = tmp_path / "runs" / "run"
+    with locked(folder):
+        with pytest.raises(ConfigurationError, match=r"another process is at work on .*run"), locked(folder):
+            raise AssertionError
+        (folder / "run.json").touch()
+    with locked(folder):
+        assert sorted(path.name for path in folder.iterdir()) == ["lock", "run.json"]
+    with pytest.raises(ConfigurationError, match="cannot write"), locked(folder / "run.json"):
+        raise AssertionError
+
+
+def test_a_folder_in_which_nothing_was_begun_is_left_as_it_was(tmp_path: Path) -> None:
+    with locked(tmp_path / "runs" / "run"):
+        pass
+    assert list(tmp_path.iterdir()) == []
+    (tmp_path / "notes.txt").write_text("mine")
+    with locked(tmp_path):
+        record = RunRecord(tmp_path, INFO)
+        record.close(1.0)
+        record.discard()
+    assert [path.name for path in tmp_path.iterdir()] == ["notes.txt"]
+
+
+def test_secrets_are_blotted_out(tmp_path: Path) -> None:
+    record = RunRecord(tmp_path, INFO, ['sk-very"secret'])
+    record.append(Finished(trial("a", 1, fault='401: sk-very"secret is no key'), trajectory("a", 1)))
+    record.close(1.0)
+    assert rows(tmp_path)[0]["fault"] == "401: [secret] is no key"
+
+
+def test_the_first_free_folder_is_taken(tmp_path: Path) -> None:
+    assert free_folder(tmp_path, "run") == tmp_path / "run-1"
+    (tmp_path / "run-1").mkdir()
+    assert free_folder(tmp_path, "run") == tmp_path / "run-2"

@@ -1,0 +1,338 @@
+"""A run that was stopped goes on, and ends with the record of one that was not."""
+
+import json
+import sqlite3
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+from zlib import crc32
+
+import pytest
+from langchain_core.messages import AIMessage, BaseMessage
+
+from langgraph_reflexion import Environment, ModelFault, Task
+from langgraph_reflexion.errors import ConfigurationError
+from langgraph_reflexion.experiments.record import read_info, read_run
+from langgraph_reflexion.experiments.run_info import continued, describe, settings_of
+from langgraph_reflexion.settings import RunSettings
+from langgraph_reflexion.testing import ScriptedChatModel
+from tests.support import guessing
+from tests.support.guessing import Guess, Guessing, Watch, count_up, rows, timeless
+from tests.support.toys import text_of
+
+drive_all = partial(guessing.drive_all, model_class=ScriptedChatModel)
+STRATEGIES = ["retry", "last_attempt", "reflexion", "last_attempt_and_reflexion"]
+MOSTLY_LONG = [pytest.param(each, marks=[] if each == "reflexion" else [pytest.mark.long]) for each in STRATEGIES]
+Replies = Callable[[list[BaseMessage]], Any]
+
+
+class RefusedError(Exception):
+    """What stops a whole run, at once: as near to a kill as it gets inside one process."""
+
+    status_code = 401
+
+
+def think_first(messages: list[BaseMessage]) -> Any:
+    """Takes two steps per trial: a thought, then a guess that counts up by whatever the prompt tells of before."""
+    before = messages[1].text
+    tried = max(before.count("Next time I will say"), before.count("Action: say"))
+    if before.endswith("Reflection:"):
+        reply = f"Wrong. Next time I will say {before.count('Next time') + 2}."
+    else:
+        reply = "Thought: hm." if len(messages) == 2 else f"Action: say {tried + 1}"
+    # What differs in a prompt shows in the account, and so in the row.
+    read = crc32(text_of(messages).encode())
+    return AIMessage(reply, usage_metadata={"input_tokens": read, "output_tokens": 1, "total_tokens": read + 1})
+
+
+class Interrupted:
+    """Replies until the n-th call, which meets an error."""
+
+    def __init__(self, call: int, error: Exception, replies: Replies = think_first, *, lasting: bool = False) -> None:
+        self.calls, self.call, self.error, self.replies, self.lasting = 0, call, error, replies, lasting
+
+    def __call__(self, messages: list[BaseMessage]) -> Any:
+        self.calls += 1
+        hit = self.calls == self.call or (self.lasting and self.calls > self.call)
+        return self.error if hit else self.replies(messages)
+
+
+SETTINGS: dict[str, Any] = {"numbers": [2, 3], "max_trials": 3, "concurrency": 1, "feedback": "words"}
+
+
+@pytest.mark.parametrize("checkpoints", ["latest", "history"])
+@pytest.mark.parametrize("strategy", MOSTLY_LONG)
+def test_stopped_at_any_call_it_goes_on_mid_trial_and_repeats_no_call(
+    tmp_path: Path, strategy: str, checkpoints: str
+) -> None:
+    settings = SETTINGS | {"strategy": strategy, "checkpoints": checkpoints}
+    _, model = drive_all(tmp_path / "whole", think_first, **settings)
+    calls = len(model.prompts)
+    assert calls > 9
+    for call in range(1, calls + 1):
+        folder = tmp_path / str(call)
+        with pytest.raises(ModelFault):
+            drive_all(folder, Interrupted(call, RefusedError("no")), **settings)
+        _, rest = drive_all(folder, think_first, **settings)
+        assert timeless(folder) == timeless(tmp_path / "whole")
+        assert (call - 1) + len(rest.prompts) == calls
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("strategy", STRATEGIES)
+@pytest.mark.parametrize("in_step", [False, True])
+def test_a_fault_at_any_call_is_tried_again(tmp_path: Path, strategy: str, in_step: bool) -> None:
+    settings = SETTINGS | {"strategy": strategy, "in_step": in_step, "numbers": [1, 3, 2]}
+    _, model = drive_all(tmp_path / "whole", think_first, **settings)
+    for call in range(2, len(model.prompts) + 1):
+        folder = tmp_path / str(call)
+        summary, first = drive_all(folder, Interrupted(call, ConnectionError("gone")), **settings)
+        assert summary.statuses["fault"] == 1
+        assert not summary.clean
+        assert [row["fault"] != "" for row in rows(folder)].count(True) == 1
+        summary, second = drive_all(folder, think_first, **settings)
+        assert summary.clean
+        assert timeless(folder) == timeless(tmp_path / "whole")
+        if first.prompts[call - 1][1].text.endswith("Reflection:"):  # nothing but the reflection is asked for again
+            assert len(first.prompts) + len(second.prompts) == len(model.prompts) + 1
+
+
+def test_a_fault_that_lasts_stays_one(tmp_path: Path) -> None:
+    drive_all(tmp_path / "whole", think_first, **SETTINGS)
+    drive_all(tmp_path / "run", Interrupted(4, ConnectionError("gone"), lasting=True), **SETTINGS)
+    before = rows(tmp_path / "run")
+    with pytest.raises(ModelFault, match="has not answered once"):
+        drive_all(tmp_path / "run", Interrupted(1, ConnectionError("gone"), lasting=True), **SETTINGS)
+    assert rows(tmp_path / "run") == before
+    drive_all(tmp_path / "run", think_first, **SETTINGS)
+    assert timeless(tmp_path / "run") == timeless(tmp_path / "whole")
+
+
+class Shaky(Guessing):
+    """Its n-th preparation or start fails; each task is prepared once, and started once per trial."""
+
+    def __init__(self, *, prepare: int = 0, start: int = 0) -> None:
+        super().__init__(numbers=[2, 3])
+        self.failing = {"prepare": prepare, "start": start}
+        self.counts = {"prepare": 0, "start": 0}
+
+    def prepare(self, task: Task) -> dict[str, Any]:
+        self._count("prepare")
+        return {"number": task["data"]["number"]}
+
+    def start(self, task: Task) -> Guess:
+        self._count("start")
+        return Guess(task["prepared"]["number"])
+
+    def _count(self, what: str) -> None:
+        self.counts[what] += 1
+        if self.counts[what] == self.failing[what]:
+            raise OSError("no room")
+
+
+@pytest.mark.parametrize("broken", [{"prepare": 1}, {"prepare": 2}, {"start": 1}, {"start": 2}, {"start": 4}])
+def test_a_fault_of_the_environment_is_tried_again_from_the_very_first_reset_on(
+    tmp_path: Path, broken: dict[str, int]
+) -> None:
+    settings = {"max_trials": 3, "concurrency": 1}
+    drive_all(tmp_path / "whole", environment=Shaky(), **settings)
+    summary, _ = drive_all(tmp_path / "run", environment=Shaky(**broken), **settings)
+    assert summary.statuses["fault"] == 1
+    again = Shaky()
+    drive_all(tmp_path / "run", environment=again, **settings)
+    assert timeless(tmp_path / "run") == timeless(tmp_path / "whole")
+    # What was prepared is kept.
+    assert again.counts["prepare"] == ("prepare" in broken)
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+@pytest.mark.parametrize("in_step", [False, True])
+@pytest.mark.parametrize("first", [1, 2])
+def test_more_trials_begin_with_the_reflection_on_the_last_one(
+    tmp_path: Path, strategy: str, in_step: bool, first: int
+) -> None:
+    settings = SETTINGS | {"strategy": strategy, "in_step": in_step, "numbers": [1, 2, 3, 9]}
+    _, whole = drive_all(tmp_path / "whole", think_first, **settings | {"max_trials": 4})
+    _, one = drive_all(tmp_path / "run", think_first, **settings | {"max_trials": first})
+    _, other = drive_all(tmp_path / "run", think_first, **settings | {"max_trials": 4})
+    assert timeless(tmp_path / "run") == timeless(tmp_path / "whole")
+    assert len(one.prompts) + len(other.prompts) == len(whole.prompts)
+    info = json.loads((tmp_path / "run" / "run.json").read_text())
+    assert info["settings"]["max_trials"] == 4
+
+
+@pytest.mark.long
+def test_in_step_a_stopped_sweep_takes_the_same_decisions(tmp_path: Path) -> None:
+    for numbers in ([1, 2, 4, 3], [1, 4], [9, 8]):
+        settings: dict[str, Any] = {"numbers": numbers, "in_step": True, "concurrency": 1, "max_trials": 9}
+        whole, model = drive_all(tmp_path / f"{numbers}", **settings)
+        for call in range(1, len(model.prompts) + 1):
+            folder = tmp_path / f"{numbers} {call}"
+            with pytest.raises(ModelFault):
+                drive_all(folder, Interrupted(call, RefusedError("no"), count_up), **settings)
+            summary, rest = drive_all(folder, **settings)
+            assert timeless(folder) == timeless(tmp_path / f"{numbers}")
+            assert summary.statuses == whole.statuses
+            assert call - 1 + len(rest.prompts) == len(model.prompts)
+
+
+@pytest.mark.parametrize("checkpoints", ["latest", "history"])
+@pytest.mark.parametrize("in_step", [False, True])
+def test_a_finished_run_stays_as_it_is(tmp_path: Path, checkpoints: str, in_step: bool) -> None:
+    folder = tmp_path / "run"
+    first, _ = drive_all(folder, numbers=[1, 2, 9], checkpoints=checkpoints, in_step=in_step)
+    before = {path.name: (path.read_bytes(), path.stat().st_mtime_ns) for path in folder.glob("*.json*")}
+    watch = Watch()
+    again, model = drive_all(
+        folder, numbers=[1, 2, 9], checkpoints=checkpoints, in_step=in_step, observer=watch, concurrency=1
+    )
+    assert model.prompts == []
+    assert (again.statuses, again.report.solved) == (first.statuses, first.report.solved)
+    after = {path.name: (path.read_bytes(), path.stat().st_mtime_ns) for path in folder.glob("*.jsonl")}
+    assert after.items() <= before.items()
+    # Whoever watches is told of what is there.
+    assert watch.seen == [(row["task_id"], row["trial"]) for row in rows(folder)]
+
+
+def test_more_tasks_join_a_run(tmp_path: Path) -> None:
+    for folder, amounts in (("whole", [4]), ("run", [2, 3, 4])):
+        for limit in amounts:
+            drive_all(tmp_path / folder, numbers=[1, 2, 3, 4][:limit])
+    assert timeless(tmp_path / "run") == timeless(tmp_path / "whole")
+
+
+@pytest.mark.parametrize("name", ["trials.jsonl", "trajectories.jsonl"])
+def test_a_trial_that_was_finished_and_not_recorded_is_recorded(tmp_path: Path, name: str) -> None:
+    drive_all(tmp_path, think_first, **SETTINGS)
+    whole = timeless(tmp_path)
+    # The last trial of each task: what a process had not written when it was killed.
+    left = [row for row in rows(tmp_path, name) if (row["task_id"], row["trial"]) not in (("g2", 2), ("g3", 3))]
+    for each in {name, "trials.jsonl"}:  # the trajectory is written before the row
+        lines = (tmp_path / each).read_text().splitlines(keepends=True)
+        kept = [line for line in lines if (json.loads(line)["task_id"], json.loads(line)["trial"]) in pairs(left)]
+        (tmp_path / each).write_text("".join(kept) + '{"task_id": "g3", "tr')
+    _, model = drive_all(tmp_path, think_first, **SETTINGS)
+    assert timeless(tmp_path) == whole
+    assert model.prompts == []
+
+
+def pairs(of: Sequence[dict[str, Any]]) -> list[tuple[str, int]]:
+    return [(row["task_id"], row["trial"]) for row in of]
+
+
+@pytest.mark.parametrize("forgotten", [1, 2])
+def test_a_checkpoint_whose_last_writes_are_not_applied_is_not_taken_for_finished(
+    tmp_path: Path, forgotten: int
+) -> None:
+    """A process that dies between the two: to LangGraph such a run has no next node."""
+    settings = SETTINGS | {"checkpoints": "history"}
+    _, model = drive_all(tmp_path / "whole", think_first, **settings)
+    for call in range(2, len(model.prompts) + 1):
+        folder = tmp_path / str(call)
+        with pytest.raises(ModelFault):
+            drive_all(folder, Interrupted(call, RefusedError("no")), **settings)
+        forget_last_checkpoints(folder, forgotten)
+        _, rest = drive_all(folder, think_first, **settings)
+        assert timeless(folder) == timeless(tmp_path / "whole")
+        assert call - 1 + len(rest.prompts) == len(model.prompts)
+    forget_last_checkpoints(tmp_path / "whole", 1)
+    before = timeless(tmp_path / "whole")
+    _, rest = drive_all(tmp_path / "whole", think_first, **settings)
+    assert (timeless(tmp_path / "whole"), rest.prompts) == (before, [])
+
+
+def forget_last_checkpoints(folder: Path, number: int) -> None:
+    last = "SELECT thread_id || max(checkpoint_id) FROM checkpoints GROUP BY thread_id"
+    with sqlite3.connect(folder / "checkpoints.db") as connection:
+        for _ in range(number):
+            connection.execute(f"DELETE FROM checkpoints WHERE thread_id || checkpoint_id IN ({last})")
+    connection.close()
+
+
+def test_record_and_checkpoints_that_do_not_belong_together_are_refused(tmp_path: Path) -> None:
+    drive_all(tmp_path, numbers=[2])
+    trials = (tmp_path / "trials.jsonl").read_text()
+    (tmp_path / "trials.jsonl").write_text(trials.splitlines(keepends=True)[1])
+    with pytest.raises(ConfigurationError, match="lacks trial 1 of g2"):
+        drive_all(tmp_path, numbers=[2])
+    (tmp_path / "trials.jsonl").write_text(trials)
+    for path in tmp_path.glob("checkpoints.db*"):
+        path.unlink()
+    with pytest.raises(ConfigurationError, match="holds trial 2 of g2, and its"):
+        drive_all(tmp_path, numbers=[2])
+    assert (tmp_path / "trials.jsonl").read_text() == trials
+
+
+def resolved(**changes: Any) -> RunSettings:
+    made: dict[str, Any] = {"max_trials": 4, "limit": 2, "options": {"numbers": (1, 2)}} | changes
+    return RunSettings(environment="guessing", **made).resolved(Guessing())
+
+
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        ({"strategy": "retry"}, "strategy was reflexion, is retry"),
+        ({"model": "openai:m", "seed": 3}, "model was demo, is openai:m; seed was 0, is 3"),
+        ({"options": {"numbers": [2]}}, r'options was {"numbers": \[1, 2\]}, is {"numbers": \[2\]}'),
+        ({"base_url": "http://me:word@host/v1"}, "base_url was unset, is http://host/v1"),
+        ({"database": "postgresql://me:word@host/db"}, "database was unset, is postgresql://me@host/db"),
+        ({"checkpoints": "history"}, "checkpoints was latest, is history"),
+        ({"max_trials": 3}, "max_trials was 4, is 3, and can only be raised"),
+        ({"limit": 1}, "limit was 2, is 1, and can only be raised"),
+        ({"until_no_improvement": True}, "until_no_improvement was false, is true"),
+    ],
+)
+def test_other_settings_are_refused_and_shown_in_one_line(tmp_path: Path, changes: dict[str, Any], says: str) -> None:
+    info = describe(resolved(), ["g1", "g2"])
+    with pytest.raises(ConfigurationError, match=f"holds a run with other settings: {says}$") as caught:
+        continued(info, resolved(**changes), ["g1", "g2"], tmp_path)
+    assert "word" not in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_what_may_be_raised_is_taken_over_and_all_else_stays(tmp_path: Path) -> None:
+    info = json.loads(json.dumps(describe(resolved(), ["g1", "g2"])))
+    assert settings_of(info) == resolved(options={"numbers": [1, 2]})
+    for changes in ({}, {"concurrency": 1}, {"max_trials": 9}, {"limit": None}, {"limit": 3}):
+        later = continued(info, resolved(**changes), ["g1", "g2", "g3"], tmp_path)
+        assert later["tasks"] == ["g1", "g2", "g3"]
+        assert later["settings"] == resolved(**changes).public()
+        assert {**later, "tasks": 0, "settings": 0} == {**info, "tasks": 0, "settings": 0}
+
+
+def test_tasks_that_have_changed_are_refused(tmp_path: Path) -> None:
+    info = describe(resolved(), ["g1", "g2"])
+    for tasks, says in ((["g1", "g3"], "task 2 was 'g2', is 'g3'"), (["g1"], "task 2 was 'g2', is none")):
+        with pytest.raises(ConfigurationError, match=says):
+            continued(info, resolved(), tasks, tmp_path)
+
+
+def test_a_folder_that_cannot_go_on_is_named(tmp_path: Path) -> None:
+    with pytest.raises(ConfigurationError, match=r"holds no run: there is no run.json"):
+        read_info(tmp_path)
+    for text, says in (
+        ("{", "run.json is not JSON: Expecting"),
+        ("{}", "run.json lacks settings"),
+        ('{"settings": {"environment": "alfworld"}, "tasks": []}', "run.json lacks run_id"),
+        ("[]", "run.json is wrong: list"),
+    ):
+        (tmp_path / "run.json").write_text(text)
+        with pytest.raises(ConfigurationError, match=f"holds no run that can be resumed: {says}"):
+            read_info(tmp_path)
+
+
+@pytest.mark.parametrize("read", [read_info, read_run])
+def test_a_folder_of_an_earlier_version_is_called_that(tmp_path: Path, read: Any) -> None:
+    settings = {"environment": "alfworld", "trials": 3, "agent": "react", "strategy": "reflexion"}
+    (tmp_path / "run.json").write_text(json.dumps({"settings": settings, "tasks": ["a"], "run_id": "1"}))
+    with pytest.raises(ConfigurationError) as caught:
+        read(tmp_path)
+    said = "was recorded by an earlier version, whose settings have other names: choose another --out"
+    assert str(caught.value) == f"{tmp_path} {said}"
+
+
+def test_two_runs_in_one_database_do_not_meet(tmp_path: Path) -> None:
+    environment: Environment = Guessing(numbers=[1])
+    tasks = [task["id"] for task in environment.tasks()]
+    assert describe(resolved(), tasks)["run_id"] != describe(resolved(), tasks)["run_id"]

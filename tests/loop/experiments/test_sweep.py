@@ -1,0 +1,304 @@
+import asyncio
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+from langchain_core.messages import BaseMessage
+
+from langgraph_reflexion import ModelFault, Task, experiments
+from langgraph_reflexion.envs.base import FinishedTrial, Review
+from langgraph_reflexion.errors import ConfigurationError
+from langgraph_reflexion.experiments.record import read_run
+from langgraph_reflexion.experiments.rows import TrialRow
+from langgraph_reflexion.experiments.run_info import describe
+from langgraph_reflexion.experiments.runner import Summary, run
+from langgraph_reflexion.settings import RunSettings
+from langgraph_reflexion.testing import ModelServer, ScriptedChatModel
+from tests.support.guessing import Guessing, Watch, count_up, drive_all, rows, timeless
+
+TRIAL_KEYS = [
+    *("task_id", "trial", "success", "gradable", "verdict", "score", "stop_reason", "actions"),
+    *("llm_calls", "cached_calls", "input_tokens", "output_tokens", "cost", "usage"),
+    *("measures", "reflection", "notes", "fault", "seconds"),
+]
+GUESSING = "tests.support.guessing:Guessing"
+
+
+def test_every_trial_is_a_row_with_the_reflection_that_followed_it(tmp_path: Path) -> None:
+    drive_all(tmp_path)
+    written = rows(tmp_path)
+    assert all(list(row) == TRIAL_KEYS for row in written)
+    assert [(row["task_id"], row["trial"]) for row in written] == [
+        (f"g{n}", trial) for n in (1, 2, 3, 4) for trial in range(1, n + 1)
+    ]
+    failed, solved = written[1], written[2]
+    assert failed["reflection"] == "1 was wrong. Next time I will say 2."
+    assert (failed["success"], failed["verdict"], failed["score"]) == (False, False, 0.0)
+    assert (failed["stop_reason"], failed["actions"], failed["fault"]) == ("terminated", 1, "")
+    assert (failed["llm_calls"], failed["input_tokens"], failed["output_tokens"]) == (2, 20, 4)
+    assert (solved["success"], solved["verdict"], solved["reflection"]) == (True, True, None)
+    assert (solved["llm_calls"], solved["input_tokens"]) == (1, 10)
+    assert failed["seconds"] > 0
+
+
+def test_every_trajectory_is_whole(tmp_path: Path) -> None:
+    drive_all(tmp_path, numbers=[2])
+    first, second = rows(tmp_path, "trajectories.jsonl")
+    assert list(first) == ["task_id", "trial", "observation", "steps", "evaluation"]
+    assert first["observation"].startswith("I think of a number")
+    assert first["steps"] == [
+        {
+            "number": 1,
+            "thought": "",
+            "action": {"name": "say", "args": {"number": "1"}, "text": "say 1"},
+            "observation": "Wrong.",
+        }
+    ]
+    assert first["evaluation"]["success"] is False
+    assert second["evaluation"]["success"] is True
+
+
+def test_sweeps_one_after_the_other_keep_to_their_own_connections(tmp_path: Path) -> None:
+    with ModelServer(ScriptedChatModel(replies=count_up)) as server:
+        for name in ("first", "second"):
+            settings = RunSettings(
+                environment=GUESSING,
+                model="openai:m",
+                base_url=server.url,
+                max_trials=3,
+                retries=1,
+                strategy="retry",
+                limit=3,
+            )
+            assert run(settings, tmp_path / name).statuses["fault"] == 0
+
+
+@pytest.mark.parametrize("in_step", [False, True])
+def test_the_record_does_not_depend_on_the_concurrency(tmp_path: Path, in_step: bool) -> None:
+    for concurrency in (1, 8):
+        drive_all(tmp_path / str(concurrency), concurrency=concurrency, in_step=in_step)
+    drive_all(tmp_path / "overtaking", concurrency=8)
+    assert timeless(tmp_path / "1") == timeless(tmp_path / "8") == timeless(tmp_path / "overtaking")
+
+
+def test_tasks_really_overtake_each_other(tmp_path: Path) -> None:
+    watch = Watch()
+    drive_all(tmp_path, observer=watch)
+    assert watch.seen != sorted(watch.seen)
+
+
+def test_in_step_all_tasks_finish_a_trial_before_any_begins_the_next(tmp_path: Path) -> None:
+    watch = Watch()
+    drive_all(tmp_path, in_step=True, concurrency=2, observer=watch)
+    assert [trial for _, trial in watch.seen] == sorted(trial for _, trial in watch.seen)
+    assert len(watch.seen) == 10
+
+
+def test_in_step_the_sweep_ends_when_a_trial_solves_nothing_new(tmp_path: Path) -> None:
+    # Solved after each trial: 1, 2, 2. The task that trial 4 would have solved is left unfinished.
+    summary, model = drive_all(tmp_path, numbers=[1, 2, 4], in_step=True)
+    assert (summary.statuses["solved"], summary.statuses["unfinished"]) == (2, 1)
+    assert max(row["trial"] for row in rows(tmp_path)) == 3
+    # A graph that stands still asks no model: one call per row, and one per reflection.
+    assert len(model.prompts) == sum(row["llm_calls"] for row in rows(tmp_path)) == 6 + 4
+
+
+def test_in_step_two_trials_without_success_are_enough(tmp_path: Path) -> None:
+    drive_all(tmp_path, numbers=[8, 9], strategy="retry", in_step=True)
+    assert max(row["trial"] for row in rows(tmp_path)) == 2
+
+
+def test_in_step_a_task_that_ended_by_an_error_is_left_out_of_the_comparison(tmp_path: Path) -> None:
+    class Reviewed(Guessing):
+        def review(self, task: Task, trial: FinishedTrial) -> Review:
+            if trial["verdict"]:
+                raise ZeroDivisionError("division by zero")
+            return Review()
+
+    # Trial 2 solves g2, whose review has a bug, and nothing else: had it counted, trial 3 would follow.
+    summary, _ = drive_all(tmp_path, environment=Reviewed(numbers=[2, 4]), in_step=True)
+    assert summary.statuses["error"] == 1
+    assert max(row["trial"] for row in rows(tmp_path)) == 2
+
+
+def test_a_fault_of_one_task_leaves_the_others_alone(tmp_path: Path) -> None:
+    def replies(messages: list[BaseMessage]) -> Any:
+        return "Action: drop it" if "This is game 2" in messages[-1].text else count_up(messages)
+
+    summary, _ = drive_all(tmp_path, replies)
+    assert (summary.statuses["solved"], summary.statuses["fault"]) == (3, 1)
+    (fault,) = (row for row in rows(tmp_path) if row["task_id"] == "g2")
+    assert (fault["success"], fault["verdict"], fault["stop_reason"]) == (None, None, "fault")
+    assert "fell on the floor" in fault["fault"]
+
+
+def test_a_model_that_answered_before_and_fails_now_is_a_fault(tmp_path: Path) -> None:
+    def replies(messages: list[BaseMessage]) -> Any:
+        return ConnectionError("gone") if "This is game 2" in messages[-1].text else count_up(messages)
+
+    summary, _ = drive_all(tmp_path, replies, concurrency=1)
+    assert (summary.statuses["solved"], summary.statuses["fault"]) == (3, 1)
+
+
+def test_a_reflection_that_cannot_be_had_leaves_a_failed_trial_and_a_fault(tmp_path: Path) -> None:
+    def replies(messages: list[BaseMessage]) -> Any:
+        return ConnectionError("gone") if "Status: FAILED" in messages[-1].text else count_up(messages)
+
+    summary, _ = drive_all(tmp_path, replies, numbers=[2])
+    (row,) = rows(tmp_path)
+    assert summary.statuses["fault"] == 1
+    assert (row["stop_reason"], row["verdict"], row["reflection"]) == ("terminated", False, None)
+    assert "gone" in row["fault"]
+
+
+def test_a_model_that_never_answered_stops_the_run_and_leaves_no_folder(tmp_path: Path) -> None:
+    def replies(messages: list[BaseMessage]) -> Any:
+        return ConnectionError("nobody is there")
+
+    with pytest.raises(ModelFault, match=r"has not answered once.*nobody is there") as caught:
+        drive_all(tmp_path / "run", replies)
+    assert caught.value.permanent
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_permanent_fault_stops_the_run_and_keeps_the_rows(tmp_path: Path) -> None:
+    class RefusedError(Exception):
+        status_code = 401
+
+    def replies(messages: list[BaseMessage]) -> Any:
+        return RefusedError("no") if "This is game 3" in messages[-1].text else count_up(messages)
+
+    with pytest.raises(ModelFault):
+        drive_all(tmp_path, replies, concurrency=1)
+    assert [row["task_id"] for row in rows(tmp_path)] == ["g1", "g2", "g2"]
+
+
+def test_a_programming_error_is_raised_and_the_rows_are_safe(tmp_path: Path) -> None:
+    class Clumsy(Watch):
+        def on_trial(self, row: TrialRow, finished: bool) -> None:
+            super().on_trial(row, finished)
+            if len(self.seen) == 3:
+                raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        drive_all(tmp_path, observer=Clumsy())
+    written = rows(tmp_path)
+    assert 3 <= len(written) < 10
+    assert written == read_run(tmp_path).trials
+
+
+def test_settings_are_filled_in_from_environment_and_profile() -> None:
+    environment = Guessing()
+    settings = RunSettings(environment="guessing").resolved(environment)
+    assert (settings.split, settings.max_trials, settings.memory_size) == ("numbers", 12, 3)
+    assert (settings.actor, settings.max_actions, settings.max_cycles) == ("react", 30, 3)
+    assert settings.until_no_improvement is False
+    preprint = RunSettings(environment="guessing", profile="preprint")
+    assert preprint.resolved(environment).until_no_improvement is True
+    own = RunSettings(environment="guessing", profile="preprint", until_no_improvement=False, max_trials=2)
+    assert own.resolved(environment).until_no_improvement is False
+    assert own.resolved(environment).max_trials == 2
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        *(
+            (name, 0)
+            for name in ("limit", "max_trials", "retries", "memory_size", "concurrency", "workers", "timeout")
+        ),
+        ("timeout", math.inf),
+        ("temperature", math.nan),
+        ("strategy", "luck"),
+        ("budgets", {"run": {"cost": 0}}),
+    ],
+)
+def test_a_wrong_value_is_refused_by_name(name: str, value: Any) -> None:
+    with pytest.raises(ConfigurationError, match=f"the setting {name}"):
+        RunSettings.read({"environment": "guessing", name: value})
+
+
+def test_a_memory_of_all_reflections_has_no_size() -> None:
+    full = RunSettings(environment="guessing", memory="full")
+    assert full.resolved(Guessing()).memory_size is None
+    assert full.resolved(Guessing()).resolved(Guessing()).memory_size is None
+    with pytest.raises(
+        ConfigurationError, match=r"memory_size=3 \(--memory-size\) has no effect beside memory='full'"
+    ):
+        RunSettings(environment="guessing", memory="full", memory_size=3).resolved(Guessing())
+
+
+def test_a_model_that_is_given_takes_the_place_of_its_setting_alone() -> None:
+    mine = ScriptedChatModel(replies=[])
+    settings = RunSettings(environment="guessing", reflection_model="demo", base_url="http://127.0.0.1:1/v1")
+
+    def models(settings: RunSettings, **parts: Any) -> list[str]:
+        return [client.name for client in settings.build(Guessing(), **parts).clients]
+
+    named = settings.model_copy(update={"model": "openai:m"})
+    assert models(named) == ["m", "langgraph-reflexion-demo"]
+    assert models(named, model=mine) == ["scripted", "langgraph-reflexion-demo"]
+    assert models(named, reflection_model=mine) == ["m", "scripted"]
+    assert models(named, model=mine, reflection_model=mine) == ["scripted"] * 2
+    assert models(named.model_copy(update={"reflection_model": None}), model=mine) == ["scripted"] * 2
+
+
+def test_paths_are_settings_too(tmp_path: Path) -> None:
+    settings = RunSettings(environment="guessing", cache=tmp_path / "cache.db", lessons=tmp_path / "lessons.db")
+    assert settings.public()["cache"] == str(tmp_path / "cache.db")
+
+
+def test_run_json_names_everything_and_no_secret() -> None:
+    settings = RunSettings(environment="guessing", base_url="http://user:pa55word@host:1/v1?key=k", model="openai:m")
+    info = describe(settings.resolved(Guessing()), ["g1"])
+    assert info["settings"]["base_url"] == "http://host:1/v1"
+    assert info["settings"]["evaluator"] == "environment"
+    assert info["tasks"] == ["g1"]
+    assert set(info["versions"]) == {"python", "langgraph_reflexion", "commit", "langgraph", "langchain-core"}
+    assert "note" not in info
+    assert "not an LLM" in describe(RunSettings(environment="guessing").resolved(Guessing()), [])["note"]
+
+
+def test_an_environment_that_generates_gets_the_seed() -> None:
+    def made(path: str = GUESSING, **options: Any) -> Any:
+        return RunSettings(environment=path, options=options, seed=5).make_environment()
+
+    assert isinstance(made(), Guessing)
+    assert (made(numbers=[7]).seed, made(numbers=[7]).numbers) == (5, [7])
+    assert made(seed=9).seed == 9
+    assert made(f"{__name__}:Unseeded").seed == 0
+    with pytest.raises(ConfigurationError, match="speed"):
+        made(speed=1)
+
+
+class Unseeded(Guessing):
+    def __init__(self) -> None:
+        super().__init__()
+
+
+def test_a_split_without_tasks_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-irrelevant")
+    settings = RunSettings(environment=GUESSING, options={"numbers": []}, model="openai:m")
+    with pytest.raises(ConfigurationError, match="has no tasks"):
+        run(settings, tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize("running", [False, True], ids=["program", "notebook"])
+def test_strings_are_paths_and_a_run_can_be_waited_for_in_an_event_loop(tmp_path: Path, running: bool) -> None:
+    folder = str(tmp_path / "run")
+    settings = experiments.RunSettings(environment="alfworld", limit=2, max_trials=1, strategy="retry")
+
+    def both() -> tuple[Summary, Summary]:
+        return experiments.run(settings, folder), experiments.resume(folder, max_trials=2)
+
+    async def cell() -> tuple[Summary, Summary]:
+        return both()
+
+    first, second = asyncio.run(cell()) if running else both()
+    assert (first.report.settings["max_trials"], second.report.settings["max_trials"]) == (1, 2)
+    assert experiments.compare(folder).runs == (second.report,)
+    last = experiments.read_run(folder).trials[-1]
+    task = experiments.trials_of_run(folder, "2")
+    assert (task.title, task.views[-1].row["trial"]) == (last["task_id"], last["trial"])

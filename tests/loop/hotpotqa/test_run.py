@@ -1,0 +1,201 @@
+"""The graph on HotPotQA: a fault is told from what was not found, and from a wrong answer."""
+
+import json
+import os
+from itertools import repeat
+from pathlib import Path
+
+import pytest
+from langchain_core.messages import AIMessage
+
+from langgraph_reflexion import ModelOptions, create_reflexion
+from langgraph_reflexion.envs.hotpotqa.environment import HotPotQA
+from langgraph_reflexion.experiments.runner import run
+from langgraph_reflexion.prompts import load_prompts
+from langgraph_reflexion.retries import Retries
+from langgraph_reflexion.settings import RunSettings
+from langgraph_reflexion.testing import MediaWikiServer, ScriptedChatModel
+from tests.support.hotpotqa import as_on_the_hub
+from tests.support.toys import asks_for
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+
+
+def play(environment, task, *actions, **options):
+    model = ScriptedChatModel(replies=[f"Thought: Hm.\nAction: {action}" for action in actions])
+    options = {"strategy": "retry", "max_trials": 1, "options": ModelOptions(retries=Retries(attempts=1)), **options}
+    graph = create_reflexion(model, environment, **options).compile()
+    return graph.invoke({"task": task}), model
+
+
+def test_a_question_of_our_own_is_answered_from_its_pages():
+    environment = HotPotQA()
+    task = environment.tasks()[0]
+    titles, answer = task["data"]["supporting"], task["data"]["answer"]
+    final, model = play(environment, task, *(f"search[{title}]" for title in titles), f"finish[{answer}]")
+    assert (final["status"], final["trials"][0]["success"]) == ("solved", True)
+    told = [message.text for message in model.prompts[0]]
+    assert any(task["instruction"] in text for text in told)
+    assert not any(answer in text for text in told)
+    final, _ = play(environment, task, "finish[nobody knows]")
+    assert (final["status"], final["trials"][0]["success"], final["fault"]) == ("failed", False, "")
+
+
+def test_a_trial_without_an_answer_is_known_to_have_failed():
+    environment = HotPotQA()
+    final, _ = play(environment, environment.tasks()[0], *["search[Nothing]"] * 9)
+    assert final["trials"][0]["stop_reason"] == "hallucination"
+    assert final["trials"][0]["success"] is False
+
+
+@pytest.mark.parametrize(
+    ("faults", "cause"),
+    [
+        (repeat("429"), "Retry-After 30 s"),
+        (repeat("hang"), "timed out after 0.4 s"),
+        (repeat("garbage"), "sent no JSON"),
+    ],
+    ids=["429", "hang", "garbage"],
+)
+def test_the_record_of_a_run_tells_a_fault_from_not_found(faults, cause):
+    with MediaWikiServer({"Elm": "The elm is a tree."}) as server:
+        environment = HotPotQA(pages="wikipedia", api=server.api, timeout=0.4)
+        task = environment.tasks()[0]
+        missed, _ = play(environment, task, "search[Oak]", "finish[no]")
+        server.faults = faults
+        faulty, _ = play(environment, task, "search[Oak]", "finish[no]")
+        environment.close()
+    assert missed["status"] == "failed"
+    assert missed["trajectory"][0]["observation"] == "Could not find Oak. Similar: []."
+    assert (missed["trials"][0]["fault"], missed["trials"][0]["success"]) == ("", False)
+    assert faulty["status"] == "fault"
+    assert cause in faulty["trials"][0]["fault"]
+    assert (faulty["trials"][0]["success"], faulty["trials"][0]["verdict"]) == (None, None)
+    assert not any("Could not find" in step["observation"] for step in faulty["trajectory"])
+
+
+def answer_all(environment, entries):
+    statuses = []
+    for task, entry in zip(environment.tasks(), entries, strict=True):
+        titles = task["data"]["supporting"]
+        final, _ = play(environment, task, *(f"search[{title}]" for title in titles), f"finish[{entry['answer']}]")
+        statuses.append(final["status"])
+    environment.close()
+    return statuses
+
+
+def told(model):
+    """All that a model was told besides the instructions, which are the same for every question."""
+    return "\n".join(message.text for prompt in model.prompts for message in prompt[1:])
+
+
+@pytest.mark.parametrize(
+    ("actor", "evaluator", "strategy"),
+    [
+        ("react", "llm", "last_attempt_and_reflexion"),
+        ("tools", "llm", "reflexion"),
+        ("cot", "llm", "last_attempt"),
+        ("react", "self-consistency", "reflexion"),
+    ],
+)
+def test_without_an_oracle_nothing_of_the_right_answer_reaches_the_loop(actor, evaluator, strategy):
+    environment = HotPotQA()
+    # What the question itself says, and yes and no, may stand anywhere.
+    tasks = [
+        t for t in environment.tasks(limit=12) if not any(w in t["instruction"] for w in t["data"]["answer"].split())
+    ]
+    tasks = [task for task in tasks if task["data"]["answer"] not in ("yes", "no")]
+    assert len(tasks) > 5
+
+    def reply(messages):
+        says = {"act": "Action: finish[nobody]", "judge": "Verdict: no", "reflect": "I should think again."}
+        return says[asks_for(messages)]
+
+    options = {"actor": actor, "evaluator": evaluator, "strategy": strategy, "feedback": "words"}
+    for task in tasks:
+        model = ScriptedChatModel(replies=reply)
+        final = create_reflexion(model, environment, max_trials=3, **options).compile().invoke({"task": task})
+        assert len(final["trials"]) == (1 if evaluator == "self-consistency" else 3)
+        assert task["data"]["answer"] not in told(model)
+
+
+def report_of(path, **settings):
+    given = {"environment": "hotpotqa", "split": "own", "limit": 6, "max_trials": 2, **settings}
+    return run(RunSettings(**given), path).report
+
+
+def test_a_run_records_f1_and_reports_its_mean(tmp_path):
+    report = report_of(tmp_path / "run", actor="cot-gt")
+    rows = [json.loads(line) for line in (tmp_path / "run/trials.jsonl").read_text().splitlines()]
+    assert {tuple(row["measures"]) for row in rows} == {("exact_match", "f1", "precision", "recall")}
+    assert all(row["measures"]["exact_match"] == row["success"] for row in rows)
+    assert [round(solved / 6, 4) for solved in report.solved] == report.measures["exact_match"]
+    assert all(f1 >= em for f1, em in zip(report.measures["f1"], report.measures["exact_match"], strict=True))
+    assert report.as_json()["measures"] == report.measures
+
+
+SAMPLE = os.environ.get("HOTPOTQA_SAMPLE", "")
+
+
+@pytest.mark.long
+@pytest.mark.skipif(not SAMPLE or not Path(SAMPLE).is_dir(), reason="HOTPOTQA_SAMPLE names no folder")
+def test_real_questions_run_end_to_end(tmp_path):
+    for path in sorted(Path(SAMPLE).glob("hotpot*.json")):
+        entries = json.loads(path.read_text(encoding="utf-8"))
+        hub = tmp_path / "hub.jsonl"
+        hub.write_text("".join(json.dumps(as_on_the_hub(entry)) + "\n" for entry in entries), encoding="utf-8")
+        for actor in ("react", "cot", "cot-gt"):
+            curves = [
+                report_of(
+                    tmp_path / f"{actor}-{each.stem}",
+                    split="path",
+                    limit=None,
+                    actor=actor,
+                    options={"path": str(each)},
+                )
+                for each in (path, hub)
+            ]
+            assert curves[0].tasks == len(entries)
+            assert [report.costs["faults"] for report in curves] == [0, 0]
+            assert curves[0].measures == curves[1].measures
+        assert set(answer_all(HotPotQA(path=path), entries)) == {"solved"}
+
+
+@pytest.mark.parametrize("name", ["cot", "cot-gt"])
+def test_the_graph_plays_a_variant_with_its_own_prompts_and_six_examples(name):
+    questions = HotPotQA()
+    model = ScriptedChatModel(replies=["I cannot say.", "I should have answered.", "Thought: Hm.\nAction: finish[x]"])
+    graph = create_reflexion(model, questions, actor=name, max_trials=2).compile()
+    final = graph.invoke({"task": questions.tasks()[0]})
+    assert [record["stop_reason"] for record in final["trials"]] == ["terminated", "terminated"]
+    assert [record["success"] for record in final["trials"]] == [False, False]
+    setting = load_prompts(questions.variant(name).prompts).render("setting")
+    assert model.prompts[0][0].text.startswith(setting)
+    assert model.prompts[0][0].text.count("--- Example ") == 6
+    assert "search[" not in model.prompts[0][0].text
+    assert model.prompts[1][0].text.startswith(setting)
+    assert "I should have answered." in model.prompts[2][1].text
+
+
+def test_a_number_is_an_answer_too():
+    environment = HotPotQA()
+    task = environment.tasks()[0]
+    task = {**task, "data": {**task["data"], "answer": "1969"}}
+    call = {"name": "finish", "args": {"answer": 1969}, "id": "x", "type": "tool_call"}
+    model = ScriptedChatModel(replies=[AIMessage("", tool_calls=[call])])
+    final = create_reflexion(model, environment, actor="tools", max_trials=1).compile().invoke({"task": task})
+    assert final["status"] == "solved"
+
+
+def test_half_a_surrogate_in_a_call_is_no_fault():
+    environment = HotPotQA()
+    calls = [
+        {"name": "search", "args": {"entity": "\ud800"}, "id": "x", "type": "tool_call"},
+        {"name": "finish", "args": {"answer": "\ud800 no"}, "id": "y", "type": "tool_call"},
+    ]
+    model = ScriptedChatModel(replies=[AIMessage("", tool_calls=[call]) for call in calls])
+    graph = create_reflexion(model, environment, actor="tools", max_trials=1).compile()
+    assert graph.invoke({"task": environment.tasks()[0]})["status"] == "failed"

@@ -1,0 +1,231 @@
+"""Both ways to act: what is sent, what is made of the reply, and that a prompt only grows at its end."""
+
+import pytest
+from langchain_core.language_models import FakeListChatModel
+from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, ToolMessage
+from langchain_core.messages.tool import invalid_tool_call
+
+from langgraph_reflexion import ConfigurationError, create_reflexion, load_environment
+from langgraph_reflexion.actors import ACTORS
+from langgraph_reflexion.demo import DemoChatModel
+from langgraph_reflexion.testing import ScriptedChatModel
+from tests.support.toys import Counter, asks_for, count_to, text_of
+
+
+def call(name, id="x", **args):
+    return {"name": name, "args": args, "id": id, "type": "tool_call"}
+
+
+def calls(*several, says=""):
+    return AIMessage(says, tool_calls=list(several))
+
+
+def played(replies, actor="tools", **options):
+    model = ScriptedChatModel(replies=replies)
+    options = {"strategy": "retry", "max_trials": 1, **options}
+    graph = create_reflexion(model, Counter(), actor=actor, **options).compile()
+    return graph.invoke({"task": count_to(3)}), model
+
+
+def calls_of(trial):
+    return sum(usage["llm_calls"] for usage in trial["usage"].values())
+
+
+class Recording(DemoChatModel):
+    """The demo model, with a memory for what it is asked."""
+
+    def model_post_init(self, context):
+        self._prompts = []
+
+    def _generate(self, messages, *args, **kwargs):
+        self._prompts.append(messages)
+        return super()._generate(messages, *args, **kwargs)
+
+
+def plain(messages):
+    return [(type(m), m.text, getattr(m, "tool_calls", None), getattr(m, "tool_call_id", None)) for m in messages]
+
+
+@pytest.mark.parametrize("strategy", ["reflexion", "last_attempt_and_reflexion"])
+@pytest.mark.parametrize("actor", ACTORS)
+def test_inside_a_trial_the_prompt_only_grows_at_its_end(actor, strategy):
+    environment = load_environment("alfworld")
+    model = Recording()
+    graph = create_reflexion(model, environment, actor=actor, strategy=strategy, max_trials=2).compile()
+    longest = 0
+    for task in environment.tasks(limit=2):
+        del model._prompts[:]
+        final = graph.invoke({"task": task})
+        assert sum(calls_of(trial) for trial in final["trials"]) == len(model._prompts)
+        before = None
+        for prompt in model._prompts:
+            if asks_for(prompt) != "act":
+                before = None
+                continue
+            if before is not None:
+                assert plain(prompt[: len(before)]) == plain(before)
+                assert len(prompt) == len(before) + 2
+                longest = max(longest, len(prompt))
+            before = prompt
+    assert longest > 30, "some trial was long"
+
+
+@pytest.mark.parametrize("actor", ACTORS)
+def test_one_model_call_per_step(actor):
+    final, model = played(["Thought: a thought", "nonsense", "Action: go up", "Action: add 2"], actor)
+    assert len(final["trajectory"]) == len(model.prompts) == calls_of(final["trials"][0]) == 4
+    assert final["trials"][0]["actions"] == 3
+
+
+def test_tokens_are_counted_where_the_model_counts_them():
+    counted = AIMessage("Action: add 3", usage_metadata={"input_tokens": 7, "output_tokens": 2, "total_tokens": 9})
+    final, _ = played(["Action: add 0", counted], "react")
+    [spent] = final["trials"][0]["usage"].values()
+    assert (spent["llm_calls"], spent["input_tokens"], spent["output_tokens"]) == (2, 7, 2)
+
+
+def test_the_order_of_a_prompt_instruction_memory_task_trajectory():
+    model = ScriptedChatModel(
+        replies=[*["Action: read[]"] * 4, "I only read.", "Thought: now\nAction: add 1", "Action: add 2"]
+    )
+    create_reflexion(model, Counter()).compile().invoke({"task": count_to(3)})
+    system, opening, *rest = model.prompts[-1]
+    assert isinstance(system, SystemMessage)
+    assert isinstance(opening, HumanMessage)
+    assert opening.text.index("I only read.") < opening.text.index("Bring it to 3.")
+    assert [(type(m), m.text) for m in rest] == [
+        (AIMessage, "Thought: now\nAction: add 1"),
+        (HumanMessage, "Observation: The counter stands at 1."),
+    ]
+
+
+def test_the_react_instruction_explains_each_action():
+    _, model = played(["Action: add 3"], "react")
+    assert (
+        "\n\n- add {amount}\n  Add to the counter. {amount}: how much to add.\n"
+        "- go {direction}\n  Go one step up or down. {direction}: which way (up or down).\n"
+        "- read[]\n  Read the counter.\n"
+        "- fail\n  Make the environment itself fail.\n\n"
+    ) in model.prompts[0][0].text
+
+
+def test_what_ships_describes_its_actions_in_its_setting_and_lists_their_forms():
+    environment = load_environment("hotpotqa")
+    model = ScriptedChatModel(replies=["Action: finish[yes]"])
+    create_reflexion(model, environment, max_trials=1).compile().invoke({"task": environment.tasks(limit=1)[0]})
+    assert "\n\n- search[{entity}]\n- lookup[{string}]\n- finish[{answer}]\n\n" in model.prompts[0][0].text
+    environment.close()
+
+
+# Tool calls.
+
+
+def test_a_call_is_done_and_told_as_a_call():
+    final, model = played([calls(call("add", amount=1), says="One first."), calls(call("add", amount=2))])
+    assert final["status"] == "solved"
+    assert final["trajectory"][0]["thought"] == "One first."
+    assert final["trajectory"][0]["action"]["args"] == {"amount": 1}
+    said, answer = model.prompts[1][2:]
+    assert said.text == "One first."
+    assert isinstance(answer, ToolMessage)
+    assert said.tool_calls[0]["id"] == answer.tool_call_id
+    assert answer.text == "The counter stands at 1."
+
+
+def test_the_actions_are_bound_as_tools():
+    bound = []
+
+    class Binding(ScriptedChatModel):
+        def bind_tools(self, tools, **kwargs):
+            bound.extend(tools)
+            return super().bind_tools(tools, **kwargs)
+
+    create_reflexion(Binding(replies=[]), Counter(), actor="tools")
+    assert [tool["function"]["name"] for tool in bound] == ["add", "turn", "read", "break"]
+
+
+def test_a_calls_text_is_the_actions_form():
+    final, _ = played([calls(call("turn", direction="up")), calls(call("add", amount=1, times=2))])
+    assert [step["action"]["text"] for step in final["trajectory"]] == ["go up", "add 1"]
+
+
+def test_of_two_calls_in_one_reply_the_first_is_done():
+    final, model = played(
+        [calls(call("add", "a", amount=1), call("add", "b", amount=2)), calls(call("add", amount=2))]
+    )
+    assert [step["observation"] for step in final["trajectory"]] == [
+        "The counter stands at 1.",
+        "The counter stands at 3.",
+    ]
+    assert len(model.prompts[1][2].tool_calls) == 1, "every call in the history has its answer"
+
+
+@pytest.mark.parametrize(
+    ("reply", "why"),
+    [
+        (calls(call("jump", height=2)), "there is no action 'jump(height=2)'"),
+        (calls(call("add")), "add, amount"),
+        (calls(call("add", amount="much")), "add, amount"),
+        (calls(call("turn", direction="sideways")), "turn, direction"),
+        (
+            AIMessage(
+                "", invalid_tool_calls=[invalid_tool_call(name="add", args='{"amount": ', id="1", error="bad")]
+            ),
+            "there is no action 'add({\"amount\": )'",
+        ),
+        ("I would rather not.", "there is no action 'I would rather not.'"),
+    ],
+    ids=["unknown", "missing", "wrong type", "not allowed", "broken json", "text"],
+)
+def test_what_is_no_allowed_call_is_told_what_is(reply, why):
+    final, model = played([reply, calls(call("add", amount=3))])
+    observation = final["trajectory"][0]["observation"]
+    assert observation.startswith(f"Invalid action: {why}")
+    assert observation.endswith("Allowed actions: add {amount}; go {direction}; read[]; fail.")
+    assert final["status"] == "solved"
+    assert observation in text_of(model.prompts[1])
+    assert not [m for m in model.prompts[1] if isinstance(m, AIMessage) and not (m.text or m.tool_calls)]
+
+
+def test_text_instead_of_a_call_is_read_as_text():
+    final, _ = played(["Thought: by hand\nAction: add 3"])
+    assert final["status"] == "solved"
+    assert final["trajectory"][0]["thought"] == "by hand"
+
+
+def test_a_model_without_tool_calls_is_told_apart_at_once():
+    with pytest.raises(ConfigurationError, match=r"FakeListChatModel does not support tool calls.*actor='react'"):
+        create_reflexion(FakeListChatModel(responses=["x"]), Counter(), actor="tools")
+
+
+# Thoughts.
+
+
+@pytest.mark.parametrize("actor", ACTORS)
+def test_a_thought_alone_costs_nothing_and_is_answered(actor):
+    final, model = played(["Thought: first I think.", "Action: add 3"], actor)
+    assert final["trajectory"][0] == {
+        "number": 1,
+        "thought": "first I think.",
+        "action": None,
+        "observation": "OK.",
+    }
+    assert final["trials"][0]["actions"] == 1
+    assert "first I think." in text_of(model.prompts[1])
+    assert "OK." in text_of(model.prompts[1])
+
+
+@pytest.mark.parametrize("actor", ACTORS)
+def test_the_second_thought_in_a_row_is_an_invalid_action(actor):
+    final, _ = played(["Thought: one", "Thought: two", "Thought: three", "Action: add 3"], actor)
+    assert [step["action"] is None for step in final["trajectory"]] == [True, False, True, False]
+    assert final["trajectory"][1]["thought"] == "two"
+    assert final["trajectory"][1]["observation"].startswith("Invalid action")
+
+
+@pytest.mark.parametrize("actor", ACTORS)
+def test_a_model_that_only_thinks_comes_to_an_end(actor):
+    made = iter(range(200))
+    final, _ = played(lambda _: f"Thought: number {next(made)}", actor)
+    assert final["trials"][0]["stop_reason"] == "hallucination"
+    assert final["status"] == "failed"

@@ -1,0 +1,525 @@
+"""A whole agent as the actor: any graph or runnable, one call of which is one trial."""
+
+import asyncio
+import json
+import time
+from typing import Annotated, Any, TypedDict
+
+import pytest
+from langchain.agents import create_agent
+from langchain.agents.structured_output import ToolStrategy
+from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
+from langchain_core.runnables import RunnableLambda
+from langchain_core.tools import tool
+from langchain_openai import ChatOpenAI
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.checkpoint.sqlite import SqliteSaver
+from langgraph.graph import END, START, StateGraph
+from langgraph.graph.message import add_messages
+from langgraph.types import Command, interrupt
+from pydantic import BaseModel
+
+from langgraph_reflexion import (
+    Approval,
+    Budget,
+    Budgets,
+    CommandEvaluator,
+    ConfigurationError,
+    Evaluation,
+    Evaluator,
+    Fault,
+    ModelFault,
+    ModelOptions,
+    Prepared,
+    Price,
+    Score,
+    WrappedAgent,
+    create_reflexion,
+    resume_point,
+)
+from langgraph_reflexion.checkpoints import LatestSaver
+from langgraph_reflexion.testing import ModelServer, ScriptedChatModel
+
+THREAD: dict[str, Any] = {"configurable": {"thread_id": "1"}}
+TASK = {"task": "Guess the number."}
+LESSON = "What you wrote down after earlier trials"
+
+
+@tool
+def look_up(number: int) -> str:
+    """Look a number up."""
+    return f"{number} is a number."
+
+
+def guesser(**options: Any) -> tuple[Any, ScriptedChatModel]:
+    """A tool-calling agent: looks a number up, and answers one more than its last lesson says, 1 without one."""
+
+    def reply(messages: list[Any]) -> AIMessage:
+        text = "\n".join(message.text for message in messages)
+        guess = text.rpartition("not ")[2][:1] if LESSON in text else "0"
+        number = int(guess) + 1
+        if messages[-1].type == "tool":
+            return AIMessage(f"It is {number}.")
+        call = {"name": "look_up", "args": {"number": number}, "id": f"c{number}", "type": "tool_call"}
+        usage = {"input_tokens": 10, "output_tokens": 1, "total_tokens": 11}
+        return AIMessage("Let me see.", tool_calls=[call], usage_metadata=usage)  # type: ignore[arg-type]
+
+    model = ScriptedChatModel(replies=reply)
+    return create_agent(model, [look_up], **options), model
+
+
+def reflecting() -> ScriptedChatModel:
+    """Says in its reflection which number it was not."""
+
+    def reply(messages: list[Any]) -> str:
+        return f"It was not {messages[-1].text.split('The trial that has just failed')[-1].count('not') + 1}."
+
+    def counted(messages: list[Any]) -> str:
+        return f"It was not {messages[-1].text.rpartition('It is ')[2][:1]}."
+
+    return ScriptedChatModel(replies=counted)
+
+
+def is_three(task: str, result: str) -> bool:
+    assert task == "Guess the number."
+    return result == "It is 3."
+
+
+def wrapped(agent: Any, evaluator: Any = is_three, **options: Any) -> Any:
+    return create_reflexion(reflecting(), actor=agent, evaluator=evaluator, **options)
+
+
+def expect_three(final: dict[str, Any]) -> None:
+    assert (final["status"], final["trial"], final["best"], final["result"]) == ("solved", 3, 3, "It is 3.")
+    assert [reflection["text"] for reflection in final["reflections"]] == ["It was not 1.", "It was not 2."]
+    assert [record["verdict"] for record in final["trials"]] == [False, False, True]
+
+
+def test_an_agent_is_wrapped_as_it_is() -> None:
+    agent, model = guesser()
+    final = wrapped(agent).compile().invoke(TASK)
+    expect_three(final)
+    [step, last] = final["trajectory"]
+    assert (step["thought"], step["action"]["text"], step["observation"]) == (
+        "Let me see.", "look_up(number=3)", "3 is a number."
+    )  # fmt: skip
+    assert (last["thought"], last["action"]) == ("It is 3.", None)
+    assert final["trials"][0]["actions"] == 1
+    assert final["trials"][0]["usage"]["act"]["llm_calls"] == 2
+    assert final["trials"][0]["usage"]["act"]["input_tokens"] == 10
+    # Each trial begins anew, with the lessons before the task.
+    firsts = [prompt for prompt in model.prompts if prompt[-1].type == "human"]
+    assert [len(prompt) for prompt in firsts] == [1, 2, 2]
+    assert [prompt[-1].text for prompt in firsts] == [TASK["task"]] * 3
+    assert LESSON in firsts[1][0].text
+    assert "- Trial 2: It was not 2." in firsts[2][0].text
+    json.dumps({key: value for key, value in final.items() if key != "messages"})
+
+
+async def test_asynchronously_and_with_a_stream_that_shows_its_steps() -> None:
+    agent, _ = guesser()
+    graph = wrapped(agent).compile()
+    expect_three(await graph.ainvoke(TASK))
+    seen = [
+        (namespace[0].partition(":")[0] if namespace else "", next(iter(update)))
+        async for namespace, update in graph.astream(TASK, stream_mode="updates", subgraphs=True)
+    ]
+    assert seen[:7] == [
+        ("", "reset"), ("act", "model"), ("act", "tools"), ("act", "model"), ("", "act"), ("", "observe"),
+        ("", "heuristic_check"),
+    ]  # fmt: skip
+    drawn = graph.get_graph(xray=True)
+    assert {"act:model", "act:tools", "reflect", "reset"} <= set(drawn.nodes)
+
+
+def test_reflections_as_system_text() -> None:
+    agent, model = guesser()
+    final = wrapped(WrappedAgent(agent, reflections="system")).compile().invoke(TASK)
+    expect_three(final)
+    last = [prompt for prompt in model.prompts if prompt[-1].type == "human"][-1]
+    assert [type(message) for message in last] == [SystemMessage, HumanMessage]
+    assert "It was not 2." in last[0].text
+
+
+def test_in_and_out_through_messages() -> None:
+    agent, model = guesser()
+    graph = wrapped(agent, strategy="last_attempt_and_reflexion").compile(checkpointer=InMemorySaver())
+    talk = [HumanMessage("Hello"), AIMessage("Hello."), HumanMessage("Guess the number.")]
+    final = graph.invoke({"messages": talk}, THREAD)
+    expect_three(final)
+    assert [message.text for message in final["messages"]] == ["Hello", "Hello.", "Guess the number.", "It is 3."]
+    outcome = final["messages"][-1].response_metadata["reflexion"]
+    assert (outcome["status"], outcome["trials"], outcome["best"], outcome["score"]) == ("solved", 3, 3, 1.0)
+    firsts = [prompt for prompt in model.prompts if prompt[-1].type == "human"]
+    assert [message.text for message in firsts[0]] == ["Hello", "Hello.", "Guess the number."]
+    assert "Action: look_up(number=2)" in firsts[2][2].text, "the last attempt is shown"
+    # The next message of the conversation is a new task, the same words or not.
+    again = graph.invoke({"messages": [HumanMessage("Guess the number.")]}, THREAD)
+    expect_three(again)
+    assert len(again["messages"]) == 6
+    assert [message.text for message in model.prompts[-1][:5]][-2:] == ["It is 3.", model.prompts[-1][4].text]
+
+
+@pytest.mark.parametrize(
+    ("verifier", "solved", "feedback"),
+    [
+        (lambda task, result: True, True, ""),
+        (lambda task, result: (0.5, "half"), False, "half"),
+        (lambda task, result: Evaluation(success=False, score=0.0, feedback="no good"), False, "no good"),
+        (CommandEvaluator("grep 'It is 1'"), True, "It is 1."),
+        (CommandEvaluator("echo wrong; exit 3"), False, "echo wrong; exit 3: exit status 3\nwrong"),
+        (CommandEvaluator("sleep 30", timeout=0.2), False, "sleep 30: not done after 0.2 seconds"),
+    ],
+    ids=["bool", "pair", "evaluation", "command", "failing command", "hanging command"],
+)
+def test_verifiers(verifier: Any, solved: bool, feedback: str) -> None:
+    final = wrapped(guesser()[0], verifier, max_trials=1).compile().invoke(TASK)
+    assert (final["status"] == "solved", final["evaluation"]["feedback"]) == (solved, feedback)
+
+
+def test_an_asynchronous_verifier_and_a_judge() -> None:
+    async def later(task: str, result: str) -> bool:
+        await asyncio.sleep(0)
+        return is_three(task, result)
+
+    expect_three(wrapped(guesser()[0], later).compile().invoke(TASK))
+    judge = ScriptedChatModel(replies=["Verdict: no", "It was not 1.", "Good.\nVerdict: yes"])
+    final = create_reflexion(judge, actor=guesser()[0], evaluator="llm").compile().invoke(TASK)
+    assert (final["status"], final["trial"]) == ("solved", 2)
+    assert "Action: look_up(number=1)\nObservation: 1 is a number." in judge.prompts[0][1].text
+    assert "It is 1." in judge.prompts[0][1].text
+
+
+def test_the_verifiers_words_reach_the_reflection_and_the_best_attempt_is_the_answer() -> None:
+    scores = iter([0.2, 0.7, 0.4])
+    reflector = reflecting()
+    graph = create_reflexion(
+        reflector, actor=guesser()[0], evaluator=lambda task, result: (next(scores), "Too small!"), max_trials=3
+    ).compile()
+    final = graph.invoke(TASK)
+    assert (final["status"], final["best"], final["result"]) == ("failed", 2, "It is 2.")
+    assert final["messages"][-1].text == "It is 2."
+    assert "Too small!" in reflector.prompts[0][-1].text
+
+
+# Other runnables.
+
+
+class Essay(TypedDict, total=False):
+    topic: str
+    notes: str
+    essay: dict[str, Any]
+
+
+def test_a_graph_without_messages_and_a_plain_function() -> None:
+    builder = StateGraph(Essay)
+    builder.add_node(
+        "write", lambda state: {"essay": {"words": len(state["notes"].split()), "topic": state["topic"]}}
+    )
+    builder.add_edge(START, "write")
+    agent = WrappedAgent(builder.compile(), make_input=lambda task, lessons: {"topic": task, "notes": lessons})
+    given = []
+
+    def verify(task: str, result: Any) -> bool:
+        given.append(result)
+        return bool(result["essay"]["words"])
+
+    final = wrapped(agent, verify).compile().invoke({"task": "rain"})
+    assert (final["status"], final["trial"]) == ("solved", 2)
+    assert given[0] == {"topic": "rain", "notes": "", "essay": {"words": 0, "topic": "rain"}}
+    assert json.loads(final["messages"][-1].text)["topic"] == "rain"
+
+    def answering(messages: list[Any]) -> str:
+        return f"{len(messages)} messages"
+
+    final = wrapped(RunnableLambda(answering), lambda task, result: result == "2 messages").compile().invoke(TASK)
+    assert (final["status"], final["trial"], final["result"]) == ("solved", 2, "2 messages")
+
+
+def test_a_chat_model_is_an_agent_too() -> None:
+    model = ScriptedChatModel(replies=["4", "5"])
+    reflector = ScriptedChatModel(replies=["One more."])
+    final = create_reflexion(reflector, actor=model, evaluator=lambda t, r: r == "5").compile().invoke(TASK)
+    assert (final["result"], final["trial"]) == ("5", 2)
+
+
+# Agents that misbehave.
+
+
+def test_an_agent_that_meets_trouble_is_a_fault_that_can_be_tried_again() -> None:
+    broken = True
+
+    def answering(messages: list[Any]) -> str:
+        if broken and len(messages) == 2:
+            raise OSError("no such luck")
+        return f"{len(messages)} messages"
+
+    graph = wrapped(RunnableLambda(answering), lambda t, r: r == "2 messages").compile(checkpointer=InMemorySaver())
+    final = graph.invoke(TASK, THREAD)
+    assert (final["status"], final["fault"]) == ("fault", "the agent failed: OSError: no such luck")
+    assert [record["verdict"] for record in final["trials"]] == [False, None]
+    assert final["messages"][-1].text == "1 messages", "the best attempt so far"
+    broken = False
+    graph.update_state(THREAD, *resume_point(graph.get_state(THREAD).values))
+    assert graph.invoke(None, THREAD)["status"] == "solved"
+
+
+@pytest.mark.parametrize("awaited", [False, True])
+async def test_a_bug_in_a_tool_is_raised_and_its_trial_goes_on_once_it_is_mended(awaited: bool) -> None:
+    bugs = [RuntimeError("a bug")]
+
+    @tool
+    def look_up(number: int) -> str:
+        """Look a number up."""
+        if bugs:
+            raise bugs.pop()
+        return f"{number} is a number."
+
+    graph = wrapped(create_agent(guesser()[1], [look_up])).compile(checkpointer=InMemorySaver())
+    with pytest.raises(RuntimeError, match="a bug") as raised:
+        await graph.ainvoke(TASK, THREAD) if awaited else graph.invoke(TASK, THREAD)
+    assert any(entry.name == "look_up" for entry in raised.traceback)
+    assert graph.get_state(THREAD).values["trials"] == []
+    expect_three(await graph.ainvoke(None, THREAD) if awaited else graph.invoke(None, THREAD))
+
+
+def test_a_wrong_key_inside_an_agent_stops_the_run_and_a_missing_file_does_not() -> None:
+    with ModelServer(faults=["wrong-key"]) as server:
+        model = ChatOpenAI(model="any", base_url=server.url, api_key="k" * 20, max_retries=0)  # type: ignore[arg-type]
+        with pytest.raises(ModelFault, match=r"the agent failed: (OpenAI)?AuthenticationError") as raised:
+            wrapped(create_agent(model, [look_up])).compile().invoke(TASK)
+    assert raised.value.permanent
+
+    def reading(messages: list[Any]) -> str:
+        raise FileNotFoundError("no such page")
+
+    assert wrapped(RunnableLambda(reading)).compile().invoke(TASK)["status"] == "fault"
+
+
+def test_after_a_fault_of_the_verifier_the_same_result_is_verified_again() -> None:
+    answers, seen, broken = iter(["one", "two"]), [], [True]
+
+    def verify(task: str, result: str) -> bool:
+        if result == "two" and broken.pop():
+            raise Fault("no room")
+        seen.append(result)
+        return result == "two"
+
+    agent = RunnableLambda(lambda messages: next(answers))
+    graph = create_reflexion(
+        ScriptedChatModel(replies=lambda prompt: "Say two."), actor=agent, evaluator=verify
+    ).compile(checkpointer=InMemorySaver())
+    stopped = graph.invoke(TASK, THREAD)
+    assert (stopped["status"], stopped["result"]) == ("fault", "one")
+    broken.append(False)
+    graph.update_state(THREAD, *resume_point(stopped))
+    final = graph.invoke(None, THREAD)
+    assert (final["status"], final["result"], seen) == ("solved", "two", ["one", "two"])
+
+
+def test_a_verifier_that_cannot_be_prepared_is_a_fault() -> None:
+    class Unready(Evaluator):
+        async def prepare(self, task: Any, config: Any) -> Prepared:
+            raise Fault("no docker", transient=False)
+
+        async def evaluate(self, state: Any, config: Any) -> Score:
+            return Score(1.0)
+
+    for given in (TASK, {"messages": [HumanMessage("hi")]}):
+        assert wrapped(guesser()[0], Unready()).compile().invoke(given)["fault"] == "no docker"
+
+
+def test_a_structured_response_is_the_result() -> None:
+    class Answer(BaseModel):
+        number: int
+
+    call = {"name": "Answer", "args": {"number": 3}, "id": "a", "type": "tool_call"}
+    model = ScriptedChatModel(replies=lambda messages: AIMessage("", tool_calls=[call]))
+    agent = create_agent(model, [look_up], response_format=ToolStrategy(Answer))
+    final = wrapped(agent, lambda task, result: result["number"] == 3).compile().invoke(TASK)
+    assert (final["status"], final["result"]) == ("solved", {"number": 3})
+
+
+def test_what_an_agent_without_messages_returned_is_judged_and_reflected_on() -> None:
+    judge = ScriptedChatModel(replies=["Verdict: no", "Say more.", "Verdict: yes"])
+    agent = RunnableLambda(lambda messages: "forty-two")
+    final = create_reflexion(judge, actor=agent, evaluator="llm").compile().invoke(TASK)
+    assert final["status"] == "solved"
+    assert all("forty-two" in prompt[1].text for prompt in judge.prompts)
+
+
+def test_text_first_and_a_message_later_on_the_same_thread() -> None:
+    agent = RunnableLambda(lambda messages: f"re: {messages[-1].text}")
+    graph = wrapped(agent, lambda task, result: True).compile(checkpointer=InMemorySaver())
+    for given in ({"task": "A"}, {"messages": [HumanMessage("B")]}, {"messages": [HumanMessage("C")]}, {"task": "D"}):
+        text = given["task"] if "task" in given else given["messages"][0].text
+        assert graph.invoke(given, THREAD)["result"] == f"re: {text}"
+
+
+@pytest.mark.parametrize("scope", ["trial", "task", "run"])
+def test_seconds_are_looked_at_inside_an_agent(scope: str) -> None:
+    def think(state: Talk) -> dict[str, Any]:
+        time.sleep(0.05)
+        call = {"name": "l", "args": {"k": len(state["messages"])}, "id": "x", "type": "tool_call"}
+        return {"messages": [AIMessage("", tool_calls=[call])]}
+
+    builder = StateGraph(Talk)
+    builder.add_node("think", think)
+    builder.add_edge(START, "think")
+    builder.add_edge("think", "think")
+    final = wrapped(builder.compile(), budgets=Budgets(**{scope: Budget(seconds=0.2)})).compile().invoke(TASK)
+    assert final["status"] == "budget"
+    assert final["trials"][0]["actions"] <= 6
+
+
+def test_the_call_that_answers_is_judged_although_it_used_up_the_budget() -> None:
+    model = ScriptedChatModel(replies=["It is 3."])
+    final = wrapped(create_agent(model, [look_up]), budgets=Budgets(trial=Budget(llm_calls=1))).compile().invoke(TASK)
+    assert final["status"] == "solved"
+
+
+class Talk(TypedDict):
+    messages: Annotated[list[Any], add_messages]
+
+
+def loop(*, calls: bool) -> Any:
+    """A graph that goes round for ever, with tool calls or without a word."""
+
+    def think(state: Talk) -> dict[str, Any]:
+        if not calls:
+            return {}
+        call = {"name": "look_up", "args": {"number": 1}, "id": "x", "type": "tool_call"}
+        return {"messages": [AIMessage("", tool_calls=[call])]}
+
+    builder = StateGraph(Talk)
+    builder.add_node("think", think)
+    builder.add_edge(START, "think")
+    builder.add_edge("think", "think")
+    return builder.compile()
+
+
+@pytest.mark.parametrize("how", ["invoke", "ainvoke"])
+def test_an_agent_that_loops_is_stopped_by_the_heuristic(how: str) -> None:
+    graph = wrapped(loop(calls=True), max_trials=2).compile()
+    final = graph.invoke(TASK) if how == "invoke" else asyncio.run(graph.ainvoke(TASK))
+    assert [record["stop_reason"] for record in final["trials"]] == ["hallucination"] * 2
+    assert [record["actions"] for record in final["trials"]] == [4, 4]
+    assert final["status"] == "failed"
+
+
+def test_an_agent_that_loops_without_a_word_ends_at_a_limit() -> None:
+    final = wrapped(loop(calls=False), max_trials=1).compile().invoke(TASK)
+    assert [record["stop_reason"] for record in final["trials"]] == ["truncated"]
+    final = wrapped(loop(calls=False).with_config(recursion_limit=5), max_trials=1).compile().invoke(TASK)
+    assert [record["stop_reason"] for record in final["trials"]] == ["truncated"]
+
+
+@pytest.mark.parametrize("nothing", [None, "", {"messages": []}, AIMessage("")], ids=repr)
+def test_an_agent_that_returns_nothing_has_failed(nothing: Any) -> None:
+    final = wrapped(RunnableLambda(lambda messages: nothing), max_trials=2).compile().invoke(TASK)
+    assert (final["status"], final["evaluation"]["feedback"]) == ("failed", "Nothing was returned.")
+    assert final["messages"][-1].text == "There is no answer."
+
+
+def asking() -> tuple[Any, list[str]]:
+    """An agent with two nodes, the second of which asks a person."""
+    visits: list[str] = []
+
+    def prepare(state: Talk) -> dict[str, Any]:
+        visits.append("prepare")
+        return {"messages": [AIMessage("I shall ask.")]}
+
+    def ask(state: Talk) -> dict[str, Any]:
+        answer = interrupt("Which number?")
+        visits.append("ask")
+        return {"messages": [AIMessage(f"It is {answer}.")]}
+
+    builder = StateGraph(Talk)
+    builder.add_node("prepare", prepare)
+    builder.add_node("ask", ask)
+    builder.add_edge(START, "prepare")
+    builder.add_edge("prepare", "ask")
+    builder.add_edge("ask", END)
+    return builder.compile(), visits
+
+
+def test_an_agent_that_interrupts_is_answered_through_the_graph() -> None:
+    agent, visits = asking()
+    graph = wrapped(agent).compile(checkpointer=InMemorySaver())
+    for number in (1, 2):
+        paused = graph.invoke(TASK if number == 1 else Command(resume=number - 1), THREAD)
+        assert paused["__interrupt__"][0].value == "Which number?"
+    graph.invoke(Command(resume=2), THREAD)
+    final = graph.invoke(Command(resume=3), THREAD)
+    expect_three(final)
+    assert visits == ["prepare", "ask"] * 3, "what the agent had done before it asked was not done again"
+
+
+@pytest.mark.parametrize("saver", ["sqlite", "latest", "memory"])
+def test_an_agent_goes_on_in_its_middle(saver: str, tmp_path: Any) -> None:
+    # Synchronously, as SQLite's own saver has no coroutines.
+    agent, visits = asking()
+
+    def run(checkpointer: Any) -> None:
+        graph = wrapped(agent).compile(checkpointer=checkpointer)
+        graph.invoke(TASK, THREAD)
+        again = wrapped(agent).compile(checkpointer=checkpointer)
+        paused = again.invoke(Command(resume=1), THREAD)
+        assert paused["trial"] == 2
+        assert visits == ["prepare", "ask", "prepare"]
+
+    if saver == "memory":
+        run(InMemorySaver())
+    elif saver == "sqlite":
+        with SqliteSaver.from_conn_string(str(tmp_path / "c.db")) as checkpointer:
+            run(checkpointer)
+    else:
+        with LatestSaver.open(tmp_path / "c.db") as checkpointer:
+            run(checkpointer)
+
+
+def test_an_agent_with_a_checkpointer_of_its_own() -> None:
+    own = InMemorySaver()
+    agent, _ = guesser(checkpointer=own)
+    expect_three(wrapped(agent).compile().invoke(TASK))
+    expect_three(wrapped(agent).compile(checkpointer=InMemorySaver()).invoke(TASK, THREAD))
+    assert list(own.list(None)), "it was used"
+
+
+def test_budgets_and_prices_hold_for_what_the_agent_spends() -> None:
+    agent, model = guesser()
+    budgets = Budgets(task=Budget(llm_calls=3))
+    stopped = (
+        wrapped(agent, budgets=budgets, options=ModelOptions(prices={"scripted": Price(1, 1)})).compile().invoke(TASK)
+    )
+    assert stopped["status"] == "budget"
+    assert len(model.prompts) <= 4
+    assert stopped["result"] == "It is 1."
+
+
+# What makes no sense.
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: create_reflexion(reflecting(), actor=guesser()[0]), "an agent needs an evaluator"),
+        (lambda: create_reflexion(reflecting(), evaluator=is_three), "give an environment"),
+        (
+            lambda: create_reflexion(reflecting(), actor=is_three, evaluator=is_three),
+            "actor must be .*; got function",
+        ),  # type: ignore[arg-type]
+        (lambda: create_reflexion(None, actor=guesser()[0], evaluator=is_three), "model must be .*; got NoneType"),  # type: ignore[arg-type]
+        (lambda: WrappedAgent(guesser()[0], reflections="loud"), "WrappedAgent.reflections"),  # type: ignore[arg-type]
+        (lambda: WrappedAgent(guesser(checkpointer=True)[0]), "compile it without a checkpointer"),
+        (lambda: CommandEvaluator(" "), "command is empty"),
+        (lambda: wrapped(guesser()[0]).compile().invoke({"messages": [AIMessage("Hi.")]}), "a human message in it"),
+        (
+            lambda: wrapped(guesser()[0], approval=Approval(actions=["look_up"])),
+            "'look_up': there are none",
+        ),
+    ],
+)
+def test_what_makes_no_sense_is_refused(make: Any, message: str) -> None:
+    with pytest.raises(ConfigurationError, match=message):
+        make()

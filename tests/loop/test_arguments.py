@@ -1,0 +1,66 @@
+"""A wrong argument is refused with its name."""
+
+import inspect
+import re
+
+import pytest
+
+from langgraph_reflexion import Budgets, ConfigurationError, Heuristic, Memory, ModelOptions, create_reflexion
+from langgraph_reflexion.testing import ScriptedChatModel
+from tests.support.toys import Counter
+
+WRONG = {
+    "model": [5],
+    "environment": [5],
+    "actor": [5, "cott"],
+    "evaluator": [5, "self-consistancy"],
+    "heuristic": ["bored"],
+    "reflection_model": [5],
+    "memory": ["full", True],
+    "strategy": [5, "reflection"],
+    "feedback": [5, True, "wordy"],
+    "max_trials": ["5", 2.5, 0, -1],
+    "profile": [[], "papers"],
+    "prompts": ["alfworld"],
+    "options": [{"seed": 1}],
+    "budgets": [5],
+    "approval": [["add"]],
+    "state_schema": [dict],
+}
+PARTS = [
+    (ModelOptions, {"retries": 3}),
+    (ModelOptions, {"cache": 3}),
+    (ModelOptions, {"prices": [1]}),
+    (ModelOptions, {"seed": "1"}),
+    (Memory, {"size": "3"}),
+    (Memory, {"size": 0}),
+    (Memory, {"size": 3, "keep": "full"}),
+    (Memory, {"keep": "endless"}),
+    (Memory, {"map": "yes"}),
+    (Memory, {"lessons": "lessons.db"}),
+    (Budgets, {"task": 5}),
+]
+
+
+@pytest.mark.parametrize(("part", "given"), PARTS, ids=str)
+def test_a_wrong_part_is_refused_where_it_is_made(part, given):
+    with pytest.raises(ConfigurationError, match=rf"{part.__name__}\.{next(iter(given))}"):
+        part(**given)
+
+
+def test_the_graph_knows_what_was_given():
+    heuristic = Heuristic(max_actions=5)
+    model = ScriptedChatModel(replies=[])
+    rules = create_reflexion(model, Counter(), heuristic=heuristic, evaluator="llm", max_trials=2).rules
+    assert (rules.heuristic, rules.evaluator, rules.max_trials) == (heuristic, "llm", 2)
+
+
+def test_the_table_has_every_parameter():
+    assert list(WRONG) == list(inspect.signature(create_reflexion).parameters)
+
+
+@pytest.mark.parametrize(("name", "value"), [(name, value) for name in WRONG for value in WRONG[name]], ids=str)
+def test_a_wrong_argument_is_refused_by_name(name, value):
+    arguments = {"model": ScriptedChatModel(replies=[]), "environment": Counter(), name: value}
+    with pytest.raises(ConfigurationError, match=re.escape(name)):
+        create_reflexion(**arguments)

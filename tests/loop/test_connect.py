@@ -1,0 +1,85 @@
+"""Nodes that are connected by hand: another input and output, a node of one's own, the same drawing."""
+
+import pytest
+from langgraph.graph import StateGraph
+from typing_extensions import TypedDict
+
+from langgraph_reflexion import ConfigurationError, ReflexionState, connect, create_reflexion
+from langgraph_reflexion.testing import ScriptedChatModel
+from tests.support.toys import Counter, Timeless, count_to, counting_badly
+
+INPUT = {"task": count_to(3)}
+
+
+def made(**options):
+    return create_reflexion(ScriptedChatModel(replies=counting_badly), Counter(), **options)
+
+
+def connected(nodes, strategy="reflexion", graph=None):
+    graph = graph or StateGraph(ReflexionState)
+    connect(graph, nodes, strategy)
+    return graph.compile()
+
+
+def run(compiled):
+    return compiled.invoke(INPUT, {"recursion_limit": 1000})
+
+
+def test_connected_again_they_are_the_same_graph():
+    graph = made()
+    again = connected(graph.loop, graph.rules.strategy)
+    assert run(again) == Timeless(run(made().compile()))
+    assert again.get_graph().draw_mermaid() == graph.compile().get_graph().draw_mermaid()
+
+
+@pytest.mark.parametrize(("strategy", "reflections"), [("retry", 0), ("reflexion", 2)])
+def test_the_strategy_decides_whether_a_failed_trial_is_reflected_on(strategy, reflections):
+    assert len(run(connected(made().loop, strategy))["reflections"]) == reflections
+
+
+class Form(TypedDict):
+    """The input of a graph of one's own."""
+
+    target: int
+
+
+class Counting(ReflexionState, total=False):
+    """Its state."""
+
+    target: int
+
+
+class Outcome(TypedDict):
+    """Its output."""
+
+    status: str
+
+
+def test_a_form_as_input_and_an_outcome_as_output():
+    loop = made().loop
+
+    async def begin(state, config):
+        task = {"task": count_to(state["target"])} if "task" not in state else {}
+        return await loop["reset"]({**state, **task}, config)
+
+    graph = StateGraph(Counting, input_schema=Form, output_schema=Outcome)
+    compiled = connected({**loop, "reset": begin}, graph=graph)
+    assert compiled.invoke({"target": 3}, {"recursion_limit": 1000}) == {"status": "solved"}
+
+
+async def test_a_node_of_ones_own_takes_the_place_of_another():
+    async def stop(state, config):
+        return {"stop_reason": "enough" if state["trajectory"] else None}
+
+    compiled = connected({**made(max_trials=1).loop, "heuristic_check": stop}, "retry")
+    for final in (run(compiled), await compiled.ainvoke(INPUT)):
+        assert [(trial["stop_reason"], trial["actions"]) for trial in final["trials"]] == [("enough", 1)]
+        assert final["seconds"] > 0
+
+
+def test_a_loop_that_is_none_is_refused():
+    loop = made().loop
+    with pytest.raises(ConfigurationError, match="strategy='reflection': choose one of retry"):
+        connected(loop, "reflection")
+    with pytest.raises(ConfigurationError, match=r"connect: the nodes are reset, act, .*; got reset"):
+        connected({"reset": loop["reset"]})

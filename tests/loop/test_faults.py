@@ -1,0 +1,242 @@
+"""Trouble outside the agent ends the task as a fault, and is never counted as a wrong answer."""
+
+import json
+
+import pytest
+from langchain_core.messages import AIMessage
+from langgraph.checkpoint.memory import InMemorySaver
+
+from langgraph_reflexion import EnvironmentUnavailable, ModelFault, ModelOptions, create_reflexion
+from langgraph_reflexion.graph.resume import resume_point
+from langgraph_reflexion.retries import Retries
+from langgraph_reflexion.testing import ScriptedChatModel
+from tests.support.toys import Breaking, Counter, CounterEpisode, asks_for, count_to, counting_badly
+
+DOWN = ConnectionError("connection refused")
+ONCE = {"options": ModelOptions(retries=Retries(attempts=1))}
+
+
+class Refused(Exception):
+    """What an HTTP client raises."""
+
+    def __init__(self, status_code):
+        super().__init__(f"the server said {status_code}")
+        self.status_code = status_code
+
+
+def failing_at(call, error):
+    """The model plays badly, and fails at its n-th call, counted from 1."""
+    made = iter(range(1, 1000))
+
+    def reply(messages):
+        return error if next(made) == call else counting_badly(messages)
+
+    return ScriptedChatModel(replies=reply)
+
+
+def run(model, environment=None, **options):
+    """The nodes as they ran, and the final state."""
+    graph = create_reflexion(model, environment or Counter(), **ONCE | options).compile()
+    nodes, final = [], {}
+    for mode, chunk in graph.stream({"task": count_to(3)}, stream_mode=["updates", "values"]):
+        if mode == "updates":
+            nodes += chunk
+        else:
+            final = chunk
+    json.dumps(final)
+    return nodes, final
+
+
+def test_the_calls_that_the_tests_below_count_on():
+    model = ScriptedChatModel(replies=counting_badly)
+    run(model)
+    assert [asks_for(prompt) for prompt in model.prompts].index("reflect") == 5
+
+
+def test_in_the_first_act_of_a_trial():
+    nodes, final = run(failing_at(7, DOWN))
+    assert nodes[-3:] == ["reset", "act", "evaluate"]
+    assert final["status"] == "fault"
+    assert final["fault"] == "the model could not answer: ConnectionError: connection refused"
+    trial = final["trials"][1]
+    assert trial["stop_reason"] == "fault"
+    assert trial["fault"] == final["fault"]
+    assert (trial["verdict"], trial["success"], trial["score"]) == (None, None, None)
+    assert trial["actions"] == 0
+    assert final["evaluation"]["success"] is False, "of the trial before"
+
+
+def test_in_a_later_act_earlier_trials_are_kept():
+    nodes, final = run(failing_at(9, DOWN))
+    assert nodes[-2:] == ["act", "evaluate"]
+    assert [trial["verdict"] for trial in final["trials"]] == [False, None]
+    assert [trial["stop_reason"] for trial in final["trials"]] == ["hallucination", "fault"]
+    assert [lesson["text"] for lesson in final["reflections"]] == ["Lesson 1."]
+    assert final["trials"][1]["actions"] == 1
+    assert final["trials"][1]["usage"]["act"]["llm_calls"] == 2
+
+
+def test_in_reflect_the_trial_stays_failed():
+    nodes, final = run(failing_at(6, DOWN))
+    assert nodes[-2:] == ["evaluate", "reflect"]
+    assert final["status"] == "fault"
+    assert "connection refused" in final["fault"]
+    [trial] = final["trials"]
+    assert (trial["verdict"], trial["stop_reason"], trial["fault"]) == (False, "hallucination", "")
+    assert final["reflections"] == []
+
+
+def test_after_a_fault_in_reflect_the_reflection_can_be_tried_again():
+    graph = create_reflexion(failing_at(6, DOWN), Counter(), **ONCE).compile(checkpointer=InMemorySaver())
+    config = {"configurable": {"thread_id": "1"}}
+    assert graph.invoke({"task": count_to(3)}, config)["status"] == "fault"
+    again = graph.update_state(config, *resume_point(graph.get_state(config).values))
+    final = graph.invoke(None, again)
+    assert final["status"] == "solved"
+    assert [lesson["trial"] for lesson in final["reflections"]] == [1, 2]
+
+
+def test_in_the_judge():
+    judge = ScriptedChatModel(replies=["Verdict: no", "Lesson 1.", DOWN])
+    nodes, final = run(failing_at(0, None), reflection_model=judge, evaluator="llm")
+    assert nodes[-1] == "evaluate"
+    assert final["status"] == "fault"
+    trial = final["trials"][1]
+    assert (trial["verdict"], trial["success"], trial["stop_reason"]) == (None, None, "fault")
+    assert trial["actions"] == 5
+
+
+@pytest.mark.parametrize(("start", "trials"), [(1, 0), (2, 1)])
+def test_in_reset(start, trials):
+    nodes, final = run(failing_at(0, None), Breaking(start))
+    assert nodes[-2:] == ["reset", "evaluate"]
+    assert final["status"] == "fault"
+    assert final["fault"] == "counter failed: OSError: no counters left"
+    assert [trial["verdict"] for trial in final["trials"]] == [False] * trials + [None]
+    assert len(final["reflections"]) == trials
+    assert final["trials"][-1]["actions"] == 0
+
+
+def test_in_observe():
+    nodes, final = run(ScriptedChatModel(replies=["Action: add 1", "Action: fail"]))
+    assert nodes[-2:] == ["observe", "evaluate"]
+    assert final["fault"] == "counter failed: OSError: the counter fell off the wall"
+    [trial] = final["trials"]
+    assert (trial["stop_reason"], trial["actions"], trial["verdict"], trial["success"]) == ("fault", 1, None, None)
+    assert len(final["trajectory"]) == 1, "what was not done is no step"
+
+
+def test_in_prepare():
+    class Unprepared(Counter):
+        def prepare(self, task):
+            raise OSError("no room")
+
+    nodes, final = run(ScriptedChatModel(replies=[]), Unprepared())
+    assert nodes == ["reset", "evaluate"]
+    assert (final["status"], final["fault"]) == ("fault", "counter failed: OSError: no room")
+
+
+def test_a_fault_after_which_the_thread_is_used_again_begins_anew():
+    environment = Breaking(2)
+    graph = create_reflexion(ScriptedChatModel(replies=counting_badly), environment, **ONCE)
+    compiled = graph.compile(checkpointer=InMemorySaver())
+    config = {"configurable": {"thread_id": "1"}}
+    assert compiled.invoke({"task": count_to(3)}, config)["status"] == "fault"
+    environment.started.extend([None, None])
+    final = compiled.invoke({"task": count_to(3)}, config)
+    assert (final["status"], final["fault"], len(final["trials"])) == ("solved", "", 3)
+
+
+@pytest.mark.parametrize("call", [1, 6], ids=["act", "reflect"])
+@pytest.mark.parametrize("status", [401, 403, 404])
+def test_what_asking_again_cannot_change_is_raised(status, call):
+    with pytest.raises(ModelFault, match=f"Refused: the server said {status}") as raised:
+        run(failing_at(call, Refused(status)))
+    assert raised.value.permanent
+
+
+def test_a_permanent_fault_of_the_judge_is_raised():
+    judge = ScriptedChatModel(replies=[Refused(401)])
+    with pytest.raises(ModelFault, match="401"):
+        run(failing_at(0, None), reflection_model=judge, evaluator="llm")
+
+
+@pytest.mark.parametrize("error", [Refused(400), Refused(429), Refused(500), TimeoutError()], ids=repr)
+def test_what_may_pass_is_a_fault_of_the_task(error):
+    _, final = run(failing_at(2, error))
+    assert final["status"] == "fault"
+
+
+def test_a_bug_in_a_model_class_is_raised_as_it_is():
+    with pytest.raises(ValueError, match="odd"):
+        run(failing_at(2, ValueError("odd")))
+
+
+@pytest.mark.parametrize("call", [1, 6], ids=["act", "reflect"])
+@pytest.mark.parametrize("empty", ["", "  \n", AIMessage([{"type": "reasoning", "text": "hm"}])], ids=repr)
+def test_an_empty_reply_is_a_fault(empty, call):
+    _, final = run(failing_at(call, empty))
+    assert (final["status"], final["fault"]) == ("fault", "the model answered with nothing")
+
+
+@pytest.mark.parametrize("where", ["prepare", "start", "step"])
+def test_a_bug_in_an_environment_is_raised_from_where_it_is(where):
+    class Misspelt(CounterEpisode):
+        def step(self, action):
+            return undefined  # noqa: F821
+
+    class Buggy(Counter):
+        def prepare(self, task):
+            return undefined if where == "prepare" else {}  # noqa: F821
+
+        def start(self, task):
+            return undefined if where == "start" else Misspelt(3, 5)  # noqa: F821
+
+    with pytest.raises(NameError, match="undefined") as raised:
+        run(ScriptedChatModel(replies=["Action: add 3"]), Buggy())
+    assert raised.traceback[-1].name == where
+
+
+def test_a_task_goes_on_from_before_a_bug_once_it_is_mended():
+    bugs = [KeyError("typo")]
+
+    def judge(instruction, trajectory):
+        if bugs:
+            raise bugs.pop()
+        return True
+
+    model = ScriptedChatModel(replies=["Action: add 3"])
+    graph = create_reflexion(model, Counter(), evaluator=judge).compile(checkpointer=InMemorySaver())
+    config = {"configurable": {"thread_id": "1"}}
+    with pytest.raises(KeyError, match="typo"):
+        graph.invoke({"task": count_to(3)}, config)
+    assert graph.get_state(config).next == ("evaluate",)
+    assert graph.invoke(None, config)["status"] == "solved"
+    assert len(model.prompts) == 1
+
+
+def test_a_missing_environment_is_raised():
+    class Missing(Counter):
+        def start(self, task):
+            raise EnvironmentUnavailable("install it")
+
+    with pytest.raises(EnvironmentUnavailable, match="install it"):
+        run(ScriptedChatModel(replies=[]), Missing())
+
+
+@pytest.mark.parametrize("where", ["model", "environment"])
+def test_a_faults_record_stays_small(where):
+    long = "very long " * 1000
+    if where == "model":
+        _, final = run(failing_at(2, ConnectionError(long)))
+    else:
+        _, final = run(ScriptedChatModel(replies=[]), Breaking(1, says=long))
+    assert len(json.dumps(final["trials"][0])) <= 1024
+    assert "very long" in final["trials"][0]["fault"]
+
+
+def test_a_fault_with_a_checkpointer_keeps_no_exception_in_the_state():
+    graph = create_reflexion(failing_at(2, DOWN), Counter(), **ONCE).compile(checkpointer=InMemorySaver())
+    config = {"configurable": {"thread_id": "1"}}
+    graph.invoke({"task": count_to(3)}, config)
+    json.dumps(graph.get_state(config).values)

@@ -1,0 +1,197 @@
+"""What a retry gets to see, read off the prompts that the model really got."""
+
+import functools
+import operator
+from dataclasses import replace
+
+import pytest
+
+from langgraph_reflexion import PROFILES, Memory, create_reflexion
+from langgraph_reflexion.memory.episodic import status_line
+from langgraph_reflexion.state import Evaluation
+from langgraph_reflexion.testing import ScriptedChatModel
+from tests.support.toys import Counter, Parrot, asks_for, count_to, counting_badly, text_of
+
+VERDICT = "zebra feedback"
+
+
+def failing(messages):
+    """Every trial says another bad word; every reflection is another one."""
+    made = failing.made = getattr(failing, "made", 0) + 1
+    if asks_for(messages) == "reflect":
+        return f"reflection number {made}!"
+    return f"Thought: thinking {made}!\nAction: say bye {made}!"
+
+
+def prompts(trials, **options):
+    """The recorded prompts by what they ask for, of a task that is never solved."""
+    failing.made = 0
+    model = ScriptedChatModel(replies=failing)
+    environment = options.pop("environment", Parrot())
+    graph = create_reflexion(model, environment, max_trials=trials, **options).compile()
+    final = graph.invoke({"task": environment.tasks()[0]})
+    assert final["status"] == "failed"
+    asked = {"act": [], "reflect": [], "judge": []}
+    for prompt in model.prompts:
+        asked[asks_for(prompt)].append(text_of(prompt))
+    return asked, final
+
+
+def numbers(text, word):
+    return [n for n in range(1, 40) if f"{word} {n}!" in text]
+
+
+def test_the_last_three_reflections_reach_the_actor_and_the_self_reflection():
+    asked, final = prompts(6)
+    # In trial n the model speaks as number 2n - 1 when it acts and 2n when it reflects.
+    lessons = [[], [2], [2, 4], [2, 4, 6], [4, 6, 8], [6, 8, 10]]
+    assert [numbers(text, "reflection number") for text in asked["act"]] == lessons
+    assert [numbers(text, "reflection number") for text in asked["reflect"]] == lessons[:5]
+    assert [r["trial"] for r in final["reflections"]] == [3, 4, 5]
+
+
+def test_each_reflection_is_told_with_its_trial():
+    asked, _ = prompts(5)
+    for text, trials in ((asked["act"][-1], [2, 3, 4]), (asked["reflect"][-1], [1, 2, 3])):
+        held = [line.partition(": ")[0] for line in text.splitlines() if line.startswith("- Trial ")]
+        assert held == [f"- Trial {trial}" for trial in trials]
+    assert "- Trial 4: reflection number 8!" in asked["act"][-1]
+
+
+@pytest.mark.parametrize("size", [1, 2, 5])
+def test_the_memorys_size_is_a_setting(size):
+    asked, final = prompts(5, memory=size)
+    assert len(final["reflections"]) == min(size, 4)
+    assert len(numbers(asked["act"][-1], "reflection number")) == min(size, 4)
+
+
+@pytest.mark.parametrize(
+    ("strategy", "attempts", "lessons"),
+    [
+        ("retry", [[], [], []], [[], [], []]),
+        ("last_attempt", [[], [1], [2]], [[], [], []]),
+        ("reflexion", [[], [], []], [[], [2], [2, 4]]),
+        ("last_attempt_and_reflexion", [[], [1], [3]], [[], [2], [2, 4]]),
+    ],
+)
+def test_what_a_retry_sees(strategy, attempts, lessons):
+    asked, final = prompts(3, strategy=strategy)
+    assert [numbers(text, "Action: say bye") for text in asked["act"]] == attempts
+    assert [numbers(text, "Thought: thinking") for text in asked["act"]] == attempts
+    assert [numbers(text, "The parrot says: bye") for text in asked["act"]] == attempts
+    assert [numbers(text, "reflection number") for text in asked["act"]] == lessons
+    assert len(asked["reflect"]) == (2 if "reflexion" in strategy else 0)
+    assert bool(final["last_attempt"]) == ("last_attempt" in strategy)
+
+
+def test_under_retry_all_first_prompts_are_the_same():
+    asked, _ = prompts(3, strategy="retry")
+    assert len(set(asked["act"])) == 1
+
+
+def test_the_self_reflection_sees_the_whole_failed_trial_and_no_other():
+    model = ScriptedChatModel(replies=counting_badly)
+    create_reflexion(model, Counter()).compile().invoke({"task": count_to(3)})
+    first, second = [text_of(prompt) for prompt in model.prompts if asks_for(prompt) == "reflect"]
+    assert "Action: add 1" in first
+    assert first.count("Action: read[]") == 4
+    assert "Thought: hm.\nObservation: OK." in second
+    assert "Action: go up" in second
+    assert "Action: add 1" not in second
+    assert "Status: FAILED" in second
+
+
+WORDS = {"binary": [], "scalar": ["score 0.25"], "words": ["score 0.25", VERDICT]}
+
+
+@pytest.mark.parametrize("feedback", WORDS)
+@pytest.mark.parametrize("strategy", ["last_attempt", "reflexion"])
+def test_feedback_decides_what_is_told(feedback, strategy):
+    asked, _ = prompts(2, strategy=strategy, feedback=feedback, evaluator=lambda *_: (0.25, VERDICT))
+    told = asked["reflect"][0] if strategy == "reflexion" else asked["act"][1]
+    assert "Status: FAILED" in told
+    for words in ("score 0.25", VERDICT):
+        assert (words in told) == (words in WORDS[feedback])
+
+
+@pytest.mark.parametrize("feedback", WORDS)
+@pytest.mark.parametrize("strategy", ["last_attempt_and_reflexion", "retry"])
+def test_the_truth_is_in_no_prompt(feedback, strategy):
+    truth = Parrot(**{f"bye {n}!": 0.37 for n in range(1, 40)})
+    judged = lambda *_: (0.125, VERDICT)  # noqa: E731
+    asked, final = prompts(
+        4,
+        environment=truth,
+        strategy=strategy,
+        feedback=feedback,
+        evaluator=judged,
+        profile=replace(PROFILES["paper"], threshold=0.2),
+    )
+    assert final["episode"]["reward"] == 0.37
+    assert [trial["success"] for trial in final["trials"]] == [True] * 4, "the truth is recorded"
+    everything = "\n".join(functools.reduce(operator.iadd, asked.values(), []))
+    assert "0.37" not in everything
+    assert "True" not in everything
+    assert "rewards" not in everything, "a task's data is not shown"
+
+
+def test_an_unsolved_truth_is_not_told_to_the_judge_either():
+    truth = Parrot(**{f"bye {n}!": 0.37 for n in range(1, 40)})
+    failing.made = 0
+    model = ScriptedChatModel(
+        replies=lambda prompt: "No.\nVerdict: no" if asks_for(prompt) == "judge" else failing(prompt)
+    )
+    graph = create_reflexion(model, truth, evaluator="llm", feedback="words", max_trials=3).compile()
+    graph.invoke({"task": truth.tasks()[0]})
+    assert sum(asks_for(prompt) == "judge" for prompt in model.prompts) == 3
+    assert not any("0.37" in text_of(prompt) for prompt in model.prompts)
+
+
+def test_status_line():
+    bad = Evaluation(success=False, score=0.5, feedback="because")
+    assert status_line(None, "words") == "Status: FAILED"
+    assert status_line(bad, "binary") == "Status: FAILED"
+    assert status_line(bad, "scalar") == "Status: FAILED, score 0.5"
+    assert status_line(bad, "words") == "Status: FAILED, score 0.5\nbecause"
+    assert status_line({**bad, "feedback": ""}, "words") == "Status: FAILED, score 0.5"
+
+
+def test_text_with_template_marks_is_only_text():
+    said = ["Action: say bye {{ 7 * 6 }} {% if %}", "A lesson with {{ braces }} and {# marks #}.", "Action: say bye"]
+    model = ScriptedChatModel(replies=said)
+    graph = create_reflexion(model, Parrot(), strategy="last_attempt_and_reflexion", max_trials=2).compile()
+    graph.invoke({"task": Parrot().tasks()[0]})
+    last = text_of(model.prompts[-1])
+    assert "say bye {{ 7 * 6 }} {% if %}" in last
+    assert "A lesson with {{ braces }} and {# marks #}." in last
+
+
+def test_the_full_memory_keeps_every_reflection():
+    asked, final = prompts(6, memory=Memory(keep="full"))
+    assert numbers(asked["act"][-1], "reflection number") == [2, 4, 6, 8, 10]
+    assert len(final["reflections"]) == 5
+
+
+def condensing(messages):
+    """As `failing`, and says of what it is given to condense which reflections it saw."""
+    if messages[-1].text.endswith("One note in place of these:"):
+        return f"note of {numbers(text_of(messages), 'reflection number')}"
+    return failing(messages)
+
+
+@pytest.mark.parametrize("size", [1, 3])
+def test_the_memory_of_summaries_condenses_what_no_longer_fits(size):
+    failing.made = 0
+    model = ScriptedChatModel(replies=condensing)
+    graph = create_reflexion(model, Parrot(), max_trials=6, memory=Memory(size=size, keep="summary")).compile()
+    final = graph.invoke({"task": Parrot().tasks()[0]})
+    asked = [text_of(prompt) for prompt in model.prompts if text_of(prompt).endswith("One note in place of these:")]
+    assert len(asked) == {1: 4, 3: 2}[size]
+    assert len(final["reflections"]) == size
+    assert [r["trial"] for r in final["reflections"]] == [*range(6 - size, 6)]
+    assert final["reflections"][0]["text"].startswith("(this trial, and all before it) note of [")
+    if size == 3:
+        assert final["reflections"][0]["text"].endswith("note of [6]"), "and what the note before had said"
+        assert "note of [2, 4]" in asked[1]
+    calls = [trial["usage"].get("reflect", {}).get("llm_calls") for trial in final["trials"]]
+    assert calls == {1: [1, 2, 2, 2, 2, None], 3: [1, 1, 1, 2, 2, None]}[size]

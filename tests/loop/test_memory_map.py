@@ -1,0 +1,120 @@
+"""The memory map in prompts: at the end, drawn for every call, and empty for strategies without memory."""
+
+import asyncio
+from functools import cache
+
+import pytest
+from langgraph.checkpoint.memory import InMemorySaver
+
+from langgraph_reflexion import ConfigurationError, Memory, create_reflexion, load_environment
+from langgraph_reflexion.demo import DemoChatModel
+from tests.support.toys import Counter, asks_for
+
+HEAD = "What this world has shown you so far"
+
+
+class Listening(DemoChatModel):
+    """The demo model, which keeps what it was asked."""
+
+    asked: list = []
+
+    def _generate(self, messages, *args, **kwargs):
+        self.asked.append(messages)
+        return super()._generate(messages, *args, **kwargs)
+
+
+@cache
+def run(environment="alfworld", tasks=2, **options):
+    model, environment = Listening(asked=[]), load_environment(environment)
+    graph = create_reflexion(model, environment, **{"max_trials": 3, **options}).compile()
+
+    async def all_of_them():
+        return [await graph.ainvoke({"task": task}) for task in environment.tasks(limit=tasks)]
+
+    finals = asyncio.run(all_of_them())
+    environment.close()
+    return model.asked, finals
+
+
+def texts(messages):
+    return [message.text for message in messages]
+
+
+@pytest.mark.parametrize("options", [{}, {"environment": "hotpotqa", "profile": "upstream"}])
+def test_it_is_appended_to_a_prompt_that_stays_the_same(options):
+    plain, finals = run(**options)
+    mapped, finals_mapped = run(memory=Memory(map=True), **options)
+    assert not any(HEAD in text for messages in plain for text in texts(messages))
+    assert all("memory_map" not in final for final in finals)
+    # The demo model ignores the map, so that the two runs can be compared.
+    assert [f["reflections"] for f in finals] == [f["reflections"] for f in finals_mapped]
+    assert len(plain) == len(mapped)
+    shown = 0
+    for without, with_map in zip(plain, mapped, strict=True):
+        *before, last = texts(with_map)
+        assert before == texts(without)[:-1], "the prompt before it is unchanged"
+        head, _, rest = last.partition(f"\n\n{HEAD}")
+        if asks_for(without) == "act":
+            cue = without[-1].text.removeprefix(head).strip()
+            assert without[-1].text.startswith(head)
+            assert rest.endswith(cue)
+        shown += bool(rest)
+    assert shown > len(mapped) / 2
+
+
+def test_the_self_reflection_is_shown_it_too_and_the_next_trial_knows_what_lasts():
+    asked, finals = run(memory=Memory(map=True))
+    reflecting = [messages[-1].text for messages in asked if asks_for(messages) == "reflect"]
+    assert reflecting
+    assert all(HEAD in text and text.endswith("\n\nReflection:") for text in reflecting)
+    later = next(final for final in finals if len(final["trials"]) > 1)
+    assert set(later["memory_map"]) == {"lay", "looked_into", "shut"}
+    openings = [m[-1].text for m in asked if asks_for(m) == "act" and len(m) == 2]
+    assert any(f"{HEAD}, in this trial and before:\nIn hand: nothing." in text for text in openings)
+    assert len(openings) == sum(len(final["trials"]) for final in finals)
+
+
+def test_a_strategy_without_reflections_starts_every_trial_with_an_empty_map():
+    asked, finals = run(memory=Memory(map=True), strategy="last_attempt")
+    assert any(len(final["trials"]) > 1 for final in finals)
+    assert not any(HEAD in m[-1].text for m in asked if asks_for(m) == "act" and len(m) == 2)
+    assert any(HEAD in m[-1].text for m in asked)
+
+
+def test_a_new_task_on_a_used_thread_starts_with_an_empty_map():
+    model, environment = Listening(asked=[]), load_environment("alfworld")
+    graph = create_reflexion(model, environment, memory=Memory(map=True), max_trials=2).compile(
+        checkpointer=InMemorySaver()
+    )
+    config = {"configurable": {"thread_id": "1"}}
+    for task in environment.tasks(limit=3):
+        graph.invoke({"task": task}, config)
+        model.asked.append(None)
+    begins = [m for before, m in zip([None, *model.asked], model.asked, strict=False) if before is None and m]
+    assert len(begins) == 3
+    assert not any(HEAD in m[-1].text for m in begins)
+
+
+@pytest.mark.long
+def test_resumed_and_forked_runs_show_the_same_map():
+    expected, environment = run(memory=Memory(map=True), tasks=3)[0], load_environment("alfworld")
+    model, saver, config = Listening(asked=[]), InMemorySaver(), {"configurable": {"thread_id": "1"}}
+    graph = create_reflexion(model, environment, memory=Memory(map=True), max_trials=3)
+    for task in environment.tasks(limit=3):
+        given = {"task": task}
+        while given or graph.compile(checkpointer=saver).get_state(config).next:
+            # A new process after every action.
+            graph.compile(checkpointer=saver).invoke(given, config, interrupt_after=["observe"])
+            given = None
+    assert [texts(messages) for messages in model.asked] == [texts(messages) for messages in expected]
+    history = [*graph.compile(checkpointer=saver).get_state_history(config)]
+    fork = next(s for s in history if s.next == ("act",) and len(s.values["trajectory"]) > 3)
+    model.asked.clear()
+    next(iter(graph.compile(checkpointer=saver).stream(None, fork.config)))
+    assert HEAD in model.asked[0][-1].text
+    assert texts(model.asked[0]) in [texts(messages) for messages in expected]
+
+
+def test_an_environment_that_keeps_none_says_so():
+    with pytest.raises(ConfigurationError, match="counter draws no memory map"):
+        create_reflexion(DemoChatModel(), Counter(), memory=Memory(map=True))

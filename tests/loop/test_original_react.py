@@ -1,0 +1,151 @@
+"""The profile `upstream` on HotPotQA: what of the original code is kept, point by point."""
+
+import pytest
+
+from langgraph_reflexion import PROFILES, create_reflexion
+from langgraph_reflexion.choices import UNLIMITED
+from langgraph_reflexion.context import LEFT_OUT, drop_longest
+from langgraph_reflexion.envs import environment_class
+from langgraph_reflexion.envs.hotpotqa.environment import HotPotQA
+from langgraph_reflexion.testing import ScriptedChatModel
+from tests.support.toys import asks_for
+
+
+class Player(ScriptedChatModel):
+    """Thinks its number, searches for it, and answers after some steps, if at all."""
+
+    @classmethod
+    def that(cls, answers_at=99, observe=lambda number: f"Page {number}"):
+        count = {"n": 0}
+
+        def reply(messages):
+            if asks_for(messages) == "reflect":
+                count["n"] += 1
+                return f"Lesson {count['n']}."
+            step = messages[1].text.rpartition("Here is the task again:")[2].count("\nObservation") + 1
+            if messages[1].text.rpartition("\n")[2].startswith("Thought"):
+                return f" thinking {step}"
+            return "finish[nobody]" if step >= answers_at else f"search[{observe(step)}]"
+
+        return cls(replies=reply)
+
+
+def play(model, actor="react", **options):
+    environment = HotPotQA()
+    graph = create_reflexion(model, environment, **{"actor": actor, "profile": "upstream", **options}).compile()
+    final = graph.invoke({"task": environment.tasks()[0]})
+    environment.close()
+    return final, environment.tasks()[0]["instruction"]
+
+
+def acts(model):
+    return [prompt for prompt in model.prompts if asks_for(prompt) == "act"]
+
+
+def test_a_trial_has_six_steps_of_two_calls_each_and_no_other_rule():
+    model = Player.that(observe=lambda number: "the same")
+    final, _ = play(model, max_trials=1)
+    record = final["trials"][0]
+    assert (record["actions"], record["stop_reason"]) == (6, "inefficient planning")
+    assert record["usage"]["act"]["llm_calls"] == 12
+
+
+def test_one_message_ends_with_the_numbered_mark_that_the_model_goes_on_from():
+    model = Player.that(answers_at=2)
+    _, question = play(model, max_trials=1)
+    said = [prompt[1].text for prompt in model.prompts]
+    assert all(len(prompt) == 2 for prompt in model.prompts)
+    assert said[0] == f"{question}\nThought 1:"
+    assert said[1] == f"{question}\nThought 1: thinking 1\nAction 1:"
+    assert said[2].startswith(f"{said[1]} search[Page 1]\nObservation 1: Could not find Page 1.")
+    assert said[2].endswith("\nThought 2:")
+    assert "Thought 1: " in model.prompts[0][0].text
+    assert model.prompts[0][0].text.count("--- Example ") == 6
+
+
+@pytest.mark.parametrize(
+    ("thought", "action", "name"),
+    [
+        ("Thought 1: a thought\nAction 1: finish[b]", "Action 1: finish[Rome]", "finish"),
+        ("a thought", "finish[Rome]\nObservation 1: Right.\nThought 2: Well", "finish"),
+        ("\n\na thought", "\n\nfinish[Rome].", "finish"),
+        ("a\nthought", "I would rather not.", ""),
+        ("a thought", "Thought 1: still thinking", ""),
+    ],
+)
+def test_replies_are_read_however_much_a_chat_model_writes(thought, action, name):
+    model = ScriptedChatModel(replies=[thought, action])
+    final, _ = play(model, actor="cot", max_trials=1)
+    [step] = final["trajectory"]
+    assert (step["thought"], step["action"]["name"]) == ("a thought", name)
+
+
+def test_answers_without_tools_are_not_numbered_and_see_six_or_three_examples():
+    for actor, count in (("cot", 6), ("cot-gt", 3)):
+        model = Player.that(answers_at=1)
+        final, _ = play(model, actor=actor, max_trials=1)
+        assert model.prompts[0][1].text.endswith("\nThought:")
+        assert model.prompts[1][1].text.endswith("\nThought: thinking 1\nAction:")
+        assert model.prompts[0][0].text.count("--- Example ") == count
+        assert final["trajectory"][0]["action"]["args"] == {"answer": "nobody"}
+
+
+def test_every_reflection_is_kept_and_none_is_shown_to_the_next_reflection():
+    model = Player.that(answers_at=1)
+    final, _ = play(model)
+    assert len(final["trials"]) == 5
+    assert [each["text"] for each in final["reflections"]] == [f"Lesson {n}." for n in range(1, 5)]
+    reflecting = [prompt[1].text for prompt in model.prompts if asks_for(prompt) == "reflect"]
+    assert len(reflecting) == 4
+    assert not any("Lesson" in text for text in reflecting)
+
+
+def test_beside_the_last_attempt_only_the_newest_reflection_stands_and_after_it():
+    model = Player.that(answers_at=2)
+    final, question = play(model, strategy="last_attempt_and_reflexion")
+    assert [each["text"] for each in final["reflections"]] == ["Lesson 4."]
+    last = acts(model)[-1][1].text
+    assert last.index(f"went so:\n{question}\nThought: thinking 1") < last.index("(End of the last trial)")
+    assert last.index("(End of the last trial)") < last.index("Lesson 4.") < last.rindex(question)
+    assert "Lesson 3." not in last
+
+
+def test_the_longest_observations_of_a_long_attempt_are_left_out():
+    words = "Very long title of a page " * 60
+    model = Player.that(observe=lambda number: f"{words}{number}" if number in (2, 4, 5) else f"Page {number}")
+    play(model, strategy="last_attempt_and_reflexion", max_trials=2)
+    reflecting = next(prompt[1].text for prompt in model.prompts if asks_for(prompt) == "reflect")
+    first, again = acts(model)[11][1].text, acts(model)[12][1].text
+    assert LEFT_OUT not in first, "the trial that goes on is whole"
+    for text in (reflecting, again):
+        assert text.count(LEFT_OUT) == 3
+        assert "Observation: Could not find Page 1." in text
+
+
+def test_what_is_left_out_is_the_longest_until_the_rest_fits():
+    steps = [
+        {"number": n, "thought": "t", "action": None, "observation": "x" * length}
+        for n, length in enumerate((400, 900, 100), 1)
+    ]
+    assert drop_longest(steps, None) == drop_longest(steps, 400) == steps
+    assert [step["observation"][0] for step in drop_longest(steps, 200)] == ["x", "[", "x"]
+    assert [step["observation"][0] for step in drop_longest(steps, 50)] == ["[", "[", "x"]
+
+
+def test_in_other_environments_and_under_other_profiles_all_is_as_before():
+    upstream = PROFILES["upstream"]
+    assert upstream.resolve(environment_class("alfworld")) == upstream
+    assert upstream.resolve(environment_class("hotpotqa")).memory_size == UNLIMITED
+    assert upstream.resolve(environment_class("hotpotqa"), strategy="last_attempt_and_reflexion").memory_size == 1
+    paper = PROFILES["paper"]
+    examples = {
+        actor: paper.resolve(environment_class("hotpotqa"), actor=actor).examples
+        for actor in ("react", "tools", "cot", "cot-gt")
+    }
+    assert examples == {"react": 2, "tools": 2, "cot": 6, "cot-gt": 6}
+
+
+def test_native_tool_calls_stay_one_call_a_step():
+    model = ScriptedChatModel(replies=["Action: finish[nobody]"])
+    final, _ = play(model, actor="tools", max_trials=1)
+    assert final["trials"][0]["usage"]["act"]["llm_calls"] == 1

@@ -1,0 +1,115 @@
+"""Self-consistency: the actor is asked again, from the same prompt, and the majority decides."""
+
+import pytest
+from langchain_core.messages import AIMessage
+
+from langgraph_reflexion import ConfigurationError, ModelFault, ModelOptions, create_reflexion
+from langgraph_reflexion.envs.hotpotqa.environment import HotPotQA
+from langgraph_reflexion.retries import Retries
+from langgraph_reflexion.testing import ScriptedChatModel
+from tests.support.toys import Counter, count_to
+
+
+def said(answer):
+    return f"Thought: Hm.\nAction: finish[{answer}]"
+
+
+def play(*replies, actor="cot", samples=3, **options):
+    model = ScriptedChatModel(replies=list(replies))
+    options = {"strategy": "retry", "max_trials": 1, "evaluator": f"self-consistency:{samples}", **options}
+    environment = HotPotQA()
+    graph = create_reflexion(
+        model, environment, actor=actor, options=ModelOptions(retries=Retries(attempts=1)), **options
+    ).compile()
+    final = graph.invoke({"task": environment.tasks()[0]})
+    environment.close()
+    return final, model
+
+
+@pytest.mark.parametrize(
+    ("samples", "score"),
+    [
+        (["Rome", "Rome", "Rome"], 1.0),
+        (["the rome.", "Paris", "Rome"], 1.0),
+        (["Paris", "Paris", "Rome"], 1 / 3),
+        (["Paris", "Paris", "Paris"], 0.0),
+    ],
+)
+def test_the_majority_decides_by_what_answers_come_to(samples, score):
+    final, _ = play(said("Rome"), *map(said, samples))
+    assert final["trials"][0]["score"] == pytest.approx(score)
+    assert final["trials"][0]["verdict"] == (score == 1.0)
+
+
+def test_a_right_answer_can_be_rejected_and_a_wrong_one_accepted():
+    gold = HotPotQA().tasks()[0]["data"]["answer"]
+    rejected, _ = play(said(gold), *map(said, "abc"))
+    accepted, _ = play(*[said("nobody")] * 4)
+    assert [rejected["status"], accepted["status"]] == ["failed", "solved"]
+    assert [rejected["trials"][0]["success"], accepted["trials"][0]["success"]] == [True, False]
+
+
+def test_samples_come_from_the_very_prompt_of_the_answer_with_seeds_of_their_own():
+    final, model = play("Thought: Let me look.\nAction: search[Rome]", *[said("x")] * 4, actor="react")
+    assert final["trials"][0]["verdict"] is True
+    answered, *sampled = [[(type(m), m.text) for m in prompt] for prompt in model.prompts[1:]]
+    assert sampled == [answered] * 3
+    assert len(set(model.seeds)) == len(model.seeds) == 5
+
+
+def test_tool_calls_are_compared_as_well():
+    def call(answer):
+        return AIMessage("", tool_calls=[{"name": "finish", "args": {"answer": answer}, "id": "1"}])
+
+    final, _ = play(call("Rome"), call("rome"), call("Paris"), said("Rome"), actor="tools")
+    assert final["trials"][0]["verdict"] is True
+
+
+def test_two_calls_a_step_are_two_calls_a_sample():
+    final, model = play(*["Hm.", "finish[Rome]"] * 4, profile="upstream")
+    assert final["trials"][0]["verdict"] is True
+    assert len(model.prompts) == 8
+
+
+def test_the_samples_are_charged_to_the_evaluation():
+    final, _ = play(*[said("Rome")] * 6, samples=5)
+    usage = final["trials"][0]["usage"]
+    assert (usage["act"]["llm_calls"], usage["evaluate"]["llm_calls"]) == (1, 5)
+
+
+def test_what_was_never_answered_is_rejected_without_asking():
+    final, model = play("I cannot say.")
+    assert (final["trials"][0]["score"], len(model.prompts)) == (0.0, 1)
+    final, model = play(*["Action: search[Rome]"] * 4, actor="react")
+    assert final["trials"][0]["stop_reason"] == "hallucination"
+    assert (final["trials"][0]["verdict"], len(model.prompts)) == (False, 4)
+
+
+def test_it_serves_any_environment_that_ends_its_tasks():
+    model = ScriptedChatModel(replies=["Action: add 3", "Action: plus 3", "Action: go up", "Action: add 3"])
+    options = {"evaluator": "self-consistency:3", "max_trials": 1}
+    final = create_reflexion(model, Counter(), **options).compile().invoke({"task": count_to(3)})
+    assert final["trials"][0]["verdict"] is True
+
+
+def test_a_model_that_fails_passes_no_verdict():
+    final, _ = play(said("Rome"), said("Rome"), ModelFault("down"), said("Rome"))
+    assert (final["status"], final["trials"][0]["verdict"]) == ("fault", None)
+    assert "down" in final["fault"]
+
+
+def test_five_samples_are_asked_unless_another_number_is_given():
+    final, _ = play(*[said("Rome")] * 6, evaluator="self-consistency")
+    assert final["trials"][0]["usage"]["evaluate"]["llm_calls"] == 5
+
+
+@pytest.mark.parametrize("samples", [0, 2])
+def test_without_a_majority_there_is_no_evaluator(samples):
+    with pytest.raises(ConfigurationError, match=f"self-consistency:{samples}: an odd number"):
+        play(samples=samples)
+
+
+@pytest.mark.parametrize("evaluator", ["self-consistency:", "self-consistency:-1", "self-consistency:many", "llm:3"])
+def test_a_number_of_samples_that_is_none_is_refused(evaluator):
+    with pytest.raises(ConfigurationError, match="only self-consistency takes a number"):
+        play(evaluator=evaluator)

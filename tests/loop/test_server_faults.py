@@ -1,0 +1,272 @@
+"""What a run does about each thing that a model's server can get wrong: over HTTP, with the real client.
+
+The counter is brought to 3 in two actions. The server is well at the first request, and has the fault at the second,
+once or from then on.
+"""
+
+import json
+import re
+import time
+
+import pytest
+from langchain_openai import ChatOpenAI
+
+from langgraph_reflexion import ModelFault, ModelOptions, create_reflexion, load_model
+from langgraph_reflexion.retries import Retries
+from langgraph_reflexion.testing import MODEL_FAULTS, ModelServer, ScriptedChatModel
+from tests.support.toys import Counter, count_to
+
+KEY = "sk-very-secret-0123456789"
+QUICK = Retries(attempts=3, first_wait=0.01)
+
+
+def adding(messages):
+    """Adds 1, and then 2."""
+    return "Action: add 2" if "stands at 1" in messages[-1].text else "Action: add 1"
+
+
+def run(server, **options):
+    options = {"options": ModelOptions(retries=QUICK), "max_trials": 1, "strategy": "retry"} | options
+    settings = {"temperature": 0.5} | options.pop("settings", {})
+    model = ChatOpenAI(model="any", base_url=server.url, api_key=KEY, timeout=0.7, **settings)
+    final = create_reflexion(model, Counter(), **options).compile().invoke({"task": count_to(3)})
+    assert KEY not in json.dumps(final)
+    return final
+
+
+def server(faults=(), **options):
+    return ModelServer(ScriptedChatModel(replies=adding), faults=faults, **options)
+
+
+def later(fault):
+    return lambda request: fault if request.number > 1 else None
+
+
+# What passes when it is asked again; what a fault of the task says of it when it does not.
+PASSING = {
+    "429": "RateLimit.* 429",
+    "429-retry-after:0.05": "RateLimit.* 429",
+    "500": "Error code: 500",
+    "503": "Error code: 503",
+    "hang": "timed out",
+    "reset": "Connection error",
+    "truncated-stream": "could not answer",
+    "invalid-json": "could not answer",
+    "empty-choices": "could not answer",
+    "empty-text": "the model answered with nothing",
+    "refusal": "the model refused: ",
+}
+
+
+@pytest.mark.parametrize("fault", PASSING)
+def test_what_passes_is_tried_again(fault):
+    with server([None, fault]) as asked:
+        final = run(asked)
+        assert (final["status"], len(asked.requests)) == ("solved", 3)
+    # An answer of nothing is paid for, too.
+    assert final["trials"][0]["usage"]["act"]["llm_calls"] == 2 + (fault in ("empty-text", "refusal"))
+    assert final["trials"][0]["fault"] == ""
+
+
+@pytest.mark.parametrize("fault", ["429", "503", "reset", "invalid-json", "empty-text"])
+def test_what_does_not_pass_is_a_fault_after_all_attempts(fault):
+    with server(later(fault)) as asked:
+        final = run(asked)
+        assert len(asked.requests) == 1 + QUICK.attempts
+    [record] = final["trials"]
+    assert (final["status"], record["stop_reason"], record["verdict"], record["actions"]) == (
+        "fault",
+        "fault",
+        None,
+        1,
+    )
+    assert record["fault"] == final["fault"]
+    assert "\n" not in record["fault"]
+    assert re.search(PASSING[fault], record["fault"]), record["fault"]
+
+
+def test_a_server_that_says_when_is_asked_then():
+    with server([None, "429-retry-after:0.4"]) as asked:
+        assert run(asked)["status"] == "solved"
+        _, refused, again = (request.arrived for request in asked.requests)
+    assert 0.4 <= again - refused < 2
+
+
+def test_a_server_that_asks_for_too_much_patience_is_not_asked_again():
+    with server(later("429-retry-after:3600")) as asked:
+        began = time.monotonic()
+        assert run(asked)["status"] == "fault"
+        assert len(asked.requests) == 2
+    assert time.monotonic() - began < 5
+
+
+@pytest.mark.parametrize("fault", ["wrong-key", "unknown-model", "quota"])
+def test_what_stays_stops_the_run_at_once(fault):
+    with server(later(fault)) as asked:
+        with pytest.raises(ModelFault) as raised:
+            run(asked)
+        assert len(asked.requests) == 2
+    assert raised.value.permanent
+    assert KEY not in str(raised.value)
+    assert "\n" not in str(raised.value)
+
+
+@pytest.mark.parametrize("fault", ["500", "empty-choices"])
+def test_a_server_that_never_answered_stops_the_run(fault):
+    with server(lambda request: fault) as asked:
+        with pytest.raises(ModelFault, match="the model has not answered once: ") as raised:
+            run(asked)
+        assert len(asked.requests) == QUICK.attempts
+    assert raised.value.permanent
+
+
+def test_no_server_at_all_stops_the_run():
+    with server() as gone:
+        pass
+    gone_url = "http://127.0.0.1:9/v1"
+    model = ChatOpenAI(model="any", base_url=gone_url, api_key=KEY, timeout=1.5)
+    with pytest.raises(ModelFault, match=r"not answered once: .*Connection error"):
+        create_reflexion(model, Counter(), options=ModelOptions(retries=QUICK)).compile().invoke(
+            {"task": count_to(3)}
+        )
+    assert gone.requests == []
+
+
+def test_a_broken_tool_call_and_an_unknown_tool_are_actions_that_are_not_allowed():
+    for fault, said in (("broken-tool-call", "add"), ("unknown-tool", "")):
+        with server([fault]) as asked:
+            final = run(asked, actor="tools")
+            assert len(asked.requests) == len(final["trajectory"]) == 3
+        first = final["trajectory"][0]
+        assert first["action"]["name"] == ""
+        assert said in first["action"]["text"]
+        assert first["observation"].startswith("Invalid action")
+        assert final["status"] == "solved"
+
+
+def test_a_megabyte_of_text_is_an_action_that_is_not_allowed():
+    with server(["megabyte"]) as asked:
+        final = run(asked)
+        assert len(asked.requests) == 3
+        assert len(json.dumps(asked.requests[1].body)) < 50_000, "what was too long is not sent back"
+    assert final["status"] == "solved"
+    assert final["trajectory"][0]["action"]["name"] == ""
+
+
+@pytest.mark.parametrize("option", ["stop", "temperature", "seed"])
+def test_an_option_that_is_refused_is_left_out_from_then_on(option):
+    with server(refuses=[option]) as asked:
+        final = run(asked)
+        assert [option in request.body for request in asked.requests] == [True, False, False]
+        others = {"stop", "temperature", "seed"} - {option}
+        assert all(others <= set(request.body) for request in asked.requests)
+    assert final["status"] == "solved"
+    assert final["trials"][0]["notes"] == [f"the server refuses {option}, which is left out"]
+
+
+def test_all_options_may_be_refused():
+    with server(refuses=["stop", "temperature", "seed"]) as asked:
+        final = run(asked)
+        assert len(asked.requests) == 2 + 3
+    assert final["status"] == "solved"
+    assert len(final["trials"][0]["notes"]) == 3
+
+
+def test_where_tool_calls_are_refused_actions_are_text():
+    with server(refuses=["tools"]) as asked:
+        final = run(asked, actor="tools")
+        assert ["tools" in request.body for request in asked.requests] == [True, False, False]
+        assert "add {amount}" in asked.requests[1].body["messages"][0]["content"]
+    assert final["status"] == "solved"
+    assert final["trials"][0]["notes"] == ["the server refuses tools, which is left out"]
+
+
+def test_an_answer_that_runs_on_is_cut_on_our_side():
+    def running_on(messages):
+        return f"{adding(messages)}\nObservation: The counter stands at 3.\nAction: add 100"
+
+    with ModelServer(ScriptedChatModel(replies=running_on), refuses=["stop"]) as asked:
+        final = run(asked)
+    assert [step["action"]["text"] for step in final["trajectory"]] == ["add 1", "add 2"]
+
+
+class Talkative(Counter):
+    """A counter whose observations are long."""
+
+    def start(self, task):
+        episode = super().start(task)
+        plain = episode.step
+
+        def step(action):
+            result = plain(action)
+            return type(result)(result.observation + " bla" * 1000, result.reward, result.terminated)
+
+        episode.step = step
+        return episode
+
+
+def reading_first(messages):
+    """Reads 5 times, then adds."""
+    said = [message.text for message in messages if message.type == "ai"]
+    return "Action: read[]" if len(said) < 3 else adding(messages)
+
+
+@pytest.mark.parametrize("actor", ["react", "tools"])
+def test_a_prompt_that_is_too_long_is_shortened_at_its_oldest_longest_observations(actor):
+    with ModelServer(ScriptedChatModel(replies=reading_first), context_chars=11_000) as asked:
+        model = ChatOpenAI(model="any", base_url=asked.url, api_key=KEY)
+        graph = create_reflexion(
+            model, Talkative(), options=ModelOptions(retries=QUICK), max_trials=1, actor=actor
+        ).compile()
+        final = graph.invoke({"task": count_to(3)})
+        bodies = [request.body["messages"] for request in asked.requests]
+    assert final["status"] == "solved"
+    assert any("prompt too long" in note for note in final["trials"][0]["notes"])
+    assert len(final["trials"][0]["notes"]) < 4
+    # What the environment said is kept; it is the prompt that is short, and its newest observation is the last to go.
+    assert all(len(step["observation"]) > 4000 for step in final["trajectory"])
+    shown = [len(message["content"]) for message in bodies[-1] if "bla" in str(message["content"])]
+    assert shown[0] < 400 < 4000 < shown[-1]
+    # Once it is known what fits, few requests are refused.
+    assert len(bodies) <= len(final["trajectory"]) + 4
+
+
+def test_what_does_not_fit_however_short_is_a_fault_by_that_name():
+    with server(context_chars=100) as asked:
+        final = run(asked)
+        assert len(asked.requests) == 1
+    assert final["status"] == "fault"
+    assert final["fault"].startswith("the prompt is too long for the model's context")
+
+
+def test_in_a_stream_as_well():
+    for fault, requests in (("truncated-stream", 3), ("reset", 3), ("empty-choices", 3), ("500", 3), (None, 2)):
+        with server([None, fault]) as asked:
+            model = ChatOpenAI(model="any", base_url=asked.url, api_key=KEY, timeout=1.5)
+            graph = create_reflexion(model, Counter(), options=ModelOptions(retries=QUICK), max_trials=1).compile()
+            states = list(graph.stream({"task": count_to(3)}, stream_mode=["messages", "values"]))
+            assert asked.requests[0].body["stream"] is True
+            assert len(asked.requests) == requests, fault
+        assert states[-1][1]["status"] == "solved"
+
+
+def test_the_clients_own_retries_are_off_and_the_users_model_is_as_it_was():
+    with server(later("500")) as asked:
+        model = ChatOpenAI(model="any", base_url=asked.url, api_key=KEY, max_retries=4)
+        final = (
+            create_reflexion(model, Counter(), options=ModelOptions(retries=QUICK))
+            .compile()
+            .invoke({"task": count_to(3)})
+        )
+        assert len(asked.requests) == 1 + 3
+    assert final["status"] == "fault"
+    assert model.max_retries == 4
+    made = load_model("openai:any", base_url=asked.url)
+    assert made.max_retries == 0
+
+
+def test_every_fault_of_the_server_is_in_these_tests():
+    here = {name.partition(":")[0] for name in PASSING} | {"wrong-key", "unknown-model", "quota"}
+    here |= {"broken-tool-call", "unknown-tool", "megabyte", "context"}
+    here |= {f"refuses-{option}" for option in ("stop", "temperature", "seed", "tools")}
+    assert here == set(MODEL_FAULTS)

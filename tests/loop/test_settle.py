@@ -1,0 +1,136 @@
+"""A trial that was stopped: the environment has the last word, and the driver asks it for the truth."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+from langgraph.checkpoint.memory import InMemorySaver
+
+from langgraph_reflexion import (
+    Environment,
+    Episode,
+    Heuristic,
+    ModelOptions,
+    Retries,
+    StepResult,
+    Task,
+    action,
+    create_reflexion,
+)
+from langgraph_reflexion.envs.base import FinishedTrial, Review
+from langgraph_reflexion.testing import ScriptedChatModel
+from tests.support.toys import asks_for, text_of
+
+
+class DraftEpisode(Episode):
+    """Write a word; it is looked at when it is handed in, or when the trial is stopped."""
+
+    def __init__(self, right: float = 1.0) -> None:
+        self.observation = "Write a word of three letters."
+        self.word, self.right = "", right
+
+    @action("write {word}")
+    def write(self, word: Annotated[str, "the word"]) -> str:
+        """Write a word in place of the one that stands there."""
+        self.word = word
+        return "Written."
+
+    @action("hand in")
+    def submit(self) -> StepResult:
+        """Hand the word in."""
+        return StepResult(self._looked_at(), self._reward(), terminated=True)
+
+    def finalize(self) -> StepResult:
+        if self.word == "burn":
+            raise OSError("the paper is on fire")
+        return StepResult(self._looked_at(), self._reward())
+
+    def _looked_at(self) -> str:
+        return f"{self.word!r} has {len(self.word)} letters."
+
+    def _reward(self) -> float:
+        return self.right * (len(self.word) == 3)
+
+
+class Drafts(Environment):
+    """Drafts; the truth is another one than the reward, and only the driver hears it."""
+
+    name = "drafts"
+    splits = ("all",)
+    episode = DraftEpisode
+    blocking = False
+
+    def __init__(self, right: float = 1.0) -> None:
+        self.right = right
+
+    def tasks(self, split: str | None = None, limit: int | None = None) -> Sequence[Task]:
+        return [Task(id="d", instruction="Write a word.")]
+
+    def start(self, task: Task) -> DraftEpisode:
+        return DraftEpisode(self.right)
+
+    def review(self, task: Task, trial: FinishedTrial) -> Review:
+        words = [done["args"]["word"] for done in trial["actions"] if done["name"] == "write"]
+        told = f"{trial['number']} {trial['verdict']} {trial['observation']} {trial['reflection']}"
+        return Review("sun" in words, {"words": len(words)}, {f"drafts/{trial['number']}.txt": told})
+
+
+def saying(*words: str) -> ScriptedChatModel:
+    said = iter(words)
+    return ScriptedChatModel(
+        replies=lambda prompt: f"Action: {next(said)}" if asks_for(prompt) == "act" else "Another one."
+    )
+
+
+def played(*words: str, trials: int = 2, **options: Any) -> tuple[Any, ScriptedChatModel]:
+    model, stops = saying(*words), Heuristic(max_actions=1)
+    graph = create_reflexion(model, Drafts(), heuristic=stops, max_trials=trials, **options).compile()
+    return graph.invoke({"task": Drafts().tasks()[0]}), model
+
+
+def test_what_was_stopped_is_settled_by_the_environment() -> None:
+    final, model = played("write moon", "write sunny", "write sun", "write sky")
+    assert [(t["verdict"], t["success"], t["actions"]) for t in final["trials"]] == [
+        (False, False, 2),
+        (True, True, 2),
+    ]
+    assert final["status"] == "solved"
+    *_, last = final["trajectory"]
+    assert (last["number"], last["action"], last["observation"]) == (3, None, "'sky' has 3 letters.")
+    reflected = next(text_of(prompt) for prompt in model.prompts if asks_for(prompt) == "reflect")
+    assert "took too many actions" in reflected
+    assert "'sunny' has 5 letters." in reflected
+
+
+def test_what_ended_by_itself_is_not_settled_again() -> None:
+    final, _ = played("write moon", "hand in", trials=1)
+    assert [step["observation"] for step in final["trajectory"]] == ["Written.", "'moon' has 4 letters."]
+    assert final["trials"][0]["stop_reason"] == "terminated"
+
+
+def test_a_failure_to_settle_is_a_fault() -> None:
+    final, _ = played("write a", "write burn", trials=1, options=ModelOptions(retries=Retries(attempts=1)))
+    assert (final["status"], final["trials"][0]["verdict"]) == ("fault", None)
+    assert "the paper is on fire" in final["fault"]
+
+
+def test_a_trial_is_settled_after_its_episode_was_lost() -> None:
+    model, config, saver = saying("write a", "write sky"), {"configurable": {"thread_id": "1"}}, InMemorySaver()
+
+    def graph() -> Any:
+        made = create_reflexion(model, Drafts(), heuristic=Heuristic(max_actions=1), max_trials=1)
+        return made.compile(checkpointer=saver, interrupt_before=["evaluate"])
+
+    graph().invoke({"task": Drafts().tasks()[0]}, config)
+    assert graph().invoke(None, config)["status"] == "solved"
+
+
+def test_the_driver_records_the_truth_and_the_files(tmp_path: Path) -> None:
+    from tests.support.guessing import drive_all, rows
+
+    replies = saying("write sky", "hand in", "write sun", "hand in").replies
+    drive_all(tmp_path, replies, environment=Drafts(right=0.0), max_trials=2, model_class=ScriptedChatModel)
+    found = [(row["success"], row["verdict"], row["measures"]) for row in rows(tmp_path)]
+    assert found == [(False, False, {"words": 1}), (True, False, {"words": 1})]
+    files = [(tmp_path / "drafts" / f"{number}.txt").read_text() for number in (1, 2)]
+    assert files == ["1 False 'sky' has 3 letters. Another one.", "2 False 'sun' has 3 letters. None"]

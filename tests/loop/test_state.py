@@ -1,0 +1,164 @@
+"""Seeds, what is made once per task, the schema, and the input."""
+
+import json
+from typing import get_type_hints
+
+import pytest
+from langchain_core.language_models import FakeMessagesListChatModel
+from langchain_core.messages import AIMessage
+from langgraph.store.memory import InMemoryStore
+
+from langgraph_reflexion import (
+    ConfigurationError,
+    Evaluator,
+    Lessons,
+    Memory,
+    ModelOptions,
+    Prepared,
+    ReflexionState,
+    Score,
+    create_reflexion,
+)
+from langgraph_reflexion.models.calls import CallId
+from langgraph_reflexion.testing import ScriptedChatModel
+from tests.support.toys import Counter, Parrot, count_to, counting_badly, text_of
+
+
+def seeds(task=None, actor="react", seed=0):
+    model = ScriptedChatModel(replies=counting_badly)
+    graph = create_reflexion(model, Counter(), actor=actor, options=ModelOptions(seed=seed)).compile()
+    graph.invoke({"task": task or count_to(3)})
+    return model.seeds
+
+
+def test_every_call_has_a_seed_of_its_own():
+    drawn = seeds()
+    assert len(drawn) == 15
+    assert len(set(drawn)) == 15
+    assert all(isinstance(seed, int) and 0 <= seed < 2**31 for seed in drawn)
+
+
+def test_a_rerun_is_the_same_run_and_another_seed_is_another():
+    assert seeds() == seeds()
+    assert not set(seeds()) & set(seeds(seed=1))
+    assert not set(seeds()) & set(seeds({**count_to(3), "id": "another"}))
+
+
+def test_the_judge_and_bound_tools_are_seeded_too():
+    model = ScriptedChatModel(replies=["Action: add 3", "Verdict: yes"])
+    create_reflexion(model, Counter(), actor="tools", evaluator="llm").compile().invoke({"task": count_to(3)})
+    assert model.seeds == [CallId(0, "c3", 1, "act 0").seed(), CallId(0, "c3", 1, "evaluate").seed()]
+
+
+def test_seeds_do_not_run_into_each_other():
+    assert CallId(1, "1", 11, "act 1").seed() != CallId(1, "11", 1, "act 1").seed()
+    assert CallId(0, "t", 1, "act 1").seed() == CallId(0, "t", 1, "act 1").seed()
+
+
+def test_a_model_that_takes_no_seed_gets_none():
+    given = []
+
+    class Seedless(FakeMessagesListChatModel):
+        def _generate(self, messages, stop=None, run_manager=None, **kwargs):
+            given.append(kwargs)
+            return super()._generate(messages, stop, run_manager, **kwargs)
+
+    model = Seedless(responses=[AIMessage("Action: add 3")])
+    create_reflexion(model, Counter()).compile().invoke({"task": count_to(3)})
+    assert given == [{}]
+
+
+# Once per task.
+
+
+class Prepares(Evaluator):
+    def __init__(self):
+        self.prepared = 0
+
+    async def prepare(self, task, config):
+        self.prepared += 1
+        return Prepared({"tests": ["assert True"], "by": "evaluator"})
+
+    async def evaluate(self, state, config):
+        assert state["task"]["prepared"]["tests"] == ["assert True"]
+        return Score(0.0)
+
+
+def test_environment_and_evaluator_prepare_once_per_task():
+    environment, evaluator = Parrot(), Prepares()
+    model = ScriptedChatModel(replies=lambda _: "Action: say bye")
+    graph = create_reflexion(model, environment, evaluator=evaluator, max_trials=3).compile()
+    task = environment.tasks()[0]
+    final = graph.invoke({"task": task})
+    assert len(final["trials"]) == 3
+    assert (environment.prepared, evaluator.prepared) == (1, 1)
+    assert final["task"]["prepared"] == {"cage": [1, 2], "by": "evaluator", "tests": ["assert True"]}
+    assert "prepared" not in task, "the caller's task is left alone"
+    json.dumps(final)
+    assert not any("assert True" in text_of(prompt) for prompt in model.prompts)
+    graph.invoke({"task": final["task"]})
+    assert (environment.prepared, evaluator.prepared) == (2, 2)
+
+
+def test_what_was_prepared_reaches_every_start():
+    given = []
+
+    class Asking(Parrot):
+        def start(self, task):
+            given.append(task["prepared"])
+            return super().start(task)
+
+    environment = Asking()
+    model = ScriptedChatModel(replies=lambda _: "Action: say bye")
+    graph = create_reflexion(model, environment, max_trials=2, strategy="retry").compile()
+    graph.invoke({"task": environment.tasks()[0]})
+    assert given == [{"cage": [1, 2], "by": "environment"}] * 2
+
+
+# The schema and the input.
+
+
+class Tagged(ReflexionState, total=False):
+    tag: str
+
+
+def test_a_state_of_ones_own_is_carried_through():
+    seen = []
+
+    class Reads(Evaluator):
+        async def evaluate(self, state, config):
+            seen.append(state.get("tag"))
+            return Score(1.0)
+
+    model = ScriptedChatModel(replies=["Action: add 3"])
+    graph = create_reflexion(model, Counter(), state_schema=Tagged, evaluator=Reads())
+    assert graph.compile().invoke({"task": count_to(3), "tag": "mine"})["tag"] == "mine"
+    assert seen == ["mine"]
+
+
+def test_every_field_of_the_state_is_written():
+    model = ScriptedChatModel(replies=counting_badly)
+    final = create_reflexion(model, Counter()).compile().invoke({"task": count_to(3)})
+    without = set(get_type_hints(ReflexionState)) - {"memory_map"}  # only with a memory map
+    assert set(final) == without - {"lessons", "lesson_key"}
+    graph = create_reflexion(ScriptedChatModel(replies=counting_badly), Counter(), memory=Memory(lessons=Lessons()))
+    assert set(graph.compile(store=InMemoryStore()).invoke({"task": count_to(3)})) == without
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"task": "Count to 3."},
+        {"task": None},
+        {"task": {"instruction": "Count to 3."}},
+        {"task": {"id": "c3"}},
+        {"task": {"id": 3, "instruction": "Count to 3."}},
+        {"task": [count_to(3)]},
+        {"status": "running"},
+    ],
+    ids=str,
+)
+def test_an_input_that_is_no_task_is_a_clear_error(given):
+    graph = create_reflexion(ScriptedChatModel(replies=[]), Counter()).compile()
+    with pytest.raises(ConfigurationError, match=r"the graph's input is \{'task': task\}.*environment.tasks"):
+        graph.invoke(given)

@@ -1,0 +1,184 @@
+"""The task's instruction in prompts: exactly once in each, wherever it comes from."""
+
+from dataclasses import replace
+
+import pytest
+from langchain_core.messages import AIMessage
+from langchain_core.runnables import RunnableLambda
+from langgraph.store.memory import InMemoryStore
+
+from langgraph_reflexion import PROFILES, create_reflexion, load_environment
+from langgraph_reflexion.envs import ENVIRONMENTS
+from langgraph_reflexion.envs.base import Environment, Episode, StepResult, Task, action, choose_split
+from langgraph_reflexion.memory.episodic import Memory
+from langgraph_reflexion.memory.lessons import Lessons
+from langgraph_reflexion.prompts import contains, load_prompts
+from langgraph_reflexion.testing import ScriptedChatModel
+from tests.support.tools import need
+from tests.support.toys import asks_for, text_of
+
+GOAL = "Reach the far shore without falling in."
+
+
+class LakeEpisode(Episode):
+    """A frozen lake; crossing it ends the trial."""
+
+    def __init__(self, observation, crosses):
+        self.observation = observation
+        self.crosses = crosses
+
+    @action("go {direction}")
+    def go(self, direction: str) -> StepResult:
+        """Take a step over the ice."""
+        return StepResult("The ice holds.", 0.0)
+
+    @action("cross")
+    def cross(self) -> StepResult:
+        """Cross the lake."""
+        return StepResult("You have crossed." if self.crosses else "You fall in.", float(self.crosses), True)
+
+
+class Lake(Environment):
+    """A lake whose first observation is given, and says nothing of the goal unless it is made to."""
+
+    name = "lake"
+    splits = ("all",)
+    episode = LakeEpisode
+    blocking = False
+
+    def __init__(self, observation="You stand on the near shore of a frozen lake.", crosses=False):
+        self.observation, self.crosses = observation, crosses
+
+    def tasks(self, split=None, limit=None):
+        choose_split(self, split)
+        return [Task(id="lake", instruction=GOAL)][:limit]
+
+    def start(self, task):
+        return LakeEpisode(self.observation, self.crosses)
+
+
+def crossing(messages):
+    """Goes one step and crosses; reflects; never calls a trial solved."""
+    match asks_for(messages):
+        case "reflect":
+            return "I went too fast."
+        case "judge":
+            return "Verdict: no"
+    if messages[-1].text.endswith("Thought:"):
+        return "On I go."
+    stepped = text_of(messages[1:]).rpartition("Here is the task again:")[2].count("The ice holds.")
+    written = "cross" if stepped else "go left"
+    return written if messages[-1].text.endswith("Action:") else f"Thought: On I go.\nAction: {written}"
+
+
+def asked(environment, **options):
+    """The prompts of two trials, by what they ask for."""
+    model = ScriptedChatModel(replies=crossing)
+    options = {"max_trials": 2, **options}
+    create_reflexion(model, environment, **options).compile().invoke({"task": environment.tasks()[0]})
+    prompts = {"act": [], "reflect": [], "judge": []}
+    for prompt in model.prompts:
+        prompts[asks_for(prompt)].append(prompt)
+    return prompts
+
+
+TWO_CALLS = {"actor": "react", "profile": replace(PROFILES["paper"], name="slow", layout="original")}
+WAYS = [{"actor": "react"}, {"actor": "tools"}, TWO_CALLS]
+
+
+@pytest.mark.parametrize("way", WAYS, ids=["react", "tools", "two calls"])
+def test_every_prompt_states_a_goal_that_no_observation_states(way):
+    judged, sampled = (asked(Lake(), evaluator=evaluator, **way) for evaluator in ("llm", "self-consistency"))
+    assert all(judged.values())
+    assert sampled["act"]
+    for prompt in [prompt for prompts in (judged, sampled) for each in prompts.values() for prompt in each]:
+        assert text_of(prompt).count(GOAL) == 1
+
+
+@pytest.mark.parametrize("actor", ["react", "tools"])
+def test_with_the_goal_in_it_a_prompt_still_grows_at_its_end_only(actor):
+    first, second = asked(Lake(), actor=actor, max_trials=1)["act"]
+    assert [message.text for message in second[: len(first)]] == [message.text for message in first]
+    assert first[1].text == f"Your task: {GOAL}\n\nYou stand on the near shore of a frozen lake."
+
+
+@pytest.mark.parametrize(
+    "observation",
+    [
+        f"A frozen lake. Your task is to: {GOAL}",
+        "A frozen lake. REACH the far shore\n  without falling in, or else.",
+    ],
+)
+def test_an_observation_that_states_the_goal_stays_as_it_is(observation):
+    for ask, prompts in asked(Lake(observation), evaluator="llm").items():
+        for prompt in prompts:
+            assert observation in prompt[1].text, ask
+            assert "Your task: " not in prompt[1].text, ask
+
+
+@pytest.mark.parametrize(
+    ("text", "words", "expected"),
+    [
+        ("Count to 3.", "count  to\n3", True),
+        ("Count to 30.", "Count to 3.", False),
+        ("First count to 3, then stop.", "Count to 3!", True),
+        ("Use C++ or C.", "Use C++", True),
+        ("<goal>Count to 3.</goal>", "Count to 3.", True),
+        ("Nobody may count to 3.50 here.", "Count to 3.", False),
+        ("Use C++ here.", "Use C", False),
+        ("Never delete /tmp/x.", "Delete /tmp", False),
+        ("-5 wins", "5 wins", False),
+        ("Take Bob's hat.", "Take Bob", False),
+        ("I can't go", "t go", False),
+        ("请打开门。快", "打开门", True),
+        ("请数到3。快", "数到3", True),
+        ("请数到30。快", "数到3", False),
+        ("กรุณาเปิดประตู", "เปิดประตู", True),
+        ("Who is there?", "?", False),
+        ("A room.", "", False),
+        ("?", "?", True),
+    ],
+)
+def test_words_are_found_whatever_their_capitals_and_line_breaks(text, words, expected):
+    assert contains(text, words) == expected
+
+
+def test_a_lesson_from_success_is_asked_for_with_the_goal():
+    model = ScriptedChatModel(replies=["Action: cross", "Cross at once."])
+    environment = Lake(crosses=True)
+    graph = create_reflexion(model, environment, memory=Memory(lessons=Lessons()), actor="react").compile(
+        store=InMemoryStore()
+    )
+    final = graph.invoke({"task": environment.tasks()[0]})
+    assert final["status"] == "solved"
+    assert text_of(model.prompts[-1]).endswith("Lesson:")
+    assert text_of(model.prompts[-1]).count(GOAL) == 1
+
+
+def test_a_wrapped_agent_is_given_its_task_once():
+    heard = []
+
+    def agent(messages):
+        heard.append(messages)
+        return AIMessage("Done.")
+
+    model = ScriptedChatModel(replies=crossing)
+    graph = create_reflexion(model, actor=RunnableLambda(agent), evaluator="llm", max_trials=2).compile()
+    graph.invoke({"task": GOAL})
+    assert [asks_for(prompt) for prompt in model.prompts] == ["judge", "reflect", "judge"]
+    for prompt in [*heard, *model.prompts]:
+        assert text_of(prompt).count(GOAL) == 1
+
+
+@pytest.mark.parametrize("name", ENVIRONMENTS)
+def test_what_ships_states_its_goals_in_its_first_observations(name):
+    if name in ("programming", "workspace"):
+        need("bubblewrap" if name == "workspace" else "sandbox")
+    environment = load_environment(name)
+    for way in (environment, *map(environment.variant, environment.variants)):
+        prompts = load_prompts(way.prompts_from)
+        for task in way.tasks(limit=20):
+            episode = way.start(task)
+            assert prompts.opening(task["instruction"], episode.observation) == episode.observation
+            episode.close()
+    environment.close()

@@ -1,0 +1,279 @@
+"""Resuming, forking, pausing, and a thread that is used again."""
+
+import pytest
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.types import Overwrite
+
+from langgraph_reflexion import Strategy, create_reflexion
+from langgraph_reflexion.testing import ScriptedChatModel
+from tests.support.toys import Counter, Notebook, Parrot, Timeless, add, asks_for, count_to, counting_badly, text_of
+
+THREAD = {"configurable": {"thread_id": "1"}}
+
+
+def graph_and_model(saver, environment=None, replies=counting_badly, strategy="reflexion", **compiling):
+    model = ScriptedChatModel(replies=replies)
+    graph = create_reflexion(model, environment or Counter(), strategy=strategy)
+    return graph.compile(checkpointer=saver, **compiling), model
+
+
+def killed(after, task=None, **options):
+    """A saver with a run that was let go after so many nodes, and the calls that were made."""
+    saver = InMemorySaver()
+    graph, model = graph_and_model(saver, **options)
+    stream = graph.stream({"task": task or count_to(3)}, THREAD, durability="sync")
+    for _ in range(after):
+        next(stream)
+    stream.close()
+    return saver, model
+
+
+@pytest.fixture(scope="module")
+def whole():
+    graph, model = graph_and_model(InMemorySaver())
+    final = graph.invoke({"task": count_to(3)}, THREAD)
+    nodes = sum(1 for _ in graph_and_model(None)[0].stream({"task": count_to(3)}))
+    return final, model, nodes
+
+
+def test_resuming_with_an_empty_pool_goes_on_wherever_it_was_cut(whole):
+    final, model, nodes = whole
+    assert nodes > 40
+    for cut in range(1, nodes):
+        saver, before = killed(cut)
+        graph, after = graph_and_model(saver)
+        assert graph.invoke(None, THREAD) == Timeless(final), f"cut after {cut} nodes"
+        assert before.seeds + after.seeds == model.seeds, f"no call was made twice, or left out, at {cut}"
+        assert [text_of(p) for p in before.prompts + after.prompts] == [text_of(p) for p in model.prompts]
+
+
+def test_resuming_an_environment_that_has_snapshots():
+    replies = ["Action: write a", "Action: write b", "Action: write c", "Action: show"]
+    task = Notebook().tasks()[0]
+    saver, _ = killed(1 + 3 * 2, task, environment=Notebook(), replies=replies)
+    graph, _ = graph_and_model(saver, Notebook(), [*replies[2:], "Action: write d"])
+    final = graph.invoke(None, THREAD, interrupt_after=["observe"])
+    first, _, third = [step["observation"] for step in final["trajectory"]][:3]
+    assert third == first.replace("1 lines", "3 lines"), "the same notebook, not a new one"
+
+
+def test_resuming_a_finished_task_does_nothing(whole):
+    saver, model = InMemorySaver(), None
+    graph, model = graph_and_model(saver)
+    final = graph.invoke({"task": count_to(3)}, THREAD)
+    calls = len(model.prompts)
+    assert graph.invoke(None, THREAD) == Timeless(final)
+    assert len(model.prompts) == calls
+
+
+# A thread that is used again.
+
+
+def anew(saver, task, strategy="reflexion"):
+    """A new input on a used thread, against the same on a fresh one."""
+    graph, model = graph_and_model(saver, strategy=strategy)
+    final = graph.invoke({"task": task}, THREAD)
+    fresh, fresh_model = graph_and_model(InMemorySaver(), strategy=strategy)
+    assert Timeless(final) == fresh.invoke({"task": task}, THREAD)
+    assert [text_of(p) for p in model.prompts] == [text_of(p) for p in fresh_model.prompts]
+    assert model.seeds == fresh_model.seeds
+
+
+OTHER = {**count_to(3), "id": "another"}
+
+
+@pytest.mark.parametrize("strategy", Strategy)
+@pytest.mark.parametrize("task", [OTHER, count_to(3)], ids=["another", "the same"])
+def test_after_a_finished_task(task, strategy):
+    saver = InMemorySaver()
+    graph_and_model(saver, strategy=strategy)[0].invoke({"task": count_to(3)}, THREAD)
+    anew(saver, task, strategy)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("task", [OTHER, count_to(3)], ids=["another", "the same"])
+def test_after_a_task_that_was_killed(task, whole):
+    for cut in range(1, whole[2], 3):
+        anew(killed(cut)[0], task)
+
+
+@pytest.mark.parametrize("strategy", ["reflexion", "last_attempt_and_reflexion"])
+@pytest.mark.parametrize("task", [OTHER, count_to(3)], ids=["another", "the same"])
+def test_after_a_task_that_stands_before_its_next_trial(task, strategy):
+    saver = InMemorySaver()
+    graph, _ = graph_and_model(saver, strategy=strategy, interrupt_before=["reset"])
+    graph.invoke({"task": count_to(3)}, THREAD)
+    graph.invoke(None, THREAD)
+    state = graph.get_state(THREAD)
+    assert (state.next, len(state.values["reflections"])) == (("reset",), 1)
+    anew(saver, task, strategy)
+
+
+def test_two_threads_do_not_mix(whole):
+    graph, _ = graph_and_model(InMemorySaver(), interrupt_after=["act"])
+    threads = [{"configurable": {"thread_id": str(n)}} for n in range(3)]
+    finals = [graph.invoke({"task": count_to(3)}, thread) for thread in threads]
+    while graph.get_state(threads[0]).next:
+        finals = [graph.invoke(None, thread) for thread in threads]
+    assert finals == [Timeless(whole[0])] * 3
+
+
+# A person looks at it first.
+
+
+def test_pausing_before_every_node_changes_nothing(whole):
+    final, model, _ = whole
+    paused, paused_model = graph_and_model(InMemorySaver(), interrupt_before="*")
+    state = paused.invoke({"task": count_to(3)}, THREAD)
+    while paused.get_state(THREAD).next:
+        state = paused.invoke(None, THREAD)
+    assert state == Timeless(final)
+    assert paused_model.seeds == model.seeds
+
+
+def test_an_action_is_approved_before_it_is_done():
+    environment = Counter()
+    graph, _ = graph_and_model(InMemorySaver(), environment, interrupt_before=["observe"])
+    state = graph.invoke({"task": count_to(3)}, THREAD)
+    assert state["decision"]["action"] == add("1")
+    assert environment.started[0].count == 0
+    graph.update_state(THREAD, {"decision": {"thought": "no: this", "action": add(3)}})
+    final = graph.invoke(None, THREAD)
+    assert final["status"] == "solved"
+    assert environment.started[0].count == 3
+    assert final["trajectory"][0]["thought"] == "no: this"
+
+
+def test_a_reflection_is_approved_before_the_next_trial():
+    environment = Counter()
+    graph, model = graph_and_model(InMemorySaver(), environment, interrupt_before=["reset"])
+    graph.invoke({"task": count_to(3)}, THREAD)
+    state = graph.invoke(None, THREAD)
+    assert len(environment.started) == 1, "the next trial has not begun"
+    edited = [{**state["reflections"][0], "text": "Mind the gap."}]
+    graph.update_state(THREAD, {"reflections": edited})
+    calls = len(model.prompts)
+    graph.invoke(None, THREAD)
+    assert "- Trial 1: Mind the gap." in text_of(model.prompts[calls])
+
+
+# Forks.
+
+
+def after_node(graph, node, nth=0):
+    """The n-th checkpoint that stands right after a node."""
+    following = {"act": "observe", "observe": "heuristic_check", "reflect": "reset"}[node]
+    history = [state for state in graph.get_state_history(THREAD) if state.next == (following,)]
+    return [state for state in reversed(history) if "status" in state.values][nth]
+
+
+@pytest.mark.parametrize("fresh_pool", [False, True])
+def test_fork_at_act_with_another_decision(fresh_pool):
+    saver = InMemorySaver()
+    graph, _ = graph_and_model(saver)
+    graph.invoke({"task": count_to(3)}, THREAD)
+    if fresh_pool:
+        graph, _ = graph_and_model(saver)
+    # The first trial has added 1 and read once; now it adds 2 instead of reading a second time.
+    fork = after_node(graph, "act", 2)
+    assert [step["action"]["text"] for step in fork.values["trajectory"]] == ["add 1", "read[]"]
+    config = graph.update_state(fork.config, {"decision": {"thought": "", "action": add(2)}}, as_node="act")
+    final = graph.invoke(None, config)
+    assert final["status"] == "solved"
+    assert len(final["trials"]) == 1
+    assert final["trajectory"][-1]["observation"] == "The counter stands at 3."
+
+
+def test_fork_at_observe_with_another_observation():
+    graph, model = graph_and_model(InMemorySaver(), replies=lambda _: "Action: add 1")
+    whole = graph.invoke({"task": count_to(3)}, THREAD)
+    fork = after_node(graph, "observe")
+    edited = [{**fork.values["trajectory"][0], "observation": "The counter is covered by snow."}]
+    config = graph.update_state(fork.config, {"trajectory": Overwrite(edited)}, as_node="observe")
+    calls = len(model.prompts)
+    final = graph.invoke(None, config)
+    assert "The counter is covered by snow." in text_of(model.prompts[calls])
+    assert final["trajectory"][1:] == whole["trajectory"][1:], "the environment goes by the actions"
+    assert final["status"] == "solved"
+
+
+def test_fork_at_reflect_with_another_reflection():
+    graph, model = graph_and_model(InMemorySaver())
+    graph.invoke({"task": count_to(3)}, THREAD)
+    fork = after_node(graph, "reflect")
+    config = graph.update_state(
+        fork.config, {"reflections": [{"trial": 1, "text": "A person's advice."}]}, as_node="reflect"
+    )
+    calls = len(model.prompts)
+    final = graph.invoke(None, config)
+    assert "- Trial 1: A person's advice." in text_of(model.prompts[calls])
+    assert "Lesson 1." not in text_of(model.prompts[calls])
+    assert [lesson["text"] for lesson in final["reflections"]] == ["A person's advice.", "Lesson 2."]
+    assert len(final["trials"]) == 3
+
+
+def test_time_travel_from_every_checkpoint_leads_to_the_same_end(whole):
+    graph, _ = graph_and_model(InMemorySaver())
+    graph.invoke({"task": count_to(3)}, THREAD)
+    states = [state for state in graph.get_state_history(THREAD) if state.next]
+    for state in states[::5]:
+        assert graph.invoke(None, state.config) == Timeless(whole[0])
+
+
+def test_a_fork_into_a_solved_past_of_a_parrot_asks_no_model_for_what_is_done():
+    graph, model = graph_and_model(InMemorySaver(), Parrot(bye=1.0), ["Action: say bye"])
+    graph.invoke({"task": Parrot(bye=1.0).tasks()[0]}, THREAD)
+    fork = after_node(graph, "act")
+    assert graph.invoke(None, fork.config)["status"] == "solved"
+    assert [asks_for(prompt) for prompt in model.prompts] == ["act"]
+
+
+async def test_giving_back_a_whole_trajectory_with_one_observation_changed_doubles_nothing():
+    graph = create_reflexion(ScriptedChatModel(replies=counting_badly), Counter()).compile(
+        checkpointer=InMemorySaver()
+    )
+    config = {"configurable": {"thread_id": "edit"}}
+    await graph.ainvoke({"task": count_to(3)}, config, interrupt_before=["observe"])
+    await graph.ainvoke(None, config, interrupt_before=["observe"])
+    steps = (await graph.aget_state(config)).values["trajectory"]
+    edited = [*steps[:-1], {**steps[-1], "observation": "EDITED"}]
+    await graph.aupdate_state(config, {"trajectory": edited}, as_node="heuristic_check")
+    assert (await graph.aget_state(config)).values["trajectory"] == edited
+    final = await graph.ainvoke(None, config)
+    assert final["status"] == "solved"
+
+
+def test_a_prepared_task_of_another_thread_begins_anew():
+    graph = create_reflexion(ScriptedChatModel(replies=counting_badly), Counter()).compile(
+        checkpointer=InMemorySaver()
+    )
+    other = graph.invoke({"task": count_to(1)}, {"configurable": {"thread_id": "other"}})["task"]
+    config = {"configurable": {"thread_id": "first"}}
+    graph.invoke({"task": count_to(3)}, config, interrupt_before=["reflect"])
+    final = graph.invoke({"task": other}, config)
+    assert (final["task"]["id"], final["status"]) == ("c1", "solved")
+    assert [record["trial"] for record in final["trials"]] == [1]
+
+
+def test_fork_of_an_environment_with_snapshots_goes_on_with_what_the_snapshot_held():
+    environment = Notebook()
+    replies = ["Action: write a", "Action: write b", "Action: write c", "Action: show"]
+    model = ScriptedChatModel(replies=replies)
+    graph = create_reflexion(model, environment).compile(checkpointer=InMemorySaver())
+    graph.invoke({"task": environment.tasks()[0]}, THREAD, interrupt_after=["act"])
+    for _ in range(3):
+        graph.invoke(None, THREAD, interrupt_after=["act"])
+    [second] = [
+        state
+        for state in graph.get_state_history(THREAD)
+        if state.next == ("observe",) and len(state.values["trajectory"]) == 1
+    ]
+    other = {"thought": "", "action": {"name": "write", "args": {"line": "X"}, "text": "write X"}}
+    forked = graph.update_state(second.config, {"decision": other}, as_node="act")
+    final = graph.invoke(None, forked, interrupt_after=["observe"])
+    number = final["episode"]["snapshot"]["number"]
+    assert final["trajectory"][-1]["observation"] == f"Notebook {number} has 2 lines."
+    assert final["episode"]["snapshot"] == {"lines": ["a", "X"], "number": number}
+    # What the first run went on to write is not in it, and is still there.
+    kept = graph.get_state(second.config).values["episode"]["snapshot"]
+    assert kept == {"lines": ["a"], "number": number}

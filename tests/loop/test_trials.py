@@ -1,0 +1,95 @@
+"""A task's trials from the states of a graph and from its threads."""
+
+from typing import Any
+
+import pytest
+from langgraph.checkpoint.memory import InMemorySaver
+
+from langgraph_reflexion import create_reflexion
+from langgraph_reflexion.errors import ConfigurationError
+from langgraph_reflexion.experiments.trials import Trials, trials_of, trials_of_thread
+from langgraph_reflexion.testing import ScriptedChatModel
+from tests.support.toys import Counter, add, count_to, counting_badly
+
+THREAD: Any = {"configurable": {"thread_id": "1"}}
+
+
+def graph_of(**options: Any) -> Any:
+    """Return a graph that counts to 3 in three trials."""
+    model = ScriptedChatModel(replies=counting_badly)
+    return create_reflexion(model, Counter(), **options).compile(checkpointer=InMemorySaver())
+
+
+@pytest.fixture(scope="module")
+def states() -> list[dict[str, Any]]:
+    return list(graph_of().stream({"task": count_to(3)}, THREAD, stream_mode="values"))
+
+
+def actions(trials: Trials) -> list[list[str]]:
+    return [[step["action"]["text"] for step in view.steps if step["action"]] for view in trials.views]
+
+
+def test_the_states_of_a_stream_hold_every_trial_with_its_steps(states: list[dict[str, Any]]) -> None:
+    trials = trials_of(states)
+    assert [view.row["actions"] for view in trials.views] == list(map(len, actions(trials)))
+    assert actions(trials)[2] == ["add 1", "add 2"]
+    assert [view.solved for view in trials.views] == [False, False, True]
+    assert [view.row["reflection"] for view in trials.views] == ["Lesson 1.", "Lesson 2.", None]
+    assert [view.remembered for view in trials.views] == [[], [1], [1, 2]]
+    assert [view.shared_steps for view in trials.views] == [None, 0, 0]
+
+
+def test_a_final_state_holds_the_steps_of_the_last_trial_only(states: list[dict[str, Any]]) -> None:
+    trials = trials_of(states[-1])
+    assert [view.trajectory is None for view in trials.views] == [True, True, False]
+    assert [view.row for view in trials.views] == [view.row for view in trials_of(states).views]
+    assert trials._repr_html_().count("Its steps were not recorded.") == 2
+
+
+def test_a_trial_that_has_just_begun_has_no_verdict(states: list[dict[str, Any]]) -> None:
+    second = [state for state in states if state.get("trial") == 2]
+    trials = trials_of([*states[: states.index(second[0])], *second[:3]])
+    assert trials.views[0].as_json()["feedback"]
+    assert trials.views[1].as_json()["feedback"] == ""
+    assert "no verdict" in repr(trials)
+
+
+def test_a_thread_holds_its_newest_branch_and_any_other_by_its_end() -> None:
+    graph = graph_of()
+    graph.invoke({"task": count_to(3)}, THREAD)
+    end = graph.get_state(THREAD).config
+    before = trials_of_thread(graph, THREAD)
+    [fork] = [
+        state
+        for state in graph.get_state_history(THREAD)
+        if state.next == ("observe",) and state.values["trial"] == 1 and len(state.values["trajectory"]) == 1
+    ]
+    changed = graph.update_state(fork.config, {"decision": {"thought": "", "action": add(2)}}, as_node="act")
+    graph.invoke(None, changed)
+    assert actions(trials_of_thread(graph, THREAD)) == [["add 1", "add 2"]]
+    assert trials_of_thread(graph, end) == before
+    assert len(before.views) == 3
+
+
+def test_another_task_on_the_same_thread_is_shown_alone() -> None:
+    graph = graph_of()
+    graph.invoke({"task": count_to(3)}, THREAD)
+    graph.invoke({"task": count_to(4)}, THREAD, interrupt_after=["evaluate"])
+    trials = trials_of_thread(graph, THREAD)
+    assert trials.title == "Count to 4."
+    assert [view.row["task_id"] for view in trials.views] == ["c4"]
+
+
+def test_strategies_that_include_the_last_attempt_say_so() -> None:
+    graph = graph_of(strategy="last_attempt_and_reflexion")
+    trials = trials_of(graph.stream({"task": count_to(3)}, THREAD, stream_mode="values"))
+    assert [view.last_attempt for view in trials.views] == [None, 1, 2]
+    assert "In the prompt: every step of trial 1." in trials._repr_html_()
+
+
+def test_states_without_a_trial_are_refused() -> None:
+    for states in ({"task": count_to(3)}, []):
+        with pytest.raises(ConfigurationError, match="no trial"):
+            trials_of(states)
+    with pytest.raises(ConfigurationError, match="no trial"):
+        trials_of_thread(graph_of(), THREAD)

@@ -1,0 +1,240 @@
+"""Verdict and truth are two things: the loop acts on the one, and records both."""
+
+import json
+from dataclasses import replace
+from decimal import Decimal
+
+import pytest
+from langchain_core.messages import AIMessage
+
+from langgraph_reflexion import PROFILES, ConfigurationError, EnvironmentFault, Evaluator, Score, create_reflexion
+from langgraph_reflexion.testing import ScriptedChatModel
+from tests.support.toys import Parrot, ParrotEpisode, asks_for, text_of
+
+GOOD, BAD = "bye right", "bye wrong"
+
+
+def parrot():
+    return Parrot(**{GOOD: 1.0, BAD: 0.0, "bye half": 0.5, "bye unknown": None})
+
+
+def played(says, environment=None, verdicts=("no",), **options):
+    """Say one thing per trial, under a judge that answers in turn."""
+    environment = environment or parrot()
+    words, judged = iter(says), iter(verdicts)
+
+    def reply(prompt):
+        match asks_for(prompt):
+            case "act":
+                return f"Action: say {next(words)}"
+            case "judge":
+                return f"I looked at it.\nVerdict: {next(judged)}"
+        return "Say something else."
+
+    model = ScriptedChatModel(replies=reply)
+    options = {"max_trials": len(says), **options}
+    final = create_reflexion(model, environment, **options).compile().invoke({"task": environment.tasks()[0]})
+    assert final["fault"] == ""
+    return final, model
+
+
+def outcomes(final):
+    return [(trial["verdict"], trial["success"]) for trial in final["trials"]]
+
+
+def test_the_environments_own_signal():
+    final, _ = played([BAD, "bye half", GOOD])
+    assert final["status"] == "solved"
+    assert outcomes(final) == [(False, False), (False, False), (True, True)]
+    assert [trial["score"] for trial in final["trials"]] == [0.0, 0.5, 1.0]
+
+
+def test_only_a_trial_that_failed_is_told_that_it_did():
+    assert played([BAD])[0]["evaluation"]["feedback"] == "The trial came to its end without success."
+    assert played([GOOD])[0]["evaluation"]["feedback"] == ""
+
+
+def test_the_threshold_holds_for_verdict_and_truth():
+    final, _ = played([BAD, "bye half"], profile=replace(PROFILES["paper"], threshold=0.5))
+    assert outcomes(final) == [(False, False), (True, True)]
+
+
+def test_an_unknown_truth_is_recorded_as_unknown_and_judged_as_failed():
+    final, _ = played(["bye unknown", GOOD])
+    assert outcomes(final) == [(False, None), (True, True)]
+
+
+@pytest.mark.parametrize("reward", [True, 1, Decimal(1)])
+def test_a_reward_is_kept_as_a_plain_number(reward):
+    class Odd(Parrot):
+        def start(self, task):
+            return ParrotEpisode({GOOD: reward})
+
+    final, _ = played([GOOD], environment=Odd())
+    assert type(final["episode"]["reward"]) is float
+    assert final["status"] == "solved"
+    json.dumps(final)
+
+
+def test_a_wrong_yes_ends_the_task():
+    final, _ = played([BAD, GOOD], verdicts=["yes"], evaluator="llm")
+    assert final["status"] == "solved"
+    assert outcomes(final) == [(True, False)]
+
+
+def test_a_wrong_no_goes_on_and_what_is_solved_is_lost():
+    final, model = played([GOOD, BAD], verdicts=["no", "no"], evaluator="llm")
+    assert final["status"] == "failed"
+    assert outcomes(final) == [(False, True), (False, False)]
+    assert len(final["reflections"]) == 1
+    assert [asks_for(prompt) for prompt in model.prompts] == ["act", "judge", "reflect", "act", "judge"]
+
+
+def test_a_wrong_heuristic_for_a_verdict_by_function_both_ways():
+    wrong = lambda _, trajectory: "right" not in trajectory[-1]["action"]["text"]  # noqa: E731
+    final, _ = played([GOOD, BAD], evaluator=wrong)
+    assert outcomes(final) == [(False, True), (True, False)]
+    assert final["status"] == "solved"
+
+
+@pytest.mark.parametrize(
+    ("said", "success"),
+    [
+        ("Verdict: yes", True),
+        ("**Verdict:** yes", True),
+        ("Verdict: **Yes**", True),
+        ("verdict: YES.", True),
+        ("Verdict - yes", True),
+        ("Verdict: no", False),
+        ("Verdict: yes\nOn second thought:\nVerdict: no", False),
+        ("Verdict: no\n\nVerdict: yes", True),
+        ("Yes, it did.", False),
+        ("The verdict: yes", False),
+        ("Verdict: yesterday", False),
+        ("Verdict: unclear", False),
+    ],
+)
+def test_anything_but_a_clear_yes_of_the_judge_is_a_no(said, success):
+    model = ScriptedChatModel(replies=[f"Action: say {BAD}", said])
+    graph = create_reflexion(model, parrot(), evaluator="llm", max_trials=1).compile()
+    final = graph.invoke({"task": parrot().tasks()[0]})
+    assert final["trials"][0]["verdict"] is success
+    assert final["evaluation"]["feedback"] == said
+
+
+def test_the_judge_sees_the_whole_trial_and_is_accounted_for():
+    counted = AIMessage("Verdict: no", usage_metadata={"input_tokens": 5, "output_tokens": 1, "total_tokens": 6})
+    model = ScriptedChatModel(replies=["Thought: hm\nAction: say hello", f"Action: say {BAD}", counted])
+    graph = create_reflexion(model, parrot(), evaluator="llm", max_trials=1).compile()
+    final = graph.invoke({"task": parrot().tasks()[0]})
+    told = text_of(model.prompts[-1])
+    for line in ("A parrot looks at you.", "Thought: hm", "Action: say hello", "The parrot says: bye wrong."):
+        assert line in told
+    usage = final["trials"][0]["usage"]
+    assert (usage["act"]["llm_calls"], usage["act"]["input_tokens"]) == (2, 0)
+    assert [usage["evaluate"][key] for key in ("llm_calls", "input_tokens", "output_tokens")] == [1, 5, 1]
+
+
+def test_the_reflection_model_judges_and_reflects_and_does_not_act():
+    actor = ScriptedChatModel(replies=["Action: say bye", "Action: say bye"])
+    other = ScriptedChatModel(replies=["Verdict: no", "Think.", "Verdict: yes"])
+    graph = create_reflexion(actor, parrot(), reflection_model=other, evaluator="llm").compile()
+    graph.invoke({"task": parrot().tasks()[0]})
+    assert [asks_for(prompt) for prompt in actor.prompts] == ["act", "act"]
+    assert [asks_for(prompt) for prompt in other.prompts] == ["judge", "reflect", "judge"]
+
+
+async def later(*_):
+    return 0.75, "nearly"
+
+
+class Later:
+    async def __call__(self, instruction, trajectory):
+        return 0.75
+
+
+class Mine(Evaluator):
+    async def evaluate(self, state, config):
+        return Score(0.75, "mine")
+
+
+@pytest.mark.parametrize(
+    ("evaluator", "score", "words"),
+    [
+        (lambda *_: True, 1.0, ""),
+        (lambda *_: False, 0.0, ""),
+        (lambda *_: 0.75, 0.75, ""),
+        (lambda *_: 1, 1.0, ""),
+        (lambda *_: (False, "why"), 0.0, "why"),
+        (lambda *_: (0.75, "why"), 0.75, "why"),
+        (lambda *_: {"score": 0.75, "feedback": "why"}, 0.75, "why"),
+        (lambda *_: {"success": True, "score": 0.75}, 0.75, ""),
+        (lambda *_: Score(0.75, "why"), 0.75, "why"),
+        (lambda *_: later(), 0.75, "nearly"),
+        (later, 0.75, "nearly"),
+        (Later(), 0.75, ""),
+        (Mine(), 0.75, "mine"),
+    ],
+)
+def test_what_an_evaluator_may_return(evaluator, score, words):
+    final, _ = played([BAD], evaluator=evaluator)
+    assert final["evaluation"] == {"success": score == 1.0, "score": score, "feedback": words}
+    assert type(final["evaluation"]["score"]) is float
+    assert final["trials"][0]["success"] is False
+    json.dumps(final)
+
+
+@pytest.mark.parametrize(
+    "returned",
+    [None, "yes", (1.0,), ("yes", 1.0), {"feedback": "?"}, [True], object()],
+    ids=["none", "word", "one", "reversed", "mapping", "list", "object"],
+)
+def test_another_return_is_a_clear_error(returned):
+    with pytest.raises(ConfigurationError, match=r"an evaluator returns a bool, a number.*got \w+"):
+        played([BAD], evaluator=lambda *_: returned)
+
+
+def test_a_function_is_given_the_instruction_and_the_trajectory():
+    given = []
+    played([BAD], evaluator=lambda *args: bool(given.append(args)))
+    [(instruction, trajectory)] = given
+    assert instruction == "Say the right word."
+    assert [step["observation"] for step in trajectory] == ["The parrot says: bye wrong."]
+
+
+def judged_by(evaluator):
+    environment = Parrot()
+    model = ScriptedChatModel(replies=lambda _: f"Action: say {BAD}")
+    graph = create_reflexion(model, environment, evaluator=evaluator, max_trials=1).compile()
+    return graph.invoke({"task": environment.tasks()[0]})
+
+
+def test_a_bug_in_a_function_is_raised_from_where_it_is():
+    def broken(*_):
+        raise KeyError("typo")
+
+    with pytest.raises(KeyError, match="typo") as raised:
+        judged_by(broken)
+    assert raised.traceback[-1].name == "broken"
+
+
+def test_a_function_of_other_arguments_is_a_bug():
+    with pytest.raises(TypeError, match="positional argument"):
+        judged_by(lambda trajectory: True)
+
+
+@pytest.mark.parametrize("score", [float("nan"), float("inf")])
+def test_a_score_that_is_no_number_is_a_bug(score):
+    with pytest.raises(ValueError, match="finite"):
+        judged_by(lambda *_: score)
+
+
+def test_an_evaluator_that_cannot_judge_is_a_fault():
+    class Down(Evaluator):
+        async def evaluate(self, state, config):
+            raise EnvironmentFault("the sandbox did not start")
+
+    model = ScriptedChatModel(replies=[f"Action: say {GOOD}"])
+    final = create_reflexion(model, parrot(), evaluator=Down()).compile().invoke({"task": parrot().tasks()[0]})
+    assert (final["status"], final["fault"]) == ("fault", "the sandbox did not start")
+    assert (final["trials"][0]["verdict"], final["trials"][0]["success"]) == (None, None)

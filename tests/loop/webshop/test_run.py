@@ -1,0 +1,90 @@
+"""The graph on WebShop: verdicts by reward, faults, resuming."""
+
+import json
+from itertools import repeat
+
+import pytest
+from langgraph.checkpoint.memory import InMemorySaver
+
+from langgraph_reflexion import ModelOptions, create_reflexion
+from langgraph_reflexion.envs.webshop.environment import WebShop
+from langgraph_reflexion.experiments.runner import run
+from langgraph_reflexion.retries import Retries
+from langgraph_reflexion.settings import RunSettings
+from langgraph_reflexion.testing import ScriptedChatModel
+from tests.support.webshop import CATALOGUE, catalogue_server, solution
+
+
+@pytest.fixture
+def server():
+    with catalogue_server() as server:
+        yield server
+
+
+WAY = solution(CATALOGUE, CATALOGUE.goals[0])
+
+
+def graph(environment, *actions, **options):
+    model = ScriptedChatModel(replies=[f"Thought: Hm.\nAction: {action}" for action in actions])
+    options = {"strategy": "retry", "max_trials": 1, "options": ModelOptions(retries=Retries(attempts=1)), **options}
+    return create_reflexion(model, environment, **options), model
+
+
+def play(environment, *actions, **options):
+    made, model = graph(environment, *actions, **options)
+    return made.compile().invoke({"task": environment.tasks(limit=1)[0]}), model
+
+
+def test_the_right_purchase_solves_the_task():
+    final, model = play(WebShop(), *WAY)
+    assert (final["status"], final["trials"][0]["success"]) == ("solved", True)
+    told = "\n".join(message.text for prompt in model.prompts[:1] for message in prompt)
+    assert CATALOGUE.goals[0]["instruction"] in told
+    assert CATALOGUE.goals[0]["asin"] not in told
+
+
+def test_a_purchase_that_lacks_something_fails():
+    final, _ = play(WebShop(), *WAY[:2], WAY[-1])
+    assert (final["status"], final["trials"][0]["success"]) == ("failed", False)
+
+
+@pytest.mark.parametrize("fault", ["500", "empty", "empty 404", "cut"])
+def test_a_failing_server_is_a_fault(server, fault):
+    environment = WebShop(base_url=server.url)
+    environment.tasks(limit=1)
+    server.faults = repeat(fault)
+    final, _ = play(environment, *WAY)
+    assert (final["status"], [trial["success"] for trial in final["trials"]]) == ("fault", [None])
+
+
+def test_an_unanswered_purchase_is_a_fault(server):
+    environment = WebShop(base_url=server.url)
+    task = environment.tasks(limit=1)[0]
+    server.faults = ("no score" if server.requests[-1].startswith("/done/") else None for _ in repeat(None))
+    final = graph(environment, *WAY)[0].compile().invoke({"task": task})
+    assert (final["status"], [trial["success"] for trial in final["trials"]]) == ("fault", [None])
+
+
+def test_resuming_repeats_no_request(server):
+    def compiled(*actions):
+        return graph(WebShop(base_url=server.url), *actions)[0].compile(checkpointer=saver, interrupt_before=["act"])
+
+    saver, config = InMemorySaver(), {"configurable": {"thread_id": "1"}}
+    compiled(*WAY).invoke({"task": WebShop(base_url=server.url).tasks(limit=1)[0]}, config)
+    # Each step by another agent and environment, from the state alone.
+    for action in WAY:
+        compiled(action).invoke(None, config)
+    final = compiled().get_state(config).values
+    assert final["status"] == "solved"
+    asked = [address.split("/")[1] for address in server.requests]
+    assert (asked.count("search_results"), asked.count("done")) == (2, 1)
+
+
+def test_a_run_reports_the_mean_reward(tmp_path):
+    settings = RunSettings(environment="webshop", strategy="retry", max_trials=2, limit=6, seed=1)
+    report = run(settings, tmp_path / "run").report
+    rows = [json.loads(line) for line in (tmp_path / "run/trials.jsonl").read_text().splitlines()]
+    assert {tuple(row["measures"]) for row in rows} == {("reward", "type", "attributes", "options", "price")}
+    assert [row["success"] for row in rows] == [row["measures"]["reward"] == 1.0 for row in rows]
+    first = [row["measures"]["reward"] for row in rows if row["trial"] == 1]
+    assert report.measures["reward"][0] == pytest.approx(sum(first) / 6, abs=1e-4)

@@ -1,0 +1,232 @@
+"""The tools: what they show, what they change, and where they stop."""
+
+import os
+import tempfile
+
+import pytest
+
+from langgraph_reflexion.envs.base import Action
+from langgraph_reflexion.envs.workspace.environment import Workspace
+from tests.support.workspace import CODE, Play, state
+
+RIGHT = "    return n * 2"
+
+
+def test_the_task_is_told_with_its_check_and_its_files(play: Play):
+    told = play().episode.observation
+    assert told.startswith("Make the check pass.\n")
+    assert "`PYTHONPATH=. python3 tests/check.py`" in told
+    assert told.endswith("\ncode_.py\ntests/check.py")
+
+
+def test_a_mistake_is_found_and_mended_in_text_forms(play: Play, folder):
+    before = state(folder)
+    played = play()
+    assert played.say("read_file[code_.py]").observation == "    1  def double(n):\n    2      return n + 2"
+    assert played.say("search_files[n \\+ 2]").observation == "code_.py:2:    return n + 2"
+    failed = played.say("verify[]")
+    assert "AssertionError: 6" in failed.observation
+    assert (failed.reward, failed.terminated) == (0.0, False)
+    edit = f"edit_file[code_.py]\n<<<<<<< SEARCH\n    return n + 2\n=======\n{RIGHT}\n>>>>>>> REPLACE"
+    assert RIGHT in played.say(edit).observation
+    passed = played.say("submit[]")
+    assert (passed.reward, passed.terminated) == (1.0, True)
+    assert passed.observation == "Verification passed: `PYTHONPATH=. python3 tests/check.py`."
+    assert played.do("read_file", path="code_.py").terminated
+    assert state(folder) == before
+
+
+def test_what_passed_and_was_changed_afterwards_does_not_stand_solved(play: Play):
+    played = play()
+    played.do("edit_file", path="code_.py", old="n + 2", new="n * 2")
+    assert played.do("verify").reward == 1.0
+    assert played.do("write_file", path="notes.txt", text="done").reward == 0.0
+    settled = played.episode.finalize()
+    assert settled is not None
+    assert settled.reward == 1.0
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        "write_file[new/a.py]\n```\nx = 1\n\n    y = 2\n```",
+        "write_file[new/a.py]\n```python\nx = 1\n\n    y = 2\n```",
+        "write_file[new/a.py]\n\n```py\nx = 1\n\n    y = 2\n```\n",
+    ],
+)
+def test_a_file_is_written_with_its_lines_and_indentation(play: Play, written):
+    played = play()
+    assert played.say(written).observation == "Wrote new/a.py: 3 lines."
+    assert (played.root / "new" / "a.py").read_text() == "x = 1\n\n    y = 2\n"
+
+
+def test_an_edit_has_to_fit_exactly_once(play: Play):
+    played = play()
+    assert "does not contain the text" in played.do("edit_file", path="code_.py", old="return n  + 2").observation
+    told = played.do("edit_file", path="code_.py", old="n").observation
+    assert told == "Not done: code_.py contains the text 3 times, at lines 1, 2, 2: include more context."
+    assert "give the text" in played.do("edit_file", path="code_.py", old="", new="x").observation
+    assert (played.root / "code_.py").read_text() == CODE
+
+
+def test_line_ends_and_odd_bytes_of_an_edited_file_stay(play: Play, folder):
+    (folder / "old.txt").write_bytes(b"one\r\ntw\xe9\r\nthree\r\n")
+    played = play()
+    played.do("edit_file", path="old.txt", old="one\n", new="1\n2\n")
+    assert (played.root / "old.txt").read_bytes() == b"1\r\n2\r\ntw\xe9\r\nthree\r\n"
+
+
+def test_parts_of_long_files_are_shown(play: Play, folder):
+    (folder / "long.txt").write_text("".join(f"line {n}\n" for n in range(1, 1001)) + "x" * 10_000)
+    played = play()
+    first = played.say("read_file[long.txt]").observation
+    assert first.startswith("    1  line 1\n")
+    assert first.endswith("  200  line 200\n[lines 1 to 200 of 1001]")
+    assert played.say("read_file[long.txt] from 500, 2 lines").observation == (
+        "  500  line 500\n  501  line 501\n[lines 500 to 501 of 1001]"
+    )
+    last = played.say("read_file[long.txt] from 1001").observation
+    assert len(last) < 700
+
+
+def test_what_is_no_text_or_too_large_is_not_shown(play: Play, folder):
+    (folder / "picture").write_bytes(b"\x89PNG\0\0")
+    (folder / "huge").write_bytes(b"x" * (2 << 20))
+    played = play()
+    assert played.do("read_file", path="picture").observation == "picture is not text: 6 bytes."
+    assert "at most 1048576 are read" in played.do("read_file", path="huge").observation
+    assert "at most 1048576 are written" in played.do("write_file", path="a", text="x" * (2 << 20)).observation
+    assert played.do("read_file", path="tests").observation == "Not done: tests is a folder."
+    assert "No such file" in played.do("read_file", path="none").observation
+
+
+def test_many_files_are_listed_by_folder(play: Play, folder):
+    (folder / "many").mkdir()
+    for number in range(300):
+        (folder / "many" / f"{number}").touch()
+    played = play()
+    assert played.do("list_files").observation == "code_.py\nmany/ (300 files)\ntests/ (1 files)"
+    assert played.say("list_files[tests]").observation == "check.py"
+
+
+@pytest.mark.parametrize("path", ["../secret", "/etc/passwd", "link/secret", "link", "made/../../secret", "a/\0b"])
+def test_paths_do_not_leave_the_workspace(play: Play, tmp_path, path):
+    (tmp_path / "secret").write_text("a secret")
+    played = play()
+    os.symlink(tmp_path, played.root / "link")
+    for result in (
+        played.do("read_file", path=path),
+        played.do("write_file", path=path, text="x"),
+        played.do("edit_file", path=path, old="a", new="b"),
+        played.do("search_files", pattern="secret", folder=path),
+        played.do("list_files", folder=path),
+    ):
+        assert result.observation.startswith("Not done: ")
+        assert "a secret" not in result.observation
+    assert (tmp_path / "secret").read_text() == "a secret"
+
+
+def test_links_that_a_command_makes_lead_nowhere(play: Play, tmp_path):
+    secret = tmp_path / "secret"
+    secret.write_text("a secret")
+    played = play()
+    played.do(
+        "run_command", command=f"ln -s {secret} s; ln -s {tmp_path} t; ln -s /proc/self/root r; mkfifo f; cat s"
+    )
+    for path in ("s", "t/secret", f"r{secret}"):
+        assert "leads out of the workspace" in played.do("read_file", path=path).observation
+        assert "leads out of the workspace" in played.do("write_file", path=path, text="x").observation
+    assert "not an ordinary file" in played.do("read_file", path="f").observation
+    assert "not an ordinary file" in played.do("write_file", path="f", text="x").observation
+    assert secret.read_text() == "a secret"
+
+
+def test_what_no_program_and_no_file_can_be_given_is_not_done(play: Play):
+    played = play()
+    for result in (
+        played.do("run_command", command="echo \0"),
+        played.do("run_command", command="echo " + "a" * 200_000),
+        played.do("run_command", command="echo \ud800"),
+        played.do("search_files", pattern="a\0b"),
+        played.do("read_file", path="\ud800"),
+        played.do("write_file", path="a", text="\ud800"),
+        played.do("edit_file", path="code_.py", old="return", new="\ud800"),
+    ):
+        assert result.observation.startswith("Not done: "), result.observation
+    assert played.patch() == ""
+
+
+def test_tools_leave_bytecode_and_dependencies_alone(play: Play, folder):
+    (folder / "node_modules").mkdir()
+    (folder / "node_modules" / "a.js").write_text("n + 2\n")
+    played = play()
+    for path in ("node_modules/b.js", "tests/__pycache__/check.pyc"):
+        assert played.do("write_file", path=path, text="x").observation.startswith(f"Not done: {path}")
+    assert played.do("search_files", pattern="n . 2").observation == "code_.py:2:    return n + 2"
+    assert "a.js" in played.do("run_command", command="ls node_modules").observation
+    assert played.patch() == ""
+
+
+def test_commands_see_the_copy_at_the_place_of_the_original(play: Play, folder):
+    played = play()
+    told = played.do(
+        "run_command", command="pwd; echo changed > code_.py; echo out; echo err >&2; exit 3"
+    ).observation
+    assert told == f"{folder}\nout\nerr\n[exit status 3]"
+    assert (folder / "code_.py").read_text() == CODE
+    assert played.do("read_file", path=str(folder / "code_.py")).observation == "    1  changed"
+
+
+def test_commands_have_no_network_unless_it_is_allowed(play: Play):
+    command = "cat /proc/net/route | wc -l"
+    assert play().do("run_command", command=command).observation.startswith("1\n")
+    with open("/proc/net/route", encoding="ascii") as file:
+        routes = len(file.readlines())
+    assert play(network=True).do("run_command", command=command).observation.startswith(f"{routes}\n")
+
+
+def test_what_runs_in_the_background_ends_with_its_command(play: Play):
+    played = play()
+    loop = "(while true; do date +%N > beat; sleep 0.02; done) & sleep 0.2"
+    assert "Its background processes were ended." in played.do("run_command", command=loop).observation
+    beat = (played.root / "beat").read_text()
+    assert "background processes" not in played.do("run_command", command="sleep 0.3").observation
+    assert (played.root / "beat").read_text() == beat
+
+
+def test_a_command_that_takes_too_long_is_ended(play: Play):
+    told = play(timeout=1).do("run_command", command="echo begun; sleep 60").observation
+    assert told == "begun\n[ended by the sandbox: it took too long]"
+
+
+def test_what_fills_the_workspace_is_undone(play: Play):
+    played = play()
+    before = played.episode.snapshot()
+    fill = "echo x > kept.txt; i=0; while [ $i -lt 9 ]; do truncate -s 200M big$i; i=$((i+1)); done"
+    told = played.do("run_command", command=fill).observation
+    assert "changes to the files were undone" in told
+    assert played.episode.snapshot() == before
+    assert played.do("list_files").observation == "code_.py\ntests/check.py"
+
+
+def test_what_a_command_makes_unreadable_is_still_kept(play: Play):
+    played = play()
+    played.do("run_command", command="mkdir d; echo x > d/f; chmod 0 d/f; chmod 0 d")
+    again = played.again()
+    try:
+        assert (again._copy.root / "d" / "f").read_text() == "x\n"
+    finally:
+        again.close()
+
+
+def test_a_workspace_where_the_sandbox_has_things_of_its_own_is_shown_elsewhere(play: Play, tmp_path):
+    play()  # skips where there is no sandbox
+    with tempfile.TemporaryDirectory(dir="/dev/shm") as folder:
+        workspace = Workspace(path=folder, instruction="x", verify=["test -f a"], store=tmp_path / "store")
+        episode = workspace.start(workspace.tasks()[0])
+        try:
+            assert episode.step(Action(name="run_command", args={"command": "touch a"}, text="")).reward == 0.0
+            assert episode.step(Action(name="verify", args={}, text="")).reward == 1.0
+        finally:
+            episode.close()
+            workspace.close()

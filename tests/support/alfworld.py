@@ -1,0 +1,224 @@
+"""Golden cases for the native ALFWorld engine: games recorded on the reference engine.
+
+A file of cases is TOML: `room` tables say what is there, and each `case` changes one of them, or brings a
+problem of its own, and lists commands with what the reference engine answered:
+
+    [[case]]
+    name = "start-holding"
+    about = "The game begins with something in hand."
+    task = "put a mug in desk"
+    add = ["(holds agent1 mug_bar_2)"]
+    opening = "..."                             # what reset() says
+    can = ["go to desk 1", ...]                 # what is admissible then
+    won = true                                  # and whether the goal holds, if it does
+    steps = [
+      { do = "look", see = "...", new = [...], gone = [...], won = true },
+    ]
+
+`new` and `gone` are changes of the admissible commands, `won` stands where it changed. To add a case, write
+it with nothing but `do` in its steps and have the rest filled in by the reference engine:
+
+    python -m tests.support.alfworld tests/unit/alfworld/cases/places.toml
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import tomllib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+from langgraph_reflexion.envs.alfworld.compatibility import Variant, variant_of
+from langgraph_reflexion.envs.alfworld.engine import Engine, Game
+from langgraph_reflexion.envs.alfworld.pddl import Problem
+from langgraph_reflexion.envs.alfworld.textworld import TextWorldEngine, Workers, installed_texts
+from langgraph_reflexion.envs.alfworld.world import World
+
+OLD = [
+    (
+        '"move {o} to {r}";\n    feedback :: "#PutObject.',
+        '"put {o} in/on {r}";\n    feedback :: "#PutObject.',
+    ),
+    ("You move the {o.name} to the {r.name}.", "You put the {o.name} in/on the {r.name}."),
+    ("You arrive at {r.name}.", "You arrive at {lend.name}."),
+]
+"""How the grammar of today becomes the one of before ALFWorld 0.4."""
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What an engine shows at one moment."""
+
+    text: str
+    admissible: tuple[str, ...]
+    won: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One recorded game."""
+
+    name: str
+    about: str
+    game: Game
+    old: bool = False
+    """Whether it is worded as before ALFWorld 0.4."""
+    commands: tuple[str, ...] = ()
+    seen: tuple[Seen, ...] = ()
+    """At the start, and after each command; empty where it is not recorded yet."""
+    source: dict[str, Any] = field(default_factory=dict, compare=False)
+    """The table that it was read from."""
+
+    def world(self) -> World:
+        """The world that the native engine plays, which for the old wording needs no file of that time."""
+        if not self.old:
+            return World.of(self.game)
+        known = variant_of(self.game)
+        variant = Variant(
+            known.task, None, ("put ", " in/on "), "You put the {o} in/on the {r}.", arrive_at_place=True
+        )
+        return World(Problem.parse(self.game.problem), variant)
+
+    def file(self) -> Game:
+        """The game with the domain and grammar that a file would have.
+
+        Raises:
+            EnvironmentUnavailable: they are not installed.
+        """
+        domain, grammar = installed_texts()
+        if self.old:
+            # The old domain has no `help`; it is the last action of today's.
+            domain = domain[: domain.index("(:action help")] + ")\n"
+            grammar = grammar[: grammar.index("action help")]
+            for new, was in OLD:
+                grammar = grammar.replace(new, was)
+        # What the task is called in JSON: a text of a hand-written case may have quotation marks.
+        task = json.dumps(self.game.instruction.removesuffix("."))[1:-1]
+        return replace(self.game, domain=domain, grammar=grammar.replace("UNKNOWN GOAL", task))
+
+
+def read_cases(path: str | Path) -> list[Case]:
+    """The cases of a file, or of all files of a folder."""
+    path = Path(path)
+    files = sorted(path.glob("*.toml")) if path.is_dir() else [path]
+    return [case for file in files for case in _cases(tomllib.loads(file.read_text("utf-8")), file)]
+
+
+def _cases(content: dict[str, Any], file: Path) -> Iterator[Case]:
+    rooms = tomllib.loads((file.parent / "rooms.toml").read_text("utf-8")) if "case" in content else {}
+    for table in content.get("case", ()):
+        problem = table.get("problem") or _problem({**rooms[table.get("room", "room")], **table})
+        if table.get("upper_case"):
+            problem = problem.upper()
+        yield Case(
+            name=table["name"],
+            about=table["about"],
+            game=Game(id=table["name"], kind="pick", instruction=table["task"], problem=problem),
+            old=table.get("old", False),
+            commands=tuple(step["do"] for step in table["steps"]),
+            seen=tuple(_seen(table)) if "opening" in table else (),
+            source=table,
+        )
+
+
+def _problem(table: dict[str, Any]) -> str:
+    facts = [fact for fact in table["facts"].splitlines() if fact not in table.get("drop", ())]
+    at = f"(atLocation agent1 {table.get('at', 'loc_bar_0')})"
+    lines = [
+        "(define (problem room) (:domain alfred)",
+        "(:objects",
+        *table["objects"].splitlines(),
+        *table.get("more", ()),
+        ") (:init",
+        *([at] if at not in facts else []),
+        *facts,
+        *table.get("add", ()),
+        ") (:goal (and",
+        table["goal"],
+        ")))",
+    ]
+    return "\n".join(lines)
+
+
+def _seen(table: dict[str, Any]) -> Iterator[Seen]:
+    now = Seen(table["opening"], tuple(table["can"]), table.get("won", False))
+    yield now
+    for step in table["steps"]:
+        can = sorted({*now.admissible, *step.get("new", ())} - {*step.get("gone", ())})
+        now = Seen(step["see"], tuple(can), step.get("won", now.won))
+        yield now
+
+
+def play(engine: Engine, commands: Sequence[str]) -> Iterator[Seen]:
+    """What an engine shows at the start, and after each command."""
+    yield Seen(engine.reset(), tuple(engine.admissible()), engine.won)
+    for command in commands:
+        text = engine.step(command)
+        yield Seen(text, tuple(engine.admissible()), engine.won)
+
+
+def record(case: Case, workers: Workers) -> str:
+    """A case as TOML, with what the reference engine does.
+
+    Args:
+        case: What is played.
+        workers: Where the reference engine runs.
+    """
+    engine = TextWorldEngine(case.file(), workers)
+    try:
+        seen = list(play(engine, case.commands))
+    finally:
+        engine.close()
+    lines = ["[[case]]"]
+    for key, value in case.source.items():
+        if key not in ("opening", "can", "won", "steps"):
+            lines.append(f"{key} = {_value(value)}")
+    lines.append(f"opening = {_value(seen[0].text)}")
+    lines.append(f"can = {_value(list(seen[0].admissible))}")
+    if seen[0].won:
+        lines.append("won = true")
+    lines.append("steps = [")
+    for command, (before, after) in zip(case.commands, pairwise(seen), strict=True):
+        step: dict[str, Any] = {"do": command, "see": after.text}
+        if new := sorted({*after.admissible} - {*before.admissible}):
+            step["new"] = new
+        if gone := sorted({*before.admissible} - {*after.admissible}):
+            step["gone"] = gone
+        if after.won != before.won:
+            step["won"] = after.won
+        lines.append("  { " + ", ".join(f"{key} = {_value(value)}" for key, value in step.items()) + " },")
+    return "\n".join([*lines, "]", ""])
+
+
+def _value(value: Any) -> str:
+    """A string, a truth value or a list as TOML, which for these is JSON."""
+    if isinstance(value, str) and "(define" in value:
+        return f"'''\n{value}'''"
+    return json.dumps(value)
+
+
+def main(paths: Sequence[str]) -> int:
+    """Record the cases of files anew on the reference engine.
+
+    Args:
+        paths: The files; each is written over.
+    """
+    workers = Workers(1)
+    try:
+        for path in map(Path, paths):
+            text = path.read_text("utf-8")
+            head = text[: text.index("[[case]]")]
+            cases = [record(case, workers) for case in read_cases(path)]
+            path.write_text(head + "\n".join(cases), "utf-8")
+            print(f"{path}: {len(cases)} cases")
+    finally:
+        workers.close()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,182 @@
+"""The command line in this process or as one of its own, beside a model server on loopback."""
+
+import contextlib
+import io
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+from langchain_core.messages import AIMessage, BaseMessage
+
+from langgraph_reflexion.cli import main
+from langgraph_reflexion.testing import ModelRequest, ModelServer, ScriptedChatModel
+
+KEY = "sk-very-secret-0123456789"
+
+# Found by its path from where the user is. The task n is solved by saying n.
+TOYS = '''
+from typing import Annotated
+from langgraph_reflexion import Environment, Episode, StepResult, Task, action
+
+class Guess(Episode):
+    def __init__(self, number):
+        self.observation = f"I think of a number. This is game {number}."
+        self.number = number
+
+    @action("say {number}")
+    def say(self, number: Annotated[int, "the guess"]) -> StepResult:
+        """Say a number."""
+        right = number == self.number
+        return StepResult("Right." if right else "Wrong.", float(right), terminated=True)
+
+    @action("wait")
+    def wait(self) -> str:
+        """Wait."""
+        return "You wait."
+
+    @action("drop it", name="drop")
+    def drop(self) -> str:
+        """Break the game."""
+        raise OSError("the game fell on the floor")
+
+class Guessing(Environment):
+    name = "guessing"
+    splits = ("numbers", "letters")
+    episode = Guess
+
+    def __init__(self, seed=0, highest=3):
+        self.seed, self.highest = seed, highest
+
+    def tasks(self, split=None, limit=None):
+        numbers = range(1, self.highest + 1)
+        return [Task(id=f"g{n}", instruction="Guess it.", data={"number": n}) for n in numbers][:limit]
+
+    def start(self, task):
+        return Guess(task["data"]["number"])
+'''
+ENV = "toys.guessing:Guessing"
+
+
+class GuessingServer(ModelServer):
+    """A server whose model counts up from trial to trial.
+
+    Attributes:
+        faults: What goes wrong, by game.
+        drops: The games that the model breaks.
+        seconds: How long an answer takes.
+    """
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(ScriptedChatModel(replies=self._reply), faults=self._fault, **options)
+        self.faults: Callable[[str], str | None] = lambda game: None
+        self.drops: set[str] = set()
+        self.seconds = 0.0
+
+    def _fault(self, request: ModelRequest) -> str | None:
+        time.sleep(self.seconds)
+        return self.faults(game_of(str(request.body["messages"])))
+
+    def _reply(self, messages: list[BaseMessage]) -> AIMessage:
+        usage = {"input_tokens": 100, "output_tokens": 5, "total_tokens": 105}
+        return AIMessage(self._said(messages[-1].text), usage_metadata=usage)
+
+    def _said(self, text: str) -> str:
+        if game_of(text) in self.drops:
+            return "Action: drop it"
+        advised = re.findall(r"I will say (\d+)", text)
+        number = int(advised[-1]) if advised else 1
+        if "Status: FAILED" in text:
+            return f"{number} was wrong. Next time I will say {number + 1}."
+        return f"Action: say {number}"
+
+
+def game_of(text: str) -> str:
+    """The number of the game that a text is about."""
+    return re.findall(r"This is game (\d+)\.|$", text)[0]
+
+
+def make_home(folder: Path) -> Path:
+    """Where the user is: a folder with a package of his own."""
+    (folder / "toys").mkdir()
+    (folder / "toys" / "__init__.py").touch()
+    (folder / "toys" / "guessing.py").write_text(TOYS)
+    return folder
+
+
+def start(
+    home: Path, *args: str, key: str | None = None, program: tuple[str, ...] = ("-m", "langgraph_reflexion")
+) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, *program, *args],
+        cwd=home,
+        env=environment_with(key),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        # What a shell starts in the background ignores the signal, and passes that on.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
+
+
+def call(
+    home: Path, *args: str, key: str | None = None, typed: str = "", environment: Mapping[str, str] = {}
+) -> tuple[int, str, str]:
+    """Run a command in this process: its exit status, its output and its errors."""
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.ExitStack() as around:
+        around.enter_context(contextlib.chdir(home))
+        around.enter_context(mock.patch.dict(os.environ, {**environment_with(key), **environment}, clear=True))
+        around.enter_context(mock.patch.multiple(sys, argv=["langgraph-reflexion", *args], path=[*sys.path]))
+        around.enter_context(mock.patch.object(sys, "stdin", io.StringIO(typed)))
+        around.callback(forget_toys)
+        around.enter_context(contextlib.redirect_stdout(out))
+        around.enter_context(contextlib.redirect_stderr(err))
+        try:
+            main()
+        except SystemExit as ended:
+            return int(ended.code or 0), out.getvalue(), err.getvalue()
+    raise AssertionError("the command did not exit")
+
+
+def forget_toys() -> None:
+    """Each home has a package of this name."""
+    for name in [name for name in sys.modules if name.partition(".")[0] == "toys"]:
+        del sys.modules[name]
+
+
+def environment_with(key: str | None) -> dict[str, str]:
+    dropped = ("OPENAI_", "COLUMNS", "FORCE_COLOR", "LANGSMITH_", "LANGCHAIN_")
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(dropped)}
+    return environment | ({"OPENAI_API_KEY": key} if key else {})
+
+
+def run_args(server: ModelServer, *args: str) -> list[str]:
+    return ["run", ENV, "--model", "openai:toy", "--base-url", server.url, *args]
+
+
+def one_line(err: str) -> str:
+    assert err.count("\n") == 1, err
+    assert err.startswith("langgraph-reflexion: ")
+    assert KEY not in err
+    return err
+
+
+def timeless(folder: Path) -> list[dict[str, Any]]:
+    lines = (folder / "trials.jsonl").read_text().splitlines()
+    return [{**json.loads(line), "seconds": 0} for line in lines]
+
+
+def wait_for_rows(folder: Path, rows: int) -> None:
+    trials = folder / "trials.jsonl"
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline and not (trials.exists() and len(trials.read_bytes().splitlines()) >= rows):
+        time.sleep(0.02)

@@ -1,0 +1,88 @@
+"""The demo model on many tasks at once, and with changed prompts."""
+
+import asyncio
+import re
+from collections.abc import Callable
+from typing import Any
+
+from langchain_core.messages import AIMessage, HumanMessage
+
+from langgraph_reflexion import ModelOptions, create_reflexion
+from langgraph_reflexion.demo import DemoChatModel
+from tests.support.toys import asks_for
+
+
+def play_all(environment, limit, *, model=None, seed=0, **options):
+    """Return the final states of an environment's first tasks."""
+    options |= {"options": ModelOptions(seed=seed)}
+    graph = create_reflexion(model or DemoChatModel(), environment, **options).compile()
+
+    async def all_of_them():
+        return await asyncio.gather(*(graph.ainvoke({"task": task}) for task in environment.tasks(limit=limit)))
+
+    finals = asyncio.run(all_of_them())
+    environment.close()
+    return finals
+
+
+def curve_of(finals, trials):
+    """Return the share of tasks solved after 1, 2, ... trials."""
+    return [
+        sum(any(record["success"] for record in final["trials"][:count]) for final in finals) / len(finals)
+        for count in range(1, trials + 1)
+    ]
+
+
+class Between(DemoChatModel):
+    """The demo model with changed prompts and replies."""
+
+    hears: Callable[[list[Any]], list[Any]]
+    says: Callable[[AIMessage], AIMessage] = lambda reply: reply
+
+    def _generate(self, messages, stop=None, run_manager=None, **kwargs):
+        result = super()._generate(self.hears(messages), stop, run_manager, **kwargs)
+        result.generations[0].message = self.says(result.generations[0].message)
+        return result
+
+
+def reflections_in(messages):
+    """Return the block of reflections in a prompt."""
+    found = re.search(r"^What you wrote down after.*?\n\n", messages[1].text, re.DOTALL | re.MULTILINE)
+    return found[0] if found else ""
+
+
+def with_reflections(messages, reflections):
+    """Return the prompt with other reflections."""
+    text, own = messages[1].text, reflections_in(messages)
+    changed = text.replace(own, reflections) if own else reflections + text
+    return [messages[0], HumanMessage(changed), *messages[2:]]
+
+
+def forgetful():
+    """Return the demo model without reflections in its prompts, and the list of those removed."""
+    removed = []
+
+    def forget(messages):
+        if asks_for(messages) != "act" or not reflections_in(messages):
+            return messages
+        removed.append(reflections_in(messages))
+        return with_reflections(messages, "")
+
+    return Between(hears=forget), removed
+
+
+def confused(task_in):
+    """Return the demo model with other tasks' reflections in its prompts, and the list of those."""
+    known: dict[str, str] = {}
+    swapped = []
+
+    def swap(messages):
+        if asks_for(messages) != "act" or not reflections_in(messages):
+            return messages
+        task = task_in(messages[1].text)
+        known[task] = reflections_in(messages)
+        others = sorted(other for other in known if other != task)
+        swapped.append(known[others[len(task) % len(others)]] if others else "")
+        return with_reflections(messages, swapped[-1])
+
+    return Between(hears=swap), swapped

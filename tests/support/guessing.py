@@ -1,0 +1,137 @@
+"""A guessing game, a model that counts up, and runs around them."""
+
+import asyncio
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+from langchain_core.messages import AIMessage, BaseMessage
+
+from langgraph_reflexion import Environment, Episode, StepResult, Task, action, create_reflexion
+from langgraph_reflexion.experiments.budgets import SharedBudgets
+from langgraph_reflexion.experiments.locks import locked
+from langgraph_reflexion.experiments.rows import TrialRow
+from langgraph_reflexion.experiments.runner import Summary, run_setup
+from langgraph_reflexion.experiments.scheduler import Observer
+from langgraph_reflexion.experiments.setup import Setup
+from langgraph_reflexion.models.options import ModelOptions
+from langgraph_reflexion.retries import Retries
+from langgraph_reflexion.settings import RunSettings
+from langgraph_reflexion.testing import ScriptedChatModel
+
+
+class Guess(Episode):
+    def __init__(self, number: int) -> None:
+        self.observation = f"I think of a number below ten. This is game {number}."
+        self.number = number
+
+    @action("say {number}")
+    def say(self, number: Annotated[int, "the guess"]) -> StepResult:
+        """Say a number."""
+        right = number == self.number
+        return StepResult("Right." if right else "Wrong.", float(right), terminated=True)
+
+    @action("drop it")
+    def drop(self) -> str:
+        """Break the game."""
+        raise OSError("the game fell on the floor")
+
+
+class Guessing(Environment):
+    """Task g3 is solved by saying 3, which an agent that counts up from trial to trial does in trial 3."""
+
+    name = "guessing"
+    splits = ("numbers",)
+    episode = Guess
+    blocking = False
+
+    def __init__(self, seed: int = 0, numbers: Sequence[int] = (1, 2, 3, 4)) -> None:
+        self.seed = seed
+        self.numbers = numbers
+
+    def tasks(self, split: str | None = None, limit: int | None = None) -> Sequence[Task]:
+        return [Task(id=f"g{n}", instruction="Guess.", data={"number": n}) for n in self.numbers][:limit]
+
+    def start(self, task: Task) -> Guess:
+        return Guess(task["data"]["number"])
+
+
+class Slow(ScriptedChatModel):
+    """Waits for a time that depends on the prompt, so that tasks overtake each other."""
+
+    async def _agenerate(self, messages: list[BaseMessage], *args: Any, **kwargs: Any) -> Any:
+        await asyncio.sleep(len(messages[-1].text) * 7 % 5 / 500)
+        return self._generate(messages, **kwargs)
+
+
+def count_up(messages: list[BaseMessage]) -> AIMessage:
+    """Say 1 first, and then what the last reflection advises."""
+    *_, after = messages[-1].text.rpartition("I will say ")
+    number = int(after[0]) if "I will say " in messages[-1].text else 1
+    lesson = f"{number} was wrong. Next time I will say {number + 1}."
+    failed = "Status: FAILED" in messages[-1].text
+    return AIMessage(
+        lesson if failed else f"Action: say {number}",
+        usage_metadata={"input_tokens": 10, "output_tokens": 2, "total_tokens": 12},
+    )
+
+
+class Watch(Observer):
+    def __init__(self) -> None:
+        self.seen: list[tuple[str, int]] = []
+
+    def on_trial(self, row: TrialRow, finished: bool) -> None:
+        self.seen.append((row["task_id"], row["trial"]))
+
+
+def drive_all(
+    folder: Path,
+    replies: Any = count_up,
+    *,
+    numbers: Sequence[int] = (1, 2, 3, 4),
+    environment: Environment | None = None,
+    strategy: str = "reflexion",
+    max_trials: int = 5,
+    concurrency: int = 8,
+    in_step: bool = False,
+    observer: Any = None,
+    model_class: type[ScriptedChatModel] = Slow,
+    evaluator: Any = None,
+    heuristic: Any = None,
+    **more: Any,
+) -> tuple[Summary, ScriptedChatModel]:
+    """Run a scripted model, or resume the run that the folder holds."""
+    environment = environment or Guessing(numbers=numbers)
+    model = model_class(replies=replies)
+    settings = RunSettings(
+        environment="guessing",
+        max_trials=max_trials,
+        strategy=strategy,
+        concurrency=concurrency,
+        until_no_improvement=in_step,
+        **more,
+    ).resolved(environment)
+    budgets = SharedBudgets(**{scope: limits.budget() for scope, limits in settings.budgets.items()})
+    graph = create_reflexion(
+        model,
+        environment,
+        budgets=budgets,
+        options=ModelOptions(retries=Retries(attempts=1)),
+        strategy=settings.strategy,
+        max_trials=max_trials,
+        feedback=settings.feedback,
+        evaluator=evaluator,
+        heuristic=heuristic,
+    )
+    setup = Setup(graph, environment.tasks(), budgets, environment)
+    with locked(folder):
+        return asyncio.run(run_setup(settings, setup, folder, observer)), model
+
+
+def rows(folder: Path, name: str = "trials.jsonl") -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (folder / name).read_text().splitlines()]
+
+
+def timeless(folder: Path) -> tuple[list[Any], str]:
+    return [{**row, "seconds": 0} for row in rows(folder)], (folder / "trajectories.jsonl").read_text()

@@ -1,0 +1,21 @@
+"""A process that writes lessons: `python lesson_writer.py STORE NAME NUMBER`."""
+
+import asyncio
+import sys
+
+from langgraph_reflexion.memory.records import LessonSource, LessonUse
+from langgraph_reflexion.memory.store import LessonStore, open_lessons
+
+
+async def main(where, name, number):
+    async with open_lessons(where) as opened:
+        store = LessonStore(opened, "shared")
+        for index in range(number):
+            trial = {"task": f"{name}{index}", "run": name, "date": "2026-01-02"}
+            made = {"outcome": "failure", "instruction": "x"}
+            key = await store.learn(LessonSource(text="All have this one.", trial=1, **trial, **made), name)
+            await store.learn(LessonSource(text=f"Only {name} has {index}.", trial=2, **trial, **made), name)
+            await store.add([LessonUse(lessons=[key], success=True, kind="", trial=1, **trial)], name)
+
+
+asyncio.run(main(sys.argv[1], sys.argv[2], int(sys.argv[3])))

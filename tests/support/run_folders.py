@@ -1,0 +1,84 @@
+"""Run folders with invented rows, for tests of reports."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from langgraph_reflexion.experiments.rows import TrajectoryRow, TrialRow
+
+SETTINGS = {
+    "environment": "alfworld",
+    "options": {"engine": "textworld"},
+    "split": "generated-134",
+    "strategy": "reflexion",
+    "model": "demo",
+    "reflection_model": None,
+    "actor": "react",
+    "profile": "paper",
+    "evaluator": "environment",
+    "seed": 0,
+    "max_trials": 3,
+}
+
+
+def row(task: str, trial: int, success: bool | None, verdict: bool | None = None, **changes: Any) -> TrialRow:
+    """Return a row; its verdict is the truth by default."""
+    verdict = success if verdict is None else verdict
+    made: dict[str, Any] = {
+        "task_id": task,
+        "trial": trial,
+        "success": success,
+        "verdict": verdict,
+        "score": None if verdict is None else float(verdict),
+        "stop_reason": "terminated" if verdict else "hallucination",
+        "actions": 1,
+        "llm_calls": 2,
+        "input_tokens": 1000,
+        "output_tokens": 10,
+        "cached_calls": 0,
+        "cost": 0.0,
+        "notes": [],
+        "reflection": None,
+        "fault": "",
+        "seconds": 0.1,
+    }
+    return made | changes  # type: ignore[return-value]
+
+
+def steps(task: str, trial: int, *done: tuple[str, str, str], observation: str = "A room.") -> TrajectoryRow:
+    """Return a trial with steps of thought, action and observation."""
+    return {
+        "task_id": task,
+        "trial": trial,
+        "observation": observation,
+        "steps": [
+            {
+                "number": number,
+                "thought": thought,
+                "action": {"name": "do", "args": {}, "text": action},
+                "observation": seen,
+            }
+            for number, (thought, action, seen) in enumerate(done, 1)
+        ],
+        "evaluation": None,
+    }
+
+
+def folder(
+    path: Path,
+    rows: Sequence[TrialRow],
+    tasks: Sequence[str],
+    *,
+    trajectories: Sequence[TrajectoryRow] = (),
+    versions: dict[str, str | None] | None = None,
+    **settings: Any,
+) -> Path:
+    """Write a run folder."""
+    path.mkdir(parents=True)
+    info = {"settings": SETTINGS | settings, "tasks": tasks} | ({"versions": versions} if versions else {})
+    (path / "run.json").write_text(json.dumps(info))
+    (path / "trials.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    if trajectories:
+        (path / "trajectories.jsonl").write_text("".join(json.dumps(row) + "\n" for row in trajectories))
+    return path

@@ -1,0 +1,43 @@
+"""The columns of the table of hostile programs: a script of this folder, in one backend, as root or a user."""
+
+import json
+import os
+import subprocess
+import sys
+import warnings
+from pathlib import Path
+
+import pytest
+
+from langgraph_reflexion.envs.sandbox import Sandbox, probe
+from tests.support.tools import need
+
+HERE = Path(__file__).parent
+
+
+def needs(backend: str, user: str = "") -> None:
+    """Skip if the backend does not work, or root is required and this is not root."""
+    if user == "root" and os.geteuid() != 0:
+        pytest.skip("needs root")
+    if backend == "bubblewrap":
+        need(backend)
+    elif not (tried := probe(backend)).works:
+        pytest.skip(f"{backend} does not work here: {tried.words}")
+
+
+def make(backend: str, path: str | None = None) -> Sandbox:
+    """Return a sandbox without the warning that Landlock is weaker."""
+    needs(backend)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return Sandbox(backend, path=path, allow_degraded=True)
+
+
+def run(script: str, user: str, *arguments: str) -> dict:
+    """Run a script of this folder, and return the JSON that it prints."""
+    command = [str(HERE / script), *arguments]
+    if user == "user" and os.geteuid() == 0:
+        command = [str(HERE / "as_user.py"), *command]
+    done = subprocess.run([sys.executable, *command], capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)

@@ -1,0 +1,158 @@
+"""Runs the hostile programs in one backend as the current user, and prints what got through as JSON.
+
+python world.py BACKEND
+"""
+
+import contextlib
+import ctypes
+import json
+import os
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import uuid
+import warnings
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from langgraph_reflexion.envs.sandbox import Policy, Result, Sandbox
+from langgraph_reflexion.errors import ReflexionError
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from probes import BEGIN, HOSTILE, Hostile
+
+warnings.simplefilter("ignore")
+libc = ctypes.CDLL(None)
+
+
+@contextlib.contextmanager
+def world() -> Iterator[dict]:
+    """Create targets on the host that this user can reach."""
+    token = f"sandbox-test-{uuid.uuid4().hex}"
+    os.environ["SECRET_KEY"] = token
+    with contextlib.ExitStack() as stack:
+        folder = stack.enter_context(tempfile.TemporaryDirectory())
+        home = Path(stack.enter_context(tempfile.TemporaryDirectory(dir=Path.home())))
+        for place in (folder, home):
+            os.chmod(place, 0o755)
+        (home / "private").mkdir()
+        secret = home / "private" / "secret"
+        secret.write_text("a secret")
+
+        def listening(family: int, kind: int, address: object) -> socket.socket:
+            server = stack.enter_context(socket.socket(family, kind))
+            server.bind(address)
+            if kind == socket.SOCK_STREAM:
+                server.listen()
+            return server
+
+        tcp = listening(socket.AF_INET, socket.SOCK_STREAM, ("127.0.0.1", 0))
+        udp = listening(socket.AF_INET, socket.SOCK_DGRAM, ("127.0.0.1", 0))
+        listening(socket.AF_UNIX, socket.SOCK_STREAM, f"{folder}/socket")
+        os.chmod(f"{folder}/socket", 0o777)
+        listening(socket.AF_UNIX, socket.SOCK_STREAM, f"\0{token}")
+        listening(socket.AF_UNIX, socket.SOCK_DGRAM, f"{folder}/datagram")
+        os.chmod(f"{folder}/datagram", 0o777)
+        listening(socket.AF_UNIX, socket.SOCK_DGRAM, f"\0{token}-datagram")
+        mine = Path(folder, "mine")
+        mine.write_text("mine")
+        segment = libc.shmget(0, 4096, 0o1600)
+        stack.callback(libc.shmctl, segment, 0, None)
+
+        def echo() -> None:
+            with contextlib.suppress(OSError):
+                while True:
+                    data, sender = udp.recvfrom(10)
+                    udp.sendto(data, sender)
+
+        threading.Thread(target=echo, daemon=True).start()
+        victim = subprocess.Popen(["sleep", "600"])
+        os.set_inheritable(os.open(secret, os.O_RDONLY), True)
+        try:
+            yield {
+                "token": token,
+                "secret": str(secret),
+                "home": str(home),
+                "tcp": tcp.getsockname()[1],
+                "udp": udp.getsockname()[1],
+                "unix": f"{folder}/socket",
+                "abstract": token,
+                "outside": f"{folder}/outside",
+                "victim": victim.pid,
+                "key": int(token[-7:], 16),
+                "name": os.uname().nodename,
+                "agent": os.getpid(),
+                "datagram": f"{folder}/datagram",
+                "folder": folder,
+                "mine": str(mine),
+                "segment": segment,
+            }
+            assert victim.poll() is None, "a hostile program has killed a process of the host"
+        finally:
+            victim.kill()
+            victim.wait()
+
+
+def got_through(hostile: Hostile, done: Result, found: dict) -> bool:
+    """Whether a program reached its target."""
+    token = found["token"]
+    if hostile.outside == "late":
+        return done.status == "ok" or done.seconds > (hostile.limits.wall or 0) + 1.5
+    if hostile.outside == "daemon":
+        return any(token.encode() in command for command in command_lines())
+    if hostile.outside == "shm":
+        path = Path("/dev/shm", token)
+        there = path.exists()
+        path.unlink(missing_ok=True)
+        return there
+    if hostile.outside == "sysv":
+        segments = [line.split()[:2] for line in Path("/proc/sysvipc/shm").read_text().splitlines()]
+        made = [number for key, number in segments if key == str(found["key"])]
+        for number in made:
+            subprocess.run(["ipcrm", "--shmem-id", number], check=True)
+        return bool(made)
+    if hostile.outside == "written":
+        return Path(found["outside"]).exists()
+    if hostile.outside == "files":
+        return done.status != "files" and b"LEAK" in done.result
+    return b"LEAK" in done.result
+
+
+def command_lines() -> Iterator[bytes]:
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        with contextlib.suppress(OSError):
+            yield path.read_bytes()
+
+
+def main(backend: str) -> None:
+    """Run all programs and print the outcomes."""
+    sandbox = Sandbox(backend)
+    with world() as found:
+
+        def attempt(hostile: Hostile) -> dict:
+            files = {"main.py": BEGIN + hostile.source, "world.json": json.dumps(found)}
+            try:
+                done = sandbox.run(
+                    [sys.executable, "main.py"], files=files, limits=hostile.limits, policy=Policy(env={"A": "b"})
+                )
+            except ReflexionError as error:
+                return {"fault": str(error)}
+            last = [*done.errors.strip().splitlines(), ""][-1 if not done.errors.strip() else -2]
+            return {
+                "through": got_through(hostile, done, found),
+                "status": done.status,
+                "seconds": round(done.seconds, 2),
+                "said": done.result.decode(errors="replace")[:100],
+                "error": last[:150],
+            }
+
+        chosen = [each for each in HOSTILE if backend != "unsafe-bare-host" or each.bare]
+        with ThreadPoolExecutor(2) as pool:
+            print(json.dumps({each.name: row for each, row in zip(chosen, pool.map(attempt, chosen), strict=True)}))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

@@ -1,0 +1,48 @@
+"""The tools of `tests/tools.txt`, without which some tests are skipped."""
+
+import shutil
+from collections.abc import Iterable
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from langgraph_reflexion.envs.sandbox import probe
+from tests.support.postgres_server import binaries
+
+TABLE = Path(__file__).parents[1] / "tools.txt"
+
+
+@cache
+def commands() -> dict[str, list[str]]:
+    """Read the commands of each tool."""
+    rows = [line.split("|") for line in TABLE.read_text(encoding="utf-8").splitlines() if not line.startswith("#")]
+    return {tool.strip(): names.split() for tool, names, _ in rows}
+
+
+def lacking(tool: str) -> str:
+    """Return why a tool cannot be used here; nothing where it can."""
+    first = commands()[tool][0]
+    if tool == "bubblewrap":
+        tried = probe(tool)
+        return "" if tried.works else tried.words
+    found = binaries() if tool == "PostgreSQL" else shutil.which(first)
+    return "" if found else f"{first}: not found on PATH"
+
+
+def need(*tools: str) -> None:
+    """Skip the running test where one of these tools cannot be used; `sandbox` is bubblewrap, or else Landlock."""
+    for tool in tools:
+        if tool == "sandbox":
+            if probe("landlock").works:
+                continue
+            tool = "bubblewrap"
+        if why := lacking(tool):
+            pytest.skip(f"needs {tool}: {why}")
+
+
+def need_programs(programs: Iterable[str]) -> None:
+    """Skip the running test where one of these programs is not installed."""
+    for program in programs:
+        if shutil.which(program) is None:
+            need(next(tool for tool, names in commands().items() if program in names))

@@ -1,0 +1,164 @@
+import hashlib
+import os
+import re
+import subprocess
+import sys
+from collections import Counter
+from itertools import product
+
+import pytest
+
+from langgraph_reflexion.envs.alfworld.engine import Game, Kind
+from langgraph_reflexion.envs.alfworld.generate import generate, generated_games
+from langgraph_reflexion.envs.alfworld.native import NativeEngine
+from langgraph_reflexion.envs.alfworld.rooms import floor_plan, rooms
+from langgraph_reflexion.errors import ConfigurationError
+
+SPLIT = "generated-134"
+
+
+@pytest.fixture(scope="module")
+def games() -> tuple[Game, ...]:
+    return generated_games(SPLIT, seed=0)[:]
+
+
+def facts(game: Game, name: str) -> list[tuple[str, str]]:
+    """Return the arguments of the initial facts of a binary predicate."""
+    start = game.problem[game.problem.index("(:init") : game.problem.index("(:goal")]
+    return [(found[1], found[2]) for found in re.finditer(rf"\({name} (\S+) ([^\s()]+)\)", start)]
+
+
+def asked_for(game: Game) -> tuple[str, str]:
+    """Return the classes that the goal names: the thing, and the receptacle if there is one."""
+    goal = game.problem[game.problem.index("(:goal") :]
+    thing = re.search(r"objectType \?o (\w+)Type", goal)
+    place = re.search(r"receptacleType \?r (\w+)Type", goal)
+    assert thing is not None
+    return thing[1], place[1] if place else ""
+
+
+DIGEST = """
+import hashlib
+from langgraph_reflexion.envs.alfworld.generate import generated_games
+print(hashlib.sha256(repr(generated_games("generated-134", 7)[:24]).encode()).hexdigest())
+"""
+
+
+def test_the_same_games_in_every_process() -> None:
+    here = hashlib.sha256(repr(generated_games(SPLIT, 7)[:24]).encode()).hexdigest()
+    there = subprocess.run(
+        [sys.executable, "-c", DIGEST],
+        env={**os.environ, "PYTHONHASHSEED": "4711"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert there.stdout.strip() == here
+
+
+def test_a_game_depends_on_its_split_seed_and_index_alone(games: tuple[Game, ...]) -> None:
+    assert generated_games(SPLIT, seed=0)[70] == games[70]
+    assert generate(games[70].kind, seed=0, index=70, split=SPLIT) == games[70]
+    assert generated_games(SPLIT, seed=0)[-1] == games[133]
+    others = generated_games(SPLIT, seed=1)[:]
+    assert not {game.problem for game in games} & {game.problem for game in others}
+    assert len({game.id for game in (*games, *others)}) == 268
+    for index, game in enumerate(games):
+        assert re.fullmatch(rf"generated-134/s0/{index:03d}-{game.kind}-[a-z]+", game.id)
+    with pytest.raises(IndexError):
+        generated_games(SPLIT)[134]
+    with pytest.raises(ConfigurationError, match="generated-134"):
+        generated_games("generated-135")
+
+
+def test_proportions(games: tuple[Game, ...]) -> None:
+    wanted: dict[Kind, int] = {"pick": 24, "look": 18, "clean": 31, "heat": 23, "cool": 21, "two": 17}
+    assert Counter(game.kind for game in games) == wanted
+    for length in range(6, 135):
+        kinds = Counter(game.kind for game in games[:length])
+        assert len(kinds) == 6
+        for kind, count in wanted.items():
+            assert abs(kinds[kind] - length * count / 134) < 1
+
+
+def test_rooms_are_consistent() -> None:
+    data = rooms()
+    for room in data["rooms"].values():
+        assert set(room["receptacles"]) <= set(data["holds"])
+        for thing, entry in room["things"].items():
+            assert 0 <= entry["count"][0] <= entry["count"][1]
+            for place in entry["usual"]:
+                assert place in room["receptacles"], (thing, place)
+                assert thing in data["holds"][place], (thing, place)
+    things = {thing for room in data["rooms"].values() for thing in room["things"]}
+    for table in ("holds", "properties"):
+        for classes in data[table].values():
+            assert set(classes) <= things
+    for name in ("opens", "inside", "singles"):
+        assert set(data[name]) <= set(data["holds"])
+
+
+def test_floor_plans() -> None:
+    for room, number, seed in product(rooms()["rooms"], range(12), range(3)):
+        plan = floor_plan(room, number, seed)
+        fewest, most = (14, 30) if room == "kitchen" else (7, 20)
+        assert fewest <= len(plan.receptacles) <= most
+        assert len({plan.start, *(r.location for r in plan.receptacles)}) == len(plan.receptacles) + 1
+        assert len({r.id for r in plan.receptacles}) == len(plan.receptacles)
+    sizes = [len(floor_plan("kitchen", number, 0).receptacles) for number in range(12)]
+    assert min(sizes) < 18
+    assert max(sizes) > 26
+
+
+def test_no_task_is_done_at_the_start(games: tuple[Game, ...]) -> None:
+    tools = {"clean": "SinkBasin", "heat": "Microwave", "cool": "Fridge"}
+    for game in games:
+        thing, place = asked_for(game)
+        receptacles = dict(facts(game, "receptacleType"))
+        types = dict(facts(game, "objectType"))
+        there = [o for o, r in facts(game, "inReceptacle") if types[o] == f"{thing}Type"]
+        if game.kind == "look":
+            assert "DeskLampType" in types.values()
+            assert place == ""
+            continue
+        assert f"{place}Type" in receptacles.values()
+        assert len(there) >= (2 if game.kind == "two" else 1)
+        assert (f"{place}Type", f"{thing}Type") in facts(game, "canContain")
+        if tool := tools.get(game.kind):
+            assert place != tool
+            assert f"{tool}Type" in receptacles.values()
+        else:
+            assert all(receptacles[r] != f"{place}Type" for o, r in facts(game, "inReceptacle") if o in there)
+
+
+def test_task_texts(games: tuple[Game, ...]) -> None:
+    for game in games:
+        thing, place = asked_for(game)
+        assert re.fullmatch(r"[a-z ,]+\.", game.instruction)
+        assert f" {thing.lower()}" in game.instruction
+        assert game.instruction.endswith(f"{place.lower() or 'desklamp'}.")
+    shapes = {re.sub(r" an? ", " ", game.instruction).split()[0] for game in games}
+    assert len(shapes) >= 6
+
+
+def test_things_are_mostly_in_usual_places(games: tuple[Game, ...]) -> None:
+    unusual = total = 0
+    for game in games:
+        usual = rooms()["rooms"][game.id.rpartition("-")[2]]["things"]
+        receptacles, types = dict(facts(game, "receptacleType")), dict(facts(game, "objectType"))
+        for thing, receptacle in facts(game, "inReceptacle"):
+            expected = usual[types[thing].removesuffix("Type")]["usual"]
+            unusual += receptacles[receptacle].removesuffix("Type") not in expected
+            total += 1
+    assert 0.08 < unusual / total < 0.25
+
+
+def test_every_walkthrough_solves_its_game(games: tuple[Game, ...]) -> None:
+    for game in games:
+        engine = NativeEngine(game)
+        assert engine.reset().endswith(f"Your task is to: {game.instruction}")
+        for command in game.walkthrough:
+            assert not engine.won, game.id
+            assert command in engine.admissible()
+            assert engine.step(command) != "Nothing happens."
+        assert engine.won, game.id

@@ -1,0 +1,159 @@
+"""The memory map of a household, compared with the engine's state."""
+
+import re
+from random import Random
+
+from langgraph_reflexion import load_environment
+from langgraph_reflexion.envs.base import MAP_CHARACTERS, Action
+
+NAME = r"[a-z]+ \d+"
+LISTED = re.compile(
+    rf"(?P<place>{NAME})(?P<door> \(closed\))?: (?P<things>{NAME}(?:, {NAME})*)(?P<more> \(and .*\))?\."
+)
+
+
+def walk(environment, task, seed, actions=60):
+    """Yield an episode and its steps after each action of a random walk, with some invalid actions."""
+    episode, random, steps = environment.start(task), Random(seed), []
+    yield episode, steps
+    for _ in range(actions):
+        possible = [c for c in episode._engine.admissible() if c not in ("help", "look", "inventory")]
+        likely = [c for c in possible if not c.startswith("go to")]
+        command = random.choice(likely if likely and random.random() < 0.7 else possible)
+        if random.random() < 0.1:
+            command = random.choice(["look", "inventory", "open fridge 1", "go to nowhere 1", "fly away"])
+        action = environment.parse(command) or Action(name="", args={}, text=command)
+        result = episode.step(action)
+        steps.append({"action": action, "observation": result.observation})
+        yield episode, steps
+        if result.terminated or result.truncated:
+            return
+
+
+def facts(episode):
+    """Return the engine's state: the contents of places, the closed places, and the held things."""
+    engine = episode._engine
+    names = engine.world.names
+    inside = {names[place]: {names[thing] for thing in things} for place, things in engine._inside.items()}
+    shut = {names[place] for place in engine.world.openable if ("opened", place) not in engine._facts}
+    return inside, shut, {names[thing] for thing in engine._held}
+
+
+def check(drawn, episode):
+    """Check that the map is true; return the number of things it names."""
+    inside, shut, held = facts(episode)
+    places = {episode._engine.world.names[place] for place in episode._engine.world.places}
+    named = 0
+    for line in drawn.lines:
+        head, _, rest = line.rstrip(".").partition(": ")
+        if listed := LISTED.fullmatch(line):
+            place, things = listed["place"], set(re.findall(NAME, listed["things"]))
+            assert things <= inside[place] if listed["more"] else things == inside[place], line
+            assert bool(listed["door"]) == (place in shut), line
+        elif head == "In hand":
+            assert set(re.findall(NAME, rest)) == held, line
+        elif head == "Empty":
+            for place, closed in re.findall(rf"({NAME})( \(closed\))?", rest):
+                assert not inside.get(place), line
+                assert bool(closed) == (place in shut), line
+        elif head == "Put there by you":
+            for thing, place in re.findall(rf"({NAME}) at ({NAME})", rest):
+                assert thing in inside[place], line
+        elif head == "Closed and not looked into":
+            assert set(re.findall(NAME, rest)) <= shut, line
+        elif head == "You stand at":
+            at = episode._engine._place
+            assert episode._engine.world.ids[rest] in episode._engine.world.receptacles_at[at], line
+        else:
+            assert head in ("Not looked at yet", "Changed by you"), line
+            assert set(re.findall(NAME, rest)) <= places or head == "Changed by you"
+        named += len(re.findall(NAME, rest))
+    return named
+
+
+def test_the_map_is_true_after_every_action_and_in_later_trials():
+    seed = 0
+    environment = load_environment("alfworld", seed=seed, max_steps=1000)
+    named = moved = 0
+    for number, task in enumerate(environment.tasks(limit=6)):
+        known = {}
+        for trial in range(3):
+            for episode, steps in walk(environment, task, f"{seed} {number} {trial}"):
+                drawn = environment.memory_map(task, episode.observation, steps, known)
+                named += check(drawn, episode)
+                moved += any(line.startswith("Put there") for line in drawn.lines)
+            known = drawn.known
+    assert named > 2000
+    assert moved > 60
+
+
+def test_a_reset_undoes_moves():
+    environment = load_environment("alfworld")
+    task = environment.tasks(limit=1)[0]
+    *_, (episode, steps) = walk(environment, task, "there and back")
+    first = environment.memory_map(task, episode.observation, steps, {})
+    moved = re.findall(rf"({NAME}) at ({NAME})", next(line for line in first.lines if line.startswith("Put there")))
+    again = environment.memory_map(task, episode.observation, [], first.known)
+    assert check(again, environment.start(task)) > 10
+    assert again.lines[0] == "In hand: nothing."
+    assert not [line for line in again.lines if line.startswith(("Put there", "Changed", "You stand"))]
+    assert any(f"{place}: " in line and thing in line for line in first.lines for thing, place in moved)
+
+
+def test_the_map_depends_on_the_texts_alone():
+    environment, other = load_environment("alfworld"), load_environment("alfworld", seed=5)
+    task = environment.tasks(limit=1)[0]
+    *_, (episode, steps) = walk(environment, task, "twice")
+    known = environment.memory_map(task, episode.observation, steps[:20], {}).known
+    before = repr((steps, known))
+    drawn = environment.memory_map(task, episode.observation, steps, known)
+    assert drawn == environment.memory_map(task, episode.observation, steps, known)
+    # As after resuming on another machine.
+    assert drawn == other.memory_map(other.tasks(limit=2)[1], episode.observation, steps, known)
+    assert repr((steps, known)) == before
+
+
+def test_an_edited_observation_counts():
+    environment = load_environment("alfworld")
+    task = environment.tasks(limit=1)[0]
+    opening = environment.start(task).observation
+    go = environment.parse("go to countertop 1")
+    steps = [{"action": go, "observation": "You arrive at countertop 1. On the countertop 1, you see a mug 9."}]
+    assert "countertop 1: mug 9." in environment.memory_map(task, opening, steps, {}).lines
+    again = [*steps, {"action": go, "observation": "On the countertop 1, you see nothing."}]
+    lines = environment.memory_map(task, opening, again, {}).lines
+    assert "Empty: countertop 1." in lines
+    assert not any("mug 9" in line for line in lines)
+
+
+def test_the_wording_of_older_games_is_read():
+    environment = load_environment("alfworld")
+    task = environment.tasks(limit=1)[0]
+    seen = [
+        "You arrive at loc 12. On the shelf 1, you see a vase 2, and a book 1.",
+        "You pick up the vase 2 from the shelf 1.",
+        "You arrive at loc 3. The safe 1 is closed.",
+        "You open the safe 1. The safe 1 is open. In it, you see nothing.",
+        "You put the vase 2 in/on the safe 1.",
+    ]
+    steps = [{"action": None, "observation": each} for each in seen]
+    opening = "You are in the middle of a room. Looking quickly around you, you see a safe 1, a shelf 1, and a bed 1."
+    assert environment.memory_map(task, opening, steps, {}).lines == (
+        "In hand: nothing.",
+        "You stand at: safe 1.",
+        "Put there by you: vase 2 at safe 1.",
+        "shelf 1: book 1.",
+        "safe 1: vase 2.",
+        "Not looked at yet: bed 1.",
+    )
+
+
+def test_an_empty_map_has_no_text_and_a_long_one_is_truncated():
+    environment = load_environment("alfworld")
+    task = environment.tasks(limit=1)[0]
+    opening = environment.start(task).observation
+    assert environment.memory_map(task, opening, [], {}).text == ""
+    shelves = [f"On the shelf {n}, you see {', '.join(f'a book {n}{m}' for m in range(9))}." for n in range(99)]
+    text = environment.memory_map(task, opening, [{"action": None, "observation": s} for s in shelves], {}).text
+    assert len(text) < MAP_CHARACTERS + 200
+    assert re.search(r"\n\(\d+ more lines are omitted\)$", text)

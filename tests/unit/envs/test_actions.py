@@ -1,0 +1,297 @@
+"""Actions: their schemas, text forms and parsing."""
+
+import time
+from enum import Enum
+from typing import Annotated, Literal
+
+import pytest
+from pydantic import BaseModel, Field
+
+from langgraph_reflexion.envs.base import Action, Episode, action
+from langgraph_reflexion.errors import ConfigurationError
+from langgraph_reflexion.testing.conformance import Case
+from tests.support.toys import Counter, CounterEpisode, add, with_action
+
+TASK = Counter().tasks("hard")[0]
+
+
+class Tool(Enum):
+    AXE = "axe"
+    SAW = "saw"
+
+
+class WorkshopEpisode(Episode):
+    """Actions with all kinds of arguments."""
+
+    observation = "A workshop."
+
+    @action("take {tool}")
+    def take(self, tool: Tool) -> str:
+        """Take a tool"""
+        return "Taken."
+
+    @action("cut {tool} {length} {times}")
+    def cut(
+        self,
+        tool: Tool,
+        length: Annotated[int, "in metres", Field(ge=1, le=9)],
+        times: Annotated[int, Field(ge=1)] = 1,
+    ) -> str:
+        """Cut a plank with it."""
+        return "Cut."
+
+    @action("paint {length}")
+    def paint(self, length: Annotated[int, "in coats"], colour: Literal["red"] = "red") -> str:
+        """Paint the plank."""
+        return "Painted."
+
+    @action("note\n{text}")
+    def note(self, text: str) -> str:
+        """Write a note."""
+        return "Written."
+
+
+class Workshop(Counter):
+    episode = WorkshopEpisode
+
+    def start(self, task):
+        return WorkshopEpisode()
+
+
+def test_actions_are_shown_with_what_docstrings_and_signatures_say():
+    assert [tuple(each) for each in Workshop().shown_actions(Workshop().tasks()[0])] == [
+        ("take {tool}", "Take a tool. {tool}: axe or saw."),
+        ("cut {tool} {length} {times}", "Cut a plank with it. {length}: in metres (1 to 9); {times}: at least 1."),
+        ("paint {length}", "Paint the plank. {length}: in coats."),
+        ("note\n{text}", "Write a note."),
+    ]
+
+
+class Pace(Enum):
+    SLOW = 1
+    FAST = 2
+
+
+class Point(BaseModel):
+    """A place on the floor."""
+
+    x: Annotated[int, Field(ge=0, le=3)]
+    y: int = 0
+
+
+class Node(BaseModel):
+    """A place with more of them below it."""
+
+    below: list["Node"]
+    beside: "Node | None"
+
+
+class Typed:
+    """Actions with one argument each, by the type that it has."""
+
+    numbered = Literal[1, 2, 3]
+    paced = Pace
+    perhaps = Annotated[Literal["a", "b"] | None, "which"]
+    painted = Tool | None
+    united = int | Literal["all"]
+    listed = list[Literal["a b", "c"]]
+    counted = list[int]
+    open_ended = Annotated[int, Field(gt=6)]
+    between = Annotated[int, "how many", Field(gt=6, lt=9)]
+    half_open = Annotated[float, Field(ge=0, lt=1.5)]
+    bounded_or_not = Annotated[int, Field(ge=5, le=9)] | None
+    spaced = Literal["a b", "c", ""]
+    point = Point
+    table = dict[str, int]
+    tree = Node
+    long = Annotated[str, Field(min_length=10)]
+    short = Annotated[str, Field(min_length=2, max_length=4)]
+    fraction = Annotated[float, Field(le=1.5)]
+    pair = tuple[int, str]
+
+
+def typed(kind):
+    """An environment whose one action has one argument of this type."""
+
+    def act(self, it) -> str:
+        """Do it."""
+        return repr(it)
+
+    act.__annotations__["it"] = getattr(Typed, kind)
+    return with_action(action("do {it}")(act))
+
+
+TYPES = [name for name in vars(Typed) if not name.startswith("_")]
+
+
+@pytest.mark.parametrize("kind", TYPES)
+def test_values_are_made_up_that_the_schema_allows(kind):
+    environment = typed(kind)
+    case = Case.of(environment)
+    assert "Invalid" not in environment.start(case.task).step(case.actions[0]).observation
+
+
+@pytest.mark.parametrize(
+    ("kind", "written", "read"),
+    [
+        ("numbered", "2", "2"),
+        ("paced", "2", "<Pace.FAST: 2>"),
+        ("perhaps", "b", "'b'"),
+        ("united", "all", "'all'"),
+        ("united", "7", "7"),
+        ("spaced", "a b", "'a b'"),
+        ("spaced", '"a b"', "'a b'"),
+        ("spaced", '""', "''"),
+        ("listed", '["c", "a b"]', "['c', 'a b']"),
+        ("counted", "[1, 2]", "[1, 2]"),
+        ("point", '{"x": 1}', "Point(x=1, y=0)"),
+        ("table", '{"a": 1}', "{'a': 1}"),
+    ],
+)
+def test_an_argument_written_as_text_is_read_as_its_type(kind, written, read):
+    environment = typed(kind)
+    parsed = environment.parse(f"do {written}")
+    assert environment.start(TASK).step(parsed).observation == read
+
+
+@pytest.mark.parametrize(
+    ("kind", "written", "says"),
+    [
+        ("numbered", "4", "it: Input should be 1, 2 or 3"),
+        ("counted", "[1, 2", "it: Input should be a valid list"),
+        ("counted", "[" * 100_000, "it: Input should be a valid list"),
+        ("point", '{"x": 9}', "it: Input should be a valid dictionary"),
+    ],
+)
+def test_an_argument_that_is_not_allowed_is_an_observation(kind, written, says):
+    environment = typed(kind)
+    assert says in environment.start(TASK).step(environment.parse(f"do {written}")).observation
+
+
+@pytest.mark.parametrize(
+    ("kind", "explanation"),
+    [
+        ("numbered", "1, 2 or 3"),
+        ("perhaps", "which (a or b)"),
+        ("painted", "axe or saw"),
+        ("united", "a whole number or all"),
+        ("listed", 'a JSON list of "a b" or "c"'),
+        ("counted", "a JSON list"),
+        ("open_ended", "more than 6"),
+        ("between", "how many (more than 6 and less than 9)"),
+        ("half_open", "at least 0 and less than 1.5"),
+        ("bounded_or_not", "5 to 9"),
+        ("spaced", '"a b", c or ""'),
+        ("point", 'a JSON object with "x" and "y"'),
+    ],
+)
+def test_allowed_values_are_shown(kind, explanation):
+    environment = typed(kind)
+    assert environment.shown_actions(TASK)[0].explanation == f"Do it. {{it}}: {explanation}."
+
+
+def test_tools_write_lists_so_that_they_read_back():
+    environment = typed("listed")
+    spec = environment.episode.actions()["act"]
+    assert spec.render({"it": ["a b"]}) == 'do ["a b"]'
+    assert environment.tools[0]["function"]["parameters"]["properties"]["it"]["items"]["enum"] == ["a b", "c"]
+
+
+def no_hint(self, it) -> str:
+    return ""
+
+
+def starred(self, *them: str) -> str:
+    return ""
+
+
+def hinted(self, it: str) -> str:
+    return ""
+
+
+@pytest.mark.parametrize(
+    ("method", "form", "says"),
+    [
+        (no_hint, "do {it}", r"the action 'no_hint' \(no_hint\): 'it' has no type hint: give one, such as `it: str`"),
+        (starred, "do", r"takes \*them: str: give each argument a name"),
+        (hinted, "do {it} {it}", r"the action 'hinted' .* the form 'do \{it\} \{it\}' names \{it\} twice"),
+        (hinted, "do {1} {it}", r"names \{1\}, which is not an argument: it has it"),
+        (hinted, "do", r"the form 'do' lacks \{it\}"),
+    ],
+)
+def test_actions_that_are_ill_defined_are_refused_by_name(method, form, says):
+    with pytest.raises(ConfigurationError, match=says):
+        with_action(action(form)(method)).episode.actions()
+
+
+def test_a_form_too_few_is_refused():
+    class Brief(Counter):
+        def action_forms(self, task):
+            return super().action_forms(task)[:-1]
+
+    with pytest.raises(ConfigurationError, match=r"counter\.action_forms\(\) gives 3 forms for 4 actions"):
+        Brief().shown_actions(Brief().tasks()[0])
+
+
+def test_the_tool_schema_is_what_a_model_gets():
+    assert Counter().tools[0] == {
+        "type": "function",
+        "function": {
+            "name": "add",
+            "description": "Add to the counter.",
+            "parameters": {
+                "type": "object",
+                "properties": {
+                    "amount": {"type": "integer", "description": "how much to add"},
+                    "times": {"type": "integer", "description": "how often", "default": 1},
+                },
+                "required": ["amount"],
+            },
+        },
+    }
+
+
+def test_tools_act_on_the_episode():
+    episode = CounterEpisode(3, 20)
+    tools = {tool.name: tool for tool in episode.tools}
+    assert tools["add"].invoke({"amount": 2}) == "The counter stands at 2."
+    assert tools["read"].invoke({}) == "2"
+
+
+@pytest.mark.parametrize(
+    ("text", "args"),
+    [("add 2", {"amount": "2"}), ("  Add   2 ", {"amount": "2"}), ("plus 2", {"amount": "2"}), ("add", None)],
+)
+def test_text_is_read_as_an_action(text, args):
+    parsed = Counter().parse(text)
+    assert (parsed and parsed["args"]) == args
+
+
+def test_arguments_are_converted_and_checked():
+    episode = CounterEpisode(3, 20)
+    assert episode.step(add("2")).observation == "The counter stands at 2."
+    assert episode.step(add("two")).observation.startswith("Invalid action: add, amount: ")
+    answer = episode.step(Action(name="", args={}, text="count to 3")).observation
+    assert answer == (
+        "Invalid action: there is no action 'count to 3'. "
+        "Allowed actions: add {amount}; go {direction}; read[]; fail."
+    )
+    assert episode.count == 2
+
+
+def test_a_form_with_two_arguments_is_read_in_linear_time():
+    class Mover(Episode):
+        observation = ""
+
+        @action("move {thing} to {place}")
+        def move(self, thing: str, place: str) -> str:
+            """Move."""
+            return ""
+
+    class Movers(Counter):
+        episode = Mover
+
+    began = time.monotonic()
+    assert Movers().parse("move" + " " * 20_000 + "x") is None
+    assert time.monotonic() - began < 2
+    assert Movers().parse("move  a b  to  c ")["args"] == {"thing": "a b", "place": "c"}

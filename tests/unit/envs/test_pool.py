@@ -1,0 +1,181 @@
+"""The pool of live episodes."""
+
+import asyncio
+import json
+import threading
+
+import pytest
+
+from langgraph_reflexion.envs.base import Action, Episode, StepResult, Task
+from langgraph_reflexion.envs.pool import EpisodePool
+from langgraph_reflexion.errors import EnvironmentFault, EnvironmentUnavailable
+from tests.support.toys import Counter, Notebook, SlowCounter, add
+
+TASK = Task(id="c1000", instruction="Count to 1000.", data={"goal": 1000})
+
+
+BREAK = Action(name="break", args={}, text="fail")
+
+
+async def test_tasks_of_one_id_and_one_history_keep_their_episodes_apart():
+    pool = EpisodePool(Counter())
+    one, other = TASK | {"data": {"goal": 5}}, TASK | {"data": {"goal": 6}}
+    for task in (one, other):
+        await pool.start(task)
+    assert [(await pool.step(task, [], add(6))).result.reward for task in (other, one)] == [1.0, 0.0]
+
+
+async def test_the_pool_hands_back_the_live_episode():
+    environment = Counter()
+    pool = EpisodePool(environment)
+    assert await pool.start(TASK) == (environment.started[0].observation, None)
+    await pool.step(TASK, [], add(2))
+    stepped = await pool.step(TASK, [add(2)], add(3))
+    assert stepped.result == StepResult("The counter stands at 5.", reward=0.0)
+    assert len(environment.started) == 1
+
+
+async def test_another_history_is_rebuilt_and_the_live_episode_left_alone():
+    environment = Counter()
+    pool = EpisodePool(environment)
+    await pool.start(TASK)
+    await pool.step(TASK, [], add(2))
+    forked = await pool.step(TASK, [add(7)], add(1))
+    assert forked.result.observation == "The counter stands at 8."
+    resumed = await pool.step(TASK, [add(2)], add(1))
+    assert resumed.result.observation == "The counter stands at 3."
+    assert len(environment.started) == 2
+
+
+async def test_two_runs_of_one_task_do_not_share_an_episode():
+    pool = EpisodePool(SlowCounter())
+    answers = await asyncio.gather(*(pool.step(TASK, [add(1)], add(n)) for n in (1, 1, 2)))
+    assert [a.result.observation[-2] for a in answers] == ["2", "2", "3"]
+
+
+async def test_snapshots_are_used_instead_of_replay():
+    environment = Notebook()
+    task = environment.tasks()[0]
+    write = [Action(name="write", args={"line": line}, text=f"write {line}") for line in "abc"]
+    pool = EpisodePool(environment)
+    _, snapshot = await pool.start(task)
+    for index in range(2):
+        result, snapshot = await pool.step(task, write[:index], write[index], snapshot)
+    again = await EpisodePool(environment).step(task, write[:2], write[2], json.loads(json.dumps(snapshot)))
+    assert again.result.observation == result.observation.replace("2 lines", "3 lines")
+    assert again.snapshot["lines"] == ["a", "b", "c"]
+
+
+async def test_the_oldest_is_closed_when_there_are_too_many_and_release_and_close_close():
+    environment = Counter()
+    pool = EpisodePool(environment, size=2)
+    for task in environment.tasks()[:3]:
+        await pool.start(task)
+    assert [episode.closed for episode in environment.started] == [1, 0, 0]
+    await pool.release(environment.tasks()[1], [])
+    await pool.release(environment.tasks()[1], [])
+    pool.close()
+    assert [episode.closed for episode in environment.started] == [1, 1, 1]
+
+
+class Sticky(Episode):
+    observation = "It does not close."
+
+    def close(self):
+        raise OSError("stuck")
+
+
+async def test_an_episode_that_cannot_be_closed_costs_no_trial_anything(caplog):
+    class Stuck(Counter):
+        def start(self, task):
+            return Sticky()
+
+    pool = EpisodePool(environment := Stuck(), size=1)
+    first, second = environment.tasks()[:2]
+    for task in (first, second):
+        await pool.start(task)
+    await pool.release(second, [])
+    await pool.start(first)
+    pool.close()
+    assert caplog.text.count("could not be closed") == 3
+
+
+async def test_a_task_that_is_gone_costs_the_next_one_nothing():
+    class Gone(Counter):
+        gone = ""
+
+        def blocks(self, task):
+            if task["id"] == self.gone:
+                raise EnvironmentUnavailable("its file is gone")
+            return False
+
+    pool = EpisodePool(environment := Gone(), size=1)
+    first, second = environment.tasks()[:2]
+    await pool.start(first)
+    environment.gone = first["id"]
+    await pool.start(second)
+    assert [episode.closed for episode in environment.started] == [1, 0]
+
+
+@pytest.mark.parametrize("kind", [Counter, SlowCounter])
+async def test_an_environment_that_fails_is_a_fault_and_its_episode_is_closed(kind):
+    environment = kind()
+    pool = EpisodePool(environment)
+    await pool.start(TASK)
+    with pytest.raises(EnvironmentFault, match=r"counter failed: OSError: .* fell off"):
+        await pool.step(TASK, [], BREAK)
+    with pytest.raises(EnvironmentFault):
+        await pool.step(TASK, [BREAK], add(1))
+    assert [episode.closed for episode in environment.started] == [1, 1]
+    assert (await pool.step(TASK, [], add(1))).result.observation == "The counter stands at 1."
+
+
+async def test_an_episode_that_nobody_waits_for_any_more_is_closed():
+    environment = SlowCounter()
+    pool = EpisodePool(environment)
+    starting = asyncio.create_task(pool.start(TASK))
+    await asyncio.sleep(0.05)
+    starting.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await starting
+    await asyncio.sleep(2 * SlowCounter.seconds)
+    assert [episode.closed for episode in environment.started] == [1]
+
+
+async def test_blocking_environments_run_in_a_thread_and_others_do_not():
+    threads = []
+
+    class Watched(Counter):
+        def start(self, task):
+            threads.append(threading.current_thread())
+            return super().start(task)
+
+        def blocks(self, task):
+            return task["id"] == TASK["id"]
+
+    pool = EpisodePool(Watched())
+    await pool.start(TASK)
+    await pool.start(Counter().tasks()[0])
+    assert [thread is threading.main_thread() for thread in threads] == [False, True]
+
+
+@pytest.mark.parametrize(
+    ("given", "bug", "problem"),
+    [
+        (None, TypeError, "a step must return"),
+        (StepResult("?", reward=float("nan")), ValueError, "finite number"),
+        (StepResult("?", reward=float("inf")), ValueError, "finite number"),
+    ],
+    ids=["none", "nan", "inf"],
+)
+async def test_what_is_no_result_is_a_bug(given, bug, problem):
+    class Odd(Counter):
+        def start(self, task):
+            episode = super().start(task)
+            episode.step = lambda action: given
+            return episode
+
+    pool = EpisodePool(environment := Odd())
+    await pool.start(environment.tasks()[0])
+    with pytest.raises(bug, match=problem):
+        await pool.step(environment.tasks()[0], [], BREAK)

@@ -1,0 +1,388 @@
+"""Comparisons of run folders: pairs at equal trials and tokens, seeds, tables, sentences and JSON."""
+
+import csv
+import io
+import json
+import re
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from langgraph_reflexion.errors import ConfigurationError
+from langgraph_reflexion.experiments.comparison import Comparison, compare
+from langgraph_reflexion.experiments.figures import write_curves
+from langgraph_reflexion.experiments.record import read_run
+from langgraph_reflexion.experiments.rows import TrialRow
+from langgraph_reflexion.experiments.trials import trials_of_run
+from tests.support.run_folders import SETTINGS, folder, row
+
+TASKS = [f"t{number:02}" for number in range(40)]
+FAULT: dict[str, Any] = {"stop_reason": "fault", "fault": "gone"}
+
+
+def played(solved_in: Callable[[int], int], tokens: int, trials: int = 4) -> list[TrialRow]:
+    """Return rows in which each task is solved in the trial of its number, if there is one, at tokens per trial."""
+    return [
+        row(task, trial, trial == solved_in(number), input_tokens=tokens - 10)
+        for number, task in enumerate(TASKS)
+        for trial in range(1, min(solved_in(number), trials) + 1)
+    ]
+
+
+def seeded(path: Path, strategy: str, seed: int, *solved: str, tasks: Sequence[str] = "abcd", name: str = "") -> Path:
+    """Write a run in which each trial solves some tasks; the name is part of each task's id."""
+    rows = []
+    for task in tasks:
+        for trial, those in enumerate(solved, 1):
+            rows.append(row(task + name, trial, task in those))
+            if task in those:
+                break
+    names = [task + name for task in tasks]
+    settings: dict[str, Any] = {"max_trials": len(solved), "strategy": strategy, "seed": seed}
+    return folder(path / f"{strategy}-s{seed}", rows, names, **settings)
+
+
+def printed(comparison: Comparison, width: int = 100) -> str:
+    console = Console(width=width, record=True, file=io.StringIO())
+    comparison.print(console)
+    return console.export_text()
+
+
+@pytest.fixture
+def dear_and_cheap(tmp_path: Path) -> Comparison:
+    # One solves ten tasks at once and the others in trial 2; the other ten in each trial, at a third of the price.
+    dear = played(lambda task: 1 if task < 10 else 2, 3000)
+    cheap = played(lambda task: 1 + task // 10 + (task >= 30), 1000)
+    return compare(
+        [
+            folder(tmp_path / "dear", dear, TASKS, max_trials=4),
+            folder(tmp_path / "cheap", cheap, TASKS, max_trials=4, strategy="retry"),
+        ]
+    )
+
+
+def test_a_strategy_may_be_ahead_at_equal_trials_and_behind_at_equal_tokens(
+    tmp_path: Path, dear_and_cheap: Comparison
+) -> None:
+    (pair,) = dear_and_cheap.as_json()["pairs"]
+    assert pair["equal_trials"] == {"amount": 4, "solved": [40, 30], "of": 40, "only": [10, 0], "p": 2 / 1024}
+    # 100,000 tokens are all that the cheap one spends. They pay for 33 first trials of the dear one.
+    tokens = pair["equal_tokens"]
+    assert (tokens["amount"], tokens["solved"], tokens["only"]) == (100_000, [10, 30], [0, 20])
+    assert tokens["p"] == pytest.approx(2 / 2**20)
+    conclusion = (
+        "A reflexion is ahead at equal trials (p = 0.002, 40 tasks); "
+        "B retry is ahead at equal tokens (p < 0.001, 40 tasks)."
+    )
+    assert pair["conclusion"] == conclusion
+    assert conclusion in printed(dear_and_cheap, 200)
+    assert conclusion.replace("<", "&lt;") in dear_and_cheap._repr_html_()
+    (turned,) = compare([tmp_path / "cheap", tmp_path / "dear"]).pairs
+    assert turned.conclusion.startswith("B reflexion is ahead at equal trials")
+
+
+def test_at_equal_tokens_all_tasks_advance_together_until_they_are_used_up(tmp_path: Path) -> None:
+    one = folder(tmp_path / "one", played(lambda task: 1 + task % 2, 1000), TASKS, max_trials=4)
+    other = folder(tmp_path / "other", played(lambda task: 1, 1250), TASKS, max_trials=4, strategy="retry")
+    (pair,) = compare([one, other]).pairs
+    trials, tokens = pair.matches
+    assert (trials.solved, tokens.solved) == ((40, 40), (30, 40)), "40 first and 10 of 20 second trials"
+    assert tokens.amount == 50_000
+    assert pair.conclusion.startswith("They are level at equal trials; B retry is ahead at equal tokens")
+
+
+def test_a_small_lead_is_not_significant(tmp_path: Path) -> None:
+    runs = [
+        folder(tmp_path / strategy, played(lambda task, n=n: 1 if task < n else 9, 1000, 2), TASKS, strategy=strategy)
+        for strategy, n in (("reflexion", 21), ("retry", 20))
+    ]
+    (pair,) = compare(runs).pairs
+    sentence = "A reflexion is ahead at equal trials and tokens, but not significantly (p = 1.000, 40 tasks)."
+    assert pair.conclusion == sentence
+
+
+def test_a_lead_in_total_may_be_a_loss_on_most_tasks(tmp_path: Path) -> None:
+    # One solves a single task under ten seeds, the other eight tasks under one seed each.
+    tasks = list("abcdefghi")
+    runs = [seeded(tmp_path, "reflexion", seed, "a", tasks=tasks) for seed in range(10)]
+    runs += [seeded(tmp_path, "retry", seed, tasks[1 + seed] if seed < 8 else "", tasks=tasks) for seed in range(10)]
+    (pair,) = compare(runs).pairs
+    assert (pair.matches[0].solved, pair.matches[0].test[:2]) == ((10, 8), (1, 8))
+    assert pair.matches[0].test.significant
+    assert "but on fewer tasks" in pair.conclusion
+
+
+def test_of_several_pairs_each_sentence_names_its_groups(tmp_path: Path) -> None:
+    runs = [
+        folder(tmp_path / name, [row("a", 1, name == "x")], ["a", "b"], max_trials=1, model=f"openai:{name}")
+        for name in "xyz"
+    ]
+    sentences = compare(runs).sentences()
+    assert sentences[0].startswith("A and B: A reflexion is ahead")
+    assert "B and C: They are level at equal trials and tokens." in sentences
+    assert sum(sentence.startswith("A is unfinished") for sentence in sentences) == 1
+
+
+def test_unknown_truths_are_counted_as_unsolved_and_named(tmp_path: Path) -> None:
+    rows = [row("a", 1, None, True), row("b", 1, True), row("c", 1, None, **FAULT)]
+    (sentence,) = compare(folder(tmp_path / "run", rows, list("abc"), max_trials=1, evaluator="llm")).sentences()
+    assert "unknown for 1 of 3 tasks" in sentence
+
+
+@pytest.mark.parametrize(
+    ("changes", "why"),
+    [
+        ({"environment": "hotpotqa", "split": "own"}, "their tasks differ"),
+        ({"options": {"engine": "other"}}, "their tasks differ"),
+        ({"tasks": ["x"]}, "other tasks"),
+        ({"strategy": "retry", "seed": 1}, "other seeds"),
+    ],
+)
+def test_runs_of_other_tasks_are_not_paired(tmp_path: Path, changes: dict[str, Any], why: str) -> None:
+    tasks = changes.pop("tasks", ["a"])
+    one = folder(tmp_path / "one", [row("a", 1, True)], ["a"])
+    other = folder(tmp_path / "other", [row(tasks[0], 1, True)], tasks, **changes)
+    (pair,) = compare([one, other]).pairs
+    assert (pair.matches, pair.conclusion) == ((), "")
+    assert why in pair.notes[0]
+
+
+def test_only_common_tasks_with_known_outcomes_are_compared(tmp_path: Path) -> None:
+    mine = [row("a", 1, False), row("a", 2, None, **FAULT), row("b", 1, True), row("c", 1, True), row("d", 1, True)]
+    theirs = [row("a", 1, True), row("b", 1, False), row("b", 2, False), row("c", 1, None, **FAULT)]
+    one = folder(tmp_path / "one", mine, list("abcd"), max_trials=2)
+    other = folder(tmp_path / "other", theirs, list("abc"), max_trials=2, strategy="retry")
+    (pair,) = compare([one, other]).pairs
+    assert pair.left_out == 2
+    assert [(match.solved, match.of) for match in pair.matches] == [((1, 0), 1)] * 2
+    assert "(1 only A, 0 only B)" in pair.notes[0]
+    assert "2 tasks left out" in pair.notes[1]
+
+
+@pytest.mark.parametrize(
+    ("changes", "why"),
+    [({"cached_calls": 1}, "cached answers"), ({"input_tokens": 0, "output_tokens": 0}, "no tokens")],
+)
+def test_unknown_costs_are_not_compared(tmp_path: Path, changes: dict[str, Any], why: str) -> None:
+    one = folder(tmp_path / "one", [row("a", 1, True, **changes)], ["a"])
+    other = folder(tmp_path / "other", [row("a", 1, True)], ["a"], strategy="retry")
+    (pair,) = compare([one, other]).pairs
+    assert [match.equal for match in pair.matches] == ["trials"]
+    assert why in pair.notes[0]
+
+
+def test_runs_that_differ_only_in_their_seed_are_one_group(tmp_path: Path) -> None:
+    runs = [seeded(tmp_path, "reflexion", seed, *solved) for seed, *solved in ((0, "a", "b"), (1, "ab", "c"))]
+    runs.append(seeded(tmp_path, "reflexion", 2, "abc", "d"))
+    alone, comparison = compare(runs[0]), compare(runs)
+    (group,) = comparison.as_json()["groups"]
+    told = group["over_seeds"]
+    assert told["seeds"] == [0, 1, 2]
+    assert told["shares"] == [[0.25, 0.5, 0.75], [0.5, 0.75, 1.0]]
+    assert (told["mean"], told["sd"]) == ([0.5, 0.75], [0.25, 0.25])
+    # Student's t for two degrees of freedom is 4.3027, times 0.25 over the root of three.
+    assert told["interval"] == [[0.0, 1.0], [0.129, 1.0]]
+    low, high = group["intervals"][1]
+    assert low < 0.4, "four tasks, and not twelve"
+    assert high < 1.0
+    text = printed(comparison)
+    assert re.search(r"\n reflexion +12 +50 ± 25 +75 ± 25 +50-100 +13-100 +\d+-\d+ +[\d,]+ *\n", text)
+    assert "seeds 0, 1, 2" in text
+    assert "mean ±" not in printed(alone)
+    assert alone.as_json()["groups"][0]["over_seeds"]["sd"] == [None, None]
+
+    write_curves(comparison.groups, tmp_path / "new" / "curves.csv")
+    with (tmp_path / "new" / "curves.csv").open(newline="") as file:
+        first, last = csv.DictReader(file)
+    assert (first["group"], first["trial"], last["mean"], last["sd"]) == ("reflexion", "1", "0.75", "0.25")
+    assert (last["min"], last["max"], last["seeds"], last["tasks"]) == ("0.5", "1.0", "3", "12")
+    with pytest.raises(ConfigurationError, match="cannot write"):
+        write_curves(comparison.groups, tmp_path)
+
+
+def test_a_seed_that_is_behind_shortens_the_curve_over_seeds(tmp_path: Path) -> None:
+    comparison = compare(
+        [
+            folder(tmp_path / "0", [row("a", 1, True), row("b", 1, False), row("b", 2, True)], ["a", "b"]),
+            folder(tmp_path / "1", [row("a", 1, False)], ["a", "b"], seed=1),
+        ]
+    )
+    assert comparison.as_json()["groups"][0]["over_seeds"]["shares"] == [[0.5, 0.0]]
+    assert "2 unfinished" in printed(comparison)
+
+
+def test_tasks_are_paired_under_the_same_seed_and_vote_once(tmp_path: Path) -> None:
+    runs = [seeded(tmp_path, "reflexion", seed, "ab", tasks="abc") for seed in (0, 1)]
+    runs += [seeded(tmp_path, "retry", 0, "b", tasks="abc"), seeded(tmp_path, "retry", 1, "c", tasks="abc")]
+    (pair,) = compare(runs).pairs
+    match = pair.matches[0]
+    assert (match.solved, match.of) == ((4, 2), 6)
+    assert (match.test.wins, match.test.losses, match.test.tasks) == (2, 1, 3)
+
+
+def test_generated_tasks_of_other_seeds_are_compared_by_welchs_test(tmp_path: Path) -> None:
+    one = [seeded(tmp_path, "reflexion", seed, "ab", "c", name=f"/s{seed}") for seed in (0, 1)]
+    others = [seeded(tmp_path, "retry", seed, "abc"[seed - 4 :], "", name=f"/s{seed}") for seed in (4, 5)]
+    (pair,) = compare([*one, *others]).pairs
+    assert pair.matches == ()
+    # 3/4 twice against 3/4 and 2/4: t = 1 with one degree of freedom, whose p is one half.
+    shares = "75 ± 0 % (A) and 62 ± 18 % (B) after 2 trials"
+    assert pair.notes[1] == f"Unpaired, over seeds: {shares} (Welch's t-test, p = 0.500)."
+    (single,) = compare([one[0], others[0]]).pairs
+    assert len(single.notes) == 1
+
+
+def test_every_table_names_the_settings_behind_it(tmp_path: Path, dear_and_cheap: Comparison) -> None:
+    facts = "demo model, not an LLM · actor react · profile paper · oracle · seed 0 · version not recorded"
+    assert all(table.caption.endswith(facts) for table in dear_and_cheap.tables())
+    versions: dict[str, str | None] = {"langgraph_reflexion": "1.0", "commit": "0123456789ab-dirty"}
+    rows = [row("a", 1, False, True), row("a", 2, True, notes=["the prompt was shortened"])]
+    one = folder(tmp_path / "one", rows, ["a"], versions=versions, evaluator="llm", model="openai:x", memory_size=1)
+    no_commit = {**versions, "commit": None}
+    other = folder(tmp_path / "other", rows, ["a"], versions=no_commit, strategy="retry", seed=4, memory_size=3)
+    tables = compare([one, other]).tables()
+    assert len(tables) == 5
+    for table in tables:
+        said = ["profile paper", "verdicts by llm, no oracle", "openai:x", "seed 0", "commit 0123456789ab-dirty"]
+        if not table.title.startswith("Verdict"):  # an oracle's verdicts are not in it
+            said += ["oracle", "demo model, not an LLM", "seed 4", "version 1.0", "memory size 1", "memory size 3"]
+        assert all(fact in table.caption for fact in said), table.title
+
+
+def test_the_report_of_a_finished_run(tmp_path: Path) -> None:
+    rows = [row("a", 1, True, cost=0.5), row("b", 1, False), row("b", 2, False), row("b", 3, False, notes=["cut: x"])]
+    comparison = compare(folder(tmp_path / "run", rows, ["a", "b"]))
+    assert json.loads(json.dumps(comparison.runs[0].as_json())) == {
+        "dir": str(tmp_path / "run"),
+        "settings": SETTINGS,
+        "demo": True,
+        "tasks": 2,
+        "ungradable": 0,
+        "unfinished": 0,
+        "solved": [1, 1, 1],
+        "measures": {},
+        "failures": [{"hallucination": 1}] * 3,
+        "tokens": [2020, 3030, 4040],
+        "verdicts": None,
+        "answers": None,
+        "answer_rates": None,
+        "llm_calls": 8,
+        "input_tokens": 4000,
+        "output_tokens": 40,
+        "cached_calls": 0,
+        "cost": 0.5,
+        "seconds": 0.4,
+        "tokens_per_solved": 4040.0,
+        "cost_per_solved": 0.5,
+        "seconds_per_solved": 0.4,
+        "faults": 0,
+        "failed_by_error": 0,
+        "errors": {},
+        "notes": {"x": 1},
+    }
+    lines = [line.split() for line in printed(comparison).splitlines()]
+    assert ["cost", "per", "solved", "task", "0.5000"] in lines
+    unsolved = compare(folder(tmp_path / "unsolved", [row("a", 1, False)], ["a"], max_trials=1))
+    assert "per solved task" not in printed(unsolved)
+
+
+def test_a_curve_ends_with_the_last_trial_or_if_all_is_finished_at_the_limit(tmp_path: Path) -> None:
+    cut = compare(folder(tmp_path / "cut", [row("a", 1, True), row("b", 1, False)], ["a", "b", "c"])).runs[0]
+    assert (cut.solved, cut.unfinished) == ([1], 2)
+    assert compare(folder(tmp_path / "early", [row("a", 1, True)], ["a"])).runs[0].solved == [1, 1, 1]
+
+
+def test_verdicts_are_counted_over_trials_and_over_answers(tmp_path: Path) -> None:
+    rows = [row("a", 1, False, False), row("a", 2, True, True), row("b", 1, False, False), row("b", 2, False, False)]
+    report = compare(folder(tmp_path / "run", rows, ["a", "b"], max_trials=2, evaluator="llm")).runs[0]
+    none = {"false_negative": 0, "false_positive": 0}
+    assert report.verdicts == {"true_positive": 1, "true_negative": 3, **none}
+    assert report.answers == {"true_positive": 1, "true_negative": 1, **none}
+
+
+def test_ungradable_tasks_count_for_no_rate(tmp_path: Path) -> None:
+    rows = [row("a", 1, True), row("b", 1, None, True, gradable=False), row("c", 1, False)]
+    some = folder(tmp_path / "some", rows, list("abc"), max_trials=1, evaluator="llm")
+    none = folder(tmp_path / "none", rows[1:2], ["b"], max_trials=1, evaluator="llm", strategy="retry")
+    comparison = compare([some, none])
+    report, other = (each.report for each in comparison.groups)
+    assert (report.tasks, report.ungradable, report.unfinished, report.solved) == (2, 1, 0, [1])
+    assert sum((report.answers or {}).values()) == 2
+    assert other.tasks == 0
+    assert "1 not gradable" in printed(comparison)
+
+
+@pytest.mark.parametrize("width", [80, 120])
+def test_tables_of_two_runs_fit_into_the_terminal(tmp_path: Path, width: int) -> None:
+    rows = [row("a", 1, True, measures={"f1": 0.5}), row("b", 1, False), row("b", 2, True)]
+    one = folder(tmp_path / "one", rows, ["a", "b"])
+    theirs = [row("a", 1, True, False), row("b", 1, False, True), row("a", 2, None, fault="gone")]
+    other = folder(tmp_path / "two", theirs, ["a", "b"], strategy="retry", model="openai:x", evaluator="llm")
+    text = printed(compare([one, other]), width)
+    assert all(len(line) <= width for line in text.splitlines() if str(tmp_path) not in line)
+    for said in (
+        "generated-134 engine=textworld, 2 tasks",
+        "openai:x",
+        "verdicts by llm",
+        "false positive",
+        " → ",
+    ):
+        assert said in text
+
+
+def test_two_curves_with_intervals_and_many_failures_fit_into_80_columns(tmp_path: Path) -> None:
+    tasks = [f"t{number}" for number in range(134)]
+    rows = [row(task, trial, False, stop_reason="inefficient planning") for task in tasks for trial in range(1, 13)]
+    runs = [folder(tmp_path / name, rows, tasks, max_trials=12) for name in ("one", "two")]
+    text = printed(compare(runs), 80)
+    assert " A inefficient planning " + " ".join(["134"] * 12) in text
+    assert re.search(r"\n 2 .* 0 +0% +0-3 .* 0 +0% +0-3 *\n", text)
+
+
+def test_no_setting_or_name_can_control_the_terminal_or_the_notebook(tmp_path: Path) -> None:
+    hostile = "\x1b[2J[bold]x[/bold]\u202e\x9b<script>"
+    settings = dict.fromkeys(("split", "model", "reflection_model", "profile", "evaluator", "actor", "seed"), hostile)
+    run = folder(tmp_path / hostile, [row("a", 1, True)], ["a"], versions={"commit": hostile}, **settings)
+    comparison = compare(run)
+    out = io.StringIO()
+    console = Console(width=200, file=out)
+    comparison.print(console)
+    trials_of_run(run, "a").print(console)
+    assert not set("\x1b\u202e\x9b") & set(out.getvalue())
+    assert out.getvalue().count("␛[2J[bold]x[/bold]") > 10
+    for shown in (read_run(run), comparison.runs[0], comparison, comparison.tables()[0]):
+        html = shown._repr_html_()
+        assert "<table" in html
+        assert "<script>" not in html
+        assert "&lt;script&gt;" in html
+        assert repr(shown).count("\n") == 0
+
+
+def test_an_experiment_is_compared_by_the_names_of_its_groups(tmp_path: Path) -> None:
+    runs = [("reflexion", 0, "ab", "c"), ("reflexion", 1, "a", "b"), ("retry", 0, "a", ""), ("retry", 1, "b", "")]
+    listed: dict[str, Any] = {"gone-s0": {"series": "gone", "axes": {}, "dropped": True}}
+    for strategy, seed, *solved in runs:
+        seeded(tmp_path, strategy, seed, *solved)
+        axes = {"environment": "x", "strategy": strategy, "seed": seed}
+        listed[f"{strategy}-s{seed}"] = {"series": f"x-{strategy}", "axes": axes}
+    (tmp_path / "experiment.json").write_text(json.dumps({"created": "now", "runs": listed}))
+    comparison = compare(tmp_path)
+    assert [each.label for each in comparison.groups] == ["A x-reflexion", "B x-retry"]
+    assert len(comparison.pairs) == 1
+    assert re.search(r"\n A x-reflexion +8 +38 ± 18 +62 ± 18 ", printed(comparison))
+    assert len(compare([tmp_path, tmp_path / "retry-s0"]).runs) == 5
+    (tmp_path / "experiment.json").write_text("{}")
+    with pytest.raises(ConfigurationError, match=r"experiment\.json"):
+        compare(tmp_path)
+
+
+@pytest.mark.parametrize("text", [None, '{"name": "something else"}', '{"settings": {'])
+def test_a_folder_without_a_run_is_named(tmp_path: Path, text: str | None) -> None:
+    if text:
+        (tmp_path / "run.json").write_text(text)
+        (tmp_path / "trials.jsonl").touch()
+    with pytest.raises(ConfigurationError, match=str(tmp_path)):
+        compare(tmp_path)

@@ -1,0 +1,103 @@
+import re
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from langgraph_reflexion.errors import ConfigurationError
+from langgraph_reflexion.experiments.comparison import Comparison, compare
+from langgraph_reflexion.experiments.figures import draw, write_figures
+from tests.support.run_folders import folder, row
+
+SVG = "{http://www.w3.org/2000/svg}"
+FIGURES = {"success_by_trial", "success_by_tokens", "failures_by_trial"}
+
+
+@pytest.fixture(scope="module")
+def compared(tmp_path_factory: pytest.TempPathFactory) -> Comparison:
+    path, tasks = tmp_path_factory.mktemp("runs"), list("abcd")
+    rows = [row("a", 1, True), row("b", 1, False), row("b", 2, True)]
+    rows += [row("c", trial, trial == 3, stop_reason="inefficient planning") for trial in (1, 2, 3)]
+    rows += [row("d", trial, False, stop_reason="terminated") for trial in (1, 2, 3)]
+    failed = [row(task, trial, False) for task in tasks for trial in (1, 2, 3)]
+    return compare(
+        [
+            folder(path / "one", rows, tasks),
+            folder(path / "two", failed, tasks, strategy="retry", model="openai:$x^2$"),
+        ]
+    )
+
+
+@pytest.fixture(scope="module")
+def figures(compared: Comparison) -> dict[str, str]:
+    return draw(compared.groups)
+
+
+def markers(svg: str) -> list[list[tuple[float, float]]]:
+    """Return the points of each line of three points."""
+    root = ElementTree.fromstring(svg)
+    lines = [group for group in root.iter(f"{SVG}g") if re.fullmatch(r"line2d_\d+", group.get("id", ""))]
+    found = [[(float(use.get("x", 0)), float(use.get("y", 0))) for use in line.iter(f"{SVG}use")] for line in lines]
+    return [points for points in found if len(points) == 3]
+
+
+def text_of(svg: str) -> str:
+    return " ".join(" ".join(ElementTree.fromstring(svg).itertext()).split())
+
+
+def test_the_points_are_the_shares(figures: dict[str, str]) -> None:
+    one, other = markers(figures["success_by_trial"])
+    assert [x for x, _ in one] == [x for x, _ in other]
+    assert one[0][0] - one[1][0] == pytest.approx(one[1][0] - one[2][0])
+    # A quarter, a half, three quarters against nothing, with y running downwards.
+    bottom = other[0][1]
+    heights = [bottom - y for _, y in one]
+    assert heights == pytest.approx([heights[0], 2 * heights[0], 3 * heights[0]], rel=1e-4)
+    assert heights[0] > 0
+    assert {y for _, y in other} == {bottom}
+
+
+def test_failures_have_a_panel_for_each_run_and_a_line_for_each_reason(figures: dict[str, str]) -> None:
+    svg = figures["failures_by_trial"]
+    assert len(markers(svg)) == 3 + 1, "three reasons in the first run, and one in the second"
+    assert all(reason in text_of(svg) for reason in ("hallucination", "inefficient planning", "wrong answer"))
+    assert "fault" not in text_of(svg)
+
+
+def test_a_figure_names_the_settings_behind_it(figures: dict[str, str]) -> None:
+    for svg in figures.values():
+        for fact in ("profile paper", "oracle", "seed 0", "openai:$x^2$", "not an LLM"):
+            assert fact in text_of(svg)
+
+
+def test_figures_without_data_are_not_drawn(tmp_path: Path) -> None:
+    silent = [row("a", 1, True, input_tokens=0, output_tokens=0)]
+    assert set(draw(compare(folder(tmp_path / "run", silent, ["a"])).groups)) == {"success_by_trial"}
+    assert draw(compare(folder(tmp_path / "new", [], ["a"])).groups) == {}
+
+
+def test_a_group_of_seeds_has_a_thin_line_for_each(tmp_path: Path) -> None:
+    runs = [folder(tmp_path / str(seed), [row("a", 1, seed > 0)], ["a"], seed=seed) for seed in range(3)]
+    thin = re.compile(r"stroke-opacity: 0\.4; stroke-width: 0\.7")
+    assert len(thin.findall(draw(compare(runs).groups)["success_by_trial"])) == 3
+
+
+def test_many_runs_with_long_names_have_distinct_lines(tmp_path: Path) -> None:
+    # pytest turns matplotlib's warning that no room is left for the axes into an error.
+    stopped = [row("a", 1, False, stop_reason="a_b $\\x{ \x00 <b> \u65e5")]
+    runs = [folder(tmp_path / str(n), stopped, ["a"], model=f"openai:{n}" * 200) for n in range(8)]
+    drawn = draw(compare(runs).groups)
+    assert set(drawn) == FIGURES
+    looks = re.findall(r"fill: none; (stroke[^\"]*#(?!777777)[0-9A-Fa-f]{6}[^\"]*)\"", drawn["success_by_trial"])
+    assert len(set(looks)) == 8
+    assert "a_b $\\x{ ␀ <b> \u65e5" in text_of(drawn["failures_by_trial"])
+
+
+@pytest.mark.long
+def test_the_same_runs_give_the_same_files(compared: Comparison, tmp_path: Path) -> None:
+    written = write_figures(compared.groups, tmp_path / "new" / "figures")
+    assert {path.name for path in written} == {f"{name}.{end}" for name in FIGURES for end in ("svg", "png")}
+    again = write_figures(compared.groups, tmp_path / "again")
+    assert [path.read_bytes() for path in written] == [path.read_bytes() for path in again]
+    with pytest.raises(ConfigurationError, match="cannot write"):
+        write_figures(compared.groups, written[0])

@@ -1,0 +1,52 @@
+import pytest
+
+from langgraph_reflexion.experiments.statistics import Interval, interval, seed_stats, sign_test, wilson
+
+
+@pytest.mark.parametrize(
+    ("solved", "tasks", "low", "high"),
+    # Newcombe 1998, "Two-sided confidence intervals for the single proportion", Table I, method 3.
+    [(81, 263, 0.2553, 0.3662), (15, 148, 0.0624, 0.1605), (0, 20, 0.0, 0.1611), (1, 29, 0.0061, 0.1718)],
+)
+def test_intervals_are_the_published_ones(solved: int, tasks: int, low: float, high: float) -> None:
+    assert wilson(solved, tasks) == pytest.approx((low, high), abs=0.00005)
+    by_task = {str(task): [task < solved] for task in range(tasks)}
+    assert interval(by_task) == pytest.approx((low, high), abs=0.00005)
+    assert interval({}) is None
+
+
+@pytest.mark.parametrize(
+    ("wins", "losses", "p"),
+    # Exact two-sided sign tests: 22/1024, 2 * (1 + 12 + 66) / 4096, and statsmodels' value of McNemar's.
+    [(9, 1, 0.021484375), (2, 10, 158 / 4096), (2, 30, 2.463e-7), (5, 5, 1.0), (0, 0, 1.0)],
+)
+def test_the_sign_test_gives_known_values(wins: int, losses: int, p: float) -> None:
+    test = sign_test([1] * wins + [-1] * losses + [0] * 50)
+    assert (test.wins, test.losses, test.tasks) == (wins, losses, wins + losses + 50)
+    assert test.p == pytest.approx(p, rel=1e-3)
+    assert test.significant == (p < 0.05)
+
+
+def test_a_task_votes_once_however_many_seeds_it_was_run_under() -> None:
+    assert sign_test([3, -1, 0]) == sign_test([1, -2, 0])
+
+
+def test_repeated_tasks_narrow_the_interval_only_where_they_differ() -> None:
+    once = {str(task): [task < 30] for task in range(40)}
+    assert interval({task: solved * 5 for task, solved in once.items()}) == pytest.approx(interval(once))
+    mixed = {str(task): [True, True, False, True] for task in range(40)}
+    assert interval(mixed) == pytest.approx(wilson(120, 160))
+    partly = {str(task): [task < 30, task < 20] for task in range(40)}
+    low, high = interval(partly) or Interval(0, 0)
+    assert wilson(50, 80).low > low > wilson(25, 40).low
+    assert wilson(50, 80).high < high < wilson(25, 40).high
+    assert interval({str(task): [True] * 9 for task in range(20)}) == pytest.approx(wilson(20, 20))
+
+
+def test_the_interval_over_seeds_is_students() -> None:
+    # t for five degrees of freedom is 2.5706; the standard deviation of these shares is 0.054772.
+    low, high = seed_stats([0.4, 0.5, 0.4, 0.5, 0.4, 0.5]).interval or (0, 0)
+    assert low == pytest.approx(0.45 - 2.5706 * 0.054772 / 6**0.5, abs=1e-4)
+    assert high == pytest.approx(0.5075, abs=1e-4)
+    assert seed_stats([0.5])[2:] == (None, None)
+    assert seed_stats([0.5, 0.5])[2:] == (0.0, None)

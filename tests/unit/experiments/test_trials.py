@@ -1,0 +1,149 @@
+"""A task's trials from a run folder, in notebooks and in the terminal."""
+
+import io
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from langgraph_reflexion.errors import ConfigurationError
+from langgraph_reflexion.experiments.printable import printable
+from langgraph_reflexion.experiments.trials import SideBySide, Trials, trials_of_run
+from tests.support.run_folders import folder, row, steps
+
+LOOK, GO, TAKE = ("I look.", "look", "A cup."), ("I go.", "go", "A sink."), ("Mine.", "take cup", "You have a cup.")
+HOSTILE = "<script>alert(1)</script>\x1b[2J[bold]\u202e\x00\x9b\ud800"
+
+
+def run_folder(path: Path, strategy: str = "reflexion", memory_size: int = 2) -> Path:
+    rows = [
+        row("a", trial, trial == 4, reflection=f"Lesson {trial}." if trial < 4 else None) for trial in range(1, 5)
+    ]
+    done = [(LOOK, GO, GO), (LOOK, GO, GO), (("Hm.", "look", "A cup."), TAKE), (TAKE,)]
+    recorded = [steps("a", number, *each) for number, each in enumerate(done, 1)]
+    return folder(path, rows, ["a", "b"], trajectories=recorded, strategy=strategy, memory_size=memory_size)
+
+
+def printed(shown: Trials | SideBySide, width: int = 100) -> str:
+    out = io.StringIO()
+    shown.print(Console(width=width, file=out, highlight=False))
+    return out.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("strategy", "remembered", "last_attempt"),
+    [
+        ("reflexion", [[], [1], [1, 2], [2, 3]], [None] * 4),
+        ("retry", [[]] * 4, [None] * 4),
+        ("last_attempt", [[]] * 4, [None, 1, 2, 3]),
+        ("last_attempt_and_reflexion", [[], [1], [1, 2], [2, 3]], [None, 1, 2, 3]),
+    ],
+)
+def test_prompt_contents_follow_from_strategy_and_memory_size(
+    tmp_path: Path, strategy: str, remembered: list[list[int]], last_attempt: list[int | None]
+) -> None:
+    views = trials_of_run(run_folder(tmp_path / "run", strategy), "a").views
+    assert [view.remembered for view in views] == remembered
+    assert [view.last_attempt for view in views] == last_attempt
+
+
+def test_trials_differ_at_the_first_other_action_or_observation_if_both_are_recorded(tmp_path: Path) -> None:
+    assert [view.shared_steps for view in trials_of_run(run_folder(tmp_path / "run"), "a").views] == [None, 3, 1, 0]
+    rows, recorded = [row("a", n, n == 3) for n in (1, 2, 3)], [steps("a", 2, LOOK), steps("a", 3, GO)]
+    views = trials_of_run(folder(tmp_path / "other", rows, ["a"], trajectories=recorded), "a").views
+    assert [view.shared_steps for view in views] == [None, None, 0]
+
+
+def test_trials_are_printed_one_after_the_other_without_shared_steps(tmp_path: Path) -> None:
+    text = printed(trials_of_run(run_folder(tmp_path / "run"), "a"), 80)
+    order = [
+        "Trial 1: verdict: not accepted, truth: not solved, hallucination, 1 action",
+        "A room.",
+        "> look",
+        "Reflection: Lesson 1.",
+        "Trial 2:",
+        "In the prompt: reflections on trial 1.",
+        "The first 3 steps are those of trial 1.",
+        "Trial 3:",
+        "> take cup",
+        "You have a cup.",
+        "Trial 4: verdict: accepted, truth: solved",
+    ]
+    places = [text.find(said) for said in order]
+    assert -1 not in places
+    assert places == sorted(places)
+    assert "prompts themselves are not recorded" in " ".join(text.split())
+
+
+def test_one_trial_is_shown_with_every_step(tmp_path: Path) -> None:
+    text = printed(trials_of_run(run_folder(tmp_path / "run"), "1")[3])
+    assert "Trial 2:" not in text
+    assert "> look" in text
+    assert "> take cup" in text
+
+
+def test_two_runs_are_shown_side_by_side_with_the_first_difference_marked(tmp_path: Path) -> None:
+    one, other = (
+        trials_of_run(
+            folder(
+                tmp_path / name,
+                [row("a", 1, False), row("a", 2, True)],
+                ["a"],
+                trajectories=[steps("a", 1, *done), steps("a", 2, TAKE)],
+            ),
+            "a",
+        )
+        for name, done in (("one", (LOOK, GO, GO)), ("other", (LOOK, GO, TAKE)))
+    )
+    beside = one.beside(other)
+    left, right = beside._repr_html_().split("<section>")[1:]
+    assert left.count("&gt; go") == 2
+    assert left.count('class="differs"') == right.count('class="differs"') == 1
+    assert "The first 2 steps are those on the left." in right
+    assert "&gt; go" not in right
+    assert right.index('class="differs"') < right.index("&gt; take cup")
+    text = printed(beside, 120)
+    assert "The first 2 steps are those on the left." in text
+    assert [line.count("Trial 1:") for line in text.splitlines() if "Trial 1:" in line] == [2]
+    assert repr(beside) == f"{one!r}\n{other!r}"
+
+
+def test_texts_are_neither_markup_nor_terminal_commands(tmp_path: Path) -> None:
+    done = steps("a", 1, (HOSTILE, HOSTILE, HOSTILE), ("", "x", f"{HOSTILE}\n" * 30), observation=HOSTILE)
+    rows = [row("a", 1, False, reflection=HOSTILE, notes=[HOSTILE], fault=HOSTILE, stop_reason=HOSTILE)]
+    trials = trials_of_run(folder(tmp_path / "run", rows, ["a"], trajectories=[done], model=HOSTILE), "a")
+    shown = "<script>alert(1)</script>␛[2J[bold]\\u202e␀\\u009b\ufffd"
+    for html in (trials._repr_html_(), trials.beside(trials)._repr_html_()):
+        assert "<script>" not in html
+        assert f"{shown.replace('<', '&lt;').replace('>', '&gt;')} … (31 lines)</summary>" in html
+        assert not set(html) & set("\x1b\u202e\x00\x9b\ud800")
+    text = printed(trials, 200)
+    assert text.count(shown) > 35
+    assert not set(text + repr(trials)) & set("\x1b\u202e\x00\x9b\ud800")
+    assert printable("\ufffe\uffff") == "\\ufffe\\uffff", "XML forbids these"
+    assert printable("one\n\ttwo ünï 日本 😀") == "one\n\ttwo ünï 日本 😀"
+
+
+@pytest.mark.parametrize(
+    ("task", "trial", "said"),
+    [
+        ("c", None, "'a', or a number from 1 to 2"),
+        ("3", None, "no task '3'"),
+        ("a", 9, "1, 2, 3, 4"),
+        ("b", None, "yet"),
+    ],
+)
+def test_missing_tasks_and_trials_are_named(tmp_path: Path, task: str, trial: int | None, said: str) -> None:
+    path = run_folder(tmp_path / "run")
+    with pytest.raises(ConfigurationError, match=said):
+        trials_of_run(path, task)[trial or 1]
+
+
+def test_missing_trajectories_are_named_and_unreadable_ones_refused(tmp_path: Path) -> None:
+    path = folder(tmp_path / "run", [row("a", 1, False, reflection="Lesson.")], ["a"])
+    text = printed(trials_of_run(path, "a"))
+    assert "Its steps were not recorded." in text
+    assert "Reflection: Lesson." in text
+    (path / "trajectories.jsonl").write_text('{"task_id": "a", "trial": 1}\n')
+    with pytest.raises(ConfigurationError, match=r"trajectories\.jsonl"):
+        trials_of_run(path, "a")

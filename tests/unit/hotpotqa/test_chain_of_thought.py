@@ -1,0 +1,105 @@
+"""Answering without tools: one turn, the paragraphs or nothing, and the same grading."""
+
+import json
+
+import pytest
+
+from langgraph_reflexion import ConfigurationError, create_reflexion
+from langgraph_reflexion.envs.base import Action
+from langgraph_reflexion.envs.hotpotqa.environment import HotPotQA
+from langgraph_reflexion.envs.hotpotqa.episode import HANDED_IN
+from langgraph_reflexion.errors import EnvironmentFault
+from langgraph_reflexion.prompts import load_prompts
+from langgraph_reflexion.testing import ScriptedChatModel
+from tests.support.hotpotqa import OFFICIAL
+from tests.support.toys import Counter
+
+VARIANTS = ("cot", "cot-gt")
+both = pytest.mark.parametrize("name", VARIANTS)
+
+
+@pytest.fixture
+def questions():
+    environment = HotPotQA()
+    yield environment
+    environment.close()
+
+
+def finish(answer):
+    return Action(name="finish", args={"answer": answer}, text=f"finish[{answer}]")
+
+
+# With a single turn, what is no action ends the episode, too; what it says is tested below.
+
+
+@both
+def test_the_tasks_stay_and_an_answer_is_the_only_action(name, questions):
+    variant = questions.variant(name)
+    assert (variant.name, variant.splits) == ("hotpotqa", questions.splits)
+    assert variant.tasks(limit=5) == questions.tasks(limit=5)
+    assert variant.action_forms(variant.tasks()[0]) == ["finish[{answer}]"]
+    assert [tool["function"]["name"] for tool in variant.tools] == ["finish"]
+    assert variant.parse("search[Rome]") is None
+    assert variant.parse("Finish[ Rome ].")["args"] == {"answer": "Rome"}
+    assert load_prompts(variant.prompts).render("setting") != load_prompts("hotpotqa").render("setting")
+
+
+def test_paragraphs_come_before_the_question_each_once_or_not_at_all(questions):
+    task = questions.tasks()[0]
+    plain, given = (questions.variant(name).start(task).observation for name in VARIANTS)
+    assert plain == task["instruction"]
+    assert given == f"{questions.context(task)}\n\n{task['instruction']}"
+    assert all(given.count(f"{title}: ") == 1 for title in task["data"]["supporting"])
+
+
+@both
+@pytest.mark.parametrize(
+    ("action", "reward"),
+    [
+        (None, 1.0),
+        (finish("nobody"), 0.0),
+        (finish("  "), 0.0),
+        (Action(name="search", args={"entity": "Rome"}, text="search[Rome]"), 0.0),
+        (Action(name="", args={}, text="I do not know"), 0.0),
+    ],
+    ids=["right", "wrong", "empty", "a search", "nothing"],
+)
+def test_whatever_is_done_ends_the_trial_and_only_the_right_answer_is_right(name, action, reward, questions):
+    task = questions.tasks()[0]
+    episode = questions.variant(name).start(task)
+    result = episode.step(action or finish(task["data"]["answer"]))
+    assert (result.terminated, result.reward) == (True, reward)
+    assert (result.observation == HANDED_IN) == (action is None or action["args"].get("answer") == "nobody")
+    assert result.observation == HANDED_IN or result.observation.startswith("Invalid action: ")
+    again = episode.step(finish(task["data"]["answer"]))
+    assert (again.terminated, again.reward) == (True, reward)
+
+
+@pytest.mark.parametrize(("said", "same"), [("the Rome!", True), ("Rome City", False)])
+def test_answers_are_the_same_where_grading_sees_no_difference(said, same, questions):
+    for environment in (questions, questions.variant("cot")):
+        assert environment.equivalent(finish("Rome"), finish(said)) == same
+
+
+def test_paragraphs_that_did_not_come_with_a_question_end_that_task_alone_as_a_fault(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    missing = {**OFFICIAL[0], "supporting_facts": [["Nowhere", 0]]}
+    (tmp_path / "questions.json").write_text(json.dumps([missing, *OFFICIAL[1:]]), encoding="utf-8")
+    environment = HotPotQA(path=tmp_path / "questions.json")
+    variant = environment.variant("cot-gt")
+    with pytest.raises(EnvironmentFault, match="'Nowhere'"):
+        variant.start(variant.tasks()[0])
+    assert variant.start(variant.tasks()[1]).observation.endswith(variant.tasks()[1]["instruction"])
+    assert environment.variant("cot").start(variant.tasks()[0]).observation == variant.tasks()[0]["instruction"]
+    environment.close()
+
+
+def test_an_unknown_variant_or_agent_is_answered_with_those_that_there_are(questions):
+    with pytest.raises(ConfigurationError, match="choose one of cot, cot-gt"):
+        questions.variant("tot")
+    with pytest.raises(ConfigurationError, match="actor='tot': choose one of react, tools, cot, cot-gt"):
+        create_reflexion(ScriptedChatModel(replies=[]), questions, actor="tot")
+    with pytest.raises(ConfigurationError, match=r"actor='cot': choose one of react, tools$"):
+        create_reflexion(ScriptedChatModel(replies=[]), Counter(), actor="cot")
+    with pytest.raises(ConfigurationError, match="counter has no variant 'cot'"):
+        Counter().variant("cot")

@@ -1,0 +1,241 @@
+"""HotPotQA as an environment: its tools, its grading, its options, and questions from files."""
+
+import json
+import os
+import time
+from pathlib import Path
+
+import pytest
+
+from langgraph_reflexion.envs import load_environment
+from langgraph_reflexion.envs.hotpotqa.corpus import Corpus
+from langgraph_reflexion.envs.hotpotqa.environment import HotPotQA
+from langgraph_reflexion.envs.hotpotqa.episode import HANDED_IN, NO_MORE, NO_PAGE, search_tools
+from langgraph_reflexion.envs.hotpotqa.pages import Page
+from langgraph_reflexion.errors import ConfigurationError, EnvironmentUnavailable
+from tests.support.hotpotqa import OFFICIAL, as_on_the_hub
+from tests.support.toys import measured
+
+FORMS = {"official": OFFICIAL, "hub": [as_on_the_hub(entry) for entry in OFFICIAL]}
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    return tmp_path / "cache"
+
+
+@pytest.fixture(params=FORMS)
+def environment(request, tmp_path):
+    path = tmp_path / "questions.json"
+    path.write_text(json.dumps(FORMS[request.param]), encoding="utf-8")
+    environment = HotPotQA(path=path)
+    yield environment
+    environment.close()
+
+
+def do(environment, *actions, task=0):
+    episode = environment.start(environment.tasks()[task])
+    return [episode.step(environment.parse(text)) for text in actions]
+
+
+def say(environment, *actions, task=0):
+    return [result.observation for result in do(environment, *actions, task=task)]
+
+
+def test_search_shows_five_sentences_and_lookups_count_through_all(environment):
+    page = Page("Oak", tuple(f" Sentence {i} is of oaks." for i in range(1, 8)))
+    episode = environment.episode("Which?", "Oak", Corpus.in_memory([page]))
+    said = [
+        episode.step(environment.parse(text)).observation
+        for text in [
+            "search[oak]",
+            "lookup[OAKS]",
+            "lookup[oaks]",
+            "lookup[7]",
+            "lookup[7]",
+            "lookup[7]",
+            "lookup[oaks]",
+        ]
+    ]
+    assert said[0].startswith("Sentence 1 is of oaks. ")
+    assert said[0].endswith(" Sentence 5 is of oaks.")
+    assert said[1:] == [
+        "(Result 1 / 7) Sentence 1 is of oaks.",
+        "(Result 2 / 7) Sentence 2 is of oaks.",
+        "(Result 1 / 1) Sentence 7 is of oaks.",
+        NO_MORE,
+        NO_MORE,
+        "(Result 1 / 7) Sentence 1 is of oaks.",
+    ]
+
+
+def test_a_search_that_finds_nothing_leaves_the_page_open_and_one_that_does_starts_lookups_anew(environment):
+    first, *_, missing, after, found, anew = say(
+        environment, "lookup[tree]", "search[Birch]", "lookup[tree]", "search[Wilow tree]", "lookup[tree]",
+        "search[birch (tree)]", "lookup[tree]",
+    )  # fmt: skip
+    assert first == NO_PAGE
+    assert missing == "Could not find Wilow tree. Similar: ['Birch (tree)', 'Willow']."
+    assert after == NO_MORE
+    assert found == "The birch is a tree. It was first felled in Ålmö. Its bark is white."
+    assert anew == "(Result 1 / 1) The birch is a tree."
+
+
+@pytest.mark.parametrize("text", ["Search[ålmö]", "search[ ALMO ].", "SEARCH[Ålmö]. ", "search[Ålmö]\n"])
+def test_actions_are_read_however_they_are_capitalised_and_ended(environment, text):
+    action = environment.parse(text)
+    assert action["name"] == "search"
+    assert do(environment, text)[0].observation.startswith("Ålmö is a village.")
+
+
+@pytest.mark.parametrize(
+    "text", ["finish[]", "finish", "search Ket", "answer[Ket]", "", "lookup[]", "I finish[Ket] now"]
+)
+def test_what_is_no_action_is_none(environment, text):
+    assert environment.parse(text) is None
+
+
+def test_brackets_within_brackets_are_part_of_the_argument(environment):
+    assert environment.parse("search[Ket [river] (x)]")["args"] == {"entity": "Ket [river] (x)"}
+
+
+@pytest.mark.parametrize(("name", "argument"), [("search", "entity"), ("lookup", "string"), ("finish", "answer")])
+def test_an_empty_argument_of_a_tool_call_ends_nothing(environment, name, argument):
+    episode = environment.start(environment.tasks()[0])
+    result = episode.step({"name": name, "args": {argument: "  "}, "text": ""})
+    assert result.observation.startswith(f"Invalid action: {name} wants")
+    assert (result.reward, result.terminated) == (0.0, False)
+
+
+@pytest.mark.parametrize(("answer", "reward"), [("the KET!", 1.0), ("Ob", 0.0), ("river Ket", 0.0)])
+def test_an_answer_ends_the_trial_and_nothing_tells_whether_it_was_right(environment, answer, reward):
+    searched, finished, after = do(environment, "search[Ket]", f"finish[{answer}]", "finish[Ket]")
+    assert (searched.reward, searched.terminated) == (0.0, False)
+    assert (finished.observation, finished.reward, finished.terminated) == (HANDED_IN, reward, True)
+    assert (after.reward, after.terminated) == (reward, True)
+
+
+def test_measures_are_of_the_first_answer_that_was_one(environment):
+    task = environment.tasks()[0]
+    finish = [environment.parse(f"finish[{answer}]") for answer in ("the river Ket", "Ket")]
+    empty = {"name": "finish", "args": {"answer": ""}, "text": ""}
+    unread = {"name": "finish", "args": {}, "text": ""}
+    measures = measured(environment, task, [environment.parse("search[Ket]"), unread, empty, *finish])
+    assert measures == pytest.approx({"exact_match": 0, "f1": 2 / 3, "precision": 1 / 2, "recall": 1})
+    assert set(measured(environment, task, [empty]).values()) == {0.0}
+    assert set(measured(environment, task, finish[1:]).values()) == {1.0}
+
+
+def test_tasks_are_small_and_tell_no_answer(environment):
+    for task, entry in zip(environment.tasks(), OFFICIAL, strict=True):
+        assert (task["id"], task["instruction"]) == (entry["_id"], f"Question: {entry['question']}")
+        assert "kind" not in task
+        assert task["data"]["answer"] == entry["answer"]
+        assert len(json.dumps(task)) < 600
+        assert environment.start(task).observation == task["instruction"]
+
+
+def test_the_context_has_each_supporting_paragraph_once_and_in_order(environment):
+    first, second = environment.tasks()
+    assert environment.context(first) == (
+        "Birch (tree): The birch is a tree. It was first felled in Ålmö. Its bark is white.\n\n"
+        "Ålmö: Ålmö is a village. The river Ket runs through it. It has 12 houses."
+    )
+    assert environment.context(second).count("\n\n") == 1
+
+
+def test_a_context_that_did_not_come_is_missed_by_name(tmp_path):
+    path = tmp_path / "fullwiki.json"
+    bare = {"question": "Who?", "answer": "She", "context": [["Elm", ["A tree."]]]}
+    path.write_text(json.dumps([OFFICIAL[0] | {"context": OFFICIAL[0]["context"][:2]}, bare]), encoding="utf-8")
+    environment = HotPotQA(path=path)
+    with pytest.raises(EnvironmentUnavailable, match="'Ålmö', which answers a1, did not come"):
+        environment.context(environment.tasks()[0])
+    with pytest.raises(EnvironmentUnavailable, match="no supporting facts"):
+        environment.context(environment.tasks()[1])
+    environment.close()
+
+
+def test_pages_of_ones_own_for_questions_that_came_without(tmp_path):
+    questions, pages = tmp_path / "questions.jsonl", tmp_path / "pages.jsonl"
+    questions.write_text('{"question": "What is an elm?", "answer": "tree"}\n')
+    with pytest.raises(ConfigurationError, match=r"questions.jsonl contains no pages: give some as corpus="):
+        HotPotQA(path=questions).pages()
+    pages.write_text('{"title": "Elm", "text": "The elm is a tree."}\n')
+    environment = HotPotQA(path=questions, corpus=pages)
+    assert say(environment, "search[Elm]") == ["The elm is a tree."]
+    environment.close()
+    pages.write_text('{"title": "Elm"\n')
+    with pytest.raises(ConfigurationError, match=r"pages.jsonl, line 1: not JSON"):
+        HotPotQA(path=questions, corpus=pages).pages()
+
+
+def test_the_tools_work_in_an_agent_of_any_kind(environment):
+    search, lookup, finish = search_tools(environment.pages())
+    assert [tool.name for tool in (search, lookup, finish)] == ["search", "lookup", "finish"]
+    assert search.invoke({"entity": "Ket"}) == "The Ket is a river of 40 km.It freezes."
+    assert lookup.invoke({"string": "freezes"}) == "(Result 1 / 1) It freezes."
+    assert finish.invoke({"answer": "40"}) == HANDED_IN
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ({"pages": "web"}, "no pages 'web': choose one of corpus, wikipedia, langchain"),
+        ({"pages": "wikipedia", "corpus": "x"}, "corpus= goes with pages='corpus'"),
+        ({"pages": "wikipedia", "language": "En/"}, "language is 'En/': give the code"),
+        ({"pages": "wikipedia", "api": "en.wikipedia.org"}, "api is 'en.wikipedia.org': give a URL"),
+        ({"pages": "wikipedia", "api": "ftp://x/"}, "api is 'ftp://x/'"),
+        ({"pages": "wikipedia", "timeout": 0}, "timeout is 0: give a number"),
+        ({"pages": "wikipedia", "contact": "me\nX: 1"}, "contact is .*: give an e-mail"),
+        ({"pages": "wikipedia", "contact": "é"}, "contact is"),
+        ({"pages": "wikipedia", "page_chars": 0}, "page_chars is 0"),
+        ({"depth": 3}, "does not take these options"),
+    ],
+)
+def test_options_that_are_wrong_are_told(options, says):
+    with pytest.raises(ConfigurationError, match=says):
+        load_environment("hotpotqa", **options)
+
+
+def test_a_task_of_something_else_is_refused(environment):
+    with pytest.raises(ConfigurationError, match="'x' is not a HotPotQA task"):
+        environment.start({"id": "x", "instruction": "?", "data": {"split": "own"}})
+    with pytest.raises(ConfigurationError, match="give it as path="):
+        HotPotQA().start(environment.tasks()[0])
+
+
+SAMPLE = os.environ.get("HOTPOTQA_SAMPLE", "")
+
+
+@pytest.mark.skipif(not Path(SAMPLE).is_dir() or not SAMPLE, reason="HOTPOTQA_SAMPLE names no folder")
+@pytest.mark.parametrize("form", FORMS)
+def test_real_questions_load_and_can_be_answered(form, tmp_path):
+    for path in sorted(Path(SAMPLE).glob("hotpot*.json")):
+        entries = json.loads(path.read_text(encoding="utf-8"))
+        if form == "hub":
+            path = tmp_path / path.name
+            path.write_text(json.dumps([as_on_the_hub(entry) for entry in entries]), encoding="utf-8")
+        environment = HotPotQA(path=path)
+        tasks = environment.tasks()
+        assert [task["id"] for task in tasks] == [entry["_id"] for entry in entries]
+        for index, entry in enumerate(entries):
+            titles = tasks[index]["data"]["supporting"]
+            results = do(environment, *(f"search[{t}]" for t in titles), f"finish[{entry['answer']}]", task=index)
+            paragraphs = dict(entry["context"])
+            for title, result in zip(titles, results, strict=False):
+                assert result.observation == " ".join("".join(paragraphs[title][:5]).split())
+            assert (results[-1].reward, results[-1].terminated) == (1.0, True)
+            assert all(title in environment.context(tasks[index]) for title in titles)
+        environment.close()
+
+
+@pytest.mark.parametrize(
+    "action", ["search[" + " " * 19_000 + "Elm", "search[" + " " * 19_000 + "Elm] so", "finish[" + "\n" * 9_000 + "x"]
+)
+def test_an_action_with_a_long_run_of_blanks_is_read_at_once(action):
+    environment = HotPotQA()
+    began = time.process_time()
+    environment.parse(action)
+    assert time.process_time() - began < 1

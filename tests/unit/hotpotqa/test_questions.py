@@ -1,0 +1,140 @@
+"""Questions and pages from files: both forms, both kinds of file, and what is wrong with the others."""
+
+import json
+import time
+
+import pytest
+
+from langgraph_reflexion.envs.hotpotqa.environment import HotPotQA
+from langgraph_reflexion.envs.hotpotqa.pages import Page, split_sentences
+from langgraph_reflexion.envs.hotpotqa.questions import read_pages, read_questions
+from langgraph_reflexion.errors import ConfigurationError, EnvironmentUnavailable
+from tests.support.hotpotqa import OFFICIAL, as_on_the_hub
+
+HUB = [as_on_the_hub(entry) for entry in OFFICIAL]
+
+
+def lines(entries):
+    return "\n".join(json.dumps(entry) for entry in entries) + "\n\n"
+
+
+@pytest.fixture
+def file(tmp_path):
+    def write(content, name="questions.json"):
+        path = tmp_path / name
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+        return path
+
+    return write
+
+
+@pytest.mark.parametrize("entries", [OFFICIAL, HUB], ids=["official", "hub"])
+@pytest.mark.parametrize(
+    "written",
+    [json.dumps, lambda e: json.dumps(e, indent=1), lambda e: "\ufeff\n" + json.dumps(e), lines],
+    ids=["list", "indented", "with a mark", "lines"],
+)
+def test_either_form_in_either_kind_of_file(file, entries, written):
+    first, second = read_questions(file(written(entries)))
+    assert (first.id, first.answer, first.type, first.level) == ("a1", "Ket", "bridge", "hard")
+    assert first.supporting == ("Birch (tree)", "Ålmö")
+    assert [page.title for page in first.pages] == ["Willow", "Birch (tree)", "Willow (film)", "Ålmö"]
+    assert first.pages[1].text == "The birch is a tree. It was first felled in Ålmö. Its bark is white."
+    assert second.pages[2].opening == "The Ket is a river of 40 km.It freezes."
+
+
+def test_a_question_needs_no_more_than_an_answer(file):
+    (question,) = read_questions(file(json.dumps([{"question": "Who?", "answer": "She."}])))
+    assert (question.id, question.text, question.supporting, question.pages) == ("1", "Who?", (), ())
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        ("[{", r"questions.json is not JSON: .*line 1"),
+        ("[" * 100_000, "questions.json is not JSON: "),
+        (lines(OFFICIAL[:1]) + "{oops}\n", r"questions.json, line 3: not JSON"),
+        (b"\xff\xfe\x00", "is not JSON: "),
+        (b"PAR1\x15\x04", "is a Parquet file: write JSON with"),
+        ("[5]", "entry 1: a question must be an object"),
+        (json.dumps([OFFICIAL[0], OFFICIAL[0]]), "entry 2: another question has the id .a1."),
+        (json.dumps([{"question": "Who?", "context": []}]), "entry 1 has no 'answer'"),
+        (json.dumps([{"answer": "She."}]), "entry 1 has no 'question'"),
+        (json.dumps([{"question": "Who?", "answer": ["She."]}]), "entry 1: .answer. must be text"),
+        (json.dumps([{"question": " ", "answer": "She."}]), "entry 1: .question. must be text"),
+        (json.dumps([OFFICIAL[0] | {"_id": "x", "context": [["Elm"]]}]), "entry 1, context: .* is not a pair"),
+        (
+            json.dumps([OFFICIAL[0] | {"context": [["Elm", "A tree."]]}]),
+            "context: a paragraph must be",
+        ),
+        (
+            json.dumps([HUB[0] | {"context": {"title": ["Elm"]}}]),
+            "entry 1: 'title' and 'sentences' must be lists",
+        ),
+        (json.dumps([HUB[0] | {"supporting_facts": {"title": ["Elm"], "sent_id": []}}]), "'title' and 'sent_id'"),
+        (json.dumps([OFFICIAL[0] | {"supporting_facts": [[1, "Elm"]]}]), "supporting_facts: .* is not a pair"),
+    ],
+)
+def test_what_is_wrong_with_a_file_is_said_with_its_place(file, content, says):
+    with pytest.raises(ConfigurationError, match=says):
+        HotPotQA(path=file(content)).tasks()
+
+
+def test_a_file_that_is_not_there_or_none(tmp_path):
+    with pytest.raises(EnvironmentUnavailable, match=r"none\.json cannot be read: No such file"):
+        HotPotQA(path=tmp_path / "none.json").tasks()
+    with pytest.raises(EnvironmentUnavailable, match="is a folder: give a file"):
+        HotPotQA(path=tmp_path).tasks()
+
+
+def test_pages_from_a_file(file):
+    path = file(
+        lines([{"title": "Elm", "text": "A tree grows. It is tall."}, {"title": "Ash", "sentences": ["No."]}])
+    )
+    assert list(read_pages(path)) == [Page("Elm", ("A tree grows.", " It is tall.")), Page("Ash", ("No.",))]
+    with pytest.raises(ConfigurationError, match=r"pages.jsonl, line 2: a page needs a .title., and"):
+        list(read_pages(file(lines([{"title": "Elm", "text": ""}, {"name": "Ash"}]), "pages.jsonl")))
+
+
+@pytest.mark.parametrize(
+    ("text", "sentences"),
+    [
+        ("One. Two! Three? Four", ["One.", " Two!", " Three?", " Four"]),
+        ("J. R. Doe met Dr. Roe in St. Ives. They left.", ["J. R. Doe met Dr. Roe in St. Ives.", " They left."]),
+        ("It cost 3.5 m. and more. Much.", ["It cost 3.5 m. and more.", " Much."]),
+        (
+            'He said "No." Then (he left.) "Why?" she asked.',
+            ['He said "No."', " Then (he left.)", ' "Why?" she asked.'],
+        ),
+        (
+            "\u7d42\u308f\u308a\u3002\u59cb\u307e\u308a\u3002",
+            ["\u7d42\u308f\u308a\u3002", "\u59cb\u307e\u308a\u3002"],
+        ),
+        ("", []),
+    ],
+)
+def test_sentences_end_where_one_would_say_so(text, sentences):
+    assert list(split_sentences(text)) == sentences
+    assert "".join(sentences) == text
+
+
+def test_a_page_of_running_text_leaves_headings_out():
+    page = Page.from_text(
+        "Elm", "The elm is a tree.\nIt grows well here.\n\n\n== Use ==\nBoats\nElms make good boats."
+    )
+    assert page.text == "The elm is a tree. It grows well here. Elms make good boats."
+
+
+@pytest.mark.parametrize("key", ["supporting_facts", "context"])
+@pytest.mark.parametrize("value", [5, True, "text"])
+def test_what_should_be_a_list_and_is_none_is_named(tmp_path, key, value):
+    path = tmp_path / "questions.json"
+    path.write_text(json.dumps([{"_id": 0, "question": "Who?", "answer": "Nobody", key: value}]))
+    with pytest.raises(ConfigurationError, match=key):
+        list(read_questions(path))
+
+
+def test_a_page_of_one_long_line_is_read_at_once():
+    began = time.process_time()
+    Page.from_text("A", "=" * 20_000 + "x\n" + "J. K. " * 20_000 + "This Is A. " * 10_000)
+    assert time.process_time() - began < 3

@@ -1,0 +1,146 @@
+"""The project's own questions: from a seed alone, answered by their two pages, and reachable by searching."""
+
+import collections
+import re
+
+import pytest
+
+from langgraph_reflexion.envs.hotpotqa.corpus import Corpus
+from langgraph_reflexion.envs.hotpotqa.environment import HotPotQA
+from langgraph_reflexion.envs.hotpotqa.pages import SHOWN, Missing
+from langgraph_reflexion.envs.hotpotqa.world.generator import draw_country
+from langgraph_reflexion.envs.hotpotqa.world.questions import OWN, own_world
+from langgraph_reflexion.envs.hotpotqa.world.topics import QUESTIONS, TOPIC_SPLITS, TOPICS, topic_questions
+
+SEEDS = [0, 7919]
+
+
+def mentions(question, world):
+    """By what names the question and its first page call the pages that answer it."""
+    told = {page.title: page.text for page in world.pages}
+    before = question.text + " " + told[question.supporting[0]]
+    called = {}
+    for title in question.supporting:
+        known = re.search(r"known as ([^,]+),", told[title])
+        names = [title, re.sub(r" \(.*", "", title), *([known[1]] if known else [])]
+        called[title] = next(name for name in names if name in before)
+    return called
+
+
+def test_the_shipped_set_has_what_it_promises():
+    world = own_world(0)
+    assert len(world.questions) == OWN >= 24
+    assert len(world.pages) == len({page.title for page in world.pages}) >= 60
+    answers = [question.answer for question in world.questions]
+    assert answers.count("yes") >= 3
+    assert answers.count("no") >= 3
+    types = [question.type for question in world.questions]
+    assert types.count("bridge") == 2 * types.count("comparison")
+    # Any few from the start have both.
+    assert set(types[:2]) == {"bridge", "comparison"}
+    assert len({question.text for question in world.questions}) == OWN
+    assert HotPotQA().tasks("own") == HotPotQA(seed=0).tasks()
+
+
+def test_a_seed_gives_one_world_and_another_seed_one_without_its_names():
+    again, other = own_world.__wrapped__(0), own_world(7919)
+    assert again == own_world(0)
+    names = {thing.name for thing in draw_country(0).things} | {page.title for page in again.pages}
+    assert not names & {thing.name for thing in draw_country(7919).things}
+    assert not names & {page.title for page in other.pages}
+    assert {q.text for q in again.questions}.isdisjoint({q.text for q in other.questions})
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_every_answer_stands_on_the_pages_that_support_it(seed):
+    world = own_world(seed)
+    told = {page.title: page.text for page in world.pages}
+    for question in world.questions:
+        assert len(set(question.supporting)) == 2
+        text = " ".join(told[title] for title in question.supporting)
+        assert question.answer in ("yes", "no") or question.answer in text
+        if question.type == "bridge":
+            # The last page alone has the answer, and the question does not.
+            assert question.answer in told[question.supporting[1]]
+            assert not re.search(rf"\b{re.escape(question.answer)}\b", question.text)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_every_page_is_found_by_its_name_or_among_the_similar_titles(seed):
+    world, only_similar = own_world(seed), 0
+    corpus = Corpus.in_memory(world.pages)
+    for question in world.questions:
+        for title, name in mentions(question, world).items():
+            found = corpus.find(name)
+            if isinstance(found, Missing):
+                assert title in found.similar, (question.id, name)
+                only_similar += 1
+            else:
+                assert found.title == title
+    corpus.close()
+    assert only_similar >= OWN / 6
+
+
+def test_some_answers_stand_below_what_a_search_shows():
+    world = own_world(0)
+    pages = {page.title: page for page in world.pages}
+    below = [q for q in world.questions if q.answer not in pages[q.supporting[1]].opening]
+    assert OWN / 6 <= len([q for q in below if q.type == "bridge"]) <= OWN / 2
+    assert all(len(page.sentences) > SHOWN for page in world.pages)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_no_page_contradicts_itself(seed):
+    country = draw_country(seed)
+    for prize in country.prizes:
+        assert prize.founded > prize.namesake.born + 30
+    for person in country.people:
+        assert person.born + 30 < person.died
+        assert person.teacher is None or person.teacher.born < person.born
+        assert person.prize is None or person.prize[1] >= person.prize[0].founded
+        assert all(person.born < work.year <= person.died for work in person.works)
+    assert all(p.capital.province is p for p in country.provinces)
+    titles = [thing.title for thing in country.things]
+    assert len(set(titles)) == len(titles)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_pages_read_well(seed):
+    for page in own_world(seed).pages:
+        assert not re.search(r"\{|\}|  |\ba [aeiou]|\ban [^aeiou]|([A-Za-z])\1\1", page.text), page.text
+        assert page.text.endswith(".")
+
+
+# Questions that share their topics.
+
+
+def test_there_are_enough_questions_and_none_twice():
+    for seed in range(2):
+        questions = [*topic_questions(TOPIC_SPLITS[0], seed), *topic_questions(TOPIC_SPLITS[1], seed)]
+        assert len(questions) == 2 * TOPICS * QUESTIONS
+        assert len({question.text for question in questions}) == len(questions)
+        assert len({question.id for question in questions}) == len(questions)
+
+
+def test_every_topic_of_a_split_is_one_of_the_other():
+    for seed in range(2):
+        train, test = topic_questions(TOPIC_SPLITS[0], seed), topic_questions(TOPIC_SPLITS[1], seed)
+        for number in range(TOPICS):
+            about = [*train[number::TOPICS], *test[number::TOPICS]]
+            pages = collections.Counter(title for question in about for title in question.supporting)
+            [(topic, times)] = pages.most_common(1)
+            assert times == 2 * QUESTIONS
+            name = topic.partition(" (")[0]
+            assert all(set(name.split()) & set(question.text.replace("'s", "").split()) for question in about)
+
+
+def test_the_answers_stand_on_the_pages_of_the_same_country():
+    environment = HotPotQA(seed=4)
+    pages = {page.title: page.text for page in own_world(4).pages}
+    for split in TOPIC_SPLITS:
+        for task in environment.tasks(split):
+            data = task["data"]
+            told = " ".join(pages[title] for title in data["supporting"])
+            assert data["type"] == "comparison" or data["answer"] in told
+            assert environment.pages(task).find(data["supporting"][0]).text == pages[data["supporting"][0]]
+    environment.close()

@@ -1,0 +1,230 @@
+"""Problem files of every form are read into one, and errors have their place."""
+
+import gzip
+import json
+import os
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from langgraph_reflexion.envs.programming.formats import load_problems
+from langgraph_reflexion.envs.programming.problems import Case, Problem
+from langgraph_reflexion.errors import ConfigurationError, EnvironmentUnavailable
+
+HUMANEVAL = {
+    "task_id": "HumanEval/0",
+    "prompt": 'def half(n: int) -> float:\n    """Half of it."""\n',
+    "entry_point": "half",
+    "canonical_solution": "    return n / 2\n",
+    "test": "METADATA = {}\ndef check(candidate):\n    assert True, 'says nothing'\n    assert candidate(3) == 1.5\n"
+    "    assert abs(candidate(1) - 1.0 / 2) < 1e-6\n    assert not candidate(0)\n",
+}
+MULTIPL_E = {
+    "name": "HumanEval_0_half",
+    "language": "py",
+    "prompt": HUMANEVAL["prompt"],
+    "doctests": "transform",
+    "stop_tokens": ["\ndef", "\n#"],
+    "entry_point": "half",
+    "test": "def check(candidate):\n    assert candidate(3) == 1.5\n\ndef test_check():\n    check(half)\n\n"
+    "test_check()\n",
+}
+RUST = {
+    **MULTIPL_E,
+    "language": "rs",
+    "prompt": "/// Its half.\nfn half(n: isize) -> f64 {\n",
+    "stop_tokens": ["\n}"],
+    "test": "}\n\nfn main() {\n    let candidate = half;\n    assert_eq!(candidate(3), 1.5);\n"
+    "    assert_eq!(candidate(0),\n 0.0);\n}\n",
+}
+MBPP = {
+    "task_id": 3,
+    "text": "Write a function to halve a number.",
+    "code": "def half(n):\r\n  return n / 2",
+    "test_list": ["assert half(3) == 1.5", "assert half(0) == 0"],
+    "test_setup_code": "",
+    "challenge_test_list": ["assert half(-1) == -0.5"],
+}
+PLUS = {
+    "task_id": "Mbpp/750",
+    "prompt": '"""\nAdd a tuple to a list.\n"""\n',
+    "entry_point": "add_tuple",
+    "canonical_solution": "\ndef add_tuple(xs, t):\n    return xs + list(t)\n",
+    "base_input": [[[5], [6, 7]]],
+    "plus_input": [[[], []]],
+    "atol": 0,
+    "contract": "",
+}
+LEETCODE = {
+    "task_id": "halves",
+    "prompt": "# Halve `n`, `k` times.\n#\n# Example 1:\n# Input: n = 8, k = 2\n# Output: 2\n"
+    "# Explanation: 8, 4, 2.\n#\n"
+    '# Example 2:\n# Input: n = [1,null], k = true\n# Output: "a, b = 3"\n# Constraints:\n# `n > 0`\n'
+    "class Solution:\n    def halves(self, n: int, k: int) -> int:\n        ",
+    "entry_point": "halves",
+    "cannonical_solution": "",
+    "test": "",
+}
+
+
+def write(folder: Path, *rows: object, name: str = "problems.jsonl") -> Path:
+    path = folder / name
+    data = "\n".join(row if isinstance(row, str) else json.dumps(row) for row in rows).encode()
+    path.write_bytes(gzip.compress(data) if name.endswith(".gz") else data)
+    return path
+
+
+def only(folder: Path, row: object) -> Problem:
+    (problem,) = load_problems(write(folder, row))
+    return problem
+
+
+def test_humaneval(tmp_path):
+    problem = only(tmp_path, HUMANEVAL)
+    assert (problem.id, problem.source, problem.language) == ("HumanEval/0", "humaneval", "python")
+    assert problem.cases == (
+        Case("candidate(3)", "1.5"),
+        Case("candidate(1)", "1.0 / 2", "close", 1e-6),
+        Case("candidate(0)", "False", "truth"),
+    )
+    assert problem.canonical is not None
+    assert problem.canonical.endswith("return n / 2\n")
+    assert not problem.test
+
+
+def test_other_checks_stay_source(tmp_path):
+    test = "def check(candidate):\n    for n in range(5):\n        assert candidate(n) == twice(n) / 4\n"
+    prompt = "import math\n\ndef twice(n):\n    return 2 * n\n\n" + HUMANEVAL["prompt"]
+    problem = only(tmp_path, {**HUMANEVAL, "test": test, "prompt": prompt})
+    assert not problem.cases
+    assert problem.test == test
+    assert "def twice" in problem.setup
+    assert "def half" not in problem.setup
+
+
+def test_multipl_e_in_python_and_rust(tmp_path):
+    problem = only(tmp_path, MULTIPL_E)
+    assert problem.cases == (Case("candidate(3)", "1.5"),)
+    assert problem.self_calling
+    rust = only(tmp_path, RUST)
+    assert (rust.language, rust.stop_tokens) == ("rust", ("\n}",))
+    assert rust.cases == (Case("half(3)", "1.5"), Case("half(0)", "0.0"))
+
+
+def test_mbpp_and_sanitized_mbpp(tmp_path):
+    problem = only(tmp_path, MBPP)
+    assert (problem.id, problem.entry_point) == ("mbpp/3", "half")
+    assert [case.expected for case in problem.cases] == ["1.5", "0", "-0.5"]
+    assert problem.visible_tests == ("assert half(3) == 1.5",)
+    assert MBPP["text"] in problem.prompt
+    sanitized = {"source_file": "x", "prompt": MBPP["text"], "test_imports": ["import math"], **MBPP}
+    del sanitized["text"], sanitized["challenge_test_list"]
+    (other,) = load_problems(write(tmp_path, json.dumps([sanitized]), name="sanitized.json"))
+    assert (other.prompt, other.setup) == (problem.prompt, "import math")
+    classes = only(tmp_path, {**MBPP, "test_setup_code": "class Node:\n    pass"})
+    assert not classes.gradable
+
+
+def test_evalplus_restores_types(tmp_path):
+    problem = only(tmp_path, PLUS)
+    assert problem.source == "mbpp+"
+    assert [case.call for case in problem.cases] == ["add_tuple([5], (6, 7))", "add_tuple([], ())"]
+    assert {case.expected for case in problem.cases} == {""}
+    human = only(tmp_path, {**PLUS, "task_id": "HumanEval/750", "plus_input": [[[float("inf")], []]]})
+    assert [case.call for case in human.cases] == ["add_tuple([5], [6, 7])", "add_tuple([float('inf')], [])"]
+
+
+def test_leetcode(tmp_path):
+    problem = only(tmp_path, LEETCODE)
+    assert not problem.gradable
+    assert problem.visible_tests == ("assert halves(8, 2) == 2", "assert halves([1, None], True) == 'a, b = 3'")
+
+
+def test_gzip_and_json_round_trip(tmp_path):
+    (problem,) = load_problems(write(tmp_path, HUMANEVAL, "", name="packed.jsonl.gz"))
+    assert Problem.from_json(json.loads(json.dumps(problem.as_json()))) == problem
+    (again,) = load_problems(write(tmp_path, problem.as_json()))
+    assert again == problem
+
+
+def test_language(tmp_path):
+    path = write(tmp_path, {**MULTIPL_E, "name": "one"}, {**RUST, "name": "two"})
+    assert [problem.id for problem in load_problems(path, "rs")] == ["two"]
+    with pytest.raises(ConfigurationError, match="go"):
+        load_problems(path, "go")
+    with pytest.raises(ConfigurationError, match="basic"):
+        load_problems(path, "basic")
+
+
+OWN = {
+    "id": "f",
+    "source": "own",
+    "language": "python",
+    "prompt": "def f(n):\n",
+    "entry_point": "f",
+    "cases": [{"call": "f(1)", "expected": "2"}],
+}
+
+
+@pytest.mark.parametrize(
+    ("row", "word"),
+    [
+        ("{", "not JSON"),
+        ("[1]", "object"),
+        ({"question": "?"}, "question"),
+        ({**HUMANEVAL, "prompt": 3}, "'prompt'"),
+        ({**HUMANEVAL, "entry_point": "a b"}, "'entry_point'"),
+        ({**HUMANEVAL, "test": "def check(:"}, "Python"),
+        ({**HUMANEVAL, "test": "def check(candidate):\n    pass"}, "hidden tests"),
+        ({**OWN, "cases": [{"call": 1, "expected": "2"}]}, r"cases\.0\.call"),
+        ({**OWN, "title": "f"}, "title"),
+        ({**OWN, "cases": [{"call": "f(g)", "expected": "2"}]}, "literal"),
+        ({**OWN, "cases": [{"call": "f(1)", "expected": "2", "comparison": "~"}]}, "'~'"),
+        ({**HUMANEVAL, "task_id": "mine"}, "'mine'"),
+        ({**RUST, "test": "fn main() {}"}, "assert_eq!"),
+        ({**RUST, "test": "assert_eq!(candidate(3), other(4));"}, "assert_eq!"),
+        ({**MULTIPL_E, "language": "cobol"}, "'cobol'"),
+        ({**MULTIPL_E, "language": "go"}, "MultiPL-E"),
+        ({**MBPP, "test_list": ["assert other(3)"], "challenge_test_list": []}, "function"),
+        ({**PLUS, "base_input": [3]}, "base_input"),
+        ({**PLUS, "base_input": [[3, 4]]}, "Mbpp/750"),
+    ],
+)
+def test_error_has_its_place(tmp_path, row, word):
+    with pytest.raises(ConfigurationError, match=f"^{tmp_path}/problems.jsonl, line 2: .*{word}"):
+        load_problems(write(tmp_path, {**HUMANEVAL, "task_id": "mine"}, row))
+
+
+def test_unreadable_files(tmp_path):
+    with pytest.raises(EnvironmentUnavailable, match="No such file"):
+        load_problems(tmp_path / "none.jsonl")
+    (tmp_path / "cut.gz").write_bytes(gzip.compress(b"{}" * 1000)[:-9])
+    with pytest.raises(ConfigurationError, match=r"cut\.gz is broken"):
+        load_problems(tmp_path / "cut.gz")
+    with pytest.raises(ConfigurationError, match="no problems"):
+        load_problems(write(tmp_path, ""))
+
+
+OFFICIAL = {
+    "HumanEval.jsonl.gz": (164, 164),
+    "humaneval-py.jsonl.gz": (161, 161),
+    "humaneval-py_hardest50.jsonl.gz": (50, 50),
+    "humaneval-rs.jsonl.gz": (156, 156),
+    "humaneval-rs-hardest50.jsonl.gz": (50, 50),
+    "mbpp-py.jsonl.gz": (397, 397),
+    "mbpp-rs.jsonl.gz": (354, 354),
+    "leetcode-hard-py.jsonl.gz": (296, 0),
+}
+
+
+@pytest.mark.parametrize("name", OFFICIAL)
+def test_official_files(name):
+    folder = os.environ.get("PROGRAMMING_SAMPLE")
+    if not folder or not (Path(folder) / name).exists():
+        pytest.skip(f"PROGRAMMING_SAMPLE names no folder with {name}")
+    problems = load_problems(Path(folder) / name)
+    assert (len(problems), sum(problem.gradable for problem in problems)) == OFFICIAL[name]
+    assert all(bool(problem.cases or problem.test) == problem.gradable for problem in problems)
+    shown = Counter(bool(problem.visible_tests) for problem in problems)
+    assert shown[True] >= (250 if name.startswith("leetcode") else 0)

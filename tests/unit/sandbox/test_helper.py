@@ -1,0 +1,69 @@
+"""Parts of the helper that need no sandbox: usage accounting, and removal of folders."""
+
+import mmap
+import os
+
+from langgraph_reflexion.envs.sandbox.helper import proc_usage, staging
+from langgraph_reflexion.envs.sandbox.helper.launch import limited
+
+MB = 1 << 20
+
+
+def test_cpu_time_of_ended_processes_is_kept():
+    ledger = proc_usage.Ledger()
+    assert ledger.add([proc_usage.Process(7, 100, 1.0), proc_usage.Process(8, 100, 0.5)]) == 1.5
+    assert ledger.add([proc_usage.Process(8, 100, 0.75)]) == 1.75
+    # The process number is reused.
+    assert ledger.add([proc_usage.Process(7, 200, 0.25)]) == 2.0
+    assert ledger.add([]) == 2.0
+
+
+def test_shared_memory_outside_page_tables_counts():
+    with mmap.mmap(-1, 80 * MB) as held:
+        for at in range(0, 80 * MB, MB):
+            held[at : at + MB] = b"x" * MB
+        held.madvise(mmap.MADV_DONTNEED)
+        assert proc_usage.use_of([os.getpid()]).memory >= 80 * MB
+        assert proc_usage.proportional([os.getpid()]) >= 80 * MB
+    assert proc_usage.unmapped([os.getpid()]) < 80 * MB
+
+
+def test_overlapping_ranges_and_the_hosts_files():
+    assert proc_usage._covered([(0, 10), (5, 20), (30, 40), (32, 35)]) == 30
+    assert proc_usage.inodes([os.getpid()], "/tmp") == 0
+
+
+def test_limits_are_prefixed():
+    assert limited({}) == ["/usr/bin/prlimit", "--"]
+    assert limited({"nofile": 16}) == ["/usr/bin/prlimit", "--nofile=16:16", "--"]
+
+
+def test_removal_follows_no_link(tmp_path):
+    kept = tmp_path / "kept"
+    kept.mkdir()
+    (kept / "file").touch()
+    made = tmp_path / "made"
+    (made / "a" / "b").mkdir(parents=True)
+    (made / "a" / "link").symlink_to(kept)
+    (made / "a" / "b" / "file").touch()
+    staging.remove(str(made))
+    assert not made.exists()
+    assert (kept / "file").exists()
+    staging.remove(str(made))
+
+
+def test_sweep_spares_locked_folders(tmp_path):
+    # An agent in another PID namespace has a meaningless number here.
+    path, lock = staging.make(str(tmp_path))
+    other = tmp_path / f"{staging.PREFIX}4194303-x"
+    os.rename(path, other)
+    dead = tmp_path / f"{staging.PREFIX}{os.getpid()}-dead"
+    dead.mkdir()
+    (tmp_path / f"{staging.PREFIX}1-file").touch()
+    staging.sweep(str(tmp_path))
+    assert other.exists()
+    assert not dead.exists()
+    os.close(lock)
+    staging.sweep(str(tmp_path))
+    assert not other.exists()
+    staging.sweep(str(tmp_path / "no such folder"))

@@ -1,0 +1,84 @@
+"""Limits and requests of the sandbox are validated before anything runs."""
+
+from pathlib import Path
+
+import pytest
+
+from langgraph_reflexion import ConfigurationError
+from langgraph_reflexion.envs.sandbox import Bind, Limits, Policy, Sandbox
+from langgraph_reflexion.envs.sandbox.helper.bubblewrap import Bubblewrap
+from langgraph_reflexion.envs.sandbox.types import command, environment, file_names
+
+
+@pytest.mark.parametrize(
+    "limit",
+    [
+        *({"wall": value} for value in (0, float("nan"), float("inf"), "5", True)),
+        *({"cpu": value} for value in (-1, None)),
+        *({"memory": value} for value in (0, 1 << 62, 1.5e9)),
+        *({name: 1 << 70} for name in ("processes", "descriptors", "disk", "files")),
+        *({name: -1} for name in ("output", "result")),
+        {"descriptors": 2},
+    ],
+    ids=str,
+)
+def test_limits_out_of_range_are_refused(limit):
+    with pytest.raises(ConfigurationError, match=f"Limits.{next(iter(limit))}="):
+        Limits(**limit)
+    with pytest.raises(ConfigurationError, match="a huge number"):
+        Limits(**dict.fromkeys(limit, 10**4200))
+
+
+@pytest.mark.parametrize(
+    ("argv", "options", "word"),
+    [
+        ("true", {}, "list"),
+        ([], {}, "command"),
+        ([""], {}, "command"),
+        ([Path("/bin/true")], {}, "PosixPath"),
+        (["true", "a\0b"], {}, "NUL"),
+        (["true", "x" * (1 << 17)], {}, "131071"),
+        (["true", "\ud800"], {}, "UTF-8"),
+        (["true"], {"policy": Policy(env={"A": "x\0--ro-bind\0/\0/tmp/h"})}, "NUL"),
+        (["true"], {"policy": Policy(env={"A=B": "x"})}, "name"),
+        (["true"], {"policy": Policy(env={"A": 1})}, "int"),
+        (["true"], {"files": {"a": None}}, "bytes"),
+        (["true"], {"files": {"a": "\udc80"}}, "UTF-8"),
+        (["true"], {"files": {"/x": "x"}}, "within"),
+        (["true"], {"files": {"": "x"}}, "within"),
+        (["true"], {"files": {"a": "x", "a/b": "x"}}, "below"),
+        (["true"], {"files": {"a/b": "x", "a": "x"}}, "folder"),
+        (["true"], {"files": {"n" * 256: "x"}}, "too long"),
+        (["true"], {"stdin": 5}, "stdin"),
+        (["true"], {"collect": "abc"}, "list"),
+        (["true"], {"collect": ["../x"]}, "within"),
+        (["true"], {"cwd": Path("x")}, "absolute"),
+        (["true"], {"cwd": Path("/no/such")}, "no such folder"),
+        (["true"], {"policy": Policy(binds=(Bind(Path("/no/such")),))}, "exist"),
+        (["true"], {"policy": Policy(binds=(Bind(Path("/tmp")),))}, "own"),
+    ],
+)
+def test_invalid_requests_are_refused(argv, options, word):
+    with pytest.raises(ConfigurationError, match=word):
+        Sandbox("unsafe-bare-host").run(argv, **options)
+
+
+def test_valid_requests():
+    assert command(["a", ""]) == ["a", ""]
+    assert environment({"A": ""}) == {"A": ""}
+    assert file_names(["a/./b", "a//c"]) == ["a/b", "a/c"]
+
+
+def test_bind_redirected_by_a_link_in_a_writable_one_is_refused(tmp_path):
+    (tmp_path / "work").mkdir()
+    (tmp_path / "work" / "data").symlink_to("/etc")
+    policy = Policy(binds=(Bind(tmp_path / "work", writable=True), Bind(tmp_path / "work" / "data")))
+    with pytest.raises(ConfigurationError, match="link"):
+        Sandbox("unsafe-bare-host").run(["true"], policy=policy)
+
+
+def test_nul_never_becomes_an_option_of_bubblewrap():
+    request = Sandbox("unsafe-bare-host").request(["true"], (), (), None, Limits(), Policy())
+    request["env"]["A"] = "x\0--ro-bind\0/\0/tmp/host"
+    with pytest.raises(ValueError, match="NUL"):
+        Bubblewrap(request, [], None).arguments(7)

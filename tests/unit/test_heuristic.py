@@ -1,0 +1,162 @@
+"""The heuristic h: compared with a naive reading of the paper, and with the other profiles."""
+
+from dataclasses import FrozenInstanceError
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from langgraph_reflexion import PROFILES, ConfigurationError, Heuristic, Profile
+from langgraph_reflexion.envs import environment_class
+from langgraph_reflexion.profiles import load_profile
+
+CYCLES, ACTIONS = "hallucination", "inefficient planning"
+
+
+def did(text, observation="nothing new", thought=""):
+    return {
+        "thought": thought,
+        "action": {"name": "do", "args": {"what": text}, "text": text},
+        "observation": observation,
+    }
+
+
+def thought(text="hm"):
+    return {"thought": text, "action": None, "observation": "OK."}
+
+
+def different(count):
+    return [did(f"action {index}", f"observation {index}") for index in range(count)]
+
+
+@pytest.mark.parametrize("period", [1, 2, 3, 5])
+def test_the_fourth_identical_cycle_stops_and_not_the_third(period):
+    # With 5 steps a cycle, 20 actions are still fewer than 31.
+    steps = different(period) * 4
+    heuristic = Heuristic()
+    assert [heuristic(steps[:n]) for n in range(len(steps))] == [None] * len(steps)
+    assert heuristic(steps) == CYCLES
+    assert heuristic([*different(7)[-2:], *steps]) == CYCLES, "whatever came before"
+
+
+def test_a_cycle_that_was_broken_counts_from_one_again():
+    steps = [*[did("a")] * 3, did("b"), *[did("a")] * 3]
+    assert Heuristic()(steps) is None
+    assert Heuristic()([*steps, did("a")]) == CYCLES
+
+
+def test_another_observation_is_not_alike():
+    assert Heuristic()([did("look", f"{n} birds") for n in range(10)]) is None
+    assert Heuristic()([*[did("look")] * 3, did("look", "a bird")]) is None
+
+
+def test_another_argument_is_not_alike_and_another_wording_is():
+    assert Heuristic()([did("a"), did("a"), did("a"), did("b")]) is None
+    other = did("a")
+    other["action"]["text"] = "do the a"
+    assert Heuristic()([did("a"), did("a"), did("a"), other]) == CYCLES
+
+
+def test_invalid_actions_are_told_apart_by_their_text():
+    def invalid(text):
+        return {"thought": "", "action": {"name": "", "args": {}, "text": text}, "observation": "Invalid action."}
+
+    assert Heuristic()([invalid(f"{n}") for n in range(10)]) is None
+    assert Heuristic()([invalid("jump")] * 4) == CYCLES
+
+
+def test_thoughts_neither_count_nor_break_a_cycle():
+    assert Heuristic()([thought()] * 50) is None, "thoughts alone are no cycle"
+    assert Heuristic()([did("a"), thought("one"), did("a"), thought("two"), did("a"), did("a")]) == CYCLES
+    assert Heuristic()([did("a"), thought("one"), did("a"), thought("two"), did("a"), thought("x")]) is None
+    assert Heuristic()([did("a", thought=f"{n}") for n in range(4)]) == CYCLES, "nor do thoughts before actions"
+    thirty = [step for each in different(30) for step in (thought(), each)]
+    assert Heuristic()(thirty) is None
+    assert Heuristic()([*thirty, did("last")]) == ACTIONS
+
+
+def test_more_than_thirty_actions_are_inefficient():
+    assert Heuristic()(different(30)) is None
+    assert Heuristic()(different(31)) == ACTIONS
+
+
+def test_both_at_once_is_a_hallucination():
+    assert Heuristic()([*different(27), *[did("a")] * 4]) == CYCLES
+
+
+def naive(trajectory, max_actions=30, max_cycles=3):
+    """The definition, read aloud: some block of steps stands there max_cycles + 1 times in a row at the end."""
+    steps = [(step["action"]["args"]["what"], step["observation"]) for step in trajectory if step["action"]]
+    times = max_cycles + 1
+    for period in range(1, len(steps) + 1):
+        if len(steps) >= period * times:
+            blocks = [steps[len(steps) - period * (n + 1) : len(steps) - period * n] for n in range(times)]
+            if all(block == blocks[0] for block in blocks):
+                return CYCLES
+    return ACTIONS if len(steps) > max_actions else None
+
+
+some_step = st.one_of(
+    st.builds(did, st.sampled_from("ab"), st.sampled_from(["x", "y"])),
+    st.just(did("a", "x")),
+    st.builds(thought, st.sampled_from(["hm", "oh"])),
+)
+cyclic = st.builds(
+    lambda before, block, times, after: [*before, *block * times, *after],
+    st.lists(some_step, max_size=6),
+    st.lists(some_step, max_size=6),
+    st.integers(0, 7),
+    st.lists(some_step, max_size=2),
+)
+
+
+@given(cyclic, st.integers(1, 35), st.integers(1, 4))
+def test_h_is_what_the_naive_reading_says(trajectory, max_actions, max_cycles):
+    heuristic = Heuristic(max_actions=max_actions, max_cycles=max_cycles)
+    assert heuristic(trajectory) == naive(trajectory, max_actions, max_cycles)
+
+
+@given(cyclic)
+def test_h_is_what_the_naive_reading_says_at_the_papers_settings(trajectory):
+    assert Heuristic()(trajectory) == naive(trajectory)
+
+
+def test_the_preprint_stops_at_the_second_alike():
+    h = PROFILES["preprint"].heuristic
+    assert h([did("a"), did("a")]) == CYCLES
+    assert h([did("a"), did("a", "other")]) is None, "with the same observation"
+    assert h([did("a"), thought(), did("a")]) == CYCLES
+    assert h(different(30)) is None
+    assert h(different(31)) == ACTIONS
+
+
+def test_upstream_compares_actions_alone_and_counts_thoughts():
+    h = PROFILES["upstream"].heuristic
+    assert h([did("a", "one"), did("a", "two")]) == CYCLES, "whatever was observed"
+    assert h([did("a"), thought(), did("a")]) is None, "a thought is an action"
+    assert h([thought("hm"), thought("hm")]) == CYCLES
+    assert h([thought("hm"), thought("oh")]) is None
+    assert h([did("a"), did("b"), did("a"), did("b")]) is None, "only the action before"
+    many = [step for each in different(24) for step in (thought(each["observation"]), each)]
+    assert h(many) is None
+    assert h([*many, did("the 49th")]) == ACTIONS
+
+
+def test_the_profiles_settings():
+    paper, preprint, upstream = PROFILES["paper"], PROFILES["preprint"], PROFILES["upstream"]
+    assert (paper.memory_size, paper.max_trials, paper.until_no_improvement) == (3, 12, False)
+    assert preprint.until_no_improvement
+    assert (upstream.memory_size, upstream.max_trials) == (3, 10)
+    assert load_profile("paper") is paper
+    assert load_profile(paper) is paper
+    with pytest.raises(FrozenInstanceError):
+        paper.memory_size = 1
+    with pytest.raises(ConfigurationError, match="paper, preprint, upstream"):
+        load_profile("papr")
+
+
+def test_numbers_of_ones_own_go_before_the_defaults_of_an_environment():
+    mine = Profile("mine", max_trials=3, memory_size=2).resolve(environment_class("programming"))
+    assert (mine.max_trials, mine.memory_size, mine.actor, mine.evaluator) == (3, 2, "code", "self-tests")
+    with pytest.raises(ConfigurationError, match="layout"):
+        Profile("mine", layout="columns").resolve(environment_class("programming"))

@@ -1,0 +1,214 @@
+"""The reward, with titles and unit cases of the original's tests (MIT licence)."""
+
+from dataclasses import replace
+
+import pytest
+
+from langgraph_reflexion.envs.webshop.environment import WebShop
+from langgraph_reflexion.envs.webshop.goals import Goal
+from langgraph_reflexion.envs.webshop.noun_phrases import rule_nouns, spacy_nouns
+from langgraph_reflexion.envs.webshop.products import read_product
+from langgraph_reflexion.envs.webshop.reward import (
+    COLOURS,
+    alike,
+    colour,
+    match_attributes,
+    match_options,
+    match_type,
+    reward,
+)
+from langgraph_reflexion.errors import EnvironmentUnavailable
+from tests.support.webshop import STICK
+
+BARE = read_product({**STICK, "full_description": "", "small_description": []}, [])
+ADIDAS = "adidas Unisex-Adult D.o.n. Issue 2 Basketball Shoe"
+CORD = (
+    "Saireed UL Listed 2 Prong Power Cord for JBL Bar 3.1 Bar 2.1 Channel 4K Ultra HD Soundbar Home Theater System "
+    "Subwoofer"
+)
+SHORT_CORD = "Saireed UL Listed 2 Prong Power Cord for JBL Bar 3.1 Bar 2.1 Channel 4K Ultra HD Soundbar"
+OTHER_CORD = (
+    "BRST AC Power Cord Outlet Socket Cable Plug Lead for Panasonic SC-HT830V DVD/VCR Combo Home Theater System"
+)
+KNOB = "Rusticware 921ORB Kitchen and Bath Cabinet Knob"
+TWEEZERS = "Minkissy 2pcs Stainless Steel Eyebrow Tweezers Blackhead Acne Remover Portable Makeup Tweezers (Silver)"
+
+
+def a(title="Name 1", query="query 1", categories="a \u203a b \u203a c", **other):
+    return replace(BARE, title=title, query=query, product_category=categories, **other)
+
+
+def goal(attributes=(), options=(), price_upper=40.0):
+    return Goal(BARE.asin, "buy it", tuple(attributes), tuple(options), price_upper)
+
+
+def test_the_same_product_is_of_the_type():
+    match = match_type(a(), a())
+    assert (match.factor, match.query, match.category, match.title) == (1.0, True, True, 1.0)
+    assert not match_type(a(query="query 2"), a()).query
+
+
+@pytest.mark.parametrize(
+    ("categories", "match"),
+    [
+        ("b \u203a c \u203a a", True),
+        ("d \u203a e \u203a f", False),
+        ("a \u203a d \u203a b", True),
+        ("a \u203a a \u203a b", True),
+        ("a \u203a a \u203a d", False),
+        ("a\u203ab", True),
+        ("", False),
+    ],
+)
+def test_two_categories_in_common_are_a_match_in_whatever_order(categories, match):
+    assert match_type(a(categories=categories), a()).category is match
+
+
+@pytest.mark.parametrize(
+    ("bought", "wanted", "share", "factor"),
+    [
+        ("adidas Unisex-Adult D.o.n. Issue 2 Indoor Court Shoe", ADIDAS, 0.833, 1.0),
+        (OTHER_CORD, CORD, 0.294, 1.0),
+        (OTHER_CORD, SHORT_CORD, 0.154, 0.5),
+        (TWEEZERS, KNOB, 0.0, 0.0),
+    ],
+)
+def test_names_that_share_nouns_are_on_the_same_side_of_every_threshold_as_in_the_original(
+    bought, wanted, share, factor
+):
+    match = match_type(a(bought, "query 2", "x"), a(wanted))
+    assert match.title == pytest.approx(share, abs=1e-3)
+    assert match.factor == factor
+
+
+def test_no_noun_in_common_is_nothing_even_where_query_and_categories_match():
+    assert match_type(a(TWEEZERS), a(KNOB)).factor == 0.0
+
+
+def test_one_noun_in_many_is_next_to_nothing():
+    wanted = " ".join(f"thing{letter}" for letter in "abcdefghijkl")
+    assert match_type(a("thinga"), a(wanted)).factor == 0.1
+    assert match_type(a("thinga thingb"), a(wanted)).factor == 1.0
+    assert match_type(a("thinga thingb", "query 2", "x"), a(wanted)).factor == 0.5
+
+
+def test_a_noun_that_comes_twice_makes_the_same_product_less_than_alike():
+    assert match_type(a(CORD), a(CORD)).title == pytest.approx(16 / 17)
+
+
+def test_a_name_without_nouns_is_a_fifth_alike_which_is_not_enough():
+    assert rule_nouns("2 x 4") == rule_nouns("for the") == []
+    assert match_type(a("anything", "query 2", "x"), a("2 x 4")).factor == 0.5
+
+
+OILS = ("tea tree", "essential oils", "natural ingredients")
+
+
+@pytest.mark.parametrize(
+    ("has", "bullets", "description", "found"),
+    [
+        (("tea tree", "essential oil", "natural ingredients"), (), "", 3),
+        (("essential oil", "natural ingredients"), (), "", 2),
+        ((), ("Lemons and ESSENTIAL oils in it",), "All of it natural ingredients", 2),
+        (("tea bag", "earl gray", "lipton"), ("It smells good",), "The best tea of all", 0),
+        (("ingredients, natural!",), (), "", 1),
+        # The original's own case has a text where a list should be, and looks at its letters one by one.
+        ((), tuple("it has essential oils"), "and natural ingredients", 1),
+    ],
+)
+def test_attributes_are_found_in_those_of_the_product_and_in_its_texts(has, bullets, description, found):
+    product = a(attributes=has, bullets=bullets, description=description)
+    assert match_attributes(product, OILS) == found
+
+
+def test_attributes_are_found_in_the_title():
+    assert match_attributes(a("Soap with Tea Tree"), OILS) == 1
+
+
+@pytest.mark.parametrize(
+    ("chosen", "wanted", "found"),
+    [
+        (["pack of 12", "grey", "XL"], ["grey", "XL", "pack of 12"], 3),
+        (["pack of 12", "blue", "XL"], ["grey", "XL", "pack of 12"], 2),
+        (["pack of 12", "powder snow", "XL"], ["cool powder snow", "XL", "pack of 12"], 3),
+        (["one", "two"], [], 0),
+        ([], ["one", "two"], 0),
+        (["xl"], ["XL"], 1),
+        (["navy blue"], ["color: sky blue"], 1),
+        (["3 ounce (pack of 1)"], ["size: 3 ounce (pack of 1)"], 1),
+        (["3 ounce (pack of 1)"], ["3 ounce (pack of 2)"], 1),
+        (["small"], ["large"], 0),
+        ([""], ["large"], 0),
+    ],
+)
+def test_options_are_found_in_those_that_were_chosen(chosen, wanted, found):
+    assert match_options(chosen, wanted) == found
+
+
+def test_the_first_colour_of_the_list_stands_for_a_value():
+    assert len(COLOURS) == 102 == len(set(COLOURS))
+    assert list(COLOURS) == sorted(COLOURS)
+    assert [colour(value) for value in ("navy blue", "light red", "tan", "size 9")] == [
+        "blue",
+        "light",
+        "tan",
+        "size 9",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [("XL", "xl", True), ("a-b c", "c, b; A", True), ("", "", False), ("wool", "wood", False), ("?", "!", False)],
+)
+def test_texts_are_alike_by_their_words(one, other, same):
+    assert alike(one, other) is same
+
+
+def test_alike_is_more_than_85_of_100_after_rounding():
+    # 2 * 6 of 14 letters are 85.7, which is rounded up to 86; 2 * 17 of 40 are 85.
+    assert alike("abcdef", "abcdefgh")
+    assert not alike("abcdefghijklmnopq", "abcdefghijklmnopqrstuvw")
+
+
+def test_the_whole_reward_agrees_with_the_originals_cases():
+    name = "Mens D.O.N. Issue 2 Gca Basketball Sneakers Shoes Casual - Off White"
+    wanted = a(name)
+    asked, chosen = goal(OILS, ["grey", "XL"]), ["grey", "XL"]
+    whole = a(name, attributes=("tea tree", "essential oil", "natural ingredients"))
+    assert reward(whole, 35, chosen, wanted, asked).total == 1.0
+    less = a(name, bullets=tuple("it has essential oils"), description="and natural ingredients")
+    assert reward(less, 35, chosen, wanted, asked).total == pytest.approx(2 / 3)
+    more_asked = goal(OILS, ["grey", "XL", "pack of 12"])
+    assert reward(less, 35, chosen, wanted, more_asked).total == pytest.approx(0.5714, abs=1e-4)
+    other = replace(less, title=OTHER_CORD, query="query 2", product_category="a \u203a d \u203a e")
+    result = reward(other, 35, chosen, a(SHORT_CORD), more_asked)
+    assert result.total == pytest.approx(0.2857, abs=1e-4)
+    assert (result.type.factor, result.attributes, result.price) == (0.5, pytest.approx(1 / 3), True)
+    assert result.options == pytest.approx(2 / 3)
+
+
+@pytest.mark.parametrize(
+    ("price", "limit", "within"), [(40, 40, True), (40.01, 40, False), (5, 1_000_000, True), (0, 0, False)]
+)
+def test_the_price_is_to_be_within_the_budget(price, limit, within):
+    result = reward(a(), price, [], a(), goal(["soap"], price_upper=limit))
+    assert (result.price, result.total) == (within, within / 2)
+
+
+def test_the_parts_are_measured_by_name():
+    result = reward(a(attributes=("soap",)), 50, ["grey"], a(), goal(["soap"], ["grey", "large"]))
+    assert result.measures() == {"reward": 0.5, "type": 1.0, "attributes": 1.0, "options": 0.5, "price": 0.0}
+    # Without wanted options, the share is 1.
+    assert reward(a(), 5, [], a(), goal(["soap"])).measures()["options"] == 1.0
+    assert reward(a(), 5, [], a(), goal(["soap"])).options is None
+
+
+def test_exact_types_use_spacy():
+    try:
+        model, nouns = spacy_nouns()
+    except EnvironmentUnavailable:
+        with pytest.raises(EnvironmentUnavailable, match="en_core_web_lg"):
+            WebShop(exact_types=True)
+    else:
+        assert "shoe" in nouns("A running shoe")
+        assert WebShop(exact_types=True).tasks(limit=1)[0]["data"]["types"] == model

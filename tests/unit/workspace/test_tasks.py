@@ -1,0 +1,129 @@
+"""Task files: what they say, and what is wrong in them, in one line."""
+
+from pathlib import Path
+
+import pytest
+
+from langgraph_reflexion.envs import load_environment
+from langgraph_reflexion.envs.workspace.environment import Workspace
+from langgraph_reflexion.envs.workspace.protection import Protection, scripts_run
+from langgraph_reflexion.envs.workspace.tasks import read_tasks
+from langgraph_reflexion.errors import ConfigurationError
+
+GOOD = 'path = "repo"\ninstruction = "Mend it."\nverify = ["make check"]\n'
+
+
+def written(tmp_path: Path, text: str) -> Path:
+    (tmp_path / "repo").mkdir(exist_ok=True)
+    (tmp_path / "task.toml").write_text(text)
+    return tmp_path / "task.toml"
+
+
+def test_a_task_file_says_where_and_what(tmp_path):
+    file = written(tmp_path, GOOD + 'protect = ["data"]\nnetwork = true\ntimeout = 5\nenv = {A = "b"}\n')
+    [task] = load_environment("workspace", task=str(file)).tasks()
+    assert (task["id"], task["instruction"]) == ("repo", "Mend it.")
+    assert task["data"]["path"] == str(tmp_path / "repo")
+    assert task["data"]["verify"] == ["make check"]
+    assert task["data"] | {"protect": ["data"], "network": True, "timeout": 5.0, "env": {"A": "b"}} == task["data"]
+
+
+def test_several_tasks_each_have_an_id(tmp_path):
+    each = "[[task]]\n" + GOOD
+    file = written(tmp_path, f'{each}id = "one"\n{each}id = "two"\n')
+    assert [task["id"] for task in read_tasks(file)] == ["one", "two"]
+    with pytest.raises(ConfigurationError, match="two tasks have the id 'repo'"):
+        read_tasks(written(tmp_path, each * 2))
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "'path' is missing"),
+        ("path = ", "task.toml: "),
+        (GOOD.replace("repo", "none"), "path: there is no folder"),
+        (GOOD.replace('["make check"]', "[]"), "'verify' is missing"),
+        (GOOD.replace('["make check"]', "[1]"), "verify must be a list of texts"),
+        (GOOD.replace('"Mend it."', '" "'), "instruction must be text"),
+        (GOOD + "verfy = 1", "unknown 'verfy': a task has allow, env, id"),
+        (GOOD + 'network = "yes"', "network must be true or false"),
+        (GOOD + "timeout = 0", "timeout must be a number from 1"),
+        (GOOD + "env = {A = 1}", "env must be a table of texts"),
+        (GOOD + 'id = "../x"', "id .*: use letters"),
+        (GOOD + 'show = ["none"]', "show: there is no .*none"),
+        ("task = 3", r"give the tasks as \[\[task\]\]"),
+        (f"id = 'x'\n[[task]]\n{GOOD}", "'id' is outside of the tasks"),
+    ],
+)
+def test_what_is_wrong_is_said_in_one_line(tmp_path, text, said):
+    with pytest.raises(ConfigurationError, match=said) as error:
+        read_tasks(written(tmp_path, text))
+    assert "\n" not in str(error.value)
+    assert "task.toml" in str(error.value)
+
+
+def test_tasks_come_from_one_place(tmp_path):
+    with pytest.raises(ConfigurationError, match="takes task= or path="):
+        Workspace(tmp_path / "task.toml", path=tmp_path)
+    with pytest.raises(ConfigurationError, match="verify= goes with path="):
+        Workspace(tmp_path / "task.toml", verify=["true"])
+    with pytest.raises(ConfigurationError, match="No such file"):
+        Workspace(tmp_path / "task.toml")
+    with pytest.raises(ConfigurationError, match="no split 'dev'"):
+        Workspace(tasks=[{"path": tmp_path, "instruction": "x", "verify": "true"}]).tasks("dev")
+
+
+def test_the_store_lies_outside_of_the_workspace(tmp_path):
+    workspace = Workspace(path=tmp_path, instruction="x", verify="true", store=tmp_path / "store")
+    with pytest.raises(ConfigurationError, match="give a folder elsewhere as store="):
+        workspace.prepare(workspace.tasks()[0])
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        *("tests/a.txt", "a/b/tests/c/d.py", "src/test_x.py", "x_test.go", "src/a.test.ts", "src/__tests__/a.js"),
+        *("pyproject.toml", "sub/package.json", "Cargo.lock", "tsconfig.build.json", ".eslintrc.cjs", "Makefile"),
+        *(
+            ".github/workflows/ci.yml",
+            "sub/conftest.py",
+            "x.pth",
+            ".cargo/config.toml",
+            "a.egg-info/entry_points.txt",
+        ),
+        *("sum-test.js", "test-sum.mjs", "sum_test.cjs", "test.js", "Tests/SumTests/sum.swift", "Sum.Tests/sum.cs"),
+        *("pytest.toml", ".pytest.toml", ".venv/bin/tool"),
+        *("node_modules/.bin/jest", "data/x", "data/deep/y", "extra-1", "run.sh"),
+    ],
+)
+def test_what_decides_is_protected(path):
+    assert Protection(["data", "extra-?"], run=["run.sh"])(path)
+
+
+@pytest.mark.parametrize(
+    "path", ["src/main.py", "contest.py", "latest/x.py", "docs/testing.md", "src/lib.rs", "a.locked"]
+)
+def test_what_does_not_is_not(path):
+    assert not Protection()(path)
+
+
+def test_a_task_allows_what_it_is_about():
+    protection = Protection(["src/data/**/*.json"], ["tests/unit", "package.json"])
+    assert protection("src/data/a/b/c.json")
+    assert protection("src/data/c.json")
+    assert not protection("lib/src/data/c.json")
+    assert not protection("tests/unit/test_a.py")
+    assert protection("tests/test_a.py")
+    assert not protection("sub/package.json")
+
+
+def test_the_scripts_that_commands_run_are_found():
+    files = {"check.sh", "ci/all.sh", "main.py", "data.txt", "bin/tool"}
+    commands = ["./check.sh", "make && sh -e ci/all.sh data.txt", "A=1 bin/tool | grep data.txt", "cat main.py"]
+    assert scripts_run(commands, files.__contains__) == ["check.sh", "ci/all.sh", "bin/tool"]
+    assert scripts_run(["python3 main.py", "node ./main.py"], files.__contains__) == ["main.py"]
+    assert scripts_run(["python3 -m main"], files.__contains__) == ["main.py"]
+    assert scripts_run(["cd ci && timeout -k 5 1m sh all.sh", "nice -n 5 ./check.sh"], files.__contains__) == [
+        "ci/all.sh",
+        "check.sh",
+    ]
