@@ -5,6 +5,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from langgraph_reflexion.replication.logs import Original, digest, originals
+
 HEADER = "You have attempted to answer this before and failed. These reflections help."
 FINISHED = {True: "Answer is CORRECT", False: "Answer is INCORRECT"}
 
@@ -171,6 +173,11 @@ def write_clone(clone: Path) -> Path:
     for path, rows in problems().items():
         write_problems(clone / "programming_runs" / "root" / path, rows)
     return clone
+
+
+def known(clone: Path) -> dict[str, Original]:
+    """Return what `originals.toml` lists, by the digests of an invented clone's logs at the same paths."""
+    return {digest(clone / run["path"]): run for run in originals().values() if (clone / run["path"]).exists()}
 
 
 def problems() -> dict[str, list[dict[str, Any]]]:

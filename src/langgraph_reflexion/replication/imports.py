@@ -11,7 +11,7 @@ import contextlib
 import json
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -21,8 +21,8 @@ from langgraph_reflexion.errors import ConfigurationError
 from langgraph_reflexion.experiments.metrics import solved_by_trial
 from langgraph_reflexion.experiments.record import RUN, TRAJECTORIES, TRIALS, holds_run, json_error
 from langgraph_reflexion.experiments.rows import atomic_write
-from langgraph_reflexion.replication.logs import LoggedRun
-from langgraph_reflexion.replication.readers import RESULTS, read_run_log
+from langgraph_reflexion.replication.logs import RESULTS, LoggedRun, Original, digest, originals
+from langgraph_reflexion.replication.readers import read_run_log
 
 IMPORT = "import.json"
 
@@ -78,18 +78,19 @@ def solved(run: LoggedRun) -> list[int]:
     return solved_by_trial([each.row for each in run.finished], run.settings["max_trials"])
 
 
-def import_logs(root: Path | str, out: Path | str) -> Import:
+def import_logs(root: Path | str, out: Path | str, known: Mapping[str, Original] | None = None) -> Import:
     """Import all logs under a clone of the original repository.
 
     Args:
         root: The clone, a folder of it, or one log.
         out: A folder that is new or empty, or holds an earlier import, which is replaced.
+        known: What is known of logs, by their digests; by default that of the original's own (`originals.toml`).
 
     Raises:
         ConfigurationError: there is no log, or the folder holds something else or cannot be written to.
     """
     root, done = Path(root), Import(Path(out))
-    logs = list(_read_logs(root, done.left_out))
+    logs = list(_read_logs(root, originals() if known is None else known, done.left_out))
     if not logs and not done.left_out:
         raise ConfigurationError(f"{root} holds no log of the original repository: give a clone of it")
     done.runs.update(zip(_names(logs), logs, strict=True))
@@ -121,7 +122,7 @@ def read_import(folder: Path | str) -> dict[str, Any]:
     return dict(listed)
 
 
-def _read_logs(root: Path, left_out: list[tuple[str, str]]) -> Iterator[LoggedRun]:
+def _read_logs(root: Path, known: Mapping[str, Original], left_out: list[tuple[str, str]]) -> Iterator[LoggedRun]:
     """Yield every log under a folder in the order of their names, and list the files that cannot be read."""
     if not root.exists():
         raise ConfigurationError(f"{root} does not exist: give a clone of the original repository")
@@ -130,9 +131,10 @@ def _read_logs(root: Path, left_out: list[tuple[str, str]]) -> Iterator[LoggedRu
         inside = path.relative_to(root.parent if root.is_file() else root)
         if any(part.startswith(".") for part in inside.parts) or (RESULTS.fullmatch(path.name)):
             continue
-        source = _source(path, inside)
+        original = known.get(digest(path), {})
+        source = original.get("path") or _source(path, inside)
         try:
-            if (run := read_run_log(path, source)) is None:
+            if (run := read_run_log(path, source, original)) is None:
                 continue
         except (ConfigurationError, OSError) as error:
             left_out.append((source, str(error).removeprefix(f"{path} ")))

@@ -1,5 +1,7 @@
 """Logs of the original repository as runs of ours: their settings, and a row for each trial that they record."""
 
+import hashlib
+import re
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -14,6 +16,12 @@ from langgraph_reflexion.state import Evaluation, Step
 
 NOT_LOGGED = "not logged"
 """A model, strategy or benchmark without a name, and the stop reason of a trial that only failed."""
+
+RESULTS = re.compile(r"env_results_trial_(\d{1,4})\.json")
+"""The name of ALFWorld's and WebShop's files. Trials are counted from 0."""
+
+Original = Mapping[str, str]
+"""An entry of `originals.toml`: a log's `path` in the original repository, and its run. Other logs: empty."""
 
 
 @dataclass(frozen=True)
@@ -36,10 +44,30 @@ class LoggedRun:
 
 
 @cache
-def originals() -> dict[str, Mapping[str, str]]:
-    """Return what `originals.toml` says of the original repository's logs, by their paths in it."""
+def originals() -> dict[str, Original]:
+    """Return what `originals.toml` says of the original repository's logs, by their digests."""
     tables = tomllib.loads(Path(__file__).with_name("originals.toml").read_text(encoding="utf-8"))
-    return {f"{folder}/{log}": run for folder, logs in tables.items() for log, run in logs.items()}
+    listed = [{"path": f"{folder}/{log}", **run} for folder, logs in tables.items() for log, run in logs.items()]
+    return {run["sha256"]: run for run in listed}
+
+
+def digest(log: Path) -> str:
+    """Return the SHA-256 of a log, or "" if it is none or cannot be read.
+
+    Lines end in a line feed, as a checkout may have changed their ends. A folder's digest is that of the names and
+    digests of its results.
+    """
+    if log.is_dir():
+        results = sorted(path for path in log.iterdir() if RESULTS.fullmatch(path.name))
+        content = "".join(f"{path.name} {digest(path)}\n" for path in results).encode()
+    elif not log.is_file() or log.suffix not in (".json", ".jsonl", ".txt"):
+        return ""
+    else:
+        try:
+            content = log.read_bytes().replace(b"\r\n", b"\n")
+        except OSError:
+            return ""
+    return hashlib.sha256(content).hexdigest()
 
 
 def read_text(path: Path) -> str:
@@ -57,6 +85,7 @@ def read_text(path: Path) -> str:
 def logged_settings(
     environment: str,
     source: str,
+    original: Original,
     *,
     benchmark: str,
     strategy: str,
@@ -74,7 +103,8 @@ def logged_settings(
 
     Args:
         environment: The environment.
-        source: The log's place in the original repository.
+        source: The log's path in the original repository, or below the imported folder.
+        original: What `originals.toml` says of the log.
         benchmark: The problems, such as `humaneval-py`.
         strategy: The strategy.
         trials: The number of trials in the log.
@@ -84,9 +114,8 @@ def logged_settings(
         logged_strategy: The original's name of the strategy, if it has another one.
         others: Other settings of a run.
     """
-    listed = originals().get(source, {})
     usual: dict[str, Any] = {"actor": "react", "evaluator": "environment", "feedback": "binary", "model": model}
-    usual |= others | {key: listed[key] for key in ("actor", "model") if key in listed}
+    usual |= others | {key: original[key] for key in ("actor", "model") if key in original}
     settings = RunSettings(
         environment=environment,
         split="logged",
@@ -97,12 +126,12 @@ def logged_settings(
         until_no_improvement=False,
         **usual,
     )
-    strategy = listed.get("strategy", strategy)
-    excluded = "" if listed else "it is not one of the original's logs"
-    if "part" in listed:
-        excluded = f"it holds {listed['part']}"
+    strategy = original.get("strategy", strategy)
+    excluded = "" if original else "it is not one of the original's logs"
+    if "part" in original:
+        excluded = f"it holds {original['part']}"
     imported = {
-        "benchmark": listed.get("benchmark", benchmark),
+        "benchmark": original.get("benchmark", benchmark),
         "strategy": logged_strategy or strategy,
         "first_trial": first_trial,
         "excluded": excluded,

@@ -24,17 +24,15 @@ from langgraph_reflexion.experiments.rows import Finished
 from langgraph_reflexion.replication.hotpotqa_log import LoggedStep, is_hotpotqa_log, read_log
 from langgraph_reflexion.replication.logs import (
     NOT_LOGGED,
+    RESULTS,
     LoggedRun,
+    Original,
     logged_settings,
     logged_trial,
-    originals,
     read_text,
     twice_note,
 )
 from langgraph_reflexion.state import Step, Strategy
-
-RESULTS = re.compile(r"env_results_trial_(\d{1,4})\.json")
-"""The name of ALFWorld's and WebShop's files. Trials are counted from 0."""
 
 PROGRAMS = re.compile(
     r"(?:.*_)?(?P<strategy>simple|reflexion|reflexion-ucs|immediate-reflexion|immediate-refinement|test-acc)"
@@ -51,31 +49,32 @@ _EVALUATORS = {
 }
 
 
-def read_run_log(path: Path, source: str) -> LoggedRun | None:
+def read_run_log(path: Path, source: str, original: Original) -> LoggedRun | None:
     """Read a file or a folder; None if it is not a log.
 
     Args:
         path: The file or folder.
-        source: Its place in the original repository.
+        source: Its path in the original repository, or below the imported folder.
+        original: What `originals.toml` says of it.
 
     Raises:
         ConfigurationError: it is a log that cannot be read.
     """
     if path.is_dir():
         files = {int(found[1]): each for each in path.iterdir() if (found := RESULTS.fullmatch(each.name))}
-        return _results(dict(sorted(files.items())), source) if files else None
+        return _results(dict(sorted(files.items())), source, original) if files else None
     if not path.is_file():  # reading a pipe would block
         return None
     if path.suffix in (".joblib", ".pkl", ".pickle"):
         raise ConfigurationError("pickles are not read: loading one can run code")
     if path.suffix == ".txt" and is_hotpotqa_log(path):
-        return _questions(path, source)
-    if path.suffix == ".jsonl" and (PROGRAMS.fullmatch(path.stem) or source in originals()):
-        return _programs(path, source)
+        return _questions(path, source, original)
+    if path.suffix == ".jsonl" and (PROGRAMS.fullmatch(path.stem) or original):
+        return _programs(path, source, original)
     return None
 
 
-def _results(files: Mapping[int, Path], source: str) -> LoggedRun:
+def _results(files: Mapping[int, Path], source: str, original: Original) -> LoggedRun:
     environment, folder = source.partition("_runs/")[0], PurePosixPath(source).name
     if environment not in ("alfworld", "webshop"):
         raise ConfigurationError("results outside the folders alfworld_runs and webshop_runs")
@@ -107,10 +106,11 @@ def _results(files: Mapping[int, Path], source: str) -> LoggedRun:
             if solved:
                 break
     # The models of both environments, by the code of the logs' date; the logs do not name them.
-    actor, reflector = ("text-davinci-002", "text-davinci-003") if source in originals() else (NOT_LOGGED,) * 2
+    actor, reflector = ("text-davinci-002", "text-davinci-003") if original else (NOT_LOGGED,) * 2
     settings = logged_settings(
         environment,
         source,
+        original,
         benchmark=environment,
         strategy=next((strategy for name, strategy in _STRATEGIES.items() if name in folder), NOT_LOGGED),
         trials=last - first + 1,
@@ -122,7 +122,7 @@ def _results(files: Mapping[int, Path], source: str) -> LoggedRun:
     return LoggedRun(source, settings, tasks, finished, notes)
 
 
-def _questions(path: Path, source: str) -> LoggedRun:
+def _questions(path: Path, source: str, original: Original) -> LoggedRun:
     """Read a text log. A question is solved by the first trial that lists it among the correct ones."""
     log = read_log(path)
     first, last = log.trials[0].number, log.trials[-1].number
@@ -144,15 +144,16 @@ def _questions(path: Path, source: str) -> LoggedRun:
             finished.append(trial)
             if right:
                 break
-    strategy = Strategy(originals().get(source, {}).get("strategy", log.strategy))
+    strategy = Strategy(original.get("strategy", log.strategy))
     settings = logged_settings(
         "hotpotqa",
         source,
+        original,
         benchmark="hotpotqa",
         strategy=strategy.value,
         trials=last - first + 1,
         # The model of the original's first logs, which do not name it.
-        model="text-davinci-003" if source in originals() else NOT_LOGGED,
+        model="text-davinci-003" if original else NOT_LOGGED,
         # As in the original's code: all reflections are kept, but only the newest beside the last attempt.
         memory_size=1 if strategy.shows_last_attempt else UNLIMITED,
         first_trial=first,
@@ -172,7 +173,7 @@ def _steps(steps: Sequence[LoggedStep]) -> list[Step]:
     return made
 
 
-def _programs(path: Path, source: str) -> LoggedRun:
+def _programs(path: Path, source: str, original: Original) -> LoggedRun:
     rows: dict[str, Mapping[str, Any]] = {}
     notes: list[str] = []
     again = 0
@@ -198,6 +199,7 @@ def _programs(path: Path, source: str) -> LoggedRun:
     settings = logged_settings(
         "programming",
         source,
+        original,
         benchmark=NOT_LOGGED,
         strategy=_STRATEGIES.get(strategy, strategy),
         logged_strategy=strategy,

@@ -18,6 +18,7 @@ from tests.support.run_folders import folder, row
 from tests.support.upstream_clone import (
     HUMANEVAL,
     MBPP,
+    known,
     with_tests,
     write_clone,
     write_env_results,
@@ -37,7 +38,7 @@ def clone(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def imported(clone: Path) -> Import:
-    return import_logs(clone, clone.parent / "out")
+    return import_logs(clone, clone.parent / "out", known(clone))
 
 
 @pytest.fixture(scope="module")
@@ -175,7 +176,7 @@ def test_what_differs_by_more_than_rounding_is_marked(paper: Paper) -> None:
 
 
 def test_altered_rows_move_the_counts(tmp_path: Path, clone: Path) -> None:
-    again = import_logs(clone, tmp_path / "out")
+    again = import_logs(clone, tmp_path / "out", known(clone))
     trials = again.folder / "programming-reflexion_humaneval_py_pass_at_1" / "trials.jsonl"
     rows = [json.loads(line) for line in trials.read_text(encoding="utf-8").splitlines()]
     rows[0]["success"] = False
@@ -200,11 +201,24 @@ def test_a_part_of_a_clone_can_be_imported(tmp_path: Path, clone: Path) -> None:
     assert list(one.runs) == ["hotpotqa-ReAct-base"]
 
 
-@pytest.mark.parametrize("folder_name", ["reflexion_mbpp_py3", "of_my_own"])
-def test_parts_and_other_logs_are_not_compared_with_published_numbers(tmp_path: Path, folder_name: str) -> None:
+def test_a_log_is_known_by_its_content_wherever_it_is(tmp_path: Path, clone: Path) -> None:
+    elsewhere = tmp_path / "mine" / "log.jsonl"
+    elsewhere.parent.mkdir()
+    log = clone / "programming_runs/root/reflexion_humaneval_py_pass_at_1/reflexion_humaneval_py_pass_at_1.jsonl"
+    elsewhere.write_bytes(log.read_bytes().replace(b"\n", b"\r\n"))
+    moved = compare([import_logs(tmp_path / "mine", tmp_path / "out", known(clone)).folder])
+    assert value(moved, "Table 1", "HumanEval (PY)", "Reflexion") == [("150/164", "+0.46")]
+
+
+@pytest.mark.parametrize(
+    ("folder_name", "part"), [("reflexion_mbpp_py3", True), ("reflexion_mbpp_py", False), ("of_my_own", False)]
+)
+def test_parts_and_other_logs_are_not_compared_with_published_numbers(
+    tmp_path: Path, folder_name: str, part: bool
+) -> None:
     log = f"programming_runs/root/{folder_name}/mbpp-py._reflexion_5_gpt-4_pass_at_k_1_py.jsonl"
     write_problems(tmp_path / log, with_tests(MBPP, (242, 289), (64, 108), 4))
-    done = import_logs(tmp_path, tmp_path / "out")
+    done = import_logs(tmp_path, tmp_path / "out", known(tmp_path) if part else None)
     assert solved(done) == {"programming": [306]}
     assert not [line for lines in compare([done.folder]).tables.values() for line in lines if line.runs]
     (run,) = done.runs.values()
@@ -322,7 +336,7 @@ def test_your_own_runs_are_compared_with_numbers_of_their_kind(
     assert not [line for line in lines.values() if line.number.unit == "tasks"], "the run has fewer tasks"
 
 
-def test_the_commands(tmp_path: Path, clone: Path) -> None:
+def test_the_commands(tmp_path: Path, clone: Path, imported: Import) -> None:
     def call(*arguments: object, status: int = 0) -> Any:
         done = CliRunner().invoke(app, [*map(str, arguments)])
         assert done.exit_code == status, done.output
@@ -335,8 +349,9 @@ def test_the_commands(tmp_path: Path, clone: Path) -> None:
     assert (
         len(json.loads(call("import-upstream", clone / "alfworld_runs", "--out", out, "--json").stdout)["runs"]) == 2
     )
-    text = call("report", "--paper", out, own).stdout
-    for said in ("yours: ", "oracle", "no log", "130/134", "≠", "temperature 0.7"):
+    text = call("report", "--paper", imported.folder, own).stdout
+    assert "no log" in call("report", "--paper", out, own).stdout
+    for said in ("yours: ", "oracle", "130/134", "≠", "temperature 0.7"):
         assert said in text
     assert json.loads(call("report", "--paper", out, own, "--json").stdout)["runs"][-1]["imported"] is False
     for arguments in (["import-upstream", tmp_path / "x", "--out", out], ["report", "--paper", tmp_path]):
