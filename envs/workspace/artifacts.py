@@ -10,12 +10,16 @@ task-ID/
 import json
 import os
 from contextlib import suppress
+from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
+
+from pydantic import TypeAdapter
 
 from langgraph_reflexion.envs.base import FinishedTrial, Review
 from langgraph_reflexion.envs.workspace.verification import Verification
 
+_FORM = TypeAdapter(Verification)
 _NOT_VERIFIED = "The trial was not verified.\n"
 
 
@@ -35,12 +39,12 @@ class TrialFiles:
 
     def keep(self, tree: str, verification: Verification) -> None:
         """Store the verification of a state."""
-        _write(self._folder / f"{tree}.json", verification.to_json())
+        _write(self._folder / f"{tree}.json", json.dumps(asdict(verification)))
 
     def verification(self, tree: str) -> Verification | None:
         """Return the last verification of a state, or None."""
         with suppress(FileNotFoundError):
-            return Verification.from_json((self._folder / f"{tree}.json").read_text(encoding="utf-8"))
+            return _FORM.validate_python(json.loads((self._folder / f"{tree}.json").read_text(encoding="utf-8")))
         return None
 
     def review(self, trial: FinishedTrial, patch: str, verification: Verification | None, changed: int) -> Review:

@@ -8,6 +8,7 @@ import re
 import threading
 import uuid
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -16,12 +17,13 @@ from langgraph_reflexion.envs.sandbox import Sandbox
 from langgraph_reflexion.envs.workspace.apply import apply_patch
 from langgraph_reflexion.envs.workspace.artifacts import TrialFiles
 from langgraph_reflexion.envs.workspace.commands import Commands
-from langgraph_reflexion.envs.workspace.copy_pool import CopyPool, remove_stale
+from langgraph_reflexion.envs.workspace.copies import Copy, remove_stale
 from langgraph_reflexion.envs.workspace.episode import WorkspaceEpisode
 from langgraph_reflexion.envs.workspace.generate import generate
 from langgraph_reflexion.envs.workspace.repositories import own_repositories, write_repositories
 from langgraph_reflexion.envs.workspace.snapshots import Files, SnapshotRepo
 from langgraph_reflexion.envs.workspace.tasks import KNOWN, make_tasks, read_tasks
+from langgraph_reflexion.envs.workspace.tree_walk import walk
 from langgraph_reflexion.envs.workspace.verification import Grader
 from langgraph_reflexion.errors import ConfigurationError, EnvironmentUnavailable, OptionsRefused
 
@@ -102,7 +104,6 @@ class Workspace(Environment):
         self._lock = threading.RLock()
         self._sandbox: Sandbox | None = None
         self._repos: dict[str, SnapshotRepo] = {}
-        self._pools: dict[tuple[Path, tuple[str, ...]], CopyPool] = {}
         self._prepared: dict[str, dict[str, Any]] = {}
 
     def tasks(self, split: str | None = None, limit: int | None = None) -> Sequence[Task]:
@@ -129,13 +130,14 @@ class Workspace(Environment):
             raise EnvironmentUnavailable(f"the task {task['id']}: the folder {path} does not exist any more")
         repo = self._repo(task)
         try:
-            files, dependencies = repo.take_in(path, self._work(task))
+            found = walk(path)
+            files = repo.store(path, found)
         except OSError as error:
             raise EnvironmentUnavailable(f"{error.filename or path} cannot be read: {error.strerror}") from None
         return {
             "tree": files.tree,
             "empty": files.empty,
-            "dependencies": dependencies,
+            "dependencies": found.dependencies,
             # Names the folder of this run's trials.
             "run": uuid.uuid4().hex[:12],
         }
@@ -180,27 +182,20 @@ class Workspace(Environment):
         read = super().parse(written)
         return None if read is None else Action(name=read["name"], args=read["args"], text=text.strip())
 
-    def close(self) -> None:
-        """Remove the copies; new trials make new ones."""
-        with self._lock:
-            pools, self._pools = self._pools, {}
-        for pool in pools.values():
-            pool.close()
-
     def _episode(self, task: Task, files: Files, **how: Any) -> WorkspaceEpisode:
-        copies, keep = self._pool(task), self._trials(task).keep
         self._require(task, files)
-        copy = copies.take(files)
+        commands, grader, keep = self._commands(task), self._grader(task), self._trials(task).keep
+        copy = self._copy(task, files)
         try:
-            return WorkspaceEpisode(task, copy, self._commands(task), self._grader(task), keep, copies.take, **how)
+            return WorkspaceEpisode(task, copy, commands, grader, keep, **how)
         except BaseException:
             copy.close()
             raise
 
     def _grader(self, task: Task) -> Grader:
-        pristine, commands, copies = self._pristine(task), self._commands(task), self._pool(task)
+        pristine = self._pristine(task)
         self._require(task, pristine)
-        return Grader(self._repo(task), pristine, _data(task), commands, copies)
+        return Grader(self._repo(task), pristine, _data(task), self._commands(task), partial(self._copy, task))
 
     def _trees(self, task: Task, snapshot: dict[str, Any]) -> tuple[str, str]:
         """Return the task's initial tree, and the trial's tree with protected files restored."""
@@ -239,18 +234,11 @@ class Workspace(Environment):
         with self._lock:
             if str(folder) not in self._repos:
                 self._repos[str(folder)] = SnapshotRepo(folder / "states.git")
-                # In the background: removing a large copy takes a while.
-                threading.Thread(target=remove_stale, args=[folder / "work"], daemon=True).start()
+                remove_stale(self._work(task))
             return self._repos[str(folder)]
 
-    def _pool(self, task: Task) -> CopyPool:
-        repo, work, dependencies = (
-            self._repo(task),
-            self._work(task),
-            tuple(self._prepared_data(task)["dependencies"]),
-        )
-        with self._lock:
-            return self._pools.setdefault((work, dependencies), CopyPool(repo, work, dependencies))
+    def _copy(self, task: Task, files: Files) -> Copy:
+        return Copy(self._repo(task), self._work(task), self._prepared_data(task)["dependencies"], files)
 
     def _folder(self, task: Task) -> Path:
         """Return the store's folder for a task, the same in each process."""

@@ -7,7 +7,6 @@ from langgraph_reflexion.envs.base import Episode, StepResult, Task, action
 from langgraph_reflexion.envs.workspace import safe_paths
 from langgraph_reflexion.envs.workspace.commands import Commands
 from langgraph_reflexion.envs.workspace.copies import Copy, TooLarge
-from langgraph_reflexion.envs.workspace.snapshots import Files
 from langgraph_reflexion.envs.workspace.tree_walk import walk
 from langgraph_reflexion.envs.workspace.truncate import truncate
 from langgraph_reflexion.envs.workspace.verification import Grader, Verification
@@ -29,7 +28,6 @@ class WorkspaceEpisode(Episode):
         commands: Runs commands.
         grader: Verifies the files.
         keep: Stores the verification of a tree.
-        fresh: Makes a copy of a state of the files.
         passed: The tree that last passed verification.
         submitted: Whether the work was submitted.
     """
@@ -41,7 +39,6 @@ class WorkspaceEpisode(Episode):
         commands: Commands,
         grader: Grader,
         keep: Callable[[str, Verification], None],
-        fresh: Callable[[Files], Copy],
         *,
         passed: str | None = None,
         submitted: bool = False,
@@ -51,7 +48,6 @@ class WorkspaceEpisode(Episode):
         self._commands = commands
         self._grader = grader
         self._keep = keep
-        self._fresh = fresh
         self._passed = passed
         self._submitted = submitted
         commands_list = ", ".join(f"`{command}`" for command in self._data["verify"])
@@ -120,18 +116,14 @@ class WorkspaceEpisode(Episode):
 
         def run() -> str:
             _check(command)
-            done = self._commands.run(command, self._copy, report_leftovers=True)
+            done = self._commands.run(command, self._copy)
             parts = [f"[{done.outcome}]"]
             if output := truncate(done.output):
                 parts.insert(0, output)
-            if done.left_running:
-                parts.append("Its background processes were ended.")
             try:
                 self._copy.refresh()
             except TooLarge as problem:
-                before = self._copy.files
-                self._copy.close()
-                self._copy = self._fresh(before)
+                self._copy.reset(self._copy.files)
                 parts.append(f"The command's changes to the files were undone: {problem}.")
             return "\n".join(parts)
 
@@ -195,7 +187,7 @@ class WorkspaceEpisode(Episode):
 
     def _write(self, place: str, content: bytes) -> None:
         safe_paths.write_bytes(self._copy.root, place, content)
-        self._copy.record_write(place)
+        self._copy.refresh()
 
     def _note(self, place: str) -> str:
         if not self._grader.protected(place):

@@ -1,16 +1,16 @@
 """Verification of a trial: its commands, run in a fresh copy with protected files restored."""
 
-import json
 import os
 import posixpath
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Callable
+from contextlib import closing
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, NamedTuple
 
 from langgraph_reflexion.envs.workspace import safe_paths
 from langgraph_reflexion.envs.workspace.commands import CommandResult, Commands
 from langgraph_reflexion.envs.workspace.copies import Copy, TooLarge
-from langgraph_reflexion.envs.workspace.copy_pool import CopyPool
 from langgraph_reflexion.envs.workspace.failure_parser import failed_tests, first_error, linter_errors
 from langgraph_reflexion.envs.workspace.protection import Protection, scripts_run
 from langgraph_reflexion.envs.workspace.snapshots import LINK, Change, Files, SnapshotRepo
@@ -73,15 +73,6 @@ class Verification:
         output = "\n".join(run.output for run in self.runs if not run.succeeded)
         return {"test_failures": failed_tests(output), "linter_errors": linter_errors(output)}
 
-    def to_json(self) -> str:
-        return json.dumps(asdict(self))
-
-    @classmethod
-    def from_json(cls, text: str) -> "Verification":
-        read: dict[str, Any] = json.loads(text)
-        runs = tuple(CommandResult(**run) for run in read["runs"])
-        return cls(read["tree"], runs, tuple(Reverted(*each) for each in read["reverted"]))
-
     def _note(self) -> list[str]:
         if not self.reverted:
             return []
@@ -99,7 +90,7 @@ class Grader:
         pristine: The task's initial state.
         data: The task's data; see `tasks`.
         commands: Runs the commands.
-        copies: Provides the copies that they run in.
+        copy: Makes the copies that they run in.
     """
 
     def __init__(
@@ -108,16 +99,16 @@ class Grader:
         pristine: Files,
         data: dict[str, Any],
         commands: Commands,
-        copies: CopyPool,
+        copy: Callable[[Files], Copy],
     ) -> None:
         self._repo = repo
         self._pristine = pristine
         self._path: str = data["path"]
         self._verify: list[str] = data["verify"]
         self._commands = commands
-        self._copies = copies
-        initial = repo.entries(pristine.tree)
-        self.protected = Protection(data["protect"], data["allow"], scripts_run(self._verify, initial.__contains__))
+        self._copy = copy
+        scripts = scripts_run(self._verify, repo.paths(pristine.tree).__contains__)
+        self.protected = Protection(data["protect"], data["allow"], scripts)
 
     def verify(self, files: Files) -> Verification:
         """Run the commands on a state of the files.
@@ -130,41 +121,28 @@ class Grader:
         """
         verified, reverted = self.with_protected(files)
         runs: list[CommandResult] = []
-        copy = self._copies.take(verified)
-        try:
-            for number, command in enumerate(self._verify):
+        with closing(self._copy(verified)) as copy:
+            for command in self._verify:
+                if runs:
+                    reverted += [each for each in self._restore(copy, verified) if each not in reverted]
                 result = self._commands.run(command, copy)
                 if result.succeeded:
                     reason = lacks_evidence(command, result.output, partial(self._source, copy))
                     result = replace(result, lacks_evidence=reason)
                 runs.append(result)
-                if number + 1 < len(self._verify):
-                    try:
-                        reverted += [each for each in self._restore(copy, verified) if each not in reverted]
-                    except TooLarge:
-                        # The command's changes are unknown, so the next one gets a fresh copy.
-                        copy.close()
-                        copy = self._copies.take(verified)
-        finally:
-            copy.close()
         return Verification(verified.tree, tuple(runs), tuple(reverted))
 
     def with_protected(self, files: Files) -> tuple[Files, list[Reverted]]:
         """Return the state with all protected files as they were at the beginning, and the changes it reverts."""
+        changes = self._repo.changes(self._pristine.tree, files.tree)
         reverted = [
             (change, "a link out of the workspace" if out else change.word)
-            for change in self._repo.changes(self._pristine.tree, files.tree)
+            for change in changes
             if (out := self._leads_out(change)) or self.protected(change.path)
         ]
-        if not reverted:
-            return files, []
-        index = self._copies.folder / f"verified-{os.urandom(6).hex()}"
-        try:
-            self._repo.read_tree(files.tree, index)
-            tree = self._repo.write_tree(index, [(change.path, change.before) for change, _ in reverted])
-        finally:
-            index.unlink(missing_ok=True)
-        return Files(tree, files.empty), [Reverted(change.path, what) for change, what in reverted]
+        if reverted:
+            files = self._repo.replace(files, [(change.path, change.before) for change, _ in reverted])
+        return files, [Reverted(change.path, what) for change, what in reverted]
 
     def _source(self, copy: Copy, path: str) -> str:
         try:
@@ -186,7 +164,12 @@ class Grader:
 
     def _restore(self, copy: Copy, verified: Files) -> list[Reverted]:
         """Restore the protected files that a command has changed, and remove bytecode and caches among them."""
-        changes = self._repo.changes(verified.tree, copy.refresh().tree)
+        try:
+            changes = self._repo.changes(verified.tree, copy.refresh().tree)
+        except TooLarge:
+            # Its changes are unknown.
+            copy.reset(verified)
+            return []
         reverted = [change for change in changes if self.protected(change.path)]
         hidden = [path for path in copy.excluded if posixpath.basename(path) in EXCLUDED or self.protected(path)]
         copy.restore(verified, [*hidden, *(change.path for change in reverted)])

@@ -188,9 +188,9 @@ def test_commands_have_no_network_unless_it_is_allowed(play: Play):
 def test_what_runs_in_the_background_ends_with_its_command(play: Play):
     played = play()
     loop = "(while true; do date +%N > beat; sleep 0.02; done) & sleep 0.2"
-    assert "Its background processes were ended." in played.do("run_command", command=loop).observation
+    played.do("run_command", command=loop)
     beat = (played.root / "beat").read_text()
-    assert "background processes" not in played.do("run_command", command="sleep 0.3").observation
+    played.do("run_command", command="sleep 0.3")
     assert (played.root / "beat").read_text() == beat
 
 
