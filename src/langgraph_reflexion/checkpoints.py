@@ -1,21 +1,18 @@
 """Checkpointers: SQLite or Postgres, with the whole history or the latest checkpoint of each thread."""
 
-import json
 import sqlite3
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, closing, contextmanager
 from pathlib import Path
 from typing import Any, Self, get_args
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import (
-    WRITES_IDX_MAP,
     BaseCheckpointSaver,
     ChannelVersions,
     Checkpoint,
     CheckpointMetadata,
     CheckpointTuple,
-    get_checkpoint_metadata,
 )
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.sqlite import SqliteSaver
@@ -29,17 +26,6 @@ WAIT_SECONDS = 60.0
 
 POSTGRES_CONNECTIONS = 4
 """Maximum number of Postgres connections per process."""
-
-_REPLACE = """
-    UPDATE checkpoints SET checkpoint_id = ?, parent_checkpoint_id = ?, type = ?, checkpoint = ?, metadata = ?
-    WHERE thread_id = ? AND checkpoint_ns = ? AND checkpoint_id = ?
-"""
-_INSERT = """
-    INSERT INTO checkpoints
-    (checkpoint_id, parent_checkpoint_id, type, checkpoint, metadata, thread_id, checkpoint_ns)
-    VALUES (?, ?, ?, ?, ?, ?, ?)
-"""
-_OLD_WRITES = "FROM writes WHERE thread_id = ? AND checkpoint_ns = ? AND checkpoint_id < ?"
 
 
 @asynccontextmanager
@@ -81,7 +67,7 @@ def _asynchronous(method: Callable[..., Any]) -> Callable[..., Awaitable[Any]]:
 
 
 class LatestSaver(SqliteSaver):
-    """Keeps the latest checkpoint of every thread: hundreds of bytes per step, and a third of the stock saver's CPU.
+    """Keeps the latest checkpoint of every thread: the file grows with the steps, not with their square.
 
     There is no history, so no time travel; resuming, interrupts and several threads work as with any checkpointer.
     Coroutines use it without a thread in between: with `synchronous=NORMAL` a commit does not wait for the disk, and
@@ -92,13 +78,8 @@ class LatestSaver(SqliteSaver):
     @contextmanager
     def open(cls, path: Path | str) -> Iterator[Self]:
         """Open or create a database."""
-        # Without transactions across statements: the one that counts replaces the checkpoint.
-        with closing(
-            sqlite3.connect(path, timeout=WAIT_SECONDS, check_same_thread=False, isolation_level=None)
-        ) as connection:
+        with closing(sqlite3.connect(path, timeout=WAIT_SECONDS, check_same_thread=False)) as connection:
             connection.execute("PRAGMA synchronous=NORMAL")
-            # Truncating the log waits for the disk, and all tasks with it: do it every 40 MB.
-            connection.execute("PRAGMA wal_autocheckpoint=10000")
             yield cls(connection)
 
     def put(
@@ -118,24 +99,14 @@ class LatestSaver(SqliteSaver):
                 f"LatestSaver keeps no history, which the DeltaChannel of {', '.join(deltas)} needs: "
                 "use another checkpointer, such as open_checkpointer('history', ...)"
             )
-        key = config["configurable"]
-        thread = (str(key["thread_id"]), key["checkpoint_ns"])
-        described = json.dumps(get_checkpoint_metadata(config, metadata), ensure_ascii=False).encode()
-        row = (checkpoint["id"], key.get("checkpoint_id"), *self.serde.dumps_typed(checkpoint), described, *thread)
+        saved = super().put(config, checkpoint, metadata, new_versions)
+        key = saved["configurable"]
+        older = "thread_id = ? AND checkpoint_ns = ? AND checkpoint_id < ?"
         with self.cursor() as cursor:
-            if not cursor.execute(_REPLACE, (*row, key.get("checkpoint_id"))).rowcount:
-                cursor.execute(_INSERT, row)
-            # A DELETE takes the write lock even if there is nothing to delete.
-            if cursor.execute(f"SELECT 1 {_OLD_WRITES} LIMIT 1", (*thread, checkpoint["id"])).fetchone():
-                cursor.execute(f"DELETE {_OLD_WRITES}", (*thread, checkpoint["id"]))
-        names = ("thread_id", "checkpoint_ns")
-        return {"configurable": {name: key[name] for name in names} | {"checkpoint_id": checkpoint["id"]}}
-
-    def put_writes(
-        self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
-    ) -> None:
-        if needed := _needed_writes(config, writes):
-            super().put_writes(config, needed, task_id, task_path)
+            for table in ("checkpoints", "writes"):
+                values = (str(key["thread_id"]), key["checkpoint_ns"], checkpoint["id"])
+                cursor.execute(f"DELETE FROM {table} WHERE {older}", values)
+        return saved
 
     async def alist(self, *args: Any, **named: Any) -> AsyncIterator[CheckpointTuple]:
         for each in self.list(*args, **named):
@@ -143,18 +114,8 @@ class LatestSaver(SqliteSaver):
 
     aget_tuple: Any = _asynchronous(SqliteSaver.get_tuple)
     aput: Any = _asynchronous(put)
-    aput_writes: Any = _asynchronous(put_writes)
+    aput_writes: Any = _asynchronous(SqliteSaver.put_writes)
     adelete_thread: Any = _asynchronous(SqliteSaver.delete_thread)
-
-
-def _needed_writes(config: RunnableConfig, writes: Sequence[tuple[str, Any]]) -> list[tuple[str, Any]]:
-    """Return the interrupts, their answers and errors.
-
-    The other writes of a node are in the next checkpoint, as one node runs at a time. Only inside a wrapped agent may
-    several run at once.
-    """
-    inside = config["configurable"].get("checkpoint_ns")
-    return [write for write in writes if inside or write[0] in WRITES_IDX_MAP]
 
 
 @asynccontextmanager
@@ -173,12 +134,6 @@ async def _open_postgres(url: str, *, latest: bool) -> AsyncIterator[BaseCheckpo
             saved = await super().aput(*args, **named)
             await self.aprune([saved["configurable"]["thread_id"]])
             return saved
-
-        async def aput_writes(
-            self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
-        ) -> None:
-            if needed := _needed_writes(config, writes):
-                await super().aput_writes(config, needed, task_id, task_path)
 
     options: dict[str, Any] = {"autocommit": True, "prepare_threshold": 0, "row_factory": dict_row}
     pool = AsyncConnectionPool[Any](url, min_size=1, max_size=POSTGRES_CONNECTIONS, open=False, kwargs=options)

@@ -58,7 +58,6 @@ class Presuming(Counter):
     [
         (Shared, ["go up", "go up"], "same_actions_same_observations"),
         (Shared, ["add 1", "go down"], "replay_equals_live"),
-        (Forgetful, ["write one", "write two"], "snapshots_restore"),
         (Forgetful, ["write one", "write two"], "replay_equals_live"),
         (Blocking, ["go up"], "event_loop_stays_free"),
         (Endless, ["read[]"], "limits_truncate"),
@@ -82,7 +81,7 @@ def patterned(environment_actions=None):
 
 
 def test_actions_are_requested_where_values_cannot_be_generated():
-    with pytest.raises(AssertionError, match=r"text_forms_parse_back: act .* it: .* actions=\[...\] with"):
+    with pytest.raises(AssertionError, match=r"text_forms_parse_back: act\.it .* actions=\[...\] with"):
         patterned()
     patterned(["do xy"])
 

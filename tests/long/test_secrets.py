@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 import pytest
 
-from langgraph_reflexion.testing.model_faults import ErrorAnswer
+from langgraph_reflexion.testing.loopback import ErrorAnswer
 from tests.support.cli import GuessingServer, make_home, run_args, start, timeless
 
 # Spelt in another way in JSON, in addresses and in a header's encoding.

@@ -7,16 +7,22 @@ import struct
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler
 from socketserver import ThreadingTCPServer
 from typing import Any, Generic, Literal, NamedTuple, Self, TypeVar
 
-from langgraph_reflexion.testing.model_faults import ErrorAnswer
-
 CLOSING = 1.0
 """Seconds that closing a server waits for answers in flight."""
+
+_R = TypeVar("_R")
+Ending = Literal["whole", "half", "reset", "never", "drip"]
+
+ENDINGS: dict[str, Ending] = {"hang": "never", "drip": "drip", "cut": "half"}
+"""How an answer ends, by the name of the fault."""
+
+HTML = "text/html; charset=utf-8"
 
 
 class Call(NamedTuple):
@@ -27,15 +33,6 @@ class Call(NamedTuple):
     headers: dict[str, str]
     """The names in lower case."""
     content: bytes
-
-
-_R = TypeVar("_R")
-Ending = Literal["whole", "half", "reset", "never", "drip"]
-
-ENDINGS: dict[str, Ending] = {"hang": "never", "drip": "drip", "cut": "half"}
-"""How an answer ends, by the name of the fault."""
-
-HTML = "text/html; charset=utf-8"
 
 
 @dataclass(frozen=True)
@@ -53,9 +50,36 @@ class Answer:
 
     body: bytes | list[bytes]
     status: int = 200
-    headers: dict[str, str] = field(default_factory=dict)
+    headers: Mapping[str, str] = field(default_factory=dict)
     ending: Ending = "whole"
     kind: str = "application/json"
+
+
+class ErrorAnswer(Exception):
+    """An error response in the format of OpenAI's API.
+
+    Args:
+        status: The HTTP status.
+        message: The error's message.
+        kind: The error's `type`.
+        param: The wrong parameter.
+        code: The error's `code`.
+        headers: More headers.
+    """
+
+    def __init__(
+        self,
+        status: int,
+        message: str,
+        *,
+        kind: str = "invalid_request_error",
+        param: str | None = None,
+        code: str | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> None:
+        super().__init__(message)
+        body = {"error": {"message": message, "type": kind, "param": param, "code": code}}
+        self.answer = Answer(json.dumps(body).encode(), status, headers or {})
 
 
 class Listener(ThreadingTCPServer):
@@ -79,7 +103,6 @@ class Listener(ThreadingTCPServer):
 
     @property
     def url(self) -> str:
-        """Its address."""
         return f"http://127.0.0.1:{self.server_address[1]}"
 
     def close(self) -> None:
@@ -115,33 +138,26 @@ class _Handler(BaseHTTPRequestHandler):
     disable_nagle_algorithm = True
 
     def do_GET(self) -> None:
-        self._answer()
-
-    def do_POST(self) -> None:
-        self._answer()
-
-    def log_message(self, format: str, *args: Any) -> None:
-        pass
-
-    def _answer(self) -> None:
         try:
             answer = self.server.answer(self._call())
         except ErrorAnswer as error:
-            answer = _in_error(error)
+            answer = error.answer
         except Exception as error:
-            answer = _in_error(ErrorAnswer(500, f"{type(error).__name__}: {error}", kind="server_error"))
+            answer = ErrorAnswer(500, f"{type(error).__name__}: {error}", kind="server_error").answer
         if answer.ending == "never":
             # Returns when the client leaves, and when the server is closed.
             self.rfile.read(1)
             self.close_connection = True
-        elif answer.ending == "drip":
-            self._drip(answer)
-        elif isinstance(answer.body, bytes):
-            self._send_body(answer, answer.body)
         else:
-            self._send_events(answer, answer.body)
+            self._send(answer)
         if answer.ending == "reset":
             self._reset()
+
+    def do_POST(self) -> None:
+        self.do_GET()
+
+    def log_message(self, format: str, *args: Any) -> None:
+        pass
 
     def _call(self) -> Call:
         headers = {name.lower(): value for name, value in self.headers.items()}
@@ -151,38 +167,29 @@ class _Handler(BaseHTTPRequestHandler):
             raise ErrorAnswer(411, "Send the request with its Content-Length, and in one piece.")
         return Call(self.command, self.path, headers, self.rfile.read(int(length)))
 
-    def _send_body(self, answer: Answer, body: bytes) -> None:
-        if answer.ending != "whole":
-            self.close_connection = True
+    def _send(self, answer: Answer) -> None:
+        body = answer.body
+        drips, streamed = answer.ending == "drip", isinstance(body, list)
+        self.close_connection |= drips or (answer.ending != "whole" and not streamed)
+        headers = {"Content-Type": "text/event-stream" if streamed else answer.kind, **answer.headers}
+        if streamed:
+            headers["Transfer-Encoding"] = "chunked"
+        elif not drips:
+            headers["Content-Length"] = str(len(body))
+        if self.close_connection:
+            headers["Connection"] = "close"
+        phrase, _ = self.responses.get(answer.status, ("", ""))
+        lines = [f"HTTP/1.1 {answer.status} {phrase}", *(f"{name}: {value}" for name, value in headers.items())]
+        head = "\r\n".join([*lines, "\r\n"]).encode()
         sent = body if answer.ending == "whole" else body[: len(body) // 2]
-        self.wfile.write(self._head(answer, answer.kind, f"Content-Length: {len(body)}") + sent)
-
-    def _drip(self, answer: Answer) -> None:
-        self.close_connection = True
-        self.wfile.write(self._head(answer, answer.kind))
-        # Ends with an error when the client leaves, and when the server is closed.
-        while True:
+        if isinstance(sent, bytes):
+            self.wfile.write(head if drips else head + sent)
+        else:
+            chunks = [b"%x\r\n%b\r\n" % (len(event), event) for event in sent]
+            self.wfile.write(head + b"".join(chunks) + (b"" if answer.ending == "reset" else b"0\r\n\r\n"))
+        while drips:  # ends with an error when the client leaves, and when the server is closed
             self.wfile.write(b" ")
             time.sleep(0.02)
-
-    def _send_events(self, answer: Answer, events: list[bytes]) -> None:
-        sent = events if answer.ending == "whole" else events[: len(events) // 2]
-        self.wfile.write(self._head(answer, "text/event-stream", "Transfer-Encoding: chunked"))
-        for event in sent:
-            self.wfile.write(b"%x\r\n%b\r\n" % (len(event), event))
-        if answer.ending != "reset":
-            self.wfile.write(b"0\r\n\r\n")
-
-    def _head(self, answer: Answer, kind: str, *extent: str) -> bytes:
-        phrase, _ = self.responses.get(answer.status, ("", ""))
-        lines = [
-            f"HTTP/1.1 {answer.status} {phrase}",
-            f"Content-Type: {kind}",
-            *extent,
-            *(f"{name}: {value}" for name, value in answer.headers.items()),
-            *(["Connection: close"] if self.close_connection else []),
-        ]
-        return "\r\n".join([*lines, "\r\n"]).encode()
 
     def _reset(self) -> None:
         self.close_connection = True
@@ -221,7 +228,3 @@ class FaultyServer(Generic[_R]):
         with self._lock:
             self.requests.append(request)
             return next(self.faults, None)
-
-
-def _in_error(error: ErrorAnswer) -> Answer:
-    return Answer(json.dumps(error.body).encode(), error.status, error.headers)

@@ -4,30 +4,62 @@ import json
 import re
 import time
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
-from langchain_core.language_models import BaseChatModel, LanguageModelInput
+from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage, convert_to_messages
-from langchain_core.runnables import Runnable
 
-from langgraph_reflexion.testing.model_faults import ErrorAnswer, ModelRequest, refused
+from langgraph_reflexion.testing.loopback import ErrorAnswer
 
 DONE = b"data: [DONE]\n\n"
 """The last event of a stream."""
 
 
-def ask(model: BaseChatModel, request: ModelRequest) -> AIMessage:
-    """Return the model's reply.
+class ModelRequest(NamedTuple):
+    """A request for a completion, as it arrived."""
+
+    number: int
+    """Counted from 1."""
+    body: dict[str, Any]
+    """The fields `messages`, `model`, `seed` and so on."""
+    headers: dict[str, str]
+    """The HTTP headers, their names in lower case."""
+    arrived: float
+    """The time of arrival, by `time.monotonic`."""
+
+    @property
+    def key(self) -> str:
+        """The bearer key, or an empty text."""
+        return self.headers.get("authorization", "").removeprefix("Bearer").strip()
+
+
+def refused(parameter: str) -> ErrorAnswer:
+    """Return the error for a parameter that the model does not take."""
+    # OpenAI's reasoning models know the temperature, and take one value only.
+    code = "unsupported_value" if parameter == "temperature" else "unsupported_parameter"
+    return ErrorAnswer(400, f"This model does not take {parameter!r} as given.", param=parameter, code=code)
+
+
+def ask(model: BaseChatModel, body: dict[str, Any]) -> AIMessage:
+    """Return the model's reply to a request.
 
     Raises:
         ErrorAnswer: the request is malformed, or the model has no tools.
     """
-    body = request.body
     messages = _messages(body["messages"])
     options = {"seed": body["seed"]} if body.get("seed") is not None else {}
     stops = [body["stop"]] if isinstance(body.get("stop"), str) else body.get("stop") or []
-    asked = _with_tools(model, request) if body.get("tools") else model
-    return _stopped(asked.invoke(messages, stop=stops or None, **options), stops)
+    asked: Any = model
+    if body.get("tools"):
+        choice = {"tool_choice": body["tool_choice"]} if body.get("tool_choice") else {}
+        try:
+            asked = model.bind_tools(body["tools"], **choice)
+        except NotImplementedError as error:
+            raise refused("tools") from error
+    reply: AIMessage = asked.invoke(messages, stop=stops or None, **options)
+    # Models that ignore stop sequences go on after them.
+    ends = [found for found in (reply.text.find(stop) for stop in stops) if found >= 0]
+    return reply.model_copy(update={"content": reply.text[: min(ends)]}) if ends else reply
 
 
 def completion(request: ModelRequest, reply: AIMessage) -> dict[str, Any]:
@@ -47,7 +79,7 @@ def events(request: ModelRequest, reply: AIMessage) -> list[bytes]:
     chunks = [{**head, "choices": [choice]} for choice in choices]
     if (request.body.get("stream_options") or {}).get("include_usage") and reply.usage_metadata:
         chunks.append({**head, "choices": [], "usage": _usage(reply)})
-    return [*(event(chunk) for chunk in chunks), DONE]
+    return [*map(event, chunks), DONE]
 
 
 def event(data: dict[str, Any]) -> bytes:
@@ -55,61 +87,22 @@ def event(data: dict[str, Any]) -> bytes:
     return b"data: " + json.dumps(data).encode() + b"\n\n"
 
 
-def _with_tools(model: BaseChatModel, request: ModelRequest) -> Runnable[LanguageModelInput, AIMessage]:
-    choice = {"tool_choice": request.body["tool_choice"]} if request.body.get("tool_choice") else {}
-    try:
-        return model.bind_tools(request.body["tools"], **choice)
-    except NotImplementedError as error:
-        raise refused("tools") from error
-
-
 def _messages(given: list[dict[str, Any]]) -> list[BaseMessage]:
     try:
-        return convert_to_messages([_readable(message) for message in given])
+        return convert_to_messages(given)
     except Exception as error:
         raise ErrorAnswer(400, f"These are not messages: {error}", param="messages") from error
-
-
-def _readable(message: dict[str, Any]) -> dict[str, Any]:
-    """Return the message with calls that LangChain can read; OpenAI also accepts arguments that are not JSON."""
-    if not message.get("tool_calls"):
-        return message
-    calls = [{**call, "function": {**call["function"]}} for call in message["tool_calls"]]
-    for call in calls:
-        call["function"]["arguments"] = json.dumps(_arguments(call["function"].get("arguments")))
-    return {**message, "tool_calls": calls}
-
-
-def _arguments(written: Any) -> dict[str, Any]:
-    try:
-        read = json.loads(written)
-    except (TypeError, ValueError):
-        return {}
-    return read if isinstance(read, dict) else {}
-
-
-def _stopped(reply: AIMessage, stops: list[str]) -> AIMessage:
-    """Return the reply up to the first stop sequence, for models that ignore them."""
-    ends = [found for found in (reply.text.find(stop) for stop in stops) if found >= 0]
-    return reply.model_copy(update={"content": reply.text[: min(ends)]}) if ends else reply
 
 
 def _message(reply: AIMessage) -> dict[str, Any]:
     calls = [(call["id"], call["name"], json.dumps(call["args"])) for call in reply.tool_calls]
     calls += [(call["id"], call["name"] or "", call["args"] or "") for call in reply.invalid_tool_calls]
     refusal = reply.additional_kwargs.get("refusal")
-    message = {
-        "role": "assistant",
-        "content": reply.text or (None if calls or refusal else ""),
-        "refusal": refusal,
-    }
+    content = reply.text or (None if calls or refusal else "")
+    message = {"role": "assistant", "content": content, "refusal": refusal}
     if calls:
         message["tool_calls"] = [
-            {
-                "id": call_id or f"call_{index}",
-                "type": "function",
-                "function": {"name": name, "arguments": arguments},
-            }
+            {"id": call_id or f"call_{index}", "type": "function", "function": {"name": name, "arguments": arguments}}
             for index, (call_id, name, arguments) in enumerate(calls)
         ]
     return message
@@ -118,21 +111,11 @@ def _message(reply: AIMessage) -> dict[str, Any]:
 def _deltas(message: dict[str, Any]) -> Iterator[dict[str, Any]]:
     yield {"role": "assistant", "content": ""}
     for field in ("content", "refusal"):
-        for piece in _pieces(message[field] or ""):
+        for piece in re.findall(r"\s*\S+\s*$|\s*\S+|\s+", message[field] or ""):
             yield {field: piece}
     for index, call in enumerate(message.get("tool_calls", [])):
-        opening = {**call["function"], "arguments": ""}
-        yield {"tool_calls": [{"index": index, **call, "function": opening}]}
-        for piece in _pieces(call["function"]["arguments"]):
-            yield {"tool_calls": [{"index": index, "function": {"arguments": piece}}]}
-
-
-def _pieces(text: str) -> list[str]:
-    """Split a text into words, or a long one into a hundred pieces."""
-    if len(text) > 1000:
-        size = len(text) // 100
-        return [text[start : start + size] for start in range(0, len(text), size)]
-    return re.findall(r"\s*\S+\s*$|\s*\S+|\s+", text)
+        yield {"tool_calls": [{"index": index, **call, "function": {**call["function"], "arguments": ""}}]}
+        yield {"tool_calls": [{"index": index, "function": {"arguments": call["function"]["arguments"]}}]}
 
 
 def _finish_reason(reply: AIMessage) -> str:
@@ -142,12 +125,8 @@ def _finish_reason(reply: AIMessage) -> str:
 
 
 def _head(request: ModelRequest, kind: str) -> dict[str, Any]:
-    return {
-        "id": f"chatcmpl-{request.number}",
-        "object": kind,
-        "created": int(time.time()),
-        "model": request.body.get("model", ""),
-    }
+    name = request.body.get("model", "")
+    return {"id": f"chatcmpl-{request.number}", "object": kind, "created": int(time.time()), "model": name}
 
 
 def _usage(reply: AIMessage) -> dict[str, int]:

@@ -12,33 +12,36 @@ import argparse
 import json
 import threading
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from itertools import cycle
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, NoReturn
 
 from langchain_core.language_models import BaseChatModel
 
 from langgraph_reflexion.demo import DemoChatModel
 from langgraph_reflexion.errors import ConfigurationError
-from langgraph_reflexion.testing.loopback import Answer, Call, Listener
-from langgraph_reflexion.testing.model_answers import ask, completion, event, events
-from langgraph_reflexion.testing.model_faults import (
-    MODEL_FAULTS,
-    ErrorAnswer,
-    ModelRequest,
-    checked_fault,
-    context_exceeded,
-    error_for,
-    has,
-    prompt_length,
-    refused,
-    reply_for,
-    wrong_key,
-)
+from langgraph_reflexion.testing.loopback import Answer, Call, ErrorAnswer, Listener
+from langgraph_reflexion.testing.model_answers import ModelRequest, ask, completion, event, events, refused
 
 __all__ = ["MODEL_FAULTS", "Faults", "ModelRequest", "ModelServer"]
 
-Faults = Iterable[str | None] | Callable[[ModelRequest], str | None]
+MODEL_FAULTS: Mapping[str, str] = {
+    "429": "too many requests, without Retry-After",
+    "429-retry-after": "too many requests, with Retry-After: 1; 429-retry-after:0.2 for other seconds",
+    "quota": "429 with the code insufficient_quota, which no retry helps",
+    "500": "the server failed",
+    "503": "the server is overloaded",
+    "hang": "no answer, until the client leaves",
+    "reset": "the connection is reset in the middle of the answer",
+    "truncated-stream": "a stream that ends early as if complete; without streaming, half of the body",
+    "invalid-json": "an answer whose JSON breaks off, in a complete HTTP response",
+    "empty-choices": "a completion without choices",
+    "wrong-key": "401, with the key in the message",
+    "unknown-model": "404 for the model",
+    "context": "400 with the code context_length_exceeded",
+}
+"""The faults of `ModelServer`, each with a description. For an odd reply, give it a model that replies so."""
+
+Faults = Sequence[str | None] | Callable[[ModelRequest], str | None]
 """Names from `MODEL_FAULTS`, one per request, or a function of the request; None and `ok` are no fault."""
 
 
@@ -69,7 +72,8 @@ class ModelServer:
         port: int = 0,
     ) -> None:
         self.model = model or DemoChatModel()
-        self._fault_for = faults if callable(faults) else _one_by_one(faults)
+        self._fault_for = faults if callable(faults) else None
+        self._faults = iter([] if callable(faults) else [_checked(fault) for fault in faults])
         self._key, self._context_chars, self._refuses, self._port = key, context_chars, refuses, port
         self._requests: list[ModelRequest] = []
         self._lock = threading.Lock()
@@ -97,36 +101,28 @@ class ModelServer:
             return self._requests.copy()
 
     def _answer(self, call: Call) -> Answer:
-        path = call.path.partition("?")[0]
-        if (call.method, path) == ("GET", "/v1/models"):
-            known = {"id": self.model._llm_type, "object": "model", "created": 0, "owned_by": "langgraph-reflexion"}
-            return Answer(_json({"object": "list", "data": [known]}))
-        if (call.method, path) == ("POST", "/v1/chat/completions"):
-            request = self._record(_body(call.content), call.headers)
-            return self._complete(request, checked_fault(self._fault_for(request)))
-        said = f"There is no {call.method} {path} here: this server has GET /v1/models, POST /v1/chat/completions."
-        raise ErrorAnswer(404, said, code="unknown_url")
-
-    def _record(self, body: dict[str, Any], headers: dict[str, str]) -> ModelRequest:
+        if (call.method, call.path.partition("?")[0]) != ("POST", "/v1/chat/completions"):
+            said = f"There is no {call.method} {call.path} here: this server has POST /v1/chat/completions."
+            raise ErrorAnswer(404, said, code="unknown_url")
+        body = _body(call.content)
         with self._lock:
-            request = ModelRequest(len(self._requests) + 1, body, headers, time.monotonic())
+            request = ModelRequest(len(self._requests) + 1, body, call.headers, time.monotonic())
             self._requests.append(request)
-        return request
+            fault = next(self._faults, "ok")
+        return self._complete(request, _checked(self._fault_for(request)) if self._fault_for else fault)
 
     def _complete(self, request: ModelRequest, fault: str) -> Answer:
-        if self._key is not None and request.key != self._key:
-            raise wrong_key(request)
         if fault == "hang":
             return Answer(b"", ending="never")
-        if error := error_for(fault, request) or self._refusal(request):
+        if error := _error_for(fault, request) or self._refusal(request):
             raise error
-        reply = reply_for(fault, request) or ask(self.model, request)
+        reply = ask(self.model, request.body)
         whole = completion(request, reply)
         streamed = events(request, reply) if request.body.get("stream") else None
         if fault == "empty-choices":
             whole["choices"] = []
             streamed = streamed and [event(whole | {"object": "chat.completion.chunk"}), streamed[-1]]
-        body = streamed or _json(whole)
+        body = streamed or json.dumps(whole).encode()
         if fault == "invalid-json":
             return Answer([body[0], body[1][:20] + b"\n\n"] if isinstance(body, list) else body[: len(body) // 2])
         if fault == "truncated-stream":
@@ -134,29 +130,58 @@ class ModelServer:
         return Answer(body, ending="reset" if fault == "reset" else "whole")
 
     def _refusal(self, request: ModelRequest) -> ErrorAnswer | None:
+        if self._key is not None and request.key != self._key:
+            return _wrong_key(request)
         for parameter in self._refuses:
-            if has(request, parameter):
+            if request.body.get(parameter) is not None:
                 return refused(parameter)
-        if self._context_chars is not None and (length := prompt_length(request)) > self._context_chars:
-            return context_exceeded(length, self._context_chars)
-        return None
+        if self._context_chars is None or _length(request.body["messages"]) <= self._context_chars:
+            return None
+        return _error_for("context", request)
 
 
-def _one_by_one(faults: Iterable[str | None]) -> Callable[[ModelRequest], str | None]:
-    # An endless iterable is checked request by request.
-    left: Iterator[str | None] = iter(
-        [checked_fault(each) for each in faults] if isinstance(faults, Sequence) else faults
-    )
-    taken: list[str | None] = []
-    lock = threading.Lock()
+def _checked(fault: str | None) -> str:
+    name, _, detail = (fault or "ok").partition(":")
+    if name in {"ok", *MODEL_FAULTS} and (not detail or name == "429-retry-after"):
+        return fault or "ok"
+    raise ConfigurationError(f"no model fault {fault!r}: choose one of {', '.join(MODEL_FAULTS)}")
 
-    def take(request: ModelRequest) -> str | None:
-        with lock:
-            while len(taken) < request.number:
-                taken.append(next(left, None))
-            return taken[request.number - 1]
 
-    return take
+def _error_for(fault: str, request: ModelRequest) -> ErrorAnswer | None:
+    name, _, detail = fault.partition(":")
+    match name:
+        case "429" | "429-retry-after":
+            headers = {"Retry-After": detail or "1"} if name == "429-retry-after" else {}
+            said = "Too many requests."
+            return ErrorAnswer(429, said, kind="requests", code="rate_limit_exceeded", headers=headers)
+        case "quota":
+            said = "Your quota is used up, see to your plan and billing."
+            return ErrorAnswer(429, said, kind="insufficient_quota", code="insufficient_quota")
+        case "500":
+            return ErrorAnswer(500, "The server failed while it worked on your request.", kind="server_error")
+        case "503":
+            return ErrorAnswer(503, "The server is overloaded, try again later.", kind="server_error")
+        case "wrong-key":
+            return _wrong_key(request)
+        case "unknown-model":
+            said = f"There is no model {request.body.get('model')!r}, or not for you."
+            return ErrorAnswer(404, said, code="model_not_found")
+        case "context":
+            length = _length(request.body["messages"])
+            said = f"The messages are {length} characters long, and this model's context is shorter."
+            return ErrorAnswer(400, said, param="messages", code="context_length_exceeded")
+    return None
+
+
+def _wrong_key(request: ModelRequest) -> ErrorAnswer:
+    # Some servers quote the key, too.
+    return ErrorAnswer(401, f"This is no valid API key: {request.key}", code="invalid_api_key")
+
+
+def _length(messages: list[dict[str, Any]]) -> int:
+    contents = [message.get("content") or "" for message in messages]
+    blocks = [each for content in contents for each in ([content] if isinstance(content, str) else content)]
+    return sum(len(block if isinstance(block, str) else block.get("text") or "") for block in blocks)
 
 
 def _body(content: bytes) -> dict[str, Any]:
@@ -170,41 +195,21 @@ def _body(content: bytes) -> dict[str, Any]:
     return dict(body)
 
 
-def _json(data: dict[str, Any]) -> bytes:
-    return json.dumps(data).encode()
-
-
 def main() -> NoReturn:
-    """The command line."""
+    """Serve the demo model until interrupted."""
     parser = argparse.ArgumentParser(
         prog="python -m langgraph_reflexion.testing.model_server",
-        description="Serve a chat model on loopback as OpenAI would, until interrupted.",
+        description="Serve the demo model on loopback as OpenAI would, until interrupted.",
         epilog="faults:\n" + "\n".join(f"  {name:21}{what}" for name, what in MODEL_FAULTS.items()),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--model", default="demo", help="demo, or provider:name (demo)")
     parser.add_argument("--port", type=int, default=0, help="the port (a free one)")
     parser.add_argument(
         "--fault", action="append", default=[], help="the fault of the next request; may be repeated; ok is none"
     )
-    parser.add_argument("--repeat", action="store_true", help="repeat the faults without end")
-    parser.add_argument("--key", help="the only accepted key")
-    parser.add_argument("--context-chars", type=int, metavar="N", help="size of the model's context")
-    parser.add_argument("--refuse", action="append", default=[], metavar="NAME", help="a parameter to refuse")
     args = parser.parse_args()
-    from langgraph_reflexion.models.load import load_model
-
     try:
-        faults = [checked_fault(each) for each in args.fault]
-        server = ModelServer(
-            load_model(args.model),
-            faults=cycle(faults) if args.repeat else faults,
-            key=args.key,
-            context_chars=args.context_chars,
-            refuses=args.refuse,
-            port=args.port,
-        )
-        with server:
+        with ModelServer(faults=args.fault, port=args.port) as server:
             print(server.url, flush=True)
             threading.Event().wait()
     except (ConfigurationError, OSError, OverflowError) as error:

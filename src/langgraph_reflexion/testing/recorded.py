@@ -36,17 +36,11 @@ class RecordedReply(TypedDict):
     """One row of a recording."""
 
     task: str
-    """The task's id."""
     trial: int
-    """Counted from 1."""
     call: str
-    """The call of the trial, such as "act 3" or "reflect"."""
     reply: str
-    """The text of the reply."""
     tool_calls: NotRequired[list[dict[str, Any]]]
-    """Its tool calls: `name`, `args` and `id`."""
     usage: NotRequired[dict[str, int]]
-    """`input_tokens` and `output_tokens`."""
 
 
 class RecordedChatModel(BaseChatModel):
@@ -56,8 +50,11 @@ class RecordedChatModel(BaseChatModel):
     without a reply raises `MissingReply`, which ends the run and is not taken for a fault. It answers the nodes of
     the graph, and other callers that give a call's place in the metadata (`models.calls`).
 
-    Attributes:
+    Args:
         recording: The rows, or the file that holds them.
+
+    Raises:
+        ConfigurationError: a row is malformed, or the file cannot be read.
     """
 
     recording: Annotated[Sequence[Mapping[str, Any]] | Path | str, SkipValidation]
@@ -66,11 +63,6 @@ class RecordedChatModel(BaseChatModel):
     _replies: dict[tuple[str, int, str], AIMessage] = PrivateAttr(default_factory=dict)
 
     def __init__(self, recording: Sequence[Mapping[str, Any]] | Path | str, **settings: Any) -> None:
-        """Read the recording: rows, or the path of a file of them.
-
-        Raises:
-            ConfigurationError: a row is malformed, or the file cannot be read.
-        """
         super().__init__(**{**settings, "recording": recording})
         if isinstance(recording, Path | str):
             rows = read_recording(Path(recording))
@@ -92,14 +84,7 @@ class RecordedChatModel(BaseChatModel):
         run_manager: CallbackManagerForLLMRun | None = None,
         **kwargs: Any,
     ) -> ChatResult:
-        return self._answer(run_manager.metadata if run_manager else {})
-
-    async def _agenerate(
-        self, messages: list[BaseMessage], stop: list[str] | None = None, run_manager: Any = None, **kwargs: Any
-    ) -> ChatResult:
-        return self._answer(run_manager.metadata if run_manager else {})
-
-    def _answer(self, metadata: Mapping[str, Any]) -> ChatResult:
+        metadata = (run_manager.metadata if run_manager else None) or {}
         if TASK not in metadata:
             raise MissingReply("a recording answers calls of the graph's nodes only")
         call = metadata[TASK], metadata[TRIAL], metadata[NAME]

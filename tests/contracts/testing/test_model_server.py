@@ -9,18 +9,17 @@ import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
-from itertools import cycle
 from urllib.parse import urlsplit
 
 import openai
 import pytest
 from langchain_core.language_models import FakeListChatModel
-from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, ToolMessage
+from langchain_core.messages import AIMessage, AIMessageChunk, HumanMessage, SystemMessage, ToolMessage
 from langchain_openai import ChatOpenAI
 
-from langgraph_reflexion import ConfigurationError, create_reflexion, load_environment
+from langgraph_reflexion import ConfigurationError
 from langgraph_reflexion.testing import MODEL_FAULTS, ModelServer, ScriptedChatModel
-from tests.support.toys import Counter, count_to
+from tests.support.toys import Counter
 
 KEY = "sk-a-key-of-ours"
 SAYS = "Thought: up is best.\nAction: go up"
@@ -67,10 +66,6 @@ ERRORS = {
     "wrong-key": (openai.AuthenticationError, 401, "invalid_api_key", None),
     "unknown-model": (openai.NotFoundError, 404, "model_not_found", None),
     "context": (openai.BadRequestError, 400, "context_length_exceeded", "messages"),
-    "refuses-stop": (openai.BadRequestError, 400, "unsupported_parameter", "stop"),
-    "refuses-temperature": (openai.BadRequestError, 400, "unsupported_value", "temperature"),
-    "refuses-seed": (openai.BadRequestError, 400, "unsupported_parameter", "seed"),
-    "refuses-tools": (openai.BadRequestError, 400, "unsupported_parameter", "tools"),
 }
 NOT_ARRIVING = {
     "hang": (openai.APITimeoutError, openai.APITimeoutError),
@@ -80,33 +75,25 @@ NOT_ARRIVING = {
     "empty-choices": (IndexError, None),
 }
 """The errors of the client for a whole reply, and for a stream; None where it notices nothing."""
-TEXTS = {"empty-text": "", "refusal": "", "megabyte": "and so on " * 100_000}
-
-
-def test_every_fault_is_tested_here():
-    assert {*ERRORS, *NOT_ARRIVING, *TEXTS, "broken-tool-call", "unknown-tool"} == set(MODEL_FAULTS)
 
 
 def test_errors_have_openais_status_and_code():
+    assert {*ERRORS, *NOT_ARRIVING} == set(MODEL_FAULTS)
     with ModelServer(always(), faults=[fault for fault in ERRORS for _ in range(2)]) as server:
-        model = client(server, temperature=0, seed=3, stop_sequences=["\nObservation"]).bind_tools([ADD])
         for fault, (kind, *expected) in ERRORS.items():
-            for ask in replies(model):
+            for ask in replies(client(server)):
                 with pytest.raises(kind) as raised:
                     ask()
                 error = raised.value
                 assert [error.status_code, error.code, error.param] == expected, fault
                 assert set(error.body) == {"message", "type", "param", "code"}, fault
-        assert model.invoke("?").text == SAYS
-    # What a request does not ask for is not refused.
-    with ModelServer(always(), faults=[fault for fault in ERRORS if fault.startswith("refuses-")]) as server:
-        assert {client(server).invoke("?").text for _ in range(4)} == {SAYS}
+        assert client(server).invoke("?").text == SAYS
 
 
 @pytest.mark.parametrize("fault", NOT_ARRIVING)
 def test_replies_that_do_not_arrive(fault):
     with ModelServer(always(), faults=[fault, fault]) as server:
-        model = client(server, timeout=0.5)
+        model = client(server, timeout=0.3)
         for kind, ask in zip(NOT_ARRIVING[fault], replies(model), strict=True):
             if kind:
                 with pytest.raises(kind):
@@ -116,20 +103,6 @@ def test_replies_that_do_not_arrive(fault):
                 assert SAYS.startswith(reply.text)
                 assert "finish_reason" not in reply.response_metadata
         assert model.invoke("?").text == SAYS
-
-
-def test_odd_replies():
-    for fault, says in TEXTS.items():
-        with ModelServer(always(), faults=[fault, fault]) as server:
-            for ask in replies(client(server)):
-                reply = ask()
-                assert (reply.text, reply.response_metadata["finish_reason"]) == (says, "stop")
-    with ModelServer(always(), faults=["broken-tool-call", "broken-tool-call", "unknown-tool"]) as server:
-        model = client(server).bind_tools([ADD])
-        for ask in replies(model):
-            broken = ask()
-            assert ([call["name"] for call in broken.invalid_tool_calls], broken.tool_calls) == (["add"], [])
-        assert [call["name"] for call in model.invoke("?").tool_calls] == ["no_such_tool"]
 
 
 def test_a_reset_connection_breaks_in_the_middle():
@@ -154,31 +127,20 @@ def test_retry_after():
             with pytest.raises(openai.RateLimitError) as raised:
                 client(server).invoke("?")
             assert raised.value.response.headers.get("retry-after") == seconds
-    with ModelServer(always(), faults=["429-retry-after:1", "503"]) as server:
-        assert client(server, max_retries=2).invoke("?").text == SAYS
-    first, second, _ = (request.arrived for request in server.requests)
-    assert second - first >= 1
 
 
 def test_the_order_of_faults():
     with ModelServer(always(), faults=["500", None, "503", "ok", "429"]) as server:
         assert [post(server, {"messages": []})[0] for _ in range(7)] == [500, 200, 503, 200, 429, 200, 200]
-    with ModelServer(always(), faults=cycle(["ok", "500"])) as server:
-        assert [post(server, {"messages": []})[0] for _ in range(6)] == [200, 500] * 3
     with ModelServer(always(), faults=lambda request: "503" if request.number > 1 else None) as server:
         assert [post(server, {"messages": []})[0] for _ in range(3)] == [200, 503, 503]
-    with ModelServer(always(), faults=["500", "ok"] * 8) as server, ThreadPoolExecutor(16) as executor:
-        bodies = [{"messages": [{"role": "user", "content": f"{number}"}]} for number in range(16)]
-        statuses = list(executor.map(lambda body: post(server, body)[0], bodies))
-    came = [int(request.body["messages"][0]["content"]) for request in server.requests]
-    assert [statuses[number] for number in came] == [500, 200] * 8
 
 
-@pytest.mark.parametrize("fault", ["418", "429:1", "429-retry-after:soon", "429-retry-after:-1", ""])
+@pytest.mark.parametrize("fault", ["418", "429:1"])
 def test_an_unknown_fault_is_refused(fault):
     with pytest.raises(ConfigurationError, match="choose one of 429"):
         ModelServer(faults=["ok", fault])
-    with ModelServer(faults=lambda _: fault or "418") as server:
+    with ModelServer(faults=lambda _: fault) as server:
         status, body = post(server, {"messages": []})
     assert (status, body["error"]["message"].split(":")[0]) == (500, "ConfigurationError")
 
@@ -223,28 +185,21 @@ def test_the_model_sees_what_was_sent():
     assert bound == [([ADD], {"tool_choice": "required"})]
 
 
-def test_a_broken_call_in_the_history_is_accepted():
-    model = always()
-    call = {"id": "a", "type": "function", "function": {"name": "add", "arguments": '{"amount": '}}
-    history = [
-        {"role": "assistant", "content": None, "tool_calls": [call]},
-        {"role": "tool", "content": "?", "tool_call_id": "a"},
-    ]
-    with ModelServer(model) as server:
-        assert post(server, {"messages": history})[0] == 200
-    assert [call["name"] for call in model.prompts[0][0].tool_calls] == ["add"]
-
-
-def test_tool_calls():
+def test_tool_calls_and_refusals():
     calls = [
         {"name": "add", "args": {"amount": 2, "why": 'it\'s "so"'}, "id": "a", "type": "tool_call"},
         {"name": "add", "args": {}, "id": "b", "type": "tool_call"},
     ]
-    with ModelServer(always(AIMessage("Two.", tool_calls=calls))) as server:
+    broken = {"name": "add", "args": '{"what" = the]', "id": "c", "error": None, "type": "invalid_tool_call"}
+    with ModelServer(always(AIMessage("Two.", tool_calls=calls, invalid_tool_calls=[broken]))) as server:
         for ask in replies(client(server).bind_tools([ADD])):
             reply = ask()
             assert (reply.text, reply.tool_calls) == ("Two.", calls)
+            assert [call["args"] for call in reply.invalid_tool_calls] == [broken["args"]]
             assert reply.response_metadata["finish_reason"] == "tool_calls"
+    with ModelServer(always(AIMessage("", additional_kwargs={"refusal": "I will not."}))) as server:
+        assert client(server).invoke("?").additional_kwargs["refusal"] == "I will not."
+        assert sum(client(server).stream("?"), AIMessageChunk("")).text == ""
     with ModelServer(FakeListChatModel(responses=["x"])) as server:  # it has no tools
         with pytest.raises(openai.BadRequestError) as raised:
             client(server).bind_tools([ADD]).invoke("?")
@@ -257,46 +212,23 @@ def test_a_reply_ends_at_a_stop_sequence():
         assert client(server).invoke("?", stop=["never", "\nObservation"]).text == "Action: go up"
 
 
-def test_agents_play_over_it_as_with_the_model_itself():
-    environment = load_environment("alfworld")
-    task = environment.tasks()[0]
-    with ModelServer() as server:
-        final = create_reflexion(client(server), environment, max_trials=2).compile().invoke({"task": task})
-    here = create_reflexion(ModelServer().model, environment, max_trials=2).compile().invoke({"task": task})
-    assert final["trajectory"] == here["trajectory"]
-    assert len({request.body["seed"] for request in server.requests}) == len(server.requests)
-    call = {"name": "add", "args": {"amount": 3}, "id": "a", "type": "tool_call"}
-    with ModelServer(ScriptedChatModel(replies=[AIMessage("", tool_calls=[call])])) as server:
-        graph = create_reflexion(client(server), Counter(), actor="tools").compile()
-        assert graph.invoke({"task": count_to(3)})["status"] == "solved"
-
-
 def test_limits_of_the_server():
     with ModelServer(always(), key=KEY) as server:
         assert client(server).invoke("?").text == SAYS
         with pytest.raises(openai.AuthenticationError, match="sk-another"):
             client(server, api_key="sk-another").invoke("?")
-        assert post(server, {"messages": []})[0] == 401
     with ModelServer(always(), context_chars=100) as server:
         assert client(server).invoke("x" * 100).text == SAYS
         for content in ("x" * 101, [{"type": "text", "text": "x" * 60}, {"type": "text", "text": "y" * 41}]):
             with pytest.raises(openai.BadRequestError, match="101 characters") as raised:
                 client(server).invoke([HumanMessage(content)])
             assert raised.value.code == "context_length_exceeded"
-    with ModelServer(always(), refuses={"stop", "seed"}) as server:
-        assert client(server, temperature=0).invoke("?").text == SAYS
-        for options in ({"stop": ["x"]}, {"seed": 1}):
+    with ModelServer(always(), refuses={"stop", "temperature"}) as server:
+        assert client(server, seed=1).invoke("?").text == SAYS
+        for name, code in (("stop", "unsupported_parameter"), ("temperature", "unsupported_value")):
             with pytest.raises(openai.BadRequestError) as raised:
-                client(server).invoke("?", **options)
-            assert [raised.value.param] == [*options]
-
-
-def test_it_lists_its_models():
-    with ModelServer(always()) as server, openai.OpenAI(base_url=server.url, api_key=KEY, max_retries=0) as api:
-        assert [model.id for model in api.models.list()] == ["scripted"]
-        with pytest.raises(openai.NotFoundError, match="/v1/responses"):
-            api.responses.create(model="any", input="?")
-    assert server.requests == [], "only completions are counted"
+                client(server).invoke("?", **{name: ["x"] if name == "stop" else 0.5})
+            assert [raised.value.param, raised.value.code] == [name, code]
 
 
 def test_a_model_that_fails_is_a_server_that_fails():
@@ -307,13 +239,17 @@ def test_a_model_that_fails_is_a_server_that_fails():
 
 
 def test_malformed_requests():
-    bodies = [b"", b"{", b"[]", b"{}", b'{"messages": "x"}', b'{"messages": [1]}', b'{"messages": [{"role": "no"}]}']
+    bodies = [b"", b"[]", b'{"messages": "x"}', b'{"messages": [1]}', b'{"messages": [{"role": "no"}]}']
     with ModelServer() as server:
         for body in bodies:
             status, answer = post(server, body)
             assert (status, answer["error"]["type"]) == (400, "invalid_request_error"), body
         assert post(server, b"", **{"Transfer-Encoding": "chunked"})[0] == 411
-        assert post(server, {"messages": []})[0] == 200
+        with (
+            openai.OpenAI(base_url=server.url, api_key=KEY, max_retries=0) as api,
+            pytest.raises(openai.NotFoundError, match="/v1/responses"),
+        ):
+            api.responses.create(model="any", input="?")
 
 
 def test_requests_are_kept():
@@ -330,17 +266,15 @@ def test_requests_are_kept():
 
 
 def test_many_at_once():
-    together = threading.Barrier(32, timeout=5)
+    together = threading.Barrier(16, timeout=5)
 
     def wait(_):
         together.wait()
 
-    with ModelServer(always(COUNTED), faults=wait) as server, ThreadPoolExecutor(32) as executor:
-        model = client(server)
-        answers = list(executor.map(lambda number: model.invoke(f"{number}"), range(32)))
-    assert {reply.text for reply in answers} == {SAYS}
-    assert [request.number for request in server.requests] == list(range(1, 33))
-    assert {request.body["messages"][0]["content"] for request in server.requests} == {f"{n}" for n in range(32)}
+    with ModelServer(always(COUNTED), faults=wait) as server, ThreadPoolExecutor(16) as executor:
+        statuses = list(executor.map(lambda number: post(server, {"messages": []})[0], range(16)))
+    assert statuses == [200] * 16
+    assert [request.number for request in server.requests] == list(range(1, 17))
 
 
 def test_clients_that_hang_or_leave(capfd):
@@ -355,27 +289,20 @@ def test_clients_that_hang_or_leave(capfd):
             waiting.result(timeout=5)
     with pytest.raises(ConnectionRefusedError):
         post(server, {"messages": []})
-    with ModelServer(always("x" * 2**22)) as server:
+    with ModelServer(always("x" * 2**20)) as server:
         address = urlsplit(server.url)
         body = b'{"messages": [], "stream": true}'
         head = f"POST /v1/chat/completions HTTP/1.1\r\nContent-Length: {len(body)}\r\n\r\n".encode()
         for sent in (b"", b"POST", head, head + body):
             with socket.create_connection((address.hostname, address.port), timeout=5) as connection:
                 connection.sendall(sent)
-                if body in sent:
-                    assert connection.recv(10) == b"HTTP/1.1 2"
         assert post(server, {"messages": []})[0] == 200
     assert capfd.readouterr().err == ""
 
 
-def test_outside_with_there_is_no_address():
-    with pytest.raises(RuntimeError, match="inside `with`"):
-        ModelServer().url  # noqa: B018
-
-
 def test_the_command():
     command = [sys.executable, "-W", "error", "-m", "langgraph_reflexion.testing.model_server"]
-    options = ["--fault", "500", "--repeat", "--fault", "ok", "--key", KEY]
+    options = ["--fault", "500", "--fault", "ok"]
     with subprocess.Popen([*command, *options], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         url = process.stdout.readline().strip()
         try:
@@ -385,6 +312,3 @@ def test_the_command():
         finally:
             process.terminate()
         assert process.stderr.read() == ""
-    done = subprocess.run([*command, "--fault", "418"], capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
-    assert "418" in done.stderr
