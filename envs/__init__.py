@@ -7,7 +7,7 @@ from typing import Any
 
 from langgraph_reflexion.choices import ENVIRONMENTS
 from langgraph_reflexion.envs.base import Environment
-from langgraph_reflexion.errors import ConfigurationError, OptionsRefused, ReflexionError
+from langgraph_reflexion.errors import ConfigurationError, ReflexionError
 
 __all__ = ["ENVIRONMENTS", "environment_class", "load_environment"]
 
@@ -23,9 +23,8 @@ def load_environment(name: str, *, seed: int | None = None, **options: Any) -> E
         **options: Its options.
 
     Raises:
-        OptionsRefused: an option is unknown, or a required one is missing.
-        ConfigurationError: there is no such environment, or its code fails when it is loaded or made; the exception
-            is the error's cause.
+        ConfigurationError: there is no such environment, an option is unknown or missing, or its code fails when it
+            is loaded or made; the exception is the error's cause.
         EnvironmentUnavailable: a requirement is missing.
     """
     factory = _factory(name)
@@ -36,10 +35,8 @@ def load_environment(name: str, *, seed: int | None = None, **options: Any) -> E
         signature.bind(**options)
     except TypeError as error:
         taken = [each.name for each in signature.parameters.values() if each.kind in _BY_NAME]
-        raise OptionsRefused(
-            f"the environment {name!r} does not take these options: {error} (it takes {', '.join(taken) or 'none'})",
-            unknown=[] if _takes_any(signature) else [option for option in options if option not in taken],
-            taken=taken,
+        raise ConfigurationError(
+            f"the environment {name!r} does not take these options: {error} (it takes {', '.join(taken) or 'none'})"
         ) from error
     try:
         environment = factory(**options)

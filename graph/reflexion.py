@@ -7,6 +7,7 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.runnables import Runnable, RunnableConfig, ensure_config
 from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
+from pydantic import SkipValidation
 
 from langgraph_reflexion._langgraph import AGENT_NAME
 from langgraph_reflexion.actors import ACTORS, make_actor
@@ -16,7 +17,7 @@ from langgraph_reflexion.choices import UNLIMITED, Feedback, StrategyName
 from langgraph_reflexion.envs import load_environment
 from langgraph_reflexion.envs.base import Environment, read_task
 from langgraph_reflexion.envs.pool import EpisodePool
-from langgraph_reflexion.errors import ConfigurationError, expect, expect_names, one_of
+from langgraph_reflexion.errors import ConfigurationError, checked, one_of
 from langgraph_reflexion.evaluators import Evaluator, EvaluatorName, make_evaluator
 from langgraph_reflexion.graph import routing
 from langgraph_reflexion.heuristic import Heuristic, HeuristicFunction
@@ -39,6 +40,7 @@ NODES = ("reset", "act", "observe", "heuristic_check", "evaluate", "reflect")
 _Graph = TypeVar("_Graph", bound=StateGraph[Any, Any, Any, Any])
 
 
+@checked
 def create_reflexion(
     model: BaseChatModel | str,
     environment: Environment | str | None = None,
@@ -56,7 +58,7 @@ def create_reflexion(
     options: ModelOptions | None = None,
     budgets: Budgets | None = None,
     approval: Approval | None = None,
-    state_schema: type[ReflexionState] | None = None,
+    state_schema: SkipValidation[type[ReflexionState] | None] = None,
 ) -> "ReflexionGraph":
     """Build the Reflexion agent around a model and an environment, or around an agent of your own.
 
@@ -93,11 +95,7 @@ def create_reflexion(
     Raises:
         ConfigurationError: an argument is wrong, or two do not go together.
     """
-    expect("environment", environment, Environment | str | None)
-    prompts = expect("prompts", prompts, Prompts | None)
-    options = expect("options", options, ModelOptions | None) or ModelOptions()
-    budgets = expect("budgets", budgets, Budgets | None) or Budgets()
-    approval = expect("approval", approval, Approval | None) or Approval()
+    options, budgets, approval = options or ModelOptions(), budgets or Budgets(), approval or Approval()
     memory = Memory.of(memory)
     environment = load_environment(environment) if isinstance(environment, str) else environment
     agent = WrappedAgent.of(actor, environment, evaluator)
@@ -116,14 +114,14 @@ def create_reflexion(
         environment = environment.variant(rules.actor)
     prompts = prompts or load_prompts(environment.prompts_from)
     chosen, seed = Strategy(rules.strategy), options.seed
-    for action in expect_names("approval.actions", approval.actions):
+    for action in approval.actions:
         one_of("approval.actions", action, environment.episode.actions())
 
     client, reflector = Client.pair(model, reflection_model, options, priced=budgets.limits_cost)
     kept = make_memory(memory, environment, reflector, prompts, rules, budgets, options, approval.reflections)
     acting = None if agent else make_actor(client, environment, prompts, rules, kept.map)
     judge = make_evaluator(evaluator, reflector, acting, environment, prompts, rules, seed)
-    stops = expect("heuristic", heuristic, Callable | None) or rules.heuristic
+    stops = heuristic or rules.heuristic
     pool = EpisodePool(environment, options.retries)
     clears = ("attempt", "result") if agent else ("memory_map",) if kept.map else ()
     loop: dict[str, Any] = {

@@ -6,7 +6,10 @@ from typing import Any
 
 from langgraph.types import interrupt
 
+from langgraph_reflexion.errors import checked
 
+
+@checked
 @dataclass(frozen=True)
 class Approval:
     """Where a run pauses for a person, before any effect or cost, so that approving repeats nothing.

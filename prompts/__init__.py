@@ -17,7 +17,7 @@ from jinja2 import BaseLoader, ChoiceLoader, DictLoader, Environment, FileSystem
 from jinja2.exceptions import TemplateError, TemplateNotFound, TemplateSyntaxError
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
-from langgraph_reflexion.errors import ConfigurationError, expect
+from langgraph_reflexion.errors import ConfigurationError, checked
 
 _HERE = Path(__file__).parent
 _T = TypeVar("_T")
@@ -57,6 +57,7 @@ class ReflectionExample:
     reflection: str
 
 
+@checked
 class Prompts:
     """The prompts of one domain.
 
@@ -70,7 +71,6 @@ class Prompts:
     """
 
     def __init__(self, folder: Path | str | None = None, templates: Mapping[str, str] | None = None) -> None:
-        expect("templates", templates, Mapping | None)
         folder = None if folder is None else Path(folder).expanduser()
         if folder is not None and not folder.is_dir():
             raise ConfigurationError(f"{folder} is not a folder of prompts")

@@ -25,7 +25,7 @@ from langgraph_reflexion.envs.workspace.snapshots import Files, SnapshotRepo
 from langgraph_reflexion.envs.workspace.tasks import KNOWN, make_tasks, read_tasks
 from langgraph_reflexion.envs.workspace.tree_walk import walk
 from langgraph_reflexion.envs.workspace.verification import Grader
-from langgraph_reflexion.errors import ConfigurationError, EnvironmentUnavailable, OptionsRefused
+from langgraph_reflexion.errors import ConfigurationError, EnvironmentUnavailable
 
 COUNT = 12
 """The number of generated repositories."""
@@ -56,8 +56,7 @@ class Workspace(Environment):
         **more: Further keys of a task file for the single task (`protect`, `allow`, `network`, `timeout`, ...).
 
     Raises:
-        OptionsRefused: there is no such option.
-        ConfigurationError: the tasks are wrong, or there are none.
+        ConfigurationError: there is no such option, the tasks are wrong, or there are none.
     """
 
     name = "workspace"
@@ -85,8 +84,9 @@ class Workspace(Environment):
             raise ConfigurationError(f"the workspace takes {given[0]}= or {given[1]}=, not both")
         if unknown := sorted(more.keys() - KNOWN):
             taken = sorted({*inspect.signature(Workspace).parameters, *KNOWN} - {"more"})
-            message = f"the workspace does not take the option {unknown[0]} (it takes {', '.join(taken)})"
-            raise OptionsRefused(message, unknown=unknown, taken=taken)
+            raise ConfigurationError(
+                f"the workspace does not take the option {unknown[0]} (it takes {', '.join(taken)})"
+            )
         if path is None and (instruction is not None or verify or more):
             what = next(iter(more), "instruction" if instruction is not None else "verify")
             raise ConfigurationError(f"{what}= goes with path=, for a single task; put it into the task file")

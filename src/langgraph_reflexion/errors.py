@@ -2,7 +2,6 @@
 
     ReflexionError
      ├── ConfigurationError       a setting is wrong, or does not fit another one
-     │    └── OptionsRefused      an environment does not take such options
      ├── EnvironmentUnavailable   an extra, a toolchain or data is missing
      ├── WorkersLost              the workers of a run die again and again
      └── Fault                    trouble outside the agent: never counted as a wrong answer
@@ -17,10 +16,11 @@ retried; a lasting one ends the task with status `fault` and keeps its state.
 
 import functools
 import inspect
-from collections.abc import Collection, Iterable, Sequence
-from typing import Any, TypeVar, get_args, get_type_hints
+import re
+from collections.abc import Callable
+from typing import Any, TypeVar, cast, get_type_hints
 
-Class = TypeVar("Class", bound=type)
+Checked = TypeVar("Checked", bound=Callable[..., Any])
 
 
 def the_extra(name: str) -> str:
@@ -37,20 +37,6 @@ class ReflexionError(Exception):
 
 class ConfigurationError(ReflexionError, ValueError):
     """A setting is wrong. The message names the setting and the values that it may have."""
-
-
-class OptionsRefused(ConfigurationError):
-    """An environment does not take the options that it was given.
-
-    Args:
-        message: One line.
-        unknown: The unknown options; empty if one is missing instead.
-        taken: The options that the environment takes.
-    """
-
-    def __init__(self, message: str, *, unknown: Sequence[str] = (), taken: Sequence[str] = ()) -> None:
-        super().__init__(message)
-        self.unknown, self.taken = unknown, taken
 
 
 class EnvironmentUnavailable(ReflexionError, RuntimeError):
@@ -87,15 +73,8 @@ class ModelFault(Fault):
         retry_after: As for `Fault`.
     """
 
-    def __init__(
-        self,
-        message: str,
-        *,
-        permanent: bool = False,
-        transient: bool = True,
-        retry_after: float | None = None,
-    ) -> None:
-        super().__init__(message, transient=transient and not permanent, retry_after=retry_after)
+    def __init__(self, message: str, *, permanent: bool = False, transient: bool = True, **more: Any) -> None:
+        super().__init__(message, transient=transient and not permanent, **more)
         self.permanent = permanent
 
 
@@ -117,82 +96,62 @@ class EnvironmentFault(Fault):
     """The environment could not carry out an action or start an episode."""
 
 
-def checked(cls: Class) -> Class:
-    """Check the arguments of a class against the annotations of its constructor: no conversion, `Field` limits.
+def checked(target: Checked) -> Checked:
+    """Check the arguments of a function or a class against their annotations: no conversion, `Field` limits.
 
     A wrong argument raises `ConfigurationError`.
     """
-    init = cls.__init__  # type: ignore[misc]
-    signature = inspect.signature(init)
+    function: Any = target.__init__ if isinstance(target, type) else target  # type: ignore[misc]
+    prefix = f"{target.__name__}." if isinstance(target, type) else ""
+    signature = inspect.signature(function)
 
     @functools.cache
     def arguments() -> Any:
         from pydantic import ConfigDict, create_model
 
-        hints = get_type_hints(init, include_extras=True)
+        hints = get_type_hints(function, include_extras=True)
         fields: dict[str, Any] = {name: (hints[name], None) for name in signature.parameters if name in hints}
-        return create_model(cls.__name__, __config__=ConfigDict(arbitrary_types_allowed=True, strict=True), **fields)
+        config = ConfigDict(arbitrary_types_allowed=True, strict=True, protected_namespaces=())
+        return create_model(target.__name__, __config__=config, **fields)
 
-    @functools.wraps(init)
-    def checked_init(self: Any, *args: Any, **named: Any) -> None:
+    @functools.wraps(function)
+    def wrapper(*args: Any, **named: Any) -> Any:
         from pydantic import ValidationError
 
-        _, *given = signature.bind(self, *args, **named).arguments.items()
+        given = signature.bind(*args, **named).arguments
         try:
-            arguments()(**dict(given))
+            arguments()(**{name: value for name, value in given.items() if name != "self"})
         except ValidationError as error:
-            raise ConfigurationError(explain(error.errors(), f"{cls.__name__}.")) from error
-        init(self, *args, **named)
+            raise ConfigurationError(explain(error, place=lambda path: f"{prefix}{path[0]}")) from error
+        return function(*args, **named)
 
-    cls.__init__ = checked_init  # type: ignore[misc]
-    return cls
+    if not isinstance(target, type):
+        return cast(Checked, wrapper)
+    target.__init__ = wrapper  # type: ignore[misc]
+    return target
 
 
-def explain(errors: Iterable[Any], prefix: str = "") -> str:
-    """Return the errors of a pydantic validation in words: where, what was expected, and what was given.
+def explain(error: Any, what: str = "", place: Callable[[list[str]], str] = ".".join) -> str:
+    """Return a pydantic `ValidationError` in words: where, what was expected and what was given.
 
     Args:
-        errors: The errors, as from `ValidationError.errors`. Several of one field are alternatives.
-        prefix: A prefix of the fields' names.
+        error: The error.
+        what: What a value is called, such as "setting".
+        place: Makes the name of a value from its path. Errors of one place are alternatives.
     """
-    found: dict[str, tuple[list[str], Any]] = {}
-    for error in errors:
-        expected, given = found.setdefault(str(error["loc"][0]), ([], error["input"]))
-        expected.append(error["msg"].removeprefix("Value error, ").removeprefix("Input should be "))
-    lines = []
-    for name, (expected, given) in found.items():
-        shown = repr(given) if isinstance(given, str | int | float) else type(given).__name__
-        lines.append(f"{prefix}{name} must be {' or '.join(dict.fromkeys(expected))}, not {shown:.100}")
-    return "; ".join(lines)
-
-
-def expect(name: str, value: Any, kinds: Any) -> Any:
-    """Return the argument.
-
-    Raises:
-        ConfigurationError: it has another type.
-    """
-    allowed = [kind for kind in get_args(kinds) or (kinds,) if kind is not type(None)]
-    if not isinstance(value, kinds) or (isinstance(value, bool) and bool not in allowed):
-        wanted = " or ".join(kind.__name__ for kind in allowed)
-        raise ConfigurationError(f"{name} must be {wanted}; got {type(value).__name__}")
-    return value
-
-
-def expect_names(name: str, value: Any) -> Collection[str]:
-    """Return the argument, a collection of names. A single string is none: it would be read as its letters.
-
-    Raises:
-        ConfigurationError: it is no such collection.
-    """
-    if (
-        isinstance(value, str)
-        or not isinstance(value, Collection)
-        or not all(isinstance(each, str) for each in value)
-    ):
-        one = value if isinstance(value, str) else "name"
-        raise ConfigurationError(f'{name} must be a collection of names, such as ["{one}"]; got {value!r}')
-    return value
+    found: dict[str, tuple[list[str], str]] = {}
+    for each in error.errors():
+        where = place([str(part) for part in each["loc"] if part != "[key]"])
+        given = repr(each["input"]) if isinstance(each["input"], str | int | float) else type(each["input"]).__name__
+        if each["type"] == "extra_forbidden":
+            found[f"unknown {what} {where!r}"] = ([], "")
+        else:
+            reason = re.sub(r"^\w+ should ", "must ", each["msg"]).partition(", unable to ")[0]
+            found.setdefault(f"the {what} {where}" if what else where, ([], f", not {given:.100}"))[0].append(reason)
+    reasons = {
+        where: " or ".join(dict.fromkeys(each)).replace(" or must be ", " or ") for where, (each, _) in found.items()
+    }
+    return "; ".join(f"{where} {reasons[where]}{given}".strip() for where, (_, given) in found.items())
 
 
 def one_of(name: str, value: Any, allowed: Any) -> Any:

@@ -11,7 +11,7 @@ from pydantic import NonNegativeInt, PositiveInt
 
 from langgraph_reflexion.choices import Feedback, StrategyName
 from langgraph_reflexion.envs.base import Environment
-from langgraph_reflexion.errors import checked, expect, one_of
+from langgraph_reflexion.errors import checked, one_of
 from langgraph_reflexion.heuristic import Heuristic
 from langgraph_reflexion.state import Strategy
 
@@ -131,5 +131,4 @@ def load_profile(profile: str | Profile) -> Profile:
     Raises:
         ConfigurationError: there is no such profile.
     """
-    given = expect("profile", profile, Profile | str)
-    return given if isinstance(given, Profile) else PROFILES[one_of("profile", given, PROFILES)]
+    return profile if isinstance(profile, Profile) else PROFILES[one_of("profile", profile, PROFILES)]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_serializer
 
 from langgraph_reflexion.choices import ENVIRONMENTS, Checkpoints, Feedback, Keep, StrategyName
-from langgraph_reflexion.errors import ConfigurationError
+from langgraph_reflexion.errors import ConfigurationError, explain
 from langgraph_reflexion.models.load import DEMO, TIMEOUT_SECONDS
 from langgraph_reflexion.models.secrets import public_database, public_url
 from langgraph_reflexion.retries import Retries
@@ -137,6 +137,7 @@ class ReflexionSettings(BaseModel):
     budgets: dict[Literal["trial", "task", "run"], BudgetSettings] = option(
         {},
         "Limit of a trial, task or run on actions, llm_calls, tokens, cost or seconds: SCOPE.WHAT=N.",
+        metavar="SCOPE.WHAT=N",
         resume="raise",
     )
 
@@ -164,7 +165,7 @@ class ReflexionSettings(BaseModel):
         try:
             return cls.model_validate(given)
         except ValidationError as error:
-            raise ConfigurationError("; ".join(describe(each, what) for each in error.errors())) from error
+            raise ConfigurationError(explain(error, what)) from error
 
     def rules(self, environment: "Environment") -> "Profile":
         """Return the profile in this environment, with what is set here.
@@ -394,14 +395,3 @@ def merge_budgets(below: dict[str, Any], above: dict[str, Any]) -> dict[str, dic
 
 def _resume(field: Any) -> str:
     return str((field.json_schema_extra or {}).get("resume", "fixed"))
-
-
-def describe(error: Any, what: str) -> str:
-    """Return one of pydantic's errors in words: where, what is wrong, and what was given."""
-    *path, last = (str(part) for part in error["loc"])
-    if error["type"] == "extra_forbidden":
-        return f"unknown {what} {'.'.join([*path, last])!r}"
-    where = ".".join(path if last == "[key]" else [*path, last])
-    message = error["msg"].removeprefix("Value error, ").partition(", unable to ")[0]
-    given = f", not {error['input']!r:.100}" if isinstance(error["input"], str | int | float) else ""
-    return f"the {what} {where}: {message[0].lower()}{message[1:]}{given}"

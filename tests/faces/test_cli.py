@@ -1,7 +1,9 @@
 """The command line in this process, beside a real model server on loopback."""
 
+import io
 import json
 import socket
+import sys
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -9,10 +11,11 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from langgraph_reflexion import Action, StepResult, Task
-from langgraph_reflexion.cli.play import play_episode
+from langgraph_reflexion.cli import main
 from tests.support.cli import ENV, KEY, GuessingServer, call, make_home, one_line, run_args, timeless
-from tests.support.guessing import Guess, Guessing
+
+OPTIONS = ("--option", "highest=5", "--max-trials", "3", "--temperature", "0.5", "--price", "toy=1,10")
+"""The options of `whole`: ten calls' worth of trials, on a server that refuses two of the options."""
 
 
 @pytest.fixture
@@ -24,6 +27,31 @@ def server() -> Iterator[GuessingServer]:
 @pytest.fixture
 def home(tmp_path: Path) -> Path:
     return make_home(tmp_path)
+
+
+class Whole(NamedTuple):
+    home: Path
+    server: GuessingServer
+    rows: list[dict[str, Any]]
+    requests: int
+    out: str
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Whole]:
+    """An undisturbed run that fills a cache."""
+    home = make_home(tmp_path_factory.mktemp("home"))
+    with GuessingServer(refuses=["stop", "temperature"]) as server:
+        args = run_args(server, *OPTIONS, "--cache", "answers/kept.db", "--out", "whole", "--concurrency", "1")
+        status, out, err = call(home, *args)
+        assert (status, err) == (0, "")
+        yield Whole(home, server, timeless(home / "whole"), len(server.requests), out)
+
+
+def line_of(out: str, name: str) -> list[str]:
+    """The cells beside a name in a table of the report."""
+    [line] = [line for line in out.splitlines() if line.strip().startswith(f"{name}  ")]
+    return line.strip().removeprefix(name).split()
 
 
 def test_a_run_is_recorded_and_reported_without_the_key(home: Path, server: GuessingServer) -> None:
@@ -43,8 +71,6 @@ def test_a_run_is_recorded_and_reported_without_the_key(home: Path, server: Gues
     assert (rows[1]["reflection"], rows[1]["input_tokens"]) == ("1 was wrong. Next time I will say 2.", 200)
     assert {request.key for request in server.requests} == {KEY}
     assert not [path for path in folder.iterdir() if KEY.encode() in path.read_bytes()]
-    settings = json.loads((folder / "run.json").read_text())["settings"]
-    assert (settings["environment"], settings["split"], settings["max_trials"]) == (ENV, "numbers", 2)
 
     status, out, err = call(home, "report", str(folder), str(folder), "--json")
     assert (status, err) == (0, "")
@@ -62,34 +88,21 @@ def test_the_record_does_not_depend_on_the_concurrency(home: Path, server: Guess
         summary = json.loads(out)
         assert (summary["dir"], summary["tasks"], summary["demo"]) == (concurrency, 4, False)
         assert summary["solved"] == [1, 2, 3] + [4] * 9
-        assert summary["statuses"] == {"solved": 4, "failed": 0, "fault": 0, "error": 0, "budget": 0, "unfinished": 0}
         assert (summary["settings"]["seed"], summary["settings"]["options"]) == (7, {"highest": 5})
-        assert summary["llm_calls"] == 10 + 6
     assert timeless(home / "1") == timeless(home / "8")
     trajectories = [(home / folder / "trajectories.jsonl").read_bytes() for folder in ("1", "8")]
     assert trajectories[0] == trajectories[1]
 
 
-def test_the_demo_model_is_called_no_llm(home: Path) -> None:
+def test_the_demo_model_is_not_presented_as_an_llm(home: Path) -> None:
     status, out, err = call(home, "run", "alfworld", "--limit", "4", "--max-trials", "3", "--out", "run")
     assert status == 0
     assert "native" in one_line(err)
     assert "demo model, not an LLM" in out
     assert "not an LLM" in json.loads((home / "run" / "run.json").read_text())["note"]
-    assert {row["task_id"] for row in timeless(home / "run") if row["success"]}
-
-    status, _, err = call(home, "run", ENV, "--option", "highest=1", "--max-trials", "1")
-    assert status == 0
-    assert f"langgraph-reflexion play {ENV}" in one_line(err)
 
 
-def test_a_run_may_stop_when_nothing_new_is_solved(home: Path, server: GuessingServer) -> None:
-    status, out, _ = call(home, *run_args(server, "--strategy", "retry", "--until-no-improvement", "--json"))
-    summary = json.loads(out)
-    assert (status, summary["solved"], summary["unfinished"]) == (0, [1, 1], 2)
-
-
-def test_a_fault_of_the_environment_shows_in_the_status(home: Path, server: GuessingServer) -> None:
+def test_a_fault_of_the_environment_sets_the_status(home: Path, server: GuessingServer) -> None:
     server.drops = {"2"}
     status, out, err = call(home, *run_args(server), "--retries", "1")
     assert (status, err) == (1, "")
@@ -100,63 +113,44 @@ def test_a_fault_of_the_environment_shows_in_the_status(home: Path, server: Gues
 @pytest.mark.parametrize(
     ("args", "word"),
     [
+        ([], "help"),
         (["sing"], "sing"),
-        (["report"], "DIR"),
         (["report", "nowhere"], "nowhere"),
         (["report", "toys/guessing.py"], "is a file"),
         (["resume", "toys"], "run.json"),
         (["resume", "toys", "--strategy", "retry"], "--strategy"),
         (["play", ENV, "--task", "g9"], "'g9'"),
-        (["play", ENV, "--task", "9" * 5000], "999"),
-        (["play", "alfworld", "--max-step", "3"], "mean --max-steps"),
         (["run"], "ENV"),
         (["run", "nowhere"], "'nowhere'"),
-        (["run", "..a:B"], "no environment"),
         (["run", "toys.guessing:Nothing"], "cannot load"),
         (["run", "alfworld", "--option", 'path="a\\u0000b"'], "null"),
         (["run", ENV, "--out", "x" * 300], "too long"),
         (["run", ENV, "--model", "openai:gpt-4o-mini"], "OPENAI_API_KEY"),
         (["run", ENV, "--model", "gibberish"], "provider"),
         (["run", ENV, "--model", "openai:m", "--base-url", "http://[::1"], "URL"),
-        (["run", ENV, "--model", "demo", "--base-url", "http://127.0.0.1:9"], "--base-url"),
         (["run", ENV, "--split", "colours"], "numbers, letters"),
         (["run", ENV, "--actor", "secret"], "react, tools"),
         (["run", ENV, "--max-trials", "0"], "--max-trials"),
-        (["run", ENV, "--colour", "red"], "--highest"),
-        (["run", ENV, "--hihgest=3"], "mean --highest"),
-        (["run", ENV, "--no-recal"], "mean --no-recall"),
-        (["run", ENV, "--option", "max_trials=3"], "--max-trials is no option"),
+        (["run", ENV, "--colour", "red"], "'colour'"),
         (["run", ENV, "--highest", "--json"], "--highest"),
         (["run", ENV, "red"], "'red'"),
-        (["run", ENV, "--budget", "run.money=5"], "llm_calls"),
+        (["run", ENV, "--budget", "run.money=5"], "run.money"),
         (["run", ENV, "--budget", "run.cost=1"], "price"),
         (["run", ENV, "--price", "toy=1"], "INPUT,OUTPUT"),
-        (["run", ENV, "--price", "toy=-1,2"], "price"),
-        (["run", ENV, "--cache", "toys"], "toys"),
         (["run", ENV, "--cache", "toys/guessing.py/kept.db"], "guessing.py"),
     ],
 )
 def test_wrong_use_is_one_line(home: Path, args: list[str], word: str) -> None:
-    if args[0] == "run" and "--model" not in args:
+    if args[:1] == ["run"] and "--model" not in args:
         args = [*args, "--model", "openai:m", "--base-url", "http://127.0.0.1:9/v1"]
     status, out, err = call(home, *args)
-    assert (status, out) == (2, "")
-    assert word in one_line(err)
+    assert status == 2
+    assert word in (one_line(err) if args else out)
     assert not (home / "runs").exists()
     assert sorted(path.name for path in home.glob("*/*.*")) == ["__init__.py", "guessing.py"]
 
 
-def test_a_folder_with_something_else_is_refused(home: Path, server: GuessingServer) -> None:
-    (home / "run").mkdir()
-    (home / "run" / "run.json").write_text("{}")
-    status, out, err = call(home, *run_args(server, "--out", "run"))
-    assert (status, out) == (2, "")
-    assert "run holds no run" in one_line(err)
-    assert (home / "run" / "run.json").read_text() == "{}"
-    assert server.requests == []
-
-
-def test_a_run_is_resumed_only_under_its_own_settings(home: Path, server: GuessingServer) -> None:
+def test_a_run_resumes_only_with_the_same_settings(home: Path, server: GuessingServer) -> None:
     args = run_args(server, "--out", "run", "--max-trials", "2")
     assert call(home, *args)[0] == 0
 
@@ -183,35 +177,11 @@ def test_a_person_plays(home: Path) -> None:
     assert "Invalid action" in out
     assert out.splitlines()[-2:] == ["Right.", "You won after 3 actions."]
     assert "You lost after 1 action." in call(home, "play", ENV, "--task", "3", typed="say 1\n")[1]
-    for typed in ("wait\nquit\nsay 1\n", "wait\n", ""):
+    for typed in ("wait\nquit\nsay 1\n", "wait\n"):
         status, out, err = call(home, "play", ENV, typed=typed)
         assert (status, err, "You won" in out) == (0, "", False)
     status, _, err = call(home, "play", ENV, typed="drop it\n")
     assert (status, "fell on the floor" in one_line(err)) == (2, True)
-
-
-def test_a_bug_in_a_game_is_raised_as_it_is() -> None:
-    class Buggy(Guess):
-        def step(self, action: Action) -> StepResult:
-            raise ZeroDivisionError("division by zero")
-
-    class Broken(Guessing):
-        def start(self, task: Task) -> Guess:
-            return Buggy(1)
-
-    shown = iter(play_episode(Broken(), Broken().tasks()[0], ["say 1"]))
-    assert next(shown).startswith("Your task: Guess.")
-    with pytest.raises(ZeroDivisionError):
-        next(shown)
-
-
-def test_without_a_command_the_help_is_shown(home: Path) -> None:
-    status, out, _ = call(home)
-    assert status == 2
-    assert "report" in out
-
-
-# Faults of the model server, prices, the cache, and budgets.
 
 
 @pytest.mark.parametrize(
@@ -219,7 +189,6 @@ def test_without_a_command_the_help_is_shown(home: Path) -> None:
     [
         ("wrong-key", "401", 1),
         ("unknown-model", "no model 'toy'", 1),
-        ("quota", "quota", 1),
         ("hang", "not answered once", 1),
         ("nobody", "not answered once", 0),
     ],
@@ -241,36 +210,7 @@ def test_a_run_that_cannot_start_leaves_nothing(home: Path, fault: str, word: st
     assert {path.name for path in home.glob("run/*")} <= {"lock"}
 
 
-OPTIONS = ("--option", "highest=5", "--max-trials", "3", "--temperature", "0.5", "--price", "toy=1,10")
-"""The options of the runs below: ten calls' worth of trials, on a server that refuses two of the options."""
-
-
-class Whole(NamedTuple):
-    home: Path
-    server: GuessingServer
-    rows: list[dict[str, Any]]
-    requests: int
-    out: str
-
-
-@pytest.fixture(scope="module")
-def whole(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Whole]:
-    """A run that nothing disturbs, and that fills a cache."""
-    home = make_home(tmp_path_factory.mktemp("home"))
-    with GuessingServer(refuses=["stop", "temperature"]) as server:
-        args = run_args(server, *OPTIONS, "--cache", "answers/kept.db", "--out", "whole", "--concurrency", "1")
-        status, out, err = call(home, *args)
-        assert (status, err) == (0, "")
-        yield Whole(home, server, timeless(home / "whole"), len(server.requests), out)
-
-
-def line_of(out: str, name: str) -> list[str]:
-    """The cells beside a name in a table of the report."""
-    [line] = [line for line in out.splitlines() if line.strip().startswith(f"{name}  ")]
-    return line.strip().removeprefix(name).split()
-
-
-def test_options_that_are_refused_are_left_out_and_noted(whole: Whole) -> None:
+def test_refused_options_are_left_out_and_noted(whole: Whole) -> None:
     for option in ("stop", "temperature"):
         note = f"the server refuses {option}, which is left out"
         assert all(note in row["notes"] for row in whole.rows)
@@ -280,8 +220,7 @@ def test_options_that_are_refused_are_left_out_and_noted(whole: Whole) -> None:
 
 def test_a_price_gives_a_cost(whole: Whole) -> None:
     calls = sum(row["llm_calls"] for row in whole.rows)
-    assert sum(row["cost"] for row in whole.rows) == pytest.approx(calls * (100 * 1 + 5 * 10) / 1e6)
-    assert line_of(whole.out, "cost") == [f"{calls * 150 / 1e6:.4f}"]
+    assert line_of(whole.out, "cost") == [f"{calls * (100 * 1 + 5 * 10) / 1e6:.4f}"]
     assert whole.requests == calls + 2
 
 
@@ -292,10 +231,6 @@ def test_a_cached_reply_costs_no_call(whole: Whole) -> None:
     assert (status, err) == (0, "")
     assert len(whole.server.requests) == before
     assert line_of(out, "model calls") == ["0"]
-    again = timeless(whole.home / "again")
-    assert [(row["task_id"], row["trial"], row["reflection"]) for row in again] == [
-        (row["task_id"], row["trial"], row["reflection"]) for row in whole.rows
-    ]
 
 
 def test_faults_of_single_tasks_are_resumed(whole: Whole) -> None:
@@ -323,26 +258,9 @@ def test_faults_of_single_tasks_are_resumed(whole: Whole) -> None:
     status, out, err = call(home, "resume", "run")
     assert (status, err) == (0, "")
     assert timeless(home / "run") == whole.rows
-    assert line_of(out, "faults") == ["0"]
 
 
-def test_a_missing_reflection_is_a_fault_of_its_task(whole: Whole) -> None:
-    home, server = whole.home, whole.server
-    asked: list[str] = []
-
-    def faults(game: str) -> str | None:
-        asked.append(game)
-        return "500" if game == "2" and asked.count("2") > 1 else None
-
-    server.faults = faults
-    args = run_args(server, *OPTIONS, "--out", "unreflected", "--concurrency", "1", "--retries", "1")
-    status, out, err = call(home, *args)
-    server.faults = {}.get
-    assert (status, err) == (1, "")
-    assert "2 solved, 2 failed, 1 fault in " in out
-
-
-def test_a_budget_ends_the_run_and_is_lifted(whole: Whole) -> None:
+def test_a_budget_ends_the_run_until_it_is_lifted(whole: Whole) -> None:
     home, server = whole.home, whole.server
     before = len(server.requests)
     args = run_args(server, *OPTIONS, "--out", "short", "--concurrency", "1", "--budget", "run.llm_calls=4")
@@ -355,3 +273,12 @@ def test_a_budget_ends_the_run_and_is_lifted(whole: Whole) -> None:
     status, out, err = call(home, "resume", "short", "--budget", "run.llm_calls=none")
     assert (status, err) == (0, "")
     assert timeless(home / "short") == whole.rows
+
+
+def test_a_terminal_without_unicode(whole: Whole, monkeypatch: pytest.MonkeyPatch) -> None:
+    written = io.BytesIO()
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(written, encoding="ascii", write_through=True))
+    monkeypatch.setattr(sys, "argv", ["langgraph-reflexion", "show", str(whole.home / "whole"), "2"])
+    with pytest.raises(SystemExit):
+        main()
+    assert b"reflexion ? toys.guessing:Guessing" in written.getvalue()

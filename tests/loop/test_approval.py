@@ -189,13 +189,6 @@ def test_within_another_graph_its_checkpointer_serves():
     assert result["status"] == "solved"
 
 
-def test_a_name_alone_is_no_collection_of_names():
-    with pytest.raises(
-        ConfigurationError, match=r'approval.actions must be a collection of names, such as \["add"\]'
-    ):
-        create_reflexion(ScriptedChatModel(replies=[]), Counter(), approval=Approval(actions="add"))
-
-
 def test_an_action_that_the_environment_does_not_have_cannot_be_approved():
     with pytest.raises(ConfigurationError, match="add, turn, read, break"):
         create_reflexion(ScriptedChatModel(replies=[]), Counter(), approval=Approval(actions=["fly"]))

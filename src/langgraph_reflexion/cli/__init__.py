@@ -1,4 +1,4 @@
-"""The command line, with its commands apply and play.
+"""The command line.
 
 Exit status: 0 the run finished, however much was solved; 1 some task ended by a fault, an error or on a budget;
 2 wrong use, or nothing could start. Errors are one line on standard error. Heavy packages are imported inside the
@@ -9,7 +9,6 @@ import contextlib
 import io
 import os
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated
 
@@ -19,16 +18,13 @@ from langgraph_reflexion import __version__
 from langgraph_reflexion.cli.experiment import experiment
 from langgraph_reflexion.cli.grade import grade
 from langgraph_reflexion.cli.lessons import lessons
-from langgraph_reflexion.cli.options import OPEN, fail, naming_options, takes
-from langgraph_reflexion.cli.replication import register
+from langgraph_reflexion.cli.options import OPEN, fail
+from langgraph_reflexion.cli.play import play
+from langgraph_reflexion.cli.replication import import_upstream, replay
 from langgraph_reflexion.cli.report import report, show
 from langgraph_reflexion.cli.run import resume, run
 from langgraph_reflexion.cli.sandbox import sandbox
 from langgraph_reflexion.errors import ModelFault, ReflexionError
-from langgraph_reflexion.settings import RunSettings
-
-DEBUG = "LANGGRAPH_REFLEXION_DEBUG"
-"""The environment variable that asks for the traceback of an unexpected error."""
 
 app = typer.Typer(
     help="The Reflexion agent as a LangGraph state machine.",
@@ -45,6 +41,9 @@ app.command()(experiment)
 app.command()(grade)
 app.command()(report)
 app.command()(show)
+app.command(context_settings=OPEN)(play)
+app.command("import-upstream")(import_upstream)
+app.command()(replay)
 
 # Typer brings its own copy of click in newer versions, and uses the installed one in older ones.
 _UsageError: type[Exception] = next(c for c in typer.BadParameter.__mro__ if c.__name__ == "ClickException")
@@ -64,18 +63,14 @@ def main() -> None:
         status = fail(error.format_message())  # type: ignore[attr-defined]
     except ModelFault as error:
         status = fail(f"{error} (is the server up? check --model, --base-url, and the key)")
-    except ReflexionError as error:
-        status = fail(str(error))
     except (typer.Abort, KeyboardInterrupt):
         status = fail("stopped", 130)
     except BrokenPipeError:
         # The reader of the output has left; the rest is discarded.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         status = 0
-    except Exception as error:
-        if os.environ.get(DEBUG):
-            raise
-        status = fail(f"{type(error).__name__}: {error} (for the traceback, set {DEBUG}=1)")
+    except (ReflexionError, OSError) as error:
+        status = fail(str(error))
     sys.exit(status)
 
 
@@ -102,38 +97,3 @@ def apply(
 
     for line in apply_results(folder, task):
         typer.echo(line)
-
-
-@app.command(context_settings=OPEN)
-@takes(RunSettings, ("environment", "options", "split", "seed"), {"seed": "Seeds generated tasks."})
-def play(
-    context: typer.Context,
-    settings: RunSettings,
-    task: Annotated[
-        str | None, typer.Option(metavar="ID|N", help="The task's id, or its number from 1.  [default: 1]")
-    ] = None,
-) -> None:
-    """Play an environment yourself."""
-    from langgraph_reflexion.cli.play import choose_task, play_episode
-
-    with naming_options(context, settings.environment):
-        environment = settings.make_environment()
-    try:
-        chosen = choose_task(environment, settings.split, task)
-        for shown in play_episode(environment, chosen, _typed()):
-            typer.echo(shown)
-    finally:
-        environment.close()
-
-
-register(app)
-
-
-def _typed() -> Iterator[str]:
-    """Yield the lines of standard input, with a prompt on a terminal."""
-    prompt = "> " if sys.stdin.isatty() else ""
-    while True:
-        try:
-            yield input(prompt)
-        except EOFError:
-            return

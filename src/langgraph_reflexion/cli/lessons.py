@@ -2,11 +2,7 @@
 
 import asyncio
 import json
-import os
-import shlex
-import subprocess
 import sys
-import tempfile
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
@@ -29,6 +25,7 @@ Where = Annotated[
 ]
 Id = Annotated[str, typer.Argument(metavar="ID", help="The lesson's id, or its beginning.")]
 Env = Annotated[str | None, typer.Option("--env", help="The environment.  [default: the only one in the store]")]
+File = Annotated[Path, typer.Argument(metavar="FILE", help="*.jsonl, or *.md to read and edit.")]
 User = Annotated[str | None, typer.Option(help="The user whose lessons they are.  [default: everyone's]")]
 
 
@@ -36,10 +33,21 @@ User = Annotated[str | None, typer.Option(help="The user whose lessons they are.
 def list_lessons(where: Where, env: Env = None, user: User = None, as_json: AsJson = False) -> None:
     """List lessons with the number of trials that taught each, of those that recalled it, and of their successes."""
 
-    async def work(store: "LessonStore") -> list[dict[str, Any]]:
-        return [_numbers(lesson) for lesson in (await store.snapshot()).lessons.values()]
+    async def work(store: "LessonStore") -> list["Lesson"]:
+        return list((await store.snapshot()).lessons.values())
 
-    found = _with(where, env, user, work)
+    found = [
+        {
+            "id": each.id,
+            "text": each.text,
+            "from": each.outcomes,
+            "retired": each.retired,
+            "sources": len(each.sources),
+            "recalled": each.recalled,
+            "succeeded": each.succeeded,
+        }
+        for each in _with(where, env, user, work)
+    ]
     if as_json:
         typer.echo(json.dumps(found, indent=2, ensure_ascii=False))
         return
@@ -53,20 +61,12 @@ def list_lessons(where: Where, env: Env = None, user: User = None, as_json: AsJs
 
 
 @lessons.command()
-def show(where: Where, lesson: Id, env: Env = None, user: User = None, as_json: AsJson = False) -> None:
+def show(where: Where, lesson: Id, env: Env = None, user: User = None) -> None:
     """Show a lesson: its text, sources and numbers, and the trials that had it in their prompts."""
-    found = _find(where, env, user, lesson)
-    if as_json:
-        records = {
-            "sources": [source.stored() for _, source in found.sources],
-            "uses": [use.stored() for use in found.uses],
-            "edits": [edit.stored() for edit in found.edits],
-        }
-        typer.echo(json.dumps(_numbers(found) | records, indent=2, ensure_ascii=False))
-        return
     from langgraph_reflexion.experiments.printable import printable
     from langgraph_reflexion.memory.importing import describe_source
 
+    found = _find(where, env, user, lesson)
     typer.echo(f"{found.id}{'  retired' if found.retired else ''}\n")
     typer.echo("\n".join(f"  {printable(line)}" for line in found.text.split("\n")))
     typer.echo(f"\nRecalled in {found.recalled} trials, of which {found.succeeded} succeeded.")
@@ -87,20 +87,17 @@ def show(where: Where, lesson: Id, env: Env = None, user: User = None, as_json: 
 def edit(
     where: Where,
     lesson: Id,
-    file: Annotated[Path | None, typer.Option(help="The new text; - for standard input.  [default: $EDITOR]")] = None,
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="The new text; - for standard input.")],
     env: Env = None,
     user: User = None,
 ) -> None:
     """Change the text of a lesson; its sources and numbers stay."""
+    from langgraph_reflexion.memory.importing import read_text
     from langgraph_reflexion.memory.records import plain
 
-    before = _find(where, env, user, lesson).text
-    text = plain(_edited(before) if file is None else _read(file))
+    text = plain(sys.stdin.read() if str(file) == "-" else read_text(file))
     if not text:
         raise ConfigurationError("the new text is empty: retire the lesson instead")
-    if text == before:
-        typer.echo("nothing has changed")
-        return
     typer.echo(f"{_change(where, env, user, lesson, text=text)} is edited")
 
 
@@ -143,12 +140,7 @@ def merge(
 
 
 @lessons.command("export")
-def export_lessons(
-    where: Where,
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="*.jsonl, or *.md to read and edit.")],
-    env: Env = None,
-    user: User = None,
-) -> None:
+def export_lessons(where: Where, file: File, env: Env = None, user: User = None) -> None:
     """Write all lessons to a file."""
 
     async def work(store: "LessonStore") -> int:
@@ -162,12 +154,7 @@ def export_lessons(
 
 
 @lessons.command("import")
-def import_lessons(
-    where: Where,
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="*.jsonl or *.md.")],
-    env: Env = None,
-    user: User = None,
-) -> None:
+def import_lessons(where: Where, file: File, env: Env = None, user: User = None) -> None:
     """Add the lessons of a file that are new. In Markdown a changed text is an edit."""
 
     async def work(store: "LessonStore") -> tuple[int, int]:
@@ -222,30 +209,3 @@ def _change(where: str, env: str | None, user: str | None, lesson: str, **change
         return found
 
     return _with(where, env, user, work)
-
-
-def _numbers(lesson: "Lesson") -> dict[str, Any]:
-    numbers = {"sources": len(lesson.sources), "recalled": lesson.recalled, "succeeded": lesson.succeeded}
-    return {"id": lesson.id, "text": lesson.text, "from": lesson.outcomes, "retired": lesson.retired, **numbers}
-
-
-def _read(file: Path) -> str:
-    if str(file) == "-":
-        return sys.stdin.read()
-    from langgraph_reflexion.memory.importing import read_text
-
-    return read_text(file)
-
-
-def _edited(text: str) -> str:
-    editor = os.environ.get("VISUAL") or os.environ.get("EDITOR")
-    if not editor:
-        raise ConfigurationError("$EDITOR is not set: give the new text with --file FILE, or --file - for stdin")
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder, "lesson.txt")
-        path.write_text(text, encoding="utf-8")
-        try:
-            subprocess.run([*shlex.split(editor), str(path)], check=True)
-        except (OSError, ValueError, subprocess.CalledProcessError) as error:
-            raise ConfigurationError(f"{editor} did not edit the lesson: {error}") from error
-        return _read(path)

@@ -1,21 +1,17 @@
-"""Options of the commands: made from the fields of a settings class, or of an environment."""
+"""Options of the commands, made from the fields of a settings class."""
 
 import inspect
 import json
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from copy import copy
-from difflib import get_close_matches
-from types import MappingProxyType, NoneType, UnionType
+from collections.abc import Callable, Collection, Mapping
+from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 import typer
 from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 
-from langgraph_reflexion.errors import ConfigurationError, OptionsRefused
-from langgraph_reflexion.settings import describe
+from langgraph_reflexion.errors import ConfigurationError, explain
 
 OPEN = {"allow_extra_args": True, "ignore_unknown_options": True}
 """The declaration of a command whose other options, `--name value`, are the environment's."""
@@ -24,9 +20,7 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
 def takes(
-    settings: type[BaseModel],
-    only: Collection[str] | None = None,
-    helps: Mapping[str, str] = MappingProxyType({}),
+    settings: type[BaseModel], only: Collection[str] | None = None
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Give a command one option for each field of a settings class.
 
@@ -36,33 +30,24 @@ def takes(
     Args:
         settings: The class.
         only: The names of the fields that are options; all unless given.
-        helps: The help texts that differ from those of the fields.
     """
     fields = {name: field for name, field in settings.model_fields.items() if only is None or name in only}
-    for name, help in helps.items():
-        fields[name] = copy(fields[name])
-        fields[name].description = help
 
     def decorate(body: Callable[..., None]) -> Callable[..., None]:
         own = inspect.signature(body, eval_str=True).parameters
         named = "settings" if "settings" in own else "given"
-        rest = [each for name, each in own.items() if name not in (named, "context")]
         ours = [_parameter(name, field, defaults=named == "settings") for name, field in fields.items()]
-        arguments = [each for each in (*rest, *ours) if _is_argument(each)]
-        parameters = [
-            inspect.Parameter("context", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context),
-            *(each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for each in arguments),
-            *(each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for each in (*ours, *rest) if each not in arguments),
-        ]
+        rest = [each.replace(kind=each.KEYWORD_ONLY) for name, each in own.items() if name != named]
+        context = inspect.Parameter("context", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context)
+        parameters = [context, *sorted([*ours, *rest], key=lambda each: not _is_argument(each))]
 
         def command(context: typer.Context, **values: Any) -> None:
             given = {name: values.pop(name) for name in fields}
             given = {name: value for name, value in given.items() if value not in (None, [])}
             given = {name: _read(fields[name], flag(name, fields[name]), value) for name, value in given.items()}
-            if context.args or "options" in given:
-                given["options"] = {**given.get("options", {}), **_rest_of(context)}
-            more = {"context": context} if "context" in own else {}
-            body(**{named: _made(settings, given) if named == "settings" else given}, **values, **more)
+            if context.args:
+                given["options"] = {**given.get("options", {}), **_environment_options(context.args)}
+            body(**{named: _settings(settings, given) if named == "settings" else given}, **values)
 
         command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
         command.__annotations__ = {each.name: each.annotation for each in parameters}
@@ -78,36 +63,36 @@ def flag(name: str, field: FieldInfo) -> str:
     return f"--{singular.replace('_', '-')}"
 
 
-def _made(settings: type[BaseModel], given: Mapping[str, Any]) -> BaseModel:
+def fail(message: str, status: int = 2) -> int:
+    """Print in one line what went wrong. Returns the exit status."""
+    typer.echo(f"langgraph-reflexion: {' '.join(message.split())}", err=True)
+    return status
+
+
+def _settings(settings: type[BaseModel], given: Mapping[str, Any]) -> BaseModel:
+    def place(path: list[str]) -> str:
+        return f"{flag(path[0], settings.model_fields[path[0]])} {'.'.join(path[1:])}".strip()
+
     try:
         return settings.model_validate(given)
     except ValidationError as error:
-        told = []
-        for each in error.errors():
-            name, *path = (str(part) for part in each["loc"] if part != "[key]")
-            option = flag(name, settings.model_fields[name])
-            told.append(describe({**each, "loc": (f"{option} {'.'.join(path)}".strip(),)}, "option"))
-        raise ConfigurationError("; ".join(told)) from error
+        raise ConfigurationError(explain(error, "option", place)) from error
 
 
 def _parameter(name: str, field: FieldInfo, *, defaults: bool) -> inspect.Parameter:
     """Return the parameter that makes typer read a field. Its default is None: the settings have their own."""
-    kind, described = _kind(field), (field.description or "").partition("  [")
+    kind, spelt = _kind(field), flag(name, field)
     if field.is_required():
-        argument = typer.Argument(metavar="ENV", help=field.description)
-        return _keyword(name, inspect.Parameter.empty, kind, argument)
-    told = f"{described[1]}{described[2]}".strip() if defaults else ""
-    if defaults and not told and field.default is not False and field.default not in (None, "", {}):
-        told = f"[default: {str(field.default).lower() if field.default is True else field.default}]"
-    nested = _is_mapping(field) and isinstance(of := get_args(kind)[1], type) and issubclass(of, BaseModel)
-    if not defaults and _extra(field, "resume") == "raise":
-        told = "Can only be raised; none lifts a limit." if nested else "Can only be raised."
-    help = f"{described[0]}  {told}".strip()
-    spelt = flag(name, field)
+        return _keyword(name, inspect.Parameter.empty, kind, typer.Argument(metavar="ENV", help=field.description))
+    help, bracket, told = (field.description or "").partition("  [")
+    if defaults and bracket:
+        help = f"{help}  [{told}"
+    elif defaults and field.default is not False and field.default not in (None, "", {}):
+        help = f"{help}  [default: {str(field.default).lower() if field.default is True else field.default}]"
+    elif not defaults and _extra(field, "resume") == "raise":
+        help = f"{help}  Can only be raised{'; none lifts a limit' * (name == 'budgets')}."
     if _is_mapping(field):
-        option = typer.Option(
-            spelt, metavar="SCOPE.WHAT=N" if nested else _written(field), help=f"{help} Repeatable."
-        )
+        option = typer.Option(spelt, metavar=_metavar(field), help=f"{help} Repeatable.")
         return _keyword(name, [], list[str], option)
     if kind is bool:
         # A switch that is off unless given needs no second name.
@@ -147,8 +132,7 @@ def _extra(field: FieldInfo, name: str) -> str:
     return str(extra.get(name, "")) if isinstance(extra, dict) else ""
 
 
-def _written(field: FieldInfo) -> str:
-    """Return how one value of a mapping is written."""
+def _metavar(field: FieldInfo) -> str:
     return _extra(field, "metavar") or "KEY=VALUE"
 
 
@@ -161,45 +145,32 @@ def _read(field: FieldInfo, option: str, given: Any) -> Any:
     for text in given:
         # A model's name may hold an equals sign, and its price holds none.
         key, equals, value = text.rpartition("=") if of is str else text.partition("=")
-        if of not in (str, Any):
-            scope, _, what = key.partition(".")
-            if not equals or what not in of.model_fields:
-                raise ConfigurationError(
-                    f"{option} {text!r}: write it as SCOPE.WHAT=NUMBER, with one of {', '.join(of.model_fields)}"
-                )
+        scope, _, what = key.partition(".")
+        nested = isinstance(of, type) and issubclass(of, BaseModel)
+        if not key or not equals or (nested and not what):
+            raise ConfigurationError(f"{option} {text!r}: write it as {_metavar(field)}")
+        if nested:
             values.setdefault(scope, {})[what] = None if value.lower() == "none" else _json(value)
-        elif not equals or not key:
-            raise ConfigurationError(f"{option} {text!r}: write it as {_written(field)}")
-        elif of is str:
-            values[key] = value
         else:
-            values[_identifier(option, text, key)] = _json(value)
+            values[key] = value if of is str else _json(value)
     return values
 
 
-def _rest_of(context: typer.Context) -> dict[str, Any]:
+def _environment_options(words: list[str]) -> dict[str, Any]:
     """Return the environment's options in the rest of a command's line: `--key value` or `--key=value`."""
     options: dict[str, Any] = {}
-    left = iter(context.args)
+    left = iter(words)
     for word in left:
         name, equals, value = word.partition("=")
         if not re.fullmatch(r"--[a-z][a-z0-9-]*", name):
             raise ConfigurationError(f"{word!r} is neither an option nor the value of one")
         value = value if equals else next(left, "--")
         if value.startswith("--"):
-            meant = _meant(name, _options_of(context))
             raise ConfigurationError(
-                f"{name} is no option of the command{meant and f' ({meant})'}, "
-                "and as one of the environment needs a value"
+                f"{name} is no option of this command, and as one of the environment needs a value"
             )
-        options[_identifier(name, word, name[2:].replace("-", "_"))] = _json(value)
+        options[name[2:].replace("-", "_")] = _json(value)
     return options
-
-
-def _identifier(option: str, text: str, key: str) -> str:
-    if not key.isidentifier():
-        raise ConfigurationError(f"{option} {text!r}: write it as KEY=VALUE")
-    return key
 
 
 def _json(text: str) -> Any:
@@ -208,47 +179,3 @@ def _json(text: str) -> Any:
         return json.loads(text)
     except ValueError:
         return text
-
-
-@contextmanager
-def naming_options(context: typer.Context, env: str) -> Iterator[None]:
-    """Suggest an option for one that neither the command nor the environment has.
-
-    Args:
-        context: The command's.
-        env: The environment's name.
-
-    Raises:
-        ConfigurationError: instead of the environment's own error.
-    """
-    try:
-        yield
-    except OptionsRefused as error:
-        if not error.unknown:
-            raise
-        ours = _options_of(context)
-        own = [name for name in map(_as_option, error.taken) if name not in ours]
-        name = _as_option(error.unknown[0])
-        meant = _meant(name, [*ours, *own])
-        said = f"{name} is no option of {env}" if name in ours else f"no option {name}{meant and f': {meant}'}"
-        raise ConfigurationError(f"{said} ({env}'s own options: {', '.join(own) or 'none'})") from error
-
-
-def _options_of(context: typer.Context) -> list[str]:
-    named = [name for each in context.command.get_params(context) for name in (*each.opts, *each.secondary_opts)]
-    return [name for name in named if name.startswith("--")]
-
-
-def _as_option(name: str) -> str:
-    return f"--{name.replace('_', '-')}"
-
-
-def _meant(name: str, names: Sequence[str]) -> str:
-    close = get_close_matches(name[2:], [each[2:] for each in names], n=1)
-    return f"did you mean --{close[0]}?" if close else ""
-
-
-def fail(message: str, status: int = 2) -> int:
-    """Print in one line what went wrong. Returns the exit status."""
-    typer.echo(f"langgraph-reflexion: {' '.join(message.split())}", err=True)
-    return status

@@ -1,68 +1,60 @@
-"""An environment played by a person in the terminal."""
+"""The command `play`: an environment played by a person in the terminal."""
 
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+import sys
+from typing import Annotated
 
-from langgraph_reflexion.envs.base import Action, Environment, Task
-from langgraph_reflexion.errors import ConfigurationError, EnvironmentFault
-from langgraph_reflexion.prompts import load_prompts
+import typer
+
+from langgraph_reflexion.cli.options import takes
+from langgraph_reflexion.errors import ConfigurationError
+from langgraph_reflexion.settings import RunSettings
 
 HELP = "Type an action, `help` for the actions, `quit` to leave."
 
 
-def choose_task(environment: Environment, split: str | None, wanted: str | None) -> Task:
-    """Return a task by its id, or by its number counted from 1.
+@takes(RunSettings, ("environment", "options", "split", "seed"))
+def play(
+    settings: RunSettings,
+    task: Annotated[
+        str, typer.Option(metavar="ID|N", help="The task's id, or its number from 1.", show_default=True)
+    ] = "1",
+) -> None:
+    """Play an environment yourself."""
+    from langgraph_reflexion.envs.base import Action, Task
+    from langgraph_reflexion.prompts import load_prompts
 
-    Raises:
-        ConfigurationError: there is no such task.
-    """
-    tasks = environment.tasks(split)
-    named = {str(number): task for number, task in enumerate(tasks, 1)} | {task["id"]: task for task in tasks}
-    if chosen := named.get(wanted or "1"):
-        return chosen
-    raise ConfigurationError(
-        f"{environment.name} has no task {wanted or 1!r} here: give an id, or a number from 1 to {len(tasks)}"
-    )
-
-
-def play_episode(environment: Environment, task: Task, lines: Iterable[str]) -> Iterable[str]:
-    """Play an episode with the lines that a person types; yield what it shows, the opening first.
-
-    Raises:
-        EnvironmentFault: the environment failed.
-    """
-    forms = "Actions: " + "; ".join(environment.action_forms(task)) + "."
-    with _faults(environment):
-        episode = environment.start(Task(**{**task, "prepared": environment.prepare(task)}))
+    environment = settings.make_environment()
     try:
-        prompts = load_prompts(environment.prompts or environment.name)
-        opening = prompts.opening(task["instruction"], episode.observation)
-        yield f"{opening}\n\n{forms}\n{HELP}"
+        tasks = environment.tasks(settings.split)
+        by_number = {str(number): each for number, each in enumerate(tasks, 1)}
+        chosen = (by_number | {each["id"]: each for each in tasks}).get(task)
+        if chosen is None:
+            known = f"give an id, or a number from 1 to {len(tasks)}"
+            raise ConfigurationError(f"{environment.name} has no task {task!r} here: {known}")
+        episode = environment.start(Task(**{**chosen, "prepared": environment.prepare(chosen)}))
+        help = f"Actions: {'; '.join(environment.action_forms(chosen))}.\n{HELP}"
+        opening = load_prompts(environment.prompts_from).opening(chosen["instruction"], episode.observation)
+        typer.echo(f"{opening}\n\n{help}")
         actions = 0
-        for line in lines:
-            text = line.strip()
-            if text == "quit":
-                return
+        while (text := _typed()) != "quit":
             if text == "help":
-                yield f"{forms}\n{HELP}"
+                typer.echo(help)
             elif text:
                 actions += 1
-                action = environment.parse(text) or Action(name="", args={}, text=text)
-                with _faults(environment):
-                    result = episode.step(action)
-                yield result.observation
+                result = episode.step(environment.parse(text) or Action(name="", args={}, text=text))
+                typer.echo(result.observation)
                 if result.terminated or result.truncated:
                     won = result.reward is not None and result.reward >= 1.0
                     how = "won" if won else "lost" if result.terminated else "reached the environment's limit"
-                    yield f"You {how} after {actions} action{'s' * (actions != 1)}."
-                    return
-    finally:
+                    typer.echo(f"You {how} after {actions} action{'s' * (actions != 1)}.")
+                    break
         episode.close()
+    finally:
+        environment.close()
 
 
-@contextmanager
-def _faults(environment: Environment) -> Iterator[None]:
+def _typed() -> str:
     try:
-        yield
-    except OSError as error:  # any other exception is a bug
-        raise EnvironmentFault(f"{environment.name} failed: {type(error).__name__}: {error}") from error
+        return input("> " if sys.stdin.isatty() else "").strip()
+    except EOFError:
+        return "quit"

@@ -10,12 +10,6 @@ import typer
 from langgraph_reflexion.cli.options import AsJson
 
 
-def register(app: typer.Typer) -> None:
-    """Add the commands to an application."""
-    app.command("import-upstream")(import_upstream)
-    app.command()(replay)
-
-
 def import_upstream(
     path: Annotated[Path, typer.Argument(metavar="PATH", help="A clone of the original repository, or part of it.")],
     out: Annotated[Path, typer.Option(metavar="DIR", help="A new folder, or an earlier import to replace.")],

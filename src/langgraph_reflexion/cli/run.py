@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from langgraph_reflexion.cli.options import AsJson, fail, naming_options, takes
+from langgraph_reflexion.cli.options import AsJson, fail, takes
 from langgraph_reflexion.errors import ConfigurationError, ModelFault
 from langgraph_reflexion.models.load import DEMO
 from langgraph_reflexion.settings import RunSettings
@@ -18,7 +18,6 @@ RESUMABLE = [*RunSettings.resumable("free", "raise"), "base_url", "database", "l
 
 @takes(RunSettings)
 def run(
-    context: typer.Context,
     settings: RunSettings,
     out: Annotated[
         Path | None,
@@ -34,10 +33,6 @@ def run(
     from langgraph_reflexion.experiments.runner import run
 
     env, demo = settings.environment, settings.model == DEMO
-    if settings.base_url and demo and settings.reflection_model in (None, DEMO):
-        # The demo model has no server, so the address is the environment's.
-        options = {"base_url": settings.base_url, **settings.options}
-        settings = settings.model_copy(update={"options": options, "base_url": None})
     if apply and env != "workspace":
         raise ConfigurationError(f"--apply needs the environment workspace: {env} changes no files outside its runs")
     notice = ""
@@ -46,9 +41,7 @@ def run(
             "the demo model knows only the environments that ship, and may solve nothing here: "
             f"langgraph-reflexion play {env}, or choose another --model"
         )
-    with naming_options(context, env):
-        status = _run(lambda progress: run(settings, out, progress), as_json, apply=apply, notice=notice)
-    raise typer.Exit(status)
+    raise typer.Exit(_run(lambda progress: run(settings, out, progress), as_json, apply=apply, notice=notice))
 
 
 @takes(RunSettings, only=RESUMABLE)

@@ -1,14 +1,14 @@
 """Episodic memory: the reflections that a task keeps (section 3 of the paper)."""
 
 from dataclasses import dataclass
-from typing import get_args
 
 from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 from langchain_core.runnables import RunnableConfig
+from pydantic import PositiveInt
 
 from langgraph_reflexion.choices import Feedback, Keep
 from langgraph_reflexion.context import call_with_trajectory
-from langgraph_reflexion.errors import ConfigurationError, expect, one_of
+from langgraph_reflexion.errors import ConfigurationError, checked
 from langgraph_reflexion.memory.lessons import Lessons
 from langgraph_reflexion.models.calls import CallId, Spent
 from langgraph_reflexion.models.client import Client
@@ -19,6 +19,7 @@ CONDENSED = "(this trial, and all before it)"
 """How a condensed reflection begins."""
 
 
+@checked
 @dataclass(frozen=True)
 class Memory:
     """What the agent remembers of earlier trials and of other tasks.
@@ -32,29 +33,18 @@ class Memory:
         lessons: Lessons that outlive their task, kept in the store that the graph is compiled with.
     """
 
-    size: int | None = None
+    size: PositiveInt | None = None
     keep: Keep = "window"
     map: bool = False
     lessons: Lessons | None = None
 
     def __post_init__(self) -> None:
-        one_of("Memory.keep", self.keep, get_args(Keep))
-        expect("Memory.size", self.size, int | None)
-        if self.size is not None and self.size < 1:
-            raise ConfigurationError(f"Memory.size={self.size}: at least 1 is needed")
         if self.size is not None and self.keep == "full":
             raise ConfigurationError(f"Memory.size={self.size} has no effect beside keep='full', which keeps all")
-        expect("Memory.map", self.map, bool)
-        expect("Memory.lessons", self.lessons, Lessons | None)
 
     @classmethod
     def of(cls, given: "Memory | int | None") -> "Memory":
-        """Return the given memory, or one of the given number of reflections.
-
-        Raises:
-            ConfigurationError: it is neither.
-        """
-        expect("memory", given, Memory | int | None)
+        """Return the given memory, or one of the given number of reflections."""
         return given if isinstance(given, Memory) else cls(size=given)
 
 

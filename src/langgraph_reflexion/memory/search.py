@@ -1,10 +1,15 @@
 """Full-text search over lessons: BM25."""
 
+import warnings
 from collections.abc import Mapping
 
-import bm25s
 import numpy as np
 from Stemmer import Stemmer
+
+with warnings.catch_warnings():
+    # In notebooks bm25s asks for ipywidgets, for progress bars that are not used here.
+    warnings.filterwarnings("ignore", "IProgress not found")
+    import bm25s
 
 
 class TextSearch:

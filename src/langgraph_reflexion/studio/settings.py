@@ -14,12 +14,12 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 
 from langgraph_reflexion.actors import ACTORS
 from langgraph_reflexion.envs.base import Environment
-from langgraph_reflexion.errors import ConfigurationError
+from langgraph_reflexion.errors import ConfigurationError, explain
 from langgraph_reflexion.models.secrets import public_url
 from langgraph_reflexion.nodes.approval import Approval
 from langgraph_reflexion.profiles import Profile, load_profile
 from langgraph_reflexion.prompts import Prompts, load_prompts
-from langgraph_reflexion.settings import ReflexionSettings, describe
+from langgraph_reflexion.settings import ReflexionSettings
 
 ALLOWED = "LANGGRAPH_REFLEXION_BASE_URLS"
 """The environment variable that lists the model servers that a setting may name, besides those on this machine."""
@@ -208,4 +208,4 @@ def validate(model: type[_M], given: Mapping[str, Any], what: str) -> _M:
     try:
         return model.model_validate(given)
     except ValidationError as error:
-        raise ConfigurationError("; ".join(describe(each, what) for each in error.errors())) from None
+        raise ConfigurationError(explain(error, what)) from None
