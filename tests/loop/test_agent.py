@@ -8,7 +8,7 @@ from typing import Annotated, Any, TypedDict
 import pytest
 from langchain.agents import create_agent
 from langchain.agents.structured_output import ToolStrategy
-from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
+from langchain_core.messages import AIMessage, HumanMessage
 from langchain_core.runnables import RunnableLambda
 from langchain_core.tools import tool
 from langchain_openai import ChatOpenAI
@@ -130,15 +130,6 @@ async def test_asynchronously_and_with_a_stream_that_shows_its_steps() -> None:
     ]  # fmt: skip
     drawn = graph.get_graph(xray=True)
     assert {"act:model", "act:tools", "reflect", "reset"} <= set(drawn.nodes)
-
-
-def test_reflections_as_system_text() -> None:
-    agent, model = guesser()
-    final = wrapped(WrappedAgent(agent, reflections="system")).compile().invoke(TASK)
-    expect_three(final)
-    last = [prompt for prompt in model.prompts if prompt[-1].type == "human"][-1]
-    assert [type(message) for message in last] == [SystemMessage, HumanMessage]
-    assert "It was not 2." in last[0].text
 
 
 def test_in_and_out_through_messages() -> None:
@@ -510,7 +501,6 @@ def test_budgets_and_prices_hold_for_what_the_agent_spends() -> None:
             "actor must be .*; got function",
         ),  # type: ignore[arg-type]
         (lambda: create_reflexion(None, actor=guesser()[0], evaluator=is_three), "model must be .*; got NoneType"),  # type: ignore[arg-type]
-        (lambda: WrappedAgent(guesser()[0], reflections="loud"), "WrappedAgent.reflections"),  # type: ignore[arg-type]
         (lambda: WrappedAgent(guesser(checkpointer=True)[0]), "compile it without a checkpointer"),
         (lambda: CommandEvaluator(" "), "command is empty"),
         (lambda: wrapped(guesser()[0]).compile().invoke({"messages": [AIMessage("Hi.")]}), "a human message in it"),

@@ -12,10 +12,10 @@ async def main(where, name, number):
         store = LessonStore(opened, "shared")
         for index in range(number):
             trial = {"task": f"{name}{index}", "run": name, "date": "2026-01-02"}
-            made = {"outcome": "failure", "instruction": "x"}
-            key = await store.learn(LessonSource(text="All have this one.", trial=1, **trial, **made), name)
-            await store.learn(LessonSource(text=f"Only {name} has {index}.", trial=2, **trial, **made), name)
-            await store.add([LessonUse(lessons=[key], success=True, kind="", trial=1, **trial)], name)
+            shared = LessonSource(text="All have this one.", outcome="failure", trial=1, **trial)
+            own = LessonSource(text=f"Only {name} has {index}.", outcome="failure", trial=2, **trial)
+            await store.add([shared, own])
+            await store.add([LessonUse(lessons=[shared.lesson], success=True, kind="", trial=1, **trial)])
 
 
 asyncio.run(main(sys.argv[1], sys.argv[2], int(sys.argv[3])))

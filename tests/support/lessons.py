@@ -17,20 +17,9 @@ HOSTILE = [
 
 
 def source(text, task="t1", **changes):
-    given = {
-        "outcome": "failure",
-        "kind": "look",
-        "instruction": f"Do what {task} says.",
-        "observation": "A kitchen with a stove.",
-        "trial": 1,
-        "profile": "paper",
-        "model": "scripted",
-        "step": 2,
-        "evidence": "open stove -> It is hot.",
-        "run": "r1",
-        "date": DATE,
-    }
-    return LessonSource(text=text, task=task, **given | changes)
+    given = {"instruction": f"Do what {task} says.", "observation": "A kitchen with a stove.", "trial": 1}
+    about = {"outcome": "failure", "kind": "look", "model": "scripted", "run": "r1", "date": DATE}
+    return LessonSource(text=text, task=task, **about | given | changes)
 
 
 def use(task, lessons, success, *, trial=1, kind="look", run="r1"):

@@ -39,7 +39,7 @@ agent = RunnableLambda(lambda messages: messages)
         (lambda: CommandEvaluator(["pytest"]), "CommandEvaluator.command"),  # type: ignore[arg-type]
         (lambda: WrappedAgent("agent"), "WrappedAgent.runnable"),  # type: ignore[arg-type]
         (lambda: WrappedAgent(agent, make_input=5), "WrappedAgent.make_input"),  # type: ignore[arg-type]
-        (lambda: ReflexionMiddleware(evaluator=5), "ReflexionMiddleware.evaluator"),  # type: ignore[arg-type]
+        (lambda: ReflexionMiddleware("demo", evaluator=5), "ReflexionMiddleware.evaluator"),  # type: ignore[arg-type]
         (lambda: ReflexionMiddleware(evaluator="llm", model=5), "ReflexionMiddleware.model"),  # type: ignore[arg-type]
         (lambda: RunSettings.read({"environment": "x", "max_cycles": 0}), "max_cycles"),
         (lambda: RunSettings.read({"environment": "x", "budgets": {"run": {"tokens": "5"}}}), "budgets.run.tokens"),

@@ -34,10 +34,10 @@ from langgraph_reflexion.envs.pool import EpisodePool
 from langgraph_reflexion.errors import checked
 from langgraph_reflexion.evaluators import make_evaluator
 from langgraph_reflexion.evaluators.base import Evaluator
-from langgraph_reflexion.evaluators.llm_judge import LLMEvaluator
-from langgraph_reflexion.memory import AgentMemory, EpisodicMemory
+from langgraph_reflexion.memory import Memory, make_memory
 from langgraph_reflexion.models.client import Client
 from langgraph_reflexion.models.load import load_model
+from langgraph_reflexion.models.options import ModelOptions
 from langgraph_reflexion.models.usage import add_usage, usage_of
 from langgraph_reflexion.nodes.approval import Approval
 from langgraph_reflexion.nodes.evaluate import Evaluate
@@ -66,8 +66,6 @@ class MiddlewareState(TypedDict):
     """The structured response of the best trial, if the agent has one."""
     called: bool
     """Whether the model was called in the current trial."""
-    introduce: bool
-    """Whether the next model call only serves to learn which model the agent has."""
 
 
 class ReflexionAgentState(AgentState[Any]):
@@ -88,11 +86,11 @@ class ReflexionMiddleware(AgentMiddleware[ReflexionAgentState, Any, Any]):
     Put it last in the list, so that other middleware finishes after the final answer and not after every trial.
 
     Args:
+        model: Writes the reflections and judges; a chat model, or its name.
         evaluator: Scores an answer: a function of `(task, result)` that returns a bool, a score, `(score, feedback)`
             or an `Evaluation`; `llm` (the model reads the trajectory); or an `Evaluator` such as
             `CommandEvaluator("pytest -q")`. The result is the text of the last AI message, or the structured
             response as plain data.
-        model: Writes the reflections and judges; the agent's own unless given.
         max_trials: Number of trials per task; the paper's unless given.
         memory_size: Number of reflections kept (Ω); the paper's unless given.
         feedback: How much of a failed evaluation is shown: `binary`, `scalar` or `words`.
@@ -110,9 +108,9 @@ class ReflexionMiddleware(AgentMiddleware[ReflexionAgentState, Any, Any]):
 
     def __init__(
         self,
+        model: BaseChatModel | str,
         *,
         evaluator: Evaluator | Callable[..., Any] | Literal["llm"],
-        model: BaseChatModel | str | None = None,
         max_trials: int | None = None,
         memory_size: int | None = None,
         feedback: Feedback = "words",
@@ -121,24 +119,21 @@ class ReflexionMiddleware(AgentMiddleware[ReflexionAgentState, Any, Any]):
         retries: Retries | None = None,
         seed: int = 0,
     ) -> None:
+        environment, budgets = NoEnvironment(), Budgets()
+        options = ModelOptions(seed=seed, retries=retries or Retries())
         rules = PROFILES["paper"].resolve(
-            NoEnvironment, feedback=feedback, max_trials=max_trials, memory_size=memory_size, threshold=threshold
+            environment, feedback=feedback, max_trials=max_trials, memory_size=memory_size, threshold=threshold
         )
         self.feedback = rules.feedback
         self.prompts = prompts or load_prompts("agent")
-        self._retries = retries or Retries()
-        environment, budgets, memory = NoEnvironment(), Budgets(), AgentMemory(EpisodicMemory(rules.memory_size))
-        pool = EpisodePool(environment, self._retries)
-        # `_use` sets the clients as soon as the model is known.
-        unknown = cast(Client, None)
-        self._judge = make_evaluator(evaluator, unknown, None, environment, self.prompts, rules, seed)
-        self._reflect = Reflect(unknown, self.prompts, memory, rules, seed)
-        self._reset = Reset(pool, self._judge, Strategy.REFLEXION, budgets, Approval(), memory, task_from)
-        self._evaluate = Evaluate(self._judge, pool, budgets, rules, memory)
-        self._model: BaseChatModel | None = None
-        self._uses_agents_model = model is None
-        if model is not None:
-            self._use(load_model(model) if isinstance(model, str) else model)
+        client = Client(load_model(model) if isinstance(model, str) else model, retries=options.retries)
+        client.answered = True  # so that a server that is down does not discard the agent's answer
+        memory = make_memory(Memory(), environment, client, self.prompts, rules, budgets, options, approves=False)
+        pool = EpisodePool(environment, options.retries)
+        judge = make_evaluator(evaluator, client, None, environment, self.prompts, rules, seed)
+        self._reflect = Reflect(client, self.prompts, memory, rules, seed)
+        self._reset = Reset(pool, judge, Strategy.REFLEXION, budgets, Approval(), memory, task_from)
+        self._evaluate = Evaluate(judge, pool, budgets, rules, memory)
 
     def before_agent(self, state: ReflexionAgentState, runtime: Runtime[Any]) -> Update:
         return run_blocking(self.abefore_agent(state, runtime))
@@ -146,19 +141,17 @@ class ReflexionMiddleware(AgentMiddleware[ReflexionAgentState, Any, Any]):
     async def abefore_agent(self, state: ReflexionAgentState, runtime: Runtime[Any]) -> Update:
         """Begin the task of the last human message."""
         trials = await _apply_node(self._reset, TaskState(messages=state["messages"]), _config())
-        own = MiddlewareState(
-            given=state["messages"], trials=trials, best=[], best_response=None, called=False, introduce=False
-        )
+        own = MiddlewareState(given=state["messages"], trials=trials, best=[], best_response=None, called=False)
         return {"reflexion": own}
 
     def wrap_model_call(self, request: Request, handler: Callable[[Request], ModelResponse[Any]]) -> Response:
-        return self._introduced(request) or _called(request, handler(self._with_lessons(request)))
+        return _called(request, handler(self._with_lessons(request)))
 
     async def awrap_model_call(
         self, request: Request, handler: Callable[[Request], Awaitable[ModelResponse[Any]]]
     ) -> Response:
         """Add the lessons to the system prompt."""
-        return self._introduced(request) or _called(request, await handler(self._with_lessons(request)))
+        return _called(request, await handler(self._with_lessons(request)))
 
     @hook_config(can_jump_to=["model"])
     def after_agent(self, state: ReflexionAgentState, runtime: Runtime[Any]) -> Update | None:
@@ -176,9 +169,6 @@ class ReflexionMiddleware(AgentMiddleware[ReflexionAgentState, Any, Any]):
             return None
         if not own["called"]:
             return _abandon(own)
-        if self._model is None:
-            # Resumed here in another process. Only a model call says which model the agent has.
-            return {"jump_to": "model", "reflexion": {**own, "introduce": True}}
         done = messages_in(state, own["given"])
         usage = add_usage(*(usage_of(message, None) for message in done if isinstance(message, AIMessage)))
         trials = own["trials"] | TaskState(usage={"act": usage}, trajectory=steps_of(done))
@@ -198,26 +188,7 @@ class ReflexionMiddleware(AgentMiddleware[ReflexionAgentState, Any, Any]):
         else:
             update = _finish(own, trials, is_last=is_best)
         kept = {key: value for key, value in trials.items() if key not in ("trajectory", "attempt")}
-        return update | {"reflexion": {**own, "trials": kept, "called": False, "introduce": False}}
-
-    def _use(self, model: BaseChatModel) -> None:
-        if model is self._model:
-            return
-        self._model = model
-        client = Client(model, retries=self._retries)
-        client.answered = True  # so that a server that is down does not discard the agent's answer
-        self._reflect.client = client
-        if isinstance(self._judge, LLMEvaluator):
-            self._judge.client = client
-
-    def _introduced(self, request: Request) -> ModelResponse[Any] | None:
-        """Return an empty response to a call that only serves to learn the model."""
-        known = self._model is not None
-        if self._uses_agents_model:
-            self._use(request.model)
-        if known or not _own(request)["introduce"]:
-            return None
-        return ModelResponse(result=[], structured_response=request.state.get("structured_response"))
+        return update | {"reflexion": {**own, "trials": kept, "called": False}}
 
     def _with_lessons(self, request: Request) -> Request:
         lessons = lessons_for(_own(request)["trials"], self.prompts, self.feedback)

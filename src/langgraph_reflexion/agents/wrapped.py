@@ -3,9 +3,9 @@
 import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, cast
+from typing import Any, cast
 
-from langchain_core.messages import AnyMessage, BaseMessage, HumanMessage, SystemMessage
+from langchain_core.messages import AnyMessage, BaseMessage, HumanMessage
 from langchain_core.runnables import Runnable
 from langgraph.pregel import Pregel
 
@@ -22,14 +22,13 @@ class WrappedAgent:
 
     Attributes:
         runnable: A compiled graph, or any runnable. The input of a graph with `messages` in its state is
-            `{"messages": [...]}`, that of any other runnable the list of messages.
-        reflections: Whether the lessons are a `message` before the task, or a `system` message.
+            `{"messages": [...]}`, that of any other runnable the list of messages. The lessons are a message before
+            the task.
         make_input: Builds the agent's input from the task's text and the lessons (empty in the first trial), for
             agents that do not take messages.
     """
 
     runnable: Runnable[Any, Any]
-    reflections: Literal["message", "system"] = "message"
     make_input: Callable[[str, str], Any] | None = None
 
     def __post_init__(self) -> None:
@@ -71,9 +70,8 @@ class WrappedAgent:
             before, task = said[: humans[-1]], said[humans[-1]]
         else:
             before, task = [], HumanMessage(state["task"]["instruction"], id=f"{mark}:task")
-        kind = SystemMessage if self.reflections == "system" else HumanMessage
-        notes: list[AnyMessage] = [kind(lessons, id=f"{mark}:lessons")] if lessons else []
-        return [*notes, *before, task] if self.reflections == "system" else [*before, *notes, task]
+        notes = [HumanMessage(lessons, id=f"{mark}:lessons")] if lessons else []
+        return [*before, *notes, task]
 
     def input(self, messages: Sequence[BaseMessage], task: str, lessons: str) -> Any:
         """Return the agent's input."""

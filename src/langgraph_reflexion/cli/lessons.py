@@ -1,4 +1,4 @@
-"""The command `lessons`: list, show, edit, retire, merge, export and import lessons across tasks."""
+"""The command `lessons`: list, show, edit, retire, export and import lessons across tasks."""
 
 import asyncio
 import json
@@ -25,7 +25,7 @@ Where = Annotated[
 ]
 Id = Annotated[str, typer.Argument(metavar="ID", help="The lesson's id, or its beginning.")]
 Env = Annotated[str | None, typer.Option("--env", help="The environment.  [default: the only one in the store]")]
-File = Annotated[Path, typer.Argument(metavar="FILE", help="*.jsonl, or *.md to read and edit.")]
+File = Annotated[Path, typer.Argument(metavar="FILE", help="JSON lines.")]
 User = Annotated[str | None, typer.Option(help="The user whose lessons they are.  [default: everyone's]")]
 
 
@@ -64,7 +64,6 @@ def list_lessons(where: Where, env: Env = None, user: User = None, as_json: AsJs
 def show(where: Where, lesson: Id, env: Env = None, user: User = None) -> None:
     """Show a lesson: its text, sources and numbers, and the trials that had it in their prompts."""
     from langgraph_reflexion.experiments.printable import printable
-    from langgraph_reflexion.memory.importing import describe_source
 
     found = _find(where, env, user, lesson)
     typer.echo(f"{found.id}{'  retired' if found.retired else ''}\n")
@@ -72,10 +71,15 @@ def show(where: Where, lesson: Id, env: Env = None, user: User = None) -> None:
     typer.echo(f"\nRecalled in {found.recalled} trials, of which {found.succeeded} succeeded.")
     if found.expected is not None:
         typer.echo(f"Without it, {found.expected:.0%} of such first trials succeed.")
-    for _, source in found.sources:
-        typer.echo(f"- {printable(describe_source(source))}")
+    for source in found.sources:
+        if source.outcome == "person":
+            typer.echo(printable(f"- Written by a person: {' '.join(source.instruction.split())}"))
+            continue
+        by = f"{source.model}, profile {source.profile}{f', run {source.thread}' if source.thread else ''}"
+        where = f"{source.task}, trial {source.trial}, on {source.date[:10]}"
+        typer.echo(printable(f"- From the {source.outcome} of {where} ({by})"))
     for use in found.uses:
-        run = f", run {use.run}" if use.run else ""
+        run = f", run {use.thread}" if use.thread else ""
         outcome = "succeeded" if use.success else "failed"
         typer.echo(printable(f"- Recalled for {use.task}, trial {use.trial}, which {outcome}{run}"))
     for edit in found.edits:
@@ -113,32 +117,6 @@ def restore(where: Where, lesson: Id, env: Env = None, user: User = None) -> Non
     typer.echo(f"{_change(where, env, user, lesson, retired=False)} may be recalled again")
 
 
-@lessons.command()
-def merge(
-    where: Where,
-    lesson: Annotated[str | None, typer.Argument(metavar="ID", help="The lesson to give up.")] = None,
-    into: Annotated[str | None, typer.Argument(metavar="INTO", help="The lesson that gets its sources.")] = None,
-    env: Env = None,
-    user: User = None,
-) -> None:
-    """Merge a lesson into another; without ids, list near duplicates."""
-    if lesson and into:
-        kept = _find(where, env, user, into).id
-        typer.echo(f"{_change(where, env, user, lesson, into=kept)} is merged into {kept}")
-        return
-    if lesson:
-        raise ConfigurationError(f"name the lesson INTO which {lesson} is merged")
-
-    async def work(store: "LessonStore") -> list[tuple["Lesson", "Lesson", float]]:
-        return (await store.snapshot()).near_duplicates()
-
-    pairs = _with(where, env, user, work)
-    for one, other, ratio in pairs:
-        typer.echo(f"{one.id} {other.id}  similarity {ratio:.0f} of 100")
-        typer.echo("\n".join(f"    {' '.join(each.text.split())[:110]}" for each in (one, other)))
-    typer.echo(f"{len(pairs)} pairs: merge one with langgraph-reflexion lessons merge LESSONS ID INTO")
-
-
 @lessons.command("export")
 def export_lessons(where: Where, file: File, env: Env = None, user: User = None) -> None:
     """Write all lessons to a file."""
@@ -155,15 +133,14 @@ def export_lessons(where: Where, file: File, env: Env = None, user: User = None)
 
 @lessons.command("import")
 def import_lessons(where: Where, file: File, env: Env = None, user: User = None) -> None:
-    """Add the lessons of a file that are new. In Markdown a changed text is an edit."""
+    """Add the records of a file that are new."""
 
-    async def work(store: "LessonStore") -> tuple[int, int]:
+    async def work(store: "LessonStore") -> int:
         from langgraph_reflexion.memory.importing import read_lessons
 
         return await read_lessons(store, file)
 
-    new, edited = _with(where, env, user, work, create=True)
-    typer.echo(f"{new} lessons are new, {edited} texts were edited")
+    typer.echo(f"{_with(where, env, user, work, create=True)} lessons are new")
 
 
 def _with(
@@ -203,8 +180,6 @@ def _change(where: str, env: str | None, user: str | None, lesson: str, **change
         from langgraph_reflexion.memory.records import LessonEdit
 
         found = (await store.snapshot()).find(lesson).id
-        if change.get("into") == found:
-            raise ConfigurationError(f"{found} cannot be merged into itself")
         await store.add([LessonEdit(lesson=found, date=now(), **change)])
         return found
 

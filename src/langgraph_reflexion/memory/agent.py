@@ -1,11 +1,11 @@
 """The memory of an agent, as its nodes use it."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from langgraph_reflexion.budgets import Budgets
 from langgraph_reflexion.envs.base import Environment
 from langgraph_reflexion.memory.episodic import EpisodicMemory, Memory
-from langgraph_reflexion.memory.lessons import LessonMemory, StoredLessons
+from langgraph_reflexion.memory.lessons import LessonMemory
 from langgraph_reflexion.memory.memory_map import MapMemory
 from langgraph_reflexion.models.client import Client
 from langgraph_reflexion.models.options import ModelOptions
@@ -19,8 +19,8 @@ class AgentMemory:
     """What an agent remembers: a task's reflections, what the world has revealed, and lessons of other tasks."""
 
     reflections: EpisodicMemory
-    map: MapMemory | None = None
-    lessons: LessonMemory = field(default_factory=LessonMemory)
+    map: MapMemory | None
+    lessons: LessonMemory
 
 
 def make_memory(
@@ -41,13 +41,8 @@ def make_memory(
     Raises:
         ConfigurationError: the environment draws no memory map.
     """
-    lessons = LessonMemory()
-    if memory.lessons:
-        lessons = StoredLessons(
-            memory.lessons, environment.name, rules.name, client, prompts, budgets, options, approves
-        )
     return AgentMemory(
         EpisodicMemory(rules.memory_size, client if memory.keep == "summary" else None, prompts, options.seed),
         MapMemory(environment, prompts, lasting=Strategy(rules.strategy).reflects) if memory.map else None,
-        lessons,
+        LessonMemory(memory.lessons, environment.name, rules.name, client, prompts, budgets, options, approves),
     )

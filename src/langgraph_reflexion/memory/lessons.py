@@ -1,7 +1,7 @@
 """Lessons across tasks: recalled before a task's first trial, recorded after every trial."""
 
 import uuid
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
@@ -10,22 +10,18 @@ from typing import Any
 from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 from langchain_core.runnables import RunnableConfig
 from langgraph.config import get_store
-from rapidfuzz import fuzz
 
 from langgraph_reflexion.budgets import Budgets
 from langgraph_reflexion.context import call_with_trajectory, opening_of, with_spent
 from langgraph_reflexion.envs.base import Task
 from langgraph_reflexion.errors import ConfigurationError, ModelFault
-from langgraph_reflexion.memory.records import LessonSource, LessonUse, escape_for_prompt, plain
+from langgraph_reflexion.memory.records import LessonSource, LessonUse, Record, escape_for_prompt
 from langgraph_reflexion.memory.store import LessonStore
 from langgraph_reflexion.models.calls import CallId, Spent
 from langgraph_reflexion.models.client import Client
 from langgraph_reflexion.models.options import ModelOptions
 from langgraph_reflexion.prompts import Prompts
 from langgraph_reflexion.state import RecalledLesson, Reflection, ReflexionState, Step, TrialRecord, Update
-
-EVIDENCE_CHARACTERS = 300
-"""Characters kept of the step that a lesson is about."""
 
 
 @dataclass(frozen=True)
@@ -54,37 +50,14 @@ class Lessons:
             raise ConfigurationError(f"Lessons(count={self.count}): at least 1 is needed, or recall=False")
 
 
-class LessonMemory:
-    """Lessons across tasks as the nodes use them. This one has none."""
-
-    def begin(self, config: RunnableConfig) -> Update:
-        """Return the state of a task that has no lessons yet."""
-        return {}
-
-    async def recall(self, task: Task, observation: str, config: RunnableConfig) -> Update:
-        """Return the lessons for a task with this first observation."""
-        return {}
-
-    async def record_reflection(
-        self, state: ReflexionState, reflections: list[Reflection], config: RunnableConfig, *, approved: bool
-    ) -> None:
-        """Record the newest reflection as a lesson; where a person approves reflections, only approved ones."""
-
-    async def record_trial(
-        self, state: ReflexionState, record: TrialRecord, config: RunnableConfig, *, affordable: bool
-    ) -> Update:
-        """Record a finished trial, and a lesson from success if a model call for it is affordable."""
-        return {}
-
-
 @dataclass(frozen=True)
-class StoredLessons(LessonMemory):
-    """Lessons in the graph's store.
+class LessonMemory:
+    """Lessons across tasks as the nodes use them.
 
     Records have keys that follow from the state, so that a node that is run again after a crash writes the same ones.
 
     Attributes:
-        lessons: The settings.
+        lessons: The settings; None for no lessons.
         environment: The environment's name.
         profile: The profile's name.
         client: The model that writes lessons from success.
@@ -94,7 +67,7 @@ class StoredLessons(LessonMemory):
         approves: Whether a person approves reflections.
     """
 
-    lessons: Lessons
+    lessons: Lessons | None
     environment: str
     profile: str
     client: Client
@@ -104,77 +77,77 @@ class StoredLessons(LessonMemory):
     approves: bool
 
     def begin(self, config: RunnableConfig) -> Update:
-        self._store(config)  # a graph without a store is refused before anything is spent
+        """Return the state of a task that has no lessons yet."""
+        if self.lessons is None:
+            return {}
+        self._store(self.lessons, config)  # a graph without a store is refused before anything is spent
         return {"lessons": [], "lesson_key": uuid.uuid4().hex}
 
     async def recall(self, task: Task, observation: str, config: RunnableConfig) -> Update:
+        """Return the lessons for a task with this first observation."""
+        if self.lessons is None:
+            return {}
         if not self.lessons.recall:
             return {"lessons": []}
-        store, own = self._store(config), task["id"] if task["id"] in self.lessons.held_out else None
-        search = partial(store.recall, task, observation, self.lessons.count, lambda lesson: own in lesson.tasks)
+        store, held_out = self._store(self.lessons, config), task["id"] in self.lessons.held_out
+        search = partial(store.recall, task, observation, self.lessons.count, of_others=held_out)
         found = await self.options.retries(search)
         return {"lessons": [RecalledLesson(id=each.id, text=escape_for_prompt(each.text)) for each in found]}
 
     async def record_reflection(
         self, state: ReflexionState, reflections: list[Reflection], config: RunnableConfig, *, approved: bool
     ) -> None:
+        """Record the newest reflection as a lesson; where a person approves reflections, only approved ones."""
         newest = reflections[-1] if reflections else None
-        if approved == self.approves and newest and newest["trial"] == state["trial"] and self._learns(state):
-            await self._learn(state, config, newest["text"], "failure")
+        if approved == self.approves and newest and newest["trial"] == state["trial"]:
+            await self._add(state, config, self._source(state, config, newest["text"], "failure"))
 
     async def record_trial(
         self, state: ReflexionState, record: TrialRecord, config: RunnableConfig, *, affordable: bool
     ) -> Update:
+        """Record a finished trial, and a lesson from success if a model call for it is affordable."""
         if record["verdict"] is None or not self._learns(state):
             return {}
         update: Update = {}
+        records: list[Record] = []
         if record["verdict"] and affordable:
             text, account = await self._from_success(state, config)
             self.budgets.record({**state, **account}, config)  # type: ignore[typeddict-item]
             update = {"trials": [{**record, **account}], **account}
-            await self._learn(state, config, text, "success")
+            records = [self._source(state, config, text, "success")]
         use = LessonUse(
             lessons=[lesson["id"] for lesson in state.get("lessons", [])],
             success=record["verdict"],
-            task=state["task"]["id"],
-            kind=state["task"].get("kind") or "",
-            trial=state["trial"],
-            run=_thread(config),
-            date=now(),
+            **_trial(state, config),
         )
-        await self.options.retries(partial(self._store(config).add, [use], state.get("lesson_key", "")))
+        await self._add(state, config, *records, use)
         return update
 
-    def _store(self, config: RunnableConfig) -> LessonStore:
+    def _store(self, lessons: Lessons, config: RunnableConfig) -> LessonStore:
         store = get_store()
         if store is None:
             raise ConfigurationError("lessons need a store: create_reflexion(...).compile(store=...)")
-        named = config.get("configurable", {}).get("user_id") if self.lessons.user is None else self.lessons.user
-        user = None if named is None else str(named)
-        return LessonStore(store, self.lessons.environment or self.environment, user)
+        named = config.get("configurable", {}).get("user_id") if lessons.user is None else lessons.user
+        return LessonStore(store, lessons.environment or self.environment, None if named is None else str(named))
 
     def _learns(self, state: ReflexionState) -> bool:
-        return self.lessons.learn and state["task"]["id"] not in self.lessons.held_out
+        lessons = self.lessons
+        return lessons is not None and lessons.learn and state["task"]["id"] not in lessons.held_out
 
-    async def _learn(self, state: ReflexionState, config: RunnableConfig, text: str, outcome: str) -> None:
-        step, evidence = _evidence(text, state["trajectory"])
-        source = LessonSource(
+    async def _add(self, state: ReflexionState, config: RunnableConfig, *records: Record) -> None:
+        if self.lessons is not None and self._learns(state):
+            await self.options.retries(partial(self._store(self.lessons, config).add, records))
+
+    def _source(self, state: ReflexionState, config: RunnableConfig, text: str, outcome: str) -> LessonSource:
+        return LessonSource(
             text=text,
             outcome=outcome,
-            task=state["task"]["id"],
-            kind=state["task"].get("kind") or "",
-            instruction=plain(state["task"]["instruction"]),
-            observation=plain(state["episode"]["observation"]),
-            trial=state["trial"],
+            instruction=state["task"]["instruction"],
+            observation=state["episode"]["observation"],
             profile=self.profile,
             model=self.client.name,
-            step=step,
-            evidence=evidence,
-            run=_thread(config),
-            date=now(),
+            **_trial(state, config),
         )
-        # A thread that began without lessons has no key; its own name is used.
-        await self.options.retries(partial(self._store(config).learn, source, state.get("lesson_key", "")))
 
     async def _from_success(self, state: ReflexionState, config: RunnableConfig) -> tuple[str, Update]:
         """Ask the model for a lesson, and return it with the account; a failed call leaves a note."""
@@ -200,16 +173,14 @@ def now() -> str:
     return datetime.now(UTC).isoformat(timespec="microseconds")
 
 
-def _thread(config: Mapping[str, Any]) -> str:
-    return str(config.get("configurable", {}).get("thread_id") or "")
-
-
-def _evidence(text: str, steps: list[Step]) -> tuple[int, str]:
-    """Return the number and text of the step that shares most words with a lesson, the latest among equals."""
-
-    def shown(step: Step) -> str:
-        action = step["action"]["text"] if step["action"] else step["thought"]
-        return plain(f"{action} -> {step['observation']}", EVIDENCE_CHARACTERS)
-
-    known = [(step["number"], shown(step)) for step in steps]
-    return max(known, key=lambda each: (fuzz.token_set_ratio(text[:2000], each[1]), each[0]), default=(0, ""))
+def _trial(state: ReflexionState, config: RunnableConfig) -> dict[str, Any]:
+    """Return what the records of a trial have in common."""
+    thread = str(config.get("configurable", {}).get("thread_id") or "")
+    return {
+        "task": state["task"]["id"],
+        "kind": state["task"].get("kind") or "",
+        "trial": state["trial"],
+        "run": state.get("lesson_key") or thread,  # a thread that began without lessons has no key
+        "thread": thread,
+        "date": now(),
+    }

@@ -3,18 +3,17 @@
 import asyncio
 import re
 import sqlite3
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
-from langgraph.store.base import BaseStore, ListNamespacesOp, MatchCondition, Op, PutOp, SearchItem, SearchOp
+from langgraph.store.base import BaseStore, ListNamespacesOp, MatchCondition, Op, PutOp, SearchOp
 from langgraph.store.memory import InMemoryStore
 from pydantic import ValidationError
 
 from langgraph_reflexion.errors import ConfigurationError, Fault, the_extra
-from langgraph_reflexion.memory.records import RECORDS, Kind, LessonSource, LessonText, Record, plain
-from langgraph_reflexion.memory.search import TextSearch
+from langgraph_reflexion.memory.records import RECORDS, LessonSource, Record, plain
 from langgraph_reflexion.memory.snapshot import Lesson, LessonSnapshot, task_text
 from langgraph_reflexion.models.faults import one_line
 from langgraph_reflexion.models.secrets import public_database
@@ -58,26 +57,19 @@ class LessonStore:
             ConfigurationError: a record is invalid.
             Fault: the store failed.
         """
-        [found] = await _run(self.store, [SearchOp(self.namespace, limit=NO_LIMIT)])
-        return await asyncio.to_thread(self._snapshot, found)
-
-    def _snapshot(self, found: Sequence[SearchItem]) -> LessonSnapshot:
         records: dict[str, dict[str, Record]] = {kind: {} for kind in RECORDS}
-        for item in found:
+        for item in await self._search(limit=NO_LIMIT):
             kind = item.namespace[-1]
-            # Some stores compare the beginning of a namespace as a string, and not its parts.
-            if item.namespace[:-1] == self.namespace and kind in RECORDS:
-                try:
-                    records[kind][item.key] = RECORDS[kind].model_validate(item.value)
-                except ValidationError as error:
-                    raise ConfigurationError(
-                        f"the store holds an invalid record of lessons, {item.key!r} in {item.namespace}: "
-                        f"{validation_message(error)}"
-                    ) from error
-        return LessonSnapshot(cast(Mapping[Kind, Mapping[str, Record]], records))
+            try:
+                records[kind][item.key] = RECORDS[kind].model_validate(item.value)
+            except (KeyError, ValidationError) as error:
+                raise ConfigurationError(
+                    f"an invalid record of lessons in the store, {item.key!r} in {item.namespace}: {one_line(error)}"
+                ) from error
+        return LessonSnapshot(records)
 
     async def recall(
-        self, task: Mapping[str, Any], observation: str, count: int, excluded: Callable[[Lesson], bool]
+        self, task: Mapping[str, Any], observation: str, count: int, *, of_others: bool = False
     ) -> list[Lesson]:
         """Return at most `count` lessons for a task, the best match first.
 
@@ -85,53 +77,33 @@ class LessonStore:
             task: The task.
             observation: Its first observation.
             count: The number of lessons.
-            excluded: Says which lessons are left out.
+            of_others: Whether lessons that the task taught itself are left out.
         """
         query = task_text(task.get("kind") or "", plain(task["instruction"]), plain(observation))
         snapshot = await self.snapshot()
         if self.by_meaning:
-            [found] = await _run(self.store, [SearchOp((*self.namespace, "lessons"), query=query, limit=10 * count)])
-            keys = [item.key for item in found if item.namespace[:-1] == self.namespace]
-            ranked = list(dict.fromkeys(map(snapshot.id_of, keys)))
+            items = await self._search("sources", query=query, limit=10 * count)
+            ranked = list(dict.fromkeys(LessonSource.model_validate(item.value).lesson for item in items))
         else:
-            texts = {lesson.id: lesson.about for lesson in snapshot.live()}
-            ranked = await asyncio.to_thread(lambda: TextSearch(texts).search(query))
-        lessons = [snapshot.lessons[key] for key in ranked if key in snapshot.lessons]
-        return [lesson for lesson in lessons if not (lesson.retired or excluded(lesson))][:count]
+            ranked = await asyncio.to_thread(snapshot.search, query)
+        found = (snapshot.lessons[key] for key in ranked if key in snapshot.lessons)
+        live = (lesson for lesson in found if not lesson.retired)
+        return [lesson for lesson in live if not (of_others and task["id"] in lesson.tasks)][:count]
 
-    async def learn(self, source: LessonSource, run: str = "") -> str | None:
-        """Write a lesson, or one more source of the lesson that it repeats.
-
-        Args:
-            source: The lesson's text, and the trial that taught it.
-            run: Tells tasks apart that were run twice.
-
-        Returns:
-            The lesson's id; None for an empty text.
-        """
-        if not (text := plain(source.text)):
-            return None
-        snapshot = await self.snapshot()
-        known = await asyncio.to_thread(snapshot.find_duplicate, text)
-        searched = task_text(source.kind, source.instruction, source.observation)
-        first = LessonText(text=text, about=plain(f"{searched}\n{text}"))
-        lesson = known or snapshot.id_of(first.key())
-        new: list[Record] = [] if lesson in snapshot.lessons else [first]
-        await self.add([*new, source.model_copy(update={"text": text, "lesson": lesson})], run)
-        return lesson
-
-    async def add(self, records: Iterable[Record], run: str = "") -> None:
-        """Add records under the keys that follow from their content."""
-        await self.put((record.key(run), record) for record in records)
-
-    async def put(self, records: Iterable[tuple[str, Record]]) -> None:
-        """Add records by key."""
+    async def add(self, records: Iterable[Record]) -> None:
+        """Add records; lessons without a text are left out."""
         operations = [
-            PutOp((*self.namespace, each.stored_as), key, each.stored(), ["about"] if each.searched else False)
-            for key, each in records
+            PutOp((*self.namespace, each.stored_as), each.key, each.stored(), each.searched or False)
+            for each in records
+            if not (isinstance(each, LessonSource) and not each.text)
         ]
         if operations:
             await _run(self.store, operations)
+
+    async def _search(self, *part: str, **options: Any) -> list[Any]:
+        [found] = await _run(self.store, [SearchOp((*self.namespace, *part), **options)])
+        # Some stores compare the beginning of a namespace as a string, and not its parts.
+        return [item for item in found if item.namespace[:-1] == self.namespace]
 
 
 async def environments(store: BaseStore) -> list[str]:
@@ -147,12 +119,6 @@ async def seen_tasks(store: BaseStore, environment: str, user: str | None, tasks
     snapshot = await LessonStore(store, environment, user).snapshot()
     taught = {task for lesson in snapshot.lessons.values() for task in lesson.tasks}
     return [task for task in tasks if task in taught]
-
-
-def validation_message(error: ValidationError) -> str:
-    """Return what is wrong with the first invalid field of a record."""
-    first = error.errors()[0]
-    return f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
 
 
 async def _run(store: BaseStore, operations: Sequence[Op]) -> list[Any]:
@@ -202,52 +168,46 @@ async def open_lessons(where: Path | str | None = None) -> AsyncIterator[BaseSto
     Raises:
         ConfigurationError: the file is no such database, the extra is missing, or the server cannot be reached.
     """
-    if where is None:
-        yield InMemoryStore()
-        return
-    async with _open_postgres(str(where)) if is_postgres(where) else _open_sqlite(str(where)) as store:
+    async with AsyncExitStack() as stack:
+        if where is None:
+            store: BaseStore = InMemoryStore()
+        elif is_postgres(where):
+            store = await _open_postgres(str(where), stack)
+        else:
+            store = await _open_sqlite(str(where), stack)
         yield store
 
 
-@asynccontextmanager
-async def _open_sqlite(path: str) -> AsyncIterator[BaseStore]:
+async def _open_sqlite(path: str, stack: AsyncExitStack) -> BaseStore:
     from langgraph.store.sqlite.aio import AsyncSqliteStore
 
     if not Path(path).parent.is_dir():
         raise ConfigurationError(f"lessons cannot be kept in {public_database(path)}: no such folder")
-    async with AsyncExitStack() as stack:
-        try:
-            store = await stack.enter_async_context(AsyncSqliteStore.from_conn_string(path))
-            for pragma in (f"busy_timeout={BUSY_MILLISECONDS}", "journal_mode=WAL", "synchronous=NORMAL"):
-                await (await store.conn.execute(f"PRAGMA {pragma}")).close()
-            await _set_up(store, (sqlite3.OperationalError, sqlite3.IntegrityError))
-        except sqlite3.Error as error:
-            raise ConfigurationError(f"lessons cannot be kept in {public_database(path)}: {error}") from error
-        yield store
+    try:
+        store = await stack.enter_async_context(AsyncSqliteStore.from_conn_string(path))
+        for pragma in (f"busy_timeout={BUSY_MILLISECONDS}", "journal_mode=WAL", "synchronous=NORMAL"):
+            await (await store.conn.execute(f"PRAGMA {pragma}")).close()
+        await _set_up(store, (sqlite3.OperationalError, sqlite3.IntegrityError))
+    except sqlite3.Error as error:
+        raise ConfigurationError(f"lessons cannot be kept in {public_database(path)}: {error}") from error
+    return store
 
 
-@asynccontextmanager
-async def _open_postgres(url: str) -> AsyncIterator[BaseStore]:
+async def _open_postgres(url: str, stack: AsyncExitStack) -> BaseStore:
     try:
         import psycopg
         from langgraph.store.postgres.aio import AsyncPostgresStore
-        from psycopg.rows import dict_row
-        from psycopg_pool import AsyncConnectionPool, PoolTimeout
     except ImportError as error:
         raise ConfigurationError(f"lessons in Postgres need {the_extra('postgres')}") from error
-    options = {"autocommit": True, "prepare_threshold": 0, "row_factory": dict_row}
-    pool = AsyncConnectionPool[Any](url, min_size=1, max_size=4, open=False, kwargs=options)
     try:
         await (await psycopg.AsyncConnection.connect(url, connect_timeout=10)).close()  # a pool would try for long
-        await pool.open(wait=True, timeout=10)
-    except (PoolTimeout, psycopg.Error) as error:
-        await pool.close()
+        pooled = AsyncPostgresStore.from_conn_string(url, pool_config={"min_size": 1, "max_size": 4})
+        store = await stack.enter_async_context(pooled)
+        await _set_up(store, (psycopg.Error,))
+    except psycopg.Error as error:
         # The driver's message would quote the address.
         raise ConfigurationError("the Postgres server of the lessons cannot be reached: check --lessons") from error
-    async with pool:
-        store = AsyncPostgresStore(pool)
-        await _set_up(store, (psycopg.Error,))
-        yield store
+    return store
 
 
 async def _set_up(store: Any, refusals: tuple[type[Exception], ...]) -> None:

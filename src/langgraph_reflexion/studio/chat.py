@@ -8,7 +8,7 @@ from pydantic import BaseModel, Field
 
 from langgraph_reflexion.agents.no_environment import NoEnvironment
 from langgraph_reflexion.agents.state import AgentState
-from langgraph_reflexion.agents.wrapped import WrappedAgent, task_from
+from langgraph_reflexion.agents.wrapped import task_from
 from langgraph_reflexion.envs.base import Task
 from langgraph_reflexion.envs.hotpotqa.environment import HotPotQA
 from langgraph_reflexion.profiles import load_profile
@@ -56,7 +56,7 @@ def chat_graphs() -> GraphFactory:
             prompts=settings.prompts(prompts),
             approval=settings.approval(),
             model=model,
-            actor=WrappedAgent(make_qa_agent(model, library.pages(), given.agent_prompt), reflections="system"),
+            actor=make_qa_agent(model, library.pages(), given.agent_prompt),
             evaluator="llm",
         )
         whole = with_form(graph, question_in, AgentState, form, ChatInput, AgentState, DESCRIPTIONS)

@@ -28,7 +28,7 @@ def write_at_once(where):
     assert len(lessons.lessons) == 2 * EACH + 1
     [shared] = [lesson for lesson in lessons.lessons.values() if lesson.text == "All have this one."]
     assert len(shared.sources) == shared.recalled == 2 * EACH
-    assert {source.run for _, source in shared.sources} == {"ann", "bob"}
+    assert {source.run for source in shared.sources} == {"ann", "bob"}
 
 
 async def read(where):

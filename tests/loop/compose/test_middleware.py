@@ -96,7 +96,7 @@ def test_verifiers(evaluator: Any) -> None:
     guessing.expect_lessons()
 
 
-def test_the_agents_own_model_judges_and_reflects() -> None:
+def test_one_model_can_act_judge_and_reflect() -> None:
     def reply(messages: list[Any]) -> str:
         if "You judge a trial" in messages[0].text:
             return f"I looked.\nVerdict: {'yes' if 'It is 2' in messages[-1].text else 'no'}"
@@ -105,7 +105,7 @@ def test_the_agents_own_model_judges_and_reflects() -> None:
         return "It is 2." if "It was not 1." in messages[0].text else "It is 1."
 
     model = ScriptedChatModel(replies=reply)
-    agent = create_agent(model, middleware=[ReflexionMiddleware(evaluator="llm")])
+    agent = create_agent(model, middleware=[ReflexionMiddleware(model, evaluator="llm")])
     final = agent.invoke({"messages": TALK})
     assert final["messages"][-1].text == "It is 2."
     assert final["messages"][-1].response_metadata["reflexion"]["trials"] == 2
@@ -182,27 +182,16 @@ def test_a_person_is_asked_in_each_trial() -> None:
     guessing.expect_lessons()
 
 
-@pytest.mark.parametrize("before", ["ReflexionMiddleware.after_agent", "tools", "model"])
-def test_another_process_goes_on_without_having_met_the_model(before: str, tmp_path: Any) -> None:
+def test_another_process_resumes_at_the_evaluation(tmp_path: Any) -> None:
     guessing = Guessing()
-    reflects = guessing.guesses.replies
-
-    def reply(messages: list[Any]) -> Any:
-        asked_to_reflect = "You have just failed" in messages[0].text
-        return guessing._reflect(messages) if asked_to_reflect else reflects(messages)  # type: ignore[operator]
-
-    guessing.guesses.replies = reply
-
-    def alive(saver: Any, **options: Any) -> Any:
-        return guessing.agent(
-            middleware=[ReflexionMiddleware(evaluator=guessing.is_three)], checkpointer=saver, **options
-        )
-
     with SqliteSaver.from_conn_string(str(tmp_path / "c.db")) as saver:
-        alive(saver, interrupt_before=[before]).invoke({"messages": TALK}, THREAD)
-        final = alive(saver).invoke(None, THREAD)
+        stopped = guessing.agent(
+            middleware=[around(guessing)], checkpointer=saver, interrupt_before=["ReflexionMiddleware.after_agent"]
+        )
+        stopped.invoke({"messages": TALK}, THREAD)
+        final = guessing.agent(middleware=[around(guessing)], checkpointer=saver).invoke(None, THREAD)
     assert final["messages"][-1].response_metadata["reflexion"] == SOLVED
-    assert len(guessing.guesses.prompts) == 8, "three trials of two calls, two reflections, and no call for nothing"
+    guessing.expect_lessons()
 
 
 def test_what_is_streamed_as_the_agents_words_is_the_agents_alone() -> None:

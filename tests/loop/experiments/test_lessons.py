@@ -16,7 +16,6 @@ from langgraph_reflexion.experiments.trials import trials_of_run
 from langgraph_reflexion.memory.snapshot import LessonSnapshot
 from langgraph_reflexion.memory.store import LessonStore, open_lessons
 from langgraph_reflexion.settings import RunSettings
-from tests.performance.recall_speed import measure
 from tests.support.guessing import rows, timeless
 from tests.support.run_folders import folder, row
 
@@ -131,12 +130,6 @@ def test_runs_are_compared_on_tasks_that_no_lesson_is_from(tmp_path: Path) -> No
     assert any("A solves 3 of 3 (100%" in said and "B solves 0 of 3 (0%" in said for said in comparison.sentences())
     assert comparison.as_json()["pairs"][0]["first_trials"]["solved"] == [3, 0]
     assert "lessons recalled, none written" in comparison.caption
-
-
-def test_the_measurement_of_recall_measures_what_it_says() -> None:
-    result = asyncio.run(measure(30, 25))
-    assert result["lessons"] == 30
-    assert all(value > 0 for value in result.values())
 
 
 def test_a_trial_is_shown_with_the_lessons_that_it_was_told(tmp_path: Path) -> None:

@@ -1,0 +1,260 @@
+"""Lessons in a store: bounded texts, recall, users kept apart, retirement, export and import."""
+
+import hashlib
+import json
+import sqlite3
+
+import pytest
+from langgraph.store.memory import InMemoryStore
+from langgraph.store.sqlite import SqliteStore
+
+from langgraph_reflexion import ConfigurationError
+from langgraph_reflexion.memory.importing import read_lessons, write_lessons
+from langgraph_reflexion.memory.records import SHOWN_CHARACTERS, LessonEdit, escape_for_prompt, lesson_id, plain
+from langgraph_reflexion.memory.snapshot import LessonSnapshot
+from langgraph_reflexion.memory.store import LessonStore, environments, open_lessons
+from langgraph_reflexion.prompts import load_prompts
+from tests.support.lessons import HOSTILE, source, use
+
+MARKS = ("<|", "[INST]", "[inst]", "<<SYS>>", "</s>", "<s>", "<start_of", "<\uff5c", "\x1b", "\x00")
+MUG = "Mugs are most often in the cabinet above the coffee machine."
+TOWEL = "Towels hang on the rack beside the bathtub."
+LEFT = lesson_id("Always go left.")
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_nothing_ends_the_quotation_or_begins_a_line(text):
+    line = escape_for_prompt(text)
+    assert len(line.splitlines()) == 1
+    quoted = json.loads(line)
+    assert len(quoted) <= SHOWN_CHARACTERS
+    assert not any(mark in quoted for mark in MARKS)
+
+
+def test_the_prompt_has_one_line_for_each_lesson():
+    lessons = [{"id": f"{n}", "text": escape_for_prompt(text)} for n, text in enumerate(HOSTILE)]
+    lines = load_prompts("hotpotqa").render("recalled", lessons=lessons).split("\n")
+    assert len(lines) == len(HOSTILE) + 2
+    assert all(line.endswith(f": {lesson['text']}") for line, lesson in zip(lines[1:-1], lessons, strict=True))
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        ("Open the fridge first.", "open the fridge, first", True),
+        ("It is a well-known page.", "It is a well known page!", True),
+        ("The mug is in drawer 1.", "The mug is in drawer 2.", False),
+        ("Do open the fridge.", "Do not open the fridge.", False),
+        ("Test that x > y.", "Test that x >= y.", False),
+        ("The answer was -5.", "The answer was 5.", False),
+    ],
+)
+def test_lessons_with_the_same_words_are_one(one, other, same):
+    assert (lesson_id(one) == lesson_id(other)) is same
+
+
+def test_plain_text_is_bounded_and_without_control_characters():
+    text = plain("a\x00b\x1b[31m\r\n\u202ec\ud800\u200b " + "long " * 1_000_000)
+    assert len(text) == 4000
+    assert text.startswith("a b [31m \nc?")
+    assert not set(text) & set("\x00\x1b\r\u202e\ud800\u200b")
+    assert plain(" \n\t ") == ""
+
+
+async def filled(store):
+    lessons = LessonStore(store, "house")
+    mug = {"instruction": "Put a mug into the coffee machine.", "observation": "A kitchen with cabinets."}
+    towel = {"instruction": "Put a towel into the bathtub.", "observation": "A bathroom with a rack."}
+    await lessons.add([source(MUG, "t1", **mug), source(TOWEL, "t2", **towel)])
+    return lessons
+
+
+async def recalled(store, instruction, observation="", count=3, task="new", **options):
+    given = {"id": task, "instruction": instruction, "kind": "look"}
+    return [lesson.text for lesson in await store.recall(given, observation, count, **options)]
+
+
+async def test_the_lesson_of_the_most_similar_task_comes_first():
+    store = await filled(InMemoryStore())
+    assert await recalled(store, "Heat a mug with coffee.") == [MUG, TOWEL], "both are of the same kind"
+    assert await recalled(store, "Clean it.", "A bathroom with a sink.", count=1) == [TOWEL]
+    assert await recalled(store, "Heat a mug.", task="t1", of_others=True) == [TOWEL]
+    assert await recalled(LessonStore(InMemoryStore(), "house"), "Heat a mug.") == []
+    assert await store.recall({"id": "x", "instruction": "Zzyzx quux?"}, "", 3) == []
+
+
+async def test_a_repeated_lesson_gets_a_source_and_the_same_trial_counts_once():
+    store = await filled(InMemoryStore())
+    for _ in range(2):  # a node that is run again
+        await store.add([source(MUG.upper(), "t3"), source("", "t4")])
+    lessons = (await store.snapshot()).lessons
+    assert sorted(len(lesson.sources) for lesson in lessons.values()) == [1, 2]
+
+
+@pytest.mark.parametrize("kind", ["memory", "sqlite"])
+async def test_users_and_environments_are_kept_apart_whatever_their_names(kind, tmp_path):
+    async with open_lessons(None if kind == "memory" else tmp_path / "l.db") as store:
+        names = ["ann", "Ann", "anna", "a%", "a_n", "a.n", "a*", "everyone", "ann.lessons", "Ж" * 50, None]
+        for name in names:
+            await LessonStore(store, "house", name).add([source(f"This is {name!r}'s.")])
+        for name in names:
+            known = (await LessonStore(store, "house", name).snapshot()).lessons.values()
+            assert [lesson.text for lesson in known] == [f"This is {name!r}'s."]
+        assert not (await LessonStore(store, "hous", "ann").snapshot()).lessons
+        await LessonStore(store, "my.module:House", "ann").add([source("Elsewhere.")])
+        assert await environments(store) == ["house", "my.module:House"]
+    with pytest.raises(ConfigurationError, match="empty"):
+        LessonStore(store, "house", "")
+
+
+async def test_lessons_with_the_same_score_have_a_fixed_order():
+    texts = ["Go left at the mill.", "Go right at the oak.", "Go back at the ford."]
+    orders = []
+    for order in (texts, texts[::-1]):
+        store = LessonStore(InMemoryStore(), "house")
+        await store.add(source(text, run=text) for text in order)
+        orders.append(await recalled(store, "Do what t1 says."))
+    assert orders[0] == orders[1]
+    assert len(orders[0]) == 3
+
+
+async def test_a_store_without_coroutines_works(tmp_path):
+    connection = sqlite3.connect(tmp_path / "l.db", check_same_thread=False, isolation_level=None)
+    store = SqliteStore(connection)
+    store.setup()
+    assert await recalled(await filled(store), "Heat a mug.", count=1) == [MUG]
+    connection.close()
+
+
+async def test_an_error_of_another_database_passes_through(tmp_path):
+    with pytest.raises(sqlite3.OperationalError, match="disk is full"):
+        async with open_lessons(tmp_path / "l.db"):
+            raise sqlite3.OperationalError("the checkpoints' disk is full")
+
+
+def letters(texts):
+    """A toy embedding: counts of pairs of neighbouring letters, hashed into 64 numbers."""
+    vectors = []
+    for text in texts:
+        vector = [0.0] * 64
+        for pair in zip(text.lower(), text.lower()[1:], strict=False):
+            vector[hashlib.md5("".join(pair).encode()).digest()[0] % 64] += 1.0
+        vectors.append(vector)
+    return vectors
+
+
+async def test_a_store_with_an_index_is_searched_by_meaning_and_retired_lessons_are_left_out():
+    store = await filled(InMemoryStore(index={"dims": 64, "embed": letters}))
+    # No word is the same, and most letters are.
+    assert await recalled(store, "coffeemachines mugging cabinetry kitchens", count=1) == [MUG]
+    assert await recalled(store, "bathtubs toweling racks bathrooms", count=1) == [TOWEL]
+    await store.add([LessonEdit(lesson=lesson_id(MUG), retired=True, date="1")])
+    assert await recalled(store, "coffeemachines mugging", count=1) == [TOWEL]
+
+
+@pytest.mark.parametrize(("kind", "value"), [("sources", {}), ("uses", {"lessons": None}), ("edits", {"date": 1})])
+async def test_an_invalid_record_is_named(kind, value):
+    store = InMemoryStore()
+    lessons = LessonStore(store, "house")
+    await store.aput((*lessons.namespace, kind), "broken", value)
+    with pytest.raises(ConfigurationError, match="'broken'"):
+        await lessons.snapshot()
+
+
+def snapshot(uses, edits=()):
+    return LessonSnapshot(
+        {"sources": {"1": source("Always go left.")}, "uses": dict(enumerate(uses)), "edits": dict(enumerate(edits))}
+    )
+
+
+def trials(lesson, successes, failures, *, kind="look", trial=1):
+    lessons = [lesson] if lesson else []
+    return [
+        use(f"{kind}{lesson}{n}", lessons, n < successes, kind=kind, trial=trial) for n in range(successes + failures)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("with_it", "without_it", "retired"),
+    [
+        pytest.param((1, 9), (40, 10), True, id="clearly worse"),
+        pytest.param((0, 9), (50, 0), False, id="nine trials are too few"),
+        pytest.param((1, 9), (9, 0), False, id="nine others are too few"),
+        pytest.param((6, 4), (40, 10), False, id="worse, perhaps by chance"),
+        pytest.param((1, 9), (5, 45), False, id="no worse than the others"),
+        pytest.param((9, 1), (10, 0), False, id="ten successes do not promise an eleventh"),
+        pytest.param((2, 8), (10, 0), True, id="clearly worse than a few"),
+        pytest.param((0, 20), (0, 20), False, id="nothing succeeds"),
+    ],
+)
+def test_a_lesson_is_retired_where_clearly_fewer_succeed(with_it, without_it, retired):
+    lesson = snapshot(trials(LEFT, *with_it) + trials("", *without_it)).lessons[LEFT]
+    assert (lesson.recalled, lesson.succeeded) == (sum(with_it), with_it[0])
+    assert lesson.retired is retired
+
+
+def test_a_lesson_is_compared_by_kind_of_task_and_by_first_trials():
+    uses = trials(LEFT, 1, 9, kind="hard") + trials("", 1, 19, kind="hard") + trials("", 50, 0, kind="easy")
+    lesson = snapshot(uses + trials(LEFT, 0, 30, kind="easy", trial=2)).lessons[LEFT]
+    assert not lesson.retired
+    assert lesson.expected == pytest.approx(1 / 20)
+
+
+def test_a_persons_word_counts_whatever_the_numbers_say():
+    uses = trials(LEFT, 0, 30) + trials("", 40, 0)
+    assert snapshot(uses).lessons[LEFT].retired
+    edits = [LessonEdit(lesson=LEFT, date="2026-02-01", retired=False)]
+    assert not snapshot(uses, edits).lessons[LEFT].retired
+    edits.append(LessonEdit(lesson=LEFT, date="2026-03-01", retired=True))
+    assert snapshot(uses, reversed(edits)).lessons[LEFT].retired, "the latest counts"
+
+
+def test_a_lesson_is_found_by_the_beginning_of_its_id():
+    known = snapshot([])
+    assert known.find(LEFT[:5]).id == LEFT
+    for wrong in ("", "zz"):
+        with pytest.raises(ConfigurationError, match="no lessons"):
+            known.find(wrong)
+
+
+async def test_exported_and_imported_nothing_is_lost_and_twice_nothing_is_added(tmp_path):
+    store, other, path = await filled(InMemoryStore()), LessonStore(InMemoryStore(), "house"), tmp_path / "l.jsonl"
+    await store.add(source(text, f"h{number}") for number, text in enumerate(HOSTILE))
+    await store.add([use("t8", [lesson_id(MUG)], True), LessonEdit(lesson=lesson_id(MUG), text="Mugs.", date="1")])
+    await other.add([source(TOWEL.upper(), "elsewhere")])
+    before = await store.snapshot()
+    write_lessons(before, path)
+    assert await read_lessons(other, path) == len(before.lessons) - 1
+    assert await read_lessons(other, path) == 0
+    assert await read_lessons(store, path) == 0
+    assert (await store.snapshot()).records == before.records
+    after = (await other.snapshot()).lessons
+    assert after[lesson_id(MUG)].text == "Mugs."
+    assert after[lesson_id(TOWEL)].tasks == {"t2", "elsewhere"}
+
+
+async def test_a_person_writes_a_lesson_in_a_line(tmp_path):
+    path = tmp_path / "mine.jsonl"
+    line = json.dumps({"kind": "sources", "value": {"text": f"\x1b[31mClose the door. {'long ' * 100_000}"}})
+    path.write_text(f"\ufeff{line}\n\n")  # some editors begin a file with a mark of its encoding
+    store = LessonStore(InMemoryStore(), "house")
+    assert await read_lessons(store, path) == 1
+    [lesson] = (await store.snapshot()).lessons.values()
+    assert lesson.outcomes == ["person"]
+    assert len(lesson.text) <= 4000
+    assert "\x1b" not in lesson.text
+
+
+async def test_bad_lines_are_named_and_nothing_is_added(tmp_path):
+    path, store = tmp_path / "lessons.jsonl", LessonStore(InMemoryStore(), "house")
+    good = json.dumps({"kind": "sources", "value": source(MUG).stored()})
+    empty = json.dumps({"kind": "sources", "value": {"text": " "}})
+    uses = '{"kind": "uses", "value": {"lessons": [1]}}'
+    path.write_text("\n".join([good, "no json", "[1]", empty, "[" * 100_000, '{"kind": []}', uses]))
+    with pytest.raises(ConfigurationError) as raised:
+        await read_lessons(store, path)
+    assert all(f"line {number}: " in str(raised.value) for number in range(2, 7))
+    assert str(raised.value).endswith("and 1 more")
+    assert not (await store.snapshot()).lessons
+    with pytest.raises(ConfigurationError, match=r"nothing\.jsonl"):
+        await read_lessons(store, tmp_path / "nothing.jsonl")
