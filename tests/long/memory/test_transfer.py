@@ -10,7 +10,7 @@ from langgraph_reflexion.memory.store import LessonStore
 from tests.performance.memory_transfer import Transfer, difference, exact, measure, swapped, table
 
 
-@pytest.mark.parametrize(("environment", "limit"), [("alfworld", 12), ("hotpotqa", 16)])
+@pytest.mark.parametrize(("environment", "limit"), [("alfworld", 12), ("hotpotqa", 24)])
 def test_lessons_raise_first_trial_success_on_unseen_tasks_and_swapped_ones_do_not(environment, limit):
     result = asyncio.run(measure(environment, seeds=2, limit=limit))
     helped, fooled = result.pair("with", "without"), result.pair("swapped", "without")
