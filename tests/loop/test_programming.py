@@ -15,10 +15,9 @@ from langgraph_reflexion.envs.programming.environment import Programming
 from langgraph_reflexion.envs.programming.episode import HANDED_IN, NO_TESTS
 from langgraph_reflexion.envs.programming.problems import Case as Call
 from langgraph_reflexion.envs.programming.problems import Problem
-from langgraph_reflexion.experiments.budgets import SharedBudgets
 from langgraph_reflexion.experiments.locks import locked
 from langgraph_reflexion.experiments.runner import run_setup
-from langgraph_reflexion.experiments.setup import Setup
+from langgraph_reflexion.experiments.setup import Setup, SharedBudgets
 from langgraph_reflexion.settings import RunSettings
 from langgraph_reflexion.testing import CHECKS, Case, ScriptedChatModel
 from tests.support.toys import asks_for, finished, text_of

@@ -18,17 +18,63 @@ import os
 import statistics
 import tempfile
 import time
+from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
+from langgraph_reflexion import Environment, Episode, StepResult, Task, action
 from langgraph_reflexion.experiments.rows import TrialRow
 from langgraph_reflexion.experiments.runner import run
 from langgraph_reflexion.experiments.scheduler import Observer
 from langgraph_reflexion.settings import RunSettings
 from tests.performance.graph_cost import model_server
-from tests.performance.treadmill import REPLY, text_of
+
+LENGTH = 500
+"""Characters of each message, about."""
+
+
+def text_of(begins: str) -> str:
+    """Return a text of the usual length."""
+    return (begins + " You see a shelf, and on the shelf a cup, a plate and a candle." * LENGTH)[:LENGTH]
+
+
+REPLY = f"Thought: {text_of('Nothing is of use here.')[:-30]}\nAction: walk 1"
+
+
+class Treadmill(Episode):
+    """An episode that ends after N steps."""
+
+    def __init__(self, steps: int) -> None:
+        self.observation = text_of("You stand on a treadmill.")
+        self.left = steps
+
+    @action("walk {steps}")
+    def walk(self, steps: Annotated[int, "how far"]) -> StepResult:
+        """Walk."""
+        self.left -= 1
+        return StepResult(text_of(f"There are {self.left} steps to go."), reward=0.0, terminated=self.left == 0)
+
+
+class Hall(Environment):
+    """A hall of treadmills. Each trial adds a line to `log` when it starts: its task and the time."""
+
+    name = "treadmill"
+    splits = ("own",)
+    episode = Treadmill
+    blocking = False
+
+    def __init__(self, log: str, steps: int = 10) -> None:
+        self.steps, self.log = steps, Path(log)
+
+    def tasks(self, split: str | None = None, limit: int | None = None) -> Sequence[Task]:
+        return [Task(id=f"walk-{number}", instruction="Walk.") for number in range(limit or 1)]
+
+    def start(self, task: Task) -> Episode:
+        with self.log.open("a") as file:
+            file.write(f"{task['id']} {time.time()}\n")
+        return Treadmill(self.steps)
 
 
 class Case(NamedTuple):
@@ -74,7 +120,7 @@ def recorded_run(case: Case, url: str, steps: int) -> list[tuple[float, float]]:
     with tempfile.TemporaryDirectory() as folder:
         log = Path(folder) / "starts"
         settings = RunSettings(
-            environment="tests.performance.treadmill:Hall",
+            environment="tests.performance.throughput:Hall",
             options={"steps": steps, "log": str(log)},
             model="openai:m",
             base_url=url,

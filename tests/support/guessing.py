@@ -9,12 +9,11 @@ from typing import Annotated, Any
 from langchain_core.messages import AIMessage, BaseMessage
 
 from langgraph_reflexion import Environment, Episode, StepResult, Task, action, create_reflexion
-from langgraph_reflexion.experiments.budgets import SharedBudgets
 from langgraph_reflexion.experiments.locks import locked
 from langgraph_reflexion.experiments.rows import TrialRow
 from langgraph_reflexion.experiments.runner import Summary, run_setup
 from langgraph_reflexion.experiments.scheduler import Observer
-from langgraph_reflexion.experiments.setup import Setup
+from langgraph_reflexion.experiments.setup import Setup, SharedBudgets
 from langgraph_reflexion.models.options import ModelOptions
 from langgraph_reflexion.retries import Retries
 from langgraph_reflexion.settings import RunSettings

@@ -24,7 +24,7 @@ def experiment(
     ] = False,
     like: Annotated[
         list[Path],
-        typer.Option(metavar="DIR", help="A recorded run or experiment to base the estimate on. Repeatable."),
+        typer.Option(metavar="DIR", help="A recorded run or experiment to base the estimate of --dry-run on."),
     ] = [],  # noqa: B006 - typer copies it
     as_json: AsJson = False,
 ) -> None:
@@ -32,32 +32,29 @@ def experiment(
     from rich.console import Console
 
     from langgraph_reflexion.experiments.comparison import compare, read_runs
-    from langgraph_reflexion.experiments.estimate import estimate_all, opening_tokens
-    from langgraph_reflexion.experiments.estimate_table import estimate_table
-    from langgraph_reflexion.experiments.matrix import check, checked, run_experiment
+    from langgraph_reflexion.experiments.estimate import estimate, estimate_table, total
+    from langgraph_reflexion.experiments.locks import locked
+    from langgraph_reflexion.experiments.matrix import check, run_experiment
     from langgraph_reflexion.experiments.matrix_file import read_experiment
     from langgraph_reflexion.experiments.progress import ExperimentProgress
 
     read = read_experiment(file)
     folder = out or Path("runs") / file.stem
-    similar = read_runs(like)
+    recorded = read_runs(like)
     if dry_run:
-        runs = check(read, folder, given, opening=opening_tokens)
-        estimates, total = estimate_all(runs, similar, read.budget)
+        runs = check(read, folder, given)
+        recorded += [each.run for each in runs if each.run]
+        estimates = [estimate(each, recorded) for each in runs]
         if as_json:
-            told = {"runs": [each.as_json() for each in estimates], "all": total.as_json()}
+            told = {"runs": [vars(each) for each in estimates], "all": vars(total(estimates))}
             typer.echo(json.dumps(told, indent=2))
         else:
-            estimate_table(estimates, total).print(Console())
+            estimate_table(estimates).print(Console())
         raise typer.Exit(1 if any(each.refusal for each in runs) else 0)
-    errors = Console(stderr=True)
-    with checked(read, folder, given) as runs:
-        estimates, total = estimate_all(runs, similar, read.budget)
-        if not as_json and total.tasks:
-            left = sum(bool(each.tasks) for each in estimates)
-            estimate_table([] if left > 1 else estimates, total).print(errors)
+    with locked(folder):
+        runs = check(read, folder, given)
         try:
-            with ExperimentProgress(errors, hidden=as_json, runs=len(runs)) as progress:
+            with ExperimentProgress(Console(stderr=True), hidden=as_json, runs=len(runs)) as progress:
                 outcomes = asyncio.run(run_experiment(read, runs, folder, progress, given))
         except KeyboardInterrupt:
             stopped = f"stopped; finished trials are kept in {folder}; the same command resumes"

@@ -19,9 +19,6 @@ def report(
     html: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write a page with figures, tables and every trial.")
     ] = None,
-    csv: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write the success curves, with intervals, as CSV.")
-    ] = None,
     paper: Annotated[
         bool, typer.Option("--paper", help="Print the papers' tables beside imported logs and your own runs.")
     ] = False,
@@ -34,8 +31,8 @@ def report(
         from langgraph_reflexion.replication.paper import compare as compare_with_papers
         from langgraph_reflexion.replication.paper_tables import print_paper
 
-        if figures or html or csv:
-            raise ConfigurationError("--paper prints tables only: omit --figures, --html and --csv, or omit --paper")
+        if figures or html:
+            raise ConfigurationError("--paper prints tables only: omit --figures and --html, or omit --paper")
         results = compare_with_papers(folders)
         if as_json:
             typer.echo(json.dumps(results.as_json(), indent=2))
@@ -53,15 +50,11 @@ def report(
         from langgraph_reflexion.experiments.page import write_page
 
         write_page(comparison, html)
-    if csv:
-        from langgraph_reflexion.experiments.figures import write_curves
-
-        write_curves(comparison.groups, csv)
     if as_json:
         typer.echo(json.dumps(comparison.as_json(), indent=2))
         return
     comparison.print()
-    if written := [str(path) for path in (figures, html, csv) if path]:
+    if written := [str(path) for path in (figures, html) if path]:
         typer.echo(f"Written: {', '.join(written)}")
 
 

@@ -76,7 +76,7 @@ def _run(work: Callable[[Any], Any], as_json: bool, *, apply: bool = False, noti
     if as_json:
         typer.echo(json.dumps(summary.as_json(), indent=2))
     else:
-        compare(summary.report.folder).print(hint=False)
+        compare(summary.report.folder).print()
         counts = ", ".join(f"{count} {status}" for status, count in summary.statuses.items() if count)
         typer.echo(f"{counts} in {summary.seconds:.1f} s. Recorded in {summary.report.folder}")
     if apply:

@@ -5,8 +5,8 @@ from pathlib import Path
 
 from langgraph_reflexion.envs.workspace.environment import Workspace
 from langgraph_reflexion.errors import ConfigurationError
+from langgraph_reflexion.experiments.provenance import settings_of
 from langgraph_reflexion.experiments.record import read_info
-from langgraph_reflexion.experiments.run_info import settings_of
 
 
 def apply_results(folder: Path | str, task: str | None = None) -> Iterator[str]:

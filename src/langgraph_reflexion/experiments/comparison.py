@@ -19,7 +19,6 @@ from langgraph_reflexion.experiments.printable import printable
 from langgraph_reflexion.experiments.record import ERRORS, Run, read_run
 from langgraph_reflexion.experiments.report import RunReport, report_run
 from langgraph_reflexion.experiments.report_tables import group_tables, overview_table, pair_table
-from langgraph_reflexion.experiments.statistics import MISSING, have_scipy
 from langgraph_reflexion.experiments.tables import Table
 
 
@@ -58,7 +57,7 @@ class Comparison:
         said = []
         for each in self.pairs:
             whom = f"{each.one.name} and {each.other.name}: " if len(self.pairs) > 1 else ""
-            said += [f"{whom}{sentence}" for sentence in (each.conclusion, each.on_first_trials) if sentence]
+            said += [f"{whom}{each.conclusion}"] if each.conclusion else []
             said += [note for note in each.notes if note not in said]
         said += [
             f"{one.name}: ground truth unknown for {one.unknown} of {count(one.report.tasks, 'task')}; "
@@ -74,15 +73,10 @@ class Comparison:
         ]
         if sum(bool(pair.matches) for pair in self.pairs) > 1:
             said.append("The p-values are not corrected for multiple comparisons: of many, some are small by chance.")
-        return said if have_scipy() else [*said, MISSING]
+        return said
 
-    def print(self, console: Console | None = None, *, hint: bool = True) -> None:
-        """Print the settings of each group, the tables, and the conclusions.
-
-        Args:
-            console: The console; the terminal by default.
-            hint: Whether to name the extra that is not installed.
-        """
+    def print(self, console: Console | None = None) -> None:
+        """Print the settings of each group, the tables, and the conclusions; to the terminal by default."""
         console = console or Console()
         for each in self.groups:
             folders = printable("  ".join(str(run.folder) for run in each.runs))
@@ -91,9 +85,7 @@ class Comparison:
         for table in self.tables():
             table.print(console)
         for sentence in self.sentences():
-            if hint or sentence != MISSING:
-                # A command to copy stays in one piece.
-                console.print(Text(sentence), soft_wrap=sentence == MISSING)
+            console.print(Text(sentence))
 
     def _heading(self, group: RunGroup) -> list[str]:
         report = group.report

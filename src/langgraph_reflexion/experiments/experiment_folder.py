@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Mapping
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, cast
 
@@ -14,26 +13,17 @@ EXPERIMENT = "experiment.json"
 
 
 def write_experiment(folder: Path, facts: Mapping[str, Any], runs: Mapping[str, Any]) -> None:
-    """Write `experiment.json`. Runs that the file no longer has are kept, marked as dropped.
+    """Write `experiment.json`. Runs that it lists and the experiment no longer has are kept, marked as dropped.
 
     Args:
         folder: The experiment's folder, which exists.
         facts: Facts about the whole experiment.
         runs: Facts about each run, by name: its series, its place on the axes, its settings without passwords.
-
-    Raises:
-        ConfigurationError: it cannot be written, or the one that is there cannot be read.
     """
-    now = datetime.now(UTC).isoformat(timespec="seconds")
-    before: dict[str, Any] = (
-        read_experiment_info(folder) if holds_experiment(folder) else {"created": now, "runs": {}}
-    )
-    dropped = {name: {**run, "dropped": True} for name, run in before["runs"].items() if name not in runs}
-    info = {**facts, "created": before["created"], "begun": now, "runs": {**runs, **dropped}}
-    try:
-        atomic_write(folder / EXPERIMENT, [(json.dumps(info, indent=2, ensure_ascii=False) + "\n").encode()])
-    except OSError as error:
-        raise ConfigurationError(f"cannot write to {folder}: {error.strerror}") from error
+    before = read_experiment_info(folder)["runs"] if holds_experiment(folder) else {}
+    dropped = {name: {**run, "dropped": True} for name, run in before.items() if name not in runs}
+    info = {**facts, "runs": {**runs, **dropped}}
+    atomic_write(folder / EXPERIMENT, [(json.dumps(info, indent=2, ensure_ascii=False) + "\n").encode()])
 
 
 def holds_experiment(folder: Path | str) -> bool:
@@ -49,11 +39,9 @@ def read_experiment_info(folder: Path | str) -> dict[str, Any]:
     """
     try:
         info = json.loads(Path(folder, EXPERIMENT).read_text(encoding="utf-8"))
-        info["created"], [(run["series"], run["axes"]) for run in info["runs"].values()]
+        [(run["series"], run["axes"]) for run in info["runs"].values()]
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise ConfigurationError(
-            f"{folder} holds no experiment that can be read: {EXPERIMENT} {json_error(error)}"
-        ) from error
+        raise ConfigurationError(f"{folder} holds no experiment: {EXPERIMENT} {json_error(error)}") from error
     return cast(dict[str, Any], info)
 
 
@@ -63,8 +51,8 @@ def run_folders(folder: Path | str) -> list[Path]:
     Raises:
         ConfigurationError: none has.
     """
-    folder = Path(folder)
-    names = [name for name, run in read_experiment_info(folder)["runs"].items() if not run.get("dropped")]
-    if found := [folder / name for name in names if holds_run(folder / name)]:
+    runs = read_experiment_info(folder)["runs"]
+    names = [name for name, run in runs.items() if not run.get("dropped")]
+    if found := [Path(folder, name) for name in names if holds_run(Path(folder, name))]:
         return found
     raise ConfigurationError(f"{folder} holds an experiment of which no run has begun")

@@ -1,4 +1,4 @@
-"""The papers' figures of any run, and the success curves as CSV.
+"""The papers' figures of any run.
 
 The figures are success by trial (Fig. 3a, 4a-c, 6), success by tokens, and failures by reason (Fig. 3b). Grey ink on
 a transparent ground is readable in light and dark themes; the colours are those of Okabe and Ito, for colour-blind
@@ -6,7 +6,6 @@ readers, and markers and dashes distinguish lines without colour. The same runs 
 under the same version of matplotlib.
 """
 
-import csv
 import importlib.util
 import io
 import textwrap
@@ -47,12 +46,6 @@ STYLE: dict[Any, Any] = {
     "text.parse_math": False,
 }
 REASONS = ("hallucination", "inefficient planning", "wrong answer", "truncated", "fault")
-
-COLUMNS = (
-    *("group", "trial", "tasks", "seeds", "mean", "sd", "min", "max", "seeds_low", "seeds_high"),
-    *("tasks_low", "tasks_high", "tokens"),
-)
-"""Columns of the CSV. Shares are from 0 to 1; `seeds_...` is the interval over seeds, `tasks_...` that over tasks."""
 
 
 def have_matplotlib() -> bool:
@@ -108,34 +101,6 @@ def _drawn(groups: Sequence[RunGroup]) -> "Iterator[dict[str, Figure]]":
         # A character that the font lacks is drawn as a box, and in SVG by the reader's own fonts.
         warnings.filterwarnings("ignore", "Glyph .* missing")
         yield {name: make(groups) for name, make in makers.items()}
-
-
-def write_curves(groups: Sequence[RunGroup], file: Path | str) -> None:
-    """Write the success curves as CSV, a row for each group and trial.
-
-    Raises:
-        ConfigurationError: the file cannot be written.
-    """
-    file = Path(file)
-    try:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        with file.open("w", encoding="utf-8", newline="") as out:
-            writer = csv.writer(out)
-            writer.writerow(COLUMNS)
-            for each in groups:
-                writer.writerows(_curve(each))
-    except OSError as error:
-        raise ConfigurationError(f"cannot write {file}: {error.strerror}") from error
-
-
-def _curve(group: RunGroup) -> Iterator[list[object]]:
-    known = zip(group.by_seed(), group.intervals(), group.report.tokens, strict=False)
-    for trial, (over_seeds, over_tasks, tokens) in enumerate(known, 1):
-        shares = over_seeds.shares
-        numbers = [over_seeds.mean, over_seeds.sd, min(shares), max(shares)]
-        numbers += [*(over_seeds.interval or (None, None)), *(over_tasks or (None, None))]
-        cells = ["" if number is None else round(number, 6) for number in numbers]
-        yield [group.label, trial, group.report.tasks, len(shares), *cells, tokens]
 
 
 def _svg(figure: "Figure") -> str:

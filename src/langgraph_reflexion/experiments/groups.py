@@ -122,7 +122,6 @@ class RunGroup:
                 "shares": _rounded([each.shares for each in by_seed]),
                 "mean": [round(each.mean, 4) for each in by_seed],
                 "sd": [None if each.sd is None else round(each.sd, 4) for each in by_seed],
-                "interval": _rounded([each.interval for each in by_seed]),
             },
         }
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import fcntl
 import os
 import time
 import uuid
@@ -23,11 +24,6 @@ RETRY_SECONDS = 0.1
 """Seconds before a lock that another process holds is tried again."""
 KEEPALIVE = "-c tcp_keepalives_idle=10 -c tcp_keepalives_interval=5 -c tcp_keepalives_count=3"
 """Makes the server release the locks of a machine that is gone within half a minute."""
-
-try:
-    import fcntl
-except ImportError:  # Windows has no fcntl: there, nothing keeps two processes from one folder
-    fcntl = None  # type: ignore[assignment]
 
 TaskLock = Callable[[str], AbstractAsyncContextManager[None]]
 """Locks a thread, by its name, for one process."""
@@ -54,7 +50,11 @@ def locked(folder: Path) -> Iterator[str]:
     except OSError as error:
         raise ConfigurationError(f"cannot write the run to {folder}: {error.strerror}") from error
     try:
-        token = _hold(descriptor, folder)
+        _hold(descriptor, folder)
+        token = uuid.uuid4().hex
+        os.ftruncate(descriptor, 0)
+        os.pwrite(descriptor, token.encode(), 0)
+        _wait_for_workers(folder)
         try:
             yield token
         finally:
@@ -75,40 +75,23 @@ def join(folder: Path, token: str) -> Iterator[None]:
     Raises:
         WorkersLost: another process holds it by now.
     """
-    if fcntl is None:
-        yield
-        return
-    descriptor = os.open(folder / WORKERS, os.O_RDWR | os.O_CREAT, 0o644)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_SH)
+    with (folder / WORKERS).open("a") as file:
+        fcntl.flock(file, fcntl.LOCK_SH)
         # The next driver writes its token before it waits for workers: one that comes later sees it here.
         if (folder / LOCK).read_text() != token:
             raise WorkersLost(f"another process holds {folder}")
         yield
-    finally:
-        os.close(descriptor)
 
 
-def _hold(descriptor: int, folder: Path) -> str:
-    token = uuid.uuid4().hex
-    if fcntl is None:
-        return token
+def _hold(descriptor: int, folder: Path) -> None:
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         # The file may have been removed between opening and locking it.
-        held = os.path.samestat(os.fstat(descriptor), (folder / LOCK).stat())
-    except BlockingIOError as error:
-        raise ConfigurationError(f"another process is at work on {folder}: wait for it, or stop it") from error
-    except FileNotFoundError:
+        held = (folder / LOCK).exists() and os.path.samestat(os.fstat(descriptor), (folder / LOCK).stat())
+    except OSError:
         held = False
-    except OSError as error:
-        raise ConfigurationError(f"cannot lock {folder}: {error.strerror}") from error
     if not held:
-        raise ConfigurationError(f"another process was at work on {folder}: try again")
-    os.ftruncate(descriptor, 0)
-    os.pwrite(descriptor, token.encode(), 0)
-    _wait_for_workers(folder)
-    return token
+        raise ConfigurationError(f"another process is at work on {folder}: wait for it, or stop it")
 
 
 def _wait_for_workers(folder: Path) -> None:
@@ -128,7 +111,7 @@ def _wait_for_workers(folder: Path) -> None:
 
 
 def no_lock(thread: str) -> AbstractAsyncContextManager[None]:
-    """Return no lock: the lock of the run folder protects its checkpoints."""
+    """Return no lock: that of the run folder protects its checkpoints."""
     return nullcontext()
 
 

@@ -13,14 +13,7 @@ from typing import Any
 from langgraph_reflexion.experiments.groups import RunGroup, TaskSeed
 from langgraph_reflexion.experiments.metrics import final_answer, tokens
 from langgraph_reflexion.experiments.rows import TrialRow
-from langgraph_reflexion.experiments.statistics import (
-    Interval,
-    SignTest,
-    format_p,
-    interval,
-    sign_test,
-    welch_p,
-)
+from langgraph_reflexion.experiments.statistics import SignTest, format_p, sign_test
 
 Trials = Mapping[TaskSeed, Sequence[TrialRow]]
 
@@ -50,12 +43,11 @@ class Match:
 
     @property
     def certainty(self) -> str:
-        """A clause on the significance of the lead; empty without a lead or a test."""
-        if not self.lead or self.test.p is None:
+        """A clause on the significance of the lead; empty without a lead."""
+        if not self.lead:
             return ""
-        numbers = (
-            f"(p {'' if self.test.p < 0.001 else '= '}{format_p(self.test.p)}, {count(self.test.tasks, 'task')})"
-        )
+        equals = "" if self.test.p < 0.001 else "= "
+        numbers = f"(p {equals}{format_p(self.test.p)}, {count(self.test.tasks, 'task')})"
         if not self.test.significant:
             return f", but not significantly {numbers}"
         # With several seeds a group may solve more in total, and yet be worse on more tasks.
@@ -78,8 +70,6 @@ class Pair:
         left_out: Number of common tasks that are not compared because of a fault or an unknown truth.
         matches: The comparisons at equal trials and at equal tokens.
         notes: What could not be compared, and why.
-        first_trials: The comparison of first trials, if one group recalled lessons.
-        first_shares: The 95 % intervals of the shares that these solve.
     """
 
     one: RunGroup
@@ -87,8 +77,6 @@ class Pair:
     left_out: int = 0
     matches: tuple[Match, ...] = ()
     notes: tuple[str, ...] = ()
-    first_trials: Match | None = None
-    first_shares: tuple[Interval | None, Interval | None] = (None, None)
 
     @property
     def conclusion(self) -> str:
@@ -102,27 +90,12 @@ class Pair:
         )
         return f"{sentence[0].upper()}{sentence[1:]}." if sentence else ""
 
-    @property
-    def on_first_trials(self) -> str:
-        """The first trials, for which lessons were recalled, in one sentence; empty without lessons."""
-        if (first := self.first_trials) is None:
-            return ""
-        shares = []
-        for group, solved, within in zip((self.one, self.other), first.solved, self.first_shares, strict=True):
-            sure = f", 95 % interval {within.low:.0%} to {within.high:.0%}" if within else ""
-            shares.append(f"{group.name} solves {solved} of {first.of} ({solved / first.of:.0%}{sure})")
-        return (
-            f"First trials of tasks without lessons of their own: {', '.join(shares)}; only {self.one.name} "
-            f"{first.test.wins}, only {self.other.name} {first.test.losses}{first.certainty}."
-        )
-
     def as_json(self) -> dict[str, Any]:
         """Return the comparison as plain JSON."""
         return {
             "groups": [self.one.label, self.other.label],
             "left_out": self.left_out,
             **{f"equal_{match.equal}": match.as_json() for match in self.matches},
-            **({"first_trials": self.first_trials.as_json()} if self.first_trials else {}),
             "conclusion": self.conclusion,
             "notes": list(self.notes),
         }
@@ -136,18 +109,14 @@ def pair(one: RunGroup, other: RunGroup) -> Pair:
     names = f"{one.name} and {other.name}"
     mine, theirs = one.trials(), other.trials()
     if why := _incomparable(one, other, mine, theirs):
-        notes = [f"{names} cannot be paired: {why}."]
-        if _origin(one) == _origin(other) and (unpaired := _unpaired(one, other)):
-            notes.append(unpaired)
-        return Pair(one, other, notes=tuple(notes))
+        return Pair(one, other, notes=(f"{names} cannot be paired: {why}.",))
     unfinished = [each.name for each in (one, other) if each.report.unfinished]
     notes = [f"{name} is unfinished: missing trials solve nothing." for name in unfinished]
     common = [task for task in mine if task in theirs]
     if len(common) < max(len(mine), len(theirs)):
         alone = f"{len(mine) - len(common)} only {one.name}, {len(theirs) - len(common)} only {other.name}"
         notes.append(f"{names} are compared on the {count(len(common), 'task')} that both have ({alone}).")
-    recalled = any(each.settings.get("lessons") and each.settings["recall"] for each in (one, other))
-    if recalled:
+    if any(each.settings.get("lessons") and each.settings["recall"] for each in (one, other)):
         seen = one.seen() | other.seen()
         unseen = [task for task in common if task not in seen]
         notes.append(f"{names}: {len(unseen)} of {count(len(common), 'task')} had no lessons of their own.")
@@ -168,10 +137,7 @@ def pair(one: RunGroup, other: RunGroup) -> Pair:
     else:
         amount = min(_spent(first), _spent(second))
         matches.append(_match("tokens", amount, _affordable(first, amount), _affordable(second, amount)))
-    if not recalled:
-        return Pair(one, other, left_out, tuple(matches), tuple(notes))
-    shares = _first_share(first), _first_share(second)
-    return Pair(one, other, left_out, tuple(matches), tuple(notes), _match("trials", 1, first, second), shares)
+    return Pair(one, other, left_out, tuple(matches), tuple(notes))
 
 
 def _match(equal: str, amount: int, first: Trials, second: Trials) -> Match:
@@ -182,14 +148,6 @@ def _match(equal: str, amount: int, first: Trials, second: Trials) -> Match:
         votes[task] += won - others[task, seed]
     both = sum(solved.values()), sum(others.values())
     return Match(equal, amount, both, len(solved), sign_test(list(votes.values())))
-
-
-def _first_share(trials: Trials) -> Interval | None:
-    """Return the interval of the share that is solved in the first trial."""
-    solved: dict[str, list[bool]] = defaultdict(list)
-    for (task, _), rows in trials.items():
-        solved[task].append(_solved(rows, 1))
-    return interval(solved)
 
 
 def _solved(rows: Sequence[TrialRow], trials: int | None) -> bool:
@@ -229,19 +187,6 @@ def _incomparable(one: RunGroup, other: RunGroup, mine: Trials, theirs: Trials) 
         return ""
     same = {task for task, _ in mine} & {task for task, _ in theirs}
     return "they have the same tasks under other seeds" if same else "they have other tasks"
-
-
-def _unpaired(one: RunGroup, other: RunGroup) -> str:
-    """Compare two groups seed by seed, after the last trial that both have; empty for single seeds."""
-    curves = one.by_seed(), other.by_seed()
-    trials = min(map(len, curves))
-    if not trials or min(len(one.runs), len(other.runs)) < 2:
-        return ""
-    first, second = (curve[trials - 1] for curve in curves)
-    p = welch_p(first, second)
-    test = "" if p is None else f" (Welch's t-test, p = {p:.3f})"
-    shares = f"{first.text} % ({one.name}) and {second.text} % ({other.name})"
-    return f"Unpaired, over seeds: {shares} after {count(trials, 'trial')}{test}."
 
 
 def _origin(group: RunGroup) -> tuple[Any, ...]:

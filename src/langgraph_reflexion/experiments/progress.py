@@ -14,11 +14,11 @@ from langgraph_reflexion.experiments.scheduler import Observer
 
 
 class LiveProgress(Observer):
-    """One line on standard error: tasks done, solved so far, the current trial, actions taken. An `Observer`.
+    """One line on standard error: tasks done, solved so far, the current trial, actions taken.
 
     Args:
         console: The terminal; nothing is drawn elsewhere.
-        hidden: Draw nothing at all.
+        hidden: Draw and print nothing at all.
         notice: A line that is printed when the run begins.
 
     Attributes:
@@ -31,13 +31,11 @@ class LiveProgress(Observer):
         self._said: set[str] = set()
         self.folder: Path | None = None
         self.rows = 0
-        self._solved = self._actions = self._trials = self._errors = 0
-        self._trial = 1
         self._progress = Progress(
             TextColumn("{task.description}"),
             BarColumn(bar_width=20),
             MofNCompleteColumn(),
-            TextColumn("· {task.fields[state]} ·"),
+            TextColumn("{task.fields[state]} ·"),
             TimeElapsedColumn(),
             console=console,
             transient=True,
@@ -52,32 +50,39 @@ class LiveProgress(Observer):
         self._progress.stop()
 
     def on_start(self, folder: Path, tasks: int, trials: int, played_by: str) -> None:
-        for notice in (self._notice, printable(f"played by {played_by}") if played_by else ""):
+        for notice in (self._notice, played_by and f"played by {played_by}"):
             if notice and notice not in self._said:
                 self._said.add(notice)
-                self._progress.console.print(Text(f"langgraph-reflexion: {notice}"), soft_wrap=True)
+                self._progress.console.print(Text(printable(f"langgraph-reflexion: {notice}")), soft_wrap=True)
         self.folder, self._trials = folder, trials
-        self._bar = self._progress.add_task("tasks", total=tasks, state=self._state())
+        self._solved = self._actions = self._errors = 0
+        self._trial = 1
+        self._bar = self._progress.add_task("tasks", total=tasks, state="")
+        self._update()
 
     def on_action(self) -> None:
         self._actions += 1
-        self._progress.update(self._bar, state=self._state())
+        self._update()
 
     def on_trial(self, row: TrialRow, finished: bool) -> None:
         self.rows += 1
         self._solved += bool(row["verdict"]) and row["success"] is not False
         self._trial = max(self._trial, row["trial"] + (not finished))
-        self._progress.update(self._bar, advance=int(finished), state=self._state())
+        self._update(advance=int(finished))
 
     def on_error(self, task: str, error: str) -> None:
         self._errors += 1
-        if not self._hidden:
-            self._progress.console.print(Text(printable(f"langgraph-reflexion: {task}: {error}")), soft_wrap=True)
-        self._progress.update(self._bar, advance=1, state=self._state())
+        self._say(f"langgraph-reflexion: {task}: {error}")
+        self._update(advance=1)
 
-    def _state(self) -> str:
+    def _say(self, line: str) -> None:
+        if not self._hidden:
+            self._progress.console.print(Text(printable(line)), soft_wrap=True)
+
+    def _update(self, advance: int = 0) -> None:
         errors = f" · {self._errors} error{'s' * (self._errors > 1)}" if self._errors else ""
-        return f"solved {self._solved} · trial {self._trial} of {self._trials} · {self._actions} actions{errors}"
+        state = f"solved {self._solved} · trial {self._trial} of {self._trials} · {self._actions} actions{errors}"
+        self._progress.update(self._bar, advance=advance, state=state)
 
 
 class ExperimentProgress(LiveProgress, ExperimentObserver):
@@ -91,19 +96,11 @@ class ExperimentProgress(LiveProgress, ExperimentObserver):
 
     def __init__(self, console: Console, *, hidden: bool, runs: int) -> None:
         super().__init__(console, hidden=hidden)
-        self._console, self._hidden, self._runs = console, hidden, runs
-        self._ended = 0
-        self._name = ""
+        self._runs, self._ended = runs, 0
         self._all = self._progress.add_task("runs", total=runs, state="")
 
     def on_run(self, name: str) -> None:
-        self._name = printable(name)
-        self._progress.update(self._all, state=self._name)
-
-    def on_start(self, folder: Path, tasks: int, trials: int, played_by: str) -> None:
-        self._solved = self._actions = self._errors = 0
-        self._trial = 1
-        super().on_start(folder, tasks, trials, played_by)
+        self._progress.update(self._all, state=printable(name))
 
     def on_outcome(self, outcome: Outcome) -> None:
         self._ended += 1
@@ -111,14 +108,6 @@ class ExperimentProgress(LiveProgress, ExperimentObserver):
             if task != self._all:
                 self._progress.remove_task(task)
         self._progress.update(self._all, completed=self._ended, state="")
-        if not self._hidden:
-            line = f"{self._ended} of {self._runs}  {outcome.name}: {describe_outcome(outcome)}"
-            self._console.print(Text(printable(line)), soft_wrap=True)
-
-
-def describe_outcome(outcome: Outcome) -> str:
-    """Return an outcome in words."""
-    counts = ", ".join(f"{count} {status}" for status, count in (outcome.tasks or {}).items() if count)
-    if outcome.why:
-        return f"{outcome.status}: {outcome.why}"
-    return f"{counts} in {outcome.seconds:.1f} s" if counts else f"{outcome.status} before"
+        counts = ", ".join(f"{count} {status}" for status, count in outcome.tasks.items() if count)
+        what = f"{outcome.status}: {outcome.why}" if outcome.why else f"{counts} in {outcome.seconds:.1f} s"
+        self._say(f"{self._ended} of {self._runs}  {outcome.name}: {what}")

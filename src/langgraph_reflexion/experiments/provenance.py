@@ -1,20 +1,96 @@
-"""Provenance of a run: the settings, the commit and the tracing that its numbers were recorded under."""
+"""Provenance of a run: `run.json`, and the settings and the commit behind its numbers in words."""
 
-import logging
+import json
+import platform
 import subprocess
-from collections.abc import Iterator
-from contextlib import contextmanager
+import uuid
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+from importlib.metadata import version
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
 import langgraph_reflexion
+from langgraph_reflexion.errors import ConfigurationError
 from langgraph_reflexion.experiments.printable import printable
 from langgraph_reflexion.models.load import DEMO
-
-_log = logging.getLogger(__name__)
+from langgraph_reflexion.settings import RunSettings
 
 NO_LLM = "The demo model follows rules. It is not an LLM, and its numbers say nothing about one."
 """The note beside every number of the demo model."""
+
+
+def new_info(settings: RunSettings, tasks: Sequence[str]) -> dict[str, Any]:
+    """Return the `run.json` of a new run with these resolved settings and tasks, by their ids."""
+    # The id distinguishes its checkpoints from those of other runs in the same database.
+    info: dict[str, Any] = {"run_id": uuid.uuid4().hex[:12], "settings": settings.public(), "tasks": list(tasks)}
+    if DEMO in (settings.model, settings.reflection_model):
+        info["note"] = NO_LLM
+    info["versions"] = {
+        "python": platform.python_version(),
+        "langgraph_reflexion": langgraph_reflexion.__version__,
+        "commit": commit(),
+        **{package: version(package) for package in ("langgraph", "langchain-core")},
+    }
+    info["created"] = datetime.now(UTC).isoformat(timespec="seconds")
+    return info
+
+
+def settings_of(info: dict[str, Any]) -> RunSettings:
+    """Return the settings of a run from its `run.json`, in which addresses lack their passwords.
+
+    Raises:
+        ConfigurationError: they belong to another version.
+    """
+    return RunSettings.read(info["settings"], "setting of run.json")
+
+
+def resumed_info(info: dict[str, Any], settings: RunSettings, tasks: Sequence[str], folder: Path) -> dict[str, Any]:
+    """Return the `run.json` of a run that is resumed under these settings.
+
+    Args:
+        info: Its `run.json` so far.
+        settings: The settings, resolved.
+        tasks: The ids of the tasks under these settings.
+        folder: Named in the error.
+
+    Raises:
+        ConfigurationError: fixed settings differ, or limits that can only be raised are lower. The message names all
+            of them.
+    """
+    was, now = info["settings"], settings.public()
+    differing = [
+        f"{name} was {_shown(was.get(name))}, is {_shown(now[name])}"
+        for name in settings.resumable("fixed")
+        if was.get(name) != now[name]
+    ]
+    differing += [
+        f"{label} was {_shown(had)}, is {_shown(has)}, and can only be raised"
+        for name in settings.resumable("raise")
+        for label, had, has in _limits(name, was.get(name), now[name])
+        if has is not None and (had is None or has < had)
+    ]
+    if differing:
+        raise ConfigurationError(f"{folder} holds a run with other settings: {'; '.join(differing)}")
+    for number, (had, has) in enumerate(zip_longest(info["tasks"], tasks[: len(info["tasks"])]), 1):
+        if had != has:
+            raise ConfigurationError(f"{folder} holds a run with other tasks: task {number} was {had!r}, is {has!r}")
+    return info | {"settings": now, "tasks": list(tasks)}
+
+
+def _limits(name: str, was: Any, now: Any) -> Iterator[tuple[str, Any, Any]]:
+    """Yield each number of a setting that can be raised: its name, the old and the new value; None is no limit."""
+    if isinstance(was, dict) or isinstance(now, dict):
+        was, now = was or {}, now or {}
+        for key in {**was, **now}:
+            yield from _limits(f"{name}.{key}", was.get(key), now.get(key))
+    else:
+        yield name, was, now
+
+
+def _shown(value: Any) -> str:
+    return "unset" if value is None else value if isinstance(value, str) else json.dumps(value)
 
 
 def is_oracle(settings: dict[str, Any]) -> bool:
@@ -23,11 +99,7 @@ def is_oracle(settings: dict[str, Any]) -> bool:
 
 
 def facts(settings: dict[str, Any]) -> dict[str, str]:
-    """Describe the settings that a run's numbers depend on, by name, except the seed; for a log, its source.
-
-    Args:
-        settings: As `run.json` has them.
-    """
+    """Describe the settings of `run.json` that its numbers depend on, by name, except the seed."""
     options = "".join(f" {key}={value}" for key, value in settings.get("options", {}).items())
     described = {
         "tasks": f"{settings['environment']} {settings['split']}{options}",
@@ -61,11 +133,7 @@ def described(settings: dict[str, Any]) -> str:
 
 
 def code_of(info: dict[str, Any]) -> str:
-    """Return the code of a run: its commit, or else its version.
-
-    Args:
-        info: The run's `run.json`.
-    """
+    """Return the code of a run, by its `run.json`: its commit, or else its version."""
     versions = info.get("versions", {})
     if versions.get("commit"):
         return printable(f"commit {versions['commit']}")
@@ -86,11 +154,7 @@ def commit() -> str | None:
 
 
 def commit_of(file: Path) -> str | None:
-    """Return the commit that a file belongs to.
-
-    Args:
-        file: The file. One in a virtual environment inside another repository belongs to no commit.
-    """
+    """Return the commit that a file belongs to; None if git does not track it, as in a virtual environment."""
     tracked = _git(file.parent, "ls-files", "--error-unmatch", file.name)
     described = _git(file.parent, "describe", "--always", "--dirty", "--abbrev=12", "--exclude=*")
     return described if tracked and described else None
@@ -102,20 +166,3 @@ def _git(folder: Path, *args: str) -> str | None:
     except (OSError, subprocess.TimeoutExpired):
         return None
     return done.stdout.strip() if done.returncode == 0 else None
-
-
-@contextmanager
-def tracing_if_requested() -> Iterator[None]:
-    """Trace to LangSmith only if it was requested, by `LANGSMITH_TRACING=true` or in code, and warn of the cost."""
-    # Imported here: captions need no tracing.
-    from langsmith.run_helpers import tracing_context
-    from langsmith.utils import tracing_is_enabled
-
-    if tracing_is_enabled():
-        _log.warning(
-            "every step is traced to LangSmith, at several times its CPU: LANGSMITH_TRACING=false is without"
-        )
-        yield
-    else:
-        with tracing_context(enabled=False):
-            yield

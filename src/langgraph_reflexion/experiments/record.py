@@ -12,7 +12,6 @@ complete. A row may be followed by a better one of the same trial: of a fault th
 reflection that a last trial got when more trials were granted. The last one counts.
 """
 
-import hashlib
 import json
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -37,16 +36,12 @@ from langgraph_reflexion.experiments.rows import (
 )
 from langgraph_reflexion.experiments.tables import Table
 from langgraph_reflexion.models.secrets import redact, secrets_around
-from langgraph_reflexion.state import Strategy
 
 SETTINGS = {
     *("environment", "split", "strategy", "model", "reflection_model"),
     *("profile", "evaluator", "seed", "max_trials"),
 }
 """The settings that reports need."""
-
-EARLIER = {"agent", "trials", "stop_without_improvement"}
-"""Names of settings in runs of earlier versions."""
 
 RUN, TRIALS, TRAJECTORIES, CHECKPOINTS = "run.json", "trials.jsonl", "trajectories.jsonl", "checkpoints.db"
 ERRORS = "errors.log"
@@ -56,7 +51,7 @@ class RunRecord:
     """Writes a new or a resumed run folder, one row at a time.
 
     Args:
-        folder: The folder; it is made. Whoever opens it must hold it (`experiments.locks`).
+        folder: The folder. Whoever opens it must hold it (`experiments.locks`).
         info: The content of `run.json`; `info["tasks"]` gives the final order of the rows.
         secrets: What is redacted wherever it turns up, such as a key that a server's error message quotes.
 
@@ -70,24 +65,20 @@ class RunRecord:
 
     def __init__(self, folder: Path | str, info: dict[str, Any], secrets: Sequence[str] = ()) -> None:
         self.folder = folder = Path(folder)
-        self.trials: dict[Key, TrialRow] = {}
-        self._info = info
+        self._info = {**info}
         self._secrets = list(secrets)
         self._order = row_order(info["tasks"])
-        self._trajectories_seen: dict[Key, bytes] = {}
         self.new = not holds_run(folder)
         if self.new and any((folder / name).exists() for name in (TRIALS, TRAJECTORIES)):
             raise ConfigurationError(f"{folder} holds trials and no {RUN}: choose another --out")
         try:
             folder.mkdir(parents=True, exist_ok=True)
-            self._write_info(info)
+            self.update_info()
             self._trials, self._trajectories = JsonlFile(folder / TRIALS), JsonlFile(folder / TRAJECTORIES)
         except OSError as error:
             raise ConfigurationError(f"cannot write the run to {folder}: {error.strerror}") from error
-        for _, row in self._trials.rows():
-            self.trials[key_of(row)] = row
-        for line, row in self._trajectories.rows():
-            self._note_trajectory(line, row)
+        self.trials: dict[Key, TrialRow] = {key_of(row): row for row in self._trials.rows()}
+        self._with_steps = {key_of(row) for row in self._trajectories.rows()}
 
     def append(self, finished: Finished) -> None:
         """Add a finished trial: its files and its trajectory first, because its row marks it as complete."""
@@ -96,17 +87,16 @@ class RunRecord:
             path = self.folder / name
             path.parent.mkdir(parents=True, exist_ok=True)
             atomic_write(path, [self.without_secrets(text).encode("utf-8", "replace")])
-        line = self._line(trajectory)
-        if self._trajectories_seen.get(key_of(row)) != _digest(line):
-            self._trajectories.append(line)
-            self._note_trajectory(line, trajectory)
+        self._trajectories.append(self._line(trajectory))
+        self._with_steps.add(key_of(row))
         self._trials.append(self._line(row))
         self.trials[key_of(row)] = row
 
     def update_info(self, **facts: Any) -> None:
         """Add facts to `run.json`."""
         self._info |= facts
-        self._write_info(self._info)
+        text = self.without_secrets(json.dumps(self._info, indent=2, ensure_ascii=False)) + "\n"
+        atomic_write(self.folder / RUN, [text.encode("utf-8", "replace")])
 
     def add_error(self, task: str, message: str, traceback: str) -> None:
         """Record the exception that ended a task: one line in `run.json`, the traceback in the log."""
@@ -119,8 +109,7 @@ class RunRecord:
 
     def restore(self, finished: Finished) -> None:
         """Add a finished trial from a checkpoint whose process died before it recorded it."""
-        same = self.trials.get(key_of(finished.row))
-        if same != json.loads(self._line(finished.row)):
+        if self.trials.get(key_of(finished.row)) != json.loads(self._line(finished.row)):
             self.append(finished)
 
     def require(self, task: str, trial: int) -> None:
@@ -129,7 +118,7 @@ class RunRecord:
         Raises:
             ConfigurationError: it is not, and no checkpoint holds it any more.
         """
-        if (task, trial) not in self.trials or (task, trial) not in self._trajectories_seen:
+        if (task, trial) not in self.trials or (task, trial) not in self._with_steps:
             raise ConfigurationError(f"{self.folder} lacks trial {trial} of {task}, which was recorded once")
 
     def last_trial(self, task: str) -> int:
@@ -142,7 +131,7 @@ class RunRecord:
         Args:
             seconds: The time on the run's clock, which continues when the run is resumed.
         """
-        self._write_info({**self._info, "seconds": round(seconds, 3)})
+        self.update_info(seconds=round(seconds, 3))
         self._trials.close(self._order)
         self._trajectories.close(self._order)
 
@@ -155,16 +144,6 @@ class RunRecord:
     def without_secrets(self, text: str) -> str:
         """A text with every secret redacted."""
         return redact(text, self._secrets, "[secret]")
-
-    def _write_info(self, info: dict[str, Any]) -> None:
-        text = (self.without_secrets(json.dumps(info, indent=2, ensure_ascii=False)) + "\n").encode(
-            "utf-8", "replace"
-        )
-        if not (self.folder / RUN).exists() or (self.folder / RUN).read_bytes() != text:
-            atomic_write(self.folder / RUN, [text])
-
-    def _note_trajectory(self, line: bytes, row: TrajectoryRow) -> None:
-        self._trajectories_seen[key_of(row)] = _digest(line)
 
     def _line(self, row: TrialRow | TrajectoryRow) -> bytes:
         return (self.without_secrets(json.dumps(row, ensure_ascii=False)) + "\n").encode("utf-8", "replace")
@@ -244,23 +223,15 @@ def read_info(folder: Path | str) -> dict[str, Any]:
     Raises:
         ConfigurationError: it holds no run that can be resumed.
     """
-    folder = Path(folder)
     try:
-        info = json.loads((folder / RUN).read_text(encoding="utf-8"))
-        _refuse_earlier(folder, info)
+        info = _read_info(Path(folder))
         imported = "imported" in info["settings"]
         info["settings"]["environment"], info["tasks"], imported or info["run_id"]
-    except ConfigurationError:
-        raise
-    except NotADirectoryError as error:
-        raise _file(folder) from error
-    except FileNotFoundError as error:
-        raise ConfigurationError(f"{folder} holds no run: there is no {RUN}") from error
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise ConfigurationError(f"{folder} holds no run that can be resumed: {RUN} {json_error(error)}") from error
     if imported:
         raise ConfigurationError(f"{folder} holds an imported log, which cannot be resumed")
-    return cast(dict[str, Any], info)
+    return info
 
 
 def read_run(folder: Path | str) -> Run:
@@ -271,43 +242,28 @@ def read_run(folder: Path | str) -> Run:
     """
     folder = Path(folder)
     try:
-        info = json.loads((folder / RUN).read_text(encoding="utf-8"))
-        _refuse_earlier(folder, info)
+        info = _read_info(folder)
         _expect(("settings", "tasks"), info, RUN)
-        order = row_order(info["tasks"])
+        _expect(SETTINGS, info["settings"], RUN)
         begun = "seconds" in info or any(complete_lines(folder / TRAJECTORIES))
         if begun and not (folder / TRIALS).exists():
-            raise ConfigurationError(f"{folder} holds no run: there is no {TRIALS}")
+            raise ValueError(f"there is no {TRIALS}")
         rows = {key_of(row): row for row in map(json.loads, complete_lines(folder / TRIALS))}
-        trials = [rows[key] for key in sorted(rows, key=order)]
-        _expect(SETTINGS, info["settings"], RUN)
-        if "imported" not in info["settings"]:  # others had strategies of their own
-            Strategy(info["settings"]["strategy"])
+        trials = [rows[key] for key in sorted(rows, key=row_order(info["tasks"]))]
         for row in trials:
-            # Runs of earlier versions have no measures, and nothing reads the usage by node.
+            # Reports need neither measures nor the usage by node.
             _expect(TrialRow.__required_keys__ - {"measures", "usage"}, row, TRIALS)
-    except ConfigurationError:
-        raise
-    except NotADirectoryError as error:
-        raise _file(folder) from error
-    except FileNotFoundError as error:
-        several = any(folder.glob(f"*/{RUN}"))
-        hint = "; its folders hold some: name them, or those of an import by --paper" if several else ""
-        raise ConfigurationError(f"{folder} holds no run: there is no {RUN}{hint}") from error
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise ConfigurationError(f"{folder} holds no run that can be read: {error}") from error
     return Run(folder, info, cast(list[TrialRow], trials))
 
 
-def _refuse_earlier(folder: Path, info: dict[str, Any]) -> None:
-    if "imported" not in info["settings"] and EARLIER & {*info["settings"]}:
-        raise ConfigurationError(
-            f"{folder} was recorded by an earlier version, whose settings have other names: choose another --out"
-        )
-
-
-def _file(folder: Path) -> ConfigurationError:
-    return ConfigurationError(f"{folder} is a file: name a run folder")
+def _read_info(folder: Path) -> dict[str, Any]:
+    if not holds_run(folder):
+        several = any(folder.glob(f"*/{RUN}"))
+        hint = "; its folders hold some: name them, or those of an import by --paper" if several else ""
+        raise ConfigurationError(f"{folder} holds no run: there is no {RUN}{hint}")
+    return cast(dict[str, Any], json.loads((folder / RUN).read_text(encoding="utf-8")))
 
 
 def _expect(names: Collection[str], found: Mapping[str, Any], file: str) -> None:
@@ -321,7 +277,3 @@ def free_folder(base: Path, stem: str) -> Path:
     while (base / f"{stem}-{number}").exists():
         number += 1
     return base / f"{stem}-{number}"
-
-
-def _digest(line: bytes) -> bytes:
-    return hashlib.blake2b(line, digest_size=16).digest()

@@ -16,7 +16,7 @@ def group_tables(groups: Sequence[RunGroup]) -> list[Table]:
     """Return the tables of one group or several, without empty ones."""
     judged = [each for each in groups if each.report.verdicts]
     tables = [
-        _table(_curves_title(groups), groups, _curves(groups), "trial"),
+        _table("Tasks solved by trial, with 95 % intervals", groups, _curves(groups), "trial"),
         _table("Means over all tasks, first and last trial", groups, _measures(groups), "measure"),
         _failures(groups),
         _table("Verdict against truth, and share of the same verdict", judged, _verdicts(judged), "answers returned")
@@ -31,19 +31,18 @@ def group_tables(groups: Sequence[RunGroup]) -> list[Table]:
 
 def overview_table(groups: Sequence[RunGroup]) -> Table:
     """Return a row for each group: its first and last trial, and how much its seeds differ."""
-    head = ("", "n", "first", "last", "range", "seeds", "tasks", "tokens")
+    head = ("", "n", "first", "last", "range", "interval", "tokens")
     title = (
         "% of n tasks solved by the first and the last trial, mean ± standard deviation over seeds; their range; "
-        "95 % intervals over seeds (Student) and over tasks (Wilson); tokens per solved task"
+        "95 % interval over tasks (Wilson); tokens per solved task"
     )
     return Table(title, head, [_overview(each) for each in groups], caption(groups))
 
 
 def pair_table(pairs: Sequence[Pair], settings: str) -> Table:
     """Return a table of every two groups at equal trials and at equal tokens, with the settings as its caption."""
-    tested = any(match.test.p is not None for pair in pairs for match in pair.matches)
-    rows = [_match(pair, match, tested=tested) for pair in pairs for match in pair.matches]
-    head = ("", "at equal", "solved", "of", "solved alone", *["p"] * tested)
+    rows = [_match(pair, match) for pair in pairs for match in pair.matches]
+    head = ("", "at equal", "solved", "of", "solved alone", "p")
     return Table("Task by task: two strategies at equal trials, and at equal tokens", head, rows, settings)
 
 
@@ -55,10 +54,10 @@ def _overview(group: RunGroup) -> list[Cell]:
     by_trial = group.by_seed()
     row: list[Cell] = [group.label, str(group.report.tasks)]
     if not by_trial:
-        return [*row, *[""] * 6]
+        return [*row, *[""] * 5]
     first, last = by_trial[0], by_trial[-1]
     shares = (min(last.shares), max(last.shares)) if len(last.shares) > 1 else None
-    within = (_percents(each) for each in (shares, last.interval, group.intervals()[len(by_trial) - 1]))
+    within = (_percents(each) for each in (shares, group.intervals()[len(by_trial) - 1]))
     tokens = group.report.costs["tokens_per_solved"]
     return [*row, first.text, last.text, *within, "" if tokens is None else f"{tokens:,.0f}"]
 
@@ -67,20 +66,15 @@ def _percents(interval: tuple[float, float] | None) -> str:
     return f"{100 * interval[0]:.0f}-{100 * interval[1]:.0f}" if interval else ""
 
 
-def _match(pair: Pair, match: Match, *, tested: bool) -> list[Cell]:
+def _match(pair: Pair, match: Match) -> list[Cell]:
     return [
         f"{pair.one.name} and {pair.other.name}",
         f"{match.amount:,} {match.equal}",
         f"{match.solved[0]} and {match.solved[1]}",
         str(match.of),
         f"{match.test.wins} and {match.test.losses}",
-        *["" if match.test.p is None else format_p(match.test.p)] * tested,
+        format_p(match.test.p),
     ]
-
-
-def _curves_title(groups: Sequence[RunGroup]) -> str:
-    intervals = any(each.intervals()[:1] not in ([], [None]) for each in groups)
-    return f"Tasks solved by trial{', with 95 % intervals' if intervals else ''}"
 
 
 def _curves(groups: Sequence[RunGroup]) -> Rows:

@@ -94,12 +94,6 @@ class JsonlFile:
     """A file of JSON lines, to which rows are added one at a time.
 
     An incomplete last line, left by a killed process, is removed when the file is opened.
-
-    Args:
-        path: The file, which is created.
-
-    Raises:
-        OSError: it cannot be written to.
     """
 
     def __init__(self, path: Path) -> None:
@@ -109,8 +103,8 @@ class JsonlFile:
         if size < path.stat().st_size:
             os.ftruncate(self._descriptor, size)
 
-    def rows(self) -> Iterator[tuple[bytes, Any]]:
-        """Yield every line and its content.
+    def rows(self) -> Iterator[Any]:
+        """Yield the content of every line.
 
         Raises:
             ConfigurationError: a line cannot be read.
@@ -121,7 +115,7 @@ class JsonlFile:
                 key_of(row)
             except (ValueError, KeyError, TypeError) as error:
                 raise ConfigurationError(f"{self.path}, line {number}, cannot be read: {error}") from error
-            yield line, row
+            yield row
 
     def append(self, line: bytes) -> None:
         """Add a line in one write, so that a concurrent reader finds at most the last line incomplete."""
@@ -131,7 +125,7 @@ class JsonlFile:
     def close(self, order: Callable[[Key], tuple[int, int]]) -> None:
         """Keep one row of each trial, in this order."""
         os.close(self._descriptor)
-        keys = [key_of(row) for _, row in self.rows()]
+        keys = [key_of(row) for row in self.rows()]
         lines = dict(zip(keys, complete_lines(self.path), strict=True))
         final = sorted(lines, key=order)
         if final != keys:

@@ -10,14 +10,14 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any, cast
 
+from langgraph_reflexion.budgets import Budget
 from langgraph_reflexion.errors import ModelFault
 from langgraph_reflexion.experiments.locks import locked
-from langgraph_reflexion.experiments.provenance import tracing_if_requested
+from langgraph_reflexion.experiments.provenance import new_info, resumed_info, settings_of
 from langgraph_reflexion.experiments.record import RunRecord, free_folder, holds_run, read_info, read_run
 from langgraph_reflexion.experiments.report import RunReport, report_run
-from langgraph_reflexion.experiments.run_info import continued, describe, settings_of
 from langgraph_reflexion.experiments.scheduler import Observer, Scheduler
-from langgraph_reflexion.experiments.setup import Setup, open_run, open_setup
+from langgraph_reflexion.experiments.setup import Setup, lower, open_run, open_setup
 from langgraph_reflexion.experiments.task_run import TaskRun
 from langgraph_reflexion.experiments.workers import check_workers, open_workers
 from langgraph_reflexion.memory.store import expect_lessons, seen_tasks
@@ -33,9 +33,8 @@ class Summary:
 
     Attributes:
         report: The same as `report` says of the run folder.
-        statuses: The number of tasks that are `solved`, `failed`, ended by a `fault`, by an `error` (a bug in an
-            evaluator, a tool or the environment) or on a `budget`, or are `unfinished` because the run stopped as a
-            whole.
+        statuses: N tasks that are `solved`, `failed`, ended by a `fault`, by an `error` (a bug in an evaluator, a
+            tool or the environment) or on a `budget`, or are `unfinished` because the run stopped as a whole.
         seconds: Wall time of this process.
     """
 
@@ -92,10 +91,17 @@ def resume(folder: Path | str, observer: Observer | None = None, **changes: Any)
     return _wait_for(aresume(folder, observer, **changes))
 
 
-async def arun(settings: RunSettings, out: Path | str | None = None, observer: Observer | None = None) -> Summary:
-    """See `run`."""
+async def arun(
+    settings: RunSettings,
+    out: Path | str | None = None,
+    observer: Observer | None = None,
+    limit: Budget | None = None,
+) -> Summary:
+    """See `run`. A `limit` bounds the run beside its own budget, and is not recorded."""
     check_workers(settings)
     async with open_setup(settings) as (settings, setup):
+        if limit:
+            setup.budgets.run = lower(setup.budgets.run, limit)
         folder = _default_folder(settings, setup) if out is None else Path(out)
         with locked(folder) as token:
             return await run_setup(settings, setup, folder, observer, token)
@@ -133,7 +139,7 @@ async def run_setup(
     observer = observer or Observer()
     ids = [task["id"] for task in setup.tasks]
     before = read_info(folder) if holds_run(folder) else None
-    info = continued(before, settings, ids, folder) if before else describe(settings, ids)
+    info = resumed_info(before, settings, ids, folder) if before else new_info(settings, ids)
     info.pop("errors", None)  # those tasks are tried again
     added = ids[len(before["tasks"]) :] if before else ids
     if settings.lessons and (before or settings.frozen):
@@ -162,8 +168,7 @@ async def run_setup(
             try:
                 if before:
                     await scheduler.restore()
-                with tracing_if_requested():
-                    await (scheduler.run_in_lockstep() if settings.until_no_improvement else scheduler.run_all())
+                await (scheduler.run_in_lockstep() if settings.until_no_improvement else scheduler.run_all())
             finally:
                 begun = await scheduler.begun()
     except ModelFault as fault:

@@ -39,16 +39,7 @@ class Observer:
 
 
 class Scheduler:
-    """Advances tasks trial by trial and records their trials.
-
-    Args:
-        runs: The tasks.
-        record: Where trials are recorded.
-        observer: Sees how the run goes.
-        budgets: The run's.
-        concurrency: N tasks in flight.
-        advance: Runs a task's next trial; see `TaskRun.advance`.
-    """
+    """Advances tasks trial by trial, N of them (`concurrency`) at once, and records their trials."""
 
     def __init__(
         self,

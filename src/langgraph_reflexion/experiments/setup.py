@@ -6,12 +6,13 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, cast
 
+from langchain_core.runnables import RunnableConfig
 from langgraph.store.base import BaseStore
 
+from langgraph_reflexion.budgets import Budget, Budgets, Consumption, account_key
 from langgraph_reflexion.checkpoints import open_checkpointer
 from langgraph_reflexion.envs.base import Environment, Task
 from langgraph_reflexion.errors import ConfigurationError
-from langgraph_reflexion.experiments.budgets import SharedBudgets
 from langgraph_reflexion.experiments.locks import open_task_lock
 from langgraph_reflexion.experiments.record import CHECKPOINTS
 from langgraph_reflexion.experiments.task_run import TaskRun
@@ -23,6 +24,46 @@ from langgraph_reflexion.state import Strategy
 
 if TYPE_CHECKING:
     from openai import DefaultAsyncHttpxClient
+
+
+class SharedBudgets(Budgets):
+    """Budgets whose account can be read, and continued in another process.
+
+    The driver of a run keeps its account; a worker takes it over with each trial that it is asked for.
+    """
+
+    @property
+    def total(self) -> Consumption:
+        """What the run has spent, without the time."""
+        return self._total
+
+    def spent(self, task: str, config: RunnableConfig) -> Consumption:
+        """Return what a task has spent, as far as this process knows."""
+        return self._seen.get(account_key(task, config), Consumption())
+
+    def account(self, task: str, config: RunnableConfig, spent: Consumption) -> None:
+        """Add what a task has spent in another process."""
+        with self._lock:
+            self._total = self._total + (spent - self.spent(task, config))
+            self._seen[account_key(task, config)] = spent
+
+    def take_over(
+        self, task: str, config: RunnableConfig, spent: Consumption, total: Consumption, seconds: float
+    ) -> None:
+        """Continue an account: what the task and the run have spent, and the seconds on the run's clock."""
+        with self._lock:
+            self._seen[account_key(task, config)] = spent
+            self._total = Consumption._make(max(pair) for pair in zip(self._total, total, strict=True))
+            self.start_clock(seconds)
+
+
+def lower(one: Budget, other: Budget) -> Budget:
+    """Return a budget with the lower of each two limits."""
+    limits = {}
+    for name, limit in vars(one).items():
+        given = [each for each in (limit, getattr(other, name)) if each is not None]
+        limits[name] = min(given, default=None)
+    return Budget(**limits)
 
 
 class Setup(NamedTuple):

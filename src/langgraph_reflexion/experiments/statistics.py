@@ -1,23 +1,19 @@
-"""Statistics of shares of solved tasks: intervals over tasks and over seeds, and paired and unpaired tests.
+"""Statistics of shares of solved tasks: intervals, spread over seeds, and a paired test.
 
 Tasks are the sampling unit. Trials of a task depend on each other, as they end with the first success, and so do runs
 of the same task under several seeds: neither makes a number more certain than its tasks do.
 """
 
-import importlib.util
 from collections.abc import Collection, Mapping, Sequence
-from statistics import fmean, stdev
+from math import comb
+from statistics import NormalDist, fmean, stdev
 from typing import NamedTuple
-
-from langgraph_reflexion.errors import the_extra
 
 CONFIDENCE = 0.95
 """Confidence level of every interval."""
 
 ALPHA = 0.05
 """Significance level: a smaller p is significant."""
-
-MISSING = f"Intervals and tests (scipy) and figures (matplotlib) need {the_extra('bench')}."
 
 
 class Interval(NamedTuple):
@@ -31,32 +27,26 @@ class SignTest(NamedTuple):
     """A paired comparison, task by task.
 
     `wins` are the tasks on which the first strategy is better, `losses` those on which the second one is. `p` is
-    two-sided; None without scipy.
+    two-sided.
     """
 
     wins: int
     losses: int
-    p: float | None
+    p: float
     tasks: int
 
     @property
     def significant(self) -> bool:
         """Whether p is below `ALPHA`."""
-        return self.p is not None and self.p < ALPHA
+        return self.p < ALPHA
 
 
 class SeedStats(NamedTuple):
-    """Shares of solved tasks, one for each seed, with mean and standard deviation.
-
-    `sd` is None for a single seed. `interval` is Student's interval of the mean over seeds; None for a single seed,
-    for seeds that are all alike (they say nothing about others), and without scipy. If tasks are generated from the
-    seed, it covers other seeds, tasks included; if every seed has the same tasks, it says nothing about other tasks.
-    """
+    """Shares of solved tasks, one for each seed, with mean and standard deviation (None for a single seed)."""
 
     shares: tuple[float, ...]
     mean: float
     sd: float | None
-    interval: Interval | None
 
     @property
     def text(self) -> str:
@@ -64,13 +54,8 @@ class SeedStats(NamedTuple):
         return f"{100 * self.mean:.0f}" + (f" ± {100 * self.sd:.0f}" if self.sd is not None else "")
 
 
-def have_scipy() -> bool:
-    """Return whether the extra `bench` is installed."""
-    return importlib.util.find_spec("scipy") is not None
-
-
 def interval(solved: Mapping[str, Sequence[bool]]) -> Interval | None:
-    """Return Wilson's 95 % interval of the share of solved tasks; None without scipy, and without tasks.
+    """Return Wilson's 95 % interval of the share of solved tasks; None without tasks.
 
     A task that was run under several seeds is a cluster: what counts is the effective sample size (Korn and Graubard
     1998), which lies between the number of tasks and the number of answers.
@@ -79,7 +64,7 @@ def interval(solved: Mapping[str, Sequence[bool]]) -> Interval | None:
         solved: By task, whether it was solved, once for each seed.
     """
     answers = [each for task in solved.values() for each in task]
-    if not answers or not have_scipy():
+    if not answers:
         return None
     size = _effective_size(solved.values())
     return wilson(size * sum(answers) / len(answers), size)
@@ -87,9 +72,7 @@ def interval(solved: Mapping[str, Sequence[bool]]) -> Interval | None:
 
 def wilson(solved: float, tasks: float) -> Interval:
     """Return Wilson's interval of a share; effective numbers need not be whole."""
-    from scipy.special import ndtri
-
-    z = float(ndtri((1 + CONFIDENCE) / 2))
+    z = NormalDist().inv_cdf((1 + CONFIDENCE) / 2)
     share = solved / tasks
     middle = (share + z * z / (2 * tasks)) / (1 + z * z / tasks)
     half = z / (1 + z * z / tasks) * (share * (1 - share) / tasks + z * z / (4 * tasks * tasks)) ** 0.5
@@ -104,34 +87,14 @@ def sign_test(differences: Collection[int]) -> SignTest:
             number under which only the second did. So a task votes once, however many seeds it was run under.
     """
     wins, losses = sum(each > 0 for each in differences), sum(each < 0 for each in differences)
-    p = None
-    if have_scipy():
-        from scipy.stats import binomtest  # takes a second to import
-
-        p = float(binomtest(wins, wins + losses).pvalue) if wins + losses else 1.0
-    return SignTest(wins, losses, p, len(differences))
+    voted = wins + losses
+    tail = sum(comb(voted, each) for each in range(min(wins, losses) + 1))
+    return SignTest(wins, losses, min(1.0, 2 * tail / 2**voted), len(differences))
 
 
 def seed_stats(shares: Sequence[float]) -> SeedStats:
     """Return the statistics of shares, one for each seed."""
-    mean, sd = fmean(shares), stdev(shares) if len(shares) > 1 else None
-    within = None
-    if sd and have_scipy():
-        from scipy.special import stdtrit
-
-        half = float(stdtrit(len(shares) - 1, (1 + CONFIDENCE) / 2)) * sd / len(shares) ** 0.5
-        within = Interval(max(0.0, mean - half), min(1.0, mean + half))
-    return SeedStats(tuple(shares), mean, sd, within)
-
-
-def welch_p(one: SeedStats, other: SeedStats) -> float | None:
-    """Return the p of Welch's t-test; None without scipy, and where neither side varies."""
-    if not have_scipy() or not (one.sd or other.sd):
-        return None
-    from scipy.stats import ttest_ind_from_stats
-
-    sides = [number for each in (one, other) for number in (each.mean, each.sd or 0.0, len(each.shares))]
-    return float(ttest_ind_from_stats(*sides, equal_var=False).pvalue)
+    return SeedStats(tuple(shares), fmean(shares), stdev(shares) if len(shares) > 1 else None)
 
 
 def format_p(p: float) -> str:

@@ -44,7 +44,6 @@ class TaskProgress(NamedTuple):
 
 NEW = TaskProgress()
 
-
 PASSED_ON = (Fault, KeyboardInterrupt, asyncio.CancelledError, GeneratorExit)
 """Exceptions of a task that are not bugs."""
 MAX_CHARS = 300
@@ -88,7 +87,6 @@ class TaskRun:
         lock: Held while the task is advanced.
 
     Attributes:
-        progress: The task's progress.
         begun: True if an earlier process began its first trial.
         error: The bug that ended it in this process.
     """
@@ -284,12 +282,11 @@ class TaskRun:
             measures=review.measures,
             reflection=reflection,
             notes=values["notes"],
-            lessons=[recalled["id"] for recalled in values.get("lessons", [])],
             fault=values["fault"],
             seconds=round(values["seconds"] - episode["began"], 3),
         )
-        if "lessons" not in values:
-            del row["lessons"]
+        if "lessons" in values:
+            row["lessons"] = [recalled["id"] for recalled in values["lessons"]]
         trajectory = TrajectoryRow(
             task_id=self.task["id"],
             trial=record["trial"],

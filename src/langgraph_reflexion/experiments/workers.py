@@ -21,11 +21,9 @@ from typing import Any
 
 from langgraph_reflexion.budgets import Consumption
 from langgraph_reflexion.errors import ConfigurationError, ModelFault, WorkersLost, the_extra
-from langgraph_reflexion.experiments.budgets import SharedBudgets
 from langgraph_reflexion.experiments.locks import join
-from langgraph_reflexion.experiments.provenance import tracing_if_requested
 from langgraph_reflexion.experiments.rows import Finished
-from langgraph_reflexion.experiments.setup import OpenRun, Setup, open_run, open_setup
+from langgraph_reflexion.experiments.setup import OpenRun, Setup, SharedBudgets, open_run, open_setup
 from langgraph_reflexion.experiments.task_run import TaskError, TaskProgress, TaskRun
 from langgraph_reflexion.memory.store import is_postgres
 from langgraph_reflexion.models.secrets import database_secrets, public_url, redact
@@ -79,8 +77,7 @@ class Worker:
                 client.answered = client.answered or known
             task_run = opened.task_run(task, progress=TaskProgress(*progress))
             setup.budgets.take_over(task, task_run.config, Consumption(*spent), Consumption(*run[0]), run[1])
-            with tracing_if_requested():
-                finished = await task_run.advance()
+            finished = await task_run.advance()
             total = setup.budgets.spent(task, task_run.config)
             reply = [finished, task_run.progress, total, await self.answered()]
             # Ray keeps replies for a while, and an agent may repeat a key.

@@ -14,13 +14,13 @@ from rich.console import Console
 from langgraph_reflexion import Task
 from langgraph_reflexion.envs.base import FinishedTrial, Review
 from langgraph_reflexion.experiments.comparison import compare
-from langgraph_reflexion.experiments.matrix import checked, run_experiment
+from langgraph_reflexion.experiments.locks import locked
+from langgraph_reflexion.experiments.matrix import ExperimentObserver, check, run_experiment
 from langgraph_reflexion.experiments.matrix_file import read_experiment
 from langgraph_reflexion.experiments.progress import LiveProgress
 from langgraph_reflexion.experiments.record import read_run
 from langgraph_reflexion.experiments.task_run import TaskError
 from langgraph_reflexion.state import Step
-from tests.loop.experiments.test_experiment import Watch
 from tests.loop.experiments.test_resume import think_first
 from tests.support.cli import KEY, GuessingServer, call, make_home, run_args
 from tests.support.cli import timeless as timeless_rows
@@ -236,11 +236,11 @@ def test_an_experiment_goes_on_to_its_other_runs_and_resumes_the_one_with_errors
     experiment = read_experiment(str(tmp_path / "mine.toml"))
     for broken in (True, False):
         monkeypatch.setattr(Toggled, "broken", broken)
-        with checked(experiment, tmp_path / "out") as runs:
-            assert [each.finished for each in runs] == [False, not broken]
-            slip, game = asyncio.run(run_experiment(experiment, runs, tmp_path / "out", Watch(), {}))
+        with locked(tmp_path / "out"):
+            runs, observer = check(experiment, tmp_path / "out"), ExperimentObserver()
+            slip, game = asyncio.run(run_experiment(experiment, runs, tmp_path / "out", observer, {}))
         assert (slip.status, game.status) == ("faults" if broken else "finished", "finished")
-        assert (slip.tasks or {})["error"] == broken
+        assert slip.tasks["error"] == broken
     assert read_run(slip.folder).errors == {}
 
 

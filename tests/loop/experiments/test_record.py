@@ -102,14 +102,14 @@ def test_a_folder_with_a_run_goes_on_and_finished_rows_stay_as_they_are(tmp_path
     record = RunRecord(tmp_path, INFO)
     record.append(Finished(trial("a", 1), trajectory("a", 1)))
     record.close(1.0)
-    before = {path.name: (path.read_bytes(), path.stat().st_mtime_ns) for path in tmp_path.iterdir()}
+    before = {path.name: (path.read_bytes(), path.stat().st_mtime_ns) for path in tmp_path.glob("*.jsonl")}
     again = RunRecord(tmp_path, read_run(tmp_path).info)
     assert (record.new, again.new) == (True, False)
     assert again.trials == {("a", 1): trial("a", 1)}
     # What a checkpoint still holds is here already.
     again.restore(Finished(trial("a", 1), trajectory("a", 1)))
     again.close(1.0)
-    assert {path.name: (path.read_bytes(), path.stat().st_mtime_ns) for path in tmp_path.iterdir()} == before
+    assert {path.name: (path.read_bytes(), path.stat().st_mtime_ns) for path in tmp_path.glob("*.jsonl")} == before
 
 
 def test_what_is_no_run_is_refused(tmp_path: Path) -> None:

@@ -11,10 +11,10 @@ from zlib import crc32
 import pytest
 from langchain_core.messages import AIMessage, BaseMessage
 
-from langgraph_reflexion import Environment, ModelFault, Task
+from langgraph_reflexion import ModelFault, Task
 from langgraph_reflexion.errors import ConfigurationError
-from langgraph_reflexion.experiments.record import read_info, read_run
-from langgraph_reflexion.experiments.run_info import continued, describe, settings_of
+from langgraph_reflexion.experiments.provenance import new_info, resumed_info, settings_of
+from langgraph_reflexion.experiments.record import read_info
 from langgraph_reflexion.settings import RunSettings
 from langgraph_reflexion.testing import ScriptedChatModel
 from tests.support import guessing
@@ -284,28 +284,28 @@ def resolved(**changes: Any) -> RunSettings:
     ],
 )
 def test_other_settings_are_refused_and_shown_in_one_line(tmp_path: Path, changes: dict[str, Any], says: str) -> None:
-    info = describe(resolved(), ["g1", "g2"])
+    info = new_info(resolved(), ["g1", "g2"])
     with pytest.raises(ConfigurationError, match=f"holds a run with other settings: {says}$") as caught:
-        continued(info, resolved(**changes), ["g1", "g2"], tmp_path)
+        resumed_info(info, resolved(**changes), ["g1", "g2"], tmp_path)
     assert "word" not in str(caught.value)
     assert "\n" not in str(caught.value)
 
 
 def test_what_may_be_raised_is_taken_over_and_all_else_stays(tmp_path: Path) -> None:
-    info = json.loads(json.dumps(describe(resolved(), ["g1", "g2"])))
+    info = json.loads(json.dumps(new_info(resolved(), ["g1", "g2"])))
     assert settings_of(info) == resolved(options={"numbers": [1, 2]})
     for changes in ({}, {"concurrency": 1}, {"max_trials": 9}, {"limit": None}, {"limit": 3}):
-        later = continued(info, resolved(**changes), ["g1", "g2", "g3"], tmp_path)
+        later = resumed_info(info, resolved(**changes), ["g1", "g2", "g3"], tmp_path)
         assert later["tasks"] == ["g1", "g2", "g3"]
         assert later["settings"] == resolved(**changes).public()
         assert {**later, "tasks": 0, "settings": 0} == {**info, "tasks": 0, "settings": 0}
 
 
 def test_tasks_that_have_changed_are_refused(tmp_path: Path) -> None:
-    info = describe(resolved(), ["g1", "g2"])
-    for tasks, says in ((["g1", "g3"], "task 2 was 'g2', is 'g3'"), (["g1"], "task 2 was 'g2', is none")):
+    info = new_info(resolved(), ["g1", "g2"])
+    for tasks, says in ((["g1", "g3"], "task 2 was 'g2', is 'g3'"), (["g1"], "task 2 was 'g2', is None")):
         with pytest.raises(ConfigurationError, match=says):
-            continued(info, resolved(), tasks, tmp_path)
+            resumed_info(info, resolved(), tasks, tmp_path)
 
 
 def test_a_folder_that_cannot_go_on_is_named(tmp_path: Path) -> None:
@@ -320,19 +320,3 @@ def test_a_folder_that_cannot_go_on_is_named(tmp_path: Path) -> None:
         (tmp_path / "run.json").write_text(text)
         with pytest.raises(ConfigurationError, match=f"holds no run that can be resumed: {says}"):
             read_info(tmp_path)
-
-
-@pytest.mark.parametrize("read", [read_info, read_run])
-def test_a_folder_of_an_earlier_version_is_called_that(tmp_path: Path, read: Any) -> None:
-    settings = {"environment": "alfworld", "trials": 3, "agent": "react", "strategy": "reflexion"}
-    (tmp_path / "run.json").write_text(json.dumps({"settings": settings, "tasks": ["a"], "run_id": "1"}))
-    with pytest.raises(ConfigurationError) as caught:
-        read(tmp_path)
-    said = "was recorded by an earlier version, whose settings have other names: choose another --out"
-    assert str(caught.value) == f"{tmp_path} {said}"
-
-
-def test_two_runs_in_one_database_do_not_meet(tmp_path: Path) -> None:
-    environment: Environment = Guessing(numbers=[1])
-    tasks = [task["id"] for task in environment.tasks()]
-    assert describe(resolved(), tasks)["run_id"] != describe(resolved(), tasks)["run_id"]

@@ -9,9 +9,9 @@ from langchain_core.messages import BaseMessage
 from langgraph_reflexion import ModelFault, Task, experiments
 from langgraph_reflexion.envs.base import FinishedTrial, Review
 from langgraph_reflexion.errors import ConfigurationError
+from langgraph_reflexion.experiments.provenance import new_info
 from langgraph_reflexion.experiments.record import read_run
 from langgraph_reflexion.experiments.rows import TrialRow
-from langgraph_reflexion.experiments.run_info import describe
 from langgraph_reflexion.experiments.runner import Summary, run
 from langgraph_reflexion.settings import RunSettings
 from langgraph_reflexion.testing import ModelServer, ScriptedChatModel
@@ -251,13 +251,13 @@ def test_paths_are_settings_too(tmp_path: Path) -> None:
 
 def test_run_json_names_everything_and_no_secret() -> None:
     settings = RunSettings(environment="guessing", base_url="http://user:pa55word@host:1/v1?key=k", model="openai:m")
-    info = describe(settings.resolved(Guessing()), ["g1"])
+    info = new_info(settings.resolved(Guessing()), ["g1"])
     assert info["settings"]["base_url"] == "http://host:1/v1"
     assert info["settings"]["evaluator"] == "environment"
     assert info["tasks"] == ["g1"]
     assert set(info["versions"]) == {"python", "langgraph_reflexion", "commit", "langgraph", "langchain-core"}
     assert "note" not in info
-    assert "not an LLM" in describe(RunSettings(environment="guessing").resolved(Guessing()), [])["note"]
+    assert "not an LLM" in new_info(RunSettings(environment="guessing").resolved(Guessing()), [])["note"]
 
 
 def test_an_environment_that_generates_gets_the_seed() -> None:

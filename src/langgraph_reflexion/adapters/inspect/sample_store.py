@@ -76,7 +76,7 @@ class EvalRecord:
             opened = ExitStack()
             self.saver = opened.enter_context(LatestSaver.open(folder / CHECKPOINTS))
             self._file = JsonlFile(folder / TRIALS)
-            for _, row in self._file.rows():
+            for row in self._file.rows():
                 self._note(row)
             weakref.finalize(self, opened.close)
 
