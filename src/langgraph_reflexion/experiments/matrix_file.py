@@ -27,9 +27,9 @@ from typing import Annotated, Any, TypeVar
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from langgraph_reflexion.budgets import Budget
-from langgraph_reflexion.errors import ConfigurationError
+from langgraph_reflexion.errors import ConfigurationError, explain
 from langgraph_reflexion.models.load import DEMO
-from langgraph_reflexion.settings import BudgetSettings, RunSettings, describe, merge_budgets
+from langgraph_reflexion.settings import BudgetSettings, RunSettings, merge_budgets
 
 AXES = {
     "actors": "actor",
@@ -146,7 +146,7 @@ def _validated(model: type[_Model], values: dict[str, Any], what: str) -> _Model
     try:
         return model.model_validate(values)
     except ValidationError as error:
-        raise ConfigurationError("; ".join(describe(each, what) for each in error.errors())) from error
+        raise ConfigurationError(explain(error, what)) from error
 
 
 def _settings_tables(read: _File) -> dict[str, dict[str, Any]]:
