@@ -1,16 +1,58 @@
-"""The cache of databases that are built from large files."""
+"""SQLite databases that are built once from large files, and cached."""
 
+import hashlib
+import json
 import os
 import sqlite3
+from collections.abc import Callable, Sequence
+from contextlib import closing
 from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from langgraph_reflexion.errors import EnvironmentUnavailable
 
 
-def cache_folder() -> Path:
-    """Return the cache folder."""
-    root = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
-    return Path(root).expanduser() / "langgraph-reflexion"
+def cached_database(
+    kind: str, sources: Sequence[Path], build: Callable[[sqlite3.Connection], None]
+) -> sqlite3.Connection:
+    """Open the database of some files, read-only; the connection may be used from any thread.
+
+    It is in `$XDG_CACHE_HOME/langgraph-reflexion`, and built when a file is new or has changed.
+
+    Args:
+        kind: The beginning of its name; a new one for new tables.
+        sources: The files.
+        build: Fills the empty database.
+
+    Raises:
+        EnvironmentUnavailable: a file cannot be read, or the folder cannot be written to.
+    """
+    folder = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "langgraph-reflexion"
+    kept = folder / f"{kind}-{_fingerprint(sources)}.db"
+    try:
+        if not kept.exists():
+            folder.mkdir(parents=True, exist_ok=True)
+            # Built under another name, so that no process opens an incomplete one.
+            with TemporaryDirectory(dir=folder, prefix=f".{kind}-") as draft:
+                with closing(sqlite3.connect(Path(draft, kept.name))) as connection:
+                    connection.execute("PRAGMA journal_mode = OFF")
+                    build(connection)
+                    connection.commit()
+                Path(draft, kept.name).replace(kept)
+        return sqlite3.connect(f"{kept.resolve().as_uri()}?immutable=1", uri=True, check_same_thread=False)
+    except (OSError, sqlite3.Error) as error:
+        raise EnvironmentUnavailable(
+            f"{kept} cannot be written: {error}. Set XDG_CACHE_HOME to another folder"
+        ) from error
 
 
-def open_kept(file: Path) -> sqlite3.Connection:
-    """Open a complete database, read-only; the connection may be used from any thread."""
-    return sqlite3.connect(f"{file.resolve().as_uri()}?immutable=1", uri=True, check_same_thread=False)
+def _fingerprint(sources: Sequence[Path]) -> str:
+    """Return a fingerprint of files by path, size and modification time, without reading gigabytes."""
+    stats = []
+    for file in sources:
+        try:
+            status = file.stat()
+        except OSError as error:
+            raise EnvironmentUnavailable(f"{file} cannot be read: {error.strerror}") from error
+        stats.append([str(file), status.st_size, status.st_mtime_ns])
+    return hashlib.sha256(json.dumps(stats).encode()).hexdigest()[:24]

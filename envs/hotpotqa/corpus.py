@@ -4,23 +4,19 @@ A title is found as written, else without regard to case, accents and blanks, el
 brackets. Similar titles are ranked by BM25 with most weight on the title.
 """
 
-import hashlib
 import json
 import re
 import sqlite3
 import threading
 import weakref
 from collections.abc import Callable, Iterable
-from contextlib import closing
 from pathlib import Path
-from tempfile import NamedTemporaryFile
 
-from langgraph_reflexion.envs.cache import cache_folder, open_kept
+from langgraph_reflexion.envs.cache import cached_database
 from langgraph_reflexion.envs.hotpotqa.pages import SHOWN, Missing, Page, normalize_title
-from langgraph_reflexion.errors import EnvironmentUnavailable
 
-_VERSION = 1
-"""The version of the tables and of the reader of pages; a new one rebuilds all corpora."""
+_KIND = "corpus-2"
+"""The name of cached corpora, with the version of the tables and of the reader of pages."""
 
 _TABLES = """
 CREATE TABLE pages (id INTEGER PRIMARY KEY, title TEXT UNIQUE, folded TEXT, base TEXT, sentences TEXT);
@@ -63,27 +59,17 @@ class Corpus:
         return cls(connection)
 
     @classmethod
-    def cached(cls, source: Path, pages: Callable[[], Iterable[Page]], cache: Path | None = None) -> "Corpus":
-        """Return the corpus of a file's pages, built when the file's content is new.
+    def cached(cls, source: Path, pages: Callable[[], Iterable[Page]]) -> "Corpus":
+        """Return the corpus of a file's pages, built when the file is new or has changed.
 
         Args:
             source: The file.
             pages: Reads its pages.
-            cache: The cache folder, by default `$XDG_CACHE_HOME/langgraph-reflexion`.
 
         Raises:
-            EnvironmentUnavailable: the file cannot be read, or the folder cannot be written.
+            EnvironmentUnavailable: the file cannot be read, or the cache cannot be written.
         """
-        folder = cache or cache_folder()
-        try:
-            with source.open("rb") as file:
-                name = hashlib.file_digest(file, "sha256").hexdigest()[:24]
-        except OSError as error:
-            raise EnvironmentUnavailable(f"{source} cannot be read: {error.strerror}") from error
-        kept = folder / f"corpus-{_VERSION}-{name}.db"
-        if not _intact(kept):
-            _build(kept, pages)
-        return cls(open_kept(kept))
+        return cls(cached_database(_KIND, [source], lambda connection: _fill(connection, pages())))
 
     def find(self, entity: str) -> Page | Missing:
         folded = normalize_title(entity)
@@ -122,45 +108,8 @@ class Corpus:
         return tuple(row[0] for row in self._connection.execute(_SIMILAR, (wanted, SHOWN)))
 
 
-def _intact(kept: Path) -> bool:
-    """Return whether there is an intact corpus."""
-    if not kept.exists():
-        return False
-    with closing(open_kept(kept)) as connection:
-        try:
-            connection.execute("SELECT count(*) FROM pages").fetchone()
-        except sqlite3.Error:
-            return False
-    return True
-
-
-def _build(kept: Path, pages: Callable[[], Iterable[Page]]) -> None:
-    try:
-        kept.parent.mkdir(parents=True, exist_ok=True)
-        # Under another name until it is complete.
-        with NamedTemporaryFile(dir=kept.parent, prefix=f".{kept.stem}-", delete=False) as file:
-            draft = Path(file.name)
-    except OSError as error:
-        raise EnvironmentUnavailable(
-            f"the corpus cannot be written to {kept.parent}: {error.strerror}. Set XDG_CACHE_HOME to another folder"
-        ) from error
-    try:
-        with closing(sqlite3.connect(draft)) as connection:
-            # It is useless before it is complete, and then only read.
-            connection.executescript("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF;")
-            _fill(connection, pages())
-        draft.replace(kept)
-    except (OSError, sqlite3.Error) as error:
-        raise EnvironmentUnavailable(f"the corpus cannot be written to {kept.parent}: {error}") from error
-    finally:
-        draft.unlink(missing_ok=True)
-
-
 def _fill(connection: sqlite3.Connection, pages: Iterable[Page]) -> None:
-    try:
-        connection.executescript(_TABLES)
-    except sqlite3.OperationalError as error:
-        raise EnvironmentUnavailable(f"the SQLite of this Python has no full-text search: {error}") from error
+    connection.executescript(_TABLES)
     insert_page = "INSERT OR IGNORE INTO pages (title, folded, base, sentences) VALUES (?, ?, ?, ?)"
     insert_words = "INSERT INTO words (rowid, title, body) VALUES (?, ?, ?)"
     for page in pages:
@@ -171,4 +120,3 @@ def _fill(connection: sqlite3.Connection, pages: Iterable[Page]) -> None:
         if done.rowcount:
             connection.execute(insert_words, (done.lastrowid, page.title, page.text))
     connection.executescript(_INDEXES)
-    connection.commit()

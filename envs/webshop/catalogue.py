@@ -1,25 +1,27 @@
-"""Generated catalogue of products and goals, in the format of the official files.
+"""Generated catalogue of products and goals, drawn from a seed.
 
 Each goal has one product that satisfies it, and near misses that look as good in a list of results: one costs too
 much, one lacks a value of an option, and some lack an attribute.
 """
 
-from dataclasses import dataclass, replace
-from functools import lru_cache
+import tomllib
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from functools import cache, lru_cache
+from importlib.resources import files
 from random import Random
 from typing import Any
 
-from langgraph_reflexion.envs.webshop.generated_products import (
-    ProductDraft,
-    ProductGenerator,
-    vocabulary,
-    with_article,
-)
+from langgraph_reflexion.envs.webshop.goals import Goal
 
 GOALS = 100
 """Number of goals, each about products of one type."""
 MISSES = ("price", "option", "attribute", "attribute")
 """The defects of a goal's near misses."""
+ATTRIBUTES = 4
+"""Number of attributes of a product."""
+
+_CODE = "BCDFGHJKLMNPQRSTVWXZ0123456789"
 
 
 @dataclass(frozen=True)
@@ -29,79 +31,135 @@ class Catalogue:
     Attributes:
         products: Products as in `items_shuffle.json`.
         attributes: Attributes by `asin`, as in `items_ins_v2.json`.
-        goals: Goals as in `items_human_ins.json`, with `asin`, `instruction`, `instruction_attributes`,
-            `instruction_options` ("color: ink blue") and also `price_upper`, the budget in the instruction.
-        near_misses: For each goal in order, the defect of each near miss by `asin`: `price`, `option` or `attribute`.
+        goals: The goals.
     """
 
-    products: list[dict[str, Any]]
-    attributes: dict[str, dict[str, Any]]
-    goals: list[dict[str, Any]]
-    near_misses: list[dict[str, str]]
+    products: list[dict[str, Any]] = field(default_factory=list)
+    attributes: dict[str, dict[str, Any]] = field(default_factory=dict)
+    goals: list[Goal] = field(default_factory=list)
 
 
 @lru_cache(4)
 def generate(seed: int) -> Catalogue:
     """Generate the catalogue of a seed."""
-    random = Random(f"webshop catalogue {seed}")
-    generator, made = ProductGenerator(random), Catalogue([], {}, [], [])
+    generator = _Generator(Random(f"webshop catalogue {seed}"))
     kinds = [(category, thing) for category in vocabulary()["category"] for thing in category["things"]]
-    for number, (category, thing) in enumerate(random.sample(kinds, len(kinds))):
-        _add_kind(made, generator, random, category, thing, wanted=number < GOALS)
-    random.shuffle(made.products)
-    return made
+    for number, (category, thing) in enumerate(generator.shuffled(kinds)):
+        generator.add_kind(category, thing, wanted=number < GOALS)
+    generator.random.shuffle(generator.made.products)
+    return generator.made
 
 
-def _add_kind(
-    made: Catalogue,
-    generator: ProductGenerator,
-    random: Random,
-    category: dict[str, Any],
-    thing: str,
-    *,
-    wanted: bool,
-) -> None:
-    """Add the products of one type, and the goal that one of them satisfies."""
-    attributes = tuple(random.sample(category["attributes"], random.choice([1, 2, 2])))
-    offered = {name: tuple(random.sample(values, len(values) - 1)) for name, values in category["options"].items()}
-    asked = random.sample(sorted(offered), random.choice([1, 2, 2]))
-    options = {name: values[0] for name, values in offered.items() if name in asked}
-    price = random.uniform(*category["price"])
-    budget = 5.0 * (int(price / 5) + 1)
-    right = ProductDraft(category, thing, attributes, (), offered, price)
-    drafts = [right, *(_miss(random, miss, right, options, budget) for miss in MISSES)]
-    codes = [generator.product(draft, made.products, made.attributes) for draft in drafts]
-    if wanted:
-        goal = {
-            "asin": codes[0],
-            "instruction": _instruction(random, thing, attributes, options, budget),
-            "instruction_attributes": list(attributes),
-            "instruction_options": [f"{name}: {value}" for name, value in options.items()],
-            "price_upper": budget,
+@cache
+def vocabulary() -> dict[str, Any]:
+    """Return the contents of `catalogue.toml`."""
+    return tomllib.loads(files(__package__).joinpath("catalogue.toml").read_text(encoding="utf-8"))
+
+
+@dataclass(frozen=True)
+class _Draft:
+    """The type of a product, attributes that it must have and must not have, values by option, and its price."""
+
+    category: dict[str, Any]
+    thing: str
+    attributes: tuple[str, ...]
+    lacking: tuple[str, ...]
+    offered: dict[str, tuple[str, ...]]
+    price: float
+
+
+class _Generator:
+    def __init__(self, random: Random) -> None:
+        self.random = random
+        self.made = Catalogue()
+        self._used: set[str] = set()
+
+    def add_kind(self, category: dict[str, Any], thing: str, *, wanted: bool) -> None:
+        """Add the products of one type, and the goal that one of them satisfies."""
+        random = self.random
+        attributes = tuple(random.sample(category["attributes"], random.choice([1, 2, 2])))
+        offered = {
+            name: tuple(random.sample(values, len(values) - 1)) for name, values in category["options"].items()
         }
-        made.goals.append(goal)
-        made.near_misses.append(dict(zip(codes[1:], MISSES, strict=True)))
+        asked = random.sample(sorted(offered), random.choice([1, 2, 2]))
+        options = {name: values[0] for name, values in offered.items() if name in asked}
+        price = random.uniform(*category["price"])
+        budget = 5.0 * (int(price / 5) + 1)
+        right = _Draft(category, thing, attributes, (), offered, price)
+        drafts = [right, *(self._miss(miss, right, options, budget) for miss in MISSES)]
+        codes = [self._add_product(draft) for draft in drafts]
+        if wanted:
+            instruction = random.choice(vocabulary()["goals"]["instructions"]).format(
+                a_thing=_with_article(thing),
+                attributes=" and ".join(attributes),
+                options=" and ".join(f"{name} {value}" for name, value in options.items()),
+                budget=f"{budget:.2f}",
+            )
+            wanted_options = [f"{name}: {value}" for name, value in options.items()]
+            self.made.goals.append(Goal(codes[0], instruction, attributes, wanted_options, budget))
+
+    def _miss(self, miss: str, right: _Draft, options: dict[str, str], budget: float) -> _Draft:
+        random = self.random
+        if miss == "price":
+            return replace(right, price=budget * random.uniform(1.05, 1.5))
+        price = budget * random.uniform(0.6, 0.98)
+        if miss == "option":
+            name = random.choice(sorted(options))
+            others = tuple(each for each in right.category["options"][name] if each != options[name])
+            return replace(right, price=price, offered=right.offered | {name: others})
+        lacking = random.choice(right.attributes)
+        left = tuple(each for each in right.attributes if each != lacking)
+        return replace(right, price=price, attributes=left, lacking=(lacking,))
+
+    def _add_product(self, draft: _Draft) -> str:
+        random, category = self.random, draft.category
+        asin = self._new(lambda: "W" + "".join(random.choices(_CODE, k=9)))
+        brand = self._new(lambda: "".join(map(random.choice, vocabulary()["brands"].values())))
+        free = [each for each in category["attributes"] if each not in (*draft.attributes, *draft.lacking)]
+        has = [*draft.attributes, *random.sample(free, ATTRIBUTES - len(draft.attributes))]
+        random.shuffle(has)
+        titled, described, *listed = has
+        self.made.products.append(
+            {
+                "asin": asin,
+                "name": f"{brand} {draft.thing}, {titled}".title(),
+                "category": category["name"],
+                "query": draft.thing,
+                "product_category": " \u203a ".join([*category["path"], draft.thing.title()]),
+                "full_description": self._description(draft, brand, described),
+                "small_description": self._bullets(listed),
+                "pricing": f"${draft.price:.2f}",
+                "customization_options": {
+                    name: [{"value": value} for value in self.shuffled(values)]
+                    for name, values in draft.offered.items()
+                },
+            }
+        )
+        self.made.attributes[asin] = {"attributes": sorted(has)}
+        return asin
+
+    def _description(self, draft: _Draft, brand: str, attribute: str) -> str:
+        phrases = vocabulary()["phrases"]
+        names = {"brand": brand, "thing": draft.thing, "a_thing": _with_article(draft.thing)}
+        opening = self.random.choice(phrases["opening"]).format_map(names)
+        of_attribute = self.random.choice(phrases["attribute"]).format(attribute=attribute)
+        return " ".join([opening, *self.shuffled([of_attribute, *self.random.sample(phrases["also"], 2)])])
+
+    def _bullets(self, attributes: list[str]) -> list[str]:
+        phrases, random = vocabulary()["phrases"], self.random
+        also = [each.format(number=random.randint(2, 9)) for each in random.sample(phrases["bullet_also"], 2)]
+        listed = [random.choice(phrases["bullet"]).format(attribute=each.capitalize()) for each in attributes]
+        return self.shuffled([*listed, *also])
+
+    def shuffled(self, values: Any) -> list[Any]:
+        return self.random.sample(list(values), len(values))
+
+    def _new(self, make: Callable[[], str]) -> str:
+        while (name := make()) in self._used:
+            pass
+        self._used.add(name)
+        return name
 
 
-def _miss(random: Random, miss: str, right: ProductDraft, options: dict[str, str], budget: float) -> ProductDraft:
-    if miss == "price":
-        return replace(right, price=budget * random.uniform(1.05, 1.5))
-    price = budget * random.uniform(0.6, 0.98)
-    if miss == "option":
-        name = random.choice(sorted(options))
-        others = [each for each in right.category["options"][name] if each != options[name]]
-        return replace(right, price=price, offered=right.offered | {name: tuple(others)})
-    lacking = random.choice(right.attributes)
-    left = tuple(each for each in right.attributes if each != lacking)
-    return replace(right, price=price, attributes=left, lacking=(lacking,))
-
-
-def _instruction(
-    random: Random, thing: str, attributes: tuple[str, ...], options: dict[str, str], budget: float
-) -> str:
-    return str(random.choice(vocabulary()["goals"]["instructions"])).format(
-        a_thing=with_article(thing),
-        attributes=" and ".join(attributes),
-        options=" and ".join(f"{name} {value}" for name, value in options.items()),
-        budget=f"{budget:.2f}",
-    )
+def _with_article(thing: str) -> str:
+    return f"{'an' if thing[0] in 'aeiou' else 'a'} {thing}"

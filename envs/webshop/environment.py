@@ -3,7 +3,7 @@
 import os
 import threading
 from collections.abc import Mapping, Sequence
-from itertools import count
+from itertools import count, islice
 from typing import Any, ClassVar
 
 from langgraph_reflexion.choices import UNLIMITED
@@ -20,14 +20,13 @@ from langgraph_reflexion.envs.base import (
 )
 from langgraph_reflexion.envs.webshop.catalogue import generate
 from langgraph_reflexion.envs.webshop.episode import WebShopEpisode
-from langgraph_reflexion.envs.webshop.files import Files, find_files
-from langgraph_reflexion.envs.webshop.goals import SPLITS, Goal, generated_goals, official_goals
+from langgraph_reflexion.envs.webshop.files import find_files
+from langgraph_reflexion.envs.webshop.goals import SPLITS, Goal, official_goals
 from langgraph_reflexion.envs.webshop.memory_map import build_map
-from langgraph_reflexion.envs.webshop.noun_phrases import rule_nouns, spacy_nouns
+from langgraph_reflexion.envs.webshop.pages import RENDERINGS
 from langgraph_reflexion.envs.webshop.remote import Remote, RemoteShop
-from langgraph_reflexion.envs.webshop.rendering import RENDERINGS
-from langgraph_reflexion.envs.webshop.reward import PARTS
-from langgraph_reflexion.envs.webshop.shop import LocalShop, Shop
+from langgraph_reflexion.envs.webshop.reward import PARTS, rule_nouns, spacy_nouns
+from langgraph_reflexion.envs.webshop.shop import LocalShop
 from langgraph_reflexion.envs.webshop.state import State, normalize_element
 from langgraph_reflexion.envs.webshop.store import Store
 from langgraph_reflexion.errors import ConfigurationError, EnvironmentFault, EnvironmentUnavailable
@@ -40,13 +39,12 @@ class WebShop(Environment):
 
     Args:
         path: The folder of the official files, or the file of products in it, with the splits `test`, `eval` and
-            `train` (extra `webshop`). A large file is read once, which takes minutes, and cached in
+            `train` (extra `webshop`). A file is read once, which takes long if it is large, and cached in
             `$XDG_CACHE_HOME/langgraph-reflexion`.
         seed: Seed of the generated products and goals, and of the budgets and prices of the official ones.
         rendering: `bracketed` as in ReAct and Reflexion, or `text` as in WebShop's text mode.
         base_url: The URL of an original server, which then has products, goals and rewards.
         strict: Whether actions are as strict as in ReAct and Reflexion; see `WebShopEpisode`.
-        show_attributes: Whether products have a page of attributes, as with the original's `--attrs`.
         exact_types: Whether spaCy finds nouns, as in the original, instead of a rule.
         timeout: Seconds to wait for the server's response.
 
@@ -79,33 +77,29 @@ class WebShop(Environment):
         rendering: str = next(iter(RENDERINGS)),
         base_url: str | None = None,
         strict: bool = False,
-        show_attributes: bool = False,
         exact_types: bool = False,
         timeout: float = 20.0,
     ) -> None:
         if rendering not in RENDERINGS:
             raise ConfigurationError(f"WebShop has no rendering {rendering!r}: choose one of {', '.join(RENDERINGS)}")
-        switches = {"strict": strict, "show_attributes": show_attributes, "exact_types": exact_types}
-        for name, value in switches.items():
+        for name, value in {"strict": strict, "exact_types": exact_types}.items():
             # The string "False" would be true.
             if not isinstance(value, bool):
                 raise ConfigurationError(f"{name} is {value!r}: give true or false")
-        served = {"path": path, "show_attributes": show_attributes, "exact_types": exact_types}
-        if base_url is not None and any(served.values()):
-            given = next(name for name, value in served.items() if value)
+        if base_url is not None and (path is not None or exact_types):
+            given = "path" if path is not None else "exact_types"
             raise ConfigurationError(f"{given}= does not go with base_url=: there the server decides")
         self.seed = seed
         self.files = None if path is None else find_files(path)
         self.rendering = RENDERINGS[rendering]
         self.strict = strict
-        self.show_attributes = show_attributes
-        self.types, self._nouns = spacy_nouns() if exact_types else ("rule", rule_nouns)
+        self._nouns = spacy_nouns() if exact_types else rule_nouns
         self._remote = None if base_url is None else Remote(base_url, timeout)
         if self._remote:
             self.splits = tuple(SPLITS)
         elif path is not None:
             self.splits = (*SPLITS, *type(self).splits)
-        self._catalogues: dict[tuple[str, int], tuple[Store, list[Goal]]] = {}
+        self._catalogues: dict[tuple[bool, int], tuple[Store, Sequence[Goal]]] = {}
         # Episodes start in threads, but a large file is read and indexed once.
         self._lock = threading.RLock()
         self._instructions: dict[int, str] = {}
@@ -114,42 +108,39 @@ class WebShop(Environment):
         chosen = choose_split(self, split)
         if self._remote:
             return self._served(self._remote, chosen, limit)
-        goals = self._catalogue(chosen, self.seed)[1]
+        goals = self._catalogue(chosen == "own", self.seed)[1]
         numbers = range(len(goals))[SPLITS.get(chosen, slice(None))]
         if not numbers:
             raise ConfigurationError(f"there are {len(goals)} goals for these products: none is left for {chosen}")
         return [self._task(chosen, number, goals[number].instruction) for number in numbers[:limit]]
 
     def start(self, task: Task) -> WebShopEpisode:
-        return WebShopEpisode(self._shop(task), self.rendering, self.strict)
+        return self._episode(task)
 
     def restore(self, task: Task, snapshot: dict[str, Any]) -> WebShopEpisode:
         """Restore an episode on a server; see `Environment.restore`."""
-        state = State.from_json(snapshot["state"])
-        return WebShopEpisode(self._shop(task), self.rendering, self.strict, state, snapshot["reward"])
+        return self._episode(task, State.from_json(snapshot["state"]), snapshot["reward"])
 
     def blocks(self, task: Task) -> bool:
         """Return whether the shop is on disk or on a server; see `Environment.blocks`."""
         data = task.get("data") or {}
-        return self.blocking or data.get("split") != "own" or ("own", data.get("seed")) not in self._catalogues
+        return self.blocking or data.get("split") != "own" or (True, data.get("seed")) not in self._catalogues
 
     def review(self, task: Task, trial: FinishedTrial) -> Review:
         """Measure the purchase: its reward and, without a server, the parts of the reward; 0 without a purchase."""
         if self._remote:
             return Review(measures={"reward": (trial["snapshot"] or {}).get("reward") or 0.0})
-        shop = self._own_shop(task)
-        episode = WebShopEpisode(shop, self.rendering, self.strict)
+        episode = self._episode(task)
         for action in trial["actions"]:
             episode.step(action)
-        bought = episode.state.page == "done"
-        return Review(measures=shop.reward(episode.state).measures() if bought else dict.fromkeys(PARTS, 0.0))
+        if episode.state.page != "done":
+            return Review(measures=dict.fromkeys(PARTS, 0.0))
+        return Review(measures=self._shop(task).reward(episode.state).measures())
 
     def equivalent(self, one: Action, other: Action) -> bool:
         """Compare two actions, ignoring case and extra blanks."""
-        if one["name"] != other["name"]:
-            return False
         values = [[normalize_element(str(value)) for value in action["args"].values()] for action in (one, other)]
-        return values[0] == values[1]
+        return one["name"] == other["name"] and values[0] == values[1]
 
     def memory_map(
         self, task: Task, opening: str, steps: Sequence[ObservedStep], known: Mapping[str, Any]
@@ -166,74 +157,59 @@ class WebShop(Environment):
             while self._catalogues:
                 self._catalogues.popitem()[1][0].close()
         if self._remote:
-            self._remote.close()
+            self._remote.http.close()
 
     def _served(self, remote: Remote, split: str, limit: int | None) -> list[Task]:
         """Return the goals of a server, which serves them one by one."""
-        places = SPLITS[split]
-        last = places.stop if limit is None else min(places.start + limit, places.stop or places.start + limit)
-        tasks = []
-        for number in count(places.start) if last is None else range(places.start, last):
+        places, tasks = SPLITS[split], list[Task]()
+        for number in islice(range(places.start, places.stop) if places.stop else count(places.start), limit):
             try:
-                if number not in self._instructions:
-                    instruction = remote.instruction(number)
-                    if instruction is None:
-                        break
-                    self._instructions[number] = instruction
+                instruction = self._instructions.get(number) or remote.instruction(number)
             except EnvironmentFault as error:
                 raise EnvironmentUnavailable(f"the tasks cannot be fetched: {error}") from error
-            tasks.append(self._task(split, number, self._instructions[number]))
-        if not tasks and last != places.start:
+            if instruction is None:
+                break
+            self._instructions[number] = instruction
+            tasks.append(self._task(split, number, instruction))
+        if not tasks and limit != 0:
             raise ConfigurationError(f"the server has no {places.start} goals, after which {split} begins")
         return tasks
 
     def _task(self, split: str, number: int, instruction: str) -> Task:
         data: dict[str, Any] = {"split": split, "goal": number}
         if not self._remote:
-            # Both affect the reward of a purchase.
-            data |= {"seed": self.seed, "types": self.types}
+            data["seed"] = self.seed
         name = f"own/s{self.seed}/{number:03d}" if split == "own" else f"{split}/{number}"
         return Task(id=name, instruction=instruction, data=data)
 
-    def _shop(self, task: Task) -> Shop:
+    def _episode(self, task: Task, state: State | None = None, reward: float | None = None) -> WebShopEpisode:
         if self._remote:
-            return RemoteShop(self._remote, _data(task)["goal"], task["instruction"])
-        return self._own_shop(task)
+            shop = RemoteShop(self._remote, _data(task)["goal"], task["instruction"])
+            return WebShopEpisode(shop, self.rendering, self.strict, state, reward)
+        return WebShopEpisode(self._shop(task), self.rendering, self.strict)
 
-    def _own_shop(self, task: Task) -> LocalShop:
+    def _shop(self, task: Task) -> LocalShop:
         data = _data(task)
-        if data.get("types") != self.types:
-            raise ConfigurationError(
-                f"{task['id']} was made with nouns by {data.get('types')}, and this environment finds them by "
-                f"{self.types}: set exact_types= as it was"
-            )
-        store, goals = self._catalogue(data["split"], data["seed"])
+        store, goals = self._catalogue(data["split"] == "own", data["seed"])
         if data["goal"] not in range(len(goals)):
             raise ConfigurationError(f"there are {len(goals)} goals for these products, and none is {task['id']}")
-        return LocalShop(store, goals[data["goal"]], data["seed"], self.show_attributes, self._nouns)
+        return LocalShop(store, goals[data["goal"]], data["seed"], self._nouns)
 
-    def _catalogue(self, split: str, seed: int) -> tuple[Store, list[Goal]]:
-        key = "own" if split == "own" else "path", seed
-        # Without the lock, so that no task waits while another catalogue is read.
-        if found := self._catalogues.get(key):
-            return found
+    def _catalogue(self, own: bool, seed: int) -> tuple[Store, Sequence[Goal]]:
         with self._lock:
-            if key not in self._catalogues:
-                self._catalogues[key] = self._generate(seed) if split == "own" else self._read(self._files(), seed)
-            return self._catalogues[key]
+            if (own, seed) not in self._catalogues:
+                self._catalogues[own, seed] = self._generate(seed) if own else self._read(seed)
+            return self._catalogues[own, seed]
 
-    def _generate(self, seed: int) -> tuple[Store, list[Goal]]:
-        own = generate(seed)
-        return Store.in_memory(own.products, own.attributes), generated_goals(own.goals)
+    def _generate(self, seed: int) -> tuple[Store, Sequence[Goal]]:
+        made = generate(seed)
+        return Store.in_memory(made.products, made.attributes), made.goals
 
-    def _read(self, files: Files, seed: int) -> tuple[Store, list[Goal]]:
-        store = Store.cached(files.products, files.attributes)
-        return store, official_goals(files.goals, store.find, seed)
-
-    def _files(self) -> Files:
+    def _read(self, seed: int) -> tuple[Store, Sequence[Goal]]:
         if self.files is None:
             raise ConfigurationError("this task is of the official files: give them as path=")
-        return self.files
+        store = Store.cached(self.files.products, self.files.attributes)
+        return store, official_goals(self.files.goals, store.find, seed)
 
 
 def _data(task: Task) -> dict[str, Any]:

@@ -3,16 +3,14 @@
 from typing import Annotated, Any
 
 from langgraph_reflexion.envs.base import Action, Episode, StepResult, action
-from langgraph_reflexion.envs.webshop.pages import Page
-from langgraph_reflexion.envs.webshop.rendering import RENDERINGS, Rendering
+from langgraph_reflexion.envs.webshop.pages import RENDERINGS, Page, Rendering
 from langgraph_reflexion.envs.webshop.shop import Shop
-from langgraph_reflexion.envs.webshop.state import State, clean_query, clickable, clicked, find, searched
+from langgraph_reflexion.envs.webshop.state import State, clean_query, clickable, clicked, find
 
 MAX_LISTED = 60
 """Maximum number of clickable elements in an error message: some products have hundreds of sizes."""
 INVALID = "Invalid action!"
 """The only feedback on impossible actions that ReAct's agents get."""
-NO_WORDS = "search needs words to look for"
 OVER = "The episode is over: no further action is possible."
 
 
@@ -58,16 +56,15 @@ class WebShopEpisode(Episode):
             return self._refused("there is no search bar on this page")
         cleaned = clean_query(query)
         if not cleaned:
-            return self._refused(NO_WORDS)
-        return self._rendering.page(self._go(searched(cleaned)))
+            return self._refused("search needs words to look for")
+        return self._rendering.page(self._go(State("results", cleaned)))
 
     @action("click[{element}]")
     def click(
         self, element: Annotated[str, "what to click, as it is written on the page: a button, a product, an option"]
     ) -> str:
         """Click a button, the code of a product, or the value of an option on this page."""
-        page = self._open()
-        found = find(page, self.state, element, exact=self._strict)
+        found = find(self._open().nodes, self.state, element, exact=self._strict)
         if found is None or (self._strict and self.state.page == "results" and found.text in ("Next >", "< Prev")):
             return self._refused(f"there is no {' '.join(element.split())!r:.200} to click on this page")
         page = self._go(clicked(self.state, found))

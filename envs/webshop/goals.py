@@ -4,14 +4,14 @@ The original draws budgets, and prices given as a range, whenever its server sta
 solution change with each start. Here both depend on the seed, the product and the index of the instruction alone.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 from typing import Any
 
+from langgraph_reflexion.envs.webshop.files import stream
 from langgraph_reflexion.envs.webshop.products import Product, texts
-from langgraph_reflexion.envs.webshop.streaming import stream
 from langgraph_reflexion.errors import ConfigurationError
 
 SPLITS = {"test": slice(0, 500), "eval": slice(500, 1500), "train": slice(1500, None)}
@@ -35,8 +35,8 @@ class Goal:
 
     asin: str
     instruction: str
-    attributes: tuple[str, ...]
-    options: tuple[str, ...]
+    attributes: Sequence[str]
+    options: Sequence[str]
     price_upper: float
 
 
@@ -66,27 +66,13 @@ def official_goals(path: Path, product: Callable[[str], tuple[int, Product] | No
     return goals
 
 
-def generated_goals(entries: Sequence[Mapping[str, Any]]) -> list[Goal]:
-    """Return the goals of a generated catalogue, in its order."""
-    return [
-        Goal(
-            goal["asin"],
-            goal["instruction"],
-            tuple(goal["instruction_attributes"]),
-            tuple(goal["instruction_options"]),
-            goal["price_upper"],
-        )
-        for goal in entries
-    ]
-
-
 def budget(price: float, draw: Random) -> float | None:
     """Draw a round sum above a price; None if the price is too high for one."""
     above = [amount for amount in _BUDGETS if amount > price][:4]
     return max(draw.sample(above, 2)) if len(above) >= 2 else None
 
 
-def _goals_of(product: Product, entries: Sequence[Mapping[str, Any]], seed: int) -> Iterator[Goal]:
+def _goals_of(product: Product, entries: Sequence[dict[str, Any]], seed: int) -> Iterator[Goal]:
     for index, entry in enumerate(entries):
         attributes = texts(entry["instruction_attributes"])
         if not attributes:

@@ -1,7 +1,7 @@
 """Parser of the original server's HTML pages."""
 
 from bs4 import BeautifulSoup
-from bs4.element import NavigableString, PreformattedString, Tag
+from bs4.element import PreformattedString, Tag
 
 from langgraph_reflexion.envs.webshop.pages import BEFORE, BUY, SCORE, SEARCH, Node, Page, PageName, done_page
 from langgraph_reflexion.envs.webshop.state import State
@@ -28,8 +28,7 @@ def read_instruction(html: str) -> str:
     Raises:
         ValueError: This is not the first page.
     """
-    page = read_page(html, State())
-    texts = [node.text.strip() for node in page.nodes if node.kind == "text"]
+    texts = [node.text.strip() for node in read_page(html, State()).nodes if node.kind == "text"]
     start = next((number for number, text in enumerate(texts) if text.startswith("Instruction:")), len(texts))
     parts = [text.removeprefix("Instruction:").strip() for text in texts[start : start + 2]]
     if not any(parts):
@@ -41,26 +40,20 @@ def _nodes(html: str, chosen: dict[str, str]) -> list[Node]:
     nodes = []
     for piece in BeautifulSoup(html, "html.parser").find_all(string=True):
         text, tag = str(piece), piece.parent
-        # Comments, and text outside of the page.
-        unseen = not isinstance(piece, NavigableString) or isinstance(piece, PreformattedString)
-        if unseen or tag is None or tag.name in _UNSEEN or not text.strip():
+        # `PreformattedString`: comments.
+        if isinstance(piece, PreformattedString) or tag is None or tag.name in _UNSEEN or not text.strip():
             continue
         if tag.name == "button":
             nodes.append(Node("button", text))
         elif tag.name == "label":
-            option = _option(tag)
+            button = tag.find_previous("input")
+            option = str(button.get("name", "")) if isinstance(button, Tag) else ""
             nodes.append(Node("option", text, option, chosen.get(option) == text))
         elif "product-link" in (tag.get("class") or []):
             nodes.append(Node("product", text))
         else:
             nodes.append(Node("text", text))
     return nodes
-
-
-def _option(label: Tag) -> str:
-    """Return the option of a label, from the button beside it."""
-    button = label.find_previous("input")
-    return str(button.get("name", "")) if isinstance(button, Tag) else ""
 
 
 def _is(name: PageName, nodes: tuple[Node, ...]) -> bool:
@@ -78,10 +71,8 @@ def _is(name: PageName, nodes: tuple[Node, ...]) -> bool:
 def _score(nodes: tuple[Node, ...]) -> float:
     texts = [node.text.strip() for node in nodes]
     after = texts[texts.index(SCORE) + 1 :]
-    if not after:
-        raise ValueError("the last page has no score")
-    score = float(after[0])
+    score = float(after[0]) if after else -1.0
     # float("nan") is valid.
     if not 0 <= score <= 1:
-        raise ValueError(f"the last page has no score, but {score}")
+        raise ValueError("the last page has no score")
     return score

@@ -1,6 +1,6 @@
-"""The shop's pages as lists of nodes, with the texts of the original's templates."""
+"""The shop's pages as lists of nodes, with the texts of the original, and their renderings for a model."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -8,9 +8,11 @@ from langgraph_reflexion.envs.webshop.products import Product
 
 PER_PAGE = 10
 """Number of products on a page of results."""
+PRODUCTS_SHOWN = 3
+"""Number of products on a page of results that ReAct's agents see."""
 BACK, BEFORE, AFTER, BUY = "Back to Search", "< Prev", "Next >", "Buy Now"
 SEARCH = "Search"
-SUBPAGES = ("Description", "Features", "Reviews", "Attributes")
+SUBPAGES = ("Description", "Features", "Reviews")
 SCORE = "Your score (min 0.0, max 1.0)"
 
 PageName = Literal["search", "results", "item", "item_sub", "done"]
@@ -35,13 +37,7 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A page.
-
-    Attributes:
-        name: The type of page.
-        nodes: Its elements, in order.
-        reward: The reward of the purchase, on the last page.
-    """
+    """A page: its type, its elements in order, and on the last page the reward of the purchase."""
 
     name: PageName
     nodes: tuple[Node, ...]
@@ -70,39 +66,20 @@ def results_page(instruction: str, number: int, total: int, products: Sequence[P
     return _page("results", nodes)
 
 
-def item_page(
-    instruction: str, product: Product, chosen: dict[str, str] | None = None, attributes: bool = False
-) -> Page:
-    """Return the page of a product.
-
-    Args:
-        instruction: The instruction.
-        product: The product.
-        chosen: The chosen values by option.
-        attributes: Whether there is a page of attributes.
-    """
+def item_page(instruction: str, product: Product, chosen: Mapping[str, str]) -> Page:
+    """Return the page of a product; `chosen` has the chosen values by option."""
     nodes = [*_instruction(instruction), _button(BACK), _button(BEFORE)]
     for name, values in product.options.items():
         nodes.append(_text(name))
-        nodes += [Node("option", value, name, (chosen or {}).get(name) == value) for value in values]
+        nodes += [Node("option", value, name, chosen.get(name) == value) for value in values]
     nodes += [_text(product.title), _text(f"Price: {product.price_tag}"), _text("Rating: N.A.")]
-    nodes += map(_button, SUBPAGES if attributes else SUBPAGES[:3])
-    return _page("item", [*nodes, _button(BUY)])
+    return _page("item", [*nodes, *map(_button, SUBPAGES), _button(BUY)])
 
 
 def sub_page(instruction: str, product: Product, name: str) -> Page:
     """Return a subpage of a product, one of `SUBPAGES`. The published data has no reviews."""
     # The original's lists have a blank before every entry.
-    contents = {
-        "Description": [product.description],
-        "Features": [f" {bullet}" for bullet in product.bullets],
-        "Attributes": [
-            *(f" {attribute}" for attribute in product.attributes),
-            product.category,
-            product.query,
-            product.product_category,
-        ],
-    }
+    contents = {"Description": [product.description], "Features": [f" {bullet}" for bullet in product.bullets]}
     texts = map(_text, contents.get(name, []))
     return _page("item_sub", [*_instruction(instruction), _button(BACK), _button(BEFORE), *texts])
 
@@ -111,6 +88,57 @@ def done_page(reward: float) -> Page:
     """Return the last page, with the reward. The original's also shows the wanted product."""
     nodes = [_text("Thank you for shopping with us!"), _text(SCORE), _text(str(reward))]
     return Page("done", tuple(nodes), reward)
+
+
+@dataclass(frozen=True, slots=True)
+class Rendering:
+    """A way to render pages.
+
+    Attributes:
+        page: Renders a page.
+        shown: Returns the nodes of a page that are rendered.
+        chosen: Renders the result of choosing a value; None to render the page again.
+    """
+
+    page: Callable[[Page], str]
+    shown: Callable[[Page], Sequence[Node]]
+    chosen: Callable[[str], str] | None = None
+
+
+def _separated(page: Page) -> str:
+    return " [SEP] ".join(node.text.strip() for node in page.nodes)
+
+
+def _bracketed(page: Page) -> str:
+    if page.name == "done":
+        return f"{SCORE}: {page.reward}"
+    return "".join(map(_in_brackets, _of_interest(page)))
+
+
+def _in_brackets(node: Node) -> str:
+    if node.kind == "option":
+        return f"[[{node.text}]]" if node.chosen else f"[{node.text}]"
+    return f"\n[{node.text}] " if node.kind in ("button", "product") else f"\n{node.text} "
+
+
+def _of_interest(page: Page) -> Sequence[Node]:
+    return page.nodes if page.name == "search" else list(_first_products(page))
+
+
+def _first_products(page: Page) -> Iterator[Node]:
+    """Yield all nodes except the instruction, which the first page shows, and products after the first few."""
+    products = 0
+    for number, node in enumerate(page.nodes):
+        products += node.kind == "product"
+        if number >= 2 and products <= PRODUCTS_SHOWN:
+            yield node
+
+
+RENDERINGS = {
+    "bracketed": Rendering(_bracketed, _of_interest, lambda value: f"You have clicked {value}."),
+    "text": Rendering(_separated, lambda page: page.nodes),
+}
+"""The renderings, the default first: that of ReAct and Reflexion, and that of WebShop's text mode."""
 
 
 def _page(name: PageName, nodes: Sequence[Node]) -> Page:

@@ -9,7 +9,7 @@ from typing import Any
 LONGEST_ASIN = 10
 SEPARATOR = "\u203a"
 """Separator of a product's categories, between blanks."""
-NO_ATTRIBUTES = ("DUMMY_ATTR",)
+NO_ATTRIBUTES = ["DUMMY_ATTR"]
 """The attributes of a product without known ones."""
 NO_PRICE = 100.0
 """The price of a product without a known one."""
@@ -26,7 +26,7 @@ class Product:
         bullets: Its features.
         prices: Its price in dollars, or the lower and upper end of a range.
         options: Values by option, both in lower case.
-        attributes: Properties of a word or two; shown only with `show_attributes`.
+        attributes: Properties of a word or two, which are not shown.
         category: Its department.
         query: The query that found it when the data were collected.
         product_category: Its categories, the widest first, joined by `SEPARATOR`.
@@ -35,10 +35,10 @@ class Product:
     asin: str
     title: str
     description: str
-    bullets: tuple[str, ...]
-    prices: tuple[float, ...]
-    options: Mapping[str, tuple[str, ...]]
-    attributes: tuple[str, ...]
+    bullets: Sequence[str]
+    prices: Sequence[float]
+    options: Mapping[str, Sequence[str]]
+    attributes: Sequence[str]
     category: str
     query: str
     product_category: str
@@ -59,16 +59,6 @@ class Product:
         options = ", and ".join(f"{name}: {', '.join(values)}" for name, values in self.options.items())
         return " ".join([self.title, self.description, *self.bullets[:1], options]).lower()
 
-    def to_json(self) -> list[Any]:
-        return [getattr(self, name) for name in self.__dataclass_fields__]
-
-    @classmethod
-    def from_json(cls, values: Sequence[Any]) -> "Product":
-        product = dict(zip(cls.__dataclass_fields__, values, strict=True))
-        lists = {name: tuple(product[name]) for name in ("bullets", "prices", "attributes")}
-        options = {name: tuple(values) for name, values in product["options"].items()}
-        return cls(**{**product, **lists, "options": options})
-
 
 def read_product(entry: Mapping[str, Any], attributes: Sequence[str] | None = None) -> Product | None:
     """Parse one entry of the file of products, with its attributes from `items_ins_v2.json`.
@@ -87,7 +77,7 @@ def read_product(entry: Mapping[str, Any], attributes: Sequence[str] | None = No
         asin=asin,
         title=_text(entry["name"]),
         description=_text(entry["full_description"]),
-        bullets=tuple(map(_text, small)) if isinstance(small, list) else (_text(small),),
+        bullets=[_text(each) for each in small] if isinstance(small, list) else [_text(small)],
         prices=_prices(entry.get("pricing")),
         options=_options(entry["customization_options"]),
         attributes=NO_ATTRIBUTES if attributes is None else texts(attributes),
@@ -97,31 +87,27 @@ def read_product(entry: Mapping[str, Any], attributes: Sequence[str] | None = No
     )
 
 
-def texts(values: Any) -> tuple[str, ...]:
-    """Return a list of strings as a tuple, or raise a `TypeError`, also for a single string."""
-    if not isinstance(values, list | tuple) or not all(isinstance(value, str) for value in values):
+def texts(values: Any) -> list[str]:
+    """Return a list of strings, or raise a `TypeError`, also for a single string."""
+    if not isinstance(values, list) or not all(isinstance(value, str) for value in values):
         raise TypeError(f"{values!r:.50} is not a list of strings")
-    return tuple(map(_text, values))
+    return list(map(_text, values))
 
 
-def _prices(pricing: Any) -> tuple[float, ...]:
+def _prices(pricing: Any) -> list[float]:
     """Return the first two prices of "$10.99", "$1,299.00" or "$8.99$12.99"."""
     numbers = [re.sub(r"[^\d.]", "", part) for part in _text(pricing).split("$")[1:]]
     # The original fails on a price without a number.
-    return tuple(map(float, filter(_is_number, numbers)))[:2] or (NO_PRICE,)
+    return [float(each) for each in numbers if re.fullmatch(r"\d+\.?\d*|\.\d+", each, re.ASCII)][:2] or [NO_PRICE]
 
 
-def _is_number(text: str) -> bool:
-    return re.fullmatch(r"\d+\.?\d*|\.\d+", text, re.ASCII) is not None
-
-
-def _options(customization: Any) -> dict[str, tuple[str, ...]]:
+def _options(customization: Any) -> dict[str, list[str]]:
     options = {}
     for name, contents in (customization or {}).items():
         if contents is not None:
             # A slash would split the URL of a page.
-            values = (_text(content["value"]).strip().replace("/", " | ").lower() for content in contents)
-            options[_text(name).lower()] = tuple(values)
+            values = [_text(content["value"]).strip().replace("/", " | ").lower() for content in contents]
+            options[_text(name).lower()] = values
     return options
 
 

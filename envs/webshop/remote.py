@@ -42,38 +42,29 @@ class Remote:
         Raises:
             EnvironmentFault: The server did not answer properly.
         """
-        try:
-            return self._instruction(number)
-        except StatusFault as error:
-            if number == 0 or error.status < 500:
-                raise
+        for _ in range(2):
+            try:
+                return self._instruction(number)
+            except StatusFault as error:
+                if number == 0 or error.status < 500:
+                    raise
         # The original fails on missing goals, but also for other reasons.
-        try:
-            return self._instruction(number)
-        except StatusFault as error:
-            if error.status < 500:
-                raise
-            self._instruction(0)
-            return None
+        self._instruction(0)
+        return None
 
-    def page(self, session: str, state: State) -> Page:
-        """Return the page of a state.
+    def page(self, number: int, state: State) -> Page:
+        """Return the page of a goal's state.
 
         Raises:
             EnvironmentFault: The page cannot be fetched.
         """
-        return self._get(path_of(session, state), lambda html: read_page(html, state))
-
-    def close(self) -> None:
-        self.http.close()
+        return self._get(_path(number, state), lambda html: read_page(html, state))
 
     def _instruction(self, number: int) -> str:
-        return self._get(path_of(session_of(number), State()), read_instruction)
+        return self._get(_path(number, State()), read_instruction)
 
     def _get(self, path: str, read: Callable[[str], _Read]) -> _Read:
         body = self.http.get(self.base_url + path)
-        if not body.strip():
-            self.http.fail(f"sent an empty page from {path:.200}")
         try:
             return read(body.decode("utf-8", "replace"))
         except ValueError as error:
@@ -100,7 +91,7 @@ class RemoteShop:
     def page(self, state: State) -> Page:
         self._open_session()
         try:
-            return self._remote.page(session_of(self._number), state)
+            return self._remote.page(self._number, state)
         except EnvironmentFault:
             self._opened = False
             raise
@@ -118,13 +109,9 @@ class RemoteShop:
         self._opened = True
 
 
-def session_of(number: int) -> str:
-    """Return the name of the session of a goal."""
-    return f"fixed_{number}"
-
-
-def path_of(session: str, state: State) -> str:
-    """Return the URL path of a state's page; the state's query has to be clean (`state.clean_query`)."""
+def _path(number: int, state: State) -> str:
+    """Return the URL path of the page of a goal's state, whose query has to be clean (`state.clean_query`)."""
+    session = f"fixed_{number}"
     # The server splits even at quoted slashes; options are parsed as Python, where \x2f is a slash, too.
     options = repr(dict(state.options)).replace("/", r"\x2f")
     parts: dict[PageName, list[str | int]] = {

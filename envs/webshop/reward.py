@@ -3,21 +3,25 @@
 reward = type * (attributes found + options found + price within the budget) / (number asked for)
 """
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
+from importlib.util import find_spec
 
 from rapidfuzz import fuzz
 from rapidfuzz.utils import default_process
 
 from langgraph_reflexion.envs.webshop.goals import Goal
-from langgraph_reflexion.envs.webshop.noun_phrases import rule_nouns
 from langgraph_reflexion.envs.webshop.products import SEPARATOR, Product
+from langgraph_reflexion.errors import EnvironmentUnavailable
 
 ALIKE = 85
 """Score of 100 above which two texts count as the same."""
-
 PARTS = ("reward", "type", "attributes", "options", "price")
 """Names of the measures: the reward and its parts."""
+SPACY_MODELS = ("en_core_web_lg", "en_core_web_sm")
+"""The spaCy models of the original, the better one first."""
 
 # The colours and patterns of the original, in its order: the first one found in a value represents it.
 _COLOURS = (
@@ -30,6 +34,15 @@ _COLOURS = (
     "taupe teal tiger turquoise violet walnut wheat white wine yellow"
 )
 COLOURS = tuple(_COLOURS.split())
+
+_OTHERS = (
+    "a about above after all also an and any are as at be been below best between both but by can each every extra "
+    "for from had has have how if in into is it its just less like made many more most much near new no non nor not "
+    "now of off on once one only or other our out over per so some such than that the their them then there these "
+    "they this those through to too two under until up upon very via was we were what when where which while who "
+    "will with within without you your"
+)
+_NO_NOUNS = frozenset(_OTHERS.split())
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,21 +70,48 @@ class Reward:
         total: The reward, from 0 to 1.
         type: The match of the types of product.
         attributes: Share of the wanted attributes that the product has.
-        options: Share of the wanted options that were chosen; None if none are wanted.
+        options: Share of the wanted options that were chosen; 1 if none are wanted.
         price: Whether the price is within the budget.
     """
 
     total: float
     type: TypeMatch
     attributes: float
-    options: float | None
+    options: float
     price: bool
 
     def measures(self) -> dict[str, float]:
         """Return the reward and its parts by name."""
-        options = 1.0 if self.options is None else self.options
-        values = (self.total, self.type.factor, self.attributes, options, float(self.price))
+        values = (self.total, self.type.factor, self.attributes, self.options, float(self.price))
         return dict(zip(PARTS, values, strict=True))
+
+
+def rule_nouns(name: str) -> list[str]:
+    """Return the words of two letters or more that are not function words.
+
+    On the original's own test cases the result is on the same side of every threshold as spaCy's.
+    """
+    words = re.findall(r"[a-z0-9.'-]+", name.lower())
+    return [word for word in words if len(re.findall(r"[a-z]", word)) >= 2 and word not in _NO_NOUNS]
+
+
+@cache
+def spacy_nouns() -> Callable[[str], list[str]]:
+    """Return the function that returns a title's nouns with spaCy, as in the original.
+
+    Raises:
+        EnvironmentUnavailable: spaCy or its model is not installed.
+    """
+    model = next(filter(find_spec, SPACY_MODELS), None)
+    if model is None:
+        raise EnvironmentUnavailable(
+            f"exact_types needs spaCy and its model: pip install spacy; python -m spacy download {SPACY_MODELS[0]}"
+        )
+    # A model comes with spaCy, which takes seconds to import.
+    import spacy
+
+    read = spacy.load(model)
+    return lambda name: [word.text.lower() for word in read(name) if word.pos_ in ("NOUN", "PROPN")]
 
 
 def reward(
@@ -100,7 +140,7 @@ def reward(
         total=(attributes + options + within) / asked * kind.factor,
         type=kind,
         attributes=attributes / len(goal.attributes) if goal.attributes else 1.0,
-        options=options / len(goal.options) if goal.options else None,
+        options=options / len(goal.options) if goal.options else 1.0,
         price=within,
     )
 

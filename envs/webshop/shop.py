@@ -5,10 +5,9 @@ from typing import Protocol
 
 from langgraph_reflexion.envs.webshop import pages
 from langgraph_reflexion.envs.webshop.goals import Goal
-from langgraph_reflexion.envs.webshop.noun_phrases import rule_nouns
 from langgraph_reflexion.envs.webshop.pages import PER_PAGE, Page
 from langgraph_reflexion.envs.webshop.products import Product
-from langgraph_reflexion.envs.webshop.reward import Reward, reward
+from langgraph_reflexion.envs.webshop.reward import Reward, reward, rule_nouns
 from langgraph_reflexion.envs.webshop.state import State
 from langgraph_reflexion.envs.webshop.store import Store
 
@@ -34,24 +33,17 @@ class LocalShop:
         store: The products.
         goal: The goal.
         seed: Seed of prices given as a range.
-        attributes: Whether products have a page of attributes.
         nouns: Function that returns the nouns of a title.
     """
 
     replays = True
 
     def __init__(
-        self,
-        store: Store,
-        goal: Goal,
-        seed: int = 0,
-        attributes: bool = False,
-        nouns: Callable[[str], list[str]] = rule_nouns,
+        self, store: Store, goal: Goal, seed: int = 0, nouns: Callable[[str], list[str]] = rule_nouns
     ) -> None:
         self._store = store
         self._goal = goal
         self._seed = seed
-        self._attributes = attributes
         self._nouns = nouns
 
     def page(self, state: State) -> Page:
@@ -66,7 +58,7 @@ class LocalShop:
             return pages.done_page(self.reward(state).total)
         product = self._product(state.asin)
         if state.page == "item":
-            return pages.item_page(instruction, product, dict(state.options), self._attributes)
+            return pages.item_page(instruction, product, dict(state.options))
         return pages.sub_page(instruction, product, state.subpage)
 
     def reward(self, state: State) -> Reward:

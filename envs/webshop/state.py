@@ -1,9 +1,10 @@
 """The shopper's state, and the states that searches and clicks lead to."""
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from langgraph_reflexion.envs.webshop.pages import AFTER, BACK, BEFORE, BUY, SEARCH, Node, Page, PageName
+from langgraph_reflexion.envs.webshop.pages import AFTER, BACK, BEFORE, BUY, SEARCH, Node, PageName
 
 LONGEST_QUERY = 1_000
 """Maximum length in characters; longer queries are truncated to fit into a URL."""
@@ -30,11 +31,11 @@ class State:
     subpage: str = ""
 
     def to_json(self) -> dict[str, Any]:
-        return asdict(self) | {"options": [list(each) for each in self.options]}
+        return asdict(self) | {"options": dict(self.options)}
 
     @classmethod
     def from_json(cls, content: dict[str, Any]) -> "State":
-        return cls(**{**content, "options": tuple((name, value) for name, value in content["options"])})
+        return cls(**{**content, "options": tuple(content["options"].items())})
 
 
 def clean_query(query: str) -> str:
@@ -48,32 +49,25 @@ def clean_query(query: str) -> str:
     return cleaned if any(c.isalnum() for c in cleaned) else ""
 
 
-def searched(query: str) -> State:
-    """Return the state after a search for a cleaned query."""
-    return State("results", query)
-
-
-def find(page: Page, state: State, element: str, exact: bool = False) -> Node | None:
+def find(nodes: Sequence[Node], state: State, element: str, exact: bool = False) -> Node | None:
     """Return the node that a click means, or None if there is none of that name.
 
     Of options with the same value the last one is meant, as in the original, but if that is chosen already, the one
     before.
 
     Args:
-        page: The page.
+        nodes: The nodes of the page.
         state: The shopper's state.
         element: The name of the element.
         exact: Whether case, blanks and brackets around the name matter.
     """
     wanted = element if exact else normalize_element(element)
-    there = [
-        node for node in clickable(page.nodes) if (node.text if exact else normalize_element(node.text)) == wanted
-    ]
+    there = [node for node in clickable(nodes) if (node.text if exact else normalize_element(node.text)) == wanted]
     free = [node for node in there if (node.option, node.text) not in state.options]
     return next(reversed(free or there), None)
 
 
-def clickable(nodes: tuple[Node, ...] | list[Node]) -> list[Node]:
+def clickable(nodes: Sequence[Node]) -> list[Node]:
     """Return the nodes that can be clicked; the search button needs a query."""
     return [node for node in nodes if node.kind != "text" and node != Node("button", SEARCH)]
 

@@ -1,98 +1,110 @@
-"""Store of products: an SQLite database and a search index, cached on disk for official files.
+"""Products in SQLite, searched with the scores of the original's Lucene: BM25 with pyserini's parameters and words.
 
-Files are read entry by entry, as the official one of 1.18 million products does not fit into memory.
+One thing differs: Lucene stores lengths in one byte and so rounds those above 39 words; here they are exact.
 """
 
-import hashlib
 import json
-import shutil
+import re
 import sqlite3
 import threading
 import weakref
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict
+from math import log1p
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
-from langgraph_reflexion.envs.cache import cache_folder, open_kept
-from langgraph_reflexion.envs.webshop.index import Index, IndexBuilder
+import Stemmer
+
+from langgraph_reflexion.envs.cache import cached_database
+from langgraph_reflexion.envs.webshop.files import stream
 from langgraph_reflexion.envs.webshop.products import Product, read_product
-from langgraph_reflexion.envs.webshop.streaming import stream
-from langgraph_reflexion.errors import ConfigurationError, EnvironmentUnavailable
+from langgraph_reflexion.errors import ConfigurationError
 
-_VERSION = 2
-"""Version of the tables, the index and the parsing of products. Caches of other versions are rebuilt."""
+K1, B = 0.9, 0.4
+MAX_RESULTS = 50
+"""Maximum number of products that a search returns."""
 
-_PRODUCTS = "CREATE TABLE products (id INTEGER PRIMARY KEY, asin TEXT UNIQUE, content TEXT)"
-_ATTRIBUTES = "CREATE TEMP TABLE attributes (asin TEXT PRIMARY KEY, content TEXT) WITHOUT ROWID"
+_NOT_INDEXED = (
+    "a an and are as at be but by for if in into is it no not of on or such that the their then there these they "
+    "this to was will with"
+)
+STOP_WORDS = frozenset(_NOT_INDEXED.split())
+"""Lucene's English stop words, which are not indexed."""
+# Unicode's word breaks: an apostrophe, full stop or colon joins letters, a full stop or comma joins digits.
+_WORD = re.compile(r"\w+(?:(?:(?<=[^\W\d_])['\u2019.:\u00b7](?=[^\W\d_])|(?<=\d)['\u2019.,;](?=\d))\w+)*")
 
-Attributes = Callable[[str], Sequence[str] | None]
+_KIND = "webshop-3"
+"""The name of cached stores, with the version of the tables and of the parsing of products."""
+_TABLES = """
+CREATE TABLE products (id INTEGER PRIMARY KEY, asin TEXT UNIQUE, content TEXT);
+CREATE TABLE lengths (id INTEGER PRIMARY KEY, words INTEGER);
+CREATE VIRTUAL TABLE terms USING fts5(body, content='', tokenize='ascii');
+CREATE VIRTUAL TABLE postings USING fts5vocab(terms, instance);
+"""
+_POSTINGS = "SELECT doc, count(*), words FROM postings JOIN lengths ON id = doc WHERE term = ? GROUP BY doc"
+
+
+def analyze(text: str) -> list[str]:
+    """Return the stems of a text's words, in order, as Lucene's English analyzer does."""
+    words = [re.sub(r"['\u2019]s$", "", word) for word in _WORD.findall(text.lower())]
+    kept = [word for word in words if word not in STOP_WORDS and any(c.isalnum() for c in word)]
+    stems: list[str] = Stemmer.Stemmer("porter").stemWords(kept)
+    return stems
 
 
 class Store:
-    """Searchable products, usable from any thread.
+    """Searchable products, usable from any thread. They are numbered by their positions in the file.
 
     Args:
-        connection: A database with the table of products.
-        index: Index of the products by number, which is their position in the file.
+        connection: A database with the tables.
     """
 
-    def __init__(self, connection: sqlite3.Connection, index: Index) -> None:
+    def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
-        self._index = index
         self._lock = threading.Lock()
         self._close = weakref.finalize(self, connection.close)
+        self._size, words = connection.execute("SELECT count(*), total(words) FROM lengths").fetchone()
+        self._mean_length = words / max(self._size, 1) or 1.0
 
     @classmethod
     def in_memory(cls, products: Iterable[Mapping[str, Any]], attributes: Mapping[str, Any]) -> "Store":
         """Return a store of products as in `items_shuffle.json`, with attributes as in `items_ins_v2.json`."""
-        connection, builder = sqlite3.connect(":memory:", check_same_thread=False), IndexBuilder()
-        known = {asin: _attributes(entry) for asin, entry in attributes.items()}
-        _fill(connection, builder, products, known.get, "the catalogue")
-        return cls(connection, builder.finish())
+        connection = sqlite3.connect(":memory:", check_same_thread=False)
+        _fill(connection, products, attributes.items(), "the catalogue")
+        return cls(connection)
 
     @classmethod
-    def cached(cls, products: Path, attributes: Path | None, cache: Path | None = None) -> "Store":
-        """Return the store of a file of products, built when the file is first used.
-
-        Args:
-            products: The file `items_shuffle.json`, or a part of it.
-            attributes: The matching file `items_ins_v2.json`; None for products without attributes.
-            cache: The folder of cached stores; default `$XDG_CACHE_HOME/langgraph-reflexion`.
+    def cached(cls, products: Path, attributes: Path) -> "Store":
+        """Return the store of the files `items_shuffle.json` and `items_ins_v2.json`, or parts of them.
 
         Raises:
             ConfigurationError: A file is invalid.
-            EnvironmentUnavailable: A file cannot be read, the folder cannot be written to, or the cached store is
-                damaged.
+            EnvironmentUnavailable: A file cannot be read, or the cache cannot be written.
         """
-        folder = cache or cache_folder()
-        kept = folder / f"webshop-{_VERSION}-{_fingerprint(products, attributes)}"
-        if not kept.exists():
-            try:
-                folder.mkdir(parents=True, exist_ok=True)
-                # Built under another name, so that no process opens an incomplete store.
-                with TemporaryDirectory(dir=folder, prefix=".webshop-") as draft:
-                    _build(Path(draft), products, attributes)
-                    _keep(Path(draft, "whole"), kept)
-            except (OSError, sqlite3.Error) as error:
-                raise EnvironmentUnavailable(
-                    f"the catalogue cannot be written to {folder}: {error}. Set XDG_CACHE_HOME to another folder"
-                ) from error
-        try:
-            index = Index.open(kept)
-            store = cls(open_kept(kept / "products.db"), index)
-            store.find("")
-        except (OSError, EOFError, ValueError, KeyError, TypeError, sqlite3.Error) as error:
-            raise EnvironmentUnavailable(f"{kept} is damaged: {error}. Remove that folder to rebuild it") from error
-        return store
+
+        def build(connection: sqlite3.Connection) -> None:
+            _fill(connection, (entry for _, entry in stream(products)), stream(attributes), str(products))
+
+        return cls(cached_database(_KIND, [products, attributes], build))
 
     def __len__(self) -> int:
-        with self._lock:
-            return int(self._connection.execute("SELECT count(*) FROM products").fetchone()[0])
+        return int(self._size)
 
-    def search(self, query: str) -> list[int]:
-        """Return the numbers of the products that a search finds, the best first."""
-        return self._index.search(query)
+    def search(self, query: str, limit: int = MAX_RESULTS) -> list[int]:
+        """Return the numbers of the products that fit best, ties in the order of the catalogue.
+
+        How often a word is in the query counts.
+        """
+        scores: dict[int, float] = defaultdict(float)
+        for word in analyze(query):
+            with self._lock:
+                found = self._connection.execute(_POSTINGS, (_term(word),)).fetchall()
+            idf = log1p((self._size - len(found) + 0.5) / (len(found) + 0.5))
+            for number, count, words in found:
+                scores[number] += idf * count / (count + K1 * (1 - B + B * words / self._mean_length))
+        return sorted(scores, key=lambda number: (-scores[number], number))[:limit]
 
     def product(self, number: int) -> Product:
         found = self._read("id = ?", number)
@@ -109,79 +121,36 @@ class Store:
     def _read(self, where: str, value: str | int) -> tuple[int, Product] | None:
         with self._lock:
             row = self._connection.execute(f"SELECT id, content FROM products WHERE {where}", (value,)).fetchone()
-        return (row[0], Product.from_json(json.loads(row[1]))) if row else None
+        return (row[0], Product(**json.loads(row[1]))) if row else None
 
 
-def _fingerprint(*files: Path | None) -> str:
-    """Return a fingerprint of files by path, size and modification time, without reading gigabytes."""
-    stats = []
-    for file in files:
-        try:
-            status = file.stat() if file else None
-        except OSError as error:
-            raise EnvironmentUnavailable(f"{file} cannot be read: {error.strerror}") from error
-        stats.append([str(file), status and status.st_size, status and status.st_mtime_ns])
-    return hashlib.sha256(json.dumps(stats).encode()).hexdigest()[:24]
-
-
-def _build(draft: Path, products: Path, attributes: Path | None) -> None:
-    whole, aside = draft / "whole", draft / "aside"
-    whole.mkdir()
-    aside.mkdir()
-    connection, builder = sqlite3.connect(whole / "products.db"), IndexBuilder(aside)
-    try:
-        # No durability needed: an incomplete database is discarded, a complete one is only read.
-        connection.executescript("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA temp_store = FILE;")
-        connection.execute(_ATTRIBUTES)
-        if attributes:
-            rows = ((asin, json.dumps(_attributes(entry))) for asin, entry in stream(attributes))
-            connection.executemany("INSERT OR REPLACE INTO attributes VALUES (?, ?)", rows)
-
-        def known(asin: str) -> Sequence[str] | None:
-            row = connection.execute("SELECT content FROM attributes WHERE asin = ?", (asin,)).fetchone()
-            return json.loads(row[0]) if row else None
-
-        _fill(connection, builder, (entry for _, entry in stream(products)), known, str(products))
-        connection.commit()
-    finally:
-        connection.close()
-    builder.finish().save(whole)
-
-
-def _attributes(entry: Any) -> Any:
-    return entry.get("attributes") if isinstance(entry, dict) else None
-
-
-def _keep(whole: Path, kept: Path) -> None:
-    try:
-        whole.rename(kept)
-    except OSError:
-        # Another process was faster.
-        if not kept.exists():
-            raise
-        shutil.rmtree(whole)
+def _term(word: str) -> str:
+    """Return a word in digits and letters, which SQLite does not split."""
+    return word.encode().hex()
 
 
 def _fill(
     connection: sqlite3.Connection,
-    builder: IndexBuilder,
     entries: Iterable[Mapping[str, Any]],
-    known: Attributes,
+    attributes: Iterable[tuple[str, Any]],
     source: str,
 ) -> None:
-    connection.execute(_PRODUCTS)
+    connection.executescript(_TABLES)
+    known = {asin: entry.get("attributes") for asin, entry in attributes if isinstance(entry, dict)}
     number = 0
     for place, entry in enumerate(entries):
         try:
-            product = read_product(entry, known(str(entry["asin"])))
+            product = read_product(entry, known.get(str(entry["asin"])))
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise ConfigurationError(
                 f"{source}, entry {place}: not a product of WebShop ({type(error).__name__}: {error})"
             ) from error
         if product is None:
             continue
-        row = (number, product.asin, json.dumps(product.to_json()))
+        row = (number, product.asin, json.dumps(asdict(product)))
         # Of products with the same code, the first one counts.
         if connection.execute("INSERT OR IGNORE INTO products VALUES (?, ?, ?)", row).rowcount:
-            builder.add(product.indexed)
+            words = analyze(product.indexed)
+            connection.execute("INSERT INTO lengths VALUES (?, ?)", (number, len(words)))
+            connection.execute("INSERT INTO terms (rowid, body) VALUES (?, ?)", (number, " ".join(map(_term, words))))
             number += 1

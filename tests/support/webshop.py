@@ -3,10 +3,10 @@
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 
 from langgraph_reflexion.envs.webshop.catalogue import generate
-from langgraph_reflexion.envs.webshop.goals import generated_goals
 from langgraph_reflexion.envs.webshop.store import Store
 from langgraph_reflexion.testing import WebShopServer
 
@@ -16,10 +16,13 @@ CATALOGUE = generate(0)
 @contextmanager
 def catalogue_server() -> Iterator[WebShopServer]:
     """Serve the generated catalogue."""
-    store = Store.in_memory(CATALOGUE.products, CATALOGUE.attributes)
-    with WebShopServer(store, generated_goals(CATALOGUE.goals)) as server:
+    with WebShopServer(_store(), CATALOGUE.goals) as server:
         yield server
-    store.close()
+
+
+@cache
+def _store() -> Store:
+    return Store.in_memory(CATALOGUE.products, CATALOGUE.attributes)
 
 
 def product(asin, name, pricing="$10.99", options=None, **other):
@@ -122,6 +125,6 @@ def write(folder: Path, products=PRODUCTS, attributes=ATTRIBUTES, goals=GOALS, s
 
 def solution(catalogue, goal):
     """Return the actions that satisfy a goal of a generated catalogue."""
-    title = next(product["name"] for product in catalogue.products if product["asin"] == goal["asin"])
-    chosen = [option.partition(": ")[2] for option in goal["instruction_options"]]
-    return [f"search[{title}]", *(f"click[{each}]" for each in (goal["asin"], *chosen, "Buy Now"))]
+    title = next(product["name"] for product in catalogue.products if product["asin"] == goal.asin)
+    chosen = [option.partition(": ")[2] for option in goal.options]
+    return [f"search[{title}]", *(f"click[{each}]" for each in (goal.asin, *chosen, "Buy Now"))]

@@ -24,7 +24,6 @@ WEBSHOP_FAULTS = {
     "drip": "the answer comes in small pieces, and never ends",
     "cut": "the connection ends in the middle of the page",
     "empty": "the page is empty",
-    "empty 404": "an empty page with status 404, as for an unquoted address",
     "garbage": "another page, with status 200",
     "no score": "the right page without the score",
 }
@@ -43,7 +42,6 @@ class WebShopServer(FaultyServer[str]):
         store: The products.
         goals: The goals by session: the session `fixed_3` has the fourth.
         faults: The faults of the next requests in order, from `WEBSHOP_FAULTS`; None for none.
-        attributes: Whether products have a page of attributes.
 
     Attributes:
         url: Its address.
@@ -53,19 +51,11 @@ class WebShopServer(FaultyServer[str]):
         sessions: The known sessions.
     """
 
-    def __init__(
-        self,
-        store: Store,
-        goals: Sequence[Goal],
-        *,
-        faults: Iterable[str | None] = (),
-        attributes: bool = False,
-    ) -> None:
+    def __init__(self, store: Store, goals: Sequence[Goal], *, faults: Iterable[str | None] = ()) -> None:
         super().__init__(faults)
         self.store = store
         self.goals = list(goals)
         self.sessions: set[str] = set()
-        self._attributes = attributes
 
     def answer(self, path: str) -> tuple[int, str]:
         """Return the status and the page for an address."""
@@ -93,7 +83,7 @@ class WebShopServer(FaultyServer[str]):
         if session not in self.sessions:
             raise KeyError(session)
         goal = self.goals[int(session.rpartition("_")[2])]
-        page = LocalShop(self.store, goal, attributes=self._attributes).page(state)
+        page = LocalShop(self.store, goal).page(state)
         return 200, _html(page, goal)
 
     def _reply(self, call: Call) -> Answer:
@@ -107,8 +97,6 @@ class WebShopServer(FaultyServer[str]):
                 return _page_of(200, "<html><body><h1>Please sign in</h1></body></html>")
             case "empty":
                 return _page_of(200, "")
-            case "empty 404":
-                return _page_of(404, "")
             case _ if fault in ENDINGS:
                 return Answer(b"<html><body><h2>WebShop</h2>", ending=ENDINGS[fault], kind=HTML)
         return _page_of(int(fault), "<h1>Something went wrong</h1>")
@@ -125,9 +113,8 @@ def _read(options: str) -> tuple[tuple[str, str], ...]:
 def _html(page: Page, goal: Goal) -> str:
     """Return a page in the original's tags, with parts that a browser does not show."""
     content = "\n".join(map(_tag, page.nodes)) if page.name != "done" else _done(page, goal)
-    head = "<head><title>WebShop</title><style>h4 {}</style></head>"
-    body = f"<body>\n<!-- no part of it -->\n{content}\n</body>\n<script>;</script>"
-    return f"<!DOCTYPE html>\n<html>\n{head}\n{body}\n</html>"
+    body = f"<body>\n<!-- no part of it -->\n{content}\n<script>;</script>\n</body>"
+    return f"<!DOCTYPE html>\n<html>\n<head><title>WebShop</title></head>\n{body}\n</html>"
 
 
 def _tag(node: Node) -> str:
@@ -144,6 +131,5 @@ def _tag(node: Node) -> str:
 def _done(page: Page, goal: Goal) -> str:
     """Return the original's last page, which contains more than the agent may know."""
     thanks, score, reward = (escape(node.text) for node in page.nodes)
-    target = f"<h4>asin<pre>{goal.asin}</pre></h4><h4>options<pre>{escape(str(goal.options))}</pre></h4>"
-    hidden = f'<div style="display:none"><h2>Target</h2>{target}</div>'
+    hidden = f'<div style="display:none"><h2>Target</h2><h4>asin<pre>{goal.asin}</pre></h4></div>'
     return f'<h1>{thanks}</h1>\n{hidden}\n<h3 id="reward">{score}<pre>{reward}</pre></h3>'

@@ -88,7 +88,7 @@ def nothing_of_the_own_country(entry: Entry) -> bool:
 
 def nothing_of_the_own_shop(entry: Entry) -> bool:
     shop = catalogue.generate(0)
-    texts = [product["asin"] for product in shop.products] + [goal["instruction"] for goal in shop.goals]
+    texts = [product["asin"] for product in shop.products] + [goal.instruction for goal in shop.goals]
     return not any(text in str(entry) for text in texts)
 
 

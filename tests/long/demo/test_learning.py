@@ -11,7 +11,7 @@ from langgraph_reflexion import demo as package
 from langgraph_reflexion import load_environment
 from langgraph_reflexion.demo import DemoChatModel
 from langgraph_reflexion.envs.hotpotqa.world.model import words
-from langgraph_reflexion.envs.webshop.generated_products import vocabulary
+from langgraph_reflexion.envs.webshop.catalogue import vocabulary
 from langgraph_reflexion.profiles import PROFILES
 from tests.support.demo import Between, confused, curve_of, forgetful, play_all
 from tests.support.toys import Timeless, text_of

@@ -59,23 +59,6 @@ def test_upstream_writes_reflections_that_its_actor_never_reads():
     assert len(set(asked)) == 1
 
 
-@pytest.mark.parametrize("strategy", ["retry", "last_attempt"])
-def test_without_reflexion_nothing_is_reflected(strategy):
-    asked, final = prompts_of_trials(strategy=strategy)
-    assert final["reflections"] == []
-    assert not any(LESSON in text for text in asked)
-
-
-def test_the_self_reflection_of_upstream_still_reads_the_earlier_ones():
-    model = ScriptedChatModel(replies=buys_in_haste)
-    environment = load_environment("webshop")
-    graph = create_reflexion(model, environment, max_trials=3, profile="upstream").compile()
-    graph.invoke({"task": environment.tasks(limit=1)[0]})
-    environment.close()
-    reflecting = [messages for messages in model.prompts if asks_for(messages) == "reflect"]
-    assert [messages[-1].text.count(LESSON) for messages in reflecting] == [0, 1]
-
-
 def test_upstream_allows_fourteen_actions_and_the_papers_four_trials():
     model = ScriptedChatModel(
         replies=lambda messages: LESSON if asks_for(messages) == "reflect" else wanders(messages)

@@ -39,8 +39,8 @@ def test_the_right_purchase_solves_the_task():
     final, model = play(WebShop(), *WAY)
     assert (final["status"], final["trials"][0]["success"]) == ("solved", True)
     told = "\n".join(message.text for prompt in model.prompts[:1] for message in prompt)
-    assert CATALOGUE.goals[0]["instruction"] in told
-    assert CATALOGUE.goals[0]["asin"] not in told
+    assert CATALOGUE.goals[0].instruction in told
+    assert CATALOGUE.goals[0].asin not in told
 
 
 def test_a_purchase_that_lacks_something_fails():
@@ -48,7 +48,7 @@ def test_a_purchase_that_lacks_something_fails():
     assert (final["status"], final["trials"][0]["success"]) == ("failed", False)
 
 
-@pytest.mark.parametrize("fault", ["500", "empty", "empty 404", "cut"])
+@pytest.mark.parametrize("fault", ["500", "empty", "cut"])
 def test_a_failing_server_is_a_fault(server, fault):
     environment = WebShop(base_url=server.url)
     environment.tasks(limit=1)

@@ -96,11 +96,11 @@ def test_text_mode_is_read_as_brackets(told, read):
 
 def test_it_reads_every_errand_by_its_grammar():
     for goal in generate(0).goals:
-        errand = read_errand(f"WebShop \nInstruction:  \n{goal['instruction']} \n[Search]")
-        assert list(errand.attributes) == goal["instruction_attributes"]
-        assert [f"{name}: {value}" for name, value in errand.options.items()] == goal["instruction_options"]
-        assert errand.limit == goal["price_upper"]
-        assert f" {errand.thing}" in goal["instruction"]
+        errand = read_errand(f"WebShop \nInstruction:  \n{goal.instruction} \n[Search]")
+        assert errand.attributes == goal.attributes
+        assert [f"{name}: {value}" for name, value in errand.options.items()] == goal.options
+        assert errand.limit == goal.price_upper
+        assert f" {errand.thing}" in goal.instruction
 
 
 @pytest.mark.parametrize("text", ["", "buy", "Instruction: ", "Instruction: i need new shoes. [Search]"])

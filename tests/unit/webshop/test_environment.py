@@ -1,19 +1,17 @@
-import asyncio
-
 import pytest
 
 from langgraph_reflexion.envs import load_environment
-from langgraph_reflexion.envs.base import Action, FinishedTrial
-from langgraph_reflexion.envs.pool import EpisodePool
+from langgraph_reflexion.envs.base import Action
 from langgraph_reflexion.envs.webshop.catalogue import generate
 from langgraph_reflexion.envs.webshop.environment import WebShop
 from langgraph_reflexion.envs.webshop.episode import INVALID, MAX_LISTED, OVER, WebShopEpisode
 from langgraph_reflexion.envs.webshop.goals import Goal
-from langgraph_reflexion.envs.webshop.rendering import RENDERINGS
+from langgraph_reflexion.envs.webshop.pages import RENDERINGS
 from langgraph_reflexion.envs.webshop.shop import LocalShop
 from langgraph_reflexion.envs.webshop.state import LONGEST_QUERY, clean_query
 from langgraph_reflexion.envs.webshop.store import Store
 from langgraph_reflexion.errors import ConfigurationError
+from tests.support.toys import measured
 from tests.support.webshop import ATTRIBUTES, LAMP, PRODUCTS, SPRAY, STICK, product, solution, values
 
 SEARCH_FIRST = "You can search: search[{query}]."
@@ -47,19 +45,11 @@ def act(episode, text):
     return episode.step(WebShop().parse(text))
 
 
-def over(*texts):
-    environment = WebShop()
-    actions = [environment.parse(text) for text in texts]
-    trial = dict.fromkeys(FinishedTrial.__annotations__)
-    return FinishedTrial(**{**trial, "number": 1, "actions": actions})
-
-
 def test_the_generated_split_is_the_default():
     environment = load_environment("webshop", seed=4)
     assert environment.splits == ("own",)
     task = environment.tasks(limit=1)[0]
-    assert task["id"] == "own/s4/000"
-    assert task["data"] == {"split": "own", "goal": 0, "seed": 4, "types": "rule"}
+    assert (task["id"], task["data"]) == ("own/s4/000", {"split": "own", "goal": 0, "seed": 4})
     assert environment.start(task).observation == f"\nWebShop \nInstruction:  \n{task['instruction']} \n[Search] "
 
 
@@ -95,19 +85,16 @@ def test_a_value_of_two_options_is_chosen_for_the_last_one_first(store):
     shopping = episode(store, LAMP, ("three pin", "three pin"))
     do(shopping, "search[lamp]", f"click[{LAMP['asin']}]", "click[three pin]")
     assert shopping.state.options == (("plug", "three pin"),)
-    do(shopping, "click[three pin]")
+    do(shopping, "click[three pin]", "click[three pin]")
     assert shopping.state.options == (("plug", "three pin"), ("cord/plug", "three pin"))
-    do(shopping, "click[three pin]")
-    assert len(shopping.state.options) == 2
 
 
-def test_results_have_ten_products_a_page(store):
+def test_results_have_ten_products_a_page():
     many = Store.in_memory([product(f"B{place:09}", f"Soap {place}") for place in range(25)], {})
     shopping = WebShopEpisode(LocalShop(many, Goal("B000000000", "buy soap", ("soap",), (), 20.0)))
     first, second, third, fourth, back = do(shopping, "search[soap]", *["click[Next >]"] * 3, "click[< Prev]")
     assert "Page 1 (Total results: 25)" in first
     assert "[B000000000]" in first
-    assert "Page 2 (Total results: 25)" in second
     assert "[B000000010]" in second
     assert "[B000000020]" in third
     assert fourth == "\n[Back to Search] \nPage 4 (Total results: 25) \n[< Prev] \n[Next >] "
@@ -115,71 +102,50 @@ def test_results_have_ten_products_a_page(store):
     # The product leads back to the same page of results.
     assert do(shopping, "click[B000000021]", "click[< Prev]")[-1] == third
     # All ten can be clicked, although three are shown.
-    assert "Soap 29" not in third
+    assert "[B000000024]" not in third
     assert "\nSoap 24 \n" in do(shopping, "click[B000000024]")[0]
-    many.close()
 
 
-def test_the_first_page_allows_only_searches(store):
+def test_an_impossible_action_is_told_what_is_possible(store):
     shopping = episode(store)
-    for text in ("click[Search]", "click[Back to Search]", "click[Buy Now]", f"click[{STICK['asin']}]"):
-        clicked = text.removeprefix("click[").removesuffix("]")
-        refused = f"Invalid action: there is no {clicked!r} to click on this page. {SEARCH_FIRST}"
-        assert do(shopping, text) == [refused]
-    assert do(shopping, "search[stick]")[0].startswith("\n[Back to Search] ")
-
-
-def test_other_pages_list_what_can_be_clicked(store):
-    shopping = episode(store)
+    for element in ("Search", "Back to Search", "Buy Now", STICK["asin"]):
+        refused = f"Invalid action: there is no {element!r} to click on this page. {SEARCH_FIRST}"
+        assert do(shopping, f"click[{element}]") == [refused]
     do(shopping, "search[spray]")
     told = f"You can click [Back to Search], [Next >], [{SPRAY['asin']}]."
     assert do(shopping, "search[lamp]") == [f"Invalid action: there is no search bar on this page. {told}"]
     assert do(shopping, "click[lamp]") == [f"Invalid action: there is no 'lamp' to click on this page. {told}"]
-    do(shopping, f"click[{SPRAY['asin']}]")
-    assert do(shopping, "click[small]")[0].endswith(
-        "You can click [Back to Search], [< Prev], [pine's best], [unscented], [Description], [Features], [Reviews], "
-        "[Buy Now]."
-    )
-    do(shopping, "click[Reviews]")
+    do(shopping, f"click[{SPRAY['asin']}]", "click[Reviews]")
     assert do(shopping, "click[Buy Now]")[0].endswith("You can click [Back to Search], [< Prev].")
 
 
 def test_the_list_of_elements_is_truncated():
     sized = product("B1", "Bolt", options={"size": values(*(f"{size} mm" for size in range(500)))})
-    store = Store.in_memory([sized], {})
-    shopping = WebShopEpisode(LocalShop(store, Goal("B1", "buy a bolt", ("bolt",), (), 20.0)))
+    shopping = WebShopEpisode(LocalShop(Store.in_memory([sized], {}), Goal("B1", "buy", ("bolt",), (), 20.0)))
     told = do(shopping, "search[bolt]", "click[B1]", "click[nut]")[-1]
     assert told.count("[") == MAX_LISTED
     assert told.endswith(" mm], ....")
     assert do(shopping, "click[499 mm]") == ["You have clicked 499 mm."]
 
 
-@pytest.mark.parametrize("query", ["<r>", "<a> soap", "<c> beauty", "<q> deodorant for men"])
-def test_queries_cannot_bypass_the_search(store, query):
-    plain = query.translate(str.maketrans("<>", "  "))
-    assert do(episode(store), f"search[{query}]") == do(episode(store), f"search[{plain}]")
-    assert "Total results: 0" in do(episode(store), "search[<r>]")[0]
-
-
-@pytest.mark.parametrize("query", ["", "  ", "[]", "?!", "\x00", "<>/", "\u200b"])
+@pytest.mark.parametrize("query", ["", "[]", "?!", "\x00", "<>/", "\u200b"])
 def test_a_search_without_words_is_refused(store, query):
     shopping = episode(store)
     result = shopping.step(Action(name="search", args={"query": query}, text=""))
     assert result.observation == f"Invalid action: search needs words to look for. {SEARCH_FIRST}"
-    assert shopping.state.page == "search"
 
 
 @pytest.mark.parametrize(
     "query",
     ["stick " * 5_000, "'stick'; DROP TABLE products --", '["stick"', "stick\x00\n\x1b[2J", "100% stick? #1 & a/b",
-     "\ud83d stick \U0001f9f4", "\u202estick", "{query} stick", "stick\\x"],
+     "\ud83d stick \U0001f9f4", "\u202estick", "{query} stick", "stick\\x", "<r> stick"],
 )  # fmt: skip
 def test_no_query_breaks_the_search(store, query):
     result = episode(store).step(Action(name="search", args={"query": query}, text=""))
     assert f"\n[{STICK['asin']}] \n" in result.observation
 
 
-@pytest.mark.parametrize("element", ["", " ", "[", "x" * 100_000, "a\nb", "\x00", "\ud83d", "%s {0} {query}"])
+@pytest.mark.parametrize("element", ["", "[", "x" * 100_000, "a\nb", "\x00", "\ud83d", "%s {0} {query}"])
 def test_no_click_breaks_a_page(store, element):
     shopping = episode(store)
     do(shopping, "search[stick]")
@@ -188,46 +154,42 @@ def test_no_click_breaks_a_page(store, element):
     assert len(result.observation) < 500
 
 
-def test_long_queries_are_truncated():
+def test_queries_are_cleaned():
     assert len(clean_query("ab " * 5_000)) <= LONGEST_QUERY
     assert clean_query("  a/b\t[c] <d>\n\x00e  ") == "a b c d e"
 
 
-@pytest.mark.parametrize(
-    "text",
-    ["click[ buy now ]", "Click [Buy Now]", "click[Buy Now].", " click[BUY  NOW] ", "click[[Buy Now]]"],
-)
+@pytest.mark.parametrize("text", ["click[ buy now ]", "Click [Buy Now]", "click[Buy Now].", "click[[BUY  NOW]]"])
 def test_actions_are_parsed_leniently(environment, store, text):
     shopping = episode(store)
     do(shopping, "search[stick]", f"click[{STICK['asin'].lower()}]")
     assert shopping.step(environment.parse(text)).terminated
 
 
-@pytest.mark.parametrize("text", ["search", "search[]", "buy", "think[hm]", "click Buy Now", "click[Buy Now] now"])
+@pytest.mark.parametrize("text", ["search", "search[]", "think[hm]", "click Buy Now", "click[Buy Now] now"])
 def test_other_text_is_not_an_action(environment, text):
     assert environment.parse(text) is None
 
 
-def test_equivalent_actions(environment):
-    def same(one, other):
-        return environment.equivalent(environment.parse(one), environment.parse(other))
-
-    assert same("click[Buy Now]", "click[ buy  now]")
-    assert same("search[Blue soap]", "search[blue SOAP]")
-    assert not same("search[blue soap]", "click[blue soap]")
-    assert not same("click[blue]", "click[red]")
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        ("click[Buy Now]", "click[ buy  now]", True),
+        ("search[Blue soap]", "search[blue SOAP]", True),
+        ("search[blue soap]", "click[blue soap]", False),
+        ("click[blue]", "click[red]", False),
+    ],
+)
+def test_equivalent_actions(environment, one, other, same):
+    assert environment.equivalent(environment.parse(one), environment.parse(other)) is same
 
 
 @pytest.mark.parametrize(
     ("before", "refused"),
     [
         ([], ["click[Back to Search]", "click[Search]", "click[B000000001]", "click[Buy Now]"]),
-        (["search[meadow]"], ["search[stick]", "click[Next >]", "click[b000000001]", "click[Buy Now]", "click[x]"]),
-        (
-            ["search[meadow]", "click[B000000001]"],
-            ["search[stick]", "click[buy now]", "click[Bright Citrus]", "click[B000000002]", "click[Attributes]"],
-        ),
-        (["search[meadow]", "click[B000000001]", "click[Features]"], ["click[Buy Now]", "click[bright citrus]"]),
+        (["search[meadow]"], ["search[stick]", "click[Next >]", "click[b000000001]", "click[Buy Now]"]),
+        (["search[meadow]", "click[B000000001]"], ["click[buy now]", "click[Bright Citrus]", "click[B000000002]"]),
     ],
 )
 def test_strict_mode_refuses_inexact_actions(store, before, refused):
@@ -248,14 +210,13 @@ def test_strict_mode_accepts_exact_actions(store):
 
 def test_review_measures_the_purchase(environment):
     task, catalogue = environment.tasks()[0], generate(0)
-    search, item, *options, buy = solution(catalogue, catalogue.goals[0])
-    whole = environment.review(task, over(search, item, *options, buy)).measures
+    search, item, *options, buy = map(environment.parse, solution(catalogue, catalogue.goals[0]))
+    whole = measured(environment, task, [search, item, *options, buy])
     assert whole == dict.fromkeys(("reward", "type", "attributes", "options", "price"), 1.0)
-    less = environment.review(task, over(search, item, "click[Reviews]", "click[< Prev]", buy)).measures
+    less = measured(environment, task, [search, item, buy])
     assert (less["options"], less["price"]) == (0.0, 1.0)
     assert 0 < less["reward"] < 1
-    assert environment.review(task, over(search, item)).measures == dict.fromkeys(whole, 0.0)
-    assert environment.review(task, over()).measures == dict.fromkeys(whole, 0.0)
+    assert measured(environment, task, [search, item]) == dict.fromkeys(whole, 0.0)
 
 
 def test_tasks_carry_their_seed_and_outlive_close():
@@ -268,8 +229,7 @@ def test_tasks_carry_their_seed_and_outlive_close():
         other.close()
 
 
-def test_only_shops_outside_memory_block():
-    environment = WebShop()
+def test_only_shops_outside_memory_block(environment):
     task = environment.tasks(limit=1)[0]
     official = task | {"data": task["data"] | {"split": "test"}}
     assert not environment.blocks(task)
@@ -278,34 +238,12 @@ def test_only_shops_outside_memory_block():
     assert WebShop(base_url="http://localhost").blocks(official)
 
 
-def test_concurrent_episodes():
-    environment, catalogue = WebShop(), generate(0)
-    tasks = environment.tasks(limit=8)
-
-    async def play(pool, number):
-        done = []
-        for text in solution(catalogue, catalogue.goals[number]):
-            action = environment.parse(text)
-            last = await pool.step(tasks[number], done, action, None)
-            done.append(action)
-        return last.result.reward
-
-    async def all_of_them():
-        pool = EpisodePool(environment)
-        rewards = await asyncio.gather(*(play(pool, number) for number in range(8)))
-        pool.close()
-        return rewards
-
-    assert asyncio.run(all_of_them()) == [1.0] * 8
-
-
 @pytest.mark.parametrize(
     ("options", "message"),
     [
         ({"rendering": "html"}, "html"),
         ({"base_url": "localhost"}, "base_url"),
         ({"base_url": "http://x", "timeout": 0}, "timeout"),
-        ({"base_url": "http://x", "timeout": "long"}, "timeout"),
         ({"strict": "False"}, "strict"),
         ({"base_url": "http://x", "path": "y"}, "path="),
         ({"base_url": "http://x", "exact_types": True}, "exact_types="),
@@ -316,15 +254,14 @@ def test_invalid_options_are_named(options, message):
         WebShop(**options)
 
 
-def test_an_invalid_task_is_named(environment):
-    for task in ({"id": "x", "instruction": "x"}, {"id": "x", "instruction": "x", "data": {"question": "?"}}):
-        with pytest.raises(ConfigurationError, match="x is not a task"):
-            environment.start(task)
-    official = {"id": "test/1", "instruction": "x", "data": {"split": "test", "goal": 1, "seed": 0, "types": "rule"}}
-    with pytest.raises(ConfigurationError, match="path="):
-        environment.start(official)
-    with pytest.raises(ConfigurationError, match="exact_types="):
-        environment.start(official | {"data": official["data"] | {"types": "en_core_web_lg"}})
-    gone = {"id": "own/s0/100", "instruction": "x", "data": official["data"] | {"split": "own", "goal": 100}}
-    with pytest.raises(ConfigurationError, match="own/s0/100"):
-        environment.start(gone)
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        ({"question": "?"}, "x is not a task"),
+        ({"split": "test", "goal": 1, "seed": 0}, "path="),
+        ({"split": "own", "goal": 100, "seed": 0}, "none is x"),
+    ],
+)
+def test_an_invalid_task_is_named(environment, data, message):
+    with pytest.raises(ConfigurationError, match=message):
+        environment.start({"id": "x", "instruction": "x", "data": data})

@@ -1,15 +1,16 @@
 import json
 import os
-import shutil
+import sys
 import threading
 
 import pytest
 
 from langgraph_reflexion.envs.webshop.environment import WebShop
+from langgraph_reflexion.envs.webshop.files import stream
 from langgraph_reflexion.envs.webshop.store import Store
 from langgraph_reflexion.errors import ConfigurationError, EnvironmentUnavailable
 from langgraph_reflexion.testing import check_environment
-from tests.support.webshop import ATTRIBUTES, CREAM, GOALS, LAMP, PRODUCTS, SALVE, SPRAY, STICK, product, write
+from tests.support.webshop import ATTRIBUTES, CREAM, LAMP, PRODUCTS, SALVE, SPRAY, STICK, product, write
 
 
 @pytest.fixture(autouse=True)
@@ -28,58 +29,42 @@ def test_conformance(folder):
     check_environment(WebShop(path=folder), actions=actions)
 
 
-def test_the_official_splits_come_first(folder):
+def test_official_splits_come_first_and_goals_are_solved(folder):
     environment = WebShop(path=folder)
     assert environment.splits == ("test", "eval", "train", "own")
     assert [task["id"] for task in environment.tasks()] == ["test/0", "test/1", "test/2", "test/3"]
+    assert environment.tasks()[0]["data"] == {"split": "test", "goal": 0, "seed": 0}
     assert environment.tasks("own", 1)[0]["id"] == "own/s0/000"
-    assert environment.tasks()[0]["data"] == {"split": "test", "goal": 0, "seed": 0, "types": "rule"}
     with pytest.raises(ConfigurationError, match="eval"):
         environment.tasks("eval")
-
-
-def test_an_official_goal_is_solved(folder):
-    environment = WebShop(path=folder)
+    # Another instance's seed does not change a task.
     task = next(task for task in environment.tasks() if "citrus" in task["instruction"])
-    shopping = environment.start(task)
+    other = WebShop(path=folder, seed=9)
+    shopping = other.start(task)
+    assert task["instruction"] in shopping.observation
     for text in ("search[stick deodorant]", f"click[{STICK['asin']}]", "click[bright citrus]", "click[Buy Now]"):
-        result = shopping.step(environment.parse(text))
+        result = shopping.step(other.parse(text))
     assert (result.reward, result.terminated) == (1.0, True)
 
 
-def test_skipped_products_have_no_number(folder):
+def test_a_file_is_stored_as_it_would_be_in_memory(folder):
     files = WebShop(path=folder).files
-    store = Store.cached(files.products, files.attributes)
-    assert [store.product(number).asin for number in range(len(store))] == [
-        each["asin"] for each in (STICK, SPRAY, CREAM, LAMP, SALVE)
+    store, memory = Store.cached(files.products, files.attributes), Store.in_memory(PRODUCTS, ATTRIBUTES)
+    # Products with invalid or repeated codes are skipped.
+    kept = [STICK, SPRAY, CREAM, LAMP, SALVE]
+    assert [store.product(number).asin for number in range(len(store))] == [each["asin"] for each in kept]
+    assert [store.product(number) for number in range(5)] == [memory.product(number) for number in range(5)]
+    assert [store.product(number).attributes[0] for number in (0, 1, 2)] == [
+        "long lasting",
+        "alcohol free",
+        "DUMMY_ATTR",
     ]
-    assert store.product(0).title == STICK["name"]
-    attributes = [store.product(number).attributes for number in range(5)]
-    dummy = ("DUMMY_ATTR",)
-    assert attributes == [("long lasting", "paraben free"), ("alcohol free",), dummy, dummy, dummy]
     assert store.find("B0NOTTHERE") is None
-    memory = Store.in_memory(PRODUCTS, ATTRIBUTES)
     for query in ("calm meadow", "lamp", "deodorant spray", "soap"):
         assert store.search(query) == memory.search(query)
 
 
-def test_the_store_is_built_once_per_version_of_the_files(folder, cache):
-    def kept():
-        WebShop(path=folder).tasks()
-        return {path.name: path.stat().st_mtime_ns for path in cache.iterdir()}
-
-    first = kept()
-    assert len(first) == 1
-    assert kept() == first
-    file = folder / "items_shuffle_1000.json"
-    file.write_text(json.dumps([*PRODUCTS, product("B000000009", "New Soap")]))
-    assert len(kept()) == 2
-    os.utime(folder / "items_ins_v2_1000.json", ns=(1, 1))
-    assert len(kept()) == 3
-    assert not list(cache.glob(".webshop-*"))
-
-
-def test_concurrent_builds_share_one_store(folder, cache):
+def test_a_store_is_built_once_for_each_version_of_the_files(folder, cache):
     files, found = WebShop(path=folder).files, []
 
     def find():
@@ -91,48 +76,29 @@ def test_concurrent_builds_share_one_store(folder, cache):
     for thread in threads:
         thread.join()
     assert found == [[3]] * 6
-    assert len(list(cache.iterdir())) == 1
+    [kept] = cache.iterdir()
+    before = kept.stat().st_mtime_ns
+    find()
+    assert kept.stat().st_mtime_ns == before
+    files.products.write_text(json.dumps([*PRODUCTS, product("B000000009", "New Soap")]))
+    WebShop(path=folder).tasks()
+    os.utime(files.attributes, ns=(1, 1))
+    WebShop(path=folder).tasks()
+    assert len(list(cache.iterdir())) == 3
 
 
 def test_a_failed_build_leaves_nothing_behind(folder, cache):
     file = folder / "items_shuffle_1000.json"
     whole = file.read_text()
-    file.write_text(whole[:-40])
-    with pytest.raises(ConfigurationError, match=r"items_shuffle_1000\.json"):
-        WebShop(path=folder).tasks()
-    file.write_text(json.dumps([STICK, {"asin": "B1"}]))
-    with pytest.raises(ConfigurationError, match=r"items_shuffle_1000\.json, entry 1"):
-        WebShop(path=folder).tasks()
-    assert list(cache.iterdir()) == []
+    for broken in (whole[:-40], json.dumps([STICK, {"asin": "B1"}]), json.dumps([STICK, 7])):
+        file.write_text(broken)
+        with pytest.raises(ConfigurationError, match=r"items_shuffle_1000\.json"):
+            WebShop(path=folder).tasks()
     file.write_text(whole)
-    assert len(WebShop(path=folder).tasks()) == 4
-
-
-@pytest.mark.parametrize("asin", [{}, ["x"], 1.5, None])
-def test_products_with_invalid_codes_are_skipped(folder, asin):
-    (folder / "items_shuffle_1000.json").write_text(json.dumps([product(asin, "Odd"), *PRODUCTS]))
-    assert len(WebShop(path=folder).tasks()) == 4
-
-
-def test_invalid_attributes_are_an_error(folder):
     (folder / "items_ins_v2_1000.json").write_text(json.dumps({STICK["asin"]: {"attributes": "mild"}}))
     with pytest.raises(ConfigurationError, match=r"entry 1: .*mild"):
         WebShop(path=folder).tasks()
-
-
-@pytest.mark.parametrize("file", ["products.db", "vocab.index.json", "data.csc.index.npy", "params.index.json"])
-@pytest.mark.parametrize("left", [60, None], ids=["truncated", "missing"])
-def test_a_damaged_store_is_named_and_rebuilt(folder, cache, file, left):
-    WebShop(path=folder).tasks()
-    (kept,) = cache.iterdir()
-    if left is None:
-        (kept / file).unlink()
-    else:
-        (kept / file).write_bytes((kept / file).read_bytes()[:left])
-    with pytest.raises(EnvironmentUnavailable, match=f"{kept} is damaged"):
-        WebShop(path=folder).tasks()
-    shutil.rmtree(kept)
-    assert len(WebShop(path=folder).tasks()) == 4
+    assert list(cache.iterdir()) == []
 
 
 def test_an_unwritable_cache_is_named(folder, tmp_path, monkeypatch):
@@ -142,52 +108,45 @@ def test_an_unwritable_cache_is_named(folder, tmp_path, monkeypatch):
         WebShop(path=folder).tasks()
 
 
-@pytest.mark.parametrize("size", ["_1000", ""])
-def test_files_are_found_by_their_official_names(tmp_path, size):
-    folder = write(tmp_path / "data", size=size)
-    for path in (folder, str(folder), folder / f"items_shuffle{size}.json"):
-        files = WebShop(path=path).files
-        assert files.products.name == f"items_shuffle{size}.json"
-        assert files.attributes.name == f"items_ins_v2{size}.json"
-
-
-def test_of_two_sizes_one_has_to_be_chosen(tmp_path):
-    folder = write(write(tmp_path / "data"), size="")
+def test_files_are_found_by_their_official_names(tmp_path):
+    folder = write(tmp_path / "data")
+    for path in (str(folder), folder / "items_shuffle_1000.json"):
+        assert [file.name for file in WebShop(path=path).files] == [
+            "items_shuffle_1000.json",
+            "items_ins_v2_1000.json",
+            "items_human_ins.json",
+        ]
+    # Of two sizes, one has to be chosen.
+    write(folder, size="")
     with pytest.raises(EnvironmentUnavailable, match=r"items_shuffle\.json, items_shuffle_1000\.json"):
         WebShop(path=folder)
     (folder / "items_ins_v2_1000.json").unlink()
-    files = WebShop(path=folder / "items_shuffle_1000.json").files
-    assert files.attributes.name == "items_ins_v2.json"
-    files.attributes.unlink()
-    with pytest.raises(EnvironmentUnavailable, match=r"items_ins_v2_1000\.json or items_ins_v2\.json"):
-        WebShop(path=folder / "items_shuffle_1000.json")
+    assert WebShop(path=folder / "items_shuffle_1000.json").files.attributes.name == "items_ins_v2.json"
 
 
-def test_missing_files_are_named(tmp_path):
-    with pytest.raises(EnvironmentUnavailable, match="found nothing"):
-        WebShop(path=tmp_path)
-    with pytest.raises(EnvironmentUnavailable, match="found nothing"):
-        WebShop(path=tmp_path / "none")
-    folder = write(tmp_path / "data")
-    (folder / "items_human_ins.json").unlink()
-    with pytest.raises(EnvironmentUnavailable, match=r"items_human_ins\.json"):
+@pytest.mark.parametrize("name", ["items_shuffle_1000.json", "items_ins_v2_1000.json", "items_human_ins.json"])
+def test_a_missing_file_is_named(folder, name):
+    (folder / name).unlink()
+    with pytest.raises(EnvironmentUnavailable, match=name):
         WebShop(path=folder)
 
 
-def test_the_seed_changes_budgets_and_a_task_keeps_its_own(tmp_path):
-    told = [{"instruction": "Find a spray", "instruction_attributes": ["alcohol free"], "instruction_options": []}]
-    folder = write(tmp_path / "data", goals={**GOALS, SPRAY["asin"]: told})
-    made = {seed: WebShop(path=folder, seed=seed).tasks() for seed in range(4)}
-    assert len({tuple(task["instruction"] for task in tasks) for tasks in made.values()}) > 1
-    other = WebShop(path=folder, seed=9)
-    for tasks in made.values():
-        for task in tasks:
-            assert task["instruction"] in other.start(task).observation
+@pytest.mark.parametrize("content", [[1.5, "a", None, {"b": []}], {"a": 1e3, "b": {"c": [True]}}, [], {}])
+def test_entries_are_streamed(tmp_path, content):
+    file = tmp_path / "file.json"
+    file.write_text("\ufeff " + json.dumps(content), encoding="utf-8")
+    assert list(stream(file)) == list(content.items() if isinstance(content, dict) else (("", c) for c in content))
 
 
-def test_attributes_are_shown_on_request(folder):
-    environment = WebShop(path=folder, show_attributes=True)
-    shopping = environment.start(environment.tasks()[0])
-    texts = ("search[stick]", f"click[{STICK['asin']}]", "click[Attributes]")
-    seen = [shopping.step(environment.parse(text)).observation for text in texts]
-    assert seen[-1].startswith("\n[Back to Search] \n[< Prev] \n long lasting \n paraben free \nbeauty ")
+@pytest.mark.parametrize("content", [b"", b"[1 2]", b'{"a" 1}', b"[1] [2]", b'[{"a": 1}, {"b"', b'["\xff"]'])
+def test_an_invalid_file_is_named(tmp_path, content):
+    file = tmp_path / "wrong.json"
+    file.write_bytes(content)
+    with pytest.raises(ConfigurationError, match=r"wrong\.json"):
+        list(stream(file))
+
+
+def test_a_missing_extra_is_named(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "ijson", None)
+    with pytest.raises(EnvironmentUnavailable, match=r"\[webshop\]"):
+        list(stream(tmp_path / "none.json"))

@@ -2,9 +2,15 @@
 
 import pytest
 
-from langgraph_reflexion.envs.webshop.pages import done_page, item_page, results_page, search_page, sub_page
+from langgraph_reflexion.envs.webshop.pages import (
+    RENDERINGS,
+    done_page,
+    item_page,
+    results_page,
+    search_page,
+    sub_page,
+)
 from langgraph_reflexion.envs.webshop.products import read_product
-from langgraph_reflexion.envs.webshop.rendering import RENDERINGS
 from tests.support.webshop import STICK, product, values
 
 TOLD = "i want a deodorant, and price lower than 20.00 dollars"
@@ -36,18 +42,12 @@ def test_results_show_three_products_in_brackets_and_ten_as_text():
     assert text(page) == (
         f"Instruction: [SEP] {TOLD} [SEP] Back to Search [SEP] Page 1 (Total results: 50) [SEP] Next > [SEP] {listed}"
     )
-
-
-def test_later_results_have_a_way_back_and_even_the_one_after_the_last_a_way_on():
-    page = results_page(TOLD, 9, 25, [])
-    assert bracketed(page) == "\n[Back to Search] \nPage 9 (Total results: 25) \n[< Prev] \n[Next >] "
-    assert text(page) == (
-        f"Instruction: [SEP] {TOLD} [SEP] Back to Search [SEP] Page 9 (Total results: 25) [SEP] < Prev [SEP] Next >"
-    )
+    last = results_page(TOLD, 9, 25, [])
+    assert bracketed(last) == "\n[Back to Search] \nPage 9 (Total results: 25) \n[< Prev] \n[Next >] "
 
 
 def test_a_product_with_options():
-    page = item_page(TOLD, stick())
+    page = item_page(TOLD, stick(), {})
     assert bracketed(page) == (
         "\n[Back to Search] \n[< Prev] \nscent [bright citrus][rose | mint]\nsize [3 ounce (pack of 1)]"
         f"\n{TITLE} \nPrice: $10.99 \nRating: N.A. \n[Description] \n[Features] \n[Reviews] \n[Buy Now] "
@@ -57,20 +57,9 @@ def test_a_product_with_options():
         f"rose | mint [SEP] size [SEP] 3 ounce (pack of 1) [SEP] {TITLE} [SEP] Price: $10.99 [SEP] Rating: N.A. "
         "[SEP] Description [SEP] Features [SEP] Reviews [SEP] Buy Now"
     )
-
-
-def test_what_was_chosen_is_marked_in_brackets_and_not_as_text():
     chosen = item_page(TOLD, stick(), {"scent": "rose | mint"})
     assert "\nscent [bright citrus][[rose | mint]]\nsize [3 ounce (pack of 1)]\n" in bracketed(chosen)
-    assert text(chosen) == text(item_page(TOLD, stick()))
-
-
-def test_attributes_have_a_page_where_they_are_to_be_shown():
-    assert "\n[Reviews] \n[Attributes] \n[Buy Now] " in bracketed(item_page(TOLD, stick(), attributes=True))
-    assert text(sub_page(TOLD, stick(), "Attributes")).endswith(
-        "< Prev [SEP] long lasting [SEP] paraben free [SEP] beauty [SEP] deodorant for men [SEP] "
-        "Beauty \u203a Care \u203a Deodorant"
-    )
+    assert text(chosen) == text(page)
 
 
 @pytest.mark.parametrize(
@@ -81,27 +70,23 @@ def test_attributes_have_a_page_where_they_are_to_be_shown():
         ("Reviews", "", ""),
     ],
 )
-def test_more_of_a_product(name, in_brackets, as_text):
+def test_a_subpage_of_a_product(name, in_brackets, as_text):
     page = sub_page(TOLD, stick(), name)
     assert bracketed(page) == f"\n[Back to Search] \n[< Prev] {in_brackets}"
     assert text(page) == f"Instruction: [SEP] {TOLD} [SEP] Back to Search [SEP] < Prev{as_text}"
 
 
 @pytest.mark.parametrize(("reward", "said"), [(1.0, "1.0"), (2 / 3, "0.6666666666666666"), (0.0, "0.0")])
-def test_the_last_page_tells_the_score_and_nothing_of_the_goal(reward, said):
+def test_the_last_page_has_the_score_and_nothing_of_the_goal(reward, said):
     assert bracketed(done_page(reward)) == f"Your score (min 0.0, max 1.0): {said}"
     assert text(done_page(reward)) == (
         f"Thank you for shopping with us! [SEP] Your score (min 0.0, max 1.0) [SEP] {said}"
     )
 
 
-def test_what_is_empty_leaves_no_trace():
+def test_empty_and_odd_texts():
     bare = read_product(product("B1", " ", full_description=None, small_description=None, options={"": values("")}))
     assert bracketed(sub_page(TOLD, bare, "Description")) == "\n[Back to Search] \n[< Prev] "
-    assert bracketed(item_page(TOLD, bare)).startswith("\n[Back to Search] \n[< Prev] \nPrice: $10.99 ")
-
-
-def test_a_text_of_many_lines_stays_as_it_is():
+    assert bracketed(item_page(TOLD, bare, {})).startswith("\n[Back to Search] \n[< Prev] \nPrice: $10.99 ")
     poem = read_product(product("B1", "Poem", full_description="one\n  two [SEP] ünï\n"))
     assert bracketed(sub_page(TOLD, poem, "Description")).endswith("\n[< Prev] \none\n  two [SEP] ünï\n ")
-    assert text(sub_page(TOLD, poem, "Description")).endswith("[SEP] one\n  two [SEP] ünï")
