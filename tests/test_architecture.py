@@ -51,8 +51,6 @@ PRIVATE = {
     r"set_threshold|gc\.disable": set(),
     # A compiled graph without a recursion limit.
     r"\.__class__ =": {"graph.reflexion"},
-    # Children that are forked share their parent's memory.
-    r"gc\.freeze": {"envs.sandbox.helper.serve"},
     # Providers' clients keep the number of their own retries, and the timeout, themselves.
     r"['\"]_client['\"]|sdk_configuration": {"models.load"},
     # An agent's name in a stream.

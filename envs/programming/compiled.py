@@ -25,9 +25,11 @@ class CompiledGrader:
     def failure(self, problem: Problem, code: str) -> str:
         """Return the first failure of the hidden tests, which share one compilation; empty if all pass."""
         language = LANGUAGES[language_of(problem.language)]
-        built, answers = self._runs.all_at_once(language, code, [case.call for case in problem.cases])
+        calls = [case.call for case in problem.cases]
+        built = self._runs.build(language, code, calls)
         if built.error:
             return built.error
+        answers = self._runs.answers(language, built, len(calls))
         for case, answer in zip(problem.cases, answers, strict=True):
             if answer.error:
                 return f"{case.call}: {answer.error}"
@@ -60,9 +62,6 @@ class CompiledGrader:
     def valid_tests(self, problem: Problem, tests: Sequence[str]) -> list[str]:
         """See `Grader.valid_tests`."""
         return valid_tests(self._runs, _tested(problem), problem, tests)
-
-    def close(self) -> None:
-        """Nothing keeps running."""
 
 
 def _tested(problem: Problem) -> Language:

@@ -1,6 +1,5 @@
 """Runs of candidates in the languages of `languages.toml`: compiled once with all their calls."""
 
-import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -10,8 +9,6 @@ from langgraph_reflexion.envs.programming.values import Answer, one_line
 from langgraph_reflexion.envs.sandbox import Limits, Policy, Result, Sandbox
 from langgraph_reflexion.envs.sandbox.types import MB
 from langgraph_reflexion.errors import EnvironmentUnavailable
-
-_NOT_COMPILED = 97
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,29 +35,6 @@ class CompiledRuns:
         if done.status != "ok" or not done.files:
             return _not_built(language, done, COMPILER)
         return Built(done.files)
-
-    def all_at_once(self, language: Language, code: str, calls: Sequence[str]) -> tuple[Built, list[Answer]]:
-        """Compile a candidate and make all its calls in one run of the sandbox, at half the cost of two.
-
-        Returns the result of `build` without the program, and the answers, empty if it does not compile.
-        """
-        if not language.compile:
-            built = self.build(language, code, calls)
-            return built, self.answers(language, built, len(calls))
-        own, wall = self._candidate(language), self._limits.wall or 0
-        # A compiler may use more than its output, and must not write to the descriptor for results.
-        script = (
-            f"{shlex.join(language.compile)} 3>&- || exit {_NOT_COMPILED}; ulimit -v {2 * own.memory >> 10} && "
-            f"exec {f'timeout -k 1 {wall:g} ' if wall else ''}{shlex.join([*language.run, '0'])}"
-        )
-        limits = replace(COMPILER, wall=COMPILER.wall and COMPILER.wall + wall, result=own.result, output=own.output)
-        done = self._run(language, ["sh", "-c", script], self._files(language, code, calls), limits, ())
-        if done.exit_code == _NOT_COMPILED or (done.status not in ("ok", "failed") and not done.result):
-            return _not_built(language, done, limits), []
-        late = f"took longer than {wall:g} s" if done.exit_code in (124, 137) else ""
-        answers = [_answer(line) for line in done.result.decode(errors="replace").split("\n")[:-1]][: len(calls)]
-        ended = Answer(error=ended_by(done, limits) or late or _ended(language, done))
-        return Built({}), answers + [ended] * (len(calls) - len(answers))
 
     def command(
         self,

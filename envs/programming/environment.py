@@ -153,10 +153,6 @@ class Programming(Environment):
         """Run tests on a program; see `ProgramEnvironment.run_tests`."""
         return self.grader.run_tests(self.problem(task), program, tests, times)
 
-    def close(self) -> None:
-        """Close the grader."""
-        self.grader.close()
-
 
 class Coding(Programming):
     """The same problems with one program per trial: the reply is the program, in a code block."""

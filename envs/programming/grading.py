@@ -5,9 +5,7 @@ answers with plain values, which are compared here. Checks that are not plain ca
 calls the candidate in its own.
 """
 
-import threading
 from collections.abc import Sequence
-from typing import Self
 
 from langgraph_reflexion.envs.base import TestOutcome
 from langgraph_reflexion.envs.programming.compiled import CompiledGrader
@@ -20,7 +18,7 @@ from langgraph_reflexion.errors import ConfigurationError
 
 
 class Grader:
-    """Grades candidates. Thread-safe; close it, or use it in a `with`.
+    """Grades candidates. Thread-safe.
 
     All methods raise `EnvironmentUnavailable` if the language's toolchain is missing, and `EnvironmentFault` if the
     sandbox failed.
@@ -34,9 +32,8 @@ class Grader:
     """
 
     def __init__(self, sandbox: Sandbox | None = None, limits: Limits = CANDIDATE) -> None:
-        self._sandbox, self._limits = sandbox or Sandbox(), limits
-        self._lock = threading.Lock()
-        self._graders: dict[type, PythonGrader | CompiledGrader] = {}
+        sandbox = sandbox or Sandbox()
+        self._python, self._compiled = PythonGrader(sandbox, limits), CompiledGrader(sandbox, limits)
 
     def grade(self, problem: Problem, code: str) -> Verdict:
         """Run the hidden tests on a whole program, as `assemble` returns it.
@@ -82,22 +79,5 @@ class Grader:
         """
         return self._of(problem).valid_tests(problem, tests)
 
-    def close(self) -> None:
-        """End the warm interpreter."""
-        with self._lock:
-            for grader in self._graders.values():
-                grader.close()
-            self._graders.clear()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
     def _of(self, problem: Problem) -> PythonGrader | CompiledGrader:
-        kind = PythonGrader if language_of(problem.language) == "python" else CompiledGrader
-        with self._lock:
-            if kind not in self._graders:
-                self._graders[kind] = kind(self._sandbox, self._limits)
-            return self._graders[kind]
+        return self._python if language_of(problem.language) == "python" else self._compiled

@@ -26,7 +26,6 @@ class PythonGrader:
 
     def __init__(self, sandbox: Sandbox, limits: Limits) -> None:
         self._runs = PythonRuns(sandbox, limits)
-        self._canonical: dict[tuple[str, str | None], list[Answer]] = {}
 
     def failure(self, problem: Problem, code: str) -> str:
         """Return the first failure of the hidden tests; empty if all pass."""
@@ -67,10 +66,6 @@ class PythonGrader:
         setup = _setup(problem)
         return [test for test in tests if valid(test, problem.entry_point, setup)]
 
-    def close(self) -> None:
-        """End the interpreter."""
-        self._runs.close()
-
     def _outcome(self, test: str, case: Case, answer: Answer) -> TestOutcome:
         if not answer.returned:
             return TestOutcome(test, passed=False, error=answer.error)
@@ -86,7 +81,7 @@ class PythonGrader:
         return TestOutcome(test, passed, output=done.last, error=error)
 
     def _expected(self, problem: Problem) -> list[Answer]:
-        """Return the expected answers; if the canonical solution defines them, run it once."""
+        """Return the expected answers, if necessary by running the canonical solution."""
         if all(case.expected for case in problem.cases):
             try:
                 return [Answer(value=literal_of(case.expected), returned=True) for case in problem.cases]
@@ -94,17 +89,14 @@ class PythonGrader:
                 raise ConfigurationError(f"{problem.id}: an expected value is not a literal: {error}") from None
         if problem.canonical is None:
             raise ConfigurationError(f"{problem.id}: it has neither expected values nor a canonical solution")
-        key = (problem.id, problem.canonical)
-        if key not in self._canonical:
-            calls = [_call(problem, case) for case in problem.cases]
-            right = self._runs.answers(problem.canonical, problem.entry_point, calls)
-            for case, answer in zip(problem.cases, right, strict=True):
-                if not answer.returned and not answer.odd:
-                    raise ConfigurationError(
-                        f"{problem.id}: its canonical solution fails, {case.call[:200]}: {answer.error}"
-                    )
-            self._canonical[key] = right
-        return self._canonical[key]
+        calls = [_call(problem, case) for case in problem.cases]
+        right = self._runs.answers(problem.canonical, problem.entry_point, calls)
+        for case, answer in zip(problem.cases, right, strict=True):
+            if not answer.returned and not answer.odd:
+                raise ConfigurationError(
+                    f"{problem.id}: its canonical solution fails, {case.call[:200]}: {answer.error}"
+                )
+        return right
 
 
 def _setup(problem: Problem) -> str:

@@ -2,10 +2,10 @@
 
 import contextlib
 import json
-import marshal
 import socket
+import sys
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -14,15 +14,14 @@ from langgraph_reflexion.envs.programming import sandbox_runner
 from langgraph_reflexion.envs.programming.limits import ended_by
 from langgraph_reflexion.envs.programming.sandbox_runner import NotPlainError, decode, encode
 from langgraph_reflexion.envs.programming.values import Answer, one_line, shown
-from langgraph_reflexion.envs.sandbox import Limits, Result, Sandbox, WarmPython
+from langgraph_reflexion.envs.sandbox import Limits, Policy, Result, Sandbox
 from langgraph_reflexion.envs.sandbox.sandbox import with_wall
+from langgraph_reflexion.errors import EnvironmentUnavailable
 
-# The same interpreter runs inside, so this is compiled once.
-_COMPILED = marshal.dumps(
-    compile(Path(sandbox_runner.__file__).read_text(encoding="utf-8"), "sandbox_runner.py", "exec")
-)
-_PROGRAM = 'import marshal\nexec(marshal.loads(open("sandbox_runner.bin", "rb").read()))\n'
-_FILES: dict[str, bytes | str] = {"sandbox_runner.bin": _COMPILED}
+_RUNNER = "sandbox_runner.py"
+_SOURCE = Path(sandbox_runner.__file__).read_bytes()
+# The same order of sets in every process.
+_POLICY = Policy(fork=False, env={"PYTHONHASHSEED": "0"})
 _LINE = 16 << 20
 _STDIN, _RESULT = 0, 3
 _ENDED = "the program ended during the call"
@@ -44,10 +43,10 @@ class Checked:
 
 
 class PythonRuns:
-    """Runs Python candidates in a warm interpreter. Thread-safe."""
+    """Runs Python candidates with this interpreter. Thread-safe."""
 
     def __init__(self, sandbox: Sandbox, limits: Limits) -> None:
-        self._warm, self._limits = WarmPython(sandbox), limits
+        self._sandbox, self._limits = sandbox, limits
 
     def answers(self, code: str, entry_point: str, calls: Sequence[Call], *, each: bool = False) -> list[Answer]:
         """Return the answers to calls, made one after the other in one process.
@@ -58,12 +57,8 @@ class PythonRuns:
         while len(answers) < len(calls):
             rest = calls[len(answers) :]
             lines = "".join(json.dumps({"call": encode([list(args), kwargs])}) + "\n" for args, kwargs in rest)
-            done = self._warm.run(
-                f"{_PROGRAM}run_candidate({entry_point!r}, {_STDIN})",
-                files={**_FILES, "solution.py": _to_file(code)},
-                stdin=lines,
-                limits=self._limits,
-            )
+            arguments = ["candidate", entry_point, str(_STDIN)]
+            done = self._run(arguments, {"solution.py": _to_file(code)}, self._limits, stdin=lines)
             if done.status == "output" and each and len(rest) > 1:
                 # After a flood no result is kept.
                 return answers + [self.answers(code, entry_point, [call])[0] for call in rest]
@@ -80,32 +75,33 @@ class PythonRuns:
 
     def checks(self, code: str, entry_point: str, setup: str, test: str, *, call_check: bool) -> Checked:
         """Run checks after `setup` in one process against a candidate in another; `call_check` calls `check`."""
-        own: dict[str, bytes | str] = {"solution.py": _to_file(code)}
+        arguments = ["candidate", entry_point, str(_RESULT)]
+        files = {"setup.py": setup.encode(), "test.py": test.encode()}
+        # The checks wait for the candidate, and must not time out first.
+        longer = with_wall(self._limits, 2 * (self._limits.wall or 10))
         with (
-            self._converse(f"run_candidate({entry_point!r}, {_RESULT})", own, self._limits) as candidate,
-            self._converse(
-                f"run_checks({entry_point!r}, {call_check})",
-                {"setup.py": setup, "test.py": test},
-                # They wait for the candidate, and must not time out first.
-                with_wall(self._limits, 2 * (self._limits.wall or 10)),
-            ) as checks,
+            self._converse(arguments, {"solution.py": _to_file(code)}, self._limits) as candidate,
+            self._converse(["checks", entry_point, "check" if call_check else ""], files, longer) as checks,
         ):
             return _relay(candidate, checks, self._limits)
 
-    def close(self) -> None:
-        """End the interpreter."""
-        self._warm.close()
-
     @contextlib.contextmanager
-    def _converse(self, program: str, files: dict[str, bytes | str], limits: Limits) -> "Iterator[_Conversation]":
-        given = {**_FILES, **files}
-        conversation = _Conversation(
-            lambda number: self._warm.run(f"{_PROGRAM}{program}", files=given, limits=limits, result=number)
-        )
+    def _converse(
+        self, arguments: list[str], files: Mapping[str, bytes], limits: Limits
+    ) -> "Iterator[_Conversation]":
+        conversation = _Conversation(lambda number: self._run(arguments, files, limits, result=number))
         try:
             yield conversation
         finally:
             conversation.close()
+
+    def _run(self, arguments: list[str], files: Mapping[str, bytes], limits: Limits, **options: Any) -> Result:
+        if self._sandbox.backend not in ("bubblewrap", "landlock"):
+            raise EnvironmentUnavailable(
+                f"Python programs run in bubblewrap or Landlock, and the sandbox is {self._sandbox.backend}"
+            )
+        argv = [sys.executable, "-s", _RUNNER, *arguments]
+        return self._sandbox.run(argv, files={_RUNNER: _SOURCE, **files}, limits=limits, policy=_POLICY, **options)
 
 
 class _Conversation:

@@ -1,5 +1,8 @@
 """The program that runs Python code inside the sandbox: the candidate's side, the checks' side, plain values as JSON.
 
+    python sandbox_runner.py candidate ENTRY_POINT DESCRIPTOR
+    python sandbox_runner.py checks ENTRY_POINT check|''
+
 It uses the standard library only. The agent's side imports `encode` and `decode`; the input of `decode` is untrusted.
 """
 
@@ -246,3 +249,9 @@ def run_checks(entry_point: str, call_check: bool) -> NoReturn:
         outcome["last"] = encode(remote.last)
     line.write(outcome)
     os._exit(0)
+
+
+if __name__ == "__main__":
+    if sys.argv[1] == "candidate":
+        run_candidate(sys.argv[2], int(sys.argv[3]))
+    run_checks(sys.argv[2], bool(sys.argv[3]))

@@ -12,6 +12,5 @@ assert (done.status, done.text) == ("ok", "42\n")
 from langgraph_reflexion.envs.sandbox.backends import BACKENDS, Probe, probe
 from langgraph_reflexion.envs.sandbox.sandbox import Sandbox
 from langgraph_reflexion.envs.sandbox.types import Bind, Limits, Policy, Result, Status
-from langgraph_reflexion.envs.sandbox.warm import WarmPython
 
-__all__ = ["BACKENDS", "Bind", "Limits", "Policy", "Probe", "Result", "Sandbox", "Status", "WarmPython", "probe"]
+__all__ = ["BACKENDS", "Bind", "Limits", "Policy", "Probe", "Result", "Sandbox", "Status", "probe"]

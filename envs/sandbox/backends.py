@@ -9,7 +9,6 @@ from typing import cast
 from langgraph_reflexion.envs.sandbox.client import carry_out
 from langgraph_reflexion.envs.sandbox.exposed_paths import exposed_paths
 from langgraph_reflexion.envs.sandbox.helper import landlock, protocol
-from langgraph_reflexion.envs.sandbox.launcher import shared
 from langgraph_reflexion.envs.sandbox.types import Limits
 from langgraph_reflexion.errors import EnvironmentFault, EnvironmentUnavailable
 
@@ -41,14 +40,13 @@ class Probe:
     """The output of the probe."""
 
 
-_NAMESPACES = "files, network, processes, signals, IPC, CPU, wall time, memory, number of processes, disk, output"
-_IMAGE_ONLY = "nothing that was tried; programs come from an image and not from this machine"
 BACKENDS = {
     each.name: each
     for each in (
         Backend(
             "bubblewrap",
-            contains=_NAMESPACES,
+            contains="files, network, processes, signals, IPC, CPU, wall time, memory, number of processes, disk, "
+            "output",
             lets_through="nothing that was tried; folders bound writable have no quota",
             fix="install bubblewrap (apt install bubblewrap, version 0.8 or newer), and allow user namespaces "
             "(sysctl user.max_user_namespaces=15000; on Ubuntu also kernel.apparmor_restrict_unprivileged_userns=0)",
@@ -63,16 +61,6 @@ BACKENDS = {
             automatic=True,
         ),
         Backend(
-            "docker", _NAMESPACES, _IMAGE_ONLY, fix="install Docker, start it, and pull the image", tool="docker"
-        ),
-        Backend(
-            "podman",
-            _NAMESPACES,
-            _IMAGE_ONLY,
-            fix="install Podman (apt install podman) and pull the image",
-            tool="podman",
-        ),
-        Backend(
             HOST,
             contains="CPU, wall time, memory, number of processes, output, unless the program works around it",
             lets_through="files, network, signals: everything that this user may do",
@@ -80,18 +68,11 @@ BACKENDS = {
         ),
     )
 }
-IMAGE = "docker.io/library/python:3.11-slim"
-"""The default image of containers."""
 
 
 @lru_cache(maxsize=32)
-def probe(name: str, image: str = IMAGE) -> Probe:
-    """Run a command in a backend. The result is cached for the life of the process.
-
-    Args:
-        name: One of `BACKENDS`.
-        image: The image of a container.
-    """
+def probe(name: str) -> Probe:
+    """Run a command in one of `BACKENDS`. The result is cached for the life of the process."""
     backend = BACKENDS[name]
     if backend.tool and not shutil.which(backend.tool):
         return Probe(False, f"{backend.tool}: not found on PATH")
@@ -103,12 +84,11 @@ def probe(name: str, image: str = IMAGE) -> Probe:
         env={"PATH": seen.path},
         exposed=list(seen.paths),
         tool=shutil.which(backend.tool) or "",
-        image=image,
     )
     try:
         if name == "landlock":
             _require_landlock()
-        done = carry_out(shared(), request, [], Limits())
+        done = carry_out(request, [], Limits())
     except (EnvironmentFault, OSError) as error:
         return Probe(False, " ".join(str(error).split()))
     if done.status == "ok" and done.result == b"ready":
@@ -121,7 +101,7 @@ def limit_values(limits: Limits) -> protocol.LimitValues:
     return cast(protocol.LimitValues, {name: getattr(limits, name) for name in protocol.LimitValues.__annotations__})
 
 
-def choose(name: str | None = None, image: str = IMAGE) -> Backend:
+def choose(name: str | None = None) -> Backend:
     """Return the backend of that name, or the first of bubblewrap and Landlock that works.
 
     Raises:
@@ -130,7 +110,7 @@ def choose(name: str | None = None, image: str = IMAGE) -> Backend:
     candidates = [BACKENDS[name]] if name else [each for each in BACKENDS.values() if each.automatic]
     failed = []
     for backend in candidates:
-        tried = probe(backend.name, image)
+        tried = probe(backend.name)
         if tried.works:
             return backend
         failed.append(f"{backend.name}: {tried.words}." + (f" To fix it, {backend.fix}." if backend.fix else ""))

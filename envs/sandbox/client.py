@@ -1,24 +1,39 @@
-"""One run through the helper: sends the request, and reads the streams and the report within limits."""
+"""One run from the agent's side: starts the helper, and reads the streams and the report within limits."""
 
 import contextlib
+import json
 import os
 import selectors
 import socket
+import subprocess
+import sys
+import tempfile
 import time
 from collections.abc import Sequence
 from typing import Any
 
 from langgraph_reflexion.envs.sandbox.archive import unpack
-from langgraph_reflexion.envs.sandbox.helper import protocol
+from langgraph_reflexion.envs.sandbox.helper import bootstrap, protocol
 from langgraph_reflexion.envs.sandbox.helper.supervisor import START_SECONDS
-from langgraph_reflexion.envs.sandbox.launcher import Helper
 from langgraph_reflexion.envs.sandbox.types import Limits, Result, Status
 from langgraph_reflexion.errors import EnvironmentFault
 
+BOOT = os.path.realpath(bootstrap.__file__)
 _FLOOD = 256
 _COLLECTED = 64
 _GRACE_SECONDS = 30.0
 """Seconds after its last limit in which a run must have been ended and cleaned up."""
+
+
+def launch(how: str, descriptors: Sequence[int], **options: Any) -> subprocess.Popen[Any]:
+    """Start the helper's program with descriptors, and only TMPDIR in its environment."""
+    return subprocess.Popen(
+        [sys.executable, "-I", "-S", BOOT, how, *map(str, descriptors)],
+        pass_fds=descriptors,
+        env={"TMPDIR": tempfile.gettempdir()},
+        cwd="/",  # a run's user may be unable to enter the agent's own
+        **options,
+    )
 
 
 class Capture:
@@ -34,10 +49,10 @@ class Capture:
         self._head_size = size if whole else size // 2
         self._tail_size = size - self._head_size
         self._most = most
-        self._head, self._tail, self.total = bytearray(), bytearray(), 0
+        self._head, self._tail, self._total = bytearray(), bytearray(), 0
 
     def take(self, data: bytes) -> None:
-        self.total += len(data)
+        self._total += len(data)
         room = self._head_size - len(self._head)
         self._head += data[:room]
         self._tail += data[room:] if room > 0 else data
@@ -46,11 +61,11 @@ class Capture:
 
     @property
     def flooded(self) -> bool:
-        return self.total > self._most
+        return self._total > self._most
 
     @property
     def truncated(self) -> bool:
-        return self.total > self._head_size + self._tail_size
+        return self._total > self._head_size + self._tail_size
 
     @property
     def kept(self) -> bytes:
@@ -58,12 +73,11 @@ class Capture:
         if not self.truncated:
             return bytes(self._head + self._tail)
         tail = bytes(self._tail[len(self._tail) - self._tail_size :])
-        left_out = self.total - len(self._head) - len(tail)
+        left_out = self._total - len(self._head) - len(tail)
         return bytes(self._head) + b"\n[... %d bytes left out ...]\n" % left_out + tail
 
 
 def carry_out(
-    helper: Helper,
     request: protocol.Request,
     blobs: Sequence[bytes],
     limits: Limits,
@@ -75,7 +89,6 @@ def carry_out(
     """Carry out one run.
 
     Args:
-        helper: The helper, or the warm interpreter.
         request: The run.
         blobs: The contents of its files.
         limits: How much output is kept.
@@ -86,39 +99,49 @@ def carry_out(
     Raises:
         EnvironmentFault: the sandbox failed to start, or was lost.
     """
+    captures: dict[str, Capture] = {}
     with contextlib.ExitStack() as stack:
-        control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        stack.enter_context(control)
-        stack.enter_context(theirs)
-        captures: dict[str, Capture] = {}
         selector = stack.enter_context(selectors.DefaultSelector())
-        given: list[int] = []
+        control, theirs = socket.socketpair()
+        stack.enter_context(control)
+        with contextlib.ExitStack() as given:
+            given.enter_context(theirs)
 
-        def pipe(name: str, size: int, most: int, *, whole: bool = False) -> int:
-            reading, writing = os.pipe()
-            stack.callback(os.close, reading)
-            given.append(writing)
-            captures[name] = Capture(size, most, whole=whole)
-            selector.register(reading, selectors.EVENT_READ, name)
-            return writing
+            def pipe(name: str, size: int, most: int, *, whole: bool = False) -> int:
+                reading, writing = os.pipe()
+                stack.callback(os.close, reading)
+                given.callback(os.close, writing)
+                captures[name] = Capture(size, most, whole=whole)
+                selector.register(reading, selectors.EVENT_READ, name)
+                return writing
 
-        try:
+            def owned(descriptor: int) -> int:
+                given.callback(os.close, descriptor)
+                return descriptor
+
             if request["inherit"]:
                 streams = [0, 1, 2]
             else:
-                given.append(protocol.memory_file(stdin) if stdin else os.open(os.devnull, os.O_RDONLY))
-                streams = [given[-1]]
+                streams = [owned(protocol.memory_file(stdin))]
                 streams += [pipe(name, limits.output, _FLOOD * limits.output) for name in ("stdout", "stderr")]
             streams.append(pipe("result", limits.result, limits.result, whole=True) if result is None else result)
             most = _COLLECTED * limits.result
             streams.append(pipe("collected", most, most, whole=True))
-            given.append(protocol.dump(request, blobs))
-            helper.request(request["limits"], [theirs.fileno(), given[-1], *streams])
+            # A signal from the terminal reaches the agent only, which ends the run.
+            helper = launch(
+                "run",
+                [theirs.fileno(), owned(protocol.dump(request, blobs)), *streams],
+                start_new_session=True,
+            )
+        try:
+            report = _read(selector, control, captures, limits, cancelled)
         finally:
-            for number in given:
-                os.close(number)
-            theirs.close()
-        report = _read(selector, control, captures, limits, cancelled)
+            control.close()
+            try:
+                helper.wait(_GRACE_SECONDS)
+            except subprocess.TimeoutExpired:
+                helper.kill()
+                helper.wait()
     if report is None or "fault" in report:
         printed = captures["stderr"].kept.decode(errors="replace").strip() if "stderr" in captures else ""
         why = "it was lost" if report is None else report["fault"]
@@ -142,53 +165,37 @@ def _read(
     latest = time.monotonic() + (
         limits.wall + START_SECONDS + _GRACE_SECONDS if limits.wall is not None else float("inf")
     )
-    report: protocol.Report | None = None
-    warned = False
-    open_streams = set(captures)
-    while report is None or open_streams:
+    report = b""
+    open_streams = {*captures, "control"}
+    while open_streams:
         left = latest - time.monotonic()
         if left <= 0:
             raise EnvironmentFault("the sandbox did not end in time")
         for key, _ in selector.select(min(left, 3600)):
-            if key.data == "control":
-                if (report := receive_report(control)) is None:
-                    return None
-                selector.unregister(control)
-                latest = min(latest, time.monotonic() + _GRACE_SECONDS)
-            elif key.data == "cancelled":
+            if key.data == "cancelled":
                 raise EnvironmentFault("the run was cancelled")
+            data = os.read(key.fd, 1 << 16)
+            if not data:
+                selector.unregister(key.fd)
+                open_streams.discard(key.data)
+            if key.data == "control":
+                report += data
+                latest = min(latest, time.monotonic() + _GRACE_SECONDS)
             else:
-                data = os.read(key.fd, 1 << 16)
-                if not data:
-                    selector.unregister(key.fd)
-                    open_streams.discard(key.data)
                 captures[key.data].take(data)
-                if captures[key.data].flooded and not warned:
-                    warned = True
-                    with contextlib.suppress(OSError):
-                        control.send(b"o")
-    return report
-
-
-def receive_report(control: socket.socket) -> protocol.Report | None:
-    """Receive the report; None if the helper has gone without one."""
-    try:
-        try:
-            return protocol.receive(control)
-        except ConnectionResetError:
-            # The helper exited before it read our one message: its report may still be queued.
-            return protocol.receive(control)
-    except OSError:
-        return None
+                if captures[key.data].flooded:
+                    with contextlib.suppress(OSError):  # it may have just ended by itself
+                        control.shutdown(socket.SHUT_WR)
+    ended: protocol.Report | None = json.loads(report) if report else None
+    return ended
 
 
 def _result(report: protocol.Report, captures: dict[str, Capture], request: protocol.Request) -> Result:
     killed: Any = report["killed"]
-    # A flooding program may have ended by itself before it was ended.
+    flooded = any(each.flooded for each in captures.values())
+    status: Status = "output" if flooded else killed or ("ok" if report["exit"] == 0 else "failed")
     nothing = Capture(0, 0)
     results, collected = captures.get("result", nothing), captures["collected"]
-    flooded = results.flooded or collected.flooded
-    status: Status = killed or ("output" if flooded else "ok" if report["exit"] == 0 else "failed")
     stdout, stderr = captures.get("stdout", nothing), captures.get("stderr", nothing)
     return Result(
         status=status,

@@ -9,16 +9,12 @@ site-packages of a virtual environment are.
 import glob
 import os
 import pwd
-import shutil
 import subprocess
 import sys
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from pathlib import Path
 
-from langgraph_reflexion.envs.sandbox.types import below, word
-from langgraph_reflexion.errors import ConfigurationError
+from langgraph_reflexion.envs.sandbox.types import below
 
 SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32")
 _ETC = ("ld.so.cache", "alternatives", "localtime", "ssl/openssl.cnf")
@@ -30,7 +26,6 @@ _NEVER = {
     "/etc",
 }
 _NEVER_NAMED = {".local", ".cargo", ".config", ".ssh", ".aws"}
-_MAX_SCRIPTS = 400
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,13 +81,13 @@ class _Finder:
         if toolchain:
             self.show(toolchain)
         self.installation(folder)
-        scripts = [entry for entry in os.scandir(folder) if entry.is_file()][:_MAX_SCRIPTS]
-        for entry in scripts:
-            self.program(entry.path)
+        for entry in os.scandir(folder):
+            if entry.is_symlink() and entry.is_file():
+                self.program(entry.path)
         return [os.path.join(toolchain, "bin"), folder] if toolchain else [folder]
 
     def program(self, program: str) -> None:
-        """Show the target of a link and the interpreter of a script."""
+        """Show the target of a link."""
         real = os.path.realpath(program)
         if not _within(real, self.shown) and os.access(real, os.X_OK):
             folder = os.path.dirname(real)
@@ -102,10 +97,6 @@ class _Finder:
                 # Anything may be next to it: the link may point to a script among somebody's notes.
                 bare = os.path.basename(folder) != "bin" or _private(folder)
                 self.show(real if bare else folder)
-        interpreter = _interpreter(real)
-        if interpreter and not _within(os.path.realpath(interpreter), self.shown):
-            self.installation(os.path.dirname(interpreter))
-            self.program(interpreter)
 
     def installation(self, folder: str) -> None:
         """Show the installation of a folder of programs, or at least the folder."""
@@ -162,17 +153,6 @@ def _base(settings: str) -> str | None:
     return None
 
 
-def _interpreter(script: str) -> str | None:
-    try:
-        with open(script, "rb") as file:
-            first = file.readline(256)
-    except OSError:
-        return None
-    words = first[2:].split() if first.startswith(b"#!") else []
-    path = os.fsdecode(words[0]) if words else ""
-    return path if os.path.isabs(path) and os.path.exists(path) else None
-
-
 def _rust_toolchain(folder: str) -> str | None:
     """Return the toolchain behind rustup's proxies, which need their owner's home."""
     compiler = os.path.join(folder, "rustc")
@@ -192,56 +172,3 @@ def _rust_toolchain(folder: str) -> str | None:
 
 def _listed(folder: str) -> list[str]:
     return sorted(os.listdir(folder)) if os.path.isdir(folder) else []
-
-
-class HostView:
-    """Maps paths inside to host paths.
-
-    Args:
-        exposed: Host paths that are visible at the same path.
-        binds: Source, target and whether it is writable.
-        everything: The whole host is visible.
-    """
-
-    def __init__(self, exposed: Sequence[str], binds: Sequence[tuple[str, str, bool]], *, everything: bool) -> None:
-        places = [(path, path) for path in exposed] + [(target, source) for source, target, _ in binds]
-        # The mount that is deepest, and last, hides the others.
-        self._places = sorted(places, key=lambda place: len(place[0]), reverse=True)
-        if everything:
-            self._places = [("/", "/")]
-
-    def host_path(self, path: str) -> str | None:
-        """Return the path on the host; None if it is not visible."""
-        path = os.path.normpath(path)
-        for place, source in self._places:
-            if below(path, place):
-                return os.path.normpath(os.path.join(source, os.path.relpath(path, place)))
-        return None
-
-    def working_folder(self, cwd: Path) -> str:
-        path = word(str(cwd), "cwd")
-        if not os.path.isabs(path):
-            raise ConfigurationError(f"cwd {path!r}: give an absolute path")
-        found = self.host_path(path)
-        if found is None:
-            raise ConfigurationError(f"cwd {path}: not visible inside: add Bind({path!r}) to the policy's binds")
-        if not os.path.isdir(found):
-            raise ConfigurationError(f"cwd {path}: no such folder")
-        return path
-
-    def has_program(self, program: str, path: str, cwd: str | None, files: Sequence[str]) -> bool:
-        """Whether a program can be started, given the PATH inside and the run's files.
-
-        `cwd` is None for a fresh folder that contains only these files.
-        """
-        if "/" not in program:
-            places = [os.path.join(folder, program) for folder in path.split(os.pathsep) if os.path.isabs(folder)]
-        elif os.path.isabs(program):
-            places = [program]
-        elif os.path.normpath(program) in files:
-            return True
-        else:
-            places = [os.path.join(cwd, program)] if cwd else []
-        own = [os.path.join(cwd, name) for name in files] if cwd else []
-        found = (self.host_path(place) for place in places)
-        return any(place in own for place in places) or any(each and shutil.which(each) for each in found)

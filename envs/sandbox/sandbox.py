@@ -1,10 +1,8 @@
 """The sandbox: runs a command with files, limits and a policy, isolated from the host."""
 
 import asyncio
-import contextlib
 import os
 import shutil
-import socket
 import subprocess
 import threading
 import warnings
@@ -13,15 +11,16 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from langgraph_reflexion.envs.sandbox.backends import BACKENDS, HOST, IMAGE, choose, limit_values
-from langgraph_reflexion.envs.sandbox.client import carry_out
-from langgraph_reflexion.envs.sandbox.exposed_paths import HostView, exposed_paths
+from langgraph_reflexion.envs.sandbox.archive import pack
+from langgraph_reflexion.envs.sandbox.backends import BACKENDS, HOST, choose, limit_values
+from langgraph_reflexion.envs.sandbox.client import carry_out, launch
+from langgraph_reflexion.envs.sandbox.exposed_paths import exposed_paths
 from langgraph_reflexion.envs.sandbox.helper import protocol
-from langgraph_reflexion.envs.sandbox.launcher import forget, launch, shared
 from langgraph_reflexion.envs.sandbox.types import (
     Limits,
     Policy,
     Result,
+    below,
     collected_names,
     command,
     environment,
@@ -30,7 +29,7 @@ from langgraph_reflexion.envs.sandbox.types import (
     validate_binds,
     word,
 )
-from langgraph_reflexion.errors import ConfigurationError, EnvironmentFault, EnvironmentUnavailable
+from langgraph_reflexion.errors import ConfigurationError, EnvironmentUnavailable
 
 _MAX_FILES = 200
 """Number of files that bubblewrap itself can write."""
@@ -43,7 +42,6 @@ class Sandbox:
         backend: One of `BACKENDS`; by default bubblewrap, or Landlock if that does not work. A backend given by name
             is used or fails: there is no fallback.
         path: The PATH whose programs can be run; by default this process's.
-        image: The image of containers.
         allow_degraded: Let Landlock, which has no disk quota and the host's process numbers, run commands in folders
             that are bound writable.
 
@@ -60,14 +58,13 @@ class Sandbox:
         backend: str | None = None,
         *,
         path: str | None = None,
-        image: str = IMAGE,
         allow_degraded: bool = False,
     ) -> None:
         if backend is not None and backend not in BACKENDS:
             raise ConfigurationError(f"no sandbox {backend!r}: choose one of {', '.join(BACKENDS)}")
-        self._backend = choose(backend, image)
+        self._backend = choose(backend)
         self.backend = self._backend.name
-        self._path, self._image, self._allow_degraded = path, image, allow_degraded
+        self._path, self._allow_degraded = path, allow_degraded
         if self.backend == "landlock":
             _warn_once(
                 f"the sandbox is Landlock, which is weaker than bubblewrap: it lets through "
@@ -86,6 +83,8 @@ class Sandbox:
         limits: Limits | None = None,
         policy: Policy | None = None,
         inherit: bool = False,
+        result: int | None = None,
+        cancelled: int | None = None,
     ) -> Result:
         """Run one command, and wait until it and all processes that it started are gone.
 
@@ -99,35 +98,43 @@ class Sandbox:
             limits: Its resource limits.
             policy: What it may see and do.
             inherit: Use this process's standard streams, and keep none of the output.
+            result: A descriptor to pass as descriptor 3, such as one end of a socket pair. No results are kept then.
+            cancelled: A descriptor; the run is ended as soon as it is readable.
 
         Raises:
             ConfigurationError: a name, a bind or a combination is invalid.
             EnvironmentUnavailable: there is no such program.
-            EnvironmentFault: the sandbox failed to start.
+            EnvironmentFault: the sandbox failed to start, or the run was cancelled.
         """
-        return self._run(argv, files, stdin, collect, cwd, limits, policy, inherit)
+        limits = limits or Limits()
+        request = self.request(argv, tuple(files or ()), collect, cwd, limits, policy or Policy())
+        request["inherit"] = inherit
+        blobs = [to_bytes(content, name) for name, content in (files or {}).items()]
+        # bubblewrap itself writes files while the host is still reachable, and follows links: it may do so only in a
+        # fresh folder. It also accepts only a few thousand arguments.
+        if self.backend == "bubblewrap" and (len(blobs) > _MAX_FILES or (blobs and cwd)):
+            if not request["fork"]:
+                raise ConfigurationError(
+                    f"a run that may not start processes gets at most {_MAX_FILES} files, in a fresh folder (no "
+                    "cwd): more need a process that writes them"
+                )
+            request["packed"], blobs = True, [pack(request["files"], blobs)]
+        read = to_bytes(stdin, "stdin")
+        return carry_out(request, blobs, limits, stdin=read, result=result, cancelled=cancelled)
 
     async def arun(self, argv: Sequence[str], **options: Any) -> Result:
         """Run one command in a thread; see `run`. Cancelling the task ends the run."""
         waking, cancelling = os.pipe()
-
-        def work() -> Result:
-            try:
-                return self._run(argv, cancelled=waking, **options)
-            finally:
-                os.close(waking)
-
-        running = asyncio.get_running_loop().run_in_executor(None, work)
-        # After a cancellation nobody retrieves the exception; avoid the warning about it.
-        running.add_done_callback(lambda done: done.cancelled() or done.exception())
+        running = asyncio.ensure_future(asyncio.to_thread(self.run, argv, cancelled=waking, **options))
         try:
             return await asyncio.shield(running)
         except asyncio.CancelledError:
-            with contextlib.suppress(OSError):  # it may have just ended by itself
-                os.write(cancelling, b"x")
+            os.write(cancelling, b"x")
             await asyncio.wait([running])
+            running.exception()  # retrieved, to avoid the warning about it
             raise
         finally:
+            os.close(waking)
             os.close(cancelling)
 
     def attach(
@@ -154,15 +161,12 @@ class Sandbox:
             ConfigurationError: a bind is invalid.
             EnvironmentUnavailable: there is no such program.
         """
-        limits = limits or Limits(wall=None)
-        request = self.request(argv, (), (), cwd, limits, policy or Policy())
-        request["role"] = "attached"
-        ours, theirs = socket.socketpair()
-        with ours, theirs:
-            content = protocol.dump(request, [])
-            socket.send_fds(ours, [b"r"], [content])
+        request = self.request(argv, (), (), cwd, limits or Limits(wall=None), policy or Policy())
+        content = protocol.dump(request, [])
+        try:
+            return launch("attach", [content], **options)
+        finally:
             os.close(content)
-            return launch("attach", theirs, **{"start_new_session": False, **options})
 
     def request(
         self,
@@ -179,16 +183,18 @@ class Sandbox:
         if collect and not policy.fork:
             raise ConfigurationError("files can be collected only from a run that may start processes")
         seen = exposed_paths(None if self._path is None else word(self._path, "path"), network=policy.network)
-        container = self.backend in ("docker", "podman")
         path = env.get("PATH", seen.path)
         binds = self._binds(policy)
-        view = HostView(seen.paths, binds, everything=self.backend == HOST)
         folder = None
         if cwd is not None:
-            folder = word(str(cwd), "cwd") if container else view.working_folder(cwd)
-        if not container and not view.has_program(argv[0], path, folder, names):
-            where = "inside" if "/" in argv[0] else f"on the sandbox's PATH ({path})"
-            raise EnvironmentUnavailable(f"{argv[0]}: no such program {where}")
+            folder = word(str(cwd), "cwd")
+            visible = [*seen.paths, *(target for _, target, _ in binds)]
+            if self.backend != HOST and not any(below(os.path.normpath(folder), place) for place in visible):
+                raise ConfigurationError(
+                    f"cwd {folder}: not visible inside: add Bind({folder!r}) to the policy's binds"
+                )
+        if "/" not in argv[0] and not shutil.which(argv[0], path=path):
+            raise EnvironmentUnavailable(f"{argv[0]}: no such program on the sandbox's PATH ({path})")
         return protocol.request(
             self.backend,
             argv,
@@ -202,41 +208,7 @@ class Sandbox:
             network=policy.network,
             fork=policy.fork,
             tool=self._tool,
-            image=self._image,
         )
-
-    def _run(
-        self,
-        argv: Sequence[str],
-        files: Mapping[str, str | bytes] | None = None,
-        stdin: str | bytes = b"",
-        collect: Sequence[str] = (),
-        cwd: Path | None = None,
-        limits: Limits | None = None,
-        policy: Policy | None = None,
-        inherit: bool = False,
-        cancelled: int | None = None,
-    ) -> Result:
-        limits = limits or Limits()
-        request = self.request(argv, tuple(files or ()), collect, cwd, limits, policy or Policy())
-        request["inherit"] = inherit
-        if (
-            self.backend == "bubblewrap"
-            and not request["fork"]
-            and (len(request["files"]) > _MAX_FILES or (files and cwd))
-        ):
-            raise ConfigurationError(
-                f"a run that may not start processes gets at most {_MAX_FILES} files, in a fresh folder (no cwd): "
-                "more need a process that writes them"
-            )
-        blobs = [to_bytes(content, name) for name, content in (files or {}).items()]
-        read = to_bytes(stdin, "stdin")
-        try:
-            return carry_out(shared(), request, blobs, limits, stdin=read, cancelled=cancelled)
-        except EnvironmentFault:
-            if shared().lost:
-                forget()
-            raise
 
     def _binds(self, policy: Policy) -> list[tuple[str, str, bool]]:
         try:

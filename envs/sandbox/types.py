@@ -73,16 +73,11 @@ class Limits:
             number = isinstance(seconds, int | float) and not isinstance(seconds, bool)
             if not number or not 0 < seconds <= _MAX_SECONDS:
                 allowed = f"more than 0 and at most {_MAX_SECONDS}" + (", or None" if name == "wall" else "")
-                raise ConfigurationError(f"Limits({name}={_quote(seconds)}): give seconds, {allowed}")
+                raise ConfigurationError(f"Limits({name}={seconds!r}): give seconds, {allowed}")
         for name, (least, most) in _BOUNDS.items():
             value = getattr(self, name)
             if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
-                raise ConfigurationError(f"Limits({name}={_quote(value)}): give an integer from {least} to {most}")
-
-
-def _quote(value: object) -> str:
-    # Python refuses to print the largest integers.
-    return "a huge number" if isinstance(value, int) and abs(value) > 1 << 70 else repr(value)
+                raise ConfigurationError(f"Limits({name}={value!r}): give an integer from {least} to {most}")
 
 
 @dataclass(frozen=True, slots=True)

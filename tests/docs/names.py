@@ -46,7 +46,7 @@ GROUPS = [
         " RecordedChatModel",
         TESTING,
     ),
-    Group("The sandbox", "Sandbox Limits Policy WarmPython", SANDBOX),
+    Group("The sandbox", "Sandbox Limits Policy", SANDBOX),
 ]
 
 

@@ -1,7 +1,9 @@
-"""The start of the helper in a fresh interpreter, without importing the rest of the package.
+"""The helper's program: it supervises one run, in an interpreter with the standard library only.
 
-The helper is forked for every run, so it has to stay small, and contain nothing that the agent has loaded. Its parent
-packages are therefore replaced by empty ones.
+    python bootstrap.py run CONTROL REQUEST STDIN STDOUT STDERR RESULT COLLECTED   descriptors; see `Streams`
+    python bootstrap.py attach REQUEST                                             on its own standard streams
+
+The parent packages are replaced by empty ones, so that nothing else of the project is imported.
 """
 
 import os
@@ -23,4 +25,4 @@ def load(name: str) -> ModuleType:
 
 
 if __name__ == "__main__":
-    load("serve").main(sys.argv[1:])
+    load("supervisor").main(*sys.argv[1:])

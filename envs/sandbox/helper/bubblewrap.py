@@ -1,11 +1,9 @@
 """bubblewrap: new namespaces, and a root file system assembled from read-only mounts."""
 
 import fcntl
-import io
 import os
-import tarfile
 
-from langgraph_reflexion.envs.sandbox.helper import identity, protocol, seccomp, staging
+from langgraph_reflexion.envs.sandbox.helper import kernel, protocol, seccomp, staging
 from langgraph_reflexion.envs.sandbox.helper.launch import (
     COLLECTED,
     ENVIRONMENT,
@@ -22,7 +20,6 @@ from langgraph_reflexion.envs.sandbox.helper.launch import (
 )
 
 _FIRST = FILES + 1
-_FEW = 32
 USER = 1000
 _SHARED_MEMORY = 64 << 20
 _PASSWD = f"root:x:0:0::/:/bin/false\nsandbox:x:{USER}:{USER}::{HOME}:/bin/sh\n"
@@ -41,17 +38,17 @@ class Bubblewrap(Plan):
         if self.user is not None:
             staging.stage(*self.reached(), self.user)
             # With `inherit`, two of them belong to the caller.
-            for stream in streams[5:] if request["inherit"] else streams[3:]:
+            for stream in streams[4:] if request["inherit"] else streams[2:]:
                 give(stream, self.user)
-            identity.become(self.user)
+            kernel.become(self.user)
         arguments, contents = self.arguments(_FIRST + 1)
         held = streams.numbered(starting)
         held |= {
             _FIRST + index: protocol.memory_file(each)
             for index, each in enumerate([b"\0".join(map(os.fsencode, arguments)), *contents])
         }
-        if self.unpacks:
-            held[FILES] = protocol.memory_file(archive(request["files"], self.blobs))
+        if request["packed"]:
+            held[FILES] = protocol.memory_file(*self.blobs)
         above = _FIRST + len(held)
         moved = {new: fcntl.fcntl(old, fcntl.F_DUPFD_CLOEXEC, above) for new, old in held.items()}
         try:
@@ -66,21 +63,9 @@ class Bubblewrap(Plan):
             for number in (*moved.values(), *(old for new, old in held.items() if new > COLLECTED)):
                 os.close(number)
 
-    @property
-    def unpacks(self) -> bool:
-        """Whether a process inside unpacks the files.
-
-        bubblewrap itself writes files while the host is still reachable, and follows links: it may do so only in a
-        fresh folder. It also accepts only a few thousand arguments.
-        """
-        if self.request["cwd"] is not None:
-            return bool(self.request["files"])
-        return self.request["fork"] and len(self.request["files"]) > _FEW
-
     def arguments(self, first: int) -> tuple[list[str], list[bytes]]:
         """Return the options, and the contents of the descriptors that they refer to, numbered from `first`."""
         request = self.request
-        server = request["role"] == "server"
         contents: list[bytes] = []
 
         def content(data: bytes) -> str:
@@ -91,7 +76,7 @@ class Bubblewrap(Plan):
         words += ["--die-with-parent", "--new-session", "--hostname", "sandbox", "--clearenv"]
         words += ["--uid", str(USER), "--gid", str(USER)]
         words += [] if request["network"] else ["--unshare-net"]
-        words += ["--cap-add", "ALL"] if server else ["--disable-userns", "--cap-drop", "ALL"]
+        words += ["--disable-userns", "--cap-drop", "ALL"]
         words += ["--proc", "/proc", "--dev", "/dev", "--size", str(_SHARED_MEMORY), "--tmpfs", "/dev/shm"]
         words += ["--size", str(request["limits"]["disk"]), "--tmpfs", "/tmp", "--dir", WORK, "--dir", HOME]
         for path in request["exposed"]:
@@ -101,14 +86,14 @@ class Bubblewrap(Plan):
             words += ["--perms", "0644", "--file", content(text.encode()), f"/etc/{name}"]
         for source, target, writable in sorted(request["binds"], key=lambda bind: bind[1]):
             words += ["--bind" if writable else "--ro-bind", source, target]
-        for name, blob in [] if self.unpacks else zip(request["files"], self.blobs, strict=True):
+        for name, blob in [] if request["packed"] else zip(request["files"], self.blobs, strict=True):
             words += ["--perms", "0755", "--file", content(blob), os.path.join(WORK, name)]
         # Only file systems with a size may grow.
         words += ["--remount-ro", "/dev", "--remount-ro", "/", "--chdir", request["cwd"] or WORK]
         for name, value in {**ENVIRONMENT, **request["env"]}.items():
             words += ["--setenv", name, value]
-        if not server:
-            words += ["--seccomp", content(seccomp.assemble(network=request["network"], fork=request["fork"]))]
+        code = seccomp.assemble(network=request["network"], fork=request["fork"], namespaces=True)
+        words += ["--seccomp", content(code)]
         if any("\0" in word for word in words):
             raise ValueError("a NUL in an option of bubblewrap")
         return words, contents
@@ -121,25 +106,10 @@ class Bubblewrap(Plan):
         program has left, so the number of processes is then limited for the program alone.
         """
         request = self.request
-        said = ["/bin/sh", "-c", script(request["collect"], unpack=self.unpacks), "sandbox"]
-        if request["role"] == "server":
-            return [*said, *request["argv"]]
+        said = ["/bin/sh", "-c", script(request["collect"], unpack=request["packed"]), "sandbox"]
         values = kernel_limits(request["limits"])
         later = {"nproc": values.pop("nproc")} if request["collect"] else {}
         return [*limited(values), *said, *(limited(later) if later else []), *request["argv"]]
-
-
-def archive(names: list[str], blobs: list[bytes]) -> bytes:
-    """Return a tar of executable files."""
-    made = io.BytesIO()
-    with tarfile.open(
-        fileobj=made, mode="w", format=tarfile.GNU_FORMAT, encoding="utf-8", errors="surrogateescape"
-    ) as writer:
-        for name, blob in zip(names, blobs, strict=True):
-            member = tarfile.TarInfo(name)
-            member.size, member.mode = len(blob), 0o755
-            writer.addfile(member, io.BytesIO(blob))
-    return made.getvalue()
 
 
 def _leads_into(link: str, folders: list[str]) -> bool:

@@ -1,21 +1,16 @@
-"""System calls that Python has no function for. All raise OSError."""
+"""System calls that Python has no function for, which raise OSError, and the user of a run."""
 
 import ctypes
 import os
-import struct
 
 _libc = ctypes.CDLL(None, use_errno=True)
 
-CLONE_NEWNS = 0x00020000
-CLONE_NEWIPC = 0x08000000
-CLONE_NEWUSER = 0x10000000
-CLONE_NEWPID = 0x20000000
-
+CLONE_NEWNS, CLONE_NEWUSER = 0x00020000, 0x10000000
 MS_NOSUID, MS_NODEV, MS_REC, MS_PRIVATE = 2, 4, 16384, 1 << 18
 
 _PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER, _PR_SET_NO_NEW_PRIVS = 1, 36, 38
 _PR_SET_SECCOMP, _SECCOMP_MODE_FILTER = 22, 2
-_PR_CAP_AMBIENT, _PR_CAP_AMBIENT_CLEAR_ALL = 47, 4
+_NOBODY = 65534
 
 
 def _checked(result: int, what: str) -> int:
@@ -41,11 +36,6 @@ def unshare(flags: int) -> None:
     _checked(_libc.unshare(flags), "unshare")
 
 
-def setns(namespace: int, flags: int) -> None:
-    """Enter a namespace by its descriptor."""
-    _checked(_libc.setns(namespace, flags), "setns")
-
-
 def mount(source: str, target: str, kind: str | None, flags: int, options: str = "") -> None:
     """Mount a file system, or change a mount."""
     arguments = (source.encode(), target.encode(), kind.encode() if kind else None)
@@ -67,13 +57,6 @@ def no_new_privileges() -> None:
     _prctl("prctl(PR_SET_NO_NEW_PRIVS)", _PR_SET_NO_NEW_PRIVS, 1)
 
 
-def drop_capabilities() -> None:
-    """Drop every capability; irrevocable together with `no_new_privileges`."""
-    _prctl("prctl(PR_CAP_AMBIENT)", _PR_CAP_AMBIENT, _PR_CAP_AMBIENT_CLEAR_ALL)
-    header = ctypes.create_string_buffer(struct.pack("Ii", 0x20080522, 0))
-    _checked(_libc.capset(header, ctypes.create_string_buffer(24)), "capset")
-
-
 def shared_memory() -> int:
     """Return the bytes of shared memory and memory file systems on the whole machine."""
     words = (ctypes.c_ulong * 64)()
@@ -91,3 +74,29 @@ def load_filter(program: bytes) -> None:
 
     given = Program(len(program) // 8, ctypes.addressof(code))
     _prctl("prctl(PR_SET_SECCOMP)", _PR_SET_SECCOMP, _SECCOMP_MODE_FILTER, ctypes.addressof(given))
+
+
+def own_user() -> int | None:
+    """Return a user id that no other living run has, or None if the user cannot or need not be changed.
+
+    Root gives every run its own user, who owns nothing on the host: limits on the number of processes do not apply to
+    root, and runs of one user could signal each other. The id is derived from this process's number, in the upper
+    half of the available ids.
+    """
+    if os.geteuid() != 0:
+        return None
+    with open("/proc/self/uid_map", encoding="utf-8") as file:
+        rows = [tuple(map(int, line.split())) for line in file]
+    start, _, count = max(rows, key=lambda row: row[2])
+    if count < 1024:
+        return None
+    half = min(count, 1 << 31) // 2
+    user = start + half + os.getpid() % (half - 2)
+    return _NOBODY - 1 if user == _NOBODY else user
+
+
+def become(user: int) -> None:
+    """Become a user without groups, irrevocably."""
+    os.setgroups([])
+    os.setresgid(user, user, user)
+    os.setresuid(user, user, user)

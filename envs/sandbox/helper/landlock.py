@@ -4,25 +4,25 @@ It shares the host's kernel and process numbers, and has no disk quota: weaker t
 The bare host is the same without restrictions.
 """
 
+import contextlib
 import ctypes
 import errno
 import os
 import shutil
 import stat
 import struct
-import tempfile
 from collections.abc import Iterable
-from pathlib import Path
 from typing import NoReturn
 
-from langgraph_reflexion.envs.sandbox.helper import identity, kernel, seccomp, staging
+from langgraph_reflexion.envs.sandbox.helper import kernel, seccomp, staging
 from langgraph_reflexion.envs.sandbox.helper.launch import (
     COLLECTED,
     ENVIRONMENT,
     RESULT,
     STARTED,
     STDERR,
-    ForkedPlan,
+    Plan,
+    Streams,
     give,
     limit,
     ordinary_signals,
@@ -87,12 +87,12 @@ def _allow(rules: int, path: str, access: int) -> None:
         os.close(place)
 
 
-class Confined(ForkedPlan):
+class Confined(Plan):
     """A run with its own folder on the host's disk, as Landlock and the bare host share it."""
 
     def __init__(self, request: Request, blobs: list[bytes], user: int | None) -> None:
         super().__init__(request, blobs, user)
-        above = tempfile.gettempdir()
+        above = os.environ["TMPDIR"]
         if user is not None and not staging.reachable(above):
             above = "/tmp"
         staging.sweep(above)
@@ -104,12 +104,26 @@ class Confined(ForkedPlan):
     def settle(self) -> None:
         staging.remove(self.folder)
 
-    def enter(self) -> NoReturn:
+    def start(self, streams: Streams, starting: int) -> int:
+        child = os.fork()
+        if child:
+            return child
+        try:
+            renumber(streams.numbered(starting))
+            ordinary_signals()
+            self._enter()
+        except BaseException as error:
+            with contextlib.suppress(OSError):
+                os.write(STARTED, f"!{error}".encode()[:4000])
+        finally:
+            os._exit(125)
+
+    def _enter(self) -> NoReturn:
         """Restrict this process and become the program."""
         request = self.request
-        self.prepare()
+        self._prepare()
         self.confine()
-        self.write_files()
+        self._write_files()
         argv = ["/bin/sh", "-c", script(request["collect"]), "sandbox", *request["argv"]]
         if not request["collect"]:
             argv = request["argv"]
@@ -124,7 +138,7 @@ class Confined(ForkedPlan):
             os.write(STDERR, f"{argv[0]}: {error.strerror}\n".encode())
             os._exit(127 if error.errno == errno.ENOENT else 126)
 
-    def prepare(self) -> None:
+    def _prepare(self) -> None:
         """Go to the working directory, as the run's user and with its limits."""
         request = self.request
         os.setsid()
@@ -138,21 +152,19 @@ class Confined(ForkedPlan):
             for stream in (RESULT,) if request["inherit"] else range(1, RESULT + 1):
                 give(stream, self.user)
         os.chdir(folder)
-        renumber({number: number for number in range(COLLECTED + 1)})
-        ordinary_signals()
         # The limit counts all processes of the user.
         limit(request["limits"], others=0 if self.user is not None else _processes_of(os.getuid()))
         if self.user is not None:
-            identity.become(self.user)
+            kernel.become(self.user)
         kernel.die_with_parent()
 
-    def write_files(self) -> None:
+    def _write_files(self) -> None:
         """Write the files, already restricted: a link left by an earlier run leads nowhere."""
         for name, blob in zip(self.request["files"], self.blobs, strict=True):
-            path = Path(name)
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(blob)
-            path.chmod(0o755)
+            os.makedirs(os.path.dirname(os.path.abspath(name)), exist_ok=True)
+            with open(name, "wb") as file:
+                file.write(blob)
+            os.chmod(name, 0o755)
 
     def confine(self) -> None:
         """Apply the restrictions. The bare host has none."""
@@ -177,8 +189,7 @@ class Landlock(Confined):
         request = self.request
         readable, written = self.reached()
         restrict(readable, [self.folder, *written], network=request["network"])
-        shared = {"own_ipc": False, "own_network": False, "own_processes": False}
-        kernel.load_filter(seccomp.assemble(network=request["network"], fork=request["fork"], **shared))
+        kernel.load_filter(seccomp.assemble(network=request["network"], fork=request["fork"], namespaces=False))
 
 
 def _found(program: str, path: str) -> str:

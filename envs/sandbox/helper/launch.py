@@ -1,6 +1,5 @@
 """The launch of a run: what every backend shares to turn a child into the program, limited and with its streams."""
 
-import contextlib
 import fcntl
 import os
 import resource
@@ -8,8 +7,7 @@ import shlex
 import signal
 import stat
 from abc import ABC, abstractmethod
-from collections.abc import Callable
-from typing import NamedTuple, NoReturn
+from typing import NamedTuple
 
 from langgraph_reflexion.envs.sandbox.helper.protocol import LimitValues, Request
 
@@ -24,9 +22,8 @@ ENVIRONMENT = {"HOME": HOME, "TMPDIR": "/tmp", "USER": "sandbox", "LANG": "C.UTF
 
 
 class Streams(NamedTuple):
-    """The descriptors of a run, in the order in which they are sent."""
+    """The descriptors of a run, in the order in which they are passed."""
 
-    control: int
     request: int
     stdin: int
     stdout: int
@@ -37,13 +34,6 @@ class Streams(NamedTuple):
     def numbered(self, starting: int) -> dict[int, int]:
         """Map the numbers in the child to the present ones. `starting` reports that the sandbox is ready."""
         return dict(enumerate([self.stdin, self.stdout, self.stderr, self.result, starting, self.collected]))
-
-    def place(self, starting: int) -> None:
-        """Move the descriptors to their numbers in the child."""
-        held = {new: _move(old, COLLECTED + 10) for new, old in self.numbered(starting).items()}
-        for new, old in held.items():
-            os.dup2(old, new)
-            os.close(old)
 
 
 class Plan(ABC):
@@ -71,50 +61,12 @@ class Plan(ABC):
         """Clean up after every process has ended."""
 
 
-class ForkedPlan(Plan):
-    """A run that starts in a fork of its supervisor."""
-
-    @abstractmethod
-    def enter(self) -> NoReturn:
-        """Become the program. Writes `+` to `STARTED` when the sandbox is ready; raises OSError if it fails."""
-
-    def start(self, streams: Streams, starting: int) -> int:
-        def become() -> NoReturn:
-            streams.place(starting)
-            self.enter()
-
-        return fork_child(become)
-
-
-def fork_child(become: Callable[[], NoReturn]) -> int:
-    """Fork a child that becomes the program, and return its process number. A failure is reported on `STARTED`."""
-    child = os.fork()
-    if child:
-        return child
-    try:
-        become()
-    except BaseException as error:
-        with contextlib.suppress(OSError):
-            os.write(STARTED, f"!{error}".encode()[:4000])
-    finally:
-        os._exit(125)
-
-
 def renumber(wanted: dict[int, int]) -> None:
-    """Move descriptors, given as new number to old, and close all others."""
-    above = max(wanted) + 64
-    held = {new: _move(old, above) for new, old in wanted.items()}
+    """Move descriptors, given as new number from 0 on to old, and close all others."""
+    held = {new: fcntl.fcntl(old, fcntl.F_DUPFD, len(wanted) + 64) for new, old in wanted.items()}
     for new, old in held.items():
         os.dup2(old, new)
-    previous = -1
-    for number in [*sorted(wanted), 1 << 20]:
-        if number > previous + 1:  # an empty range closes everything in some versions of Python
-            os.closerange(previous + 1, number)
-        previous = number
-
-
-def _move(number: int, above: int) -> int:
-    return fcntl.fcntl(number, fcntl.F_DUPFD, above)
+    os.closerange(len(wanted), 1 << 20)
 
 
 def give(stream: int, user: int) -> None:

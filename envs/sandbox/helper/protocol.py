@@ -1,11 +1,7 @@
-"""The protocol between agent and helper: a request as a memory file, a report as one message.
-
-Only the supervisor of a run reads its request.
-"""
+"""The protocol between agent and helper: a request as a memory file, a report as one message."""
 
 import json
 import os
-import socket
 from collections.abc import Sequence
 from typing import Any, TypedDict, cast
 
@@ -35,23 +31,22 @@ class Request(TypedDict):
     cwd: str | None
     files: list[str]
     """Names in the working directory; the blobs are their contents, in this order."""
+    packed: bool
+    """Whether the only blob is instead an archive of the files, which a process inside unpacks."""
     collect: list[str]
     limits: LimitValues
     network: bool
     fork: bool
-    role: str
-    """`program`, `server` (of warm programs, itself trusted), or `attached` (no control connection is watched)."""
     inherit: bool
     """Whether it uses the caller's standard streams."""
     tool: str
     """The backend's executable on the host, if it has one."""
-    image: str
 
 
 def request(backend: str, argv: list[str], limits: LimitValues, **fields: Any) -> Request:
     """Return a request with defaults for the fields that are not given."""
     defaults: dict[str, Any] = {"env": {}, "exposed": [], "binds": [], "cwd": None, "files": [], "collect": []}
-    defaults |= {"network": False, "fork": True, "role": "program", "inherit": False, "tool": "", "image": ""}
+    defaults |= {"network": False, "fork": True, "packed": False, "inherit": False, "tool": ""}
     return cast(Request, {"backend": backend, "argv": argv, "limits": limits, **defaults, **fields})
 
 
@@ -64,12 +59,6 @@ class Report(TypedDict, total=False):
     seconds: float
     cpu: float
     memory: int
-
-
-def exit_code(status: int) -> int:
-    """Convert a wait status as a shell does: 128 plus the signal's number if a signal ended the process."""
-    code = os.waitstatus_to_exitcode(status)
-    return code if code >= 0 else 128 - code
 
 
 def dump(header: Request, blobs: Sequence[bytes]) -> int:
@@ -92,23 +81,3 @@ def load(descriptor: int) -> tuple[Request, list[bytes]]:
     with os.fdopen(descriptor, "rb") as file:
         head = json.loads(file.read(int.from_bytes(file.read(8), "big")))
         return head["header"], [file.read(size) for size in head["sizes"]]
-
-
-def accept(connection: socket.socket, count: int) -> tuple[bytes, list[int]]:
-    """Receive a message, empty if the peer has gone, and its descriptors, which are not inherited."""
-    message, descriptors, _, _ = socket.recv_fds(connection, 4096, count)
-    for descriptor in descriptors:
-        os.set_inheritable(descriptor, False)
-    return message, descriptors
-
-
-def send(connection: socket.socket, report: Report) -> None:
-    """Send a report; raises OSError if the peer has gone."""
-    connection.sendall(json.dumps(report).encode())
-
-
-def receive(connection: socket.socket) -> Report | None:
-    """Receive a report; None if the peer has gone without one."""
-    message = connection.recv(1 << 16)
-    report: Report | None = json.loads(message) if message else None
-    return report

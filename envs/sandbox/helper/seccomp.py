@@ -7,132 +7,62 @@ in a folder that is bound writable, their owner is a user of the host.
 """
 
 import errno
-import platform
+import os
 import struct
-from functools import lru_cache
 
-# Numbers above 423 are the same everywhere; below, (x86_64, aarch64), None if there is no such call.
-_OLD: dict[str, tuple[int | None, int | None]] = {
-    "acct": (163, 89),
-    "add_key": (248, 217),
-    "adjtimex": (159, 171),
-    "bpf": (321, 280),
-    "chroot": (161, 51),
-    "clock_adjtime": (305, 266),
-    "clock_settime": (227, 112),
-    "delete_module": (176, 106),
-    "fanotify_init": (300, 262),
-    "finit_module": (313, 273),
-    "init_module": (175, 105),
-    "io_setup": (206, 0),
-    "ioperm": (173, None),
-    "iopl": (172, None),
-    "kcmp": (312, 272),
-    "kexec_file_load": (320, 294),
-    "kexec_load": (246, 104),
-    "keyctl": (250, 219),
-    "lookup_dcookie": (212, 18),
-    "migrate_pages": (256, 238),
-    "mount": (165, 40),
-    "move_pages": (279, 239),
-    "msgget": (68, 186),
-    "name_to_handle_at": (303, 264),
-    "open_by_handle_at": (304, 265),
-    "perf_event_open": (298, 241),
-    "pivot_root": (155, 41),
-    "process_vm_readv": (310, 270),
-    "process_vm_writev": (311, 271),
-    "ptrace": (101, 117),
-    "quotactl": (179, 60),
-    "reboot": (169, 142),
-    "request_key": (249, 218),
-    "semget": (64, 190),
-    "setdomainname": (171, 162),
-    "sethostname": (170, 161),
-    "setns": (308, 268),
-    "settimeofday": (164, 170),
-    "shmget": (29, 194),
-    "swapoff": (168, 225),
-    "swapon": (167, 224),
-    "syslog": (103, 116),
-    "umount2": (166, 39),
-    "unshare": (272, 97),
-    "userfaultfd": (323, 282),
-    "vhangup": (153, 58),
-}
-_NEW = {
-    "io_uring_setup": 425,
-    "io_uring_enter": 426,
-    "io_uring_register": 427,
-    "open_tree": 428,
-    "move_mount": 429,
-    "fsopen": 430,
-    "fsconfig": 431,
-    "fsmount": 432,
-    "fspick": 433,
-    "pidfd_getfd": 438,
-    "process_madvise": 440,
-    "mount_setattr": 442,
-    "quotactl_fd": 443,
-    "process_mrelease": 448,
-    "open_tree_attr": 467,
-}
+Numbers = tuple[int | None, int | None]
+
+
+def _table(text: str) -> dict[str, Numbers]:
+    """Parse system calls with their numbers on x86_64 and aarch64: one where they are the same, `-` for none."""
+    found = {}
+    for entry in text.split(","):
+        name, *numbers = entry.split()
+        first, last = (None if each == "-" else int(each) for each in (numbers[0], numbers[-1]))
+        found[name] = (first, last)
+    return found
+
+
+_REFUSED = _table(
+    """
+    acct 163 89, add_key 248 217, adjtimex 159 171, bpf 321 280, chroot 161 51, clock_adjtime 305 266,
+    clock_settime 227 112, delete_module 176 106, fanotify_init 300 262, finit_module 313 273,
+    init_module 175 105, io_setup 206 0, ioperm 173 -, iopl 172 -, kcmp 312 272, kexec_file_load 320 294,
+    kexec_load 246 104, keyctl 250 219, lookup_dcookie 212 18, migrate_pages 256 238, mount 165 40,
+    move_pages 279 239, msgget 68 186, name_to_handle_at 303 264, open_by_handle_at 304 265,
+    perf_event_open 298 241, pivot_root 155 41, process_vm_readv 310 270, process_vm_writev 311 271,
+    ptrace 101 117, quotactl 179 60, reboot 169 142, request_key 249 218, semget 64 190, setdomainname 171 162,
+    sethostname 170 161, setns 308 268, settimeofday 164 170, shmget 29 194, swapoff 168 225, swapon 167 224,
+    syslog 103 116, umount2 166 39, unshare 272 97, userfaultfd 323 282, vhangup 153 58, io_uring_setup 425,
+    io_uring_enter 426, io_uring_register 427, open_tree 428, move_mount 429, fsopen 430, fsconfig 431,
+    fsmount 432, fspick 433, pidfd_getfd 438, process_madvise 440, mount_setattr 442, quotactl_fd 443,
+    process_mrelease 448, open_tree_attr 467
+    """
+)
 # ENOSYS rather than EPERM, so that libraries fall back to an older call, whose arguments the filter can check.
-_ABSENT = {
-    "clone3": (435, 435),
-    "memfd_create": (319, 279),
-    "memfd_secret": (447, 447),
-    "openat2": (437, 437),
-}
-_CHECKED: dict[str, tuple[int | None, int | None]] = {
-    "chmod": (90, None),
-    "clone": (56, 220),
-    "creat": (85, None),
-    "fchmod": (91, 52),
-    "fchmodat": (268, 53),
-    "fchmodat2": (452, 452),
-    "fork": (57, None),
-    "ioctl": (16, 29),
-    "ioprio_set": (251, 30),
-    "mknod": (133, None),
-    "mknodat": (259, 33),
-    "open": (2, None),
-    "openat": (257, 56),
-    "prlimit64": (302, 261),
-    "sched_setaffinity": (203, 122),
-    "sched_setattr": (314, 274),
-    "sched_setparam": (142, 118),
-    "sched_setscheduler": (144, 119),
-    "setpriority": (141, 140),
-    "socket": (41, 198),
-    "socketpair": (53, 199),
-    "vfork": (58, None),
-}
-# Without a namespace, all processes of a user share these: queues and segments have numbers that can be guessed. The
+_ABSENT = _table(
+    """
+    clone3 435 435, memfd_create 319 279, memfd_secret 447 447, openat2 437 437
+    """
+)
+_CHECKED = _table(
+    """
+    chmod 90 -, clone 56 220, creat 85 -, fchmod 91 52, fchmodat 268 53, fchmodat2 452 452, fork 57 -,
+    ioctl 16 29, ioprio_set 251 30, mknod 133 -, mknodat 259 33, open 2 -, openat 257 56, prlimit64 302 261,
+    sched_setaffinity 203 122, sched_setattr 314 274, sched_setparam 142 118, sched_setscheduler 144 119,
+    setpriority 141 140, socket 41 198, socketpair 53 199, vfork 58 -
+    """
+)
+# Without namespaces, all processes of a user share these: queues and segments have numbers that can be guessed. The
 # calls on files are those that Landlock does not restrict and programs do not need.
-_HOST = {
-    "file_setattr": (469, 469),
-    "fremovexattr": (199, 16),
-    "fsetxattr": (190, 7),
-    "inotify_init": (253, None),
-    "inotify_init1": (294, 26),
-    "lremovexattr": (198, 15),
-    "lsetxattr": (189, 6),
-    "mq_open": (240, 180),
-    "mq_unlink": (241, 181),
-    "msgctl": (71, 187),
-    "msgrcv": (70, 188),
-    "msgsnd": (69, 189),
-    "removexattr": (197, 14),
-    "removexattrat": (466, 466),
-    "semctl": (66, 191),
-    "semop": (65, 193),
-    "semtimedop": (220, 192),
-    "setxattr": (188, 5),
-    "setxattrat": (463, 463),
-    "shmat": (30, 196),
-    "shmctl": (31, 195),
-}
+_HOST = _table(
+    """
+    file_setattr 469 469, fremovexattr 199 16, fsetxattr 190 7, inotify_init 253 -, inotify_init1 294 26,
+    lremovexattr 198 15, lsetxattr 189 6, mq_open 240 180, mq_unlink 241 181, msgctl 71 187, msgrcv 70 188,
+    msgsnd 69 189, removexattr 197 14, removexattrat 466 466, semctl 66 191, semop 65 193, semtimedop 220 192,
+    setxattr 188 5, setxattrat 463 463, shmat 30 196, shmctl 31 195
+    """
+)
 # The first argument of these is the process; of _OF_MANY, the second if the first selects a single process.
 _OF_A_PROCESS = ("prlimit64", "sched_setaffinity", "sched_setattr", "sched_setparam", "sched_setscheduler")
 _OF_MANY = {"setpriority": 0, "ioprio_set": 1}  # PRIO_PROCESS, IOPRIO_WHO_PROCESS
@@ -154,30 +84,20 @@ _NUMBER, _ARCHITECTURE, _FIRST, _SECOND = 0, 4, 16, 24
 _ARCHITECTURES = {"x86_64": (0, 0xC000003E), "aarch64": (1, 0xC00000B7)}
 
 
-@lru_cache(maxsize=16)
-def assemble(
-    *,
-    network: bool = False,
-    fork: bool = True,
-    own_ipc: bool = True,
-    own_network: bool = True,
-    own_processes: bool = True,
-) -> bytes:
+def assemble(*, network: bool, fork: bool, namespaces: bool) -> bytes:
     """Return the filter's code for this machine.
 
     Args:
         network: The host's network is shared. Unix sockets are then refused, since the host's abstract ones could be
             reached.
         fork: Processes may be started; threads always may.
-        own_ipc: The process has its own IPC and mount namespaces.
-        own_network: It has its own network namespace; without one, and without `network`, it gets no sockets.
-        own_processes: It has its own PID namespace; without one, it may change limits and priority of itself only,
-            named by 0.
+        namespaces: The process has its own namespaces. Without them, it gets no sockets (unless `network`), and may
+            change limits and priority of itself only, named by 0.
 
     Raises:
         OSError: there is no filter for this kind of machine.
     """
-    machine = platform.machine()
+    machine = os.uname().machine
     if machine not in _ARCHITECTURES:
         raise OSError(errno.ENOSYS, f"no system call filter for {machine}, only for {', '.join(_ARCHITECTURES)}")
     which, architecture = _ARCHITECTURES[machine]
@@ -186,7 +106,7 @@ def assemble(
     if machine == "x86_64":
         code += [_jump(_AT_LEAST, 0x40000000, 0, 1), _refuse(errno.ENOSYS)]  # the x32 calls
 
-    def refuse(numbers: tuple[int | None, int | None], error: int) -> None:
+    def refuse(numbers: Numbers, error: int) -> None:
         number = numbers[which]
         if number is not None:
             code.extend([_jump(_EQUAL, number, 0, 1), _refuse(error)])
@@ -203,16 +123,13 @@ def assemble(
         check(name, _argument(flags), [*creates, _jump(_LOAD, _argument(mode)), *_no_bit(_SETUID_OR_SETGID)])
     for name, mode in _MODES.items():
         check(name, _argument(mode), _no_bit(_SETUID_OR_SETGID))
-    for numbers in _OLD.values():
+    for numbers in _REFUSED.values():
         refuse(numbers, errno.EPERM)
-    for number in _NEW.values():
-        refuse((number, number), errno.EPERM)
     for numbers in _ABSENT.values():
         refuse(numbers, errno.ENOSYS)
-    if not own_ipc:
+    if not namespaces:
         for numbers in _HOST.values():
             refuse(numbers, errno.EPERM)
-    if not own_processes:
         for name in _OF_A_PROCESS:
             check(name, _FIRST, _only(0))
         for name, one in _OF_MANY.items():
@@ -225,7 +142,7 @@ def assemble(
         clone += [_jump(_ANY_BIT, _THREAD, 1, 0), _refuse(errno.EPERM)]
     check("clone", _FIRST, clone)
     check("ioctl", _SECOND, [step for each in _TERMINAL_INPUT for step in (_jump(_EQUAL, each, 0, 1), _refuse(1))])
-    families = [_INET, _INET6, _NETLINK] if network else [_UNIX, _INET, _INET6, _NETLINK] if own_network else []
+    families = [_INET, _INET6, _NETLINK] if network else [_UNIX, _INET, _INET6, _NETLINK] if namespaces else []
     allowed = [step for each in families for step in (_jump(_EQUAL, each, 0, 1), _jump(_RETURN, _ALLOW))]
     check("socket", _FIRST, [*allowed, _refuse(errno.EACCES)])
     pairs = _only(_UNIX)

@@ -12,10 +12,7 @@ import os
 import signal
 import stat
 import struct
-import tempfile
-import uuid
 from collections.abc import Iterable
-from pathlib import Path
 
 from langgraph_reflexion.envs.sandbox.helper import kernel
 
@@ -38,13 +35,13 @@ def stage(readable: Iterable[str], writable: Iterable[str], user: int) -> None:
     kernel.mount("none", "/", None, kernel.MS_REC | kernel.MS_PRIVATE)
     owners = {path: (os.stat(path).st_uid, os.stat(path).st_gid) for path in swapped}
     mappings = {owner: _mapping(owner, user) for owner in set(owners.values())}
-    trees = {path: detach(path, mappings[owners[path]] if path in swapped else -1) for path in todo}
+    trees = {path: _detach(path, mappings[owners[path]] if path in swapped else -1) for path in todo}
     for cover in sorted({blocker for blocker in blocked.values() if blocker}):
         # One below another is already covered.
         if os.path.isdir(cover) and not os.stat(cover).st_mode & stat.S_IXOTH:
             kernel.mount("none", cover, "tmpfs", kernel.MS_NOSUID | kernel.MS_NODEV, "mode=0755,size=1m")
     for path, tree in trees.items():
-        attach(path, tree)
+        _attach(path, tree)
     for mapping in mappings.values():
         os.close(mapping)
 
@@ -56,9 +53,11 @@ def reachable(path: str) -> bool:
 
 def _blocker(path: str) -> str | None:
     """Return the topmost parent folder that other users may not enter."""
-    for folder in reversed(Path(path).parents):
-        if not folder.stat().st_mode & stat.S_IXOTH:
-            return str(folder)
+    folder = "/"
+    for part in os.path.dirname(path).split("/"):
+        folder = os.path.join(folder, part)
+        if not os.stat(folder).st_mode & stat.S_IXOTH:
+            return folder
     return None
 
 
@@ -68,7 +67,7 @@ def _open_to_all(path: str) -> bool:
     return mode & wanted == wanted
 
 
-def detach(path: str, mapping: int = -1) -> int:
+def _detach(path: str, mapping: int) -> int:
     """Return a detached copy of the mounts at a path, as a descriptor; `mapping` is a user namespace or -1."""
     name = ctypes.c_char_p(os.fsencode(path))
     tree = kernel.syscall("open_tree", _OPEN_TREE, -100, name, _CLONE_TREE | _AT_RECURSIVE | os.O_CLOEXEC)
@@ -84,12 +83,12 @@ def detach(path: str, mapping: int = -1) -> int:
     return tree
 
 
-def attach(path: str, tree: int) -> None:
+def _attach(path: str, tree: int) -> None:
     """Mount a detached copy at a path, which is created if necessary."""
     folder = stat.S_ISDIR(os.fstat(tree).st_mode)
     os.makedirs(path if folder else os.path.dirname(path), mode=0o755, exist_ok=True)
     if not folder and not os.path.exists(path):
-        Path(path).touch(0o644)
+        os.close(os.open(path, os.O_CREAT, 0o644))
     empty, name = ctypes.c_char_p(b""), ctypes.c_char_p(os.fsencode(path))
     kernel.syscall("move_mount", _MOVE_MOUNT, tree, empty, -100, name, _FROM_EMPTY_PATH)
     os.close(tree)
@@ -110,7 +109,8 @@ def _mapping(owner: tuple[int, int], user: int) -> int:
         if not os.read(ready, 1):
             raise OSError("root cannot share a folder with the sandbox without user namespaces")
         for name, number in zip(("uid_map", "gid_map"), owner, strict=True):
-            Path(f"/proc/{child}/{name}").write_text(f"{number} {user} 1\n", encoding="utf-8")
+            with open(f"/proc/{child}/{name}", "w", encoding="utf-8") as file:
+                file.write(f"{number} {user} 1\n")
         return os.open(f"/proc/{child}/ns/user", os.O_RDONLY | os.O_CLOEXEC)
     finally:
         os.close(ready)
@@ -121,106 +121,35 @@ def _mapping(owner: tuple[int, int], user: int) -> int:
 def make(above: str) -> tuple[str, int]:
     """Create a folder for one run, and return it with a descriptor that holds a lock while this process lives."""
     while True:
-        path = tempfile.mkdtemp(prefix=f"{PREFIX}{os.getpid()}-", dir=above)
+        path = os.path.join(above, f"{PREFIX}{os.getpid()}-{os.urandom(8).hex()}")
+        os.mkdir(path, 0o700)
         with contextlib.suppress(FileNotFoundError, BlockingIOError):
-            held = _opened(path)
-            try:
-                _lock(held)
-                if os.stat(path).st_ino == os.fstat(held).st_ino:
-                    return path, held
-            except OSError:
-                os.close(held)
-                raise
-            os.close(held)
+            held = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+            fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if os.path.exists(path):
+                return path, held
         # A sweep ran between creation and lock.
 
 
-def _lock(place: int) -> None:
-    try:
-        fcntl.flock(place, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        raise
-    except OSError:
-        return  # this file system has no locks, so no sweep gets one either
-
-
 def sweep(above: str) -> None:
-    """Remove the folders in `above` of runs that were killed. Never raises.
+    """Remove the folders in `above` of runs that were killed.
 
     The lock decides, not the process number: agents in different PID namespaces may share a folder.
     """
-    with contextlib.suppress(OSError):
-        for name in os.listdir(above):
-            if name.startswith(PREFIX):
-                with contextlib.suppress(OSError):
-                    _remove_if_left(os.path.join(above, name))
-
-
-def _remove_if_left(path: str) -> None:
-    place = _opened(path)
-    try:
-        fcntl.flock(place, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        _empty(place)
-        os.rmdir(path)
-    finally:
-        os.close(place)
+    for name in os.listdir(above):
+        if name.startswith(PREFIX):
+            with contextlib.suppress(OSError):
+                place = os.open(
+                    os.path.join(above, name), os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+                )
+                try:
+                    fcntl.flock(place, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    remove(os.path.join(above, name))
+                finally:
+                    os.close(place)
 
 
 def remove(path: str) -> None:
     """Remove a folder with everything in it, without following links. Never raises; what cannot be removed stays."""
-    with contextlib.suppress(OSError):
-        place = _opened(path)
-        try:
-            _empty(place)
-        finally:
-            os.close(place)
-        os.rmdir(path)
-
-
-def _empty(top: int) -> None:
-    """Remove everything in an open folder.
-
-    Nested folders are moved up first: deep ones have paths too long for the kernel, and too many levels for
-    descriptors or recursion.
-    """
-    waiting, token, count = _without_files(top), uuid.uuid4().hex, 0
-    while waiting:
-        name = waiting.pop()
-        with contextlib.suppress(OSError):
-            place = _opened(name, top)
-            try:
-                for inner in _without_files(place):
-                    count += 1
-                    with contextlib.suppress(OSError):
-                        os.close(_opened(inner, place))  # only a writable folder can be moved
-                        os.rename(inner, f"{token}-{count}", src_dir_fd=place, dst_dir_fd=top)
-                        waiting.append(f"{token}-{count}")
-            finally:
-                os.close(place)
-            os.rmdir(name, dir_fd=top)
-
-
-def _without_files(place: int) -> list[str]:
-    """Remove everything but folders from an open folder, and return the names of its folders."""
-    folders = []
-    with os.scandir(place) as entries:
-        found = list(entries)
-    for entry in found:
-        if entry.is_dir(follow_symlinks=False):
-            folders.append(entry.name)
-        else:
-            with contextlib.suppress(OSError):
-                os.unlink(entry.name, dir_fd=place)
-    return folders
-
-
-def _opened(name: str, above: int | None = None) -> int:
-    """Open a folder, but not a link to one, making it accessible first."""
-    place = os.open(name, os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=above)
-    try:
-        itself = f"/proc/self/fd/{place}"
-        if os.fstat(place).st_mode & stat.S_IRWXU != stat.S_IRWXU:
-            os.chmod(itself, stat.S_IRWXU)
-        return os.open(itself, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    finally:
-        os.close(place)
+    os.spawnvp(os.P_WAIT, "chmod", ["chmod", "-R", "u+rwX", "--", path])
+    os.spawnvp(os.P_WAIT, "rm", ["rm", "-rf", "--one-file-system", "--", path])

@@ -1,83 +1,92 @@
 """The supervisor of one run: starts the program, watches it, kills what is left of it, and reports.
 
-The process is forked for the run and does nothing else, so that every orphan of the run becomes its child. It also
-watches the agent: when that dies, even by SIGKILL, the run is ended and cleaned up.
+The process does nothing else, so that every orphan of the run becomes its child. It also watches the agent: when that
+dies, even by SIGKILL, the run is ended and cleaned up.
 """
 
 import contextlib
+import json
 import os
 import resource
 import select
 import signal
-import socket
+import sys
 import time
 from collections.abc import Sequence
 
-from langgraph_reflexion.envs.sandbox.helper import identity, kernel, proc_usage, protocol
+from langgraph_reflexion.envs.sandbox.helper import kernel, protocol, usage
 from langgraph_reflexion.envs.sandbox.helper.bubblewrap import Bubblewrap
-from langgraph_reflexion.envs.sandbox.helper.container import Container
 from langgraph_reflexion.envs.sandbox.helper.landlock import READY_UNLESS_FAULT, BareHost, Landlock
 from langgraph_reflexion.envs.sandbox.helper.launch import Plan, Streams
-from langgraph_reflexion.envs.sandbox.helper.program import WarmLandlock
 
 PLANS: dict[str, type[Plan]] = {
     "bubblewrap": Bubblewrap,
     "landlock": Landlock,
     "unsafe-bare-host": BareHost,
-    "docker": Container,
-    "podman": Container,
-    "warm-landlock": WarmLandlock,
 }
 START_SECONDS = 60.0
 """Seconds after which a sandbox that is not ready is a fault."""
-SAMPLE_SECONDS = 0.02
+_SAMPLE_SECONDS = 0.02
 _LONGEST_PAUSE = 0.1  # between two samples, however long one takes
-_LINGER_SECONDS = 5.0  # for an agent that does not read its report
 
 
-def supervise(streams: Streams, agents: Sequence[int]) -> protocol.Report:
-    """Carry out one run, and report on the control connection. The end of an agent, a pidfd, ends the run."""
-    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+def main(how: str, *numbers: str) -> None:
+    """Carry out one run; see `bootstrap`."""
+    descriptors = [int(number) for number in numbers]
+    for number in descriptors:
+        os.set_inheritable(number, False)
+    agent = os.pidfd_open(os.getppid())
+    if how == "attach":
+        sys.exit(_attach(*descriptors, agent))
+    control, *streams = descriptors
+    report = supervise(Streams(*streams), [agent, control])
+    with contextlib.suppress(OSError):
+        os.write(control, json.dumps(report).encode())
+
+
+def _attach(request: int, agent: int) -> int:
+    """Carry out one run on the standard streams, and return its exit status, 125 if it failed to start.
+
+    A child supervises it, out of reach of a signal to this process and its group, which ends the run.
+    """
+    watched = [agent, os.pidfd_open(os.getpid())]
+    supervisor = os.fork()
+    if supervisor:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        return os.waitstatus_to_exitcode(os.waitpid(supervisor, 0)[1])
+    os.setsid()
+    nothing = os.open(os.devnull, os.O_RDWR)
+    report = supervise(Streams(request, 0, 1, 2, nothing, nothing), watched)
+    if "fault" in report:
+        print(f"sandbox: {report['fault']}", file=sys.stderr)
+        return 125
+    return report["exit"]
+
+
+def supervise(streams: Streams, watched: Sequence[int]) -> protocol.Report:
+    """Carry out one run. It is ended when one of the `watched` descriptors is readable."""
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # the agent may ignore it
     kernel.adopt_orphans()
-    control = socket.socket(fileno=streams.control)
-    report: protocol.Report
-    attached = True
     try:
         request, blobs = protocol.load(streams.request)
-        attached = request["role"] == "attached"
-        report = _Run(request, blobs, streams, agents).report()
+        return _Run(request, blobs, streams, watched).report()
     except Exception as error:
-        report = {"fault": f"{type(error).__name__}: {error}"}
-    with contextlib.suppress(OSError):
-        protocol.send(control, report)
-        if not attached:
-            _linger(control, streams)
-    return report
-
-
-def _linger(control: socket.socket, streams: Streams) -> None:
-    """Wait until the agent has the report: closing with unread data in the socket would discard it."""
-    for number in streams[2:]:
-        os.close(number)  # the agent waits for their end
-    control.shutdown(socket.SHUT_WR)
-    control.settimeout(_LINGER_SECONDS)
-    while control.recv(64):
-        pass
+        return {"fault": f"{type(error).__name__}: {error}"}
 
 
 class _Run:
     def __init__(
-        self, request: protocol.Request, blobs: list[bytes], streams: Streams, agents: Sequence[int]
+        self, request: protocol.Request, blobs: list[bytes], streams: Streams, watched: Sequence[int]
     ) -> None:
-        self.request, self.limits, self.streams = request, request["limits"], streams
-        user = identity.own_user() if PLANS[request["backend"]].changes_user else None
-        self.plan = PLANS[request["backend"]](request, blobs, user)
-        self.watched = [*agents, *([] if request["role"] == "attached" else [streams.control])]
+        self.limits, self.streams, self.watched = request["limits"], streams, watched
+        plan = PLANS[request["backend"]]
+        self.plan = plan(request, blobs, kernel.own_user() if plan.changes_user else None)
+        self.child = -1
         self.killed: str | None = None
         self.status: int | None = None
         self.peak = 0
         self.cpu = 0.0
-        self.ledger = proc_usage.Ledger()
+        self.ledger = usage.Ledger()
 
     def report(self) -> protocol.Report:
         try:
@@ -132,7 +141,7 @@ class _Run:
         """Wait until the program ends or has to be ended."""
         wall = self.limits["wall"]
         deadline = begin + wall if wall is not None else float("inf")
-        pause = SAMPLE_SECONDS
+        pause = _SAMPLE_SECONDS
         while self.killed is None:
             left = deadline - time.monotonic()
             if left <= 0:
@@ -142,54 +151,43 @@ class _Run:
             if self.exited in ready:
                 return
             if ready:
-                self.killed = self._stop_reason(ready)
+                self.killed = "stopped"
                 return
             sampling = time.monotonic()
             self.killed = self._sample()
             self._reap()
             # Sampling takes a twentieth of the time, but a program cannot make it rare by making it slow.
-            pause = min(max(SAMPLE_SECONDS, 20 * (time.monotonic() - sampling)), _LONGEST_PAUSE)
-
-    def _stop_reason(self, ready: list[int]) -> str:
-        """Return why to end the run: the agent reports too much output by a byte, or it has gone."""
-        if self.streams.control in ready:
-            with contextlib.suppress(OSError):
-                if os.read(self.streams.control, 1) == b"o":
-                    return "output"
-        return "stopped"
+            pause = min(max(_SAMPLE_SECONDS, 20 * (time.monotonic() - sampling)), _LONGEST_PAUSE)
 
     def _sample(self) -> str | None:
         """Sample the whole tree, and return the limit that it has exceeded."""
-        if self.request["role"] == "server":
-            return None
-        used = proc_usage.use(os.getpid())
+        used = usage.use(os.getpid())
         reaped = resource.getrusage(resource.RUSAGE_CHILDREN)
         # The CPU time of an ended child counts for its parent only if that has waited for it.
         self.cpu = max(self.cpu, used.cpu + reaped.ru_utime + reaped.ru_stime, self.ledger.add(used.each))
         self.peak = max(self.peak, used.memory)
         most = self.limits["memory"]
         # Proportional sizes are slow to read with large page tables, which grow meanwhile.
-        if used.unshared > most or (used.memory > most and proc_usage.proportional(used.pids) > most):
+        if used.unshared > most or (used.memory > most and usage.proportional(used.pids) > most):
             return "memory"
         if self.cpu > self.limits["cpu"]:
             return "cpu"
-        if sum(proc_usage.inodes(used.pids, place) for place in self.plan.tmpfs) > self.limits["files"]:
+        if sum(usage.inodes(used.pids, place) for place in self.plan.tmpfs) > self.limits["files"]:
             return "files"
         return None
 
     def _reap(self) -> None:
         """Reap ended orphans, which still count as processes."""
-        for pid in proc_usage.children(os.getpid()):
+        for pid in usage.children(os.getpid()):
             if pid != self.child:
                 with contextlib.suppress(ChildProcessError):
                     os.waitpid(pid, os.WNOHANG)
 
     def _end(self) -> None:
         """Kill all processes that are left, and wait until they are gone."""
-        first = True
         while True:
-            left = proc_usage.children(os.getpid())
-            if not first:
+            left = usage.children(os.getpid())
+            if self.status is not None:
                 self._halt()
             for pid in left:
                 with contextlib.suppress(ProcessLookupError):
@@ -200,16 +198,17 @@ class _Run:
                 return
             if pid == self.child:
                 self.status = status
-                first = False
 
     def _halt(self) -> None:
         """Stop the whole tree before killing, so that no process can fork while others die."""
         stopped: set[int] = set()
-        while fresh := set(proc_usage.below(os.getpid())) - stopped:
+        while fresh := set(usage.below(os.getpid())) - stopped:
             for pid in fresh:
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(pid, signal.SIGSTOP)
             stopped |= fresh
 
     def _exit(self) -> int:
-        return 125 if self.status is None else protocol.exit_code(self.status)
+        """Return the exit status as a shell does: 128 plus the signal's number if a signal ended the process."""
+        code = 125 if self.status is None else os.waitstatus_to_exitcode(self.status)
+        return code if code >= 0 else 128 - code

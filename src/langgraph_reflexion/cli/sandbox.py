@@ -49,7 +49,7 @@ def show(context: typer.Context, as_json: AsJson = False) -> None:
 def execute(
     command: Annotated[list[str], typer.Argument(metavar="-- COMMAND...", help="The command and its arguments.")],
     backend: Annotated[
-        str | None, typer.Option(help="bubblewrap, landlock, docker or podman.  [default: the first that works]")
+        str | None, typer.Option(help="bubblewrap or landlock.  [default: the first that works]")
     ] = None,
     workspace: Annotated[
         str | None, typer.Option(metavar="DIR", help="A folder to work in; its files may be changed.")
@@ -60,11 +60,9 @@ def execute(
     allow_degraded: Annotated[
         bool, typer.Option("--allow-degraded", help="Allow Landlock, which is weaker, in a folder.")
     ] = False,
-    image: Annotated[str | None, typer.Option(help="The image of a container.")] = None,
 ) -> None:
     """Run a command in a sandbox. The exit status is the command's, or 124 if a limit ended it."""
     from langgraph_reflexion.envs.sandbox import Bind, Limits, Policy, Sandbox
-    from langgraph_reflexion.envs.sandbox.backends import IMAGE
 
     if workspace == "":
         raise ConfigurationError("--workspace '': give a folder, such as .")
@@ -72,7 +70,7 @@ def execute(
         folder = None if workspace is None else Path(workspace).absolute()
     except OSError as error:  # the current folder has been removed
         raise ConfigurationError(f"--workspace {workspace}: {error.strerror or error}") from None
-    done = Sandbox(backend, image=image or IMAGE, allow_degraded=allow_degraded).run(
+    done = Sandbox(backend, allow_degraded=allow_degraded).run(
         command,
         cwd=folder,
         limits=Limits(wall=wall, cpu=4 * wall, memory=memory << 20, processes=256, descriptors=1024, disk=1 << 30),

@@ -102,7 +102,8 @@ def grade(
         raise ConfigurationError(f"{solutions} holds no solutions")
     gradable = [(problem, code) for problem, code in pairs if problem.gradable]
     ungradable = list(dict.fromkeys(problem.id for problem, _ in pairs if not problem.gradable))
-    with Grader() as grader, ThreadPoolExecutor(jobs or os.cpu_count() or 1) as pool:
+    grader = Grader()
+    with ThreadPoolExecutor(jobs or os.cpu_count() or 1) as pool:
 
         def work(pair: tuple[Problem, str]) -> Graded:
             problem, code = pair

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from langgraph_reflexion import EnvironmentFault
-from langgraph_reflexion.envs.sandbox import Limits, WarmPython, launcher
+from langgraph_reflexion.envs.sandbox import Limits, client
 from langgraph_reflexion.envs.sandbox.helper import staging
 from tests.support.sandbox import columns
 
@@ -38,7 +38,7 @@ def commands():
 
 
 def helpers():
-    return {pid for pid, line in commands().items() if str(launcher.BOOT).encode() in line or b"bwrap" in line}
+    return {pid for pid, line in commands().items() if str(client.BOOT).encode() in line or b"bwrap" in line}
 
 
 def folders():
@@ -60,7 +60,6 @@ def landlock():
 
 
 def test_sixteen_at_once_with_a_fork_bomb(sandbox):
-    launcher.shared()
     before, kept, mounts = helpers(), folders(), Path("/proc/mounts").read_text()
 
     def run(number):
@@ -79,7 +78,6 @@ def test_sixteen_at_once_with_a_fork_bomb(sandbox):
 
 def test_killed_agent_leaves_nothing(sandbox):
     token = uuid.uuid4().hex
-    launcher.shared()
     before, kept, mounts = helpers(), folders(), Path("/proc/mounts").read_text()
 
     def running():
@@ -104,8 +102,6 @@ def test_no_descriptor_stays_open(sandbox):
     before = sorted(os.listdir("/proc/self/fd"))
     for _ in range(3):
         sandbox.run(["cat"], stdin="x", files={"a": "b"}, collect=["a"])
-        with WarmPython(sandbox) as warm:
-            warm.run("print(1)")
     assert sorted(os.listdir("/proc/self/fd")) == before
 
 

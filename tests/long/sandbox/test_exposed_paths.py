@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from langgraph_reflexion.envs.sandbox import Sandbox, WarmPython
+from langgraph_reflexion.envs.sandbox import Sandbox
 from langgraph_reflexion.envs.sandbox.exposed_paths import exposed_paths
 from tests.support.sandbox.columns import make
 
@@ -94,5 +94,3 @@ def test_link_on_path_exposes_only_its_target(tmp_path: Path) -> None:
 def test_own_interpreter(sandbox: Sandbox) -> None:
     done = sandbox.run([sys.executable, "-c", "import pytest, sys; print(sys.prefix)"])
     assert done.text == f"{sys.prefix}\n"
-    with WarmPython(sandbox) as warm:
-        assert warm.run("import pytest, sys; print(sys.prefix)").text == f"{sys.prefix}\n"

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from langgraph_reflexion import ConfigurationError, EnvironmentFault, EnvironmentUnavailable
-from langgraph_reflexion.envs.sandbox import Bind, Limits, Policy, Sandbox, WarmPython, exposed_paths, launcher
+from langgraph_reflexion.envs.sandbox import Bind, Limits, Policy, Sandbox
 
 PYTHON = [sys.executable, "main.py"]
 
@@ -90,45 +90,14 @@ def test_network(sandbox):
         assert run(sandbox, f"{own}socket.create_connection(server.getsockname()); print('own')").text == "own\n"
 
 
-@pytest.fixture
-def no_folder(monkeypatch):
-    """Return a working folder that vanishes before the run starts."""
-    monkeypatch.setattr(exposed_paths.HostView, "working_folder", lambda self, cwd: str(cwd))
-    return Path("/no/such/folder")
-
-
-def test_sandbox_that_fails_to_start_is_a_fault(sandbox, no_folder):
+def test_sandbox_that_fails_to_start_is_a_fault(sandbox, tmp_path):
+    folder = tmp_path / "gone"
+    policy = Policy(binds=(Bind(tmp_path),))
     with pytest.raises(EnvironmentFault, match="did not start"):
-        sandbox.run(["true"], cwd=no_folder)
-    process = sandbox.attach(["true"], cwd=no_folder, stderr=subprocess.PIPE)
-    assert b"sandbox: " in process.communicate(timeout=30)[1]
+        sandbox.run(["true"], cwd=folder, policy=policy)
+    with sandbox.attach(["true"], cwd=folder, policy=policy, stderr=subprocess.PIPE) as process:
+        assert b"sandbox: " in process.communicate(timeout=30)[1]
     assert process.returncode == 125
-
-
-@pytest.mark.parametrize("collect", [[], ["x"]])
-def test_limits_that_cannot_be_set_are_a_fault(bubblewrap, monkeypatch, collect):
-    monkeypatch.setattr(Limits, "__post_init__", lambda self: None)
-    with pytest.raises(EnvironmentFault):
-        bubblewrap.run(["true"], limits=Limits(descriptors=-7, cpu=1e30), collect=collect)
-
-
-def test_killed_helper_is_replaced(sandbox):
-    assert sandbox.run(["true"]).status == "ok"
-    helper = launcher.shared()
-    helper._process.kill()
-    helper._process.wait()
-    with pytest.raises(EnvironmentFault):
-        sandbox.run(["true"])
-    assert sandbox.run(["true"]).status == "ok"
-
-
-def test_forked_agent_has_its_own_helper(sandbox):
-    assert sandbox.run(["true"]).status == "ok"
-    child = os.fork()
-    if child == 0:
-        os._exit(0 if sandbox.run(["echo", "x"]).text == "x\n" else 1)
-    assert os.waitpid(child, 0)[1] == 0
-    assert sandbox.run(["true"]).status == "ok"
 
 
 async def test_cancelled_task_ends_its_run(sandbox):
@@ -208,25 +177,13 @@ def test_programs_that_are_not_exposed(sandbox, tmp_path):
     program.write_text("#!/bin/sh\necho there\n")
     program.chmod(0o755)
     for argv in ([str(program)], ["./program"], ["/usr/bin"], ["/no/such"]):
-        with pytest.raises(EnvironmentUnavailable):
-            sandbox.run(argv)
+        assert sandbox.run(argv).status == "failed"
     with pytest.raises(EnvironmentUnavailable):
-        sandbox.run(["program"], policy=Policy(env={"PATH": str(tmp_path)}))
+        sandbox.run(["no-such-program"])
     policy = Policy(binds=(Bind(tmp_path),))
     assert sandbox.run([str(program)], policy=policy).text == "there\n"
     assert sandbox.run(["./program"], policy=policy, cwd=tmp_path).text == "there\n"
     assert sandbox.run(["./program"], files={"program": program.read_bytes()}).text == "there\n"
-
-
-def test_oversized_request_does_not_end_the_warm_interpreter(bubblewrap):
-    with WarmPython(bubblewrap) as python:
-        assert python.run("print(1)").text == "1\n"
-        reading, writing = os.pipe()
-        python._running().helper.request({"memory": 10**4200}, [writing] * 7)
-        os.close(writing)
-        assert os.read(reading, 1) == b""  # it has closed the descriptor
-        os.close(reading)
-        assert python.run("print(2)").text == "2\n"
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root changes owners")

@@ -10,9 +10,9 @@ import tempfile
 from pathlib import Path
 
 import langgraph_reflexion
+from langgraph_reflexion.envs.sandbox.client import BOOT
 from langgraph_reflexion.envs.sandbox.exposed_paths import exposed_paths
-from langgraph_reflexion.envs.sandbox.helper import identity, staging
-from langgraph_reflexion.envs.sandbox.launcher import PACKAGE
+from langgraph_reflexion.envs.sandbox.helper import kernel, staging
 
 USER = 61234
 
@@ -30,12 +30,12 @@ def main(arguments: list[str]) -> None:
         status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
         shutil.rmtree(folder, ignore_errors=True)
         sys.exit(status)
-    ours = {Path(langgraph_reflexion.__file__).parent, Path(__file__).parent, PACKAGE.parent.parent.parent}
+    ours = {Path(langgraph_reflexion.__file__).parent, Path(__file__).parent, Path(BOOT).parents[3]}
     needed = [
         path for path in exposed_paths().paths if not path.startswith(("/usr", "/bin", "/sbin", "/lib", "/etc"))
     ]
     staging.stage([*needed, *map(str, ours)], [], USER)
-    identity.become(USER)
+    kernel.become(USER)
     os.chdir(home)
     environment = {**os.environ, "HOME": str(home), "TMPDIR": folder}
     os.execve(sys.executable, [sys.executable, *arguments], environment)

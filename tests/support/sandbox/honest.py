@@ -49,7 +49,7 @@ PROGRAMS: dict[str, tuple[list[str], dict[str, str]]] = {
     "its own priority, limits and modes": (
         PYTHON,
         {
-            "main.py": "import os, resource, shutil\nos.nice(1); os.setpriority(os.PRIO_PROCESS, 0, 2)\n"
+            "main.py": "import os, resource, shutil\nos.nice(1); os.setpriority(os.PRIO_PROCESS, 0, os.nice(0) + 1)\n"
             "os.sched_setaffinity(0, os.sched_getaffinity(0)); resource.setrlimit(resource.RLIMIT_CORE, (0, 0))\n"
             "open('x', 'w').close(); os.chmod('x', 0o1755); shutil.copy2('x', 'y'); os.makedirs('d/e', mode=0o750)\n"
             "os.close(os.open('z', os.O_CREAT | os.O_RDWR, 0o700)); print(42)"

@@ -4,7 +4,7 @@ import sys
 import threading
 import warnings
 
-from langgraph_reflexion.envs.sandbox import Limits, Sandbox, WarmPython
+from langgraph_reflexion.envs.sandbox import Limits, Sandbox
 
 warnings.simplefilter("ignore")
 SOURCE = "import os, time\nopen('file', 'w').write('x')\n{}print('runs', flush=True)\ntime.sleep(100)"
@@ -15,14 +15,11 @@ def main(backend: str, token: str) -> None:
     sandbox = Sandbox(backend)
     limits = Limits(wall=100)
 
-    def cold() -> None:
+    def work() -> None:
         files = {"main.py": SOURCE.format(FORK.format(token=token))}
         sandbox.run([sys.executable, "main.py", token], files=files, limits=limits)
 
-    def warm() -> None:
-        WarmPython(sandbox).run(SOURCE.format(""), arguments=[token], limits=limits)
-
-    for work in (cold, cold, warm):
+    for _ in range(2):
         threading.Thread(target=work, daemon=True).start()
     print("started", flush=True)
     threading.Event().wait()

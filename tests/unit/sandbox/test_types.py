@@ -25,8 +25,6 @@ from langgraph_reflexion.envs.sandbox.types import command, environment, file_na
 def test_limits_out_of_range_are_refused(limit):
     with pytest.raises(ConfigurationError, match=f"Limits.{next(iter(limit))}="):
         Limits(**limit)
-    with pytest.raises(ConfigurationError, match="a huge number"):
-        Limits(**dict.fromkeys(limit, 10**4200))
 
 
 @pytest.mark.parametrize(
@@ -52,8 +50,6 @@ def test_limits_out_of_range_are_refused(limit):
         (["true"], {"stdin": 5}, "stdin"),
         (["true"], {"collect": "abc"}, "list"),
         (["true"], {"collect": ["../x"]}, "within"),
-        (["true"], {"cwd": Path("x")}, "absolute"),
-        (["true"], {"cwd": Path("/no/such")}, "no such folder"),
         (["true"], {"policy": Policy(binds=(Bind(Path("/no/such")),))}, "exist"),
         (["true"], {"policy": Policy(binds=(Bind(Path("/tmp")),))}, "own"),
     ],

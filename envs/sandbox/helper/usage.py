@@ -56,11 +56,7 @@ class Ledger:
 
 def use(root: int) -> Use:
     """Return the usage of all processes below `root`; processes that end meanwhile count as nothing."""
-    return use_of(list(below(root)))
-
-
-def use_of(pids: list[int]) -> Use:
-    """Return the usage of these processes."""
+    pids = list(below(root))
     memory, unshared, cpu, each = 0, 0, 0.0, []
     for pid in pids:
         status = _read(pid, "status")
