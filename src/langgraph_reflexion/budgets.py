@@ -114,10 +114,7 @@ class Budgets:
     def used_up(self, state: ReflexionState, config: RunnableConfig, *, trial: bool = True) -> str | None:
         """Record a task's consumption, and return the budget that is used up (`task budget of 100 tokens used up`).
 
-        Args:
-            state: The task's state.
-            config: The config with the task's thread.
-            trial: Whether to check the trial's budget; not after its end.
+        The trial's counts until its end.
         """
         accounts = [("trial", self.trial, _trial(state))] if trial else []
         for scope, budget, used in [*accounts, ("task", self.task, self.record(state, config))]:
@@ -132,7 +129,7 @@ class Budgets:
 
 
 def account_key(task: str, config: RunnableConfig) -> tuple[str, str]:
-    """Return the key of a task's account: its thread (empty without one) and its id."""
+    """Return the key of a task's account: its thread and its id."""
     return str(config.get("configurable", {}).get("thread_id", "")), task
 
 

@@ -1,8 +1,7 @@
 """Actors: the state becomes a prompt, and the reply the next step (M_a, section 3 of the paper)."""
 
-from langgraph_reflexion.actors.base import Actor
+from langgraph_reflexion.actors.base import Actor, TextActor
 from langgraph_reflexion.actors.original_react import TwoCallActor
-from langgraph_reflexion.actors.react import TextActor
 from langgraph_reflexion.actors.tools import ToolActor
 from langgraph_reflexion.envs.base import Environment
 from langgraph_reflexion.memory.memory_map import MapMemory

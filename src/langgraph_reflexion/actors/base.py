@@ -1,11 +1,13 @@
-"""The base class of actors."""
+"""The base class of actors, and the ReAct actor (Yao et al. 2023): thought and action as text."""
 
 from abc import ABC, abstractmethod
-from typing import Any, cast
+from dataclasses import dataclass
+from typing import Any, ClassVar, cast
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
 from langchain_core.runnables import RunnableConfig
 
+from langgraph_reflexion.actors.reply import read_reply
 from langgraph_reflexion.context import call_with_trajectory, opening_of, with_lessons
 from langgraph_reflexion.envs.base import Environment
 from langgraph_reflexion.memory.episodic import status_line
@@ -17,6 +19,7 @@ from langgraph_reflexion.prompts import Example, Prompts
 from langgraph_reflexion.state import Decision, ReflexionState, Step
 
 
+@dataclass
 class Actor(ABC):
     """ReAct (Yao et al. 2023) with the memory of earlier trials: one model call per step.
 
@@ -31,24 +34,18 @@ class Actor(ABC):
         memory_map: The memory map at the end of the prompt; none unless given.
     """
 
-    in_text = True
-    """Whether actions are text; otherwise they are tool calls."""
-    instruction, opening = "act", "task"
-    """The templates of the system message and of the first human message."""
+    client: Client
+    environment: Environment
+    prompts: Prompts
+    rules: Profile
+    memory_map: MapMemory | None = None
 
-    def __init__(
-        self,
-        client: Client,
-        environment: Environment,
-        prompts: Prompts,
-        rules: Profile,
-        memory_map: MapMemory | None = None,
-    ) -> None:
-        self.client = client
-        self.environment = environment
-        self.prompts = prompts
-        self.rules = rules
-        self.memory_map = memory_map
+    in_text: ClassVar[bool] = True
+    """Whether actions are text; otherwise they are tool calls."""
+    instruction: ClassVar[str] = "act"
+    """The template of the system message."""
+    opening: ClassVar[str] = "task"
+    """The template of the first human message."""
 
     @property
     def numbered(self) -> bool:
@@ -70,7 +67,8 @@ class Actor(ABC):
         earlier = len(state.get("last_attempt", []))
 
         def render(steps: list[Step]) -> list[BaseMessage]:
-            messages = self.messages(cast(ReflexionState, {**state, **_split(steps, earlier)}), cue)
+            shown = {"last_attempt": steps[:earlier], "trajectory": steps[earlier:]}
+            messages = self.messages(cast(ReflexionState, {**state, **shown}), cue)
             return self.memory_map.append_to(messages, state, cue) if self.memory_map else messages
 
         steps = [*state.get("last_attempt", []), *state["trajectory"]]
@@ -125,5 +123,19 @@ class Actor(ABC):
         return example
 
 
-def _split(steps: list[Step], earlier: int) -> dict[str, list[Step]]:
-    return {"last_attempt": steps[:earlier], "trajectory": steps[earlier:]}
+class TextActor(Actor):
+    """Actions as text, for any chat model."""
+
+    def decide(self, reply: AIMessage) -> Decision:
+        return read_reply(reply.text, self.environment.parse)
+
+    def _options(self) -> dict[str, Any]:
+        # The observation is the environment's.
+        return {"stop": ["\nObservation:"]}
+
+    def _step(self, index: int, step: Step) -> tuple[BaseMessage, ...]:
+        action = step["action"]
+        lines = [f"Thought: {step['thought']}"] if step["thought"] or action is None else []
+        if action is not None:
+            lines.append(f"Action: {action['text']}")
+        return AIMessage("\n".join(lines)), HumanMessage(f"Observation: {step['observation']}")

@@ -12,7 +12,7 @@ from typing import cast
 from langchain_core.messages import BaseMessage, HumanMessage
 from langchain_core.runnables import RunnableConfig
 
-from langgraph_reflexion.actors.react import TextActor
+from langgraph_reflexion.actors.base import TextActor
 from langgraph_reflexion.context import drop_longest
 from langgraph_reflexion.envs.base import Action
 from langgraph_reflexion.models.calls import CallId, Reply

@@ -1,40 +1,30 @@
 """The actor with native tool calls."""
 
+from dataclasses import dataclass
 from typing import Any
 
-from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolCall, ToolMessage
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 from langchain_core.runnables import RunnableConfig
 
-from langgraph_reflexion.actors.base import Actor
-from langgraph_reflexion.actors.react import TextActor
+from langgraph_reflexion.actors.base import Actor, TextActor
 from langgraph_reflexion.actors.reply import LONGEST, call_text, read_reply
-from langgraph_reflexion.envs.base import Action, Environment
+from langgraph_reflexion.envs.base import Action
 from langgraph_reflexion.errors import ToolsRefused
-from langgraph_reflexion.memory.memory_map import MapMemory
 from langgraph_reflexion.models.calls import CallId, Reply, sanitize
-from langgraph_reflexion.models.client import Client
-from langgraph_reflexion.profiles import Profile
-from langgraph_reflexion.prompts import Example, Prompts
+from langgraph_reflexion.prompts import Example
 from langgraph_reflexion.state import Decision, ReflexionState, Step
 
 
+@dataclass
 class ToolActor(Actor):
     """Actions as native tool calls, for models that support them. Only the first call of a reply is executed."""
 
     in_text = False
 
-    def __init__(
-        self,
-        client: Client,
-        environment: Environment,
-        prompts: Prompts,
-        rules: Profile,
-        memory_map: MapMemory | None = None,
-    ) -> None:
-        super().__init__(client, environment, prompts, rules, memory_map)
-        self.tools = environment.tools
-        self.text_actor = TextActor(client, environment, prompts, rules, memory_map)
-        client.check_tools(self.tools)
+    def __post_init__(self) -> None:
+        self.tools = self.environment.tools
+        self.text_actor = TextActor(self.client, self.environment, self.prompts, self.rules, self.memory_map)
+        self.client.check_tools(self.tools)
 
     async def choose(self, state: ReflexionState, config: RunnableConfig, call: CallId) -> tuple[Decision, Reply]:
         """Ask the model for the next step, in text if its server refuses tool calls."""
@@ -50,11 +40,14 @@ class ToolActor(Actor):
         """Parse the first tool call, or the text if there is none."""
         thought = reply.text.strip()[:LONGEST]
         if reply.tool_calls:
-            call = _plain_call(reply.tool_calls[0])
+            called, given = reply.tool_calls[0]["name"], reply.tool_calls[0]["args"]
+            args = {name: sanitize(value) if isinstance(value, str) else value for name, value in given.items()}
+            spec = self.environment.episode.actions().get(called)
+            whole = spec and set(args) >= set(spec.schema.model_fields)
+            text = spec.render(args) if spec and whole else call_text(called, args)
             # Providers may refuse a history that names an unknown tool.
-            name = call["name"] if call["name"] in self.environment.episode.actions() else ""
-            text = self._text(call["name"], call["args"])
-            return Decision(thought=thought, action=Action(name=name, args=call["args"] if name else {}, text=text))
+            action = Action(name=called, args=args, text=text) if spec else Action(name="", args={}, text=text)
+            return Decision(thought=thought, action=action)
         if reply.invalid_tool_calls:
             broken = reply.invalid_tool_calls[0]
             text = f"{broken['name'] or ''}({broken['args'] or ''})"[:LONGEST]
@@ -73,18 +66,9 @@ class ToolActor(Actor):
             ToolMessage(step["observation"], tool_call_id=call_id),
         )
 
-    def _text(self, name: str, args: dict[str, Any]) -> str:
-        spec = self.environment.episode.actions().get(name)
-        return spec.render(args) if spec and set(args) >= set(spec.schema.model_fields) else call_text(name, args)
-
     def _shown(self, example: Example) -> Example:
         steps = []
         for step in example.steps:
             action = self.environment.parse(step.action)
             steps.append(step.with_action(call_text(action["name"], action["args"]) if action else step.action))
         return Example(example.kind, example.observation, tuple(steps))
-
-
-def _plain_call(call: ToolCall) -> ToolCall:
-    args = {name: sanitize(value) if isinstance(value, str) else value for name, value in call["args"].items()}
-    return {**call, "args": args}

@@ -1,15 +1,14 @@
 """Evaluators: scores of finished trials (M_e, section 3 of the paper)."""
 
 from collections.abc import Callable
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from langgraph_reflexion.actors.base import Actor
 from langgraph_reflexion.envs.base import Environment
-from langgraph_reflexion.errors import ConfigurationError
+from langgraph_reflexion.errors import ConfigurationError, one_of
 from langgraph_reflexion.evaluators.base import EnvironmentEvaluator, Evaluator, NoEvaluator
 from langgraph_reflexion.evaluators.function import FunctionEvaluator
-from langgraph_reflexion.evaluators.llm_judge import LLMEvaluator
-from langgraph_reflexion.evaluators.self_consistency import SelfConsistencyEvaluator
+from langgraph_reflexion.evaluators.judges import LLMEvaluator, SelfConsistencyEvaluator
 from langgraph_reflexion.evaluators.self_tests import ProgramEnvironment, SelfTestsEvaluator
 from langgraph_reflexion.models.client import Client
 from langgraph_reflexion.profiles import Profile
@@ -52,28 +51,26 @@ def make_evaluator(
         return evaluator
     if not isinstance(evaluator, str):
         if not callable(evaluator) or isinstance(evaluator, type):
-            got = f"the class {evaluator.__name__}" if isinstance(evaluator, type) else type(evaluator).__name__
-            raise ConfigurationError(f"evaluator must be a name, an Evaluator or a function; got {got}")
+            raise ConfigurationError(f"evaluator must be a name, an Evaluator or a function; got {evaluator!r:.100}")
         return FunctionEvaluator(evaluator, "trajectory" if actor else "result")
     name, colon, samples = evaluator.partition(":")
     if colon and (name != "self-consistency" or not samples.isdecimal()):
-        raise ConfigurationError(
-            f"evaluator={evaluator!r}: only self-consistency takes a number, as in self-consistency:7"
-        )
-    if name == "environment" and isinstance(environment, ProgramEnvironment):
-        raise ConfigurationError(
-            f"evaluator='environment': {environment.name} gives no signal, as its hidden tests stay out of the loop: "
-            f"choose {'self-tests, ' if actor else ''}llm or none"
-        )
-    if name == "environment":
-        return EnvironmentEvaluator()
-    if name == "llm":
-        return LLMEvaluator(client, prompts, seed)
-    if name == "none":
-        return NoEvaluator()
-    if name == "self-consistency" and actor:
-        return SelfConsistencyEvaluator(actor, seed, int(samples or SAMPLES))
-    if name == "self-tests" and actor:
-        return SelfTestsEvaluator(client, environment, prompts, seed, rules.self_tests)
-    names = ["environment", "llm", "none"] + (["self-consistency", "self-tests"] if actor else [])
-    raise ConfigurationError(f"evaluator={evaluator!r}: choose one of {', '.join(names)}")
+        said = "only self-consistency takes a number, as in self-consistency:7"
+        raise ConfigurationError(f"evaluator={evaluator!r}: {said}")
+    one_of("evaluator", name, get_args(EvaluatorName) if actor else ["environment", "llm", "none"])
+    programs = isinstance(environment, ProgramEnvironment)
+    match name:
+        case "environment" if programs:
+            gives = f"{environment.name} gives no signal, as its hidden tests stay out of the loop"
+            raise ConfigurationError(f"evaluator='environment': {gives}: choose self-tests, llm or none")
+        case "environment":
+            return EnvironmentEvaluator()
+        case "llm":
+            return LLMEvaluator(client, prompts, seed)
+        case "self-consistency" if actor:
+            return SelfConsistencyEvaluator(actor, seed, int(samples or SAMPLES))
+        case "self-tests" if isinstance(environment, ProgramEnvironment):
+            return SelfTestsEvaluator(client, environment, prompts, seed, rules.self_tests)
+        case "self-tests":
+            raise ConfigurationError(f"evaluator='self-tests' is for programs, and {environment.name} has none")
+    return NoEvaluator()

@@ -7,6 +7,7 @@ import json
 import os
 import signal
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
@@ -21,20 +22,17 @@ OUTPUT_CHARS = 2000
 """Number of characters of a command's output in the feedback: the last ones, where the summary is."""
 
 
+@dataclass
 class FunctionEvaluator(Evaluator):
     """A function of the task's text and the trial's steps, or a wrapped agent's result.
 
     Args:
-        function: Takes the task's text and the trajectory or result; returns a bool, a score, `(score, feedback)` or
-            an `Evaluation`, plain or awaitable. A plain function runs in a thread.
+        function: Returns a bool, a score, `(score, feedback)` or an `Evaluation`, plain or awaitable.
         of: The second argument: the `trajectory` or the `result`.
     """
 
-    def __init__(
-        self, function: Callable[[str, Any], Any], of: Literal["trajectory", "result"] = "trajectory"
-    ) -> None:
-        self.function = function
-        self.of = of
+    function: Callable[[str, Any], Any]
+    of: Literal["trajectory", "result"]
 
     async def evaluate(self, state: ReflexionState, config: RunnableConfig) -> Score:
         subject = result_in(state) if self.of == "result" else state["trajectory"]

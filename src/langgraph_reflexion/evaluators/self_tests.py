@@ -4,6 +4,7 @@ The model writes the tests once per task, before the first trial. The hidden tes
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from random import Random
 from typing import Protocol, cast, runtime_checkable
 
@@ -11,8 +12,7 @@ from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 from langchain_core.runnables import RunnableConfig
 
 from langgraph_reflexion.context import call_with_trajectory
-from langgraph_reflexion.envs.base import Action, Environment, Task, TestOutcome, render_tests
-from langgraph_reflexion.errors import ConfigurationError
+from langgraph_reflexion.envs.base import Action, Task, TestOutcome, render_tests
 from langgraph_reflexion.evaluators.base import STOPPED, Evaluator, Prepared, Score
 from langgraph_reflexion.models.calls import CallId, Spent
 from langgraph_reflexion.models.client import Client
@@ -29,12 +29,7 @@ class ProgramEnvironment(Protocol):
     """An environment whose tasks are solved by a program."""
 
     def program(self, task: Task, actions: Sequence[Action]) -> str | None:
-        """Return the program that a trial submitted, or None.
-
-        Args:
-            task: The task.
-            actions: The trial's actions, in order.
-        """
+        """Return the program that a trial submitted, or None."""
 
     def given_tests(self, task: Task) -> list[str]:
         """Return the tests that come with the task and replace self-written ones; usually none."""
@@ -50,22 +45,14 @@ class ProgramEnvironment(Protocol):
         """
 
     def run_tests(self, task: Task, program: str, tests: Sequence[str], times: int = 1) -> list[list[TestOutcome]]:
-        """Run tests on a program.
-
-        Args:
-            task: The task.
-            program: The program.
-            tests: The tests.
-            times: Number of runs of all tests.
-
-        Returns:
-            For each run, the outcome of each test.
+        """Return, for each of several runs, the outcome of each test.
 
         Raises:
             EnvironmentFault: they could not be run.
         """
 
 
+@dataclass
 class SelfTestsEvaluator(Evaluator):
     """Asks the model for tests, draws a few of the valid ones, and runs them after every trial.
 
@@ -78,26 +65,16 @@ class SelfTestsEvaluator(Evaluator):
         prompts: The domain's templates.
         seed: The run's seed, from which the draw is seeded per task.
         most: Maximum number of tests (n in the paper, at most 6).
-
-    Raises:
-        ConfigurationError: the environment's tasks are not solved by programs.
     """
 
-    def __init__(self, client: Client, environment: Environment, prompts: Prompts, seed: int, most: int) -> None:
-        if not isinstance(environment, ProgramEnvironment):
-            raise ConfigurationError(f"evaluator='self-tests' is for programs, and {environment.name} has none")
-        self.client = client
-        self.environment = environment
-        self.prompts = prompts
-        self.seed = seed
-        self.most = most
+    client: Client
+    environment: ProgramEnvironment
+    prompts: Prompts
+    seed: int
+    most: int
 
     async def prepare(self, task: Task, config: RunnableConfig) -> Prepared:
-        """Have the model write the tests, unless some come with the task.
-
-        Raises:
-            Fault: the model gave none, or the compiler could not be run.
-        """
+        """Have the model write the tests, unless some come with the task."""
         if given := self.environment.given_tests(task):
             return Prepared({"tests": given})
         call = CallId(self.seed, task["id"], 1, "tests")
@@ -113,11 +90,7 @@ class SelfTestsEvaluator(Evaluator):
         return Prepared({"tests": [valid[number] for number in drawn]}, reply.spent + Spent(notes=notes))
 
     async def evaluate(self, state: ReflexionState, config: RunnableConfig) -> Score:
-        """Run the tests on the submitted program. A test with two outcomes is dropped for good.
-
-        Raises:
-            Fault: they could not be run.
-        """
+        """Run the tests on the submitted program. A test with two outcomes is dropped for good."""
         task = state["task"]
         actions = [step["action"] for step in state["trajectory"] if step["action"]]
         program = self.environment.program(task, actions)

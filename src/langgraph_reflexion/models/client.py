@@ -2,16 +2,17 @@
 
 import asyncio
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
-from langchain_core.language_models import BaseChatModel, LanguageModelInput
+from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage
-from langchain_core.runnables import Runnable, RunnableBinding, RunnableConfig
+from langchain_core.runnables import Runnable, RunnableConfig
 from langgraph.cache.base import BaseCache
 from langgraph.errors import GraphBubbleUp
 
 from langgraph_reflexion.errors import ConfigurationError, ContextTooLong, ModelFault, ReflexionError, ToolsRefused
-from langgraph_reflexion.models.cache import ReplyCache, open_cache
+from langgraph_reflexion.models.cache import ReplyCache
 from langgraph_reflexion.models.calls import CallId, Reply, Spent
 from langgraph_reflexion.models.faults import OPTIONS, is_bug, refused_option, to_fault, validate_reply
 from langgraph_reflexion.models.load import load_model, without_own_retries
@@ -19,9 +20,6 @@ from langgraph_reflexion.models.options import ModelOptions
 from langgraph_reflexion.models.secrets import secrets_of
 from langgraph_reflexion.models.usage import Price, Usage, add_usage, price_of, usage_of
 from langgraph_reflexion.retries import Retries
-
-ChatModel = Runnable[LanguageModelInput, AIMessage]
-"""A LangChain chat model, plain or with tools bound."""
 
 
 class Client:
@@ -31,7 +29,7 @@ class Client:
         model: The model. Its own retries are switched off, so that they do not multiply.
         retries: The retries of a call.
         price: The price of its tokens.
-        cache: Keeps replies for another run of the same calls. Trials never share a reply.
+        cache: Where replies are kept for another run of the same calls: a LangGraph cache, or a SQLite file.
 
     Attributes:
         name: The model's name.
@@ -45,7 +43,7 @@ class Client:
         *,
         retries: Retries | None = None,
         price: Price | None = None,
-        cache: BaseCache[Any] | None = None,
+        cache: BaseCache[Any] | Path | str | None = None,
     ) -> None:
         self.model: Any = without_own_retries(model)
         self.name = name_of(model)
@@ -56,26 +54,15 @@ class Client:
         self._cache = ReplyCache(cache, model) if cache is not None else None
         self._secrets = secrets_of(model)
         self._fields = getattr(type(model), "model_fields", {})
-        # Ollama's client takes the seed as a field of the model, not with a call.
-        self._has_seed = type(model).__module__.startswith("langchain_ollama")
-        self._made: dict[tuple[bool, int | None], ChatModel] = {}
+        # Ollama's client takes the seed with the model, not with a call.
+        self._seed_is_field = type(model).__module__.startswith("langchain_ollama")
 
     @classmethod
     def of(cls, model: BaseChatModel | str, options: ModelOptions, *, priced: bool = False) -> "Client":
-        """Return the client of a model.
-
-        Args:
-            model: The model or its name.
-            options: How it is called.
-            priced: Whether a price is required, for a budget of money.
-
-        Raises:
-            ConfigurationError: there is no such model, or its price is missing.
-        """
+        """Return the client of a model or of its name; `priced` requires its price, for a budget of money."""
         made = load_model(model) if isinstance(model, str) else model
-        cache = options.cache if isinstance(options.cache, BaseCache | None) else open_cache(options.cache)
         price = price_of(name_of(made), options.prices, needed=priced)
-        return cls(made, retries=options.retries, price=price, cache=cache)
+        return cls(made, retries=options.retries, price=price, cache=options.cache)
 
     @classmethod
     def pair(
@@ -86,11 +73,7 @@ class Client:
         *,
         priced: bool = False,
     ) -> "tuple[Client, Client]":
-        """Return the clients of the actor and of the self-reflection: one client unless two models are given.
-
-        Raises:
-            ConfigurationError: one is no chat model, or as from `Client.of`.
-        """
+        """Return the clients of the actor and of the self-reflection: one client unless two models are given."""
         second = model if reflection_model is None else reflection_model
         for name, given in (("model", model), ("reflection_model", second)):
             if not isinstance(given, Runnable | str):
@@ -101,11 +84,7 @@ class Client:
         return client, cls.of(reflection_model, options, priced=priced)
 
     def check_tools(self, tools: Sequence[dict[str, Any]]) -> None:
-        """Check that the model's class supports tool calls.
-
-        Raises:
-            ConfigurationError: it does not.
-        """
+        """Raise ConfigurationError unless the model's class supports tool calls."""
         try:
             self.model.bind_tools(tools)
         except NotImplementedError as error:
@@ -137,7 +116,8 @@ class Client:
             ModelFault: the model could not be reached, refused, or gave an empty reply; permanent if no retry can
                 succeed, or if the server has never answered.
         """
-        if self._cache and (cached := await self._cache.find(messages, call, tools)):
+        key = self._cache.key(messages, call, tools) if self._cache else None
+        if self._cache and key and (cached := await self._cache.find(key)):
             return Reply(cached, Spent(usage_of(cached, self.price, cached=True)))
         config = {**config, "metadata": {**config.get("metadata", {}), **call.metadata}}
         paid: list[Usage] = []
@@ -159,8 +139,8 @@ class Client:
             if not (self.answered or fault.permanent):
                 raise ModelFault(f"the model has not answered once: {fault}", permanent=True) from fault
             raise
-        if self._cache:
-            await self._cache.keep(messages, call, tools, reply)
+        if self._cache and key:
+            await self._cache.keep(key, reply)
         notes = [f"the server refuses {option}, which is left out" for option in OPTIONS if option in self.refused]
         return Reply(reply, Spent(add_usage(*paid), notes))
 
@@ -174,24 +154,24 @@ class Client:
     ) -> AIMessage:
         """Send the request, and again without each option that the server refuses."""
         options: dict[str, Any] = {"seed": seed} if "seed" in self._fields else {}
-        if stop:
-            options["stop"] = stop
-        if tools:
-            options["tools"] = tools
+        options |= {"stop": stop} if stop else {}
+        options |= {"tools": tools} if tools else {}
         if getattr(self.model, "temperature", None) is not None:
             options["temperature"] = None
         without = set(self.refused)
         while True:
-            sent = {name: value for name, value in options.items() if name not in without}
             if tools and "tools" in without:
                 self.refused.add("tools")
                 raise ToolsRefused("the model's server does not support tool calls")
+            sent = {name: value for name, value in options.items() if name not in without}
+            passed = {name: sent[name] for name in ("seed", "stop") if name in sent}
+            fields: dict[str, Any] = {"temperature": None} if "temperature" in without else {}
+            if self._seed_is_field and "seed" in passed:
+                fields["seed"] = passed.pop("seed")
+            model = self.model.model_copy(update=fields) if fields else self.model
             try:
-                passed = {name: sent[name] for name in ("seed", "stop") if name in sent}
-                model = self._model(without, tools)
-                if self._has_seed and "seed" in passed:
-                    model = _seeded(model, passed.pop("seed"))
-                reply = await model.ainvoke(messages, config, **passed)
+                bound = model.bind_tools(tools) if tools else model
+                reply: AIMessage = await bound.ainvoke(messages, config, **passed)
             except (GraphBubbleUp, ReflexionError, asyncio.CancelledError):
                 raise
             except Exception as error:
@@ -205,21 +185,6 @@ class Client:
                 # Now it is certain that these options were the reason.
                 self.refused |= without
                 return reply
-
-    def _model(self, without: set[str], tools: Sequence[dict[str, Any]]) -> ChatModel:
-        """Return the model without refused options and with tools, from a cache."""
-        key = "temperature" in without, id(tools) if tools else None
-        if key not in self._made:
-            plain = self.model.model_copy(update={"temperature": None}) if key[0] else self.model
-            self._made[key] = plain.bind_tools(tools) if tools else plain
-        return self._made[key]
-
-
-def _seeded(model: Any, seed: int) -> ChatModel:
-    """Return a copy of a model, plain or with tools bound, with this seed as a field."""
-    update = {"bound": _seeded(model.bound, seed)} if isinstance(model, RunnableBinding) else {"seed": seed}
-    seeded: ChatModel = model.model_copy(update=update)
-    return seeded
 
 
 def name_of(model: BaseChatModel) -> str:

@@ -27,24 +27,17 @@ _TOO_LONG = re.compile(
 )
 _TOOLS = r"\b(tools?|tool[ _-](use|choice|calls?|calling)|function[ _-]call\w*)\b"
 _SAID = {
+    **{option: rf"\b{option}\b" for option in OPTIONS},
     # Servers mention tools for other reasons, too.
-    "tools": re.compile(
-        rf"(support|enable|allow|unknown|unrecognized|unexpected).{{0,60}}{_TOOLS}|"
-        rf"{_TOOLS}.{{0,40}}(not (supported|allowed|permitted|available)|unsupported)",
-        re.IGNORECASE,
-    )
+    "tools": rf"(support|enable|allow|unknown|unrecognized|unexpected).{{0,60}}{_TOOLS}|"
+    rf"{_TOOLS}.{{0,40}}(not (supported|allowed|permitted|available)|unsupported)",
 }
 _CLIENTS = {"openai", "anthropic", "groq", "mistralai", "ollama", "cohere", "openrouter"}
 _OWN_MISTAKES = (AttributeError, ImportError, NameError, NotImplementedError)
 
 
 def to_fault(error: Exception, secrets: Sequence[str]) -> ModelFault:
-    """Return the fault for a client's error.
-
-    Args:
-        error: The client's error.
-        secrets: Redacted in its text: a server that refuses a key may quote it.
-    """
+    """Return the fault for a client's error, without the secrets: a server that refuses a key may quote it."""
     detail = redact(" ".join(str(error).split()), secrets, "***")
     status = _status(error)
     if status in (None, 400, 413, 422, 500) and (_is_overflow(error) or _TOO_LONG.search(detail)):
@@ -67,11 +60,11 @@ def one_line(error: BaseException) -> str:
 
 def is_client_error(error: Exception) -> bool:
     """Return whether an error comes from a model client, not from another user of HTTP."""
-    roots = {cls.__module__.partition(".")[0] for cls in type(error).__mro__}
-    return any(_is_client(root) for root in roots)
+    return any(_is_client(cls.__module__) for cls in type(error).__mro__)
 
 
-def _is_client(package: str) -> bool:
+def _is_client(module: str) -> bool:
+    package = module.partition(".")[0]
     return package in _CLIENTS or package.startswith("langchain_")
 
 
@@ -82,35 +75,25 @@ def is_bug(error: Exception) -> bool:
     """
     if type(error).__module__ != "builtins" or isinstance(error, OSError):
         return False
-    frames = [frame.f_globals.get("__name__", "") for frame, _ in walk_tb(error.__traceback__)]
-    *around, raised_in = [str(name).partition(".")[0] for name in frames]
+    *around, raised_in = [str(frame.f_globals.get("__name__")) for frame, _ in walk_tb(error.__traceback__)]
     # langchain_core also calls the user's own models and callbacks.
-    return not (_is_client(raised_in) or any(_is_client(root) for root in {*around} - {"langchain_core"}))
+    clients = [module for module in around if not module.startswith("langchain_core.")]
+    return not any(map(_is_client, [*clients, raised_in]))
 
 
 def refused_option(error: Exception, sent: Sequence[str]) -> str | None:
-    """Return the option that the server refuses, if the error says so.
-
-    Args:
-        error: The client's error.
-        sent: The options of the request.
-    """
+    """Return the option of those sent that the server refuses, if the error says so."""
     if _status(error) not in (400, 404, 422, 501):
         return None
     param = str(getattr(error, "param", None) or "")
-    for option in sent:
-        if param.split("[")[0].split(".")[0] == option:
-            return option
-    said = str(error)
-    return next((option for option in sent if not param and _SAID.get(option, _word(option)).search(said)), None)
+    if param:
+        named = re.split(r"[\[.]", param)[0]
+        return named if named in sent else None
+    return next((option for option in sent if re.search(_SAID[option], str(error), re.IGNORECASE)), None)
 
 
 def validate_reply(reply: AIMessage) -> None:
-    """Check that a reply is complete.
-
-    Raises:
-        ModelFault: it is empty, a refusal, or truncated in transit.
-    """
+    """Raise ModelFault if a reply is empty, a refusal, or truncated in transit."""
     ended = reply.response_metadata
     if refusal := reply.additional_kwargs.get("refusal"):
         raise ModelFault(f"the model refused: {' '.join(str(refusal).split())[:300]}")
@@ -156,7 +139,3 @@ def _retry_after(error: Any) -> float | None:
 def _is_overflow(error: Exception) -> bool:
     named = any(cls.__name__ == "ContextOverflowError" for cls in type(error).__mro__)
     return named or getattr(error, "code", None) == "context_length_exceeded"
-
-
-def _word(option: str) -> re.Pattern[str]:
-    return re.compile(rf"\b{option}\b", re.IGNORECASE)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from langgraph_reflexion.errors import ConfigurationError
-from langgraph_reflexion.models.secrets import NO_KEY, public_url
+from langgraph_reflexion.models.secrets import NO_KEY
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
@@ -128,14 +128,11 @@ def _no_key(name: str, variable: str) -> ModelUnavailable:
 
 
 def _checked(base_url: str) -> str:
-    good, shown = False, ""
     with contextlib.suppress(ValueError):
         parts = urlsplit(base_url)
-        shown = f" {public_url(base_url)!r}"
-        good = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
-    if not good:
-        raise ConfigurationError(f"the base URL{shown} is not an address: write it as http://localhost:8000/v1")
-    return base_url
+        if parts.scheme in ("http", "https") and parts.hostname and parts.port != 0:
+            return base_url
+    raise ConfigurationError("the base URL is not an address: write it as http://localhost:8000/v1")
 
 
 def without_own_retries(model: "BaseChatModel") -> "BaseChatModel":

@@ -15,12 +15,7 @@ NO_KEY = "not-needed"
 
 
 def secrets_of(model: "BaseChatModel", base_url: str | None = None) -> list[str]:
-    """Return a model's keys, and the passwords in its addresses.
-
-    Args:
-        model: The model.
-        base_url: Its address, if the model does not have it.
-    """
+    """Return a model's keys, and the passwords in its addresses and in `base_url`."""
     from pydantic import SecretStr
 
     values = [*(getattr(model, field, None) for field in getattr(type(model), "model_fields", ())), base_url]
@@ -41,13 +36,7 @@ def secrets_around() -> list[str]:
 
 
 def redact(text: str, secrets: Iterable[str], blot: str) -> str:
-    """Return a text without secrets, in any of their spellings.
-
-    Args:
-        text: The text.
-        secrets: The secrets.
-        blot: Replaces each of them.
-    """
+    """Return a text with each secret, in any of its spellings, replaced by `blot`."""
     for secret in secrets:
         for spelt in _spellings(secret):
             text = text.replace(spelt, blot)

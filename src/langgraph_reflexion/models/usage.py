@@ -4,7 +4,7 @@ import math
 import threading
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 from uuid import UUID
 
 from langchain_core.callbacks import BaseCallbackHandler
@@ -76,13 +76,8 @@ class Price:
 def price_of(model: str, prices: Mapping[str, Price], *, needed: bool = False) -> Price | None:
     """Return the price of a model, by its name with or without the provider; None if there is none.
 
-    Args:
-        model: Its name.
-        prices: The prices by name.
-        needed: Whether a price is required.
-
     Raises:
-        ConfigurationError: the required price is missing.
+        ConfigurationError: it is missing and `needed`.
     """
     price = next((prices[known] for known in prices if model in (known, known.partition(":")[2])), None)
     if price is None and needed:
@@ -93,13 +88,7 @@ def price_of(model: str, prices: Mapping[str, Price], *, needed: bool = False) -
 
 
 def usage_of(reply: AIMessage, price: Price | None, *, cached: bool = False) -> Usage:
-    """Return the usage of a reply.
-
-    Args:
-        reply: The reply.
-        price: The price of the model's tokens; without one, the cost is 0.
-        cached: Whether the reply is from a cache, and free.
-    """
+    """Return the usage of a reply: at this price, or without cost; free if it is out of a cache."""
     counted = reply.usage_metadata
     # LangChain's own cache marks its replies by this key, with the tokens of the original call.
     if cached or (counted and counted.get("total_cost") == 0):
@@ -116,13 +105,8 @@ def usage_of(reply: AIMessage, price: Price | None, *, cached: bool = False) -> 
 
 def add_usage(*usages: Usage) -> Usage:
     """Return the sum."""
-    return Usage(
-        llm_calls=sum(usage["llm_calls"] for usage in usages),
-        cached_calls=sum(usage["cached_calls"] for usage in usages),
-        input_tokens=sum(usage["input_tokens"] for usage in usages),
-        output_tokens=sum(usage["output_tokens"] for usage in usages),
-        cost=sum((usage["cost"] for usage in usages), 0.0),
-    )
+    total: dict[str, Any] = {key: sum(dict(usage)[key] for usage in usages) for key in NO_USAGE}
+    return cast(Usage, total | {"cost": float(total["cost"])})
 
 
 class UsageCallback(BaseCallbackHandler):
@@ -154,11 +138,7 @@ class UsageCallback(BaseCallbackHandler):
                 self.usage = add_usage(self.usage, usage)
 
     def account(self, messages: Iterable[BaseMessage]) -> Usage:
-        """Return the usage, including calls before this process took over, as far as the messages show.
-
-        Args:
-            messages: The messages that the agent added to the conversation.
-        """
+        """Return the usage, with calls before this process took over, as far as the agent's messages show."""
         shown = add_usage(*(self._usage(message) for message in messages if isinstance(message, AIMessage)))
         return shown if shown["llm_calls"] > self.usage["llm_calls"] else self.usage
 

@@ -62,5 +62,11 @@ class ScriptedChatModel(BaseChatModel):
         message = AIMessage(reply) if isinstance(reply, str) else reply
         return ChatResult(generations=[ChatGeneration(message=message)])
 
-    async def _agenerate(self, messages: list[BaseMessage], *args: Any, **kwargs: Any) -> ChatResult:
-        return self._generate(messages, *args, **kwargs)
+    async def _agenerate(
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None = None,
+        run_manager: Any = None,
+        **kwargs: Any,
+    ) -> ChatResult:
+        return self._generate(messages, stop, **kwargs)

@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from langchain_core.messages import AIMessage
 
-from langgraph_reflexion.actors.react import TextActor
+from langgraph_reflexion.actors.base import TextActor
 from langgraph_reflexion.actors.reply import LONGEST, call_text, read_reply
 from langgraph_reflexion.actors.tools import ToolActor
 from langgraph_reflexion.envs.alfworld.environment import ALFWorld

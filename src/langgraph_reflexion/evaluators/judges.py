@@ -1,0 +1,84 @@
+"""Evaluators that ask a model about the trial, without access to the truth."""
+
+import asyncio
+import re
+from dataclasses import dataclass
+from typing import cast
+
+from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
+from langchain_core.runnables import RunnableConfig
+
+from langgraph_reflexion.actors.base import Actor
+from langgraph_reflexion.context import call_with_trajectory, opening_of
+from langgraph_reflexion.errors import ConfigurationError
+from langgraph_reflexion.evaluators.base import STOPPED, Evaluator, Score
+from langgraph_reflexion.models.calls import CallId, Spent
+from langgraph_reflexion.models.client import Client
+from langgraph_reflexion.prompts import Prompts
+from langgraph_reflexion.state import ReflexionState, Step
+
+
+@dataclass
+class LLMEvaluator(Evaluator):
+    """A model that reads the trajectory and says whether the task was solved (the paper's GPT variant)."""
+
+    client: Client
+    prompts: Prompts
+    seed: int
+
+    async def evaluate(self, state: ReflexionState, config: RunnableConfig) -> Score:
+        """Ask the model; anything but a clear yes is a no."""
+
+        def render(steps: list[Step]) -> list[BaseMessage]:
+            trial = self.prompts.render("trial", observation=opening_of(state, self.prompts), steps=steps)
+            return [SystemMessage(self.prompts.render("judge")), HumanMessage(trial)]
+
+        call = CallId(self.seed, state["task"]["id"], state["trial"], "evaluate")
+        reply = await call_with_trajectory(
+            self.client, render, state["trajectory"], state["observation_budget"], config, call
+        )
+        verdicts = re.findall(r"^[^\w\n]*verdict\W+(yes|no)\b", reply.text, re.IGNORECASE | re.MULTILINE)
+        solved = bool(verdicts) and verdicts[-1].lower() == "yes"
+        return Score(float(solved), reply.text, reply.spent)
+
+
+@dataclass
+class SelfConsistencyEvaluator(Evaluator):
+    """Samples the actor's last action again, and accepts it if most samples are equivalent (Wang et al. 2022).
+
+    It needs no truth. The samples have the same prompt and different seeds, so the model needs a temperature above 0,
+    or all samples agree. A systematic mistake passes.
+    """
+
+    actor: Actor
+    seed: int
+    samples: int
+
+    def __post_init__(self) -> None:
+        if self.samples % 2 == 0:
+            raise ConfigurationError(f"self-consistency:{self.samples}: an odd number is needed for a majority")
+
+    async def evaluate(self, state: ReflexionState, config: RunnableConfig) -> Score:
+        """Return 1 if most samples agree, else their share; 0 if the last action did not end the task."""
+        before, last = state["trajectory"][:-1], state["trajectory"][-1:]
+        answer = last[0]["action"] if last else None
+        if state["stop_reason"] != "terminated" or answer is None or not answer["name"]:
+            return Score(0.0, STOPPED.get(state["stop_reason"] or "", ""))
+        asked = cast(ReflexionState, {**state, "trajectory": before})
+        call = CallId(self.seed, state["task"]["id"], state["trial"], "evaluate")
+        calls = [call._replace(name=f"evaluate {number}") for number in range(1, self.samples + 1)]
+        sampling = [self.actor.choose(asked, config, call) for call in calls]
+        # Wait for all samples, so that every call is accounted for.
+        settled = await asyncio.gather(*sampling, return_exceptions=True)
+        samples = []
+        for each in settled:
+            if isinstance(each, BaseException):
+                raise each
+            samples.append(each)
+        actions = [decision["action"] for decision, _ in samples]
+        agreed = sum(action is not None and self.actor.environment.equivalent(action, answer) for action in actions)
+        return Score(
+            1.0 if agreed * 2 > self.samples else agreed / self.samples,
+            f"Of {self.samples} more samples, {agreed} gave the same answer.",
+            sum((reply.spent for _, reply in samples), Spent()),
+        )
