@@ -3,18 +3,12 @@
 Inspect is slow to start and warns while it does so: evaluations run in processes of their own, which tests share.
 """
 
-import inspect
 import json
 import math
 import os
-import shutil
-import signal
-import socket
 import subprocess
 import sys
-import time
 import tomllib
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +25,6 @@ pytest.importorskip("inspect_ai", reason="inspect-ai is not installed: pip insta
 
 ROOT = Path(__file__).parents[2]
 TASKS, TRIALS, EPOCHS = 3, 2, 2
-ENVIRONMENTS = ("alfworld", "hotpotqa")
 # Whatever reaches for the network gets nowhere.
 OFFLINE = {f"{scheme}_proxy": "http://127.0.0.1:9" for scheme in ("http", "https", "all")}
 
@@ -59,27 +52,18 @@ def environ(home: Path) -> dict[str, str]:
     return {**os.environ, **OFFLINE, "PYTHONPATH": os.pathsep.join(paths), "XDG_DATA_HOME": str(home / "data")}
 
 
-def start(home: Path, *command: str, **options: Any) -> "subprocess.Popen[str]":
-    command = (sys.executable, "-m", *command)
-    return subprocess.Popen(command, cwd=home, env=environ(home), text=True, **options)
-
-
-def run(home: Path, *command: str) -> str:
-    process = start(home, *command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-    try:
-        said, _ = process.communicate(timeout=300)
-    finally:
-        process.kill()
-    assert process.returncode == 0, said
-    return said
-
-
-def evaluation(*tasks: str, folder: Path, **options: Any) -> list[str]:
-    """The command of a user, with the model that needs no key."""
-    words = ["inspect_ai", "eval", *(f"langgraph_reflexion/{task}" for task in tasks)]
-    words += ["--model", "reflexion/demo", "--log-dir", str(folder), "--display", "plain"]
-    words += ["-T", f"max_trials={TRIALS}"]
-    return words + [word for name, value in options.items() for word in (f"--{name}", str(value))]
+def run(home: Path, *command: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", *command],
+        cwd=home,
+        env=environ(home),
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        timeout=300,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout
 
 
 def logs(folder: Path) -> dict[str, Any]:
@@ -101,9 +85,20 @@ def metrics(log: Any) -> dict[str, float]:
 
 @pytest.fixture(scope="module")
 def evaluated(home: Path) -> Path:
-    """Two environments, by Inspect's command line."""
+    """An environment, by Inspect's command line."""
     folder = home / "logs"
-    run(home, *evaluation(*ENVIRONMENTS, folder=folder, limit=TASKS, epochs=EPOCHS))
+    words = [
+        "inspect_ai",
+        "eval",
+        "langgraph_reflexion/alfworld",
+        "--model",
+        "reflexion/demo",
+        "--log-dir",
+        str(folder),
+        "--display",
+        "plain",
+    ]
+    run(home, *words, "-T", f"max_trials={TRIALS}", "--limit", str(TASKS), "--epochs", str(EPOCHS))
     return folder
 
 
@@ -121,12 +116,11 @@ def sample(log: Any) -> Any:
     return only
 
 
-@pytest.mark.parametrize("environment", ENVIRONMENTS)
-@pytest.mark.parametrize("epoch", range(1, EPOCHS + 1))
-def test_a_score_is_what_our_own_sweep_says(evaluated: Path, tmp_path: Path, environment: str, epoch: int) -> None:
+@pytest.mark.parametrize("epoch", [1, 2])
+def test_a_score_is_what_our_own_sweep_says(evaluated: Path, tmp_path: Path, epoch: int) -> None:
     # Every epoch has a seed of its own, and the environment the first one's.
     settings = RunSettings(
-        environment=environment,
+        environment="alfworld",
         options={"seed": 0},
         limit=TASKS,
         max_trials=TRIALS,
@@ -138,7 +132,7 @@ def test_a_score_is_what_our_own_sweep_says(evaluated: Path, tmp_path: Path, env
     # Of ours, only the clock is another; of Inspect's, the answer and the thread are more.
     expected = [{name: value for name, value in row.items() if name != "seconds"} for row in ours.trials]
 
-    log = logs(evaluated)[environment]
+    log = logs(evaluated)["alfworld"]
     assert log.status == "success"
     samples = [each for each in log.samples if each.epoch == epoch]
     rows = [row for each in samples for row in each.store["SampleStore:rows"]]
@@ -150,12 +144,11 @@ def test_a_score_is_what_our_own_sweep_says(evaluated: Path, tmp_path: Path, env
     assert curve == report_run(ours).solved
     right = sum(each.scores["solved"].value == "C" for each in samples)
     assert right == curve[-1]
-    assert environment != "alfworld" or 0 < curve[0] < len(samples)  # otherwise this compares little
+    assert 0 < curve[0] < len(samples)  # otherwise this compares little
 
 
-@pytest.mark.parametrize("environment", ENVIRONMENTS)
-def test_the_metrics_are_the_success_curve_over_all_epochs(evaluated: Path, environment: str) -> None:
-    log = logs(evaluated)[environment]
+def test_the_metrics_are_the_success_curve_over_all_epochs(evaluated: Path) -> None:
+    log = logs(evaluated)["alfworld"]
     told = metrics(log)
     for trial in range(1, TRIALS + 1):
         values = [each.scores["solved_by_trial"].value[f"trial {trial}"] for each in log.samples]
@@ -184,40 +177,6 @@ def test_trials_and_reflections_are_in_the_transcript(evaluated: Path) -> None:
     said = [message.text for message in retried.messages]
     assert f"Reflection: {rows[0]['reflection']}" in said
     assert any(text.startswith("Trial 2\n") for text in said)
-
-
-def test_a_killed_evaluation_goes_on_where_it_was(home: Path, evaluated: Path) -> None:
-    folder, whole = home / "killed", logs(evaluated)["alfworld"]
-    expected = max(whole.samples, key=lambda each: (each.scores["solved"].metadata["trials"], -each.epoch))
-    command = evaluation("alfworld", folder=folder, **{"sample-id": expected.id})
-    process = start(home, *command, stdout=subprocess.DEVNULL)
-    try:
-        deadline = time.monotonic() + 180
-        # In the middle of a sample: one of its trials has failed, and the next one is under way.
-        while not any('"verdict": false' in path.read_text() for path in folder.glob("reflexion-*/trials.jsonl")):
-            assert process.poll() is None
-            assert time.monotonic() < deadline
-            time.sleep(0.005)
-    finally:
-        process.send_signal(signal.SIGKILL)
-        process.wait()
-    (log_file,) = folder.glob("*.eval")
-    run(home, "inspect_ai", "eval-retry", str(log_file), "--log-dir", str(folder), "--display", "plain")
-    log = logs(folder)["alfworld"]
-    assert log.status == "success"
-    again = sample(log)
-    score, before = again.scores["solved"], expected.scores["solved"]
-    assert (score.value, score.metadata["stop_reasons"]) == (before.value, before.metadata["stop_reasons"])
-    assert score.metadata["resumed"] == 1
-    spans = [event.name for event in again.events if event.event == "span_begin" and event.type == "trial"]
-    assert spans == ["before it was stopped", *(f"trial {trial}" for trial in range(2, TRIALS + 1))]
-    assert sum(event.event == "model" for event in again.events) <= again.store["SampleStore:rows"][1]["llm_calls"]
-    (kept,) = folder.glob("reflexion-*/trials.jsonl")
-    rows = [json.loads(line) for line in kept.read_text(encoding="utf-8").splitlines()]
-    clocks = {"seconds", "thread"}
-    assert [{name: row[name] for name in row if name not in clocks} for row in rows] == [
-        {name: row[name] for name in row if name not in clocks} for row in expected.store["SampleStore:rows"]
-    ]
 
 
 @pytest.mark.parametrize(("name", "limit"), [("limited", "token"), ("talkative", "message")])
@@ -281,11 +240,6 @@ def test_a_task_that_nobody_can_judge_is_not_scored(small: dict[str, Any]) -> No
     assert metrics(log)["trial 1"] == 0.5
 
 
-def test_recorded_replies_are_a_model_too(small: dict[str, Any]) -> None:
-    score = sample(small["recorded"]).scores["solved_by_trial"]
-    assert score.value == {"trial 1": 0.0, "trial 2": 1.0}
-
-
 def test_an_agent_of_ones_own_is_wrapped(small: dict[str, Any]) -> None:
     ended = sample(small["own_agent"])
     assert ended.output.completion == "forty-two"
@@ -300,9 +254,9 @@ def test_settings_are_checked_before_the_first_sample() -> None:
     for name, value in {"model": "demo", "reflection_model": "demo", "cache": "replies.sqlite"}.items():
         with pytest.raises(ConfigurationError, match=f"{name} is an option of inspect eval"):
             reflexion_agent("alfworld", **{name: value})
-    with pytest.raises(ConfigurationError, match="unknown setting 'trials'; unknown setting 'samples'"):
-        reflexion_agent("alfworld", trials=2, samples=3)
-    with pytest.raises(ConfigurationError, match="max_actions: input should be greater than or equal to 1, not 0"):
+    with pytest.raises(ConfigurationError, match="unknown setting 'trials'"):
+        reflexion_agent("alfworld", trials=2)
+    with pytest.raises(ConfigurationError, match="max_actions"):
         reflexion_agent("alfworld", max_actions=0)
     with pytest.raises(ConfigurationError, match="evaluator='luck': choose one of"):
         reflexion_agent("alfworld", evaluator="luck")
@@ -313,36 +267,11 @@ def test_every_environment_is_a_task_with_the_settings_of_a_run() -> None:
     from langgraph_reflexion import ConfigurationError
     from langgraph_reflexion.adapters.inspect import registry
 
-    run = set(RunSettings.model_fields)
     for name in ("alfworld", "hotpotqa", "programming", "webshop", "workspace"):
-        made = getattr(registry, name)
         ids = [each["id"] for each in load_environment(name).tasks()]
-        assert [each.id for each in made().dataset] == ids
-        parameters = parameters_of(made)
-        assert (
-            {"actor", "evaluator", "max_trials", "max_actions", "memory_size", "split", "options"} < parameters < run
-        )
-    assert parameters_of(registry.reflexion) == {"environment", *parameters}
-    # Inspect passes on what the signature takes, and drops the rest.
+        assert [each.id for each in getattr(registry, name)(max_trials=2, strategy="retry").dataset] == ids
     with pytest.raises(ConfigurationError, match="unknown setting 'trials'"):
         registry.alfworld(trials=2)
-
-
-def parameters_of(task: Any) -> set[str]:
-    *named, unknown = inspect.signature(task).parameters.values()
-    assert unknown.kind is inspect.Parameter.VAR_KEYWORD
-    return {parameter.name for parameter in named}
-
-
-def test_inspect_says_where_the_log_of_a_sample_is() -> None:
-    """Nothing public does. Without it, a retried evaluation begins anew."""
-    from inspect_ai.log import _samples
-
-    from langgraph_reflexion.adapters.inspect import sample_store as log_location
-
-    assert log_location.sample_active is _samples.sample_active
-    assert "log_location" in inspect.signature(_samples.ActiveSample).parameters
-    assert log_location.log_location() == ""
 
 
 async def test_messages_keep_their_words_on_the_way() -> None:
@@ -403,50 +332,3 @@ def test_without_inspect_the_error_names_the_extra() -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     hint = "the extra inspect: pip install 'langgraph-reflexion[inspect]', in a clone '.[inspect]'"
     assert done.stdout.strip() == f"inspect-ai is missing; it comes with {hint}"
-
-
-@pytest.fixture
-def viewer(home: Path, evaluated: Path) -> Iterator[str]:
-    """Inspect's viewer of the logs, on loopback."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    command = ("inspect_ai", "view", "start", "--log-dir", str(evaluated), "--host", "127.0.0.1", "--port", str(port))
-    process = start(home, *command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    try:
-        deadline = time.monotonic() + 180
-        while True:
-            with socket.socket() as tried:
-                if tried.connect_ex(("127.0.0.1", port)) == 0:
-                    break
-            assert process.poll() is None
-            assert time.monotonic() < deadline
-            time.sleep(0.05)
-        yield f"http://127.0.0.1:{port}"
-    finally:
-        process.kill()
-        process.wait()
-
-
-@pytest.mark.needs("Chromium")
-def test_the_log_opens_in_the_viewer(viewer: str, evaluated: Path) -> None:
-    from playwright.sync_api import sync_playwright
-
-    (log_file,) = evaluated.glob("*_alfworld_*.eval")
-    log = logs(evaluated)["alfworld"]
-    retried = max(log.samples, key=lambda each: each.scores["solved"].metadata["trials"])
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
-        tab = browser.new_page(viewport={"width": 1400, "height": 1000})
-        errors: list[str] = []
-        tab.on("pageerror", lambda error: errors.append(str(error)))
-        tab.goto(f"{viewer}/#/logs/{log_file.name}")
-        tab.get_by_text(retried.id).first.wait_for()
-        tab.goto(f"{viewer}/#/logs/{log_file.name}/samples/sample/{retried.id.replace('/', '%2F')}/{retried.epoch}/")
-        tab.get_by_text("trial 1", exact=True).first.wait_for()
-        tab.get_by_text("trial 2", exact=True).first.wait_for()
-        if kept := os.environ.get("INSPECT_SCREENSHOT"):
-            tab.wait_for_timeout(1000)
-            tab.screenshot(path=kept)
-        browser.close()
-    assert errors == []

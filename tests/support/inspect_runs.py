@@ -11,7 +11,6 @@ from inspect_ai.model import GenerateConfig, Model, ModelOutput, ModelUsage, get
 from inspect_ai.scorer import includes
 from langchain.agents import create_agent
 
-from langgraph_reflexion import create_reflexion
 from langgraph_reflexion.adapters.inspect import (
     InspectChatModel,
     reflexion_agent,
@@ -20,10 +19,8 @@ from langgraph_reflexion.adapters.inspect import (
     solved,
     solved_by_trial,
 )
-from langgraph_reflexion.adapters.inspect import registry as registry
 from langgraph_reflexion.envs.base import Environment, Review
 from langgraph_reflexion.envs.base import Task as OurTask
-from langgraph_reflexion.testing import Recorder, ScriptedChatModel
 from tests.support.toys import Counter, count_to
 
 
@@ -76,17 +73,6 @@ def own_agent(model: Model) -> Task:
     return Task(name="own_agent", dataset=samples, solver=solver, scorer=includes(), model=model)
 
 
-async def record(path: Path) -> Model:
-    """A recording of two trials, and the model that says it again."""
-    replies = ["Action: add 1", "Action: add 1", "Add three at once.", "Action: add 3"]
-    model = ScriptedChatModel(replies=replies, callbacks=[Recorder(path)])
-    graph = create_reflexion(
-        model, Counter(), max_trials=2, heuristic=lambda steps: "enough" if len(steps) > 1 else None
-    )
-    await graph.compile().ainvoke({"task": count_to(3)})
-    return get_model("reflexion/recorded", recording=str(path))
-
-
 async def main(folder: Path) -> None:
     """Run them all."""
     tool_call = ModelOutput.for_tool_call("mock", "add", {"amount": 3})
@@ -104,7 +90,6 @@ async def main(folder: Path) -> None:
             model_roles={"reflector": says("Add three at once.")},
         ),
         counting("doubtful", says("Action: add 4"), (3, 4, 5), Doubtful()),
-        counting("recorded", await record(folder / "recording.jsonl")),
         own_agent(says("forty-one", "Say forty-two.", "forty-two")),
     ]
     config = GenerateConfig(temperature=0.25)

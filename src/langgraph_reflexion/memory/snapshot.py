@@ -1,5 +1,6 @@
 """All lessons of one environment and user at one moment, put together from their records."""
 
+import warnings
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -7,12 +8,16 @@ from math import sqrt
 from statistics import NormalDist
 from typing import Any
 
-import bm25s
 import numpy as np
 from Stemmer import Stemmer
 
 from langgraph_reflexion.errors import ConfigurationError
 from langgraph_reflexion.memory.records import LessonEdit, LessonSource, LessonUse, Record
+
+with warnings.catch_warnings():
+    # In notebooks bm25s asks for ipywidgets, for progress bars that are not used here.
+    warnings.filterwarnings("ignore", "IProgress not found")
+    import bm25s
 
 MIN_TRIALS = 10
 """First trials with a lesson, and as many without it, below which it is not retired."""

@@ -9,9 +9,10 @@ from inspect_ai.model import ChatMessageUser, ModelOutput
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 from inspect_ai.util import span, store_as
 from langchain_core.runnables import Runnable
+from langgraph.checkpoint.memory import InMemorySaver
 
 from langgraph_reflexion.adapters.inspect.chat_model import InspectChatModel, LimitReached
-from langgraph_reflexion.adapters.inspect.sample_store import EvalRecord, EvalRecords, Row, SampleStore, answer_of
+from langgraph_reflexion.adapters.inspect.scorer import Row, SampleStore, answer_of
 from langgraph_reflexion.adapters.inspect.transcript import TranscriptRun
 from langgraph_reflexion.agents.wrapped import WrappedAgent
 from langgraph_reflexion.budgets import Budgets
@@ -30,23 +31,17 @@ REFLECTOR = "reflector"
 TASK = "reflexion_task"
 """The key of the environment's task in a sample's metadata."""
 
-SETTINGS = {
-    name: field
-    for name, field in ReflexionSettings.model_fields.items()
-    # Models are Inspect's business: --model, --model-role, --model-base-url, --temperature, --timeout, --cache.
-    if name not in ("model", "reflection_model", "base_url", "temperature", "timeout", "cache")
-}
-"""The settings of the agent that are not Inspect's."""
+OF_INSPECT = {"model", "reflection_model", "base_url", "temperature", "timeout", "cache"}
+"""The settings that are Inspect's options (--model, --model-role, --temperature, ...) and not the agent's."""
 
 
 @solver
 def sample_context() -> Solver:
-    """Pass the sample's id, epoch and task to the agent. The `setup` of a task."""
+    """Pass the sample's epoch and task to the agent. The `setup` of a task."""
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:
         store = state.store_as(SampleStore)
-        store.sample, store.epoch = str(state.sample_id), state.epoch
-        store.task = state.metadata.get(TASK, {})
+        store.epoch, store.task = state.epoch, state.metadata.get(TASK, {})
         return state
 
     return solve
@@ -58,7 +53,7 @@ def read_settings(given: dict[str, Any]) -> ReflexionSettings:
     Raises:
         ConfigurationError: a name is unknown or Inspect's, or a value is wrong.
     """
-    for name in given.keys() & (ReflexionSettings.model_fields.keys() - SETTINGS.keys()):
+    for name in given.keys() & OF_INSPECT:
         raise ConfigurationError(
             f"{name} is an option of inspect eval, not a setting of the agent; the reflector is a model role: "
             f"--model-role {REFLECTOR}=..."
@@ -116,11 +111,8 @@ class _Reflexion:
         self.parts = parts
         self.budgets = Budgets(**{scope: limit.budget() for scope, limit in settings.budgets.items()})
         # A wrong setting fails here, before the first sample.
-        graph = self.graph(epoch=1)
-        self.pool, self.max_trials = graph.pool, graph.rules.max_trials
-        self.reflects = Strategy(graph.rules.strategy).reflects
+        self.graphs = {1: self.graph(epoch=1)}
         self.wraps = isinstance(parts.get("actor"), Runnable | WrappedAgent)
-        self.records = EvalRecords()
 
     def graph(self, epoch: int) -> ReflexionGraph:
         return self.settings.model_copy(update={"seed": self.settings.seed + epoch - 1}).build(
@@ -132,7 +124,7 @@ class _Reflexion:
         )
 
     async def solve(self, state: AgentState) -> None:
-        """Advance the sample's task to its end, from its latest checkpoint.
+        """Advance the sample's task to its end.
 
         Raises:
             ConfigurationError: the sample has no task of the environment's.
@@ -142,25 +134,25 @@ class _Reflexion:
         """
         store = store_as(SampleStore)
         task = self._task(store, state)
-        # Without `sample_context`, samples are indistinguishable.
-        record = await self.records.current() if store.sample else EvalRecord(None)
-        thread = f"{store.sample}:{store.epoch}:{task['id']}"
-        run = self._run(task, thread, store.epoch, record, state)
-        store.max_trials, store.has_truth = self.max_trials, not self.wraps
+        if store.epoch not in self.graphs:
+            self.graphs[store.epoch] = self.graph(store.epoch)
+        graph = self.graphs[store.epoch]
+        run = TranscriptRun(
+            graph.compile(checkpointer=InMemorySaver()),
+            task,
+            task["id"],
+            reflects=Strategy(graph.rules.strategy).reflects,
+            max_trials=graph.rules.max_trials,
+            budgets=self.budgets,
+            review=graph.pool.environment.review,
+            state=state,
+        )
+        store.max_trials, store.has_truth, store.rows = graph.rules.max_trials, not self.wraps, []
         try:
-            if (finished := await run.restore()) is not None:
-                record.add(thread, _row(finished, run))
-            run.reopen()
-            store.resumed = run.completed
-            store.rows, store.status = record.rows(thread, run.completed), run.status
-            if run.begun:
-                async with span("before it was stopped", type="trial"):
-                    await run.write_so_far(store.rows)
             while run.status == "running":
                 async with span(f"trial {run.completed + 1}", type="trial"):
                     row = _row(await run.advance(), run)
-                record.add(thread, row)
-                store.rows, store.status = record.rows(thread, row["trial"]), run.status
+                store.rows, store.status = [*store.rows, row], run.status
         except TaskError as stopped:
             cause = cast(Exception, stopped.__cause__)
             raise (cause.limit if isinstance(cause, LimitReached) else cause) from None
@@ -182,20 +174,6 @@ class _Reflexion:
             raise ConfigurationError("the conversation has no message by a user, which would be the task")
         text = asked[-1].text
         return Task(id=hashlib.blake2b(text.encode("utf-8", "replace"), digest_size=8).hexdigest(), instruction=text)
-
-    def _run(self, task: Task, thread: str, epoch: int, record: EvalRecord, state: AgentState) -> TranscriptRun:
-        if epoch not in record.graphs:
-            record.graphs[epoch] = self.graph(epoch)
-        return TranscriptRun(
-            record.graphs[epoch].compile(checkpointer=record.saver),
-            task,
-            thread,
-            reflects=self.reflects,
-            max_trials=self.max_trials,
-            budgets=self.budgets,
-            review=self.pool.environment.review,
-            state=state,
-        )
 
 
 def _row(finished: Finished, run: TranscriptRun) -> Row:

@@ -1,44 +1,31 @@
 """Inspect's models as a LangChain chat model: any provider that Inspect knows, by its limits, logs and accounts."""
 
-from collections.abc import Mapping, Sequence
-from contextvars import ContextVar
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, cast
 
 from inspect_ai.model import (
     ChatMessage,
     ChatMessageAssistant,
-    ChatMessageSystem,
-    ChatMessageTool,
-    ChatMessageUser,
     GenerateConfig,
     ModelOutput,
     ModelUsage,
     get_model,
     messages_from_openai,
 )
-from inspect_ai.tool import ToolCall, ToolChoice, ToolFunction, ToolInfo, ToolParams
+from inspect_ai.tool import ToolChoice, ToolFunction, ToolInfo, ToolParams
 from inspect_ai.util import LimitExceededError
 from langchain_core.callbacks import CallbackManagerForLLMRun
 from langchain_core.language_models import BaseChatModel, LanguageModelInput
-from langchain_core.messages import (
-    AIMessage,
-    BaseMessage,
-    HumanMessage,
-    SystemMessage,
-    ToolMessage,
-    convert_to_openai_messages,
-)
+from langchain_core.messages import AIMessage, BaseMessage, convert_to_openai_messages
 from langchain_core.messages.ai import InputTokenDetails, UsageMetadata
 from langchain_core.outputs import ChatGeneration, ChatResult
 from langchain_core.runnables import Runnable
 from langchain_core.utils.function_calling import convert_to_openai_tool
+from langchain_core.utils.json_schema import dereference_refs
 
 from langgraph_reflexion.errors import ConfigurationError, ContextTooLong, ModelFault, ReflexionError
 from langgraph_reflexion.models.faults import refused_option, to_fault
 from langgraph_reflexion.models.secrets import secrets_around
-
-PLACE: ContextVar[Mapping[str, Any] | None] = ContextVar("reflexion_place", default=None)
-"""The place in the run of the call that is under way (`models.calls`), for providers that answer by it."""
 
 
 class LimitReached(ReflexionError):
@@ -85,7 +72,7 @@ class InspectChatModel(BaseChatModel):
     def bind_tools(
         self, tools: Sequence[Any], *, tool_choice: Any = None, **kwargs: Any
     ) -> Runnable[LanguageModelInput, AIMessage]:
-        """The model with tools that it may call."""
+        """Return the model with tools that it may call."""
         if tool_choice is not None:
             kwargs["tool_choice"] = tool_choice
         return self.bind(tools=[convert_to_openai_tool(each) for each in tools], **kwargs)
@@ -109,7 +96,6 @@ class InspectChatModel(BaseChatModel):
             temperature=kwargs.get("temperature", self.temperature),
             max_tokens=kwargs.get("max_tokens", self.max_tokens),
         )
-        place = PLACE.set(run_manager.metadata if run_manager else None)
         try:
             output = await get_model(self.model, role=self.role).generate(
                 await to_inspect(messages),
@@ -129,8 +115,6 @@ class InspectChatModel(BaseChatModel):
             fault = to_fault(error, secrets_around())
             fault.transient = False
             raise fault from error
-        finally:
-            PLACE.reset(place)
         if not output.empty and output.stop_reason == "model_length":
             raise ContextTooLong(f"the prompt is too long for the context of {output.model}")
         if output.error:
@@ -143,76 +127,44 @@ WHOLE = "inspect_message"
 
 
 async def to_inspect(messages: Sequence[BaseMessage]) -> list[ChatMessage]:
-    """A prompt as Inspect's models take it."""
+    """Return a prompt as Inspect's models take it."""
     converted: list[ChatMessage] = []
     for message in messages:
-        match message:
-            case AIMessage(additional_kwargs=more) if WHOLE in more:
-                converted.append(ChatMessageAssistant.model_validate(more[WHOLE]))
-            case SystemMessage(content=str(text)):
-                converted.append(ChatMessageSystem(content=text))
-            case HumanMessage(content=str(text)):
-                converted.append(ChatMessageUser(content=text))
-            case AIMessage(content=str(text), tool_calls=called):
-                calls = [
-                    ToolCall(id=call["id"] or "", function=call["name"], arguments=call["args"]) for call in called
-                ]
-                converted.append(ChatMessageAssistant(content=text, tool_calls=calls or None))
-            case ToolMessage(content=str(text), tool_call_id=call_id, name=name):
-                converted.append(ChatMessageTool(content=text, tool_call_id=call_id, function=name))
-            case _:
-                # Pictures and the like. Inspect's own way costs milliseconds for every message.
-                written: Any = convert_to_openai_messages([message])
-                converted += await messages_from_openai(written)
+        if WHOLE in message.additional_kwargs:
+            converted.append(ChatMessageAssistant.model_validate(message.additional_kwargs[WHOLE]))
+        else:
+            written: Any = convert_to_openai_messages([message])
+            converted += await messages_from_openai(written)
     return converted
 
 
 def tools_to_inspect(tools: Sequence[dict[str, Any]]) -> list[ToolInfo]:
-    """Tools in OpenAI's form as Inspect's models take them."""
+    """Return tools in OpenAI's form as Inspect's models take them."""
     functions = [tool["function"] for tool in tools]
     return [
         ToolInfo(
             name=function["name"],
             description=function.get("description", ""),
-            parameters=ToolParams.model_validate(_without_references(function.get("parameters", {}))),
+            parameters=ToolParams.model_validate(dereference_refs(function.get("parameters", {}))),
         )
         for function in functions
     ]
 
 
-def _without_references(schema: dict[str, Any]) -> dict[str, Any]:
-    """A JSON schema with its definitions written out, as Inspect's have none."""
-    definitions = schema.get("$defs", {})
-
-    def written_out(part: Any) -> Any:
-        if isinstance(part, list):
-            return [written_out(each) for each in part]
-        if not isinstance(part, dict):
-            return part
-        name = str(part.get("$ref", "")).rpartition("/")[2]
-        whole = {**definitions.get(name, {}), **part}
-        return {key: written_out(value) for key, value in whole.items() if key not in ("$ref", "$defs")}
-
-    found: dict[str, Any] = written_out(schema)
-    return found
-
-
 def choice_to_inspect(choice: Any) -> ToolChoice | None:
-    """Which tool is to be called: as LangChain has it, and as Inspect has it."""
+    """Return LangChain's `tool_choice` as Inspect has it."""
     match choice:
-        case None | "auto" | "none" | "any":
-            return choice
         case "required" | True:
             return "any"
-        case False:
-            return "none"
-        case {"function": {"name": str(name)}} | str(name):
+        case {"function": {"name": str(name)}}:
             return ToolFunction(name)
-    raise TypeError(f"no tool choice: {choice!r}")
+        case str(name) if name not in ("auto", "none", "any"):
+            return ToolFunction(name)
+    return cast(ToolChoice | None, choice)
 
 
 def to_langchain(output: ModelOutput) -> AIMessage:
-    """What a model of Inspect's answered, with what it used."""
+    """Return what a model of Inspect's answered, with its usage."""
     if output.empty:
         return AIMessage("", response_metadata={"model_name": output.model})
     message = output.message

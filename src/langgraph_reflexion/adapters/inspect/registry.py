@@ -3,7 +3,6 @@
 The entry point `inspect_ai` of the package names this module.
 """
 
-import inspect
 import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -12,7 +11,7 @@ from inspect_ai import Task as InspectTask
 from inspect_ai import task
 from inspect_ai.dataset import MemoryDataset, Sample
 
-from langgraph_reflexion.adapters.inspect.agent import SETTINGS, TASK, read_settings, reflexion_agent, sample_context
+from langgraph_reflexion.adapters.inspect.agent import TASK, read_settings, reflexion_agent, sample_context
 from langgraph_reflexion.adapters.inspect.provider import reflexion_models as reflexion_models
 from langgraph_reflexion.adapters.inspect.scorer import solved, solved_by_trial
 from langgraph_reflexion.envs import ENVIRONMENTS, load_environment
@@ -32,7 +31,8 @@ def samples_of(tasks: Sequence[Task]) -> list[Sample]:
     ]
 
 
-def make_task(
+@task
+def reflexion(
     environment: str, split: str | None = None, options: dict[str, Any] | None = None, **settings: Any
 ) -> InspectTask:
     """Return the tasks of an environment as a task of Inspect's.
@@ -63,31 +63,14 @@ def make_task(
     )
 
 
-def _registered(name: str, environment: str | None = None) -> Callable[..., InspectTask]:
-    """Return the task of an environment, with a parameter for each setting of the agent."""
-    fixed: dict[str, Any] = {"environment": environment} if environment else {}
+def _registered(environment: str) -> Callable[..., InspectTask]:
+    def make(split: str | None = None, options: dict[str, Any] | None = None, **settings: Any) -> InspectTask:
+        return reflexion(environment, split, options, **settings)
 
-    def make(**parameters: Any) -> InspectTask:
-        return make_task(**fixed, **parameters)
-
-    # `unknown` takes unknown names, which Inspect would drop, so that they are errors.
-    *own, unknown = list(inspect.signature(make_task).parameters.values())[bool(environment) :]
-    settings = [
-        inspect.Parameter(
-            setting,
-            inspect.Parameter.KEYWORD_ONLY,
-            default=field.get_default(call_default_factory=True),
-            annotation=field.annotation,
-        )
-        for setting, field in SETTINGS.items()
-    ]
-    make.__signature__ = inspect.Signature([*own, *settings, unknown], return_annotation=InspectTask)  # type: ignore[attr-defined]
-    make.__name__ = make.__qualname__ = name
-    described = (f"{setting}: {field.description}" for setting, field in SETTINGS.items())
-    make.__doc__ = "\n".join([f"The tasks of {environment or 'any environment'}.", "", *described])
+    make.__name__ = make.__qualname__ = environment
+    make.__doc__ = f"The tasks of {environment}; the parameters are those of `reflexion`."
     made: Callable[..., InspectTask] = task(make)
     return made
 
 
-reflexion = _registered("reflexion")
-globals().update({name: _registered(name, name) for name in ENVIRONMENTS})
+globals().update({name: _registered(name) for name in ENVIRONMENTS})

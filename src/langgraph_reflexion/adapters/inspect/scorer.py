@@ -1,11 +1,38 @@
-"""Inspect's scores of a sample's trials. They are read from the sample's store, so that a log can be scored again."""
+"""A sample's trials in Inspect's store, and their scores: read from there, so that a log can be scored again."""
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, cast
 
 from inspect_ai.scorer import CORRECT, INCORRECT, Score, Scorer, Target, accuracy, mean, scorer, stderr
 from inspect_ai.solver import TaskState
+from inspect_ai.util import StoreModel
+from pydantic import Field
 
-from langgraph_reflexion.adapters.inspect.sample_store import Row, SampleStore, answer_of
+from langgraph_reflexion.experiments.metrics import final_answer
+from langgraph_reflexion.experiments.rows import TrialRow
+
+Row = dict[str, Any]
+"""A finished trial: a row of a run's record (`experiments.rows.TrialRow`), with the `answer` that the trial gave."""
+
+
+class SampleStore(StoreModel):
+    """The sample and its result, which Inspect writes into the log."""
+
+    epoch: int = 1
+    task: dict[str, Any] = Field(default_factory=dict)
+    """The environment's task; empty unless `sample_context` has run."""
+    status: str = "running"
+    """The task's status (`state.Status`)."""
+    has_truth: bool = True
+    """Whether there is an environment, which knows the truth."""
+    max_trials: int = 0
+    rows: list[dict[str, Any]] = Field(default_factory=list)
+    """The finished trials, in order."""
+
+
+def answer_of(rows: Sequence[Row]) -> Row | None:
+    """Return the trial whose answer the loop returns, or None before the first."""
+    return cast(Row, final_answer(cast(Sequence[TrialRow], rows))) if rows else None
 
 
 @scorer(metrics=[accuracy(), stderr()])
@@ -25,7 +52,6 @@ def solved() -> Scorer:
             "verdict": answer["verdict"] if answer else None,
             "trials": len(rows),
             "max_trials": sampled.max_trials,
-            "resumed": sampled.resumed,
             "solved_by_trial": _curve(sampled),
             "stop_reasons": [row["stop_reason"] for row in rows],
             "measures": answer["measures"] if answer else {},

@@ -1,6 +1,6 @@
 """The graph's progress in Inspect's transcript and conversation, for a person to follow in the viewer."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from inspect_ai.agent import AgentState
@@ -9,55 +9,23 @@ from inspect_ai.model import ChatMessageAssistant, ChatMessageTool, ChatMessageU
 from inspect_ai.tool import ToolCall
 from langgraph.types import Overwrite
 
-from langgraph_reflexion.adapters.inspect.sample_store import Row
 from langgraph_reflexion.agents.nodes import as_text
-from langgraph_reflexion.experiments.rows import Finished
 from langgraph_reflexion.experiments.task_run import Graph, TaskRun
 from langgraph_reflexion.state import Step
 
 
 class TranscriptRun(TaskRun):
-    """A task's run that writes the transcript as it goes.
-
-    Args:
-        graph: As for any `TaskRun`, like the other arguments.
-        state: The agent's state, whose conversation grows.
+    """A task's run that writes the transcript, and the agent's conversation in `state`, as it goes.
 
     Attributes:
         result: The result of the best trial so far, if the actor is an agent of your own.
     """
 
     def __init__(self, graph: Graph, *args: Any, state: AgentState, **options: Any) -> None:
-        super().__init__(graph, *args, on_action=lambda: None, **options)
+        super().__init__(graph, *args, **options)
         self._state = state
         self._trial = 0
         self.result = ""
-
-    async def restore(self) -> Finished | None:
-        """See `TaskRun.restore`."""
-        finished = await super().restore()
-        self.result = as_text((await self._values()).get("result"))
-        return finished
-
-    async def write_so_far(self, rows: Sequence[Row]) -> None:
-        """Write what an earlier process did: in short, and in full the trial that its checkpoint holds.
-
-        Args:
-            rows: The finished trials.
-        """
-        values = await self._values()
-        for row in rows:
-            if row["trial"] != values["trial"]:
-                self._judged(row, None)
-                if row["reflection"]:
-                    self._reflected(row["reflection"])
-        self._opened(values["trial"], values["episode"]["observation"])
-        for step in values["trajectory"]:
-            self._step(step)
-        if rows and rows[-1]["trial"] == values["trial"]:
-            self._judged(rows[-1], values["evaluation"])
-            if rows[-1]["reflection"]:
-                self._reflected(rows[-1]["reflection"])
 
     def _watch(self, node: str, written: dict[str, Any]) -> None:
         match node, written:
