@@ -33,7 +33,7 @@ def test_the_states_of_a_stream_hold_every_trial_with_its_steps(states: list[dic
     trials = trials_of(states)
     assert [view.row["actions"] for view in trials.views] == list(map(len, actions(trials)))
     assert actions(trials)[2] == ["add 1", "add 2"]
-    assert [view.solved for view in trials.views] == [False, False, True]
+    assert [view.as_json()["solved"] for view in trials.views] == [False, False, True]
     assert [view.row["reflection"] for view in trials.views] == ["Lesson 1.", "Lesson 2.", None]
     assert [view.remembered for view in trials.views] == [[], [1], [1, 2]]
     assert [view.shared_steps for view in trials.views] == [None, 0, 0]

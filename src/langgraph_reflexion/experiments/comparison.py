@@ -30,7 +30,7 @@ class Comparison:
         runs: The report of each run.
         groups: The runs, grouped if they differ only in their seed.
         pairs: Every two groups, compared.
-        brief: Whether only the overview and the pairs are shown, as there are many groups.
+        brief: Whether only the overview and the pairs are shown, as of an experiment.
     """
 
     runs: tuple[RunReport, ...]
@@ -40,11 +40,9 @@ class Comparison:
 
     @property
     def caption(self) -> str:
-        """The settings that the groups share and those in which they differ."""
         return caption(self.groups)
 
     def tables(self) -> list[Table]:
-        """Return everything but the conclusions as tables."""
         pairs = [pair_table(self.pairs, self.caption)] if any(each.matches for each in self.pairs) else []
         if self.brief:
             return [overview_table(self.groups), *pairs]

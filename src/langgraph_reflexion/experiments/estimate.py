@@ -49,12 +49,7 @@ class Estimate:
 
 
 def estimate(planned: PlannedRun, recorded: Sequence[Run]) -> Estimate:
-    """Estimate what is left of a run.
-
-    Args:
-        planned: The run.
-        recorded: Runs to measure by, besides its own trials.
-    """
+    """Estimate what is left of a run."""
     name, settings = planned.spec.name, planned.settings.public()
     if planned.refusal:
         return Estimate(name, planned.refusal)

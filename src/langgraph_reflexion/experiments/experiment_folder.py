@@ -13,13 +13,7 @@ EXPERIMENT = "experiment.json"
 
 
 def write_experiment(folder: Path, facts: Mapping[str, Any], runs: Mapping[str, Any]) -> None:
-    """Write `experiment.json`. Runs that it lists and the experiment no longer has are kept, marked as dropped.
-
-    Args:
-        folder: The experiment's folder, which exists.
-        facts: Facts about the whole experiment.
-        runs: Facts about each run, by name: its series, its place on the axes, its settings without passwords.
-    """
+    """Write `experiment.json`. Runs that it lists and the experiment no longer has are kept, marked as dropped."""
     before = read_experiment_info(folder)["runs"] if holds_experiment(folder) else {}
     dropped = {name: {**run, "dropped": True} for name, run in before.items() if name not in runs}
     info = {**facts, "runs": {**runs, **dropped}}
@@ -32,11 +26,7 @@ def holds_experiment(folder: Path | str) -> bool:
 
 
 def read_experiment_info(folder: Path | str) -> dict[str, Any]:
-    """Return a folder's `experiment.json`.
-
-    Raises:
-        ConfigurationError: there is none that can be read.
-    """
+    """Return a folder's `experiment.json`."""
     try:
         info = json.loads(Path(folder, EXPERIMENT).read_text(encoding="utf-8"))
         [(run["series"], run["axes"]) for run in info["runs"].values()]
@@ -46,11 +36,7 @@ def read_experiment_info(folder: Path | str) -> dict[str, Any]:
 
 
 def run_folders(folder: Path | str) -> list[Path]:
-    """Return the run folders of the experiment's runs that have begun.
-
-    Raises:
-        ConfigurationError: none has.
-    """
+    """Return the run folders of the experiment's runs that have begun."""
     runs = read_experiment_info(folder)["runs"]
     names = [name for name, run in runs.items() if not run.get("dropped")]
     if found := [Path(folder, name) for name in names if holds_run(Path(folder, name))]:

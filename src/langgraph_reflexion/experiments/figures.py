@@ -1,9 +1,7 @@
-"""The papers' figures of any run.
+"""The papers' figures of any run: success by trial (Fig. 3a, 4a-c, 6), by tokens, and failures by reason (Fig. 3b).
 
-The figures are success by trial (Fig. 3a, 4a-c, 6), success by tokens, and failures by reason (Fig. 3b). Grey ink on
-a transparent ground is readable in light and dark themes; the colours are those of Okabe and Ito, for colour-blind
-readers, and markers and dashes distinguish lines without colour. The same runs give the same file, byte by byte,
-under the same version of matplotlib.
+Grey ink on a transparent ground is readable in light and dark themes; the colours are those of Okabe and Ito, for
+colour-blind readers, and markers and dashes distinguish lines without colour.
 """
 
 import importlib.util
@@ -54,11 +52,7 @@ def have_matplotlib() -> bool:
 
 
 def write_figures(groups: Sequence[RunGroup], folder: Path | str) -> list[Path]:
-    """Draw every figure into a folder, as PNG and as SVG, and return the files.
-
-    Raises:
-        ConfigurationError: matplotlib is not installed, or the folder cannot be written to.
-    """
+    """Draw every figure into a folder, as PNG and as SVG, and return the files."""
     folder, paths = Path(folder), []
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -74,11 +68,7 @@ def write_figures(groups: Sequence[RunGroup], folder: Path | str) -> list[Path]:
 
 
 def draw(groups: Sequence[RunGroup]) -> dict[str, str]:
-    """Return every figure for which the runs have data, by name, as SVG.
-
-    Raises:
-        ConfigurationError: matplotlib is not installed.
-    """
+    """Return every figure for which the runs have data, by name, as SVG."""
     with _drawn(groups) as figures:
         return {name: _svg(figure) for name, figure in figures.items()}
 

@@ -63,13 +63,7 @@ class Grades:
 
 
 def pass_at_k(samples: int, passed: int, k: int) -> float:
-    """Return the unbiased chance that one of k samples passes (Chen et al. 2021, section 2.1).
-
-    Args:
-        samples: N samples, at least k.
-        passed: N samples that pass.
-        k: N samples that are drawn without replacement.
-    """
+    """Return the unbiased chance that one of k samples passes (Chen et al. 2021, section 2.1)."""
     return 1.0 - math.comb(samples - passed, k) / math.comb(samples, k)
 
 
@@ -109,14 +103,13 @@ def grade(
             problem, code = pair
             return Graded(problem.id, grader.grade(problem, assemble(problem, code)))
 
-        rows = []
+        rows: list[Graded] = []
         try:
             for row in pool.map(work, gradable):
                 rows.append(row)
                 progress(len(rows), len(gradable))
-        except BaseException:
+        finally:
             pool.shutdown(cancel_futures=True)
-            raise
     return Grades(rows, ungradable)
 
 

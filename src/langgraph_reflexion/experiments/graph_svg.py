@@ -46,8 +46,7 @@ class Drawing:
 
 def _bend(source: int, target: int) -> int:
     """Return the width of an arc in pixels; 0 between neighbours."""
-    distance = abs(target - source)
-    return 0 if target - source == 1 else 16 + 18 * distance
+    return 0 if target - source == 1 else 16 + 18 * abs(target - source)
 
 
 def _arrow(middle: int, source: int, target: int, conditional: bool) -> Markup:

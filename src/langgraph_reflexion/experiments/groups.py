@@ -37,8 +37,7 @@ class RunGroup:
         label: Its name: a letter, if there are several groups, and the strategy.
         runs: The runs, one for each seed.
         report: The report of all of them together.
-        differences: Settings in which the compared groups differ and which `experiments.provenance` does not
-            describe.
+        differences: Settings in which the groups differ and which `experiments.provenance` does not describe.
     """
 
     label: str
@@ -114,14 +113,14 @@ class RunGroup:
             "runs": [str(run.folder) for run in self.runs],
             "facts": self.facts,
             "solved": self.report.solved,
-            "intervals": _rounded(self.intervals()),
+            "intervals": self.intervals(),
             "tasks": self.report.tasks,
             "tokens": self.report.tokens,
             "over_seeds": {
                 "seeds": [run.settings["seed"] for run in self.runs],
-                "shares": _rounded([each.shares for each in by_seed]),
-                "mean": [round(each.mean, 4) for each in by_seed],
-                "sd": [None if each.sd is None else round(each.sd, 4) for each in by_seed],
+                "shares": [each.shares for each in by_seed],
+                "mean": [each.mean for each in by_seed],
+                "sd": [each.sd for each in by_seed],
             },
         }
 
@@ -192,7 +191,3 @@ def _pooled(runs: Sequence[Run]) -> Run:
     errors = {name(task, run): error for run in runs for task, error in run.errors.items()}
     trials = [TrialRow(**{**row, "task_id": name(row["task_id"], run)}) for run in runs for row in run.trials]
     return Run(runs[0].folder, runs[0].info | {"tasks": tasks, "errors": errors}, trials)
-
-
-def _rounded(rows: Sequence[Sequence[float] | None]) -> list[list[float] | None]:
-    return [None if row is None else [round(number, 4) for number in row] for row in rows]

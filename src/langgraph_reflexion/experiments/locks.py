@@ -70,11 +70,7 @@ def locked(folder: Path) -> Iterator[str]:
 
 @contextmanager
 def join(folder: Path, token: str) -> Iterator[None]:
-    """Hold a run folder as a worker of the process that holds it.
-
-    Raises:
-        WorkersLost: another process holds it by now.
-    """
+    """Hold a run folder as a worker of the process that holds it."""
     with (folder / WORKERS).open("a") as file:
         fcntl.flock(file, fcntl.LOCK_SH)
         # The next driver writes its token before it waits for workers: one that comes later sees it here.
@@ -121,9 +117,6 @@ async def open_task_lock(database: str | None) -> AsyncIterator[TaskLock]:
 
     The server releases them when the session ends, however the process ends. A process that is taken for dead and is
     not keeps the next one waiting until its trial has ended.
-
-    Args:
-        database: The address of a Postgres database; None if the checkpoints are in the run folder.
     """
     if database is None:
         yield no_lock

@@ -150,18 +150,7 @@ async def run_experiment(
     observer: ExperimentObserver,
     given: Mapping[str, Any],
 ) -> list[Outcome]:
-    """Run or resume the runs of an experiment one after the other. One that stops does not stop the others.
-
-    Args:
-        experiment: The matrix.
-        runs: Its runs, as `check` has them. The caller holds the folder (`experiments.locks`).
-        folder: Where it is recorded.
-        observer: Sees how the runs go.
-        given: Settings that replace the file's and do not affect the record, such as `concurrency`.
-
-    Returns:
-        The outcome of each run, in their order.
-    """
+    """Run or resume the runs of an experiment one after the other. One that stops does not stop the others."""
     facts = {
         each.spec.name: {
             "series": each.spec.series,

@@ -86,14 +86,7 @@ class _File(_Table):
 
 @dataclass(frozen=True)
 class RunSpec:
-    """One run of an experiment.
-
-    Attributes:
-        name: The name of its folder, which does not depend on other values of an axis.
-        series: The name without the seed.
-        axes: Its value on each axis, by the axis in the singular; None leaves it to the profile.
-        settings: Its settings, not resolved.
-    """
+    """One run of an experiment."""
 
     name: str
     series: str

@@ -11,11 +11,7 @@ def solved_by_trial(rows: Sequence[TrialRow], trials: int) -> list[int]:
     """Return the number of tasks solved after each trial.
 
     A task counts as solved after trial t if the answer that the loop would return after t trials is truly right. A
-    task that ended earlier keeps its last value.
-
-    Args:
-        rows: The rows of a run, in task-then-trial order.
-        trials: Length of the curve.
+    task that ended earlier keeps its last value. Rows are in task-then-trial order.
     """
     return [sum(bool(row["success"]) for row in answers) for answers in answers_by_trial(rows, trials)]
 
@@ -24,20 +20,14 @@ def measures_by_trial(rows: Sequence[TrialRow], trials: int, tasks: int) -> dict
     """Return the means of the environment's measures (F1, say) of the answers returned after each trial.
 
     As in the official evaluation of question answering, a task without an answer counts as 0.
-
-    Args:
-        rows: The rows of a run, in task-then-trial order.
-        trials: Length of the curves.
-        tasks: Number of tasks, answered or not.
     """
-    names = dict.fromkeys(name for row in rows for name in row.get("measures", {}))
-    by_trial = answers_by_trial(rows, trials)
-    return {
-        name: [
-            round(sum(row.get("measures", {}).get(name, 0.0) for row in answers) / tasks, 4) for answers in by_trial
-        ]
-        for name in names
-    }
+    means: dict[str, list[float]] = {}
+    for name in dict.fromkeys(name for row in rows for name in row.get("measures", {})):
+        sums = (
+            sum(row.get("measures", {}).get(name, 0.0) for row in each) for each in answers_by_trial(rows, trials)
+        )
+        means[name] = [round(each / tasks, 4) for each in sums]
+    return means
 
 
 def answers_by_trial(rows: Sequence[TrialRow], trials: int) -> list[list[TrialRow]]:

@@ -8,7 +8,6 @@ import base64
 import hashlib
 import re
 from collections.abc import Sequence
-from itertools import groupby
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -17,13 +16,12 @@ from markupsafe import Markup
 from langgraph_reflexion.errors import ConfigurationError
 from langgraph_reflexion.experiments.comparison import Comparison
 from langgraph_reflexion.experiments.figures import draw
-from langgraph_reflexion.experiments.groups import RunGroup
 from langgraph_reflexion.experiments.html import TEMPLATES, fill
 from langgraph_reflexion.experiments.metrics import failure, final_answer, tokens
 from langgraph_reflexion.experiments.printable import printable
 from langgraph_reflexion.experiments.record import Run
 from langgraph_reflexion.experiments.rows import TrialRow
-from langgraph_reflexion.experiments.trajectories import ON_PROMPTS, trial_views
+from langgraph_reflexion.experiments.trials import ON_PROMPTS, trial_views
 
 TITLES = {
     "success_by_trial": "Share of tasks solved by trial",
@@ -41,11 +39,7 @@ class Column(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """The outcome of a task in a run, as a cell of the table of tasks.
-
-    `rank` sorts: by the trial that solved the task, then failures, then tasks that were not tried. `kind` is
-    `solved`, `failed`, `fault`, `none` if it was not tried, or `absent` if the run does not have the task.
-    """
+    """The outcome of a task in a run, as a cell of the table of tasks; `rank` sorts, `kind` is a class in the CSS."""
 
     sign: str
     words: str
@@ -54,15 +48,8 @@ class Outcome(NamedTuple):
     tokens: int
 
 
-ABSENT = Outcome("", "not a task of this run", 10_003, "absent", 0)
-
-
 def write_page(comparison: Comparison, file: Path | str) -> None:
-    """Write the page of a comparison.
-
-    Raises:
-        ConfigurationError: matplotlib is not installed, a run cannot be read, or the file cannot be written.
-    """
+    """Write the page of a comparison."""
     file, text = Path(file), page(comparison)
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -72,12 +59,12 @@ def write_page(comparison: Comparison, file: Path | str) -> None:
 
 
 def page(comparison: Comparison) -> str:
-    """Return the page of a comparison as HTML.
-
-    Raises:
-        ConfigurationError: matplotlib is not installed, or a run cannot be read.
-    """
-    columns = _columns(comparison.groups)
+    """Return the page of a comparison as HTML."""
+    columns = []
+    for group in comparison.groups:
+        for run in group.runs:
+            seed = f", seed {run.settings['seed']}" if len(group.runs) > 1 else ""
+            columns.append(Column(f"{group.name}{seed}", f"{group.label}{seed}", run))
     script = (TEMPLATES / "report.js").read_text(encoding="utf-8")
     return fill(
         "report.html.j2",
@@ -92,38 +79,26 @@ def page(comparison: Comparison) -> str:
     )
 
 
-def _columns(groups: Sequence[RunGroup]) -> list[Column]:
-    columns = []
-    for each in groups:
-        for run in each.runs:
-            seed = f", seed {run.settings['seed']}" if len(each.runs) > 1 else ""
-            columns.append(Column(f"{each.name}{seed}", f"{each.label}{seed}", run))
-    return columns
-
-
 def _tasks(columns: Sequence[Column]) -> list[dict[str, Any]]:
     """Return the tasks in the order of the runs, with their cells, tags and trials."""
-    trials = [
-        {task: list(rows) for task, rows in groupby(each.run.trials, lambda row: row["task_id"])} for each in columns
-    ]
     steps = [each.run.trajectories() for each in columns]
     tasks = []
     for task in dict.fromkeys(task for each in columns for task in each.run.info["tasks"]):
-        rows = [by_task.get(task, []) for by_task in trials]
-        outcomes = [
-            _outcome(each) if task in column.run.info["tasks"] else ABSENT
-            for column, each in zip(columns, rows, strict=True)
-        ]
-        runs = [
-            [view.as_json() for view in trial_views(column.run.settings, each, found)]
-            for column, each, found in zip(columns, rows, steps, strict=True)
-        ]
-        tags = sorted({tag for each in rows for tag in _tags(each)} | {_solved_by(outcomes)})
-        tasks.append({"name": printable(task), "outcomes": outcomes, "tags": tags, "runs": runs})
+        outcomes, runs, tags = [], [], set()
+        for column, found in zip(columns, steps, strict=True):
+            rows = [row for row in column.run.trials if row["task_id"] == task]
+            outcomes.append(_outcome(rows, known=task in column.run.info["tasks"]))
+            runs.append([view.as_json() for view in trial_views(column.run.settings, rows, found)])
+            tags |= _tags(rows)
+        solved = [each.kind == "solved" for each in outcomes if each.kind != "absent"]
+        tags.add(f"solved by {'all' if all(solved) else 'some' if any(solved) else 'none'}")
+        tasks.append({"name": printable(task), "outcomes": outcomes, "tags": sorted(tags), "runs": runs})
     return tasks
 
 
-def _outcome(rows: Sequence[TrialRow]) -> Outcome:
+def _outcome(rows: Sequence[TrialRow], *, known: bool) -> Outcome:
+    if not known:
+        return Outcome("", "not a task of this run", 10_003, "absent", 0)
     if not rows:
         return Outcome("–", "not tried", 10_002, "none", 0)  # noqa: RUF001
     spent, answer, space = sum(map(tokens, rows)), final_answer(rows), "\N{NO-BREAK SPACE}"
@@ -137,18 +112,12 @@ def _outcome(rows: Sequence[TrialRow]) -> Outcome:
 
 
 def _tags(rows: Sequence[TrialRow]) -> set[str]:
-    """Return the words by which a task can be filtered."""
     wrong = {
         f"false {'positive' if row['verdict'] else 'negative'}"
         for row in rows
         if None not in (row["verdict"], row["success"]) and row["verdict"] != row["success"]
     }
     return wrong | {printable(reason) for row in rows if (reason := failure(row))}
-
-
-def _solved_by(outcomes: Sequence[Outcome]) -> str:
-    solved = [each.kind == "solved" for each in outcomes if each.kind != "absent"]
-    return "solved by all" if all(solved) else "solved by some" if any(solved) else "solved by none"
 
 
 def _inlined(svg: str, name: str) -> Markup:

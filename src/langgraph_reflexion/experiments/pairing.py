@@ -24,9 +24,9 @@ class Match:
 
     Attributes:
         equal: "trials" or "tokens".
-        amount: Number of trials of each task, or of tokens of all tasks together.
-        solved: Number of tasks that each group has solved.
-        of: Number of tasks, counted once for each seed.
+        amount: N trials of each task, or N tokens of all tasks together.
+        solved: N tasks that each group has solved.
+        of: N tasks, counted once for each seed.
         test: The paired test.
     """
 

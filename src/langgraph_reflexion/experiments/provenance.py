@@ -47,18 +47,7 @@ def settings_of(info: dict[str, Any]) -> RunSettings:
 
 
 def resumed_info(info: dict[str, Any], settings: RunSettings, tasks: Sequence[str], folder: Path) -> dict[str, Any]:
-    """Return the `run.json` of a run that is resumed under these settings.
-
-    Args:
-        info: Its `run.json` so far.
-        settings: The settings, resolved.
-        tasks: The ids of the tasks under these settings.
-        folder: Named in the error.
-
-    Raises:
-        ConfigurationError: fixed settings differ, or limits that can only be raised are lower. The message names all
-            of them.
-    """
+    """Return the `run.json` of a run that is resumed under these settings."""
     was, now = info["settings"], settings.public()
     differing = [
         f"{name} was {_shown(was.get(name))}, is {_shown(now[name])}"

@@ -113,11 +113,7 @@ class RunRecord:
             self.append(finished)
 
     def require(self, task: str, trial: int) -> None:
-        """Make sure that a finished trial is recorded.
-
-        Raises:
-            ConfigurationError: it is not, and no checkpoint holds it any more.
-        """
+        """Make sure that a finished trial is recorded."""
         if (task, trial) not in self.trials or (task, trial) not in self._with_steps:
             raise ConfigurationError(f"{self.folder} lacks trial {trial} of {task}, which was recorded once")
 
@@ -126,11 +122,7 @@ class RunRecord:
         return max((trial for name, trial in self.trials if name == task), default=0)
 
     def close(self, seconds: float) -> None:
-        """Sort the rows by task and trial, and close the files.
-
-        Args:
-            seconds: The time on the run's clock, which continues when the run is resumed.
-        """
+        """Sort the rows by task and trial, and close the files."""
         self.update_info(seconds=round(seconds, 3))
         self._trials.close(self._order)
         self._trajectories.close(self._order)

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from langgraph_reflexion.experiments.html import framed
 from langgraph_reflexion.experiments.metrics import (
     answers_by_trial,
     confusion,
@@ -17,17 +16,13 @@ from langgraph_reflexion.experiments.metrics import (
     tokens,
     tokens_by_trial,
 )
-from langgraph_reflexion.experiments.provenance import described, is_oracle
+from langgraph_reflexion.experiments.provenance import is_oracle
 from langgraph_reflexion.experiments.record import Run
-from langgraph_reflexion.experiments.tables import Table
 from langgraph_reflexion.models.load import DEMO
 
 
 class Metric(NamedTuple):
-    """A row of the table of costs.
-
-    `compute` takes the run and the number of tasks solved in the end. `always` keeps the row where all values are 0.
-    """
+    """A row of the table of costs: from a run and N tasks solved in the end. `always` shows zeros, too."""
 
     label: str
     compute: Callable[[Run, int], float | None]
@@ -40,7 +35,6 @@ def _total(name: str, digits: int = 6) -> Callable[[Run, int], float]:
 
 
 def _per_solved(total: Callable[[Run, int], float]) -> Callable[[Run, int], float | None]:
-    """Divide a total, failed trials included, by the number of tasks solved in the end; None without any."""
     return lambda run, solved: round(total(run, solved) / solved, 6) if solved else None
 
 
@@ -71,9 +65,9 @@ class RunReport:
     Attributes:
         folder: The run folder.
         settings: The settings of the run.
-        tasks: Number of its tasks that can be graded.
-        ungradable: Number of the others, which count for no rate.
-        unfinished: Number of tasks that are neither solved nor out of trials, nor ended by a fault.
+        tasks: N tasks that can be graded.
+        ungradable: N others, which count for no rate.
+        unfinished: N tasks that are neither solved nor out of trials, nor ended by a fault.
         solved: Tasks truly solved, cumulative by trial (see `experiments.metrics`).
         measures: The environment's measures of the answers (F1, say), as means by trial.
         failures: Failed trials by reason, for each trial (see `experiments.metrics.failure`).
@@ -81,9 +75,8 @@ class RunReport:
         verdicts: Right and wrong verdicts over all trials; None for an oracle, which is always right.
         answers: The same over the answers that the loop returned, one per task (Table 2 of the paper).
         costs: The values of `COSTS`.
-        errors: Tasks ended by an exception of a bug, with the exception in one line; the tracebacks are in
-            `errors.log` of the run folder.
-        notes: Irregularities, and the number of trials with each.
+        errors: Tasks ended by an exception of a bug, with the exception in one line.
+        notes: Irregularities, and N trials with each.
     """
 
     folder: Path
@@ -118,18 +111,6 @@ class RunReport:
 
     def __repr__(self) -> str:
         return f"<report on {self.folder}: solved by trial {self.solved} of {self.tasks}>"
-
-    def _repr_html_(self) -> str:
-        failures: Counter[str] = sum(map(Counter, self.failures), Counter())
-        rows = {
-            "solved by trial": ", ".join(map(str, self.solved)) + f" of {self.tasks}",
-            "failed": ", ".join(f"{count} {reason}" for reason, count in failures.items()),
-            "model calls": f"{self.costs['llm_calls']:,}",
-            "tokens": f"{self.costs['input_tokens'] + self.costs['output_tokens']:,}",  # type: ignore[operator]
-            "cost": f"{self.costs['cost']:,.4f}",
-        }
-        shown = [(name, text) for name, text in rows.items() if text]
-        return framed(Table(str(self.folder), ("run", ""), shown, described(self.settings)).html())
 
 
 def report_run(run: Run) -> RunReport:

@@ -104,11 +104,7 @@ class JsonlFile:
             os.ftruncate(self._descriptor, size)
 
     def rows(self) -> Iterator[Any]:
-        """Yield the content of every line.
-
-        Raises:
-            ConfigurationError: a line cannot be read.
-        """
+        """Yield the content of every line."""
         for number, line in enumerate(complete_lines(self.path), 1):
             try:
                 row = json.loads(line)

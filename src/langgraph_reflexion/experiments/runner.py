@@ -70,7 +70,7 @@ def run(settings: RunSettings, out: Path | str | None = None, observer: Observer
 
 
 def resume(folder: Path | str, observer: Observer | None = None, **changes: Any) -> Summary:
-    """Resume a run exactly where it stopped, under the settings in its folder.
+    """Resume a run exactly where it stopped, under the settings in its folder. Raises as `run` does.
 
     Finished tasks stay as they are. Those that ended by a fault or an error are tried again, and those that ended on
     a budget go on if it is no longer used up.
@@ -81,12 +81,6 @@ def resume(folder: Path | str, observer: Observer | None = None, **changes: Any)
         **changes: Fields of `RunSettings`. Those whose `resume` is `free` may have any value; `max_trials`, `limit`
             and limits of `budgets` can be raised (None lifts a limit); `database` and `lessons` are given where they
             need a password.
-
-    Raises:
-        ConfigurationError: there is no run in the folder, it cannot be resumed like this, or another process works
-            on it.
-        EnvironmentUnavailable: the environment cannot be used here.
-        ModelFault: the model refused for good, or never answered. The rows so far are kept.
     """
     return _wait_for(aresume(folder, observer, **changes))
 
@@ -121,20 +115,7 @@ async def aresume(folder: Path | str, observer: Observer | None = None, **change
 async def run_setup(
     settings: RunSettings, setup: Setup, folder: Path, observer: Observer | None = None, token: str = ""
 ) -> Summary:
-    """Run or resume a run whose parts are built. This process must hold the folder (`experiments.locks`).
-
-    Args:
-        settings: The settings, resolved. Workers build their own parts from them.
-        setup: The run's parts.
-        folder: The run folder.
-        observer: Sees how the run goes.
-        token: The token of the folder's lock, which workers need.
-
-    Raises:
-        ConfigurationError: the folder holds something else, or a run with other settings.
-        ModelFault: the model refused for good, or never answered.
-        WorkersLost: the workers die again and again.
-    """
+    """Run or resume a run whose parts are built. This process must hold the folder (`experiments.locks`)."""
     started = perf_counter()
     observer = observer or Observer()
     ids = [task["id"] for task in setup.tasks]

@@ -64,11 +64,7 @@ class Scheduler:
         return any([await run.answered() for run in self.runs])
 
     async def restore(self) -> None:
-        """Restore every task from its checkpoint, and record the trials that a dead process had not recorded yet.
-
-        Raises:
-            ConfigurationError: record and checkpoints do not belong together.
-        """
+        """Restore every task from its checkpoint, and record the trials that a dead process had not recorded yet."""
         for run in self.runs:
             task = run.task["id"]
             try:

@@ -67,15 +67,7 @@ def lower(one: Budget, other: Budget) -> Budget:
 
 
 class Setup(NamedTuple):
-    """The parts of a run that can be wrong before there is a run folder.
-
-    Attributes:
-        graph: The graph, not compiled.
-        tasks: The tasks.
-        budgets: The graph's.
-        environment: The environment, which its maker closes.
-        secrets: Keys and passwords, which must not be written down.
-    """
+    """The parts of a run that can be wrong before there is a run folder."""
 
     graph: ReflexionGraph
     tasks: Sequence[Task]
@@ -99,17 +91,7 @@ class OpenRun(NamedTuple):
 def set_up(
     settings: RunSettings, environment: Environment, connections: "DefaultAsyncHttpxClient | None" = None
 ) -> Setup:
-    """Build the graph of a run and read its tasks.
-
-    Args:
-        settings: The settings, resolved.
-        environment: Its environment.
-        connections: Those of its OpenAI models; LangChain's own unless given.
-
-    Raises:
-        ConfigurationError: a setting is wrong, or there are no tasks.
-        EnvironmentUnavailable: the environment lacks something.
-    """
+    """Build the graph of a run and read its tasks."""
     budgets = SharedBudgets(**{scope: limits.budget() for scope, limits in settings.budgets.items()})
     tasks = environment.tasks(settings.split, settings.limit)
     if not tasks:
@@ -128,12 +110,7 @@ def set_up(
 
 @asynccontextmanager
 async def open_setup(settings: RunSettings) -> AsyncIterator[tuple[RunSettings, Setup]]:
-    """Make a run's environment and build its parts; yield them with the settings, resolved.
-
-    Raises:
-        ConfigurationError: a setting is wrong, or there are no tasks.
-        EnvironmentUnavailable: the environment lacks something.
-    """
+    """Make a run's environment and build its parts; yield them with the settings, resolved."""
     async with AsyncExitStack() as stack:
         environment = settings.make_environment()
         stack.callback(environment.close)
@@ -146,14 +123,7 @@ async def open_setup(settings: RunSettings) -> AsyncIterator[tuple[RunSettings, 
 
 @asynccontextmanager
 async def open_run(settings: RunSettings, setup: Setup, folder: Path, run_id: str) -> AsyncIterator[OpenRun]:
-    """Open the checkpointer and the lessons of a run.
-
-    Args:
-        settings: The settings, resolved.
-        setup: The run's parts.
-        folder: The run folder.
-        run_id: Names the run's checkpoints.
-    """
+    """Open the checkpointer and the lessons of a run."""
     async with AsyncExitStack() as stack:
         where = settings.database or folder / CHECKPOINTS
         saver = await stack.enter_async_context(open_checkpointer(settings.checkpoints, where))

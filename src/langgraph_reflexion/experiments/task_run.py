@@ -138,12 +138,6 @@ class TaskRun:
 
         Its state alone says whether it is finished: after a crash between two writes, LangGraph may report no next
         node.
-
-        Returns:
-            The finished trial that the checkpoint holds, recorded or not.
-
-        Raises:
-            TaskError: the environment's review of that trial fails.
         """
         values = await self._values()
         # Before the first reset, there is nothing to resume.

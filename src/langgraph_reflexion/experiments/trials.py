@@ -1,29 +1,105 @@
 """A task's trials, from a graph's states or from a run folder, for notebooks and the terminal."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import takewhile
 from pathlib import Path
 from typing import Any, cast
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.graph.state import CompiledStateGraph
 from markupsafe import Markup
-from rich.console import Console, Group, RenderableType
+from rich.console import Console, RenderableType
 from rich.padding import Padding
-from rich.table import Table
 from rich.text import Text
 
 from langgraph_reflexion.errors import ConfigurationError
 from langgraph_reflexion.experiments.html import fill, framed
+from langgraph_reflexion.experiments.metrics import failure, tokens
 from langgraph_reflexion.experiments.printable import printable
 from langgraph_reflexion.experiments.provenance import code_of, described
 from langgraph_reflexion.experiments.record import Run, read_run
-from langgraph_reflexion.experiments.rows import TrajectoryRow, TrialRow
-from langgraph_reflexion.experiments.trajectories import ON_PROMPTS, TrialView, first_difference, trial_views
+from langgraph_reflexion.experiments.rows import Key, TrajectoryRow, TrialRow
 from langgraph_reflexion.models.usage import add_usage
-from langgraph_reflexion.state import TrialRecord
+from langgraph_reflexion.state import Step, Strategy, TrialRecord
 
-_CLASSES = {True: "solved", False: "failed", None: "unknown"}
+ON_PROMPTS = "Prompt contents are derived from strategy and memory size: prompts themselves are not recorded."
+"""The note beside `TrialView.remembered` and `TrialView.last_attempt`."""
+
+
+@dataclass(frozen=True)
+class TrialView:
+    """One trial for a reader.
+
+    Attributes:
+        row: Its row.
+        trajectory: Its steps; None if they were not recorded.
+        remembered: The trials whose reflections were in its prompt, oldest first.
+        last_attempt: The trial whose steps were in its prompt, if any.
+        shared_steps: N first steps that equal those of another trial, usually the one before; None if the steps of
+            either are unknown.
+        shared_with: The other trial, in words; if given, the shared steps are left out.
+    """
+
+    row: TrialRow
+    trajectory: TrajectoryRow | None
+    remembered: list[int]
+    last_attempt: int | None
+    shared_steps: int | None
+    shared_with: str = ""
+
+    @property
+    def steps(self) -> list[Step]:
+        """Its steps."""
+        return self.trajectory["steps"] if self.trajectory else []
+
+    @property
+    def hidden_steps(self) -> int:
+        """N first steps that are left out."""
+        return self.shared_steps or 0 if self.shared_with else 0
+
+    @property
+    def outcome(self) -> str:
+        """Verdict, truth, reason of failure and number of actions, in words."""
+        row = self.row
+        verdict = {True: "accepted", False: "not accepted", None: "no verdict"}[row["verdict"]]
+        truth = {True: "solved", False: "not solved", None: "not known"}[row["success"]]
+        actions = f"{row['actions']} action{'s' * (row['actions'] != 1)}"
+        parts = [f"verdict: {verdict}", f"truth: {truth}", printable(failure(row) or ""), actions]
+        return ", ".join(part for part in parts if part)
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the trial as plain JSON, every text printable."""
+        row, trajectory = self.row, self.trajectory
+        evaluation = trajectory["evaluation"] if trajectory else None
+        return {
+            "trial": row["trial"],
+            "verdict": row["verdict"],
+            "truth": row["success"],
+            "solved": row["verdict"] if row["success"] is None else row["success"],
+            "score": row["score"],
+            "reason": printable(failure(row) or ""),
+            "actions": row["actions"],
+            "tokens": tokens(row),
+            "remembered": self.remembered,
+            "last_attempt": self.last_attempt,
+            "recorded": trajectory is not None,
+            "observation": printable(trajectory["observation"]) if trajectory else "",
+            "shared_steps": self.shared_steps,
+            "steps": [
+                [
+                    step["number"],
+                    printable(step["thought"]),
+                    printable(step["action"]["text"]) if step["action"] else None,
+                    printable(step["observation"]),
+                ]
+                for step in self.steps
+            ],
+            "feedback": printable(evaluation["feedback"]) if evaluation else "",
+            "reflection": printable(row["reflection"] or ""),
+            "notes": [printable(note) for note in row["notes"]],
+            "fault": printable(row["fault"]),
+        }
 
 
 @dataclass(frozen=True, repr=False)
@@ -41,10 +117,7 @@ class Trials:
     caption: str = ""
 
     def __getitem__(self, trial: int) -> "Trials":
-        """Return one trial, with every step.
-
-        Args:
-            trial: Its number, counted from 1.
+        """Return one trial, by its number from 1, with every step.
 
         Raises:
             ConfigurationError: there is no such trial.
@@ -61,20 +134,18 @@ class Trials:
 
     def print(self, console: Console | None = None) -> None:
         """Print the trials; to the terminal by default."""
-        (console or Console(highlight=False)).print(self.text())
-
-    def text(self) -> Group:
-        """Return the trials as text for a terminal."""
-        heading = [Text(printable(self.title), "bold")]
-        heading += [Text(self.caption, "dim")] if self.caption else []
-        return Group(*heading, *(line for view in self.views for line in _lines(view)))
+        console = console or Console(highlight=False)
+        console.print(Text(printable(self.title), "bold"))
+        if self.caption:
+            console.print(Text(self.caption, "dim"))
+        for view in self.views:
+            for line in _lines(view):
+                console.print(line)
 
     def html(self) -> Markup:
         """Return the trials as HTML."""
         trials = [
-            view.as_json()
-            | {"outcome": view.outcome, "class": _CLASSES[view.solved]}
-            | {"hidden": view.hidden_steps, "shared_with": view.shared_with}
+            view.as_json() | {"outcome": view.outcome, "hidden": view.hidden_steps, "shared_with": view.shared_with}
             for view in self.views
         ]
         return fill("trials.html.j2", title=printable(self.title), caption=self.caption, trials=trials)
@@ -89,23 +160,10 @@ class Trials:
 
 @dataclass(frozen=True, repr=False)
 class SideBySide:
-    """Two branches of a task, or a task under two runs, side by side, with the first different step marked.
-
-    Attributes:
-        one: The trials on the left.
-        other: The trials on the right, without the first steps that they share with those on the left.
-    """
+    """Two branches of a task, or a task under two runs, side by side, with the first different step marked."""
 
     one: Trials
     other: Trials
-
-    def print(self, console: Console | None = None) -> None:
-        """Print both in two columns; to the terminal by default."""
-        table = Table.grid(padding=(0, 2, 0, 0), expand=True)
-        for _ in range(2):
-            table.add_column(ratio=1)
-        table.add_row(*(trials.text() for trials in self._columns()))
-        (console or Console(highlight=False)).print(table)
 
     def __repr__(self) -> str:
         return f"{self.one!r}\n{self.other!r}"
@@ -115,20 +173,52 @@ class SideBySide:
         return framed(Markup('<div class="beside">\n{}\n</div>').format(left + right))
 
     def _columns(self) -> tuple[Trials, Trials]:
-        left, right = ({view.row["trial"]: view for view in each.views} for each in (self.one, self.other))
-        shared = {
-            trial: first_difference(left[trial].trajectory, right[trial].trajectory)
-            for trial in left.keys() & right.keys()
-        }
-
-        def column(trials: Trials, shared_with: str) -> Trials:
-            views = (
-                replace(view, shared_steps=shared.get(view.row["trial"]), shared_with=shared_with)
-                for view in trials.views
-            )
+        def column(trials: Trials, other: Trials, shared_with: str) -> Trials:
+            known = {view.row["trial"]: view.trajectory for view in other.views}
+            views = []
+            for view in trials.views:
+                shared = first_difference(known.get(view.row["trial"]), view.trajectory)
+                views.append(replace(view, shared_steps=shared, shared_with=shared_with))
             return replace(trials, views=tuple(views))
 
-        return column(self.one, ""), column(self.other, "on the left")
+        return column(self.one, self.other, ""), column(self.other, self.one, "on the left")
+
+
+def trial_views(
+    settings: Mapping[str, Any], rows: Sequence[TrialRow], steps: Mapping[Key, TrajectoryRow]
+) -> list[TrialView]:
+    """Return the trials of a task in order, from its run's settings and trajectories and its own rows."""
+    # An imported log may have a strategy of its own, whose prompts are unknown.
+    known = settings["strategy"] in list(Strategy)
+    strategy, views = Strategy(settings["strategy"]) if known else Strategy.RETRY, []
+    before: TrajectoryRow | None = None
+    for row in rows:
+        trajectory = steps.get((row["task_id"], row["trial"]))
+        reflected = [each["trial"] for each in rows if each["trial"] < row["trial"] and each["reflection"]]
+        # Other memories drop no reflection; at most they condense the oldest.
+        windowed = settings.get("memory", "window") == "window"
+        size = (windowed and settings.get("memory_size")) or len(reflected)
+        remembered = reflected[-size:] if strategy.reflects and size else []
+        attempt = row["trial"] - 1 if strategy.shows_last_attempt and row["trial"] > 1 else None
+        shared = first_difference(before, trajectory)
+        views.append(TrialView(row, trajectory, remembered, attempt, shared, f"of trial {row['trial'] - 1}"))
+        before = trajectory
+    return views
+
+
+def first_difference(before: TrajectoryRow | None, now: TrajectoryRow | None) -> int | None:
+    """Return the index of the first step whose action or observation differs; None if either trial is unknown."""
+    if before is None or now is None:
+        return None
+    if before["observation"] != now["observation"]:
+        return 0
+    pairs = zip(before["steps"], now["steps"], strict=False)
+    return sum(1 for _ in takewhile(lambda pair: _visible(pair[0]) == _visible(pair[1]), pairs))
+
+
+def _visible(step: Step) -> tuple[str, str]:
+    # A step without an action is known by its thought.
+    return step["action"]["text"] if step["action"] else step["thought"], step["observation"]
 
 
 def trials_of(states: Mapping[str, Any] | Iterable[Mapping[str, Any]]) -> Trials:
@@ -139,11 +229,10 @@ def trials_of(states: Mapping[str, Any] | Iterable[Mapping[str, Any]]) -> Trials
             state, which has the steps of the last trial only.
 
     Raises:
-        ConfigurationError: they are not states of this graph, or no trial has begun.
+        ConfigurationError: no trial has begun.
     """
     last: dict[int, Mapping[str, Any]] = {}
-    several: Iterable[Mapping[str, Any]] = [states] if isinstance(states, Mapping) else states
-    for state in several:
+    for state in [states] if isinstance(states, Mapping) else states:
         # The first state holds the input only.
         if "episode" in state and "trial" in state:
             if last and (state["trial"] < max(last) or state["task"]["id"] != last[max(last)]["task"]["id"]):
@@ -158,15 +247,11 @@ def trials_of(states: Mapping[str, Any] | Iterable[Mapping[str, Any]]) -> Trials
     for trial in range(1, final["trial"] + 1):
         at = last.get(trial)
         trajectory = _trajectory(at) if at else None
-        view = TrialView(
-            _row(final["task"]["id"], trial, records.get(trial), lessons.get(trial)),
-            trajectory,
-            remembered=[each["trial"] for each in at["reflections"] if each["trial"] < trial] if at else [],
-            last_attempt=trial - 1 if at and at.get("last_attempt") else None,
-            shared_steps=first_difference(views[-1].trajectory, trajectory) if views else None,
-            shared_with=f"of trial {trial - 1}",
-        )
-        views.append(view)
+        row = _row(final["task"]["id"], trial, records.get(trial), lessons.get(trial))
+        remembered = [each["trial"] for each in at["reflections"] if each["trial"] < trial] if at else []
+        attempt = trial - 1 if at and at.get("last_attempt") else None
+        shared = first_difference(views[-1].trajectory, trajectory) if views else None
+        views.append(TrialView(row, trajectory, remembered, attempt, shared, f"of trial {trial - 1}"))
     name: str = final["task"]["instruction"] or final["task"]["id"]
     return Trials(name.partition("\n")[0], tuple(views))
 
@@ -252,13 +337,12 @@ def _lines(view: TrialView) -> Iterator[RenderableType]:
 
 
 def _row(task: str, trial: int, record: TrialRecord | None, lesson: str | None) -> TrialRow:
-    row: dict[str, Any] = {"task_id": task, "trial": trial, "measures": {}, "reflection": lesson}
-    if record is None:
-        row |= dict.fromkeys(("success", "verdict", "score")) | {"stop_reason": "unfinished", "actions": 0}
-        row |= {"usage": {}, "seconds": 0.0, "notes": [], "fault": "", **add_usage()}
-    else:
-        row |= {**record, **add_usage(*record["usage"].values())}
-    return cast(TrialRow, row)
+    unfinished = dict.fromkeys(("success", "verdict", "score")) | {"stop_reason": "unfinished", "actions": 0}
+    made: dict[str, Any] = {**record} if record else unfinished | {"usage": {}, "notes": [], "fault": ""}
+    return cast(
+        TrialRow,
+        {"task_id": task, "trial": trial, "reflection": lesson, **made, **add_usage(*made["usage"].values())},
+    )
 
 
 def _trajectory(state: Mapping[str, Any]) -> TrajectoryRow:

@@ -38,11 +38,7 @@ OBJECT_STORE_BYTES = 100_000_000
 
 
 class Worker:
-    """A Ray actor with an environment, models and a checkpointer of its own.
-
-    Args:
-        start: The run's settings and where it is recorded; see `open_workers`.
-    """
+    """A Ray actor with an environment, models and a checkpointer of its own."""
 
     def __init__(self, start: dict[str, Any]) -> None:
         # Relative paths among the settings start where the driver is, if this machine has that folder.
@@ -58,14 +54,10 @@ class Worker:
     async def advance(
         self, task: str, progress: Sequence[Any], spent: Sequence[Any], run: Sequence[Any], answered: Sequence[bool]
     ) -> str:
-        """Run a task's next trial and return it as JSON. See `TaskRun.advance`.
+        """Run a task's next trial (`TaskRun.advance`) and return it as JSON.
 
-        Args:
-            task: The task's id.
-            progress: Its recorded progress.
-            spent: What the run's account holds for the task.
-            run: What the whole run has spent, and the seconds on its clock.
-            answered: Whether each of the run's models has answered any worker.
+        `spent` is the run's account of the task, `run` that of the whole run with the seconds on its clock;
+        `answered` tells which of the run's models have answered any worker.
         """
         current: Any = asyncio.current_task()
         self._trials.add(current)
@@ -116,14 +108,7 @@ class Worker:
 
 
 class WorkerPool:
-    """The workers of a run. Each trial goes to the worker with the fewest trials in flight.
-
-    Args:
-        workers: Handles of `Worker` actors.
-        budgets: The run's.
-        models: N models of the run.
-        on_action: Called once for each action, when its trial has ended.
-    """
+    """The workers of a run. Each trial goes to the worker with the fewest trials in flight."""
 
     def __init__(
         self, workers: Sequence[Any], budgets: SharedBudgets, models: int, on_action: Callable[[], None]
@@ -135,12 +120,7 @@ class WorkerPool:
         self._on_action = on_action
 
     async def advance(self, run: TaskRun) -> Finished:
-        """Have a worker run the task's next trial. See `TaskRun.advance`.
-
-        Raises:
-            TaskError: the task has met a bug.
-            WorkersLost: every worker that runs this trial dies.
-        """
+        """Have a worker run the task's next trial. See `TaskRun.advance`."""
         number = min(range(len(self._workers)), key=self._in_flight.__getitem__)
         self._in_flight[number] += 1
         try:
@@ -185,11 +165,7 @@ def uses_ray(settings: RunSettings) -> bool:
 
 
 def check_workers(settings: RunSettings) -> None:
-    """Make sure that a run's workers can be started, and reach all they need.
-
-    Raises:
-        ConfigurationError: an extra is missing, or something that they must reach.
-    """
+    """Make sure that a run's workers can be started, and reach all they need."""
     if not uses_ray(settings):
         return
     if importlib.util.find_spec("ray") is None:
@@ -213,22 +189,7 @@ def check_workers(settings: RunSettings) -> None:
 async def open_workers(
     settings: RunSettings, setup: Setup, folder: Path, run_id: str, token: str, on_action: Callable[[], None]
 ) -> AsyncIterator[Callable[[TaskRun], Awaitable[Finished]]]:
-    """Start a run's workers, and end them. In a run without any, trials run in this process.
-
-    Args:
-        settings: The run's, resolved.
-        setup: The run's parts as they were built in this process.
-        folder: The run folder.
-        run_id: Names the run's checkpoints.
-        token: Shows that the workers belong to the process that holds the folder (`experiments.locks`).
-        on_action: Called for each action.
-
-    Yields:
-        The function that runs a task's next trial.
-
-    Raises:
-        ConfigurationError: Ray cannot be started or reached.
-    """
+    """Start a run's workers, and end them. In a run without any, trials run in this process."""
     if not uses_ray(settings):
         yield TaskRun.advance
         return

@@ -169,7 +169,7 @@ def test_runs_that_differ_only_in_their_seed_are_one_group(tmp_path: Path) -> No
     (group,) = comparison.as_json()["groups"]
     told = group["over_seeds"]
     assert told["seeds"] == [0, 1, 2]
-    assert told["shares"] == [[0.25, 0.5, 0.75], [0.5, 0.75, 1.0]]
+    assert told["shares"] == [(0.25, 0.5, 0.75), (0.5, 0.75, 1.0)]
     assert (told["mean"], told["sd"]) == ([0.5, 0.75], [0.25, 0.25])
     low, high = group["intervals"][1]
     assert low < 0.4, "four tasks, and not twelve"
@@ -283,7 +283,7 @@ def test_no_setting_or_name_can_control_the_terminal_or_the_notebook(tmp_path: P
     trials_of_run(run, "a").print(console)
     assert not set("\x1b\u202e\x9b") & set(out.getvalue())
     assert out.getvalue().count("␛[2J[bold]x[/bold]") > 10
-    for shown in (read_run(run), comparison.runs[0], comparison, comparison.tables()[0]):
+    for shown in (read_run(run), comparison, comparison.tables()[0]):
         html = shown._repr_html_()
         assert "<table" in html
         assert "<script>" not in html
