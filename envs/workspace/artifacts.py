@@ -13,6 +13,7 @@ from contextlib import suppress
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 from pydantic import TypeAdapter
 
@@ -20,7 +21,7 @@ from langgraph_reflexion.envs.base import FinishedTrial, Review
 from langgraph_reflexion.envs.workspace.verification import Verification
 
 _FORM = TypeAdapter(Verification)
-_NOT_VERIFIED = "The trial was not verified.\n"
+_NOTHING_FAILED: dict[str, list[str]] = {"test_failures": [], "linter_errors": []}
 
 
 class TrialFiles:
@@ -39,38 +40,39 @@ class TrialFiles:
 
     def keep(self, tree: str, verification: Verification) -> None:
         """Store the verification of a state."""
-        _write(self._folder / f"{tree}.json", json.dumps(asdict(verification)))
+        self._write(f"{tree}.json", asdict(verification))
 
-    def verification(self, tree: str) -> Verification | None:
-        """Return the last verification of a state, or None."""
-        with suppress(FileNotFoundError):
-            return _FORM.validate_python(json.loads((self._folder / f"{tree}.json").read_text(encoding="utf-8")))
-        return None
-
-    def review(self, trial: FinishedTrial, patch: str, verification: Verification | None, changed: int) -> Review:
+    def review(self, trial: FinishedTrial, patch: str, changed: int) -> Review:
         """Return the files and measures of a trial.
 
         Args:
             trial: The trial.
             patch: Its changes.
-            verification: The verification of its last state.
             changed: The number of changed files.
         """
         number, base = trial["number"], f"task-{self._task}"
+        kept = self._read(f"{(trial['snapshot'] or {})['tree']}.json")
+        verification = None if kept is None else _FORM.validate_python(kept)
+        before = self._read(f"trial-{number}.json")
         row = {
             "trial": number,
             "error": verification.error if verification else f"not verified: {trial['stop_reason']}",
             "reflection": trial["reflection"],
-            "timestamp": self._time(number, trial),
-            "verification_context": verification.context
-            if verification
-            else {"test_failures": [], "linter_errors": []},
+            "timestamp": datetime.now(UTC).isoformat(timespec="seconds"),
+            "verification_context": verification.context if verification else _NOTHING_FAILED,
         }
-        _write(self._folder / f"trial-{number}.json", json.dumps(row, ensure_ascii=False))
-        rows = [self._row(n) for n in range(1, number + 1)]
-        whole = verification.transcript if verification else _NOT_VERIFIED
+        if before and before["reflection"] == row["reflection"]:
+            # Another review changes nothing.
+            row["timestamp"] = before["timestamp"]
+        self._write(f"trial-{number}.json", row)
+        rows = [
+            json.dumps(row, ensure_ascii=False)
+            for n in range(1, number + 1)
+            if (row := self._read(f"trial-{n}.json"))
+        ]
+        whole = verification.transcript if verification else "The trial was not verified.\n"
         files = {
-            f"{base}/reflections.jsonl": "".join(f"{text}\n" for text in rows if text),
+            f"{base}/reflections.jsonl": "".join(f"{row}\n" for row in rows if row != "null"),
             f"{base}/attempts/trial-{number}.patch": patch,
             f"{base}/verification/trial-{number}.txt": whole,
         }
@@ -86,21 +88,13 @@ class TrialFiles:
         }
         return Review(measures=measures, files=files)
 
-    def _row(self, number: int) -> str:
+    def _read(self, name: str) -> Any:
         with suppress(FileNotFoundError):
-            return (self._folder / f"trial-{number}.json").read_text(encoding="utf-8")
-        return ""
+            return json.loads((self._folder / name).read_text(encoding="utf-8"))
+        return None
 
-    def _time(self, number: int, trial: FinishedTrial) -> str:
-        """Return when the trial was first reviewed; another review changes nothing."""
-        before = self._row(number)
-        if before and (row := json.loads(before))["reflection"] == trial["reflection"]:
-            return str(row["timestamp"])
-        return datetime.now(UTC).isoformat(timespec="seconds")
-
-
-def _write(path: Path, text: str) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
-    temporary.write_text(text, encoding="utf-8", errors="replace")
-    temporary.replace(path)
+    def _write(self, name: str, content: Any) -> None:
+        self._folder.mkdir(parents=True, exist_ok=True)
+        temporary = self._folder / f"{name}.{os.getpid()}.tmp"
+        temporary.write_text(json.dumps(content, ensure_ascii=False), encoding="utf-8", errors="replace")
+        temporary.replace(self._folder / name)

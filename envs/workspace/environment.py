@@ -7,12 +7,13 @@ import os
 import re
 import threading
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 from langgraph_reflexion.envs.base import Action, Environment, FinishedTrial, Review, Task, choose_split
+from langgraph_reflexion.envs.cache import cache_folder
 from langgraph_reflexion.envs.sandbox import Sandbox
 from langgraph_reflexion.envs.workspace.apply import apply_patch
 from langgraph_reflexion.envs.workspace.artifacts import TrialFiles
@@ -99,11 +100,11 @@ class Workspace(Environment):
         elif given:
             single = {"path": path, "instruction": instruction, "verify": verify, **more}
             self._tasks = make_tasks([single] if tasks is None else tasks, Path.cwd(), "the workspace")
-        self.store = Path(store).expanduser().absolute() if store else _cache() / "workspaces"
+        self.store = Path(store).expanduser().absolute() if store else cache_folder() / "workspaces"
         self._backend, self._allow_degraded = sandbox, allow_degraded
         self._lock = threading.RLock()
         self._sandbox: Sandbox | None = None
-        self._repos: dict[str, SnapshotRepo] = {}
+        self._repos: dict[Path, SnapshotRepo] = {}
         self._prepared: dict[str, dict[str, Any]] = {}
 
     def tasks(self, split: str | None = None, limit: int | None = None) -> Sequence[Task]:
@@ -114,7 +115,7 @@ class Workspace(Environment):
         made = own_repositories() if chosen == "own" else map(generate, range(first, first + COUNT))
         repositories = list(itertools.islice(made, limit))
         return make_tasks(
-            write_repositories(repositories, _cache() / "repositories"), Path.cwd(), f"the split {chosen}"
+            write_repositories(repositories, cache_folder() / "repositories"), Path.cwd(), f"the split {chosen}"
         )
 
     def prepare(self, task: Task) -> dict[str, Any]:
@@ -124,38 +125,35 @@ class Workspace(Environment):
             EnvironmentUnavailable: the folder does not exist, or cannot be read.
         """
         path = Path(_data(task)["path"])
-        if path == self.store or self.store.is_relative_to(path) or path.is_relative_to(self.store):
+        if self.store.is_relative_to(path) or path.is_relative_to(self.store):
             raise ConfigurationError(f"{self.store} and {path} overlap: give a folder elsewhere as store=")
         if not path.is_dir():
             raise EnvironmentUnavailable(f"the task {task['id']}: the folder {path} does not exist any more")
-        repo = self._repo(task)
         try:
             found = walk(path)
-            files = repo.store(path, found)
+            files = self._repo(task).store(path, found)
         except OSError as error:
             raise EnvironmentUnavailable(f"{error.filename or path} cannot be read: {error.strerror}") from None
-        return {
-            "tree": files.tree,
-            "empty": files.empty,
-            "dependencies": found.dependencies,
-            # Names the folder of this run's trials.
-            "run": uuid.uuid4().hex[:12],
-        }
+        # `run` names the folder of this run's trials.
+        run = uuid.uuid4().hex[:12]
+        return {"tree": files.tree, "empty": files.empty, "dependencies": found.dependencies, "run": run}
 
     def start(self, task: Task) -> WorkspaceEpisode:
-        return self._episode(task, self._pristine(task))
+        site = self._site(task)
+        return _episode(task, site, site.pristine)
 
     def restore(self, task: Task, snapshot: dict[str, Any]) -> WorkspaceEpisode:
-        return self._episode(task, _files(snapshot), passed=snapshot["passed"], submitted=snapshot["submitted"])
+        passed, submitted = snapshot["passed"], snapshot["submitted"]
+        return _episode(task, self._site(task), _files(snapshot), passed=passed, submitted=submitted)
 
     def review(self, task: Task, trial: FinishedTrial) -> Review:
         """Return the trial's patch, verification and reflection as files for people to read."""
         snapshot = trial["snapshot"]
         if snapshot is None:
             return Review()
-        repo, trees, trials = self._repo(task), self._trees(task, snapshot), self._trials(task)
-        verification = trials.verification(snapshot["tree"])
-        return trials.review(trial, repo.patch(*trees), verification, len(repo.changes(*trees)))
+        site = self._site(task)
+        before, after = site.trees(snapshot)
+        return site.trials.review(trial, site.repo.patch(before, after), len(site.repo.changes(before, after)))
 
     def patch(self, task: Task, snapshot: dict[str, Any]) -> str:
         """Return the changes of a trial, without protected files, as a patch for `git apply`.
@@ -164,7 +162,8 @@ class Workspace(Environment):
             task: The task from the graph's state.
             snapshot: The snapshot from the state's episode.
         """
-        return self._repo(task).patch(*self._trees(task, snapshot))
+        site = self._site(task)
+        return site.repo.patch(*site.trees(snapshot))
 
     def apply(self, task: Task, patch: Path | str) -> str:
         """Apply a patch to the task's folder, all of it or nothing, and return a sentence on the outcome.
@@ -182,77 +181,63 @@ class Workspace(Environment):
         read = super().parse(written)
         return None if read is None else Action(name=read["name"], args=read["args"], text=text.strip())
 
-    def _episode(self, task: Task, files: Files, **how: Any) -> WorkspaceEpisode:
-        self._require(task, files)
-        commands, grader, keep = self._commands(task), self._grader(task), self._trials(task).keep
-        copy = self._copy(task, files)
-        try:
-            return WorkspaceEpisode(task, copy, commands, grader, keep, **how)
-        except BaseException:
-            copy.close()
-            raise
-
-    def _grader(self, task: Task) -> Grader:
-        pristine = self._pristine(task)
-        self._require(task, pristine)
-        return Grader(self._repo(task), pristine, _data(task), self._commands(task), partial(self._copy, task))
-
-    def _trees(self, task: Task, snapshot: dict[str, Any]) -> tuple[str, str]:
-        """Return the task's initial tree, and the trial's tree with protected files restored."""
-        verified, _ = self._grader(task).with_protected(_files(snapshot))
-        return self._pristine(task).tree, verified.tree
-
-    def _require(self, task: Task, files: Files) -> None:
+    def _site(self, task: Task) -> "_Site":
         repo = self._repo(task)
-        if not repo.holds(files.tree):
+        with self._lock:
+            prepared = task.get("prepared") or self._prepared.get(task["id"]) or {}
+            if "tree" not in prepared:
+                # Without a graph.
+                prepared = self._prepared[task["id"]] = self.prepare(task)
+            if self._sandbox is None:
+                self._sandbox = Sandbox(self._backend, allow_degraded=self._allow_degraded)
+        pristine, dependencies, folder = _files(prepared), prepared["dependencies"], repo.folder.parent
+        if not repo.holds(pristine.tree):
             raise EnvironmentUnavailable(
                 f"the files of the task {task['id']} are not in {repo.folder}: copy that folder from where the run "
                 "began, or start a new run"
             )
-
-    def _commands(self, task: Task) -> Commands:
-        with self._lock:
-            if self._sandbox is None:
-                self._sandbox = Sandbox(self._backend, allow_degraded=self._allow_degraded)
-            return Commands(self._sandbox, _data(task), self._prepared_data(task)["dependencies"])
-
-    def _pristine(self, task: Task) -> Files:
-        return _files(self._prepared_data(task))
-
-    def _prepared_data(self, task: Task) -> dict[str, Any]:
-        """Return the task's prepared data; without a graph, the task is prepared here."""
-        prepared = task.get("prepared")
-        if prepared and "tree" in prepared:
-            return prepared
-        with self._lock:
-            if task["id"] not in self._prepared:
-                self._prepared[task["id"]] = self.prepare(task)
-            return self._prepared[task["id"]]
+        commands = Commands(self._sandbox, _data(task), dependencies)
+        copy = partial(Copy, repo, folder / "work", dependencies)
+        grader = Grader(repo, pristine, _data(task), commands, copy)
+        trials = TrialFiles(folder / "trials" / prepared["run"], task["id"])
+        return _Site(repo, pristine, commands, copy, grader, trials)
 
     def _repo(self, task: Task) -> SnapshotRepo:
-        folder = self._folder(task)
-        with self._lock:
-            if str(folder) not in self._repos:
-                self._repos[str(folder)] = SnapshotRepo(folder / "states.git")
-                remove_stale(self._work(task))
-            return self._repos[str(folder)]
-
-    def _copy(self, task: Task, files: Files) -> Copy:
-        return Copy(self._repo(task), self._work(task), self._prepared_data(task)["dependencies"], files)
-
-    def _folder(self, task: Task) -> Path:
-        """Return the store's folder for a task, the same in each process."""
+        """Return the repository of a task, in a folder of the store that is the same in each process."""
         path = _data(task)["path"]
         digest = hashlib.sha256(os.fsencode(path)).hexdigest()[:12]
-        return self.store / f"{re.sub(r'[^A-Za-z0-9_.-]+', '-', Path(path).name)[:40]}-{digest}"
+        folder = self.store / f"{re.sub(r'[^A-Za-z0-9_.-]+', '-', Path(path).name)[:40]}-{digest}"
+        with self._lock:
+            if folder not in self._repos:
+                self._repos[folder] = SnapshotRepo(folder / "states.git")
+                (folder / "work").mkdir(exist_ok=True)
+                remove_stale(folder / "work")
+            return self._repos[folder]
 
-    def _work(self, task: Task) -> Path:
-        work = self._folder(task) / "work"
-        work.mkdir(parents=True, exist_ok=True)
-        return work
 
-    def _trials(self, task: Task) -> TrialFiles:
-        return TrialFiles(self._folder(task) / "trials" / str(self._prepared_data(task)["run"]), task["id"])
+class _Site(NamedTuple):
+    """What belongs to one task."""
+
+    repo: SnapshotRepo
+    pristine: Files
+    commands: Commands
+    copy: Callable[[Files], Copy]
+    grader: Grader
+    trials: TrialFiles
+
+    def trees(self, snapshot: dict[str, Any]) -> tuple[str, str]:
+        """Return the task's initial tree, and the trial's tree with protected files restored."""
+        verified, _ = self.grader.with_protected(_files(snapshot))
+        return self.pristine.tree, verified.tree
+
+
+def _episode(task: Task, site: _Site, files: Files, **how: Any) -> WorkspaceEpisode:
+    copy = site.copy(files)
+    try:
+        return WorkspaceEpisode(task, copy, site.commands, site.grader, site.trials.keep, **how)
+    except BaseException:
+        copy.close()
+        raise
 
 
 def _data(task: Task) -> dict[str, Any]:
@@ -264,9 +249,3 @@ def _data(task: Task) -> dict[str, Any]:
 
 def _files(state: dict[str, Any]) -> Files:
     return Files(state["tree"], state["empty"])
-
-
-def _cache() -> Path:
-    cache = os.environ.get("XDG_CACHE_HOME", "")
-    base = Path(cache) if os.path.isabs(cache) else Path.home() / ".cache"
-    return base / "langgraph-reflexion"

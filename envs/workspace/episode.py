@@ -1,5 +1,6 @@
 """An episode in a workspace: an agent reads and changes files until verification succeeds."""
 
+from collections import Counter
 from collections.abc import Callable
 from typing import Annotated, Any
 
@@ -20,11 +21,11 @@ _LONGEST_COMMAND = 100_000
 
 
 class WorkspaceEpisode(Episode):
-    """A trial's copy of a workspace.
+    """A trial in a copy of a workspace, which is closed with the episode.
 
     Args:
         task: The task.
-        copy: The trial's copy, which is closed with the episode.
+        copy: The copy.
         commands: Runs commands.
         grader: Verifies the files.
         keep: Stores the verification of a tree.
@@ -179,10 +180,10 @@ class WorkspaceEpisode(Episode):
         return float(self._passed == self._copy.files.tree)
 
     def _verified(self) -> StepResult:
-        files = self._copy.files
-        verification = self._grader.verify(files)
-        self._keep(files.tree, verification)
-        self._passed = files.tree if verification.passed else None
+        tree = self._copy.files.tree
+        verification = self._grader.verify(self._copy.files)
+        self._keep(tree, verification)
+        self._passed = tree if verification.passed else None
         return StepResult(verification.render(), self._reward())
 
     def _write(self, place: str, content: bytes) -> None:
@@ -204,13 +205,9 @@ class WorkspaceEpisode(Episode):
             return "There are no files."
         if len(names) <= LISTED:
             return "\n".join(names)
-        counts: dict[str, int] = {}
-        for name in names:
-            top, slash, _ = name.partition("/")
-            counts[top + slash] = counts.get(top + slash, 0) + 1
-        rows = [f"{name} ({count} files)" if name.endswith("/") else name for name, count in counts.items()]
-        more = [f"[{len(rows) - LISTED} more]"] if len(rows) > LISTED else []
-        return "\n".join([*rows[:LISTED], *more])
+        tops = Counter("".join(name.partition("/")[:2]) for name in names)
+        rows = [f"{name} ({count} files)" if name.endswith("/") else name for name, count in tops.items()]
+        return _first(rows, LISTED)
 
     def _numbered(self, place: str, first: int, lines: int) -> str:
         content = safe_paths.read_bytes(self._copy.root, place)
@@ -239,18 +236,9 @@ class WorkspaceEpisode(Episode):
         done = self._commands.search(pattern, place, self._copy)
         if done.status not in ("ok", "failed") or done.exit_code > 1:
             return f"Not done: {truncate(done.output, 500) or done.outcome}."
-        rows = [row.removeprefix("./") for row in done.output.split("\n") if row]
-        if not rows:
-            return "Nothing matches."
-
-        def place_of(row: str) -> tuple[str, int]:
-            path, _, rest = row.partition(":")
-            number = rest.partition(":")[0]
-            return path, int(number) if number.isdigit() else 0
-
-        rows = [row[:_LONGEST_LINE] for row in sorted(rows, key=place_of)]
-        more = [f"[{len(rows) - FOUND} more]"] if len(rows) > FOUND else []
-        return "\n".join([*rows[:FOUND], *more])
+        rows = [row.removeprefix("./").split(":", 2) for row in done.output.split("\n") if row.count(":") > 1]
+        rows.sort(key=lambda row: (row[0], int(row[1]) if row[1].isdigit() else 0))
+        return _first([":".join(row)[:_LONGEST_LINE] for row in rows], FOUND) or "Nothing matches."
 
     def _edit(self, place: str, old: str, new: str) -> str:
         if not old:
@@ -262,9 +250,7 @@ class WorkspaceEpisode(Episode):
         if count == 0:
             return f"Not done: {place} does not contain the text. Each character has to match."
         if count > 1:
-            starts = [number for number in range(len(text)) if text.startswith(old, number)][:10]
-            lines = ", ".join(str(text.count("\n", 0, start) + 1) for start in starts)
-            return f"Not done: {place} contains the text {count} times, at lines {lines}: include more context."
+            return f"Not done: {place} contains the text {count} times: include more context."
         begin = text.index(old)
         # Removing whole lines removes their line ends, too.
         if not new and (begin == 0 or text[begin - 1] == "\n") and text[begin + len(old) :].startswith("\n"):
@@ -274,6 +260,11 @@ class WorkspaceEpisode(Episode):
         line = text.count("\n", 0, begin) + 1
         shown = self._numbered(place, max(line - _AROUND, 1), new.count("\n") + 1 + 2 * _AROUND) if text else ""
         return f"Edited {place}.{self._note(place)}\n{shown}".strip()
+
+
+def _first(rows: list[str], most: int) -> str:
+    more = [f"[{len(rows) - most} more]"] if len(rows) > most else []
+    return "\n".join([*rows[:most], *more])
 
 
 def _check(words: str) -> None:

@@ -1,53 +1,14 @@
 """The files that decide the verdict, and are restored before each verification."""
 
+import itertools
 import posixpath
 import re
+import tomllib
 from collections.abc import Callable, Iterable
+from pathlib import Path
 
-TESTS = (
-    *("test", "tests", "Tests", "*.Tests", "__tests__", "spec", "specs", "testdata", "__snapshots__", "__mocks__"),
-    *("test_*.*", "test-*.*", "test.*", "tests.*", "*_test.*", "*-test.*", "*.test.*", "*.spec.*", "*_spec.*"),
-    "conftest.py",
-)
-CONFIGURATION = (
-    *("pyproject.toml", "setup.py", "setup.cfg", "tox.ini", "tox.toml", "noxfile.py", ".coveragerc"),
-    *("pytest.ini", ".pytest.ini", "pytest.toml", ".pytest.toml"),
-    *("mypy.ini", ".mypy.ini", "ruff.toml", ".ruff.toml", ".flake8", ".pylintrc", "pylintrc", "pyrightconfig.json"),
-    *("package.json", ".npmrc", ".yarnrc*", ".pnpmfile.cjs", ".mocharc*", ".eslintrc*", "eslint.config.*"),
-    *("tsconfig*.json", "jsconfig.json", "babel.config.*", ".babelrc*", ".swcrc", ".prettierrc*", "biome.json*"),
-    *(
-        "jest.config.*",
-        "jest.setup.*",
-        "vitest.*.*",
-        "vite.config.*",
-        "karma.conf.*",
-        "playwright.config.*",
-        ".c8rc*",
-    ),
-    *("ava.config.*", ".nycrc*", ".taprc", ".stylelintrc*", "deno.json*", "bunfig.toml"),
-    *("Cargo.toml", ".cargo", "build.rs", "rust-toolchain*", "clippy.toml", ".clippy.toml", "rustfmt.toml"),
-    *("go.mod", "go.work", ".golangci.*", "CMakeLists.txt"),
-    *("Makefile", "makefile", "GNUmakefile", "*.mk", "justfile", "Justfile", "Rakefile"),
-    *("pom.xml", "build.gradle*", "settings.gradle*", "Gemfile", ".rspec", "composer.json", "phpunit.xml*"),
-    # Linters leave out what these name.
-    *(".gitignore", ".ignore", ".eslintignore", ".prettierignore", ".gitattributes", ".editorconfig"),
-)
-LOCKS = (
-    *("*.lock", "*.lockb", "package-lock.json", "npm-shrinkwrap.json", "pnpm-lock.yaml", "go.sum"),
-    "requirements*.txt",
-)
-CI = (
-    *(".github", ".gitlab-ci.yml", ".circleci", ".travis.yml", "azure-pipelines.yml", "Jenkinsfile", ".ci"),
-    ".pre-commit-config.yaml",
-)
-LOADED = (
-    *("sitecustomize.py", "usercustomize.py", "*.pth", "*.egg-info", "*.dist-info", "site-packages", "node_modules"),
-    *("pytest.py", "_pytest", "pluggy", "unittest.py", ".env", ".envrc"),
-    *(".venv", "venv", "pyvenv.cfg"),
-)
-"""Files that interpreters and test programs load by themselves, or in place of their own modules."""
-
-PROTECTED = (*TESTS, *CONFIGURATION, *LOCKS, *CI, *LOADED)
+_FILE = Path(__file__).with_name("protected.toml")
+PROTECTED = tuple(itertools.chain(*tomllib.loads(_FILE.read_text(encoding="utf-8")).values()))
 """The patterns that are protected unless a task allows them."""
 
 _STARTING = {"env", "exec", "time", "timeout", "nice", "sh", "bash", "dash", "ksh", "zsh", "source", "."} | {
@@ -88,7 +49,8 @@ def scripts_run(commands: Iterable[str], exists: Callable[[str], bool]) -> list[
     for command in commands:
         folder = ""
         for part in re.split(r"&&|\|\|?|;|\n", command):
-            words = [word for word in map(_bare, part.split()) if not re.match(r"\w+=|-(?!m$)", word)]
+            bare = [word.strip("\"'") for word in part.split()]
+            words = [word for word in bare if not re.match(r"\w+=|-(?!m$)", word)]
             if words[:1] == ["cd"]:
                 folder = posixpath.join(folder, *words[1:])
                 continue
@@ -103,10 +65,6 @@ def scripts_run(commands: Iterable[str], exists: Callable[[str], bool]) -> list[
                 if path not in found and exists(path):
                     found.append(path)
     return found
-
-
-def _bare(word: str) -> str:
-    return word.strip("\"'")
 
 
 def _any(patterns: Iterable[str]) -> Callable[[str], bool]:

@@ -4,11 +4,9 @@ They ship as TOML, so that no tool takes their broken sources for the project's.
 nothing in the workspace reveals it.
 """
 
-import contextlib
 import hashlib
-import os
-import tempfile
 import tomllib
+import uuid
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
@@ -50,10 +48,10 @@ class Repository:
     defect: Defect
 
     def write(self, folder: Path, *, broken: bool = True) -> Path:
-        """Write the files into a folder, unless they are there already, and return the folder.
+        """Write the files into a folder, which is created, and return the folder.
 
         Args:
-            folder: The folder, which is created.
+            folder: The folder. Files that are there already are left alone.
             broken: Whether to insert the defect.
 
         Raises:
@@ -61,17 +59,17 @@ class Repository:
         """
         for name, text in self.files.items():
             if broken and name == self.defect.path:
-                text = self._with_defect(text)
+                if text.count(self.defect.right) != 1:
+                    raise ConfigurationError(f"{self.id}: {self.defect.right!r} is not exactly once in {name}")
+                text = text.replace(self.defect.right, self.defect.wrong)
             path = folder / name
+            # A patch may have been applied there. Another process may read it, so it changes as a whole.
             if not path.is_file() or path.read_text(encoding="utf-8") != text:
                 path.parent.mkdir(parents=True, exist_ok=True)
-                path.write_text(text, encoding="utf-8")
+                made = folder.parent / f".{uuid.uuid4().hex}"
+                made.write_text(text, encoding="utf-8")
+                made.replace(path)
         return folder
-
-    def _with_defect(self, text: str) -> str:
-        if text.count(self.defect.right) != 1:
-            raise ConfigurationError(f"{self.id}: {self.defect.right!r} is not exactly once in {self.defect.path}")
-        return text.replace(self.defect.right, self.defect.wrong)
 
 
 @cache
@@ -82,18 +80,12 @@ def own_repositories() -> tuple[Repository, ...]:
 
 def _read(path: Path) -> Repository:
     read: dict[str, Any] = tomllib.loads(path.read_text(encoding="utf-8"))
-    return Repository(
-        id=read["id"],
-        instruction=read["instruction"],
-        verify=tuple(read["verify"]),
-        needs=tuple(read["needs"]),
-        files=read["files"],
-        defect=Defect(**read["defect"]),
-    )
+    lists = {name: tuple(read[name]) for name in ("verify", "needs")}
+    return Repository(**{**read, **lists, "defect": Defect(**read["defect"])})
 
 
 def write_repositories(repositories: Iterable[Repository], folder: Path) -> list[dict[str, Any]]:
-    """Write repositories to disk unless they are there, and return a task file's table for each.
+    """Write repositories to disk, and return a task file's table for each.
 
     Args:
         repositories: The repositories.
@@ -107,28 +99,9 @@ def write_repositories(repositories: Iterable[Repository], folder: Path) -> list
         digest = hashlib.sha256(repr(repository).encode()).hexdigest()[:12]
         place = folder / f"{repository.id}-{digest}"
         try:
-            _make(repository, place)
+            repository.write(place)
         except OSError as error:
             raise EnvironmentUnavailable(f"{place} cannot be written: {error.strerror}") from None
-        tasks.append(
-            {
-                "id": repository.id,
-                "path": place,
-                "instruction": repository.instruction,
-                "verify": list(repository.verify),
-            }
-        )
+        given = {"id": repository.id, "path": place, "instruction": repository.instruction}
+        tasks.append({**given, "verify": list(repository.verify)})
     return tasks
-
-
-def _make(repository: Repository, place: Path) -> None:
-    if place.is_dir():
-        # A patch may have been applied there.
-        repository.write(place)
-        return
-    place.parent.mkdir(parents=True, exist_ok=True)
-    # Another process may write it, too: the first to finish renames its folder into place.
-    with tempfile.TemporaryDirectory(dir=place.parent, prefix=".making-") as making:
-        repository.write(Path(making) / "made")
-        with contextlib.suppress(FileExistsError):
-            os.rename(Path(making) / "made", place)

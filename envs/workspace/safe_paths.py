@@ -1,7 +1,6 @@
 """Access to paths that an agent names, which must not lead out of the workspace."""
 
 import os
-import stat
 from pathlib import Path
 
 from langgraph_reflexion.envs.workspace.tree_walk import EXCLUDED
@@ -51,21 +50,14 @@ def read_bytes(root: Path, place: str) -> bytes:
     Raises:
         Refused: there is no such file, it is not an ordinary file, or it is too large.
     """
+    path = root / place
     try:
-        descriptor = os.open(root / place, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        _check_kind(path, place)
+        if (size := path.stat().st_size) > MOST_BYTES:
+            raise Refused(f"{place} has {size} bytes; at most {MOST_BYTES} are read")
+        return path.read_bytes()
     except OSError as error:
         raise Refused(f"{place}: {error.strerror}") from None
-    # A raw descriptor, as Python opens no folder as a file object.
-    try:
-        status = os.fstat(descriptor)
-        if not stat.S_ISREG(status.st_mode):
-            raise Refused(f"{place} is {'a folder' if stat.S_ISDIR(status.st_mode) else 'not an ordinary file'}")
-        if status.st_size > MOST_BYTES:
-            raise Refused(f"{place} has {status.st_size} bytes; at most {MOST_BYTES} are read")
-        with os.fdopen(os.dup(descriptor), "rb") as file:
-            return file.read()
-    finally:
-        os.close(descriptor)
 
 
 def write_bytes(root: Path, place: str, content: bytes) -> None:
@@ -74,17 +66,19 @@ def write_bytes(root: Path, place: str, content: bytes) -> None:
     Raises:
         Refused: it cannot be written, or is too large.
     """
+    path = root / place
     if len(content) > MOST_BYTES:
         raise Refused(f"{place}: {len(content)} bytes; at most {MOST_BYTES} are written")
-    if place == ".":
-        raise Refused("this is the workspace itself: name a file in it")
-    path = root / place
     try:
+        _check_kind(path, place)
         path.parent.mkdir(parents=True, exist_ok=True)
-        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-        if path.exists() and not path.is_file():
-            raise Refused(f"{place} is {'a folder' if path.is_dir() else 'not an ordinary file'}")
-        with os.fdopen(os.open(path, flags, 0o644), "wb") as file:
-            file.write(content)
+        path.write_bytes(content)
     except OSError as error:
         raise Refused(f"{place}: {error.strerror}") from None
+
+
+def _check_kind(path: Path, place: str) -> None:
+    if path.is_dir():
+        raise Refused(f"{place} is a folder")
+    if path.exists() and not path.is_file():
+        raise Refused(f"{place} is not an ordinary file")

@@ -48,47 +48,39 @@ def plain_text(output: str) -> str:
 
 
 def truncate(output: str, most: int = MAX_CHARS) -> str:
-    """Return the output if it fits, else its first errors with the lines around them, and its last lines.
+    """Return the output if it fits, else its last lines, its first errors with the lines around them, and its start.
 
     Args:
         output: The command's output.
         most: The maximum number of characters.
     """
-    lines = [_cut(line) for line in plain_text(output).split("\n")]
+    lines = [
+        line if len(line) <= _LONGEST_LINE else f"{line[: _LONGEST_LINE - 1]}…"
+        for line in plain_text(output).split("\n")
+    ]
     if sum(len(line) + 1 for line in lines) - 1 <= most:
         return "\n".join(lines)
     # Space for the notes on omitted lines.
     room = most - 120
-    tail = _take(range(len(lines) - 1, -1, -1), lines, room * 2 // 5)
+    every = range(len(lines))
     errors = [n for n, line in enumerate(lines) if _ERROR.search(line) and not _NO_ERROR.search(line)]
-    around = (n for error in errors for n in range(max(error - _BEFORE, 0), min(error + _AFTER, len(lines))))
-    kept = tail | _take((n for n in around if n not in tail), lines, room - _size(tail, lines))
-    if len(kept) == len(tail):
-        kept |= _take(range(len(lines)), lines, room - _size(tail, lines))
+    kept: set[int] = set()
+    _keep(kept, reversed(every), lines, room * 2 // 5)
+    _keep(kept, (n for error in errors for n in every[max(error - _BEFORE, 0) : error + _AFTER]), lines, room)
+    _keep(kept, every, lines, room)
     return _joined(sorted(kept), lines)[:most]
 
 
-def _cut(line: str) -> str:
-    return line if len(line) <= _LONGEST_LINE else f"{line[: _LONGEST_LINE - 1]}…"
-
-
-def _take(numbers: Iterable[int], lines: list[str], room: int) -> set[int]:
-    """Return the first of these lines that fit."""
-    taken: set[int] = set()
-    left = room
+def _keep(kept: set[int], numbers: Iterable[int], lines: list[str], room: int) -> None:
+    """Keep lines in the given order, while they fit."""
+    size = sum(len(lines[number]) + 1 for number in kept)
     for number in numbers:
-        if number in taken:
-            continue
-        # A gap costs a note on the omitted lines.
-        left -= len(lines[number]) + 1 + (0 if taken & {number - 1, number + 1} else 30)
-        if left < 0:
-            break
-        taken.add(number)
-    return taken
-
-
-def _size(numbers: set[int], lines: list[str]) -> int:
-    return sum(len(lines[number]) + 1 for number in numbers)
+        if number not in kept:
+            # A gap costs a note on the omitted lines.
+            size += len(lines[number]) + 1 + (0 if kept & {number - 1, number + 1} else 30)
+            if size > room:
+                return
+            kept.add(number)
 
 
 def _joined(numbers: list[int], lines: list[str]) -> str:
