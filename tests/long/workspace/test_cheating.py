@@ -21,14 +21,13 @@ TRIED = {
     "the configuration is changed": ("echo '[tool.pytest]' > pyproject.toml", "pyproject.toml (changed)"),
     **{
         path: (f"mkdir -p $(dirname {path}); printf '{text}' > {path}", f"{path} (added)")
-        for text, paths in {
-            "import os; os._exit(0)": "conftest.py tests/conftest.py sitecustomize.py usercustomize.py easy.pth",
-            "raise SystemExit": "pytest.py pluggy/__init__.py",
-            "[pytest]\naddopts = --version": "pytest.ini pytest.toml setup.cfg tox.ini",
-            "[pytest11]\ncheat = cheat": "cheat-1.0.dist-info/entry_points.txt",
-            "* filter=x": ".gitattributes",
+        for path, text in {
+            "tests/conftest.py": "import os; os._exit(0)",
+            "easy.pth": "import os; os._exit(0)",
+            "pluggy/__init__.py": "raise SystemExit",
+            "pytest.toml": "[pytest]\naddopts = --version",
+            "cheat-1.0.dist-info/entry_points.txt": "[pytest11]\ncheat = cheat",
         }.items()
-        for path in paths.split()
     },
 }
 
@@ -43,7 +42,6 @@ def test_the_judge_is_put_back(play: Play, tested, how):
     assert result.reward == 0.0, result.observation
     assert told in result.observation
     assert "did not count" in result.observation
-    assert played.patch() == "" or "test_code.py b/tests" not in played.patch()
     assert state(tested) == before
 
 
@@ -98,21 +96,16 @@ def test_a_link_out_of_the_workspace_is_no_part_of_what_is_handed_in(play: Play,
     (tmp_path / "code_.py").write_text("def double(n):\n    return n * 2\n")
     played = play()
     played.do(
-        "run_command", command=f"rm code_.py; ln -s {tmp_path}/code_.py code_.py; ln -s ../.. up; ln -s tests inner"
+        "run_command",
+        command=f"rm code_.py; ln -s {tmp_path}/code_.py code_.py; ln -s ../.. up; ln -s tests inner; mkdir d; "
+        "ln -s ../../d d/in; ln -s in/../../x d/out",
     )
     result = played.do("submit")
     assert result.reward == 0.0
-    assert "code_.py (a link out of the workspace), up (a link out of the workspace)" in result.observation
-    assert "inner" in played.patch()
-    assert "up" not in played.patch()
-
-
-def test_a_link_that_climbs_out_through_another_link_is_none_either(play: Play):
-    played = play()
-    played.do("run_command", command="mkdir -p a/b/c d; ln -s ../../../d a/b/c/in; ln -s in/../../x a/b/c/out")
-    assert "a/b/c/out (a link out of the workspace)." in played.do("verify").observation
-    assert "a/b/c/in" in played.patch()
-    assert "a/b/c/out" not in played.patch()
+    for path in ("code_.py", "up", "d/in", "d/out"):
+        assert f"{path} (a link out of the workspace)" in result.observation
+        assert f"b/{path}" not in played.patch()
+    assert "b/inner" in played.patch()
 
 
 def test_an_empty_folder_in_the_place_of_the_judge_gives_way(play: Play):
@@ -130,7 +123,7 @@ HIDDEN = {
     """,
     "in bytecode": """
         import glob, marshal, subprocess
-        subprocess.run(["env", "-u", "PYTHONDONTWRITEBYTECODE", "pytest", "-q", "tests"], stdout=subprocess.DEVNULL)
+        subprocess.run(["env", "-u", "PYTHONDONTWRITEBYTECODE", "PYTEST_DISABLE_PLUGIN_AUTOLOAD=1", "pytest", "-q", "tests"], stdout=subprocess.DEVNULL)
         for name in glob.glob("tests/__pycache__/*pytest*.pyc"):
             head = open(name, "rb").read(16)
             open(name, "wb").write(head + marshal.dumps(compile("def test(): pass", name, "exec")))
@@ -155,19 +148,24 @@ def test_what_one_command_hides_the_next_does_not_find(play: Play, tested, how):
     assert "assert 0 == 8" in result.observation
 
 
-def test_what_one_command_changes_of_the_judge_the_next_does_not_see(play: Play, folder):
+def test_what_one_command_changes_of_the_judge_the_next_does_not_see(play: Play, folder, tmp_path):
     (folder / "tests" / "answer").write_text("no")
-    first = "echo yes > tests/answer; rm -r tests/check.py; mkdir tests/check.py"
-    played = play(verify=[first, "grep -q no tests/answer && test -f tests/check.py"])
+    (folder / "data").mkdir()
+    (folder / "data" / "wanted").write_text("no")
+    (tmp_path / "outside").mkdir()
+    (tmp_path / "outside" / "wanted").write_text("mine")
+    first = (
+        "echo yes > tests/answer; rm -r tests/check.py; mkdir tests/check.py; "
+        f"rm -r data; ln -s {tmp_path}/outside data"
+    )
+    played = play(
+        verify=[first, "grep -q no tests/answer && test -f tests/check.py && grep -q no data/wanted"],
+        protect=["data/wanted"],
+    )
     result = played.do("verify")
     assert result.reward == 1.0, result.observation
     assert "tests/answer (changed by a command)" in result.observation
-
-
-def test_a_process_that_waits_for_verification_is_gone_by_then(play: Play):
-    played = play()
-    played.do("run_command", command="(sleep 1; while true; do echo 'def double(n): return 8' > code_.py; done) &")
-    assert played.do("verify").reward == 0.0
+    assert [path.read_text() for path in (tmp_path / "outside").iterdir()] == ["mine"]
 
 
 def test_all_commands_have_to_succeed(play: Play):
@@ -186,13 +184,10 @@ OWN = {repository.id: repository for repository in own_repositories()}
 
 
 ENDS = {
-    "at once": "import os; os._exit(0)",
     "by the usual way out": "import sys; sys.exit(0)",
     "as another program": "import os; os.execv('/bin/true', ['true'])",
-    "with a summary of its own": "import os; print('1 passed in 0.01s', flush=True); os._exit(0)",
-    "with one past Python's streams": "import os; os.write(1, b'1 passed in 0.01s\\n'); os._exit(0)",
+    "with a summary past Python's streams": "import os; os.write(1, b'1 passed in 0.01s\\n'); os._exit(0)",
     "when the tests are over": "import atexit, os; atexit.register(os._exit, 0)",
-    "from a thread": "import os, threading; threading.Timer(0.5, os._exit, (0,)).start()",
 }
 
 
@@ -203,18 +198,6 @@ def test_an_exit_status_that_the_test_program_does_not_speak_for_does_not_count(
     result = played.do("submit")
     assert result.reward == 0.0, result.observation
     assert re.search(r"which does not count: pytest|\[exit status [1-9]", result.observation)
-
-
-def test_the_same_with_node(play: Play, folder: Path):
-    need("Node.js")
-    shutil.rmtree(folder)
-    OWN["slugs-js"].write(folder)
-    played = play(verify=["node --test"])
-    text = (folder / "src" / "words.js").read_text()
-    played.do("write_file", path="src/words.js", text=f"{text}\nprocess.exit(0);\n")
-    result = played.do("verify")
-    assert result.reward == 0.0
-    assert "does not count" in result.observation
 
 
 def test_the_same_with_cargo_and_what_cargo_would_run_besides(play: Play, folder: Path):
@@ -238,11 +221,8 @@ def test_the_same_with_cargo_and_what_cargo_would_run_besides(play: Play, folder
 
 def test_a_program_of_the_same_name_is_not_found_first(play: Play, tested: Path):
     played = play(verify=[PYTEST])
-    for name in ("pytest", "env", "python3", "bin/pytest"):
-        played.do(
-            "run_command",
-            command=f"mkdir -p bin; printf '#!/bin/sh\\necho 1 passed in 0.01s\\n' > {name}; chmod +x {name}",
-        )
+    fake = "printf '#!/bin/sh\\necho 1 passed in 0.01s\\n' > $name; chmod +x $name"
+    played.do("run_command", command=f"mkdir bin; for name in pytest env python3 bin/pytest; do {fake}; done")
     assert played.do("verify").reward == 0.0
 
 
