@@ -123,7 +123,8 @@ HIDDEN = {
     """,
     "in bytecode": """
         import glob, marshal, subprocess
-        subprocess.run(["env", "-u", "PYTHONDONTWRITEBYTECODE", "PYTEST_DISABLE_PLUGIN_AUTOLOAD=1", "pytest", "-q", "tests"], stdout=subprocess.DEVNULL)
+        command = "env -u PYTHONDONTWRITEBYTECODE PYTEST_DISABLE_PLUGIN_AUTOLOAD=1 pytest tests"
+        subprocess.run(command, shell=True, stdout=subprocess.DEVNULL)
         for name in glob.glob("tests/__pycache__/*pytest*.pyc"):
             head = open(name, "rb").read(16)
             open(name, "wb").write(head + marshal.dumps(compile("def test(): pass", name, "exec")))
