@@ -78,13 +78,9 @@ class ActionSpec:
         raw = self.schema.model_json_schema()
         for field in raw.get("properties", {}).values():
             field.pop("title", None)
-        parameters = {
-            "type": "object",
-            "properties": raw.get("properties", {}),
-            "required": raw.get("required", []),
-        }
+        parameters = {"type": "object", "properties": {}, "required": []}
         # Arguments that are models or enumerations refer to their definitions.
-        parameters |= {"$defs": raw["$defs"]} if "$defs" in raw else {}
+        parameters |= {key: raw[key] for key in ("properties", "required", "$defs") if key in raw}
         return {"name": self.name, "description": self.description, "parameters": parameters}
 
 
@@ -121,8 +117,7 @@ def spec_of(method_name: str, method: Callable[..., Any]) -> ActionSpec:
         if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
             raise ConfigurationError(f"{where} takes {parameter}: give each argument a name of its own")
         if parameter.name not in hints:
-            example = f"`{parameter.name}: str`"
-            raise ConfigurationError(f"{where}: {parameter.name!r} has no type hint: give one, such as {example}")
+            raise ConfigurationError(f"{where}: {parameter.name!r} has no type hint: give one, such as `str`")
         hint = hints[parameter.name]
         notes = get_args(hint)[1:] if get_origin(hint) is Annotated else ()
         described = next((note for note in notes if isinstance(note, str)), None)
@@ -154,13 +149,9 @@ def fill(form: str, args: dict[str, Any]) -> str:
 
 
 def shown_actions(forms: Sequence[str], specs: Sequence[ActionSpec]) -> list[ShownAction]:
-    """Pair each form with the action's description and the descriptions and allowed values of its arguments.
+    """Pair each action's form with its description and the descriptions and allowed values of its arguments.
 
     An argument that several actions share is explained at the first of them.
-
-    Args:
-        forms: One text form for each action.
-        specs: The actions.
     """
     shown, known = [], set[str]()
     for form, spec in zip(forms, specs, strict=True):
@@ -173,24 +164,16 @@ def shown_actions(forms: Sequence[str], specs: Sequence[ActionSpec]) -> list[Sho
 
 
 def invalid_action(why: str, forms: Sequence[str]) -> str:
-    """Return the observation for an invalid action.
-
-    Args:
-        why: The reason, in a few words.
-        forms: The text forms of the allowed actions.
-    """
+    """Return the observation for an invalid action: the reason, and the text forms of the allowed actions."""
     return f"Invalid action: {why}. Allowed actions: {'; '.join(forms)}."
 
 
 def normalize_action(text: str) -> str:
     """Remove the blanks around brackets and the full stop at the end, which models add."""
-    return re.sub(
-        # Blanks are stripped afterwards: a pattern for them is slow on a long run of blanks.
-        r"^(\w+)\s*\[(.*)\]$",
-        lambda found: f"{found[1]}[{found[2].strip()}]",
-        text.strip().rstrip(". "),
-        flags=re.DOTALL,
-    )
+    bare = text.strip().rstrip(". ")
+    # Blanks are stripped afterwards: a pattern for them is slow on a long run of blanks.
+    found = re.fullmatch(r"(\w+)\s*\[(.*)\]", bare, re.DOTALL)
+    return f"{found[1]}[{found[2].strip()}]" if found else bare
 
 
 @cache
@@ -218,37 +201,20 @@ def _explained(schema: type[BaseModel]) -> dict[str, str]:
     return explained
 
 
-def _allowed(schema: dict[str, Any], definitions: dict[str, Any], inside: bool = False) -> str:
-    """Return the values that a schema allows, in words; empty if it allows any value of its type.
-
-    Args:
-        schema: The schema.
-        definitions: The definitions that it refers to.
-        inside: Whether it describes the items of a list, which are written as JSON.
-    """
-    words, narrow = list[str](), False
+def _allowed(schema: dict[str, Any], definitions: dict[str, Any]) -> str:
+    """Return the values that a schema allows, in words; empty if it allows any value of its type."""
+    words = list[str]()
     for each in _alternatives(schema, definitions):
-        if exact := [json.dumps(value) if inside else _shown(value) for value in _literals(each)]:
-            words += exact
+        kind = each.get("type")
+        if exact := _literals(each):
+            words += map(_shown, exact)
         elif bounds := [f"{what} {each[key]}" for key, what in _BOUNDS.items() if key in each]:
-            both = "minimum" in each and "maximum" in each
-            words.append(f"{each['minimum']} to {each['maximum']}" if both else " and ".join(bounds))
-        elif each.get("type") == "array":
-            items = "" if inside else _allowed(each.get("items", {}), definitions, inside=True)
-            words.append(f"a JSON list of {items}" if items else "a JSON list")
-        elif each.get("type") == "object":
-            names = " and ".join(json.dumps(name) for name in each.get("properties", {}))
-            words.append(f"a JSON object with {names}" if names else "a JSON object")
-        elif each.get("type") != "null":
-            words.append(_TYPES.get(each.get("type", ""), "anything else"))
-            continue
-        else:
-            continue
-        narrow = True
-    if not narrow:
-        return ""
-    *others, last = words
-    return f"{', '.join(others)} or {last}" if others else last
+            words.append(" and ".join(bounds))
+        elif kind in ("array", "object"):
+            words.append("a JSON list" if kind == "array" else "a JSON object")
+        elif kind != "null":
+            return ""
+    return " or ".join(filter(None, [", ".join(words[:-1]), *words[-1:]]))
 
 
 _BOUNDS = {
@@ -257,7 +223,6 @@ _BOUNDS = {
     "maximum": "at most",
     "exclusiveMaximum": "less than",
 }
-_TYPES = {"integer": "a whole number", "number": "a number", "boolean": "true or false", "string": "any text"}
 
 
 def _alternatives(schema: dict[str, Any], definitions: dict[str, Any]) -> Iterator[dict[str, Any]]:

@@ -1,8 +1,7 @@
 """The base classes of environments: tasks, and episodes with actions.
 
-An environment has tasks and starts episodes. An episode is deterministic: the same actions on the same task give the
-same observations, so that a live episode can be rebuilt from its history. Otherwise (files on disk, pages of a live
-site) the episode has a JSON snapshot.
+An episode is deterministic: the same actions on the same task give the same observations, so that a live episode can
+be rebuilt from its history. Otherwise (files on disk, pages of a live site) it has a JSON snapshot.
 
 Actions are methods of the episode, marked with `@action`. The signature gives the tool's schema, the docstring its
 description, and the text forms its notation in a ReAct transcript:
@@ -20,7 +19,7 @@ description, and the text forms its notation in a ReAct transcript:
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any, ClassVar, NotRequired, cast
@@ -35,6 +34,11 @@ from langgraph_reflexion.envs.actions import ShownAction as ShownAction
 from langgraph_reflexion.envs.actions import action as action
 from langgraph_reflexion.envs.actions import invalid_action as invalid_action
 from langgraph_reflexion.envs.actions import shown_actions, spec_of
+from langgraph_reflexion.envs.trials import MAP_CHARACTERS as MAP_CHARACTERS
+from langgraph_reflexion.envs.trials import FinishedTrial as FinishedTrial
+from langgraph_reflexion.envs.trials import MemoryMap as MemoryMap
+from langgraph_reflexion.envs.trials import ObservedStep as ObservedStep
+from langgraph_reflexion.envs.trials import Review as Review
 from langgraph_reflexion.errors import ConfigurationError
 
 
@@ -68,13 +72,10 @@ class StepResult:
 
 
 class Episode(ABC):
-    """A live attempt at a task. Deterministic: the same actions give the same observations.
-
-    Attributes:
-        observation: The first observation, before any action.
-    """
+    """A live attempt at a task."""
 
     observation: str
+    """The first observation, before any action."""
 
     @classmethod
     def actions(cls) -> dict[str, ActionSpec]:
@@ -82,10 +83,7 @@ class Episode(ABC):
         return _actions(cls)
 
     def step(self, action: Action) -> StepResult:
-        """Take an action. An invalid one results in an observation that lists the allowed actions.
-
-        Args:
-            action: The action; its `text` is ignored.
+        """Take an action; its `text` is ignored. An invalid one gives an observation that lists the allowed ones.
 
         Raises:
             EnvironmentFault: the environment itself failed.
@@ -103,7 +101,7 @@ class Episode(ABC):
         return StepResult(result) if isinstance(result, str) else result
 
     def invalid(self, why: str) -> str:
-        """Return the observation for an invalid action."""
+        """Return the observation for an invalid action; `why` is the reason in a few words."""
         return invalid_action(why, [spec.forms[0] for spec in self.actions().values()])
 
     @property
@@ -121,9 +119,8 @@ class Episode(ABC):
     def finalize(self) -> StepResult | None:
         """Evaluate a trial that was stopped before it ended (a loop, too many actions).
 
-        Returns:
-            None if the reward after the last action is right. Otherwise, the trial's reward, and an observation that
-            is appended to the trajectory.
+        Return None if the reward after the last action is right; else the trial's reward, and an observation that is
+        appended to the trajectory.
         """
         return None
 
@@ -142,71 +139,6 @@ def _actions(cls: type[Episode]) -> dict[str, ActionSpec]:
         marked.update({n: m for n, m in vars(base).items() if hasattr(m, "__reflexion_action__")})
     specs = [spec_of(name, method) for name, method in marked.items()]
     return {spec.name: spec for spec in specs}
-
-
-MAP_CHARACTERS = 3000
-"""The maximum number of characters of a memory map in a prompt."""
-
-
-class ObservedStep(TypedDict):
-    """The part of a trajectory's step that memory maps are made from."""
-
-    action: Action | None
-    observation: str
-
-
-@dataclass(frozen=True, slots=True)
-class MemoryMap:
-    """A memory map (preprint): what trajectories have revealed about the world, in words."""
-
-    lines: tuple[str, ...] = ()
-    """One or several facts per line, the most important first."""
-    known: dict[str, Any] = field(default_factory=dict)
-    """The facts that still hold after a reset, as plain JSON in the graph's state; passed to the next trial's map."""
-
-    @property
-    def text(self) -> str:
-        """The lines that fit into a prompt; empty if nothing is known yet."""
-        shown: list[str] = []
-        for number, line in enumerate(self.lines):
-            if len("\n".join([*shown, line])) > MAP_CHARACTERS:
-                return "\n".join([*shown, f"({len(self.lines) - number} more lines are omitted)"])
-            shown.append(line)
-        return "\n".join(shown)
-
-
-class FinishedTrial(TypedDict):
-    """A finished trial, as `Environment.review` gets it."""
-
-    number: int
-    """The number of the trial, from 1."""
-    actions: list[Action]
-    """The actions, in order."""
-    snapshot: dict[str, Any] | None
-    """The episode's last snapshot, if it has any."""
-    verdict: bool | None
-    """The evaluator's verdict; None after a fault or an exceeded budget."""
-    stop_reason: str
-    feedback: str
-    """The evaluation in words."""
-    observation: str
-    """The last observation."""
-    reflection: str | None
-    """The reflection on the trial."""
-
-
-@dataclass(frozen=True, slots=True)
-class Review:
-    """What `Environment.review` finds out about a trial."""
-
-    success: bool | None = None
-    """The truth, if the reward does not tell it (such as the result of hidden tests)."""
-    measures: dict[str, float] = field(default_factory=dict)
-    """Further measures of the trial by name."""
-    files: dict[str, str] = field(default_factory=dict)
-    """Files of the trial: text by path below the run folder."""
-    gradable: bool = True
-    """Whether the truth of this task can be known; tasks without count in no rate."""
 
 
 def read_task(state: Mapping[str, Any]) -> Task:
@@ -286,7 +218,7 @@ class Environment(ABC):
         return ""
 
     def variant(self, name: str) -> "Environment":
-        """Return the same tasks with other actions, another first observation or other prompts.
+        """Return the same tasks with other actions, first observations or prompts.
 
         Args:
             name: One of `variants`, which is also the name of the actor that plays it.
@@ -313,16 +245,11 @@ class Environment(ABC):
             opening: The first observation.
             steps: The trial's steps so far.
             known: `MemoryMap.known` of the task's previous trial; empty in the first one.
-
-        Returns:
-            The map; without lines if nothing is known, or the environment makes no maps.
         """
         return MemoryMap()
 
     def review(self, task: Task, trial: FinishedTrial) -> Review:
-        """Find out what is recorded of a finished trial, and never shown to a model.
-
-        The runner calls it in a thread when it writes the trial's row, perhaps more than once per trial.
+        """Find out what is recorded of a finished trial, and never shown to a model. May be called repeatedly.
 
         Raises:
             EnvironmentFault: the review is impossible now. The trial is not recorded, and the run stops.

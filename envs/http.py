@@ -4,7 +4,6 @@ import threading
 import time
 import weakref
 from collections.abc import Mapping
-from contextlib import AbstractContextManager, nullcontext
 from typing import Any, NoReturn
 
 import httpx
@@ -14,18 +13,14 @@ from langgraph_reflexion.retries import parse_retry_after
 
 MAX_BYTES = 20_000_000
 """The largest response that is read, in bytes."""
+MAX_CONCURRENT = 3
+"""The number of requests to a server that are open at once."""
 
 
 class StatusFault(EnvironmentFault):
-    """The server responded with a status other than 200.
+    """The server responded with a status other than 200."""
 
-    Args:
-        message: What failed, in one line.
-        status: The HTTP status.
-        retry_after: Seconds to wait before the next attempt; None if the server does not say.
-    """
-
-    def __init__(self, message: str, *, status: int = 500, retry_after: float | None = None) -> None:
+    def __init__(self, message: str, *, status: int, retry_after: float | None) -> None:
         super().__init__(message, transient=status in (408, 429) or status >= 500, retry_after=retry_after)
         self.status = status
 
@@ -36,34 +31,26 @@ class HttpClient:
     Args:
         server: The server's name in error messages.
         timeout: Seconds without data after which a request fails; a whole response may not take longer, either.
-        max_concurrent: Number of requests that may be open at once; unlimited if None.
         hints: What to do about a status, by status; appended to its error message.
-        **options: Passed to `httpx.Client`.
+        headers: The headers of every request.
 
     Raises:
         ConfigurationError: the timeout is not a positive number.
     """
 
     def __init__(
-        self,
-        server: str,
-        timeout: float,
-        *,
-        max_concurrent: int | None = None,
-        hints: Mapping[int, str] | None = None,
-        **options: Any,
+        self, server: str, timeout: float, *, hints: Mapping[int, str], headers: Mapping[str, str] | None = None
     ) -> None:
         if not isinstance(timeout, int | float) or not timeout > 0:
             raise ConfigurationError(f"timeout is {timeout}: give a number of seconds above 0")
         self.server = server
         self._timeout = timeout
-        self._hints = hints or {}
-        self._options = options
+        self._hints = hints
+        self._headers = headers
         self._client: httpx.Client | None = None
         self._lock = threading.Lock()
-        self._slots: AbstractContextManager[Any] = nullcontext()
-        if max_concurrent:
-            self._slots = threading.BoundedSemaphore(max_concurrent)
+        # Wikimedia asks for sequential requests; a few at once keep one slow response from delaying all tasks.
+        self._slots = threading.BoundedSemaphore(MAX_CONCURRENT)
 
     def get(self, url: str, params: Mapping[str, Any] | None = None) -> bytes:
         """Send a GET request and return the body of the response.
@@ -120,26 +107,16 @@ class HttpClient:
     def _connected(self) -> httpx.Client:
         with self._lock:
             if self._client is None:
-                # We limit concurrency ourselves: a full pool (httpcore 1.0.9) closes connections that other threads
-                # have just been given.
-                limits = httpx.Limits(max_connections=None)
-                self._client = httpx.Client(
-                    timeout=self._timeout, limits=limits, follow_redirects=True, **self._options
-                )
+                self._client = httpx.Client(timeout=self._timeout, follow_redirects=True, headers=self._headers)
                 weakref.finalize(self, self._client.close)
             return self._client
 
 
 def parse_url(option: str, value: str, example: str) -> httpx.URL:
-    """Parse the URL of a server.
-
-    Args:
-        option: The option's name, for the error message.
-        value: The URL.
-        example: A valid URL, for the error message.
+    """Parse the http or https URL of a server.
 
     Raises:
-        ConfigurationError: this is not an http or https URL.
+        ConfigurationError: this is none; the message has the option's name and the example.
     """
     try:
         url = httpx.URL(value)

@@ -22,15 +22,9 @@ from langgraph_reflexion.errors import EnvironmentFault, EnvironmentUnavailable
 
 
 class ChainOfThoughtEpisode(Episode):
-    """One turn at a question. Any action ends it, so an invalid one leaves the question unanswered.
+    """One turn at a question. Any action ends it, so an invalid one leaves the question unanswered."""
 
-    Args:
-        question: The question.
-        gold: The right answer.
-        context: The supporting paragraphs, or "".
-    """
-
-    def __init__(self, question: str, gold: str, context: str = "") -> None:
+    def __init__(self, question: str, gold: str, context: str) -> None:
         asked = f"Question: {question}"
         self.observation = f"{context}\n\n{asked}" if context else asked
         self._gold = gold

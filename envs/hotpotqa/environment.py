@@ -24,13 +24,12 @@ from langgraph_reflexion.envs.hotpotqa.corpus import Corpus
 from langgraph_reflexion.envs.hotpotqa.episode import HotPotQAEpisode
 from langgraph_reflexion.envs.hotpotqa.grading import answered, exact_match, normalize, overlap
 from langgraph_reflexion.envs.hotpotqa.langchain_wikipedia import LangChainPages
-from langgraph_reflexion.envs.hotpotqa.mediawiki import MediaWiki, MediaWikiApi, api_address
+from langgraph_reflexion.envs.hotpotqa.mediawiki import MediaWiki, api_address
 from langgraph_reflexion.envs.hotpotqa.memory_map import make_map
 from langgraph_reflexion.envs.hotpotqa.pages import Page, Pages
 from langgraph_reflexion.envs.hotpotqa.profiles import PROFILE_OVERRIDES
 from langgraph_reflexion.envs.hotpotqa.questions import Question, read_pages, read_questions, task_data
-from langgraph_reflexion.envs.hotpotqa.world.questions import own_world
-from langgraph_reflexion.envs.hotpotqa.world.topics import TOPIC_SPLITS, topic_questions
+from langgraph_reflexion.envs.hotpotqa.world.questions import TOPIC_SPLITS, own_world, topic_questions
 from langgraph_reflexion.errors import ConfigurationError, EnvironmentUnavailable
 
 SOURCES = ("corpus", "wikipedia", "langchain")
@@ -52,7 +51,6 @@ class HotPotQA(Environment):
         api: The URL of another wiki's API; takes precedence over `language`.
         contact: An e-mail or web address for the user agent. Wikimedia asks for one, and may block clients without.
         timeout: Seconds without data after which a request fails; a whole response may not take longer, either.
-        page_chars: The number of characters that are read of a live page.
 
     Raises:
         ConfigurationError: an option is invalid, or conflicts with another.
@@ -75,7 +73,6 @@ class HotPotQA(Environment):
         api: str | None = None,
         contact: str | None = None,
         timeout: float = 20.0,
-        page_chars: int = 20_000,
     ) -> None:
         if pages not in SOURCES:
             raise ConfigurationError(f"HotPotQA has no pages {pages!r}: choose one of {', '.join(SOURCES)}")
@@ -89,11 +86,11 @@ class HotPotQA(Environment):
             self.splits = ("path", *type(self).splits)
         self._questions: list[Question] | None = None
         self._corpora: dict[tuple[str, int], Corpus] = {}
-        # Episodes start in threads; a large file must be read, and its corpus built, once.
+        # Episodes start in threads, but a large file is read once.
         self._lock = threading.RLock()
         self._wiki: Pages | None = None
         if pages != "corpus":
-            wiki = MediaWiki(MediaWikiApi(api or api_address(language), contact, timeout), page_chars)
+            wiki = MediaWiki(api or api_address(language), contact, timeout)
             self._wiki = wiki if pages == "wikipedia" else LangChainPages(wiki)
 
     def tasks(self, split: str | None = None, limit: int | None = None) -> Sequence[Task]:
@@ -130,17 +127,11 @@ class HotPotQA(Environment):
         """Return the paragraphs that answer a task, in order, from those that came with the questions.
 
         Raises:
-            ConfigurationError: this is not a HotPotQA task.
-            EnvironmentUnavailable: they did not come with the questions (in `fullwiki`, some are missing).
+            ConfigurationError: this is not a HotPotQA task, or its questions came without pages.
+            EnvironmentUnavailable: a page did not come with the questions (in `fullwiki`, some are missing).
         """
-        try:
-            corpus = self._corpus_of(task)
-        except ConfigurationError as error:
-            raise EnvironmentUnavailable(
-                "the questions came without paragraphs: cot-gt needs the file of the distractor setting"
-            ) from error
-        paragraphs = []
-        for title in task_data(task)["supporting"]:
+        corpus, paragraphs = self._corpus_of(task), []
+        for title in task_data(task)["supporting"] or [""]:
             page = corpus.page(title)
             if page is None:
                 raise EnvironmentUnavailable(
@@ -148,18 +139,10 @@ class HotPotQA(Environment):
                     "of the distractor setting"
                 )
             paragraphs.append(f"{page.title}: {' '.join(page.text.split())}")
-        if not paragraphs:
-            raise EnvironmentUnavailable(
-                f"{task['id']} has no supporting facts: the pages that answer it are unknown"
-            )
         return "\n\n".join(paragraphs)
 
     def variant(self, name: str) -> ChainOfThought:
-        """Return the same questions without tools.
-
-        Args:
-            name: `cot` for answers from memory, `cot-gt` for answers from the supporting paragraphs.
-        """
+        """Return the questions without tools: `cot` from memory, `cot-gt` from the supporting paragraphs."""
         if name not in self.variants:
             raise ConfigurationError(f"HotPotQA has no variant {name!r}: choose one of {', '.join(self.variants)}")
         return ChainOfThought(self, name, self.context if name == "cot-gt" else None)
@@ -211,7 +194,7 @@ class HotPotQA(Environment):
     def _from_path(self) -> list[Question]:
         with self._lock:
             if self._questions is None:
-                # Their pages are in the corpus, and would fill up memory.
+                # Their pages are in the corpus.
                 self._questions = [replace(question, pages=()) for question in read_questions(self._file())]
             return self._questions
 

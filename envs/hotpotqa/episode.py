@@ -10,9 +10,6 @@ from langgraph_reflexion.envs.hotpotqa.pages import Missing, Page, Pages
 
 Answer = Annotated[str, "the answer: a name, a number, yes or no; nothing else"]
 
-KEPT = 3
-"""The number of searches in a snapshot, the open page included."""
-
 HANDED_IN = "Your answer is handed in, and the trial is over."
 EMPTY = "The page is open, but there is no text on it."
 NO_MORE = "No more results."
@@ -35,8 +32,7 @@ class HotPotQAEpisode(Episode):
         self.observation = f"Question: {question}"
         self._gold = gold
         self._pages = pages
-        self._seen: dict[str, Page | Missing] = {}
-        self._open: str | None = None
+        self._open: Page | None = None
         self._looked_up = ("", 0)
         self._answer: str | None = None
 
@@ -51,10 +47,10 @@ class HotPotQAEpisode(Episode):
         entity = " ".join(entity.split())
         if not entity:
             return self.invalid("search wants the title of a page")
-        found = self._find(entity)
+        found = self._pages.find(entity)
         if isinstance(found, Missing):
             return f"Could not find {entity}. Similar: {list(found.similar)}."
-        self._open = entity
+        self._open = found
         self._looked_up = ("", 0)
         return found.opening or EMPTY
 
@@ -66,10 +62,8 @@ class HotPotQAEpisode(Episode):
             return self.invalid("lookup wants words to look for")
         if self._open is None:
             return NO_PAGE
-        page = self._seen[self._open]
-        assert isinstance(page, Page)
         before, count = self._looked_up
-        hits = [s for s in (" ".join(s.split()) for s in page.sentences) if words in s.casefold()]
+        hits = [s for s in (" ".join(s.split()) for s in self._open.sentences) if words in s.casefold()]
         count = count + 1 if before == words else 1
         self._looked_up = (words, min(count, len(hits)))
         return f"(Result {count} / {len(hits)}) {hits[count - 1]}" if count <= len(hits) else NO_MORE
@@ -83,35 +77,22 @@ class HotPotQAEpisode(Episode):
         return HANDED_IN
 
     def snapshot(self) -> dict[str, Any] | None:
-        """Return the last searches, the open page, the position of lookups, and the answer.
-
-        None if searches are repeatable.
-        """
+        """Return the open page, the position of lookups, and the answer; None if searches are repeatable."""
         if self._pages.replays:
             return None
         return {
-            "seen": [{"entity": entity, **_to_json(found)} for entity, found in self._seen.items()],
-            "open": self._open,
+            "open": self._open and {"title": self._open.title, "sentences": list(self._open.sentences)},
             "looked_up": list(self._looked_up),
             "answer": self._answer,
         }
 
     def resume(self, snapshot: dict[str, Any]) -> None:
         """Restore the state from a snapshot."""
-        self._seen = {entry["entity"]: _from_json(entry) for entry in snapshot["seen"]}
-        self._open = snapshot["open"]
+        if page := snapshot["open"]:
+            self._open = Page(page["title"], tuple(page["sentences"]))
         words, count = snapshot["looked_up"]
         self._looked_up = (words, count)
         self._answer = snapshot["answer"]
-
-    def _find(self, entity: str) -> Page | Missing:
-        if entity not in self._seen:
-            found = self._pages.find(entity)
-            surplus = [key for key in self._seen if key != self._open or isinstance(found, Page)]
-            for key in surplus[: max(0, len(self._seen) + 1 - KEPT)]:
-                del self._seen[key]
-            self._seen[entity] = found
-        return self._seen[entity]
 
 
 def search_tools(pages: Pages) -> list[BaseTool]:
@@ -123,15 +104,3 @@ def search_tools(pages: Pages) -> list[BaseTool]:
         pages: The source of pages, such as `HotPotQA(pages="wikipedia").pages()`.
     """
     return HotPotQAEpisode("", None, pages).tools
-
-
-def _to_json(found: Page | Missing) -> dict[str, Any]:
-    if isinstance(found, Missing):
-        return {"similar": list(found.similar)}
-    return {"title": found.title, "sentences": list(found.sentences)}
-
-
-def _from_json(entry: dict[str, Any]) -> Page | Missing:
-    if "similar" in entry:
-        return Missing(tuple(entry["similar"]))
-    return Page(entry["title"], tuple(entry["sentences"]))

@@ -21,6 +21,8 @@ from langgraph_reflexion.envs.hotpotqa.pages import SHOWN, Missing, Page, normal
 from langgraph_reflexion.envs.http import HttpClient, parse_url
 from langgraph_reflexion.errors import ConfigurationError, EnvironmentFault, EnvironmentUnavailable
 
+PAGE_CHARS = 20_000
+"""The number of characters that are read of a page."""
 HOMEPAGE = "https://pypi.org/project/langgraph-reflexion/"
 _TRANSIENT = ("ratelimited", "maxlag", "readonly", "internal_api_error", "too-busy", "timed out", "queue is full")
 """Words in the API's errors that pass."""
@@ -30,8 +32,8 @@ _LONGEST_QUERY = 300
 _NO_TITLE = re.compile(r"[\[\]{}|<>#\x00-\x1f\x7f]")
 
 
-class MediaWikiApi:
-    """A client of one MediaWiki API.
+class MediaWiki:
+    """The live pages of a wiki.
 
     Args:
         url: The API's URL.
@@ -42,6 +44,8 @@ class MediaWikiApi:
         ConfigurationError: an argument is invalid.
     """
 
+    replays = False
+
     def __init__(self, url: str, contact: str | None = None, timeout: float = 20.0) -> None:
         host = parse_url("api", url, "https://en.wikipedia.org/w/api.php").netloc.decode()
         if contact is not None and not (contact.strip() and contact.isascii() and contact.isprintable()):
@@ -50,15 +54,17 @@ class MediaWikiApi:
         about = f"{HOMEPAGE}; {contact}" if contact else HOMEPAGE
         agent = f"langgraph-reflexion/{__version__} ({about}) httpx/{httpx.__version__}"
         blocked = "it blocks this client" + ("" if contact else "; set contact= to your address")
-        # Wikimedia asks for sequential requests; a few at once keep one slow response from delaying all tasks.
-        self.http = HttpClient(host, timeout, max_concurrent=3, hints={403: blocked}, headers={"User-Agent": agent})
+        self.http = HttpClient(host, timeout, hints={403: blocked}, headers={"User-Agent": agent})
+        package = _private_copy()
+        package._wiki_request = self._request  # type: ignore[attr-defined]
+        # Without a parser, the package warns on every disambiguation page.
+        package.BeautifulSoup = partial(package.BeautifulSoup, features="html.parser")  # type: ignore[attr-defined]
+        self._errors = importlib.import_module("wikipedia.exceptions")
+        self.client = SimpleNamespace(search=package.search.fn, page=package.page, exceptions=self._errors)
+        """The package's `search` and `page` without its caches."""
 
-    def query(self, params: dict[str, Any]) -> dict[str, Any]:
-        """Return the JSON that the API responds with.
-
-        Raises:
-            EnvironmentFault: there is none; the message says why.
-        """
+    def _query(self, params: dict[str, Any]) -> dict[str, Any]:
+        """Return the JSON that the API responds with; raise an `EnvironmentFault` if there is none."""
         body = self.http.get(self.url, {"action": "query", **params, "format": "json"})
         try:
             answer = json.loads(body)
@@ -76,41 +82,13 @@ class MediaWikiApi:
         """Raise the fault for JSON that the `wikipedia` package could not read."""
         self.http.fail(f"sent unexpected JSON: {type(error).__name__}: {error}", cause=error)
 
-    def close(self) -> None:
-        """Close the connections; the next request opens new ones."""
-        self.http.close()
-
-
-class MediaWiki:
-    """The live pages of a wiki.
-
-    Args:
-        api: The wiki's API.
-        page_chars: The number of characters that are read of a page.
-    """
-
-    replays = False
-
-    def __init__(self, api: MediaWikiApi, page_chars: int = 20_000) -> None:
-        if not isinstance(page_chars, int) or page_chars < 1:
-            raise ConfigurationError(f"page_chars is {page_chars!r}: give a number of characters, 1 or more")
-        self.api = api
-        self.page_chars = page_chars
-        package = _private_copy()
-        package._wiki_request = self._request  # type: ignore[attr-defined]
-        # Without a parser, the package warns on every disambiguation page.
-        package.BeautifulSoup = partial(package.BeautifulSoup, features="html.parser")  # type: ignore[attr-defined]
-        self._errors = importlib.import_module("wikipedia.exceptions")
-        self.client = SimpleNamespace(search=package.search.fn, page=package.page, exceptions=self._errors)
-        """The package's `search` and `page` without its caches."""
-
     def find(self, entity: str) -> Page | Missing:
         try:
             # No title is longer, and servers refuse longer URLs.
             if not _NO_TITLE.search(entity) and len(entity.encode("utf-8", "replace")) <= _LONGEST_TITLE:
                 try:
                     page = self.client.page(entity, auto_suggest=False)
-                    return Page.from_text(_text(page.title), _text(page.content)[: self.page_chars])
+                    return Page.from_text(_text(page.title), _text(page.content)[:PAGE_CHARS])
                 except self._errors.DisambiguationError as error:
                     same = ("", normalize_title(entity))
                     options = [option for option in error.options if normalize_title(option) not in same]
@@ -123,14 +101,14 @@ class MediaWiki:
             raise
         # The package assumes the response's structure; an exception means that it differs.
         except Exception as error:
-            self.api.unexpected(error)
+            self.unexpected(error)
 
     def close(self) -> None:
-        self.api.close()
+        self.http.close()
 
     def _request(self, params: dict[str, Any]) -> dict[str, Any]:
         """Replace the package's HTTP function."""
-        answer = self.api.query(params)
+        answer = self._query(params)
         if "redirects" not in params:
             return answer
         query = answer.get("query", {})
@@ -149,11 +127,7 @@ class MediaWiki:
 
 
 def api_address(language: str) -> str:
-    """Return the URL of the API of Wikipedia in a language.
-
-    Raises:
-        ConfigurationError: this cannot be a language's code.
-    """
+    """Return the URL of the API of Wikipedia in a language, or raise a `ConfigurationError`."""
     if not re.fullmatch(r"[a-z]+(-[a-z]+)*", language):
         raise ConfigurationError(f"language is {language!r}: give the code of a Wikipedia, such as en or simple")
     return f"https://{language}.wikipedia.org/w/api.php"
@@ -168,10 +142,10 @@ def _text(value: object) -> str:
 def _private_copy() -> ModuleType:
     try:
         spec = importlib.util.find_spec("wikipedia.wikipedia")
-    except ModuleNotFoundError:
-        spec = None
-    if spec is None or spec.loader is None:
-        raise EnvironmentUnavailable("live pages need the package wikipedia: pip install wikipedia")
+    except ModuleNotFoundError as error:
+        raise EnvironmentUnavailable("live pages need the package wikipedia: pip install wikipedia") from error
+    assert spec is not None
+    assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module

@@ -58,10 +58,7 @@ class Pages(Protocol):
     """Whether searches are repeatable, so that an episode can be rebuilt by its actions."""
 
     def find(self, entity: str) -> Page | Missing:
-        """Return the page of this title, or similar titles.
-
-        Args:
-            entity: The title as a model wrote it; not empty.
+        """Return the page of this title, as a model wrote it, or similar titles.
 
         Raises:
             EnvironmentFault: the search failed. A missing page is not a fault.

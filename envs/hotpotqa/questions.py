@@ -7,9 +7,10 @@ form is read from either kind of file.
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import chain
 from pathlib import Path
 from typing import Any
+
+from pydantic import BaseModel, ValidationError, field_validator
 
 from langgraph_reflexion.envs.base import Task
 from langgraph_reflexion.envs.hotpotqa.pages import Page
@@ -18,19 +19,52 @@ from langgraph_reflexion.errors import ConfigurationError, EnvironmentUnavailabl
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A question with its answer and pages."""
+    """A question with its answer and pages.
+
+    Attributes:
+        id: Its id.
+        text: The question.
+        answer: The right answer.
+        type: `bridge`, `comparison` or "".
+        level: `easy`, `medium`, `hard` or "".
+        supporting: The titles of the pages that answer it, in order.
+        pages: The pages that came with it, distractors included.
+    """
 
     id: str
     text: str
     answer: str
     type: str = ""
-    """`bridge`, `comparison` or ""."""
     level: str = ""
-    """`easy`, `medium`, `hard` or ""."""
     supporting: tuple[str, ...] = ()
-    """The titles of the pages that answer it, in order."""
     pages: tuple[Page, ...] = ()
-    """The pages that came with it, distractors included."""
+
+
+class _Entry(BaseModel):
+    """A question in a file."""
+
+    id: str | int | None = None
+    question: str
+    answer: str
+    type: str | None = None
+    level: str | None = None
+    supporting_facts: list[tuple[str, int]] = []
+    context: list[tuple[str, list[str]]] = []
+
+    @field_validator("supporting_facts", "context", mode="before")
+    @classmethod
+    def _pairs(cls, value: Any) -> Any:
+        # The hub has a pair of lists instead of a list of pairs.
+        if isinstance(value, dict) and "title" in value and len(value) == 2:
+            return list(zip(value["title"], value.get("sentences", value.get("sent_id")), strict=True))
+        return value or []
+
+    @field_validator("question", "answer")
+    @classmethod
+    def _text(cls, value: str) -> str:
+        if not value.strip():
+            raise ValueError("must not be empty")
+        return value.strip()
 
 
 def task_data(task: Task) -> dict[str, Any]:
@@ -53,10 +87,25 @@ def read_questions(path: Path) -> Iterator[Question]:
         ConfigurationError: an entry is not a question with an answer; the message names it.
     """
     seen = set()
-    for place, entry in _entries(path):
-        question = _question(entry, place)
+    for number, content in enumerate(_entries(path), 1):
+        try:
+            entry = _Entry.model_validate(content)
+        except (ValidationError, TypeError) as error:
+            first = error.errors()[0] if isinstance(error, ValidationError) else {"loc": (), "msg": str(error)}
+            where = ".".join(map(str, first["loc"])) or "question"
+            raise ConfigurationError(f"{path}, entry {number}, {where}: {first['msg']}") from error
+        key = content.get("_id") or entry.id
+        question = Question(
+            id=str(number if key in (None, "") else key),
+            text=entry.question,
+            answer=entry.answer,
+            type=entry.type or "",
+            level=entry.level or "",
+            supporting=tuple(dict.fromkeys(title for title, _ in entry.supporting_facts)),
+            pages=tuple(Page(title, tuple(sentences)) for title, sentences in entry.context),
+        )
         if question.id in seen:
-            raise ConfigurationError(f"{place}: another question has the id {question.id!r}")
+            raise ConfigurationError(f"{path}, entry {number}: another question has the id {question.id!r}")
         seen.add(question.id)
         yield question
 
@@ -68,101 +117,29 @@ def read_pages(path: Path) -> Iterator[Page]:
         EnvironmentUnavailable: the file cannot be read.
         ConfigurationError: an entry is not a page; the message names it.
     """
-    for place, entry in _entries(path):
+    for number, entry in enumerate(_entries(path), 1):
         match entry:
-            case {"title": str(title), "sentences": [*sentences]} if _texts(sentences):
+            case {"title": str(title), "sentences": [*sentences]} if all(isinstance(each, str) for each in sentences):
                 yield Page(title, tuple(sentences))
             case {"title": str(title), "text": str(text)}:
                 yield Page.from_text(title, text)
             case _:
-                raise ConfigurationError(f"{place}: a page needs a 'title', and a 'text' or a list of 'sentences'")
+                raise ConfigurationError(
+                    f"{path}, entry {number}: a page needs a 'title', and a 'text' or a list of 'sentences'"
+                )
 
 
-def _entries(path: Path) -> Iterator[tuple[str, Any]]:
+def _entries(path: Path) -> Iterator[Any]:
     try:
-        if path.is_dir():
-            raise EnvironmentUnavailable(f"{path} is a folder: give a file, such as hotpot_dev_distractor_v1.json")
-        with path.open("rb") as file:
-            head = file.read(4)
-        if head == b"PAR1":
-            raise ConfigurationError(f"{path} is a Parquet file: write JSON with datasets.Dataset.to_json(...)")
-        with path.open(encoding="utf-8-sig") as lines:
-            first = next((line for line in lines if line.strip()), "")
-            whole = first.lstrip().startswith("[")
-            rest = chain([first], lines)
-            yield from _whole(path, "".join(rest)) if whole else _by_line(path)
+        text = path.read_text(encoding="utf-8-sig")
     except OSError as error:
         raise EnvironmentUnavailable(f"{path} cannot be read: {error.strerror}") from error
     except UnicodeDecodeError as error:
         raise ConfigurationError(f"{path} is not JSON: {error}") from error
-
-
-def _whole(path: Path, text: str) -> Iterator[tuple[str, Any]]:
     try:
-        entries = json.loads(text)
+        if text.lstrip().startswith("["):
+            yield from json.loads(text)
+        else:
+            yield from (json.loads(line) for line in text.split("\n") if line.strip())
     except (ValueError, RecursionError) as error:
         raise ConfigurationError(f"{path} is not JSON: {error}") from error
-    for number, entry in enumerate(entries, 1):
-        yield f"{path}, entry {number}", entry
-
-
-def _by_line(path: Path) -> Iterator[tuple[str, Any]]:
-    with path.open(encoding="utf-8-sig") as lines:
-        for number, line in enumerate(lines, 1):
-            if line.strip():
-                try:
-                    yield f"{path}, line {number}", json.loads(line)
-                except (ValueError, RecursionError) as error:
-                    raise ConfigurationError(f"{path}, line {number}: not JSON: {error}") from error
-
-
-def _question(entry: Any, place: str) -> Question:
-    if not isinstance(entry, dict):
-        raise ConfigurationError(f"{place}: a question must be an object")
-    for key in ("question", "answer"):
-        if key not in entry:
-            raise ConfigurationError(f"{place} has no {key!r}: without it, a question cannot be graded")
-        if not isinstance(entry[key], str) or not entry[key].strip():
-            raise ConfigurationError(f"{place}: {key!r} must be text")
-    facts, context = entry.get("supporting_facts") or [], entry.get("context") or []
-    # The hub has pairs of lists instead of lists of pairs.
-    if isinstance(facts, dict):
-        facts = _zipped(facts, "title", "sent_id", place)
-    if isinstance(context, dict):
-        context = _zipped(context, "title", "sentences", place)
-    for key, pairs in (("supporting_facts", facts), ("context", context)):
-        if not isinstance(pairs, list):
-            raise ConfigurationError(f"{place}, {key}: must be a list, not {type(pairs).__name__}")
-    titles = [_pair(fact, f"{place}, supporting_facts")[0] for fact in facts]
-    pages = [_pair(paragraph, f"{place}, context") for paragraph in context]
-    if not all(isinstance(sentences, list) and _texts(sentences) for _, sentences in pages):
-        raise ConfigurationError(f"{place}, context: a paragraph must be a title and a list of sentences")
-    return Question(
-        id=str(
-            next((entry[key] for key in ("_id", "id") if entry.get(key) not in (None, "")), place.rpartition(" ")[2])
-        ),
-        text=entry["question"].strip(),
-        answer=entry["answer"].strip(),
-        type=str(entry.get("type") or ""),
-        level=str(entry.get("level") or ""),
-        supporting=tuple(dict.fromkeys(titles)),
-        pages=tuple(Page(title, tuple(sentences)) for title, sentences in pages),
-    )
-
-
-def _zipped(columns: dict[str, Any], first: str, second: str, place: str) -> list[tuple[Any, Any]]:
-    try:
-        return list(zip(columns[first], columns[second], strict=True))
-    except (KeyError, TypeError, ValueError) as error:
-        raise ConfigurationError(f"{place}: {first!r} and {second!r} must be lists of equal length") from error
-
-
-def _pair(value: Any, place: str) -> tuple[str, Any]:
-    match value:
-        case [str(title), other]:
-            return title, other
-    raise ConfigurationError(f"{place}: {value!r:.60} is not a pair that begins with a title")
-
-
-def _texts(values: list[Any]) -> bool:
-    return all(isinstance(value, str) for value in values)

@@ -8,11 +8,8 @@ name than the one that others call them by.
 import re
 from collections.abc import Callable
 from random import Random
-from typing import TypeVar
 
 from langgraph_reflexion.envs.hotpotqa.world.model import Country, Person, Prize, Province, River, Town, Work, words
-
-_T = TypeVar("_T")
 
 PROVINCES, RIVERS, TOWNS, PEOPLE, WORKS, PRIZES = 4, 8, 16, 40, 34, 10
 """How many of each there are."""
@@ -43,11 +40,7 @@ class _Names:
 
 
 def draw_country(seed: int) -> Country:
-    """Draw a country.
-
-    Args:
-        seed: Another seed gives another country, with other names.
-    """
+    """Draw a country; another seed gives another one, with other names."""
     random = Random(f"hotpotqa country {seed}")
     names = _Names(random)
     provinces = _provinces(random, names)
@@ -161,7 +154,8 @@ def _works(random: Random, names: _Names, towns: list[Town], people: list[Person
 
 def _prizes(random: Random, names: _Names, towns: list[Town], people: list[Person]) -> list[Prize]:
     fields = random.sample(words()["choices"]["fields"], PRIZES)
-    one_each = _distinct(sorted(people, key=lambda p: random.random()), lambda p: p.family)
+    shuffled = sorted(people, key=lambda p: random.random())
+    one_each = list({person.family: person for person in reversed(shuffled)}.values())[::-1]
     made = []
     for about, namesake in zip(fields, one_each, strict=False):
         name = names.new(lambda namesake=namesake: f"{namesake.family} Prize")  # type: ignore[misc]
@@ -172,9 +166,5 @@ def _prizes(random: Random, names: _Names, towns: list[Town], people: list[Perso
         if fitting and random.random() < 0.8:
             prize = random.choice(fitting)
             year = random.randint(max(prize.founded, person.born + 18), max(prize.founded, person.died))
-            person.prize = (prize, year)
+            person.prize, person.prize_year = prize, year
     return made
-
-
-def _distinct(values: list[_T], key: Callable[[_T], object]) -> list[_T]:
-    return list({key(value): value for value in reversed(values)}.values())[::-1]

@@ -9,23 +9,26 @@ from typing import Any
 
 @cache
 def words() -> dict[str, Any]:
-    """The contents of `world.toml`."""
+    """Return the contents of `world.toml`."""
     return tomllib.loads(files(__package__).joinpath("world.toml").read_text(encoding="utf-8"))
 
 
 @dataclass(eq=False)
 class Thing:
-    """Whatever has a page."""
+    """Whatever has a page.
+
+    Attributes:
+        name: What others call it.
+        title: What its page is called.
+    """
 
     name: str
-    """What others call it."""
     title: str
-    """What its page is called."""
 
 
 @dataclass(eq=False)
 class Province(Thing):
-    """A province."""
+    """A province, founded in a year."""
 
     direction: str
     founded: int
@@ -34,7 +37,7 @@ class Province(Thing):
 
 @dataclass(eq=False)
 class River(Thing):
-    """A river."""
+    """A river, from a hill, of a length in kilometres."""
 
     province: Province
     length: int
@@ -62,7 +65,8 @@ class Person(Thing):
     died: int
     town: Town
     teacher: "Person | None" = None
-    prize: "tuple[Prize, int] | None" = None
+    prize: "Prize | None" = None
+    prize_year: int | None = None
     works: "list[Work]" = field(default_factory=list)
 
 
@@ -78,7 +82,7 @@ class Work(Thing):
 
 @dataclass(eq=False)
 class Prize(Thing):
-    """A prize."""
+    """A prize in a field, named after somebody."""
 
     field: str
     namesake: Person

@@ -1,19 +1,48 @@
 """Questions over an invented country, each with the two pages that answer it."""
 
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 from functools import lru_cache
 from itertools import combinations, cycle
+from operator import attrgetter
 from random import Random
 from typing import Any, NamedTuple
 
 from langgraph_reflexion.envs.hotpotqa.pages import Page
 from langgraph_reflexion.envs.hotpotqa.questions import Question
 from langgraph_reflexion.envs.hotpotqa.world.generator import draw_country
-from langgraph_reflexion.envs.hotpotqa.world.model import Country, Person, Thing, Work, words
+from langgraph_reflexion.envs.hotpotqa.world.model import Country, Person, Thing, Town, Work, words
 from langgraph_reflexion.envs.hotpotqa.world.pages import in_sentence, write_pages
 
 OWN = 48
 """How many questions there are over a country: two bridge questions to a comparison."""
+TOPIC_SPLITS = ("topics-train", "topics-test")
+"""The two halves of the questions about shared topics."""
+TOPICS, QUESTIONS = 12, 4
+"""How many topics there are, and how many questions of each split about each."""
+ALIKE = 3
+"""How many questions about a topic are of one kind at most."""
+
+# Which things, the other page, and the answer; both as attributes.
+_BRIDGES = {
+    "birthplace": ("works", "maker", "town.name"),
+    "birthplace_river": ("people", "town", "river.name"),
+    "river_length": ("towns", "river", "length"),
+    "namesake_birth": ("prizes", "namesake", "born"),
+    "maker_prize": ("works", "maker", "prize.name"),
+    "maker_teacher": ("works", "maker", "teacher.name"),
+    "setting_river": ("works", "place", "river.name"),
+    "capital": ("towns", "province", "capital.name"),
+}
+# Which things, by what they are compared, and which one is the answer; without one, whether it is the same.
+_COMPARISONS: dict[str, tuple[str, str, Callable[..., Thing] | None]] = {
+    "older": ("people", "born", min),
+    "longer": ("rivers", "length", max),
+    "same_town": ("people", "town", None),
+    "same_river": ("towns", "river", None),
+    "first_work": ("works", "year", min),
+    "same_maker": ("works", "maker", None),
+}
 
 
 class World(NamedTuple):
@@ -23,9 +52,7 @@ class World(NamedTuple):
     questions: tuple[Question, ...]
 
 
-class QuestionDraft(NamedTuple):
-    """What one question of a kind could be."""
-
+class _Draft(NamedTuple):
     values: dict[str, Any]
     answer: str
     pages: tuple[Thing, Thing]
@@ -33,164 +60,117 @@ class QuestionDraft(NamedTuple):
 
 @lru_cache(8)
 def own_world(seed: int) -> World:
-    """The project's own questions and pages.
-
-    Args:
-        seed: Another seed gives another country, with other names.
-    """
+    """Return the project's own questions and pages; another seed gives another country, with other names."""
     country = draw_country(seed)
     return World(tuple(write_pages(country, seed)), tuple(_questions(country, seed)))
 
 
+@lru_cache(8)
+def topic_questions(split: str, seed: int) -> tuple[Question, ...]:
+    """Return questions that share their topics, topic by topic in turn.
+
+    In the two splits the questions are others and the topics (a work, a person, a town) are the same, so that what
+    was learned of a page in the one can help in the other.
+
+    Args:
+        split: One of `TOPIC_SPLITS`.
+        seed: Another seed gives another country, the same as for the project's other questions.
+    """
+    country, random = draw_country(seed), Random(f"hotpotqa topics {seed}")
+    about: dict[Thing, list[tuple[str, _Draft]]] = defaultdict(list)
+    for kind in (*_BRIDGES, *_COMPARISONS):
+        alike: dict[Thing, list[_Draft]] = defaultdict(list)
+        for asked in _drafts(kind, country):
+            # What a bridge question leads to is not its topic: its words do not name it.
+            for thing in () if _gives_away(kind, asked) else asked.pages[: 1 if kind in _BRIDGES else 2]:
+                alike[thing].append(asked)
+        for thing, possible in alike.items():
+            about[thing] += [(kind, asked) for asked in random.sample(possible, min(ALIKE, len(possible)))]
+    half = TOPIC_SPLITS.index(split)
+    used, questions = set[int](), list[list[Question]]()
+    for thing in random.sample(country.things, len(country.things)):
+        # One that compares two topics belongs to the first.
+        left = [(kind, asked) for kind, asked in about[thing] if id(asked) not in used]
+        if len(left) < 2 * QUESTIONS or len(questions) == TOPICS:
+            continue
+        chosen = random.sample(left, 2 * QUESTIONS)
+        used |= {id(asked) for _, asked in chosen}
+        questions.append(
+            [
+                _question(f"{split}/s{seed}/{TOPICS * turn + len(questions):03d}-{kind}", kind, asked)
+                for turn, (kind, asked) in enumerate(chosen[half::2])
+            ]
+        )
+    return tuple(question for turn in zip(*questions, strict=True) for question in turn)
+
+
 def _questions(country: Country, seed: int) -> Iterator[Question]:
     random = Random(f"hotpotqa questions {seed}")
-    shuffled = {kind: sorted(make(country), key=lambda _: random.random()) for kind, make in KINDS.items()}
-    left = {kind: [each for each in all_ if not gives_away(kind, each)] for kind, all_ in shuffled.items()}
-    bridge, comparison = cycle(words()["bridge"]), cycle(words()["comparison"])
+    kinds = (*_BRIDGES, *_COMPARISONS)
+    shuffled = {kind: sorted(_drafts(kind, country), key=lambda _: random.random()) for kind in kinds}
+    left = {kind: [each for each in all_ if not _gives_away(kind, each)] for kind, all_ in shuffled.items()}
+    bridge, comparison = cycle(_BRIDGES), cycle(_COMPARISONS)
     # Of the questions to which yes or no is the answer, every other one has either.
     wanted, unwanted = "yes", "no"
     for index in range(OWN):
-        type_ = "comparison" if index % 3 == 1 else "bridge"
-        kind = next(comparison if type_ == "comparison" else bridge)
+        kind = next(comparison if index % 3 == 1 else bridge)
         asked = next((each for each in left[kind] if each.answer != unwanted), left[kind][0])
         left[kind].remove(asked)
         if asked.answer == wanted:
             wanted, unwanted = unwanted, wanted
-        yield question_of(f"own/s{seed}/{index:03d}-{kind}", kind, asked)
+        yield _question(f"own/s{seed}/{index:03d}-{kind}", kind, asked)
 
 
-def question_of(id_: str, kind: str, asked: QuestionDraft) -> Question:
-    """Put a question into words.
-
-    Args:
-        id_: The question's id.
-        kind: One of `KINDS`.
-        asked: What is asked.
-    """
-    type_ = "bridge" if kind in words()["bridge"] else "comparison"
-    return Question(
-        id=id_,
-        text=words()[type_][kind].format_map(asked.values),
-        answer=asked.answer,
-        type=type_,
-        supporting=tuple(thing.title for thing in asked.pages),
-    )
+def _question(id_: str, kind: str, asked: _Draft) -> Question:
+    type_ = "bridge" if kind in _BRIDGES else "comparison"
+    text, supporting = words()[type_][kind].format_map(asked.values), tuple(thing.title for thing in asked.pages)
+    return Question(id_, text, asked.answer, type=type_, supporting=supporting)
 
 
-def gives_away(kind: str, asked: QuestionDraft) -> bool:
-    """Whether a bridge question gives its answer away: works are named after towns."""
-    return kind in words()["bridge"] and asked.answer in str(asked.values)
+def _gives_away(kind: str, asked: _Draft) -> bool:
+    """Return whether a bridge question gives its answer away: works are named after towns."""
+    return kind in _BRIDGES and asked.answer in str(asked.values)
 
 
-def _birthplace(country: Country) -> Iterator[QuestionDraft]:
-    for work in country.works:
-        yield QuestionDraft(_named(work), work.maker.town.name, (work, work.maker))
+def _drafts(kind: str, country: Country) -> Iterator[_Draft]:
+    """Yield every question of a kind that there is over a country."""
+    return _bridges(kind, country) if kind in _BRIDGES else _comparisons(kind, country)
 
 
-def _birthplace_river(country: Country) -> Iterator[QuestionDraft]:
-    for person in country.people:
-        yield QuestionDraft(_called(person), person.town.river.name, (person, person.town))
-
-
-def _river_length(country: Country) -> Iterator[QuestionDraft]:
-    for town in country.towns:
-        yield QuestionDraft({"town": in_sentence(town)}, str(town.river.length), (town, town.river))
-
-
-def _namesake_birth(country: Country) -> Iterator[QuestionDraft]:
-    for prize in country.prizes:
-        yield QuestionDraft({"prize": prize.name}, str(prize.namesake.born), (prize, prize.namesake))
-
-
-def _maker_prize(country: Country) -> Iterator[QuestionDraft]:
-    for work in country.works:
-        if work.maker.prize:
-            yield QuestionDraft(_named(work), work.maker.prize[0].name, (work, work.maker))
-
-
-def _maker_teacher(country: Country) -> Iterator[QuestionDraft]:
-    for work in country.works:
-        if work.maker.teacher:
-            yield QuestionDraft(_named(work), work.maker.teacher.name, (work, work.maker))
-
-
-def _setting_river(country: Country) -> Iterator[QuestionDraft]:
-    for work in country.works:
-        yield QuestionDraft(_named(work), work.place.river.name, (work, work.place))
-
-
-def _capital(country: Country) -> Iterator[QuestionDraft]:
-    for town in country.towns:
-        capital = town.province.capital
+def _bridges(kind: str, country: Country) -> Iterator[_Draft]:
+    things, to, path = _BRIDGES[kind]
+    for thing in getattr(country, things):
+        answer = other = getattr(thing, to)
+        for name in path.split("."):
+            answer = getattr(answer, name, None)
         # For one of two towns of a name, the question would have to tell the province.
-        if capital is not None and capital is not town and town.name == town.title:
-            yield QuestionDraft({"town": town.name}, capital.name, (town, town.province))
+        ambiguous = kind == "capital" and (thing.name != thing.title or answer == thing.name)
+        if answer is not None and not ambiguous:
+            yield _Draft(_told(thing), str(answer), (thing, other))
 
 
-def _older(country: Country) -> Iterator[QuestionDraft]:
-    for one, other in combinations(country.people, 2):
-        if one.name != other.name:
-            yield QuestionDraft(_called(one, other), min(one, other, key=lambda p: p.born).name, (one, other))
+def _comparisons(kind: str, country: Country) -> Iterator[_Draft]:
+    things, by, pick = _COMPARISONS[kind]
+    for one, other in combinations(getattr(country, things), 2):
+        this, that = getattr(one, by), getattr(other, by)
+        *more, (_, name) = _told(other).items()
+        # Namesakes cannot be told apart, nor can their towns.
+        if name in _told(one).values() or (pick and this == that):
+            continue
+        if kind == "same_town" and this is not that and this.name == that.name:
+            continue
+        answer = pick(one, other, key=attrgetter(by)).name if pick else "yes" if this is that else "no"
+        values = _told(one) | {"other": name, **{f"other_{key}": value for key, value in more}}
+        yield _Draft(values, answer, (one, other))
 
 
-def _longer(country: Country) -> Iterator[QuestionDraft]:
-    for one, other in combinations(country.rivers, 2):
-        answer = max(one, other, key=lambda river: river.length).name
-        yield QuestionDraft({"river": one.name, "other": other.name}, answer, (one, other))
-
-
-def _same_town(country: Country) -> Iterator[QuestionDraft]:
-    for one, other in combinations(country.people, 2):
-        if one.name != other.name and (one.town is other.town or one.town.name != other.town.name):
-            yield QuestionDraft(_called(one, other), _yes(one.town is other.town), (one, other))
-
-
-def _same_river(country: Country) -> Iterator[QuestionDraft]:
-    for one, other in combinations(country.towns, 2):
-        values = {"town": in_sentence(one), "other": in_sentence(other)}
-        yield QuestionDraft(values, _yes(one.river is other.river), (one, other))
-
-
-def _first_work(country: Country) -> Iterator[QuestionDraft]:
-    for one, other in combinations(country.works, 2):
-        if one.name != other.name and one.year != other.year:
-            yield QuestionDraft(_named(one, other), min(one, other, key=lambda work: work.year).name, (one, other))
-
-
-def _same_maker(country: Country) -> Iterator[QuestionDraft]:
-    for one, other in combinations(country.works, 2):
-        if one.name != other.name:
-            yield QuestionDraft(_named(one, other), _yes(one.maker is other.maker), (one, other))
-
-
-def _called(person: Person, other: Person | None = None) -> dict[str, Any]:
-    values = {"calling": person.calling, "person": person.name}
-    return values | ({"other_calling": other.calling, "other": other.name} if other else {})
-
-
-def _named(work: Work, other: Work | None = None) -> dict[str, Any]:
-    values = {"calling": work.maker.calling, "form": work.form, "work": work.name}
-    return values | ({"other_form": other.form, "other": other.name} if other else {})
-
-
-def _yes(holds: bool) -> str:
-    return "yes" if holds else "no"
-
-
-KINDS: dict[str, Callable[[Country], Iterator[QuestionDraft]]] = {
-    "birthplace": _birthplace,
-    "birthplace_river": _birthplace_river,
-    "river_length": _river_length,
-    "namesake_birth": _namesake_birth,
-    "maker_prize": _maker_prize,
-    "maker_teacher": _maker_teacher,
-    "setting_river": _setting_river,
-    "capital": _capital,
-    "older": _older,
-    "longer": _longer,
-    "same_town": _same_town,
-    "same_river": _same_river,
-    "first_work": _first_work,
-    "same_maker": _same_maker,
-}
-"""What can be asked: every question of a kind that there is over a country."""
+def _told(thing: Thing) -> dict[str, Any]:
+    """Return the words of a question about a thing, its name last."""
+    match thing:
+        case Person():
+            return {"calling": thing.calling, "person": thing.name}
+        case Work():
+            return {"calling": thing.maker.calling, "form": thing.form, "work": thing.name}
+        case Town():
+            return {"town": in_sentence(thing)}
+    return {type(thing).__name__.lower(): thing.name}

@@ -35,7 +35,7 @@ class WorkshopEpisode(Episode):
         self,
         tool: Tool,
         length: Annotated[int, "in metres", Field(ge=1, le=9)],
-        times: Annotated[int, Field(ge=1)] = 1,
+        times: int = 1,
     ) -> str:
         """Cut a plank with it."""
         return "Cut."
@@ -61,7 +61,10 @@ class Workshop(Counter):
 def test_actions_are_shown_with_what_docstrings_and_signatures_say():
     assert [tuple(each) for each in Workshop().shown_actions(Workshop().tasks()[0])] == [
         ("take {tool}", "Take a tool. {tool}: axe or saw."),
-        ("cut {tool} {length} {times}", "Cut a plank with it. {length}: in metres (1 to 9); {times}: at least 1."),
+        (
+            "cut {tool} {length} {times}",
+            "Cut a plank with it. {length}: in metres (at least 1 and at most 9).",
+        ),
         ("paint {length}", "Paint the plank. {length}: in coats."),
         ("note\n{text}", "Write a note."),
     ]
@@ -178,15 +181,13 @@ def test_an_argument_that_is_not_allowed_is_an_observation(kind, written, says):
         ("numbered", "1, 2 or 3"),
         ("perhaps", "which (a or b)"),
         ("painted", "axe or saw"),
-        ("united", "a whole number or all"),
-        ("listed", 'a JSON list of "a b" or "c"'),
         ("counted", "a JSON list"),
         ("open_ended", "more than 6"),
         ("between", "how many (more than 6 and less than 9)"),
         ("half_open", "at least 0 and less than 1.5"),
-        ("bounded_or_not", "5 to 9"),
+        ("bounded_or_not", "at least 5 and at most 9"),
         ("spaced", '"a b", c or ""'),
-        ("point", 'a JSON object with "x" and "y"'),
+        ("point", "a JSON object"),
     ],
 )
 def test_allowed_values_are_shown(kind, explanation):
@@ -216,7 +217,7 @@ def hinted(self, it: str) -> str:
 @pytest.mark.parametrize(
     ("method", "form", "says"),
     [
-        (no_hint, "do {it}", r"the action 'no_hint' \(no_hint\): 'it' has no type hint: give one, such as `it: str`"),
+        (no_hint, "do {it}", r"the action 'no_hint' \(no_hint\): 'it' has no type hint: give one, such as `str`"),
         (starred, "do", r"takes \*them: str: give each argument a name"),
         (hinted, "do {it} {it}", r"the action 'hinted' .* the form 'do \{it\} \{it\}' names \{it\} twice"),
         (hinted, "do {1} {it}", r"names \{1\}, which is not an argument: it has it"),

@@ -2,7 +2,6 @@
 
 import json
 import os
-import time
 from pathlib import Path
 
 import pytest
@@ -12,7 +11,7 @@ from langgraph_reflexion.envs.hotpotqa.corpus import Corpus
 from langgraph_reflexion.envs.hotpotqa.environment import HotPotQA
 from langgraph_reflexion.envs.hotpotqa.episode import HANDED_IN, NO_MORE, NO_PAGE, search_tools
 from langgraph_reflexion.envs.hotpotqa.pages import Page
-from langgraph_reflexion.errors import ConfigurationError, EnvironmentUnavailable
+from langgraph_reflexion.errors import ConfigurationError
 from tests.support.hotpotqa import OFFICIAL, as_on_the_hub
 from tests.support.toys import measured
 
@@ -96,10 +95,6 @@ def test_what_is_no_action_is_none(environment, text):
     assert environment.parse(text) is None
 
 
-def test_brackets_within_brackets_are_part_of_the_argument(environment):
-    assert environment.parse("search[Ket [river] (x)]")["args"] == {"entity": "Ket [river] (x)"}
-
-
 @pytest.mark.parametrize(("name", "argument"), [("search", "entity"), ("lookup", "string"), ("finish", "answer")])
 def test_an_empty_argument_of_a_tool_call_ends_nothing(environment, name, argument):
     episode = environment.start(environment.tasks()[0])
@@ -145,18 +140,6 @@ def test_the_context_has_each_supporting_paragraph_once_and_in_order(environment
     assert environment.context(second).count("\n\n") == 1
 
 
-def test_a_context_that_did_not_come_is_missed_by_name(tmp_path):
-    path = tmp_path / "fullwiki.json"
-    bare = {"question": "Who?", "answer": "She", "context": [["Elm", ["A tree."]]]}
-    path.write_text(json.dumps([OFFICIAL[0] | {"context": OFFICIAL[0]["context"][:2]}, bare]), encoding="utf-8")
-    environment = HotPotQA(path=path)
-    with pytest.raises(EnvironmentUnavailable, match="'Ålmö', which answers a1, did not come"):
-        environment.context(environment.tasks()[0])
-    with pytest.raises(EnvironmentUnavailable, match="no supporting facts"):
-        environment.context(environment.tasks()[1])
-    environment.close()
-
-
 def test_pages_of_ones_own_for_questions_that_came_without(tmp_path):
     questions, pages = tmp_path / "questions.jsonl", tmp_path / "pages.jsonl"
     questions.write_text('{"question": "What is an elm?", "answer": "tree"}\n')
@@ -166,9 +149,6 @@ def test_pages_of_ones_own_for_questions_that_came_without(tmp_path):
     environment = HotPotQA(path=questions, corpus=pages)
     assert say(environment, "search[Elm]") == ["The elm is a tree."]
     environment.close()
-    pages.write_text('{"title": "Elm"\n')
-    with pytest.raises(ConfigurationError, match=r"pages.jsonl, line 1: not JSON"):
-        HotPotQA(path=questions, corpus=pages).pages()
 
 
 def test_the_tools_work_in_an_agent_of_any_kind(environment):
@@ -186,12 +166,8 @@ def test_the_tools_work_in_an_agent_of_any_kind(environment):
         ({"pages": "wikipedia", "corpus": "x"}, "corpus= goes with pages='corpus'"),
         ({"pages": "wikipedia", "language": "En/"}, "language is 'En/': give the code"),
         ({"pages": "wikipedia", "api": "en.wikipedia.org"}, "api is 'en.wikipedia.org': give a URL"),
-        ({"pages": "wikipedia", "api": "ftp://x/"}, "api is 'ftp://x/'"),
         ({"pages": "wikipedia", "timeout": 0}, "timeout is 0: give a number"),
         ({"pages": "wikipedia", "contact": "me\nX: 1"}, "contact is .*: give an e-mail"),
-        ({"pages": "wikipedia", "contact": "é"}, "contact is"),
-        ({"pages": "wikipedia", "page_chars": 0}, "page_chars is 0"),
-        ({"depth": 3}, "does not take these options"),
     ],
 )
 def test_options_that_are_wrong_are_told(options, says):
@@ -229,13 +205,3 @@ def test_real_questions_load_and_can_be_answered(form, tmp_path):
             assert (results[-1].reward, results[-1].terminated) == (1.0, True)
             assert all(title in environment.context(tasks[index]) for title in titles)
         environment.close()
-
-
-@pytest.mark.parametrize(
-    "action", ["search[" + " " * 19_000 + "Elm", "search[" + " " * 19_000 + "Elm] so", "finish[" + "\n" * 9_000 + "x"]
-)
-def test_an_action_with_a_long_run_of_blanks_is_read_at_once(action):
-    environment = HotPotQA()
-    began = time.process_time()
-    environment.parse(action)
-    assert time.process_time() - began < 1

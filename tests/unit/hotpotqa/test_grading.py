@@ -1,10 +1,8 @@
 """Exact match and F1, as the official evaluation has them."""
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from langgraph_reflexion.envs.hotpotqa.grading import exact_match, normalize, overlap
+from langgraph_reflexion.envs.hotpotqa.grading import exact_match, overlap
 
 
 @pytest.mark.parametrize(
@@ -58,12 +56,3 @@ def test_everything_else_does_and_what_is_not_answered_is_not_right(answer, gold
 )
 def test_f1_counts_shared_words_but_for_yes_and_no(answer, gold, f1, precision, recall):
     assert overlap(answer, gold) == pytest.approx((f1, precision, recall))
-
-
-@settings(max_examples=50)
-@given(st.text(), st.text())
-def test_an_exact_match_has_a_whole_f1_and_both_are_symmetric(one, other):
-    assert normalize(normalize(one)) == normalize(one) or "'" in one
-    if exact_match(one, other) and normalize(one):
-        assert overlap(one, other).f1 == 1
-    assert overlap(one, other).f1 == overlap(other, one).f1

@@ -57,7 +57,7 @@ def test_whatever_it_says_is_so(environment):
     task, pages = environment.tasks(limit=1)[0], environment.pages()
     titles = [title for task in environment.tasks() for title in task["data"]["supporting"]]
     random, known, told = Random(3), {}, 0
-    for _ in range(20):
+    for _ in range(5):
         written = []
         for _ in range(12):
             title = random.choice(titles)
@@ -77,7 +77,7 @@ def test_whatever_it_says_is_so(environment):
                 assert not hasattr(pages.find(missing[1]), "sentences")
                 told += 1
         known = drawn.known
-    assert told > 200
+    assert told > 50
     assert len(str(known)) < 50_000
 
 

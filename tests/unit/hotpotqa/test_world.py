@@ -9,8 +9,14 @@ from langgraph_reflexion.envs.hotpotqa.corpus import Corpus
 from langgraph_reflexion.envs.hotpotqa.environment import HotPotQA
 from langgraph_reflexion.envs.hotpotqa.pages import SHOWN, Missing
 from langgraph_reflexion.envs.hotpotqa.world.generator import draw_country
-from langgraph_reflexion.envs.hotpotqa.world.questions import OWN, own_world
-from langgraph_reflexion.envs.hotpotqa.world.topics import QUESTIONS, TOPIC_SPLITS, TOPICS, topic_questions
+from langgraph_reflexion.envs.hotpotqa.world.questions import (
+    OWN,
+    QUESTIONS,
+    TOPIC_SPLITS,
+    TOPICS,
+    own_world,
+    topic_questions,
+)
 
 SEEDS = [0, 7919]
 
@@ -89,7 +95,7 @@ def test_some_answers_stand_below_what_a_search_shows():
     assert all(len(page.sentences) > SHOWN for page in world.pages)
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", SEEDS)
 def test_no_page_contradicts_itself(seed):
     country = draw_country(seed)
     for prize in country.prizes:
@@ -97,18 +103,11 @@ def test_no_page_contradicts_itself(seed):
     for person in country.people:
         assert person.born + 30 < person.died
         assert person.teacher is None or person.teacher.born < person.born
-        assert person.prize is None or person.prize[1] >= person.prize[0].founded
+        assert person.prize is None or person.prize_year >= person.prize.founded
         assert all(person.born < work.year <= person.died for work in person.works)
     assert all(p.capital.province is p for p in country.provinces)
     titles = [thing.title for thing in country.things]
     assert len(set(titles)) == len(titles)
-
-
-@pytest.mark.parametrize("seed", SEEDS)
-def test_pages_read_well(seed):
-    for page in own_world(seed).pages:
-        assert not re.search(r"\{|\}|  |\ba [aeiou]|\ban [^aeiou]|([A-Za-z])\1\1", page.text), page.text
-        assert page.text.endswith(".")
 
 
 # Questions that share their topics.
@@ -132,15 +131,3 @@ def test_every_topic_of_a_split_is_one_of_the_other():
             assert times == 2 * QUESTIONS
             name = topic.partition(" (")[0]
             assert all(set(name.split()) & set(question.text.replace("'s", "").split()) for question in about)
-
-
-def test_the_answers_stand_on_the_pages_of_the_same_country():
-    environment = HotPotQA(seed=4)
-    pages = {page.title: page.text for page in own_world(4).pages}
-    for split in TOPIC_SPLITS:
-        for task in environment.tasks(split):
-            data = task["data"]
-            told = " ".join(pages[title] for title in data["supporting"])
-            assert data["type"] == "comparison" or data["answer"] in told
-            assert environment.pages(task).find(data["supporting"][0]).text == pages[data["supporting"][0]]
-    environment.close()

@@ -1,0 +1,72 @@
+"""What environments make of trials: memory maps while they are played, and reviews when they are finished."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from typing_extensions import TypedDict  # pydantic makes schemas of these alone before Python 3.12
+
+from langgraph_reflexion.envs.actions import Action
+
+MAP_CHARACTERS = 3000
+"""The maximum number of characters of a memory map in a prompt."""
+
+
+class ObservedStep(TypedDict):
+    """The part of a trajectory's step that memory maps are made from."""
+
+    action: Action | None
+    observation: str
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryMap:
+    """A memory map (preprint): what trajectories have revealed about the world, in words."""
+
+    lines: tuple[str, ...] = ()
+    """One or several facts per line, the most important first."""
+    known: dict[str, Any] = field(default_factory=dict)
+    """The facts that still hold after a reset, as plain JSON in the graph's state; passed to the next trial's map."""
+
+    @property
+    def text(self) -> str:
+        """The lines that fit into a prompt; empty if nothing is known yet."""
+        shown: list[str] = []
+        for number, line in enumerate(self.lines):
+            if len("\n".join([*shown, line])) > MAP_CHARACTERS:
+                return "\n".join([*shown, f"({len(self.lines) - number} more lines are omitted)"])
+            shown.append(line)
+        return "\n".join(shown)
+
+
+class FinishedTrial(TypedDict):
+    """A finished trial, as `Environment.review` gets it."""
+
+    number: int
+    """The number of the trial, from 1."""
+    actions: list[Action]
+    """The actions, in order."""
+    snapshot: dict[str, Any] | None
+    """The episode's last snapshot, if it has any."""
+    verdict: bool | None
+    """The evaluator's verdict; None after a fault or an exceeded budget."""
+    stop_reason: str
+    feedback: str
+    """The evaluation in words."""
+    observation: str
+    """The last observation."""
+    reflection: str | None
+    """The reflection on the trial."""
+
+
+@dataclass(frozen=True, slots=True)
+class Review:
+    """What `Environment.review` finds out about a trial."""
+
+    success: bool | None = None
+    """The truth, if the reward does not tell it (such as the result of hidden tests)."""
+    measures: dict[str, float] = field(default_factory=dict)
+    """Further measures of the trial by name."""
+    files: dict[str, str] = field(default_factory=dict)
+    """Files of the trial: text by path below the run folder."""
+    gradable: bool = True
+    """Whether the truth of this task can be known; tasks without count in no rate."""
