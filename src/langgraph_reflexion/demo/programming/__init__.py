@@ -1,4 +1,4 @@
-"""The demo model on programming: it searches for a program that fits the cases in the prompt.
+"""The demo model on programming in Python: it searches for a program that fits the cases in the prompt.
 
 It knows no problem, and goes by the examples:
 
@@ -19,9 +19,8 @@ from typing import Any
 from langchain_core.messages import AIMessage
 
 from langgraph_reflexion.demo.persona import LUCK, habit
-from langgraph_reflexion.demo.programming.operations import Program
-from langgraph_reflexion.demo.programming.search import Example, find_programs
-from langgraph_reflexion.demo.programming.task import Assignment, Case, Exercise
+from langgraph_reflexion.demo.programming.search import Example, Program, find_programs
+from langgraph_reflexion.demo.programming.task import Assignment, Case, Exercise, fenced, literal
 
 OVERLOOKS = 0.6
 """Probability of overlooking an example other than the first."""
@@ -40,7 +39,7 @@ def answer(assignment: Assignment, *, seed: int, allowed: Collection[str], in_te
         return AIMessage(_reflect(assignment, rng))
     thought, code = _implement(assignment, rng)
     if "submit" not in allowed:
-        return AIMessage(f"{thought}\n\n{assignment.exercise.fenced(code)}")
+        return AIMessage(f"{thought}\n\n{fenced(code)}")
     name = "submit" if assignment.begun or "run_tests" not in allowed else "run_tests"
     if in_text:
         return AIMessage(f"Thought: {thought}\nAction: {name}\n{code}")
@@ -56,11 +55,8 @@ def _tests(exercise: Exercise) -> str:
         if example.arguments not in [each.arguments for each in tests]:
             thoughts.append(thought)
             tests.append(example)
-    returns = exercise.function.returns if exercise.function else ""
-    written = [
-        exercise.assertion(exercise.call(each.arguments), exercise.literal(each.result, returns)) for each in tests
-    ]
-    return "\n".join([*thoughts, "", exercise.fenced("\n".join(written))])
+    written = [f"assert {exercise.call(each.arguments)} == {literal(each.result)}" for each in tests]
+    return "\n".join([*thoughts, "", fenced("\n".join(written))])
 
 
 def _implement(assignment: Assignment, rng: Random) -> tuple[str, str]:
@@ -74,9 +70,9 @@ def _implement(assignment: Assignment, rng: Random) -> tuple[str, str]:
     minded = [*noticed, *(case for case in told if case.call not in [each.call for each in noticed])]
     programs = _programs(exercise, minded)
     if programs:
-        body = programs[reading % len(programs)].write(exercise.language)
+        body = programs[reading % len(programs)].write()
     else:
-        body = [_returned(exercise, minded[0].expected if minded else exercise.literal(()))]
+        body = [f"return {minded[0].expected if minded else '[]'}"]
     cases = " and ".join(f"`{case.call}`" for case in minded) or "the description"
     return f"I go by {cases}.", exercise.whole(body)
 
@@ -106,20 +102,11 @@ def _mended(exercise: Exercise, code: str, case: Case) -> str:
     """Return the code with an exception for one case."""
     assert exercise.function is not None
     given = zip(exercise.function.arguments, case.example.arguments, strict=False)
-    condition = {"python": " and ", "rust": " && "}[exercise.language].join(
-        f"{name} == {exercise.literal(value, kind)}" for (name, kind), value in given
-    )
+    condition = " and ".join(f"{name} == {literal(value)}" for (name, _), value in given)
     lines = code.splitlines()
-    at = next((i for i, line in enumerate(lines) if re.match(rf"\s*(?:pub )?(?:def|fn) {exercise.name}\b", line)), 0)
-    exception = {
-        "python": f"    if {condition}:\n        return {case.expected}",
-        "rust": f"    if {condition} {{\n        return {case.expected};\n    }}",
-    }[exercise.language]
+    at = next((i for i, line in enumerate(lines) if re.match(rf"\s*def {exercise.name}\b", line)), 0)
+    exception = f"    if {condition}:\n        return {case.expected}"
     return "\n".join([*lines[: at + 1], exception, *lines[at + 1 :]])
-
-
-def _returned(exercise: Exercise, value: str) -> str:
-    return f"return {value}" if exercise.language == "python" else value
 
 
 def _reading(lesson: str) -> int:
@@ -202,7 +189,7 @@ def guess_tests(exercise: Exercise) -> Iterator[tuple[str, Example]]:
         result = outcome(meant, arguments)
         if habit(exercise.head, f"slip {arguments}") < ERRORS["slip"]:
             result = _miscounted(result)
-        yield f"`{exercise.call(arguments)}`: by my reading, {exercise.literal(result)}.", Example(arguments, result)
+        yield f"`{exercise.call(arguments)}`: by my reading, {literal(result)}.", Example(arguments, result)
 
 
 def _of_nothing(returns: str, told: re.Match[str] | None) -> Any:
@@ -219,7 +206,7 @@ def _meant(exercise: Exercise, readings: tuple[Program, ...]) -> Program:
         meanings.append(f"(default=|else ){told['what']}\\b")
 
     def spoken_for(reading: Program) -> int:
-        code = " ; ".join(reading.write("python"))
+        code = " ; ".join(reading.write())
         return sum(re.search(meaning, code) is not None for meaning in meanings)
 
     return max(readings, key=spoken_for)

@@ -1,15 +1,158 @@
-"""Program search: chains of operations tried on the examples, the shortest first.
+"""Program search: chains of small operations tried on the examples, the shortest first.
 
-Chains that agree on all examples are followed up as one (observational equivalence). The order of the operations
-decides between programs that fit equally well.
+The operations are a programmer's everyday ones, from no problem in particular; some problems need others. Chains that
+agree on all examples are followed up as one (observational equivalence). The order of the operations decides between
+programs that fit equally well.
 """
 
-from collections.abc import Iterator, Sequence
-from functools import lru_cache
+import contextlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
 from itertools import islice
+from string import Template
 from typing import Any, NamedTuple
 
-from langgraph_reflexion.demo.programming.operations import FOLDS, OTHERS, Operation, Program, Step
+FAR = 300
+"""Limit of ranges."""
+
+
+@dataclass(frozen=True)
+class Operation:
+    """A step from one type to another: `int`, `ints`, `str` or `strs`."""
+
+    takes: str
+    gives: str
+    code: str
+    """An expression of the value `$x` and perhaps a constant `$c`."""
+
+    @cached_property
+    def numbered(self) -> bool:
+        return "$c" in self.code
+
+    @cached_property
+    def run(self) -> Callable[[Any, Any], Any]:
+        """The expression as a function, with tuples for lists."""
+        scope = {"range": lambda *ends: range(*ends)[:FAR]}
+        function = eval(f"lambda x, c: {Template(self.code).substitute(x='x', c='c')}", scope)
+
+        def run(value: Any, constant: Any) -> Any:
+            result = function(value, constant)
+            return tuple(result) if isinstance(result, list) else result
+
+        return run
+
+
+@dataclass(frozen=True)
+class Step:
+    """An operation with its constant: a number, or the name of an argument."""
+
+    operation: Operation
+    constant: int | str = 0
+
+
+@dataclass(frozen=True)
+class Program:
+    """A chain of operations, which begins with an argument."""
+
+    argument: str
+    steps: tuple[Step, ...]
+
+    def run(self, arguments: Mapping[str, Any]) -> Any:
+        value = arguments[self.argument]
+        for step in self.steps:
+            constant = arguments[step.constant] if isinstance(step.constant, str) else step.constant
+            value = step.operation.run(value, constant)
+        return value
+
+    def write(self) -> list[str]:
+        """Return the statements of a function's body."""
+        lines, x = [], self.argument
+        for step in self.steps:
+            lines.append(Template(step.operation.code).substitute(x=x, c=step.constant))
+            x = "result"
+        *before, last = lines or [x]
+        return [*(f"result = {line}" for line in before), f"return {last}"]
+
+
+def _table(text: str) -> tuple[Operation, ...]:
+    """Read operations, one per line: types, and the expression. `list` stands for both types of lists."""
+    operations: list[Operation] = []
+    for line in text.strip().splitlines():
+        takes, gives, code = line.split(maxsplit=2)
+        kinds = [("ints", "ints"), ("strs", "strs")] if takes == "list" else [(takes, gives)]
+        operations += [Operation(*each, code) for each in kinds]
+    return tuple(operations)
+
+
+OTHERS = _table(
+    """
+    ints ints [each for each in $x if each % 2 == 0]
+    ints ints [each for each in $x if each % 2 == 1]
+    ints ints [each for each in $x if each > $c]
+    ints ints [each for each in $x if each < $c]
+    ints ints [each for each in $x if each >= $c]
+    ints ints [each for each in $x if each <= $c]
+    ints ints [each for each in $x if each % $c == 0]
+    strs strs [each for each in $x if len(each) > $c]
+    strs strs [each for each in $x if len(each) < $c]
+    strs strs [each for each in $x if len(each) >= $c]
+    strs strs [each for each in $x if len(each) <= $c]
+    strs strs [each for each in $x if each[:1] in tuple('aeiou')]
+    strs strs [each for each in $x if each[:1] in tuple('aeiouAEIOU')]
+    ints ints [each * each for each in $x]
+    ints ints [abs(each) for each in $x]
+    ints ints [each + $c for each in $x]
+    ints ints [each * $c for each in $x]
+    strs strs [each[::-1] for each in $x]
+    strs strs [each.upper() for each in $x]
+    strs ints [len(each) for each in $x]
+    list list sorted($x)
+    list list sorted($x, reverse=True)
+    list list $x[::-1]
+    list list list(dict.fromkeys($x))
+    list list $x[:$c]
+    list list $x[1:]
+    list list $x[::2]
+    list list $x[:-1]
+    ints ints [sum($x[: i + 1]) for i in range(len($x))]
+    str strs $x.split()
+    str str $x.lower()
+    str str $x.upper()
+    str str $x[::-1]
+    str str $x.replace(' ', '')
+    str str $x.strip()
+    str str ''.join(c for c in $x if c not in 'aeiou')
+    str str ''.join(c for c in $x if c not in 'aeiouAEIOU')
+    int ints [int(digit) for digit in str(abs($x))]
+    int ints list(range(1, $x + 1))
+    int ints [n for n in range(1, $x + 1) if $x % n == 0]
+    """
+)
+"""Operations inside a chain. In this list and the next, the order is that of search."""
+
+FOLDS = _table(
+    """
+    ints int sum($x)
+    ints int len($x)
+    ints int max($x, default=$c)
+    ints int min($x, default=$c)
+    ints int $x[-1] if $x else $c
+    ints int $x[0] if $x else $c
+    ints int max($x) - min($x) if $x else $c
+    strs int len($x)
+    strs str max($x, key=len, default='')
+    strs str min($x, key=len, default='')
+    strs str max($x[::-1], key=len, default='')
+    strs str ' '.join($x)
+    strs str '-'.join($x)
+    strs str ''.join(each[:1] for each in $x)
+    str int len($x)
+    str int sum(c in 'aeiou' for c in $x)
+    str int sum(c in 'aeiouAEIOU' for c in $x)
+    """
+)
+"""Operations that end a chain."""
 
 _Numbers = dict[int | str, tuple[int, ...]]
 _State = tuple[str, tuple[Any, ...]]
@@ -117,8 +260,6 @@ class _Search:
             if operation.takes != kind:
                 continue
             run, gives = operation.run, operation.gives
-            if operation.numbered:
-                for constant, each in self.numbers.items():
+            for constant, each in self.numbers.items() if operation.numbered else [(0, (0,) * len(values))]:
+                with contextlib.suppress(ZeroDivisionError):
                     yield Step(operation, constant), (gives, tuple(map(run, values, each)))
-            else:
-                yield Step(operation), (gives, tuple([run(value, 0) for value in values]))

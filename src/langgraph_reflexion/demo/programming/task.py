@@ -15,14 +15,8 @@ _PYTHON = re.compile(
     r'^(?P<head>def (?P<name>\w+)\((?P<arguments>[^()]*)\) -> (?P<returns>[^\n]+?):)\s*\n\s*"""(?P<told>.*?)"""',
     re.MULTILINE | re.DOTALL,
 )
-_RUST = re.compile(
-    r"^(?P<told>(?:///[^\n]*\n)+)"
-    r"(?P<head>(?:pub )?fn (?P<name>\w+)\((?P<arguments>[^{}]*?)\) -> (?P<returns>[^\n]+?)) \{",
-    re.MULTILINE | re.DOTALL,
-)
 _TYPES = {
     "int": "int", "list[int]": "ints", "List[int]": "ints", "str": "str", "list[str]": "strs", "List[str]": "strs",
-    "i64": "int", "Vec<i64>": "ints", "String": "str", "Vec<String>": "strs",
 }  # fmt: skip
 _NUMBER = re.compile(r"(?<![\w.])-?\d+(?!\w|\.\d)")
 USUAL = (0, 1)
@@ -39,61 +33,36 @@ class Case(NamedTuple):
 
 @dataclass(frozen=True)
 class Exercise:
-    """The problem.
+    """The problem."""
 
-    Attributes:
-        language: `python` or `rust`.
-        name: The function's name.
-        head: Its signature.
-        function: Its types; None for types that the demo model does not know.
-        words: The docstring without examples.
-        shown: The examples.
-    """
-
-    language: str
     name: str
     head: str
+    """Its signature."""
     function: Function | None
+    """Its types; None for types that the demo model does not know."""
     words: str
+    """The docstring without examples."""
     shown: tuple[Case, ...]
 
     @property
     def constants(self) -> tuple[int, ...]:
         return tuple(dict.fromkeys([*map(int, _NUMBER.findall(self.words)), *USUAL]))
 
-    def literal(self, value: Any, kind: str = "") -> str:
-        """Return a value in the language; Rust needs the type of an empty list of strings."""
-        if self.language == "rust" and (value, kind) == ((), "strs"):
-            return "Vec::<String>::new()"
-        if isinstance(value, tuple):
-            inner = ", ".join(map(self.literal, value))
-            return f"[{inner}]" if self.language == "python" else f"vec![{inner}]"
-        if isinstance(value, str):
-            return repr(value) if self.language == "python" else f'"{value}".to_string()'
-        return str(value)
-
     def call(self, arguments: tuple[Any, ...]) -> str:
-        return f"{self.name}({', '.join(map(self.literal, arguments))})"
-
-    def assertion(self, call: str, expected: str) -> str:
-        return f"assert {call} == {expected}" if self.language == "python" else f"assert_eq!({call}, {expected});"
+        return f"{self.name}({', '.join(map(literal, arguments))})"
 
     def whole(self, body: Sequence[str]) -> str:
-        begin, end = (f"{self.head} {{", "\n}") if self.language == "rust" else (self.head, "")
-        return "\n".join([begin, *(f"    {line}" for line in body)]) + end
-
-    def fenced(self, code: str) -> str:
-        return f"```{self.language}\n{code}\n```"
+        return "\n".join([self.head, *(f"    {line}" for line in body)])
 
     def cases(self, text: str) -> tuple[Case, ...]:
-        """Return the cases in a text: `f(1) == 2`, `assert_eq!(f(1), 2)`, or those of a docstring."""
+        """Return the cases in a text: `f(1) == 2`, or those of a docstring."""
         found = {case.example.arguments: case for case in self._cases(text)}
         return tuple(found.values())
 
     def _cases(self, text: str) -> Iterator[Case]:
         for match in re.finditer(rf"\b{re.escape(self.name)}\(", text):
             end = _until(text, match.end(), ")")
-            between = re.compile(r"\s*(?:==|,)\s*|\n\s*(?:/// )?").match(text, end + 1)
+            between = re.compile(r"\s*==\s*|\n\s*").match(text, end + 1)
             if between is None:
                 continue
             call = text[match.start() : end + 1]
@@ -116,15 +85,24 @@ class Exercise:
         return len(kinds) == len(values) and all(map(_is, values, kinds))
 
 
+def literal(value: Any) -> str:
+    """Return a value in Python, with lists for tuples."""
+    return f"[{', '.join(map(literal, value))}]" if isinstance(value, tuple) else repr(value)
+
+
+def fenced(code: str) -> str:
+    """Return a code block."""
+    return f"```python\n{code}\n```"
+
+
 def read_exercise(text: str) -> Exercise | None:
     """Return the last problem in a text."""
-    found = [("python", match) for match in _PYTHON.finditer(text)] + [("rust", m) for m in _RUST.finditer(text)]
+    found = list(_PYTHON.finditer(text))
     if not found:
         return None
-    language, match = max(found, key=lambda each: each[1].start())
-    told = re.sub(r"^\s*///? ?", "", match["told"], flags=re.MULTILINE) if language == "rust" else match["told"]
-    words, _, examples = told.partition(">>>")
-    bare = Exercise(language, match["name"], match["head"], _function(match), " ".join(words.split()), ())
+    match = found[-1]
+    words, _, examples = match["told"].partition(">>>")
+    bare = Exercise(match["name"], match["head"], _function(match), " ".join(words.split()), ())
     return replace(bare, shown=bare.cases(examples))
 
 
@@ -132,7 +110,7 @@ def _function(match: re.Match[str]) -> Function | None:
     arguments = []
     for each in filter(None, re.split(r",\s*(?![^\[<]*[\]>])", match["arguments"].strip())):
         name, _, kind = each.partition(":")
-        arguments.append((name.removeprefix("mut ").strip(), _TYPES.get(kind.strip(), "")))
+        arguments.append((name.strip(), _TYPES.get(kind.strip(), "")))
     returns = _TYPES.get(match["returns"].strip(), "")
     known = bool(arguments) and bool(returns) and all(kind for _, kind in arguments)
     return Function(tuple(arguments), returns) if known else None
@@ -157,11 +135,8 @@ def _until(text: str, begin: int, ends: str) -> int:
 
 
 def _value(written: str) -> Any:
-    """Return the value of a Python or Rust literal, with tuples for lists."""
-    plain = re.sub(r'String::from\(("(?:[^"\\]|\\.)*")\)', r"\1", written)
-    plain = re.sub(r'("(?:[^"\\]|\\.)*")\.(?:to_string|to_owned|into)\(\)', r"\1", plain)
-    plain = re.sub(r"Vec::(?:<\w+>::)?new\(\)", "[]", plain).replace("vec![", "[")
-    return _frozen(ast.literal_eval(plain))
+    """Return the value of a literal, with tuples for lists."""
+    return _frozen(ast.literal_eval(written))
 
 
 def _is(value: Any, kind: str) -> bool:
@@ -184,23 +159,18 @@ _FENCED = re.compile(r"^```[^\n]*\n(?P<code>.*?)^```", re.MULTILINE | re.DOTALL)
 
 @dataclass(frozen=True)
 class Assignment:
-    """A prompt about programming.
-
-    Attributes:
-        role: `tests`, `implement` or `reflect`.
-        exercise: The problem.
-        code: The last implementation; empty if none is shown.
-        failed: The tests that it failed.
-        lesson: The newest reflection on this function; empty without one.
-        begun: Whether this trial has tried something out.
-    """
+    """A prompt about programming."""
 
     role: Role
     exercise: Exercise
     code: str
+    """The last implementation; empty if none is shown."""
     failed: tuple[Case, ...]
+    """The tests that it failed."""
     lesson: str
+    """The newest reflection on this function; empty without one."""
     begun: bool = False
+    """Whether this trial has tried something out."""
 
 
 def read_assignment(messages: Sequence[BaseMessage]) -> Assignment | None:
