@@ -1,6 +1,5 @@
 """A whole agent as the actor: any graph or runnable, one call of which is one trial."""
 
-import asyncio
 import json
 import time
 from typing import Annotated, Any, TypedDict
@@ -13,7 +12,6 @@ from langchain_core.runnables import RunnableLambda
 from langchain_core.tools import tool
 from langchain_openai import ChatOpenAI
 from langgraph.checkpoint.memory import InMemorySaver
-from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.graph import END, START, StateGraph
 from langgraph.graph.message import add_messages
 from langgraph.types import Command, interrupt
@@ -26,13 +24,10 @@ from langgraph_reflexion import (
     CommandEvaluator,
     ConfigurationError,
     Evaluation,
-    Evaluator,
     Fault,
     ModelFault,
     ModelOptions,
-    Prepared,
     Price,
-    Score,
     WrappedAgent,
     create_reflexion,
     resume_point,
@@ -70,9 +65,6 @@ def guesser(**options: Any) -> tuple[Any, ScriptedChatModel]:
 
 def reflecting() -> ScriptedChatModel:
     """Says in its reflection which number it was not."""
-
-    def reply(messages: list[Any]) -> str:
-        return f"It was not {messages[-1].text.split('The trial that has just failed')[-1].count('not') + 1}."
 
     def counted(messages: list[Any]) -> str:
         return f"It was not {messages[-1].text.rpartition('It is ')[2][:1]}."
@@ -168,19 +160,6 @@ def test_verifiers(verifier: Any, solved: bool, feedback: str) -> None:
     assert (final["status"] == "solved", final["evaluation"]["feedback"]) == (solved, feedback)
 
 
-def test_an_asynchronous_verifier_and_a_judge() -> None:
-    async def later(task: str, result: str) -> bool:
-        await asyncio.sleep(0)
-        return is_three(task, result)
-
-    expect_three(wrapped(guesser()[0], later).compile().invoke(TASK))
-    judge = ScriptedChatModel(replies=["Verdict: no", "It was not 1.", "Good.\nVerdict: yes"])
-    final = create_reflexion(judge, actor=guesser()[0], evaluator="llm").compile().invoke(TASK)
-    assert (final["status"], final["trial"]) == ("solved", 2)
-    assert "Action: look_up(number=1)\nObservation: 1 is a number." in judge.prompts[0][1].text
-    assert "It is 1." in judge.prompts[0][1].text
-
-
 def test_the_verifiers_words_reach_the_reflection_and_the_best_attempt_is_the_answer() -> None:
     scores = iter([0.2, 0.7, 0.4])
     reflector = reflecting()
@@ -225,13 +204,6 @@ def test_a_graph_without_messages_and_a_plain_function() -> None:
 
     final = wrapped(RunnableLambda(answering), lambda task, result: result == "2 messages").compile().invoke(TASK)
     assert (final["status"], final["trial"], final["result"]) == ("solved", 2, "2 messages")
-
-
-def test_a_chat_model_is_an_agent_too() -> None:
-    model = ScriptedChatModel(replies=["4", "5"])
-    reflector = ScriptedChatModel(replies=["One more."])
-    final = create_reflexion(reflector, actor=model, evaluator=lambda t, r: r == "5").compile().invoke(TASK)
-    assert (final["result"], final["trial"]) == ("5", 2)
 
 
 # Agents that misbehave.
@@ -308,18 +280,6 @@ def test_after_a_fault_of_the_verifier_the_same_result_is_verified_again() -> No
     assert (final["status"], final["result"], seen) == ("solved", "two", ["one", "two"])
 
 
-def test_a_verifier_that_cannot_be_prepared_is_a_fault() -> None:
-    class Unready(Evaluator):
-        async def prepare(self, task: Any, config: Any) -> Prepared:
-            raise Fault("no docker", transient=False)
-
-        async def evaluate(self, state: Any, config: Any) -> Score:
-            return Score(1.0)
-
-    for given in (TASK, {"messages": [HumanMessage("hi")]}):
-        assert wrapped(guesser()[0], Unready()).compile().invoke(given)["fault"] == "no docker"
-
-
 def test_a_structured_response_is_the_result() -> None:
     class Answer(BaseModel):
         number: int
@@ -347,8 +307,7 @@ def test_text_first_and_a_message_later_on_the_same_thread() -> None:
         assert graph.invoke(given, THREAD)["result"] == f"re: {text}"
 
 
-@pytest.mark.parametrize("scope", ["trial", "task", "run"])
-def test_seconds_are_looked_at_inside_an_agent(scope: str) -> None:
+def test_seconds_are_looked_at_inside_an_agent() -> None:
     def think(state: Talk) -> dict[str, Any]:
         time.sleep(0.05)
         call = {"name": "l", "args": {"k": len(state["messages"])}, "id": "x", "type": "tool_call"}
@@ -358,7 +317,7 @@ def test_seconds_are_looked_at_inside_an_agent(scope: str) -> None:
     builder.add_node("think", think)
     builder.add_edge(START, "think")
     builder.add_edge("think", "think")
-    final = wrapped(builder.compile(), budgets=Budgets(**{scope: Budget(seconds=0.2)})).compile().invoke(TASK)
+    final = wrapped(builder.compile(), budgets=Budgets(run=Budget(seconds=0.2))).compile().invoke(TASK)
     assert final["status"] == "budget"
     assert final["trials"][0]["actions"] <= 6
 
@@ -389,10 +348,8 @@ def loop(*, calls: bool) -> Any:
     return builder.compile()
 
 
-@pytest.mark.parametrize("how", ["invoke", "ainvoke"])
-def test_an_agent_that_loops_is_stopped_by_the_heuristic(how: str) -> None:
-    graph = wrapped(loop(calls=True), max_trials=2).compile()
-    final = graph.invoke(TASK) if how == "invoke" else asyncio.run(graph.ainvoke(TASK))
+def test_an_agent_that_loops_is_stopped_by_the_heuristic() -> None:
+    final = wrapped(loop(calls=True), max_trials=2).compile().invoke(TASK)
     assert [record["stop_reason"] for record in final["trials"]] == ["hallucination"] * 2
     assert [record["actions"] for record in final["trials"]] == [4, 4]
     assert final["status"] == "failed"
@@ -446,27 +403,13 @@ def test_an_agent_that_interrupts_is_answered_through_the_graph() -> None:
     assert visits == ["prepare", "ask"] * 3, "what the agent had done before it asked was not done again"
 
 
-@pytest.mark.parametrize("saver", ["sqlite", "latest", "memory"])
-def test_an_agent_goes_on_in_its_middle(saver: str, tmp_path: Any) -> None:
-    # Synchronously, as SQLite's own saver has no coroutines.
+def test_an_agent_goes_on_in_its_middle(tmp_path: Any) -> None:
     agent, visits = asking()
-
-    def run(checkpointer: Any) -> None:
-        graph = wrapped(agent).compile(checkpointer=checkpointer)
-        graph.invoke(TASK, THREAD)
-        again = wrapped(agent).compile(checkpointer=checkpointer)
-        paused = again.invoke(Command(resume=1), THREAD)
-        assert paused["trial"] == 2
-        assert visits == ["prepare", "ask", "prepare"]
-
-    if saver == "memory":
-        run(InMemorySaver())
-    elif saver == "sqlite":
-        with SqliteSaver.from_conn_string(str(tmp_path / "c.db")) as checkpointer:
-            run(checkpointer)
-    else:
-        with LatestSaver.open(tmp_path / "c.db") as checkpointer:
-            run(checkpointer)
+    with LatestSaver.open(tmp_path / "c.db") as checkpointer:
+        wrapped(agent).compile(checkpointer=checkpointer).invoke(TASK, THREAD)
+        paused = wrapped(agent).compile(checkpointer=checkpointer).invoke(Command(resume=1), THREAD)
+    assert paused["trial"] == 2
+    assert visits == ["prepare", "ask", "prepare"]
 
 
 def test_an_agent_with_a_checkpointer_of_its_own() -> None:
@@ -498,9 +441,9 @@ def test_budgets_and_prices_hold_for_what_the_agent_spends() -> None:
         (lambda: create_reflexion(reflecting(), evaluator=is_three), "give an environment"),
         (
             lambda: create_reflexion(reflecting(), actor=is_three, evaluator=is_three),
-            "actor must be .*; got function",
+            "actor must be",
         ),  # type: ignore[arg-type]
-        (lambda: create_reflexion(None, actor=guesser()[0], evaluator=is_three), "model must be .*; got NoneType"),  # type: ignore[arg-type]
+        (lambda: create_reflexion(None, actor=guesser()[0], evaluator=is_three), "model must be"),  # type: ignore[arg-type]
         (lambda: WrappedAgent(guesser(checkpointer=True)[0]), "compile it without a checkpointer"),
         (lambda: CommandEvaluator(" "), "command is empty"),
         (lambda: wrapped(guesser()[0]).compile().invoke({"messages": [AIMessage("Hi.")]}), "a human message in it"),

@@ -1,7 +1,5 @@
 """A person in the loop: what was shown is what happens, and approving repeats nothing."""
 
-import asyncio
-
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, StateGraph
@@ -60,13 +58,6 @@ def test_an_action_waits_for_approval_and_approving_repeats_no_call_and_no_step(
     assert len(model.prompts) == 3
 
 
-def test_only_the_named_actions_wait():
-    _, _, graph, task = build(["Action: read[]", *WIN], approval=Approval(actions=["read"]))
-    result = graph.invoke(task, CONFIG)
-    assert shown(result)["action"] == "read[]"
-    assert graph.invoke(Command(resume={"decision": "approve"}), CONFIG)["status"] == "solved"
-
-
 def test_an_edited_action_is_done_and_recorded_instead():
     environment, _, graph, task = build(["Action: add 1"], approval=Approval(actions=["add"]))
     graph.invoke(task, CONFIG)
@@ -122,56 +113,33 @@ def test_an_answer_that_cannot_be_read_is_asked_for_again(answer, problem):
     assert "error" not in shown(graph.invoke(Command(resume="approve"), CONFIG))
 
 
-def after_failure(answer):
+@pytest.mark.parametrize(
+    ("answer", "kept"),
+    [
+        ("approve", FAIL[-1]),
+        ({"decision": "edit", "edit": "Add one, three times."}, "Add one, three times."),
+        ("reject", None),
+    ],
+    ids=["approve", "edit", "reject"],
+)
+async def test_a_reflection_waits_for_approval(answer, kept):
     environment, model, graph, task = build([*FAIL, *WIN], approval=Approval(reflections=True))
-    result = graph.invoke(task, CONFIG)
-    assert shown(result)["kind"] == "reflection"
-    assert shown(result)["reflection"] == FAIL[-1]
-    assert len(environment.started) == 1
-    final = graph.invoke(Command(resume=answer), CONFIG)
-    assert final["status"] == "solved"
-    assert len(model.prompts) == len(FAIL) + len(WIN)
-    return final["reflections"], model.prompts[len(FAIL)][1].content
-
-
-def test_an_approved_reflection_reaches_the_next_trial():
-    reflections, prompt = after_failure("approve")
-    assert reflections == [{"trial": 1, "text": FAIL[-1]}]
-    assert FAIL[-1] in prompt
-
-
-def test_an_edited_reflection_reaches_the_next_trial_instead():
-    reflections, prompt = after_failure({"decision": "edit", "edit": "Add one, three times."})
-    assert reflections == [{"trial": 1, "text": "Add one, three times."}]
-    assert "Add one, three times." in prompt
-    assert FAIL[-1] not in prompt
-
-
-def test_a_rejected_reflection_is_forgotten():
-    reflections, prompt = after_failure("reject")
-    assert reflections == []
-    assert FAIL[-1] not in prompt
-
-
-async def test_pauses_work_from_coroutines_and_on_a_running_loop():
-    environment, _, graph, task = build(WIN, approval=Approval(actions=["add"]))
     result = await graph.ainvoke(task, CONFIG)
-    while "__interrupt__" in result:
-        result = await graph.ainvoke(Command(resume="approve"), CONFIG)
-        await asyncio.sleep(0)
-    assert result["status"] == "solved"
-    assert environment.done == ["add 1"] * 3
+    assert (shown(result)["kind"], shown(result)["reflection"]) == ("reflection", FAIL[-1])
+    assert len(environment.started) == 1
+    final = await graph.ainvoke(Command(resume=answer), CONFIG)
+    assert final["status"] == "solved"
+    assert final["reflections"] == ([{"trial": 1, "text": kept}] if kept else [])
+    prompt = model.prompts[len(FAIL)][1].content
+    assert [text in prompt for text in (FAIL[-1], kept or "Trial 1")] == [kept == FAIL[-1], bool(kept)]
 
 
 def test_without_a_checkpointer_pauses_are_refused_before_anything_happens():
-    environment = Counted()
-    model = ScriptedChatModel(replies=WIN)
-    for approval in (Approval(actions=["add"]), Approval(reflections=True)):
-        graph = create_reflexion(model, environment, approval=approval).compile()
-        with pytest.raises(ConfigurationError, match="need a checkpointer"):
-            graph.invoke({"task": environment.tasks()[0]}, CONFIG)
-    assert model.prompts == []
-    assert environment.started == []
+    environment, model = Counted(), ScriptedChatModel(replies=WIN)
+    graph = create_reflexion(model, environment, approval=Approval(reflections=True)).compile()
+    with pytest.raises(ConfigurationError, match="need a checkpointer"):
+        graph.invoke({"task": environment.tasks()[0]}, CONFIG)
+    assert (model.prompts, environment.started) == ([], [])
 
 
 def test_within_another_graph_its_checkpointer_serves():
@@ -187,8 +155,3 @@ def test_within_another_graph_its_checkpointer_serves():
         assert shown(result)["action"] == "add 1"
         result = graph.invoke(Command(resume="approve"), CONFIG)
     assert result["status"] == "solved"
-
-
-def test_an_action_that_the_environment_does_not_have_cannot_be_approved():
-    with pytest.raises(ConfigurationError, match="add, turn, read, break"):
-        create_reflexion(ScriptedChatModel(replies=[]), Counter(), approval=Approval(actions=["fly"]))

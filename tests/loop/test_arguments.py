@@ -5,7 +5,15 @@ import re
 
 import pytest
 
-from langgraph_reflexion import Budgets, ConfigurationError, Heuristic, Memory, ModelOptions, create_reflexion
+from langgraph_reflexion import (
+    Approval,
+    Budgets,
+    ConfigurationError,
+    Heuristic,
+    Memory,
+    ModelOptions,
+    create_reflexion,
+)
 from langgraph_reflexion.testing import ScriptedChatModel
 from tests.support.toys import Counter
 
@@ -24,7 +32,7 @@ WRONG = {
     "prompts": ["alfworld"],
     "options": [{"seed": 1}],
     "budgets": [5],
-    "approval": [["add"]],
+    "approval": [["add"], Approval(actions="add"), Approval(actions=["fly"])],
     "state_schema": [dict],
 }
 PARTS = [

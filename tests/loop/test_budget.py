@@ -96,14 +96,6 @@ def spent_by(state, trials):
     }
 
 
-def test_a_trial_that_was_cut_short_has_no_verdict_and_the_best_of_the_others_is_named():
-    stopped = graph(Budgets(task=Budget(actions=7))).invoke(INPUT)
-    assert [record["stop_reason"] for record in stopped["trials"]] == ["hallucination", "budget"]
-    assert [record["verdict"] for record in stopped["trials"]] == [False, None]
-    assert stopped["best"] == 1
-    assert stopped["fault"] == ""
-
-
 def test_after_a_verdict_nothing_is_reflected_on_any_more(whole):
     # The fifth action ends the first trial; so the limit on calls is reached when the verdict is there.
     saver = InMemorySaver()
@@ -126,11 +118,11 @@ def test_seconds_are_the_nodes_and_not_a_pause():
     saver = InMemorySaver()
 
     def slowly(messages):
-        time.sleep(0.2)
+        time.sleep(0.1)
         return badly(messages)
 
     model = ScriptedChatModel(replies=slowly)
-    pausing = graph(Budgets(task=Budget(seconds=0.5)), saver, model, approval=Approval(reflections=True))
+    pausing = graph(Budgets(task=Budget(seconds=0.25)), saver, model, approval=Approval(reflections=True))
     stopped = pausing.invoke(INPUT, THREAD)
     assert stopped["status"] == "budget"
     assert len(stopped["trajectory"]) == 3
@@ -138,8 +130,8 @@ def test_seconds_are_the_nodes_and_not_a_pause():
     whole.update_state(THREAD, *resume_point(stopped))
     paused = whole.invoke(None, THREAD)
     assert paused["__interrupt__"]
-    time.sleep(0.3)
-    assert whole.get_state(THREAD).values["seconds"] == paused["seconds"] >= 0.6
+    time.sleep(0.1)
+    assert whole.get_state(THREAD).values["seconds"] == paused["seconds"] >= 0.25
 
 
 def test_a_runs_seconds_are_the_wall_clocks_and_pass_between_tasks():

@@ -2,10 +2,8 @@
 
 import pytest
 
-from langgraph_reflexion import PROFILES, create_reflexion
-from langgraph_reflexion.choices import UNLIMITED
+from langgraph_reflexion import create_reflexion
 from langgraph_reflexion.context import LEFT_OUT, drop_longest
-from langgraph_reflexion.envs import environment_class
 from langgraph_reflexion.envs.hotpotqa.environment import HotPotQA
 from langgraph_reflexion.testing import ScriptedChatModel
 from tests.support.toys import asks_for
@@ -40,14 +38,6 @@ def play(model, actor="react", **options):
 
 def acts(model):
     return [prompt for prompt in model.prompts if asks_for(prompt) == "act"]
-
-
-def test_a_trial_has_six_steps_of_two_calls_each_and_no_other_rule():
-    model = Player.that(observe=lambda number: "the same")
-    final, _ = play(model, max_trials=1)
-    record = final["trials"][0]
-    assert (record["actions"], record["stop_reason"]) == (6, "inefficient planning")
-    assert record["usage"]["act"]["llm_calls"] == 12
 
 
 def test_one_message_ends_with_the_numbered_mark_that_the_model_goes_on_from():
@@ -130,22 +120,3 @@ def test_what_is_left_out_is_the_longest_until_the_rest_fits():
     assert drop_longest(steps, None) == drop_longest(steps, 400) == steps
     assert [step["observation"][0] for step in drop_longest(steps, 200)] == ["x", "[", "x"]
     assert [step["observation"][0] for step in drop_longest(steps, 50)] == ["[", "[", "x"]
-
-
-def test_in_other_environments_and_under_other_profiles_all_is_as_before():
-    upstream = PROFILES["upstream"]
-    assert upstream.resolve(environment_class("alfworld")) == upstream
-    assert upstream.resolve(environment_class("hotpotqa")).memory_size == UNLIMITED
-    assert upstream.resolve(environment_class("hotpotqa"), strategy="last_attempt_and_reflexion").memory_size == 1
-    paper = PROFILES["paper"]
-    examples = {
-        actor: paper.resolve(environment_class("hotpotqa"), actor=actor).examples
-        for actor in ("react", "tools", "cot", "cot-gt")
-    }
-    assert examples == {"react": 2, "tools": 2, "cot": 6, "cot-gt": 6}
-
-
-def test_native_tool_calls_stay_one_call_a_step():
-    model = ScriptedChatModel(replies=["Action: finish[nobody]"])
-    final, _ = play(model, actor="tools", max_trials=1)
-    assert final["trials"][0]["usage"]["act"]["llm_calls"] == 1

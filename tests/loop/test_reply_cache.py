@@ -71,19 +71,6 @@ def test_in_a_file_across_processes_and_models(tmp_path: Path):
     assert b"kkkkkkkk" not in path.read_bytes()
 
 
-def test_tool_calls_are_kept_whole():
-    cache = InMemoryCache()
-    call = {"name": "add", "args": {"amount": 3}, "id": "x", "type": "tool_call"}
-    for asked in (1, 0):
-        model = ScriptedChatModel(replies=[AIMessage("so", tool_calls=[call])])
-        final = (
-            create_reflexion(model, Counter(), options=ModelOptions(cache=cache), actor="tools")
-            .compile()
-            .invoke(INPUT)
-        )
-        assert (final["status"], len(model.prompts)) == ("solved", asked)
-
-
 def test_a_file_that_is_something_else_is_refused(tmp_path: Path):
     (tmp_path / "notes").write_text("not a database, and long enough to be read as one" * 10)
     model = ScriptedChatModel(replies=[])

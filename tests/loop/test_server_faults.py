@@ -29,7 +29,7 @@ def adding(messages):
 def run(server, **options):
     options = {"options": ModelOptions(retries=QUICK), "max_trials": 1, "strategy": "retry"} | options
     settings = {"temperature": 0.5} | options.pop("settings", {})
-    model = ChatOpenAI(model="any", base_url=server.url, api_key=KEY, timeout=0.7, **settings)
+    model = ChatOpenAI(model="any", base_url=server.url, api_key=KEY, timeout=0.4, **settings)
     final = create_reflexion(model, Counter(), **options).compile().invoke({"task": count_to(3)})
     assert KEY not in json.dumps(final)
     return final
@@ -93,10 +93,10 @@ def test_what_does_not_pass_is_a_fault_after_all_attempts(fault):
 
 
 def test_a_server_that_says_when_is_asked_then():
-    with server([None, "429-retry-after:0.4"]) as asked:
+    with server([None, "429-retry-after:0.2"]) as asked:
         assert run(asked)["status"] == "solved"
         _, refused, again = (request.arrived for request in asked.requests)
-    assert 0.4 <= again - refused < 2
+    assert 0.2 <= again - refused < 2
 
 
 def test_a_server_that_asks_for_too_much_patience_is_not_asked_again():
@@ -125,18 +125,6 @@ def test_a_server_that_never_answered_stops_the_run(fault):
             run(asked)
         assert len(asked.requests) == QUICK.attempts
     assert raised.value.permanent
-
-
-def test_no_server_at_all_stops_the_run():
-    with server() as gone:
-        pass
-    gone_url = "http://127.0.0.1:9/v1"
-    model = ChatOpenAI(model="any", base_url=gone_url, api_key=KEY, timeout=1.5)
-    with pytest.raises(ModelFault, match=r"not answered once: .*Connection error"):
-        create_reflexion(model, Counter(), options=ModelOptions(retries=QUICK)).compile().invoke(
-            {"task": count_to(3)}
-        )
-    assert gone.requests == []
 
 
 def test_a_broken_tool_call_and_an_unknown_tool_are_actions_that_are_not_allowed():
@@ -169,14 +157,6 @@ def test_an_option_that_is_refused_is_left_out_from_then_on(option):
         assert all(others <= set(request.body) for request in asked.requests)
     assert final["status"] == "solved"
     assert final["trials"][0]["notes"] == [f"the server refuses {option}, which is left out"]
-
-
-def test_all_options_may_be_refused():
-    with server(refuses=["stop", "temperature", "seed"]) as asked:
-        final = run(asked)
-        assert len(asked.requests) == 2 + 3
-    assert final["status"] == "solved"
-    assert len(final["trials"][0]["notes"]) == 3
 
 
 def test_where_tool_calls_are_refused_actions_are_text():
@@ -247,7 +227,7 @@ def test_what_does_not_fit_however_short_is_a_fault_by_that_name():
 
 
 def test_in_a_stream_as_well():
-    for fault, requests in (("truncated-stream", 3), ("reset", 3), ("empty-choices", 3), ("500", 3), (None, 2)):
+    for fault, requests in (("truncated-stream", 3), (None, 2)):
         with server([None, fault]) as asked:
             model = ChatOpenAI(model="any", base_url=asked.url, api_key=KEY, timeout=1.5)
             graph = create_reflexion(model, Counter(), options=ModelOptions(retries=QUICK), max_trials=1).compile()

@@ -19,7 +19,6 @@ from langgraph_reflexion import (
     Score,
     create_reflexion,
 )
-from langgraph_reflexion.models.calls import CallId
 from langgraph_reflexion.testing import ScriptedChatModel
 from tests.support.toys import Counter, Parrot, count_to, counting_badly, text_of
 
@@ -42,17 +41,6 @@ def test_a_rerun_is_the_same_run_and_another_seed_is_another():
     assert seeds() == seeds()
     assert not set(seeds()) & set(seeds(seed=1))
     assert not set(seeds()) & set(seeds({**count_to(3), "id": "another"}))
-
-
-def test_the_judge_and_bound_tools_are_seeded_too():
-    model = ScriptedChatModel(replies=["Action: add 3", "Verdict: yes"])
-    create_reflexion(model, Counter(), actor="tools", evaluator="llm").compile().invoke({"task": count_to(3)})
-    assert model.seeds == [CallId(0, "c3", 1, "act 0").seed(), CallId(0, "c3", 1, "evaluate").seed()]
-
-
-def test_seeds_do_not_run_into_each_other():
-    assert CallId(1, "1", 11, "act 1").seed() != CallId(1, "11", 1, "act 1").seed()
-    assert CallId(0, "t", 1, "act 1").seed() == CallId(0, "t", 1, "act 1").seed()
 
 
 def test_a_model_that_takes_no_seed_gets_none():
@@ -98,21 +86,6 @@ def test_environment_and_evaluator_prepare_once_per_task():
     assert not any("assert True" in text_of(prompt) for prompt in model.prompts)
     graph.invoke({"task": final["task"]})
     assert (environment.prepared, evaluator.prepared) == (2, 2)
-
-
-def test_what_was_prepared_reaches_every_start():
-    given = []
-
-    class Asking(Parrot):
-        def start(self, task):
-            given.append(task["prepared"])
-            return super().start(task)
-
-    environment = Asking()
-    model = ScriptedChatModel(replies=lambda _: "Action: say bye")
-    graph = create_reflexion(model, environment, max_trials=2, strategy="retry").compile()
-    graph.invoke({"task": environment.tasks()[0]})
-    assert given == [{"cage": [1, 2], "by": "environment"}] * 2
 
 
 # The schema and the input.

@@ -95,13 +95,6 @@ def test_every_prompt_states_a_goal_that_no_observation_states(way):
         assert text_of(prompt).count(GOAL) == 1
 
 
-@pytest.mark.parametrize("actor", ["react", "tools"])
-def test_with_the_goal_in_it_a_prompt_still_grows_at_its_end_only(actor):
-    first, second = asked(Lake(), actor=actor, max_trials=1)["act"]
-    assert [message.text for message in second[: len(first)]] == [message.text for message in first]
-    assert first[1].text == f"Your task: {GOAL}\n\nYou stand on the near shore of a frozen lake."
-
-
 @pytest.mark.parametrize(
     "observation",
     [

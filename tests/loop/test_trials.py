@@ -46,14 +46,6 @@ def test_a_final_state_holds_the_steps_of_the_last_trial_only(states: list[dict[
     assert trials._repr_html_().count("Its steps were not recorded.") == 2
 
 
-def test_a_trial_that_has_just_begun_has_no_verdict(states: list[dict[str, Any]]) -> None:
-    second = [state for state in states if state.get("trial") == 2]
-    trials = trials_of([*states[: states.index(second[0])], *second[:3]])
-    assert trials.views[0].as_json()["feedback"]
-    assert trials.views[1].as_json()["feedback"] == ""
-    assert "no verdict" in repr(trials)
-
-
 def test_a_thread_holds_its_newest_branch_and_any_other_by_its_end() -> None:
     graph = graph_of()
     graph.invoke({"task": count_to(3)}, THREAD)

@@ -305,7 +305,7 @@ def _require_allowed(spec: ActionSpec, args: dict[str, Any]) -> None:
     try:
         spec.schema.model_validate(args)
     except ValidationError as error:
-        said = explain(error.errors(), f"{spec.name}.")
+        said = explain(error, f"{spec.name} argument")
         raise AssertionError(f"{said}. Pass actions=[...] with an allowed {spec.name}") from error
 
 

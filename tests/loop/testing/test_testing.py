@@ -30,8 +30,12 @@ def test_the_long_forms_are_commands_that_exist():
         assert all(option in told.stdout for option in options if option.startswith("--"))
 
 
-def test_every_name_is_there_and_they_weigh_little():
+def test_every_name_is_there():
     assert [name for name in testing.__all__ if not hasattr(testing, name)] == []
+
+
+@pytest.mark.long
+def test_what_checks_environments_imports_no_agent():
     script = """
 import sys
 from langgraph_reflexion.testing import CHECKS, check_environment
