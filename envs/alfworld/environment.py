@@ -1,32 +1,30 @@
 """ALFWorld (Shridhar et al. 2021): household tasks in text, on either of two engines."""
 
 import os
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import islice
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
-from langgraph_reflexion.envs.alfworld.compatibility import unsupported
-from langgraph_reflexion.envs.alfworld.engine import Engine, Game, Kind
+from langgraph_reflexion.envs.alfworld.engine import Engine, Game
 from langgraph_reflexion.envs.alfworld.episode import PUT_ACTION_FORMS, ALFWorldEpisode, game_forms, plain_name, tidy
-from langgraph_reflexion.envs.alfworld.games import (
-    OFFICIAL_SPLITS,
-    expanded,
-    game_of,
-    games_in,
-    official_folder,
-    official_games,
-    shortfall,
-)
-from langgraph_reflexion.envs.alfworld.generate import SPLITS, generated_games
+from langgraph_reflexion.envs.alfworld.games import OFFICIAL_SPLITS, game_of, games_in, official_folder
+from langgraph_reflexion.envs.alfworld.generate import SPLITS, generated_game
 from langgraph_reflexion.envs.alfworld.memory_map import build_map
 from langgraph_reflexion.envs.alfworld.native import NativeEngine
-from langgraph_reflexion.envs.alfworld.shared_rooms import SHARED_SPLITS, SharedGames
+from langgraph_reflexion.envs.alfworld.releases import unsupported
+from langgraph_reflexion.envs.alfworld.shared_rooms import ROOMS, SHARED_SPLITS, TASKS, shared_game
 from langgraph_reflexion.envs.alfworld.textworld import TextWorldEngine, Workers, unavailable
 from langgraph_reflexion.envs.alfworld.world import World
 from langgraph_reflexion.envs.base import Action, Environment, MemoryMap, ObservedStep, Task, choose_split
 from langgraph_reflexion.errors import ConfigurationError, EnvironmentUnavailable
+
+GENERATED = {split: sum(kinds.values()) for split, kinds in SPLITS.items()} | dict.fromkeys(
+    SHARED_SPLITS, TASKS * len(ROOMS)
+)
+"""Number of games by generated split."""
 
 ENGINES = ("native", "textworld")
 """The engines, the default one first."""
@@ -49,7 +47,7 @@ class ALFWorld(Environment):
     """
 
     name = "alfworld"
-    splits = (*SPLITS, *SHARED_SPLITS, *OFFICIAL_SPLITS)
+    splits = (*GENERATED, *OFFICIAL_SPLITS)
     episode = ALFWorldEpisode
 
     def __init__(
@@ -67,7 +65,7 @@ class ALFWorld(Environment):
             raise EnvironmentUnavailable(reason)
         self.engine = engine
         self.seed = seed
-        self.path = None if path is None else expanded(path).resolve()
+        self.path = None if path is None else Path(path).expanduser().resolve()
         self.max_steps = max_steps
         self.blocking = engine == "textworld"
         if path is not None:
@@ -92,37 +90,33 @@ class ALFWorld(Environment):
         return self.blocking or unsupported(self.game(task)) is not None
 
     def played_by(self, tasks: Sequence[Task]) -> str:
-        """Name the engine that plays the tasks, and what an official split lacks; see `Environment.played_by`.
+        """Name the engine that plays the tasks, and what they lack of an official split; see `Environment.played_by`.
 
         Raises:
             EnvironmentUnavailable: A game is invalid, or needs the original engine, which is not installed.
         """
-        selected: dict[str, set[str]] = {}
-        for task in tasks:
-            if (split := (task.get("data") or {}).get("split")) in OFFICIAL_SPLITS:
-                selected.setdefault(split, set()).add(task["id"])
-        short = [shortfall(self._official_root(), split, ids) for split, ids in selected.items()]
-        return "; ".join([self._engines(tasks), *filter(None, short)])
+        said = "the original ALFWorld engine" if self.engine == "textworld" else self._native(tasks)
+        splits = Counter((task.get("data") or {}).get("split") for task in tasks)
+        parts = [
+            f"{splits[split]:,} of the {whole:,} games of {split}"
+            for split, whole in OFFICIAL_SPLITS.items()
+            if 0 < splits[split] != whole
+        ]
+        return "; ".join([said, *parts])
 
-    def _engines(self, tasks: Sequence[Task]) -> str:
-        if self.engine == "textworld":
-            return "the original ALFWorld engine, chosen by engine=textworld"
-        games: dict[str, list[str]] = {}
+    def _native(self, tasks: Sequence[Task]) -> str:
+        unknown: dict[str, str] = {}
         for game in map(self.game, tasks):
             if reason := self._unsupported(game):
-                games.setdefault(reason, []).append(game.source or game.id)
+                unknown[game.source or game.id] = reason
             else:
                 # Report invalid games before the first one is played.
                 World.of(game)
-        if not games:
+        if not unknown:
             return "the native ALFWorld engine"
-        why = "; ".join(
-            f"{reason} ({len(which)} of {len(tasks)} games, the first in {which[0]})"
-            for reason, which in games.items()
-        )
-        if sum(map(len, games.values())) == len(tasks):
-            return f"the original ALFWorld engine, which is thousands of times slower than the native one: {why}"
-        return f"the native ALFWorld engine, and the slow original one for games it does not know: {why}"
+        first, reason = next(iter(unknown.items()))
+        share = f"{len(unknown)} of {len(tasks)} games, the first in {first}"
+        return f"the native ALFWorld engine, except for {share}, which the slow original one plays: {reason}"
 
     def action_forms(self, task: Task) -> list[str]:
         syntax = (task.get("data") or {}).get("syntax", "move")
@@ -156,11 +150,12 @@ class ALFWorld(Environment):
             EnvironmentUnavailable: Its file is missing or invalid.
         """
         match task.get("data"):
-            case {"split": str(split), "seed": int(seed), "index": int(index)}:
+            case {"split": str(split), "seed": int(seed), "index": int(index)} if index in range(
+                GENERATED.get(split, 0)
+            ):
                 return _generated(split, seed, index)
             case {"split": str(split), "folder": str(folder)}:
-                kind = task.get("kind")
-                return _from_folder(self._root(split) / folder, kind if kind in get_args(Kind) else None)
+                return _from_folder(self._root(split) / folder, task["id"])
         raise ConfigurationError(f"the task {task['id']!r} is not a task of ALFWorld")
 
     def _engine(self, game: Game) -> Engine:
@@ -179,15 +174,21 @@ class ALFWorld(Environment):
         return reason
 
     def _games(self, split: str) -> Iterator[Game]:
-        if split in (*SPLITS, *SHARED_SPLITS):
-            return iter(_generated_games(split, self.seed))
+        if split in GENERATED:
+            return (_generated(split, self.seed, index) for index in range(GENERATED[split]))
         if split == "path":
             return games_in(self._root(split))
-        return official_games(self._official_root(), split)
+        folder = self._root(split)
+        if not folder.is_dir():
+            raise EnvironmentUnavailable(
+                f"no ALFWorld games of {split} in {self._download()}: "
+                "fetch them with `alfworld-download` and set ALFWORLD_DATA to their folder"
+            )
+        return games_in(folder, split)
 
     def _task(self, split: str, index: int, game: Game) -> Task:
         data: dict[str, Any] = {"split": split, "syntax": game.syntax}
-        if split in (*SPLITS, *SHARED_SPLITS):
+        if split in GENERATED:
             data |= {"seed": self.seed, "index": index}
         else:
             # Relative, so that a run can be resumed with the games in another folder.
@@ -195,28 +196,22 @@ class ALFWorld(Environment):
         return Task(id=game.id, instruction=game.instruction, kind=game.kind, data=data)
 
     def _root(self, split: str) -> Path:
-        if split != "path":
-            return official_folder(self._official_root(), split)
+        if split in OFFICIAL_SPLITS:
+            return official_folder(self._download(), split)
         if self.path is None:
             raise ConfigurationError("this task's game is in a folder of its own: give that folder as path=")
         return self.path
 
-    def _official_root(self) -> str | Path:
-        return self.path or os.environ.get("ALFWORLD_DATA") or "~/.cache/alfworld"
-
-
-def _generated_games(split: str, seed: int) -> Sequence[Game]:
-    return SharedGames(split, seed) if split in SHARED_SPLITS else generated_games(split, seed)
+    def _download(self) -> Path:
+        return Path(self.path or os.environ.get("ALFWORLD_DATA") or "~/.cache/alfworld")
 
 
 @lru_cache(256)
 def _generated(split: str, seed: int, index: int) -> Game:
-    games = _generated_games(split, seed)
-    if index not in range(len(games)):
-        raise ConfigurationError(f"{split} has {len(games)} games, none of them with index {index}")
-    return games[index]
+    make = shared_game if split in SHARED_SPLITS else generated_game
+    return make(split, seed, index)
 
 
 @lru_cache(256)
-def _from_folder(folder: Path, kind: Kind | None) -> Game:
-    return game_of(folder, folder.name, kind)
+def _from_folder(folder: Path, id_: str) -> Game:
+    return game_of(folder, id_)

@@ -1,9 +1,6 @@
 """Builder of games from a room and a task: the problem in PDDL, and the commands that solve it."""
 
-from abc import ABC, abstractmethod
-from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import overload
 
 from langgraph_reflexion.envs.alfworld.engine import Game, Kind
 from langgraph_reflexion.envs.alfworld.instructions import LAMP, Target, goal, instruction
@@ -11,24 +8,8 @@ from langgraph_reflexion.envs.alfworld.rooms import Item, Plan, Receptacle, room
 from langgraph_reflexion.envs.alfworld.world import names
 
 
-class GameSequence(Sequence[Game], ABC):
-    """The games of a split, generated lazily."""
-
-    @abstractmethod
-    def make(self, index: int) -> Game:
-        """Return the game of an index within the length."""
-
-    @overload
-    def __getitem__(self, index: int) -> Game: ...
-    @overload
-    def __getitem__(self, index: slice) -> tuple[Game, ...]: ...
-    def __getitem__(self, index: int | slice) -> Game | tuple[Game, ...]:
-        found = range(len(self))[index]
-        return self.make(found) if isinstance(found, int) else tuple(map(self.make, found))
-
-
 def build_game(id_: str, kind: Kind, plan: Plan, items: list[Item], chosen: Target, wording: int) -> Game:
-    """Return the game of a room and a task; `wording` is 0 or 1."""
+    """Return the game of a room and a task, with its solution; `wording` is 0 or 1."""
     return Game(
         id=id_,
         kind=kind,

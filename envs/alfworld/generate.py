@@ -10,10 +10,9 @@ from functools import cache
 from random import Random
 
 from langgraph_reflexion.envs.alfworld.engine import Game, Kind
-from langgraph_reflexion.envs.alfworld.game_builder import GameSequence, build_game
+from langgraph_reflexion.envs.alfworld.game_builder import build_game
 from langgraph_reflexion.envs.alfworld.instructions import LAMP, Target, suits
 from langgraph_reflexion.envs.alfworld.rooms import Item, Plan, floor_plan, place_item, rooms
-from langgraph_reflexion.errors import ConfigurationError
 
 SPLITS: dict[str, dict[Kind, int]] = {
     "generated-134": {"clean": 31, "pick": 24, "heat": 23, "cool": 21, "look": 18, "two": 17},
@@ -21,15 +20,19 @@ SPLITS: dict[str, dict[Kind, int]] = {
 """Number of tasks of each type by split; the numbers are those of ALFWorld's `valid_unseen`."""
 
 
-def generate(kind: Kind, *, seed: int, index: int, split: str = "generated") -> Game:
-    """Generate a solvable game, with its solution.
+def generated_game(split: str, seed: int, index: int) -> Game:
+    """Return a game of a split. The types are interleaved in about the split's proportions.
 
     Args:
-        kind: The type of its task.
+        split: One of `SPLITS`.
         seed: Seed of the floor plans and of the game.
-        index: Index of the game within its seed.
-        split: First part of the game's id, such as `generated-134/s0/007-heat-kitchen`.
+        index: Index of the game, from 0.
     """
+    return generate(_order(split)[index], seed=seed, index=index, split=split)
+
+
+def generate(kind: Kind, *, seed: int, index: int, split: str = "generated") -> Game:
+    """Generate a solvable game, with an id such as `generated-134/s0/007-heat-kitchen`."""
     random = Random(f"alfworld game {seed} {index} {kind}")
     weights = rooms()["tasks"][kind]
     room = random.choices(list(weights), list(weights.values()))[0]
@@ -37,30 +40,6 @@ def generate(kind: Kind, *, seed: int, index: int, split: str = "generated") -> 
     chosen = _choose(kind, plan, random)
     items = _furnish(kind, plan, chosen, random)
     return build_game(f"{split}/s{seed}/{index:03d}-{kind}-{room}", kind, plan, items, chosen, random.randrange(2))
-
-
-class GeneratedGames(GameSequence):
-    """The games of a generated split."""
-
-    def __init__(self, split: str, seed: int) -> None:
-        self.split, self.seed, self.kinds = split, seed, _order(split)
-
-    def __len__(self) -> int:
-        return len(self.kinds)
-
-    def make(self, index: int) -> Game:
-        return generate(self.kinds[index], seed=self.seed, index=index, split=self.split)
-
-
-def generated_games(split: str, seed: int = 0) -> GeneratedGames:
-    """Return the games of a generated split, types interleaved in about the split's proportions.
-
-    Raises:
-        ConfigurationError: There is no such split.
-    """
-    if split not in SPLITS:
-        raise ConfigurationError(f"no generated split {split!r}: choose one of {', '.join(SPLITS)}")
-    return GeneratedGames(split, seed)
 
 
 @cache

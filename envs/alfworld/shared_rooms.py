@@ -9,13 +9,12 @@ from collections.abc import Iterator
 from functools import lru_cache
 from itertools import count
 from random import Random
-from typing import NamedTuple
+from typing import TypeAlias
 
 from langgraph_reflexion.envs.alfworld.engine import Game, Kind
-from langgraph_reflexion.envs.alfworld.game_builder import GameSequence, build_game
+from langgraph_reflexion.envs.alfworld.game_builder import build_game
 from langgraph_reflexion.envs.alfworld.instructions import LAMP, Target, suits
 from langgraph_reflexion.envs.alfworld.rooms import Item, Plan, floor_plan, place_item, rooms
-from langgraph_reflexion.errors import ConfigurationError
 
 SHARED_SPLITS = ("shared-rooms-train", "shared-rooms-test")
 """The splits; each has half of the tasks of each room."""
@@ -27,36 +26,21 @@ TASKS = 6
 """Number of tasks of each split in a room."""
 
 
-class Shared(NamedTuple):
-    """A room at the start of each of its tasks, and the tasks: type, target and wording."""
-
-    plan: Plan
-    items: list[Item]
-    tasks: list[tuple[Kind, Target, int]]
+Tasks: TypeAlias = list[tuple[Kind, Target, int]]
+"""Tasks of a room: type, target and wording."""
 
 
-class SharedGames(GameSequence):
-    """The games of a split, taking turns between the rooms."""
-
-    def __init__(self, split: str, seed: int) -> None:
-        if split not in SHARED_SPLITS:
-            raise ConfigurationError(f"no split {split!r} of shared rooms: choose one of {', '.join(SHARED_SPLITS)}")
-        self.split, self.seed = split, seed
-
-    def __len__(self) -> int:
-        return TASKS * len(ROOMS)
-
-    def make(self, index: int) -> Game:
-        number, room = divmod(index, len(ROOMS))
-        plan, items, tasks = shared_room(room, self.seed)
-        kind, chosen, wording = tasks[2 * number + SHARED_SPLITS.index(self.split)]
-        name = f"{self.split}/s{self.seed}/{index:03d}-{kind}-{plan.room}"
-        return build_game(name, kind, plan, items, chosen, wording)
+def shared_game(split: str, seed: int, index: int) -> Game:
+    """Return a game of one of `SHARED_SPLITS`, which take turns between the rooms."""
+    number, room = divmod(index, len(ROOMS))
+    plan, items, tasks = shared_room(room, seed)
+    kind, chosen, wording = tasks[2 * number + SHARED_SPLITS.index(split)]
+    return build_game(f"{split}/s{seed}/{index:03d}-{kind}-{plan.room}", kind, plan, items, chosen, wording)
 
 
 @lru_cache(64)
-def shared_room(number: int, seed: int) -> Shared:
-    """Return one of a seed's shared rooms, counted from 0."""
+def shared_room(number: int, seed: int) -> tuple[Plan, list[Item], Tasks]:
+    """Return one of a seed's shared rooms, counted from 0, as it is at the start of each of its tasks."""
     type_ = ROOMS[number]
     # No two rooms of a type have the same furniture.
     plans = Random(f"alfworld shared plans {seed} {type_}").sample(range(rooms()["plans"]), len(ROOMS))
@@ -68,7 +52,7 @@ def shared_room(number: int, seed: int) -> Shared:
         # About one in hundreds of small bathrooms holds too few things.
         if len(tasks) == 2 * TASKS:
             break
-    return Shared(plan, items, tasks)
+    return plan, items, tasks
 
 
 def _furnish(plan: Plan, random: Random) -> list[Item]:
@@ -82,14 +66,14 @@ def _furnish(plan: Plan, random: Random) -> list[Item]:
     return items
 
 
-def _tasks(plan: Plan, items: list[Item], random: Random) -> list[tuple[Kind, Target, int]]:
+def _tasks(plan: Plan, items: list[Item], random: Random) -> Tasks:
     """Return the tasks of both splits, types in turn, without duplicates."""
     left: dict[Kind, list[tuple[str, list[str]]]] = {}
     for kind, there in rooms()["tasks"].items():
         if plan.room in there:
             left[kind] = sorted(_possible(kind, plan, items))
             random.shuffle(left[kind])
-    tasks: list[tuple[Kind, Target, int]] = []
+    tasks: Tasks = []
     while len(tasks) < 2 * TASKS and any(left.values()):
         for kind in [kind for kind in left if left[kind]]:
             thing, targets = left[kind].pop()

@@ -1,21 +1,26 @@
 """The reference engine: TextWorld's and ALFWorld's own code, in child processes.
 
-The original is not thread-safe and changes the process around it (`textworld_worker` says how), so a few child
-processes host the games and an engine here is a handle on one of them.
+The original is not thread-safe and changes the process around it (`textworld_worker` says how), so each live game is
+played in a child process.
 """
 
 import os
 import re
+import subprocess
 import sys
+import tempfile
 import threading
+import weakref
 from importlib.util import find_spec
+from multiprocessing import Pipe
 from pathlib import Path
 from typing import Any
 
-from langgraph_reflexion.envs.alfworld.child_process import ChildProcess
 from langgraph_reflexion.envs.alfworld.engine import Game
-from langgraph_reflexion.errors import ConfigurationError, EnvironmentUnavailable, the_extra
+from langgraph_reflexion.errors import ConfigurationError, EnvironmentFault, EnvironmentUnavailable, the_extra
 
+RECYCLE = 64
+"""Number of games after which a child ends: its memory only grows."""
 _PLACEHOLDER = "UNKNOWN GOAL"
 _SCRIPT = Path(__file__).with_name("textworld_worker.py")
 
@@ -67,81 +72,116 @@ def to_tw_pddl(game: Game, domain: str, grammar: str) -> dict[str, Any]:
     }
 
 
-class _Worker(ChildProcess):
-    def __init__(self, patches: bool, timeout: float) -> None:
-        options = [] if patches else ["--no-patches"]
-        super().__init__(_SCRIPT, *options, name="the ALFWorld engine", timeout=timeout)
-        self.open = 0
-        self.loaded = 0
-        self.closed: list[int] = []
-        """Games to drop at the next load: the child may be busy when they are closed."""
+class Worker:
+    """A child process that plays one game at a time.
+
+    Its script is run by its path because `multiprocessing.Process` imports the caller's main module in the child,
+    which runs a script without a `__main__` guard a second time. It ends when its connection closes.
+
+    Args:
+        timeout: Seconds to wait for an answer before the child is killed.
+    """
+
+    def __init__(self, timeout: float) -> None:
+        self.games = 0
+        self._timeout = timeout
+        self._output = tempfile.TemporaryFile()  # noqa: SIM115
+        weakref.finalize(self, self._output.close)
+        self._connection, theirs = Pipe()
+        with theirs:
+            # -P keeps the script's folder off the import path, where our textworld.py would hide the real one.
+            self._process = subprocess.Popen(
+                [sys.executable, "-P", str(_SCRIPT), str(theirs.fileno())],
+                stdin=subprocess.DEVNULL,
+                stdout=self._output,
+                stderr=subprocess.STDOUT,
+                pass_fds=[theirs.fileno()],
+            )
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    @property
+    def alive(self) -> bool:
+        return self._process.poll() is None
+
+    def call(self, function: str, *arguments: Any) -> Any:
+        """Call a function in the child and return its result.
+
+        Raises:
+            EnvironmentFault: The function raised, or the child died or did not answer in time.
+        """
+        try:
+            self._connection.send((function, arguments))
+            if not self._connection.poll(self._timeout):
+                raise EnvironmentFault(f"the ALFWorld engine gave no answer for {self._timeout:g} s and was killed")
+            result, error = self._connection.recv()
+        except (OSError, EOFError) as lost:
+            raise EnvironmentFault(f"the ALFWorld engine died {self._last_words()}") from lost
+        except BaseException:
+            # After an interrupt, the next call would read this one's answer.
+            self.close()
+            raise
+        if error:
+            raise EnvironmentFault(f"the ALFWorld engine failed to {function}: {error}")
+        return result
+
+    def close(self) -> None:
+        """Kill the child. Closing twice is fine."""
+        self._process.kill()
+        self._process.wait()
+
+    def _last_words(self) -> str:
+        self.close()
+        size = os.fstat(self._output.fileno()).st_size
+        last = os.pread(self._output.fileno(), 2000, max(0, size - 2000)).decode("utf-8", "replace").strip()
+        return f"(exit status {self._process.returncode}) {last}".strip()
 
 
 class Workers:
-    """The child processes of the reference engine, started when needed.
+    """The child processes of the reference engine: one for each live game, started when needed and used again.
 
     Args:
-        workers: Maximum number of children that take new games; default 2, or 1 on a single core.
-        patches: Whether to cache translated games and parsed templates, which makes resets ten times faster and
-            changes no observation. Without, the engine runs as installed.
-        recycle: Number of games after which a child takes no new one and ends with its last open game: its memory
-            only grows.
         timeout: Seconds to wait for an answer before a child is killed.
     """
 
-    def __init__(
-        self, workers: int | None = None, *, patches: bool = True, recycle: int = 64, timeout: float = 300.0
-    ) -> None:
-        self.workers = workers or min(2, os.cpu_count() or 1)
-        self.patches = patches
-        self.recycle = recycle
-        self.timeout = timeout
+    def __init__(self, timeout: float = 300.0) -> None:
+        self._timeout = timeout
         self._lock = threading.Lock()
-        self._running: list[_Worker] = []
+        self._all: list[Worker] = []
+        self._idle: list[Worker] = []
 
-    def load(self, game: dict[str, Any]) -> tuple[_Worker, int]:
-        """Load a game into a child; return the child and the game's number there."""
+    def take(self) -> Worker:
+        """Return a child that plays no game."""
         with self._lock:
-            worker = self._least_loaded()
-            worker.open += 1
-            worker.loaded += 1
-            number, drop, worker.closed = worker.loaded, worker.closed, []
-        try:
-            worker.call("load", number, game, drop)
-        except BaseException:
-            self.release(worker, number)
-            raise
-        return worker, number
+            self._all = [worker for worker in self._all if worker.alive]
+            self._idle = [worker for worker in self._idle if worker.alive]
+            if self._idle:
+                return self._idle.pop()
+            self._all.append(Worker(self._timeout))
+            return self._all[-1]
 
-    def _least_loaded(self) -> _Worker:
-        self._running = [worker for worker in self._running if worker.alive]
-        taking = [worker for worker in self._running if worker.loaded < self.recycle]
-        best = min(taking, key=lambda worker: worker.open, default=None)
-        if best is None or (best.open and len(taking) < self.workers):
-            best = _Worker(self.patches, self.timeout)
-            self._running.append(best)
-        return best
-
-    def release(self, worker: _Worker, number: int) -> None:
-        """Give up a game, without waiting for its child."""
-        with self._lock:
-            worker.open -= 1
-            worker.closed.append(number)
-            if worker.loaded >= self.recycle and not worker.open:
-                worker.close()
+    def give_back(self, worker: Worker) -> None:
+        """Take back a child whose game is over."""
+        worker.games += 1
+        if worker.games < RECYCLE:
+            with self._lock:
+                self._idle.append(worker)
+        else:
+            worker.close()
 
     def close(self) -> None:
-        """Kill all children. Open engines fail from now on; new engines start new children."""
+        """Kill all children. Live games fail from now on; new ones start new children."""
         with self._lock:
-            for worker in self._running:
+            for worker in self._all:
                 worker.close()
-            self._running = []
+            self._idle = []
 
     @property
     def pids(self) -> list[int]:
         """The process ids of the living children."""
-        with self._lock:
-            return [worker.pid for worker in self._running if worker.alive]
+        return [worker.pid for worker in self._all if worker.alive]
 
 
 class TextWorldEngine:
@@ -149,7 +189,7 @@ class TextWorldEngine:
 
     Args:
         game: The game to load.
-        workers: The child processes to load it into.
+        workers: The child processes to take one of.
 
     Raises:
         EnvironmentUnavailable: The engine is not installed, or does not run on this Python.
@@ -162,36 +202,33 @@ class TextWorldEngine:
             raise EnvironmentUnavailable(reason)
         domain, grammar = game.domain, game.grammar
         if domain is None or grammar is None:
-            installed_domain, installed_grammar = installed_texts()
-            domain, grammar = domain or installed_domain, grammar or installed_grammar
+            domain, grammar = installed_texts()
         self._workers = workers
-        self._worker, self._number = workers.load(to_tw_pddl(game, domain, grammar))
-        self._started = self._closed = self._won = False
-
-    @property
-    def won(self) -> bool:
-        return self._won
+        self._worker: Worker | None = workers.take()
+        self.won = False
+        try:
+            self._call("load", to_tw_pddl(game, domain, grammar))
+        except BaseException:
+            self.close()
+            raise
 
     def reset(self) -> str:
-        self._started = True
-        text, self._won = self._call("reset")
+        text, self.won = self._call("reset")
         return str(text)
 
     def step(self, command: str) -> str:
-        text, self._won = self._call("step", command)
+        text, self.won = self._call("step", command)
         return str(text)
 
     def admissible(self) -> list[str]:
         return list(self._call("admissible"))
 
     def close(self) -> None:
-        if not self._closed:
-            self._closed = True
-            self._workers.release(self._worker, self._number)
+        if self._worker:
+            self._workers.give_back(self._worker)
+            self._worker = None
 
-    def _call(self, function: str, *arguments: str) -> Any:
-        if self._closed:
+    def _call(self, function: str, *arguments: Any) -> Any:
+        if self._worker is None:
             raise RuntimeError("this engine is closed")
-        if not self._started:
-            raise RuntimeError("call reset() before the first step")
-        return self._worker.call(function, self._number, *arguments)
+        return self._worker.call(function, *arguments)

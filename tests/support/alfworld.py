@@ -1,7 +1,7 @@
 """Golden cases for the native ALFWorld engine: games recorded on the reference engine.
 
-A file of cases is TOML: `room` tables say what is there, and each `case` changes one of them, or brings a
-problem of its own, and lists commands with what the reference engine answered:
+A file of cases is TOML: `room` tables say what is there, and each `case` changes one of them, or brings a problem of
+its own, and lists commands with what the reference engine answered:
 
     [[case]]
     name = "start-holding"
@@ -32,9 +32,9 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from langgraph_reflexion.envs.alfworld.compatibility import Variant, variant_of
 from langgraph_reflexion.envs.alfworld.engine import Engine, Game
 from langgraph_reflexion.envs.alfworld.pddl import Problem
+from langgraph_reflexion.envs.alfworld.releases import Release
 from langgraph_reflexion.envs.alfworld.textworld import TextWorldEngine, Workers, installed_texts
 from langgraph_reflexion.envs.alfworld.world import World
 
@@ -46,7 +46,7 @@ OLD = [
     ("You move the {o.name} to the {r.name}.", "You put the {o.name} in/on the {r.name}."),
     ("You arrive at {r.name}.", "You arrive at {lend.name}."),
 ]
-"""How the grammar of today becomes the one of before ALFWorld 0.4."""
+"""How the grammar of today becomes the one of json_2.1.1."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,13 +75,8 @@ class Case:
 
     def world(self) -> World:
         """The world that the native engine plays, which for the old wording needs no file of that time."""
-        if not self.old:
-            return World.of(self.game)
-        known = variant_of(self.game)
-        variant = Variant(
-            known.task, None, ("put ", " in/on "), "You put the {o} in/on the {r}.", arrive_at_place=True
-        )
-        return World(Problem.parse(self.game.problem), variant)
+        release = Release("put" if self.old else "move")
+        return World(Problem.parse(self.game.problem), release, self.game.instruction)
 
     def file(self) -> Game:
         """The game with the domain and grammar that a file would have.
@@ -117,7 +112,9 @@ def _cases(content: dict[str, Any], file: Path) -> Iterator[Case]:
         yield Case(
             name=table["name"],
             about=table["about"],
-            game=Game(id=table["name"], kind="pick", instruction=table["task"], problem=problem),
+            game=Game(
+                id=table["name"], kind="pick", instruction=table["task"].removesuffix(".") + ".", problem=problem
+            ),
             old=table.get("old", False),
             commands=tuple(step["do"] for step in table["steps"]),
             seen=tuple(_seen(table)) if "opening" in table else (),
@@ -207,7 +204,7 @@ def main(paths: Sequence[str]) -> int:
     Args:
         paths: The files; each is written over.
     """
-    workers = Workers(1)
+    workers = Workers()
     try:
         for path in map(Path, paths):
             text = path.read_text("utf-8")

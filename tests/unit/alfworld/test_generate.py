@@ -1,25 +1,21 @@
 import hashlib
-import os
 import re
-import subprocess
-import sys
 from collections import Counter
 from itertools import product
 
 import pytest
 
 from langgraph_reflexion.envs.alfworld.engine import Game, Kind
-from langgraph_reflexion.envs.alfworld.generate import generate, generated_games
+from langgraph_reflexion.envs.alfworld.generate import generated_game
 from langgraph_reflexion.envs.alfworld.native import NativeEngine
 from langgraph_reflexion.envs.alfworld.rooms import floor_plan, rooms
-from langgraph_reflexion.errors import ConfigurationError
 
 SPLIT = "generated-134"
 
 
 @pytest.fixture(scope="module")
 def games() -> tuple[Game, ...]:
-    return generated_games(SPLIT, seed=0)[:]
+    return tuple(generated_game(SPLIT, 0, index) for index in range(134))
 
 
 def facts(game: Game, name: str) -> list[tuple[str, str]]:
@@ -37,38 +33,17 @@ def asked_for(game: Game) -> tuple[str, str]:
     return thing[1], place[1] if place else ""
 
 
-DIGEST = """
-import hashlib
-from langgraph_reflexion.envs.alfworld.generate import generated_games
-print(hashlib.sha256(repr(generated_games("generated-134", 7)[:24]).encode()).hexdigest())
-"""
-
-
-def test_the_same_games_in_every_process() -> None:
-    here = hashlib.sha256(repr(generated_games(SPLIT, 7)[:24]).encode()).hexdigest()
-    there = subprocess.run(
-        [sys.executable, "-c", DIGEST],
-        env={**os.environ, "PYTHONHASHSEED": "4711"},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert there.stdout.strip() == here
+def test_the_same_games_in_every_process_and_version(games: tuple[Game, ...]) -> None:
+    # What a game is decides what results say: a change of it is a change of the benchmark.
+    assert hashlib.sha256(repr(games[:24]).encode()).hexdigest()[:16] == "4f1ff66b20ecb952"
 
 
 def test_a_game_depends_on_its_split_seed_and_index_alone(games: tuple[Game, ...]) -> None:
-    assert generated_games(SPLIT, seed=0)[70] == games[70]
-    assert generate(games[70].kind, seed=0, index=70, split=SPLIT) == games[70]
-    assert generated_games(SPLIT, seed=0)[-1] == games[133]
-    others = generated_games(SPLIT, seed=1)[:]
+    assert generated_game(SPLIT, 0, 70) == games[70]
+    others = [generated_game(SPLIT, 1, index) for index in range(134)]
     assert not {game.problem for game in games} & {game.problem for game in others}
-    assert len({game.id for game in (*games, *others)}) == 268
     for index, game in enumerate(games):
         assert re.fullmatch(rf"generated-134/s0/{index:03d}-{game.kind}-[a-z]+", game.id)
-    with pytest.raises(IndexError):
-        generated_games(SPLIT)[134]
-    with pytest.raises(ConfigurationError, match="generated-134"):
-        generated_games("generated-135")
 
 
 def test_proportions(games: tuple[Game, ...]) -> None:
@@ -129,16 +104,6 @@ def test_no_task_is_done_at_the_start(games: tuple[Game, ...]) -> None:
             assert f"{tool}Type" in receptacles.values()
         else:
             assert all(receptacles[r] != f"{place}Type" for o, r in facts(game, "inReceptacle") if o in there)
-
-
-def test_task_texts(games: tuple[Game, ...]) -> None:
-    for game in games:
-        thing, place = asked_for(game)
-        assert re.fullmatch(r"[a-z ,]+\.", game.instruction)
-        assert f" {thing.lower()}" in game.instruction
-        assert game.instruction.endswith(f"{place.lower() or 'desklamp'}.")
-    shapes = {re.sub(r" an? ", " ", game.instruction).split()[0] for game in games}
-    assert len(shapes) >= 6
 
 
 def test_things_are_mostly_in_usual_places(games: tuple[Game, ...]) -> None:

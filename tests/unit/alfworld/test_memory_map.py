@@ -31,18 +31,17 @@ def walk(environment, task, seed, actions=60):
 
 
 def facts(episode):
-    """Return the engine's state: the contents of places, the closed places, and the held things."""
+    """Return the engine's state: the contents of places, the closed places, and what is held."""
     engine = episode._engine
-    names = engine.world.names
-    inside = {names[place]: {names[thing] for thing in things} for place, things in engine._inside.items()}
-    shut = {names[place] for place in engine.world.openable if ("opened", place) not in engine._facts}
-    return inside, shut, {names[thing] for thing in engine._held}
+    names, places = engine.world.names, engine.world.places
+    inside = {names[place]: {names[thing] for thing in engine._inside(place)} for place in places}
+    shut = {names[place] for place in places if not engine._accessible(place)}
+    return inside, shut, {names[engine._held]} if engine._held else set()
 
 
 def check(drawn, episode):
     """Check that the map is true; return the number of things it names."""
     inside, shut, held = facts(episode)
-    places = {episode._engine.world.names[place] for place in episode._engine.world.places}
     named = 0
     for line in drawn.lines:
         head, _, rest = line.rstrip(".").partition(": ")
@@ -62,11 +61,10 @@ def check(drawn, episode):
         elif head == "Closed and not looked into":
             assert set(re.findall(NAME, rest)) <= shut, line
         elif head == "You stand at":
-            at = episode._engine._place
-            assert episode._engine.world.ids[rest] in episode._engine.world.receptacles_at[at], line
+            assert episode._engine._receptacle_here(rest), line
         else:
             assert head in ("Not looked at yet", "Changed by you"), line
-            assert set(re.findall(NAME, rest)) <= places or head == "Changed by you"
+            assert set(re.findall(NAME, rest)) <= inside.keys() or head == "Changed by you"
         named += len(re.findall(NAME, rest))
     return named
 
@@ -75,16 +73,16 @@ def test_the_map_is_true_after_every_action_and_in_later_trials():
     seed = 0
     environment = load_environment("alfworld", seed=seed, max_steps=1000)
     named = moved = 0
-    for number, task in enumerate(environment.tasks(limit=6)):
+    for number, task in enumerate(environment.tasks(limit=4)):
         known = {}
-        for trial in range(3):
+        for trial in range(2):
             for episode, steps in walk(environment, task, f"{seed} {number} {trial}"):
                 drawn = environment.memory_map(task, episode.observation, steps, known)
                 named += check(drawn, episode)
                 moved += any(line.startswith("Put there") for line in drawn.lines)
             known = drawn.known
-    assert named > 2000
-    assert moved > 60
+    assert named > 1000
+    assert moved > 25
 
 
 def test_a_reset_undoes_moves():
@@ -98,19 +96,6 @@ def test_a_reset_undoes_moves():
     assert again.lines[0] == "In hand: nothing."
     assert not [line for line in again.lines if line.startswith(("Put there", "Changed", "You stand"))]
     assert any(f"{place}: " in line and thing in line for line in first.lines for thing, place in moved)
-
-
-def test_the_map_depends_on_the_texts_alone():
-    environment, other = load_environment("alfworld"), load_environment("alfworld", seed=5)
-    task = environment.tasks(limit=1)[0]
-    *_, (episode, steps) = walk(environment, task, "twice")
-    known = environment.memory_map(task, episode.observation, steps[:20], {}).known
-    before = repr((steps, known))
-    drawn = environment.memory_map(task, episode.observation, steps, known)
-    assert drawn == environment.memory_map(task, episode.observation, steps, known)
-    # As after resuming on another machine.
-    assert drawn == other.memory_map(other.tasks(limit=2)[1], episode.observation, steps, known)
-    assert repr((steps, known)) == before
 
 
 def test_an_edited_observation_counts():
@@ -150,8 +135,7 @@ def test_the_wording_of_older_games_is_read():
 
 def test_an_empty_map_has_no_text_and_a_long_one_is_truncated():
     environment = load_environment("alfworld")
-    task = environment.tasks(limit=1)[0]
-    opening = environment.start(task).observation
+    task, opening = environment.tasks(limit=1)[0], "You are in a room."
     assert environment.memory_map(task, opening, [], {}).text == ""
     shelves = [f"On the shelf {n}, you see {', '.join(f'a book {n}{m}' for m in range(9))}." for n in range(99)]
     text = environment.memory_map(task, opening, [{"action": None, "observation": s} for s in shelves], {}).text
