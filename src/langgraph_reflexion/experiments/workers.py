@@ -207,7 +207,8 @@ async def open_workers(
         try:
             await asyncio.to_thread(ray.init, log_to_driver=False, configure_logging=False, **options)
         except (ConnectionError, RuntimeError, ValueError) as error:
-            raise ConfigurationError(f"Ray cannot be started or reached: {error}") from error
+            why = f"{error}: {error.__cause__}" if error.__cause__ else str(error)
+            raise ConfigurationError(f"Ray cannot be started or reached: {why}") from error
     try:
         actor: Any = ray.remote(max_restarts=-1, max_task_retries=MAX_RETRIES, scheduling_strategy="SPREAD")(Worker)
         size = min(settings.workers, settings.concurrency, len(setup.tasks))
