@@ -7,10 +7,9 @@ A question is logged as the prompt at the end of the attempt, without its exampl
 shown of earlier attempts, at a place that depends on the agent:
 
 * ReAct: the memory's heading is glued to the question, the reflections follow as a list, then numbered steps.
-* CoT: one step without a number, then `Reflections:` with the reflections or with the whole last attempt.
-* CoT, whole prompts: the instruction, the last attempt up to `(END PREVIOUS TRIAL)`, the reflections as a list, and
-the
-  question again.
+* CoT: one step without a number, then `Reflections:` with a line for each reflection or with the whole last attempt.
+* CoT, whole prompts: the instruction, the last attempt up to `(END PREVIOUS TRIAL)`, the newest reflection as a list,
+  and the question again.
 """
 
 import re
@@ -84,9 +83,17 @@ class Row:
         """The first observation."""
         return f"{self.context}\n\nQuestion: {self.question}".strip()
 
-    def lesson_since(self, earlier: "Row") -> str:
-        """Return the reflection on an earlier attempt, which only this prompt has; empty if it is not logged."""
-        return "\n".join(text for text in self.reflections if text not in earlier.reflections)
+    def lesson_since(self, earlier: "Row", strategy: Strategy) -> str:
+        """Return the reflection on the attempt before; empty if it is not logged.
+
+        Beside the last attempt a prompt has the newest reflection alone, otherwise all of them. Some repeat the one
+        before word for word.
+        """
+        if strategy.shows_last_attempt:
+            return "\n".join(self.reflections)
+        pairs = enumerate(zip_longest(self.reflections, earlier.reflections))
+        new = next((number for number, (mine, theirs) in pairs if mine != theirs), len(self.reflections))
+        return "\n".join(self.reflections[new:])
 
 
 class Counts(NamedTuple):
@@ -157,6 +164,11 @@ class HotPotQALog:
         for name, row in self._rows():
             found.setdefault(name, row)
         return found
+
+    def solved_before(self, question: str) -> bool:
+        """Return whether a log of later trials lists a question as right from its first one on, without steps."""
+        outcome, row = next(trial.rows[question] for trial in self.trials if question in trial.rows)
+        return outcome == "right" and not row.steps
 
     def attempts(self, question: str) -> list[tuple[int, Row]]:
         """Return the trials of a question that have steps: their numbers and rows."""
@@ -237,7 +249,7 @@ def _irregular(trial: LoggedTrial, questions: int) -> Iterator[str]:
     if (absent := questions - max(sum(listed), sum(summary or ()))) > 0:
         yield f"{_questions(absent)} of other trials missing: unless solved before, not counted"
     if empty := sum(not row.steps for _, row in trial.rows.values()):
-        yield f"{_questions(empty)} listed without steps: unless solved before, not counted"
+        yield f"{_questions(empty)} listed without steps: counted only if solved"
 
 
 def strategy_of(path: Path, rows: Sequence[Row]) -> Strategy:
@@ -287,7 +299,8 @@ def read_row(text: str, key: str) -> Row | None:
         if _STEP.match(behind.strip()):
             last_attempt = behind
         elif behind.strip():
-            reflections = _bullets(f"Reflections:{behind}") or (" ".join(behind.split()),)
+            lines = [" ".join(line.split()) for line in behind.splitlines() if line.strip()]
+            reflections = _bullets(f"Reflections:{behind}") or tuple(lines)
     return Row(question.strip(), key.strip(), context, _steps(done), reflections, bool(last_attempt), numbered)
 
 

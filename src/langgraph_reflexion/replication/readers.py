@@ -65,13 +65,20 @@ def read_run_log(path: Path, source: str, original: Original) -> LoggedRun | Non
         return _results(dict(sorted(files.items())), source, original) if files else None
     if not path.is_file():  # reading a pipe would block
         return None
-    if path.suffix in (".joblib", ".pkl", ".pickle"):
-        raise ConfigurationError("pickles are not read: loading one can run code")
     if path.suffix == ".txt" and is_hotpotqa_log(path):
         return _questions(path, source, original)
     if path.suffix == ".jsonl" and (PROGRAMS.fullmatch(path.stem) or original):
         return _programs(path, source, original)
+    if path.suffix in (".joblib", ".pkl", ".pickle") or (not path.suffix and _is_pickle(path)):
+        raise ConfigurationError("pickles are not read: loading one can run code")
+    if "root" in PurePosixPath(source).parts and path.suffix in (".txt", ".jsonl"):
+        raise ConfigurationError("not a log of trials")
     return None
+
+
+def _is_pickle(path: Path) -> bool:
+    with path.open("rb") as file:
+        return file.read(1) == b"\x80"
 
 
 def _results(files: Mapping[int, Path], source: str, original: Original) -> LoggedRun:
@@ -139,7 +146,9 @@ def _questions(path: Path, source: str, original: Original) -> LoggedRun:
                 stop_reason="truncated" if outcome == "halted" else "terminated",
                 observation=row.observation,
                 steps=_steps(row.steps),
-                reflection=listed[index + 1][2].lesson_since(row) if not right and index + 1 < len(listed) else None,
+                reflection=listed[index + 1][2].lesson_since(row, log.strategy)
+                if not right and index + 1 < len(listed)
+                else None,
             )
             finished.append(trial)
             if right:

@@ -88,8 +88,8 @@ class LoggedQuestions(Environment):
             self.prompts = Path(prompts.__file__).parent / "hotpotqa" / log.agent
 
     def tasks(self, split: str | None = None, limit: int | None = None) -> Sequence[Task]:
-        asked = [(name, row) for name, row in self.log.questions.items() if self.log.attempts(name)]
-        return [Task(id=name, instruction=f"Question: {row.question}") for name, row in asked][:limit]
+        asked = [name for name in self.log.questions if self.log.attempts(name) and not self.log.solved_before(name)]
+        return [Task(id=name, instruction=f"Question: {self.log.questions[name].question}") for name in asked][:limit]
 
     def start(self, task: Task) -> LoggedEpisode:
         name = task["id"]
@@ -106,7 +106,7 @@ def recorded(log: HotPotQALog) -> Iterator[RecordedReply]:
             for number, step in enumerate(row.steps):
                 yield RecordedReply(task=question, trial=trial, call=f"act {number}", reply=_reply(step))
             # A reflection is first logged in the prompt of the next attempt.
-            lesson = attempts[trial][1].lesson_since(row) if trial < len(attempts) else ""
+            lesson = attempts[trial][1].lesson_since(row, log.strategy) if trial < len(attempts) else ""
             yield RecordedReply(task=question, trial=trial, call="reflect", reply=lesson or PLACEHOLDER)
 
 
@@ -173,7 +173,7 @@ def replay(path: Path | str) -> Replay:
     """Replay a log, or the one in a folder.
 
     A question is tried until it is solved, as in the log, and counts as right from then on. It is not tried in a
-    trial that does not list it.
+    trial that does not list it, nor if it was solved before the log's first trial.
 
     Raises:
         ConfigurationError: there is no log, or more than one.
@@ -197,6 +197,8 @@ async def _replay(log: HotPotQALog) -> Replay:
         budgets=budgets,
     )
     outcomes: Counter[tuple[int, str]] = Counter()
+    before = sum(map(log.solved_before, log.questions))
+    outcomes.update({(trial.number, "right"): before for trial in log.trials})
     lessons: list[str] = []
     async with open_checkpointer("latest", ":memory:") as saver:
         compiled = graph.compile(checkpointer=saver)

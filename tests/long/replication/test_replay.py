@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 from langgraph_reflexion import ConfigurationError, Strategy
 from langgraph_reflexion.cli import app
 from langgraph_reflexion.envs.base import Action
-from langgraph_reflexion.replication.hotpotqa_log import read_log
+from langgraph_reflexion.replication.hotpotqa_log import read_log, read_row
 from langgraph_reflexion.replication.replay import PLACEHOLDER, LoggedQuestions, recorded, replay
 from tests.support.upstream_clone import HEADER, cot, react, trial
 
@@ -132,12 +132,28 @@ def test_each_layout_of_cot_is_replayed_as_logged(tmp_path: Path, second: str, a
         assert " ".join(row.reflections).endswith("I look it up.")
 
 
-def test_questions_without_steps_are_not_counted(tmp_path: Path) -> None:
-    log = trial(6, (2, 0, 0), [react(RIVER, "Tavel"), react(MAYOR, lessons=["Look."], steps=0)], [], [])
+def test_questions_without_steps_count_if_they_were_solved_before_the_log(tmp_path: Path) -> None:
+    log = trial(
+        6, (2, 0, 1), [react(RIVER, "Tavel"), react(MAYOR, lessons=["Look."], steps=0)], [], [react(TOWER, steps=0)]
+    )
     replayed = replay(write(tmp_path, log))
-    assert [tuple(trial) for trial in replayed.replayed] == [(1, 0, 0)]
+    assert [tuple(trial) for trial in replayed.replayed] == [(2, 0, 0)]
     assert replayed.as_json()["trials"] == [6]
     assert "without steps" in replayed.notes[0]
+
+
+def test_a_reflection_that_repeats_the_one_before_is_in_the_log(tmp_path: Path) -> None:
+    lessons = ["Look it up.", "Look it up.", "Ask the mayor."]
+    log = "".join(
+        trial(number, (0, 1, 0), [], [react(RIVER, "No", lessons[: number - 1])], []) for number in range(1, 5)
+    )
+    said = {(each["trial"], each["call"]): each["reply"] for each in recorded(read_log(write(tmp_path, log)))}
+    assert [said[number, "reflect"] for number in (1, 2, 3)] == lessons
+
+
+def test_a_chain_of_thought_log_has_a_line_for_each_reflection() -> None:
+    row = read_row(cot(RIVER, "No", behind="\nLook it up.\nAsk the mayor."), "Tavel")
+    assert row is not None and row.reflections == ("Look it up.", "Ask the mayor.")
 
 
 @pytest.mark.parametrize("start", range(0, len(REACT_BASE) - 1500, 500))
