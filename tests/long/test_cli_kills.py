@@ -31,22 +31,6 @@ def home(tmp_path: Path) -> Path:
     return make_home(tmp_path)
 
 
-def test_a_run_is_drawn_written_as_a_page_and_shown(home: Path) -> None:
-    status, *_ = call(home, "run", "alfworld", "--limit", "2", "--max-trials", "2", "--out", "run")
-    assert status == 0
-    status, out, err = call(home, "report", "run", "--figures", "drawn", "--html", "pages/run.html")
-    assert (status, err) == (0, "")
-    assert {"success_by_trial.svg", "success_by_trial.png"} <= {path.name for path in (home / "drawn").iterdir()}
-    assert "<svg" in (home / "pages" / "run.html").read_text()
-    status, out, err = call(home, "show", "run", "2", "--trial", "1")
-    assert (status, err) == (0, "")
-    steps = json.loads((home / "run" / "trajectories.jsonl").read_text().splitlines()[1])["steps"]
-    assert all(f"> {step['action']['text']}" in out for step in steps)
-    status, out, err = call(home, "show", "run", "3")
-    assert (status, out) == (2, "")
-    assert "'3'" in one_line(err)
-
-
 def test_a_killed_run_is_resumed_by_either_command_and_on_another_machine(home: Path, server: GuessingServer) -> None:
     args = run_args(server, "--option", "highest=5", "--max-trials", "4", "--concurrency", "2", "--out")
     assert call(home, *args, "whole")[0] == 0
@@ -78,20 +62,6 @@ def test_a_killed_run_is_resumed_by_either_command_and_on_another_machine(home: 
     assert (status, len(server.requests) - asked) == (0, 2)
     reflections = [row["reflection"] for row in timeless(home / "run")]
     assert reflections[-2:] == ["4 was wrong. Next time I will say 5.", None]
-
-
-def test_a_fault_is_retried_on_resume_and_its_row_replaced(home: Path, server: GuessingServer) -> None:
-    args = run_args(server, "--retries", "1", "--out")
-    assert call(home, *args, "whole")[0] == 0
-    server.faults = {"2": "500"}.get
-    # One after the other: were the refused one the first to be answered, nothing could start.
-    status, out, _ = call(home, *args, "run", "--concurrency", "1")
-    assert (status, [bool(row["fault"]) for row in timeless(home / "run")].count(True)) == (1, 1)
-    assert call(home, "resume", "run", "--json")[0] == 2
-    server.faults = {}.get
-    status, out, _ = call(home, *args, "run", "--json")
-    assert (status, json.loads(out)["faults"]) == (0, 0)
-    assert timeless(home / "run") == timeless(home / "whole")
 
 
 def test_an_interrupted_run_says_where_its_rows_are(home: Path, server: GuessingServer) -> None:

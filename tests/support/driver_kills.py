@@ -15,18 +15,11 @@ import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from langgraph_reflexion.experiments.record import holds_run, read_run
-from langgraph_reflexion.experiments.rows import key_of
+from langgraph_reflexion.experiments.record import holds_run
 from tests.support.demo_server import Request, demo_server, read_requests
-from tests.support.reference_run import command, differences, recorded, timeless
-from tests.support.request_log import check_requests, tasks_by_seed
+from tests.support.reference_run import command, differences, new_or_repeated, recorded
 
-PRELOADED = [
-    "langgraph_reflexion.experiments.runner",
-    "langgraph_reflexion.experiments.terminal",
-    "langchain_openai",
-    "langchain",
-]
+PRELOADED = ["langgraph_reflexion.experiments.runner", "langgraph_reflexion.experiments.progress", "langchain_openai"]
 EARLY = 0.1
 """Share of the processes that are killed before they have sent a request."""
 LIFE_SECONDS = 180.0
@@ -35,18 +28,10 @@ LIFE_SECONDS = 180.0
 
 @dataclass
 class Outcome:
-    """What the kills did.
-
-    Attributes:
-        kills: N processes killed at work.
-        kept: N trials recorded at each kill.
-        repeated: N requests that were sent again.
-        violations: What must not happen.
-    """
+    """What the kills did: N processes killed at work, N trials recorded at each kill, and what must not happen."""
 
     kills: int = 0
     kept: list[int] = field(default_factory=list)
-    repeated: int = 0
     violations: list[str] = field(default_factory=list)
 
 
@@ -72,27 +57,25 @@ class DriverKills:
         seconds: float = 0.005,
         more: tuple[str, ...] = (),
     ) -> None:
-        self.folder, self.more = folder, more
-        self.tasks, self.trials, self.concurrency, self.seconds = tasks, trials, concurrency, seconds
+        self.folder, self.more, self.seconds = folder, more, seconds
+        self.size = {"tasks": tasks, "trials": trials, "concurrency": concurrency}
         self.random = random.Random(0)
         self.requests = folder / "requests.jsonl"
         self.context = multiprocessing.get_context("forkserver")
         self.context.set_forkserver_preload(PRELOADED)
         self.outcome = Outcome()
         self._lives = 0
-        self._at_work = 0.0  # seconds from the last life's first request on
 
     def run(self, kills: int) -> Outcome:
         """Kill N processes at work, and compare what is left."""
         with demo_server(self.context, self.requests, self.seconds) as url:
             reference = self.folder / "reference"
-            if not self._live("reference", self._command(reference, url), killed=False):
+            began = time.perf_counter()
+            if not self._live("reference", command(url, str(reference), **self.size), killed=False):
                 return self.outcome
-            self.reference = recorded(reference)
             # So that a run ends after about as many lives as there are kills.
-            self.longest = 1.5 * self._at_work / kills
-            self._task_of = tasks_by_seed(read_run(reference).info["tasks"], self.trials)
-            self._check_requests(["reference"])
+            self.longest = 1.5 * (time.perf_counter() - began) / kills
+            self.reference = recorded(reference)
             runs = 0
             while self.outcome.kills < kills and not self.outcome.violations:
                 runs += 1
@@ -101,20 +84,22 @@ class DriverKills:
 
     def _killed(self, folder: Path, url: str, kills: int) -> None:
         """Kill one run until enough kills are done, and then let it finish."""
-        first, done = self._lives + 1, False
+        first, before, done = self._lives + 1, self.outcome.kills, False
         while not done and not self.outcome.violations:
             self._lives += 1
             again = holds_run(folder) and self.random.random() < 0.5
-            arguments = ["resume", str(folder)] if again else [*self._command(folder, url), *self.more]
+            arguments = ["resume", str(folder)] if again else [*command(url, str(folder), **self.size), *self.more]
             done = self._live(f"life {self._lives}", arguments, killed=self.outcome.kills < kills)
             if not done and holds_run(folder):
-                self._check_rows(folder)
+                rows = recorded(folder)
+                self.outcome.kept.append(len(rows))
+                wrong = [key for key, row in rows.items() if row != self.reference.get(key)]
+                self.outcome.violations += [f"at a kill, {key} differs" for key in wrong]
         if not self.outcome.violations:
             self.outcome.violations += differences(folder, self.folder / "reference")
-            self._check_requests([f"life {number}" for number in range(first, self._lives + 1)])
-
-    def _command(self, folder: Path, url: str) -> list[str]:
-        return command(url, str(folder), tasks=self.tasks, trials=self.trials, concurrency=self.concurrency)
+            asked = self._asked(*(f"life {number}" for number in range(first, self._lives + 1)))
+            most = (self.outcome.kills - before) * self.size["concurrency"]
+            self.outcome.violations += new_or_repeated(asked, self._asked("reference"), most)
 
     def _live(self, life: str, arguments: list[str], *, killed: bool) -> bool:
         """Run one process. Returns whether it finished."""
@@ -122,18 +107,15 @@ class DriverKills:
         process = self.context.Process(target=_command_line, args=(arguments, life, str(log)))
         seen = self.requests.stat().st_size
         process.start()
-        deadline = time.perf_counter() + LIFE_SECONDS
-        early = killed and self.random.random() < EARLY
-        if early:
+        if killed and self.random.random() < EARLY:
             process.join(self.random.uniform(0, 0.3))
-        while not early and process.is_alive() and self.requests.stat().st_size == seen:
-            process.join(0.002)
-        began = time.perf_counter()
-        if killed:
-            process.join(0 if early else self.random.uniform(0, self.longest))
             process.kill()
-        process.join(max(deadline - time.perf_counter(), 1))
-        self._at_work = time.perf_counter() - began
+        elif killed:
+            while process.is_alive() and self.requests.stat().st_size == seen:
+                process.join(0.002)
+            process.join(self.random.uniform(0, self.longest))
+            process.kill()
+        process.join(LIFE_SECONDS)
         if process.exitcode is None:
             process.kill()
             process.join()
@@ -142,22 +124,10 @@ class DriverKills:
             last = log.read_text(encoding="utf-8", errors="replace").splitlines()[-3:]
             self.outcome.violations.append(f"{life} ended with status {process.exitcode}: {' / '.join(last)}")
         elif process.exitcode < 0:
-            self.outcome.kills += bool(self._asked([life]))
+            self.outcome.kills += bool(self._asked(life))
         return process.exitcode == 0
 
-    def _check_rows(self, folder: Path) -> None:
-        rows = read_run(folder).trials
-        self.outcome.kept.append(len(rows))
-        for row in rows:
-            if timeless(row) != self.reference.get(key_of(row)):
-                self.outcome.violations.append(f"at a kill, trial {row['trial']} of {row['task_id']} differs")
-
-    def _check_requests(self, lives: list[str]) -> None:
-        check = check_requests(self._asked(lives), self._asked(["reference"]), self._task_of, self.concurrency)
-        self.outcome.violations += check.violations
-        self.outcome.repeated += check.repeated
-
-    def _asked(self, lives: list[str]) -> list[Request]:
+    def _asked(self, *lives: str) -> list[Request]:
         return [request for request in read_requests(self.requests) if request.life in lives]
 
 
@@ -166,7 +136,6 @@ def _command_line(arguments: list[str], life: str, log: str) -> None:
 
     # The client sends it with every request, so that the server knows which life it came from.
     os.environ["OPENAI_PROJECT_ID"] = life
-    os.environ["LANGSMITH_TRACING"] = "false"
     output = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
     for descriptor in (1, 2):
         os.dup2(output, descriptor)

@@ -11,13 +11,12 @@ import signal
 import subprocess
 import sys
 import time
-from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from tests.support.demo_server import demo_server, read_requests
-from tests.support.reference_run import command, differences
+from tests.support.reference_run import command, differences, new_or_repeated
 
 ROUND_SECONDS = 240.0
 """Seconds that one run may last."""
@@ -26,12 +25,7 @@ TITLE = b"ray::Worker"
 
 @dataclass
 class Outcome:
-    """What the kills did.
-
-    Attributes:
-        kills: N workers killed.
-        violations: What must not happen.
-    """
+    """N workers killed, and what must not happen."""
 
     kills: int = 0
     violations: list[str] = field(default_factory=list)
@@ -58,7 +52,7 @@ class WorkerKills:
         """Do the reference run, and then rounds of runs in each of which N workers are killed."""
         with demo_server(multiprocessing.get_context("spawn"), self.requests, 0.02) as url:
             if self._end("reference", self._start("reference", url)):
-                self.reference = {request[1:] for request in read_requests(self.requests)}
+                self.reference = read_requests(self.requests)
                 for number in range(1, rounds + 1):
                     self._round(f"round-{number}", url, kills)
         return self.outcome
@@ -80,12 +74,8 @@ class WorkerKills:
         if not self._end(name, process):
             return
         self.outcome.violations += differences(self.folder / name, self.folder / "reference")
-        asked = Counter(request[1:] for request in read_requests(self.requests)[before:])
-        if set(asked) != self.reference:
-            new, missing = len(set(asked) - self.reference), len(self.reference - set(asked))
-            self.outcome.violations.append(f"{name}: {new} new requests, {missing} missing ones")
-        if asked.total() - len(asked) > kills * -(-self.concurrency // self.workers):
-            self.outcome.violations.append(f"{name}: {asked.total() - len(asked)} requests repeated")
+        asked, most = read_requests(self.requests)[before:], kills * -(-self.concurrency // self.workers)
+        self.outcome.violations += [f"{name}: {each}" for each in new_or_repeated(asked, self.reference, most)]
 
     def _start(self, name: str, url: str, *more: str) -> "subprocess.Popen[str]":
         home = self.folder / name

@@ -1,7 +1,5 @@
 """The HTML page of a comparison, in headless Chromium."""
 
-import json
-import re
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -144,36 +142,6 @@ def test_a_real_run_is_read_with_the_keyboard(real: Path, opened: Opened, width:
     assert focused(tab) == names(tab)[1]
 
 
-@needs_chromium
-def test_every_step_is_there(real: Path, opened: Opened) -> None:
-    tab = opened(real)
-    run = real.parent / "reflexion"
-    lines = (run / "trajectories.jsonl").read_text().splitlines()
-    recorded = json.loads(next(line for line in lines if len(json.loads(line)["steps"]) > 5))
-    tab.goto(f"{real.as_uri()}#task={recorded['task_id']}")
-    tab.reload()
-    tab.keyboard.press("r")
-    tab.evaluate("document.querySelectorAll('details').forEach(details => { details.open = true; })")
-    article = tab.locator("#trials article").nth(recorded["trial"] - 1)
-    for kind in ("thought", "action", "observation"):
-        said = article.locator(f"li .{kind}").all_inner_texts()
-        texts = [step["action"]["text"] if kind == "action" else step[kind] for step in recorded["steps"]]
-        assert said == texts
-
-
-@needs_chromium
-def test_the_page_follows_the_colour_scheme(real: Path, opened: Opened) -> None:
-    def lightness(tab: Any, of: str) -> float:
-        colour = tab.evaluate(
-            f"getComputedStyle(document.querySelector('{of}'))['{'fill' if 'text' in of else 'backgroundColor'}']"
-        )
-        return sum(map(int, re.findall(r"\d+", colour)[:3])) / 765
-
-    light, dark = (opened(real, color_scheme=scheme) for scheme in ("light", "dark"))
-    assert lightness(light, "body") > 0.9 > 0.3 > lightness(light, "figure text")
-    assert lightness(dark, "body") < 0.2 < 0.8 < lightness(dark, "figure text")
-
-
 HOSTILE = (
     "</script><script>alert(1)</script><img src=x onerror=alert(2)><!--<script>"
     "\x00\x1b[31m\x07\u202e\u2028\ud800 {{ 7 * 7 }} "
@@ -210,53 +178,3 @@ def test_a_hostile_text_does_no_harm(tmp_path: Path, opened: Opened, width: int)
     assert len(tab.locator("#trials li .observation").first.inner_text()) > 1_000_000
     box = tab.locator("#trials article").first.bounding_box()
     assert box["width"] <= width
-
-
-@needs_chromium
-def test_134_tasks_of_12_trials_load_in_under_2_seconds(tmp_path: Path, opened: Opened) -> None:
-    tasks = [f"generated/{number:03}-clean-kitchen" for number in range(134)]
-    rows = [
-        row(task, trial, trial == 12, reflection="I looked too long. " * 10)
-        for task in tasks
-        for trial in range(1, 13)
-    ]
-    looked = [
-        (f"I have not seen a cup yet: {n}.", f"go to cabinet {n}", f"The cabinet {n} is closed. " * 5)
-        for n in range(30)
-    ]
-    made = [steps(task, trial, *looked) for task in tasks for trial in range(1, 13)]
-    file = tmp_path / "page.html"
-    write_page(compare([folder(tmp_path / "run", rows, tasks, trajectories=made, max_trials=12)]), file)
-    assert file.stat().st_size > 10_000_000
-    took = []
-    # The best of three, as the machine may be busy.
-    for _ in range(3):
-        tab = opened(file)
-        took.append(tab.evaluate("performance.getEntriesByType('navigation')[0].loadEventEnd"))
-        assert len(names(tab)) == 134
-        tab.close()
-    assert min(took) < 2000
-
-
-@needs_chromium
-def test_a_task_opens_in_the_runs_that_have_it(tmp_path: Path, opened: Opened) -> None:
-    def made(seed: int, strategy: str) -> Path:
-        task = f"s{seed}/a"
-        return folder(
-            tmp_path / f"{strategy}{seed}", [row(task, 1, True)], [task, f"s{seed}/b"], seed=seed, strategy=strategy
-        )
-
-    file = tmp_path / "page.html"
-    write_page(compare([made(seed, strategy) for strategy in ("reflexion", "retry") for seed in (1, 2)]), file)
-    tab = opened(file)
-    tab.select_option("#tag", "solved by all")
-    assert names(tab) == ["s1/a", "s2/a"]
-    tab.locator("#list .open", has_text="s2/a").click()
-    pressed = tab.locator("#runs [aria-pressed=true]")
-    assert pressed.inner_text() == "A reflexion, seed 2"
-    tab.keyboard.press("r")
-    assert pressed.inner_text() == "B retry, seed 2"
-    tab.keyboard.press("r")
-    assert pressed.inner_text() == "A reflexion, seed 2"
-    tab.keyboard.press("p")
-    assert pressed.inner_text() == "A reflexion, seed 1"

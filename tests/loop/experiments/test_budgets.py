@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from langgraph_reflexion.errors import ConfigurationError
-from langgraph_reflexion.settings import RunSettings
 from langgraph_reflexion.testing import ScriptedChatModel
 from tests.support.guessing import count_up, drive_all, rows, timeless
 
@@ -79,10 +78,3 @@ def test_a_budget_is_never_lowered(tmp_path: Path) -> None:
         drive_all(tmp_path, budgets={"run": {"actions": 3}}, **WHOLE)
     with pytest.raises(ConfigurationError, match=r"budgets.task.tokens was unset, is 5, and can only be raised"):
         drive_all(tmp_path, budgets={"run": {"actions": 4}, "task": {"tokens": 5}}, **WHOLE)
-
-
-def test_limits_are_changed_one_by_one() -> None:
-    settings = RunSettings(environment="guessing", budgets={"run": {"tokens": 5, "cost": 1}, "trial": {"actions": 3}})
-    changed = settings.changed({"budgets": {"run": {"tokens": 100}, "trial": {"actions": None}, "task": {"cost": 2}}})
-    assert changed.public()["budgets"] == {"run": {"tokens": 100, "cost": 1}, "trial": {}, "task": {"cost": 2}}
-    assert changed.changed({}) == changed

@@ -33,8 +33,3 @@ def test_a_package_that_is_installed_in_somebodys_repository_has_none(tmp_path: 
     installed.parent.mkdir()
     installed.touch()
     assert commit_of(installed) is None
-
-
-def test_outside_a_repository_there_is_none(tmp_path: Path) -> None:
-    assert commit_of(tmp_path / "file.py") is None
-    assert commit_of(tmp_path / "no" / "file.py") is None

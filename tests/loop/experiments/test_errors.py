@@ -1,9 +1,7 @@
 """Bugs in evaluators, heuristics and environments: each ends one task of a run and is tried again by the next."""
 
-import asyncio
 import io
 import json
-import pickle
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,12 +12,8 @@ from rich.console import Console
 from langgraph_reflexion import Task
 from langgraph_reflexion.envs.base import FinishedTrial, Review
 from langgraph_reflexion.experiments.comparison import compare
-from langgraph_reflexion.experiments.locks import locked
-from langgraph_reflexion.experiments.matrix import ExperimentObserver, check, run_experiment
-from langgraph_reflexion.experiments.matrix_file import read_experiment
 from langgraph_reflexion.experiments.progress import LiveProgress
 from langgraph_reflexion.experiments.record import read_run
-from langgraph_reflexion.experiments.task_run import TaskError
 from langgraph_reflexion.state import Step
 from tests.loop.experiments.test_resume import think_first
 from tests.support.cli import KEY, GuessingServer, call, make_home, run_args
@@ -57,18 +51,18 @@ def raising(trajectory: list[Step]) -> None:
     raise NameError("name 'reason' is not defined")
 
 
-@pytest.mark.parametrize("in_step", [False, True])
 @pytest.mark.parametrize(
-    ("broken", "tasks", "says"),
+    ("broken", "tasks", "says", "in_step"),
     [
         (
             {"evaluator": wrong_arity},
             ["g1", "g2", "g3", "g4"],
             "TypeError: wrong_arity() takes 1 positional argument",
+            False,
         ),
-        ({"environment": Stepping}, ["g2"], "ZeroDivisionError: division by zero"),
-        ({"environment": Reviewed}, ["g2"], "ZeroDivisionError: division by zero"),
-        ({"heuristic": raising}, ["g1", "g2", "g3", "g4"], "NameError: name 'reason' is not defined"),
+        ({"environment": Stepping}, ["g2"], "ZeroDivisionError: division by zero", True),
+        ({"environment": Reviewed}, ["g2"], "ZeroDivisionError: division by zero", False),
+        ({"heuristic": raising}, ["g1", "g2", "g3", "g4"], "NameError: name 'reason' is not defined", True),
     ],
     ids=["evaluator", "environment", "review", "heuristic"],
 )
@@ -132,28 +126,6 @@ def test_whatever_a_bug_raises_ends_its_task_alone(tmp_path: Path, error: BaseEx
     assert len(said) < 400
 
 
-def test_a_run_of_nothing_but_errors_is_kept(tmp_path: Path) -> None:
-    class Unmade(Guessing):
-        def start(self, task: Task) -> Guess:
-            raise KeyError(task["id"])
-
-    summary, model = drive_all(tmp_path, environment=Unmade())
-    assert (summary.statuses["error"], model.prompts) == (4, [])
-    assert "KeyError: 'g1'" in (tmp_path / "errors.log").read_text()
-    assert set(json.loads((tmp_path / "run.json").read_text())["errors"]) == {"g1", "g2", "g3", "g4"}
-    assert drive_all(tmp_path)[0].statuses == WHOLE
-
-
-def test_an_error_comes_from_a_worker_with_its_traceback() -> None:
-    try:
-        1 / 0  # noqa: B018
-    except ZeroDivisionError as error:
-        sent = TaskError.of(error)
-    received = pickle.loads(pickle.dumps(sent))
-    assert (str(received), received.traceback) == ("ZeroDivisionError: division by zero", sent.traceback)
-    assert "1 / 0" in received.traceback
-
-
 BROKEN = '''
 import os
 from toys.guessing import Guessing
@@ -204,44 +176,6 @@ def count_and_resume(
         *(("g1", 1), ("g2", 1), ("g2", 2)),
         *(("g3", 1), ("g3", 2), ("g3", 3)),
     ]
-
-
-class Toggled(Guessing):
-    """Divides by zero in one game, as long as it is broken."""
-
-    broken = True
-
-    def start(self, task: Task) -> Guess:
-        if self.broken and task["id"] == "g2":
-            raise ZeroDivisionError("division by zero")
-        return super().start(task)
-
-
-def test_an_experiment_goes_on_to_its_other_runs_and_resumes_the_one_with_errors(
-    tmp_path: Path, server: GuessingServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    (tmp_path / "mine.toml").write_text(f"""
-        [common]
-        model = "openai:toy"
-        base_url = "{server.url}"
-        options = {{ numbers = [1, 2] }}
-        [matrix]
-        strategies = ["reflexion"]
-        [environments.slip]
-        environment = "tests.loop.experiments.test_errors:Toggled"
-        [environments.game]
-        environment = "tests.support.guessing:Guessing"
-    """)
-    experiment = read_experiment(str(tmp_path / "mine.toml"))
-    for broken in (True, False):
-        monkeypatch.setattr(Toggled, "broken", broken)
-        with locked(tmp_path / "out"):
-            runs, observer = check(experiment, tmp_path / "out"), ExperimentObserver()
-            slip, game = asyncio.run(run_experiment(experiment, runs, tmp_path / "out", observer, {}))
-        assert (slip.status, game.status) == ("faults" if broken else "finished", "finished")
-        assert slip.tasks["error"] == broken
-    assert read_run(slip.folder).errors == {}
 
 
 def test_the_live_line_counts_errors(tmp_path: Path) -> None:

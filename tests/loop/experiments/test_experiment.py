@@ -2,9 +2,7 @@
 
 import asyncio
 import json
-import os
 import re
-import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -17,7 +15,7 @@ from langgraph_reflexion.experiments.estimate import estimate, estimate_table, t
 from langgraph_reflexion.experiments.locks import locked
 from langgraph_reflexion.experiments.matrix import ExperimentObserver, Outcome, check, run_experiment
 from langgraph_reflexion.experiments.matrix_file import Experiment, read_experiment
-from tests.support.cli import ENV, GuessingServer, call, make_home, start, wait_for_rows
+from tests.support.cli import GuessingServer
 from tests.support.guessing import rows
 
 DOCS = Path(__file__).parents[3] / "docs"
@@ -274,38 +272,3 @@ def test_an_experiment_stops_on_its_budget_and_continues_with_a_larger_one(
             [{**row, "notes": [], "seconds": 0} for row in rows(each.folder)] for each in (one, other)
         )
         assert recorded == expected
-
-
-@pytest.mark.long
-def test_killed_it_goes_on_by_the_same_command(tmp_path: Path, server: GuessingServer) -> None:
-    home = make_home(tmp_path)
-    (home / "mine.toml").write_text(matrix(server, environment=ENV))
-    server.seconds, asked = 0.15, len(server.requests)
-    try:
-        process = start(home, "experiment", "mine.toml", "--concurrency", "1")
-        wait_for_rows(home / "runs/mine/game-reflexion-toy-s0", 1)
-        with (
-            pytest.raises(ConfigurationError, match="another process"),
-            locked(home / "runs/mine"),
-        ):
-            raise AssertionError("two at once")
-        os.kill(process.pid, signal.SIGKILL)
-        process.communicate(timeout=30)
-    finally:
-        server.seconds = 0.0
-    status, out, err = call(home, "experiment", "mine.toml", "--json")
-    assert (status, err) == (0, "")
-    told = json.loads(out)
-    assert [each["status"] for each in told["outcomes"]] == ["finished"] * 4
-    assert [(each["label"], each["solved"][-1], each["tasks"]) for each in told["groups"]] == [
-        ("A game-retry-toy", 2, 6),
-        ("B game-reflexion-toy", 6, 6),
-    ]
-    for each in told["outcomes"]:
-        reflects = "reflexion" in each["name"]
-        ends = [1, 2, 3] if reflects else [1, 4, 4]
-        assert [(row["task_id"], row["trial"]) for row in rows(home / each["dir"])] == [
-            (f"g{game}", trial) for game, last in enumerate(ends, 1) for trial in range(1, last + 1)
-        ]
-    # Nine calls a run, and no more than the one that was in flight once more.
-    assert len(server.requests) - asked in (36, 37)

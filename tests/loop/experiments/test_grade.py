@@ -5,12 +5,11 @@ import json
 import os
 import subprocess
 import sys
-from collections import Counter
 from pathlib import Path
 
 import pytest
 
-from langgraph_reflexion.envs.programming.formats import load_problems, read_rows
+from langgraph_reflexion.envs.programming.formats import load_problems
 from langgraph_reflexion.errors import ConfigurationError
 from langgraph_reflexion.experiments.grade import grade, pass_at_k
 
@@ -98,13 +97,6 @@ def test_what_is_wrong_with_a_file_is_said(problems, tmp_path, row, said):
         grade(problems, write(tmp_path / "solutions.jsonl", [row]))
 
 
-def test_the_command_fails_in_one_line(problems, tmp_path):
-    done = run(problems, tmp_path / "none.jsonl")
-    assert done.returncode == 2
-    assert done.stderr.count("\n") == 1
-    assert "none.jsonl cannot be read" in done.stderr
-
-
 def sample(name: str) -> Path:
     path = Path(os.environ.get("PROGRAMMING_SAMPLE") or "nowhere") / name
     if not path.exists():
@@ -112,53 +104,9 @@ def sample(name: str) -> Path:
     return path
 
 
+@pytest.mark.long
 def test_the_canonical_solutions_of_humaneval_pass(tmp_path):
     path = sample("HumanEval.jsonl.gz")
     rows = [{"task_id": each.id, "completion": each.canonical[len(each.prompt) :]} for each in load_problems(path)]
     grades = grade(path, write(tmp_path / "canonical.jsonl.gz", rows))
     assert (grades.passed, len(grades.rows)) == (164, 164), [row for row in grades.rows if not row.verdict.passed]
-
-
-# What re-execution came to: passed, and what differs from the log. Where the log says that it did not pass and it
-# does, another task's globals had got into the way; the other one takes longer than ten seconds.
-LOGS = {
-    "immediate_reflexion_humaneval_rs_hardest50": (26, {}),
-    "simple_humaneval_rs_hard50": (30, {}),
-    "simple_humaneval_py_hardest50": (34, {"HumanEval/129": False}),
-    "simple_mbpp_py": (
-        324,
-        dict.fromkeys(
-            (
-                *("mbpp_67_bell_number", "mbpp_170_sum_range_list", "mbpp_798__sum"),
-                *("mbpp_724_power_base_sum", "mbpp_419_round_and_sum", "mbpp_598_armstrong_number"),
-            ),
-            True,
-        ),
-    ),
-}
-ALL = os.environ.get("REPLAY_ALL_SOLUTIONS") == "1"
-
-
-@pytest.mark.parametrize("name", LOGS)
-def test_recorded_solutions_get_their_verdicts(name, tmp_path):
-    folder = Path(os.environ.get("UPSTREAM_LOGS") or "nowhere") / "programming_runs" / "root" / name
-    if not folder.exists():
-        pytest.skip(f"UPSTREAM_LOGS names no folder with the log {name} of programming_runs")
-    (log,) = folder.glob("*.jsonl")
-    passed, differ = LOGS[name]
-    rows = [row for _, row in read_rows(log)]
-    if not ALL:
-        # Rust takes a compilation each; what differs from the log is looked at in the long form.
-        rows = [row for row in rows if row.get("name", row.get("task_id")) not in differ]
-        rows = rows[:: 10 if "_rs_" in name else 4]
-    grades = grade(log, write(tmp_path / "rows.jsonl", rows))
-    wrong = {
-        graded.task_id: graded.verdict.passed
-        for row, graded in zip(rows, grades.rows, strict=True)
-        if graded.verdict.passed is not bool(row["is_solved"])
-    }
-    assert wrong == (differ if ALL else {})
-    if ALL:
-        assert Counter(row.verdict.passed for row in grades.rows)[True] == passed
-    else:
-        assert 0 < grades.passed < len(rows)

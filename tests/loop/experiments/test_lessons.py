@@ -85,20 +85,6 @@ def test_tasks_that_are_added_to_a_run_may_have_been_seen_before_it(tmp_path: Pa
     assert info["seen"] == info["tasks"][:2]
 
 
-def test_a_run_without_lessons_has_none_in_its_rows(tmp_path: Path) -> None:
-    play(tmp_path / "run", None, limit=1)
-    assert "lessons" not in rows(tmp_path / "run")[0]
-
-
-@pytest.mark.parametrize(
-    "settings",
-    [{"frozen": True}, {"recall": False}, {"user": "a"}, {"lessons": "x", "frozen": True, "recall": False}],
-)
-def test_what_does_not_go_together_is_refused(settings: dict[str, Any], tmp_path: Path) -> None:
-    with pytest.raises(ConfigurationError, match="--frozen"):
-        run(RunSettings(environment="hotpotqa", **settings), tmp_path / "run")
-
-
 def test_no_password_is_written_down_or_said(tmp_path: Path) -> None:
     address = f"postgresql://ann:{PASSWORD}@127.0.0.1:1/lessons?sslpassword={PASSWORD}"
     assert PASSWORD not in json.dumps(RunSettings(environment="hotpotqa", lessons=address).public())

@@ -8,11 +8,11 @@ import pytest
 
 from langgraph_reflexion.errors import ConfigurationError
 from langgraph_reflexion.experiments.locks import locked
-from langgraph_reflexion.experiments.record import RunRecord, free_folder, read_run
+from langgraph_reflexion.experiments.record import RunRecord, read_run
 from langgraph_reflexion.experiments.rows import Finished, TrajectoryRow, TrialRow
 from tests.loop.experiments.test_sweep import TRIAL_KEYS
 from tests.support.guessing import rows
-from tests.support.run_folders import SETTINGS, folder, row
+from tests.support.run_folders import SETTINGS
 
 INFO = {"settings": SETTINGS, "tasks": ["b", "a"]}
 
@@ -73,31 +73,6 @@ def test_a_line_that_cannot_be_read_is_named(tmp_path: Path, line: str) -> None:
         RunRecord(tmp_path, INFO)
 
 
-@pytest.mark.parametrize(
-    ("name", "lacking", "said"),
-    [
-        ("run.json", "tasks", "run.json lacks tasks"),
-        ("run.json", "profile", "run.json lacks profile"),
-        ("trials.jsonl", "seconds", "trials.jsonl lacks seconds"),
-    ],
-)
-def test_what_a_run_lacks_is_named(tmp_path: Path, name: str, lacking: str, said: str) -> None:
-    folder(tmp_path / "run", [row("a", 1, True)], ["a"])
-    read_run(tmp_path / "run")
-    file = tmp_path / "run" / name
-    file.write_text(file.read_text().replace(f'"{lacking}"', '"other"'))
-    with pytest.raises(ConfigurationError, match=said):
-        read_run(tmp_path / "run")
-
-
-def test_a_later_row_of_the_same_trial_takes_the_place_of_the_earlier(tmp_path: Path) -> None:
-    record = RunRecord(tmp_path, INFO)
-    record.append(Finished(trial("a", 1, fault="gone"), trajectory("a", 1)))
-    record.append(Finished(trial("a", 1, fault=""), trajectory("a", 1)))
-    assert [row["fault"] for row in read_run(tmp_path).trials] == [""]
-    record.close(1.0)
-
-
 def test_a_folder_with_a_run_goes_on_and_finished_rows_stay_as_they_are(tmp_path: Path) -> None:
     record = RunRecord(tmp_path, INFO)
     record.append(Finished(trial("a", 1), trajectory("a", 1)))
@@ -151,9 +126,3 @@ def test_secrets_are_blotted_out(tmp_path: Path) -> None:
     record.append(Finished(trial("a", 1, fault='401: sk-very"secret is no key'), trajectory("a", 1)))
     record.close(1.0)
     assert rows(tmp_path)[0]["fault"] == "401: [secret] is no key"
-
-
-def test_the_first_free_folder_is_taken(tmp_path: Path) -> None:
-    assert free_folder(tmp_path, "run") == tmp_path / "run-1"
-    (tmp_path / "run-1").mkdir()
-    assert free_folder(tmp_path, "run") == tmp_path / "run-2"

@@ -18,12 +18,10 @@ from langgraph_reflexion.experiments.record import read_info
 from langgraph_reflexion.settings import RunSettings
 from langgraph_reflexion.testing import ScriptedChatModel
 from tests.support import guessing
-from tests.support.guessing import Guess, Guessing, Watch, count_up, rows, timeless
+from tests.support.guessing import Guess, Guessing, Watch, rows, timeless
 from tests.support.toys import text_of
 
 drive_all = partial(guessing.drive_all, model_class=ScriptedChatModel)
-STRATEGIES = ["retry", "last_attempt", "reflexion", "last_attempt_and_reflexion"]
-MOSTLY_LONG = [pytest.param(each, marks=[] if each == "reflexion" else [pytest.mark.long]) for each in STRATEGIES]
 Replies = Callable[[list[BaseMessage]], Any]
 
 
@@ -61,8 +59,10 @@ class Interrupted:
 SETTINGS: dict[str, Any] = {"numbers": [2, 3], "max_trials": 3, "concurrency": 1, "feedback": "words"}
 
 
-@pytest.mark.parametrize("checkpoints", ["latest", "history"])
-@pytest.mark.parametrize("strategy", MOSTLY_LONG)
+@pytest.mark.parametrize(
+    ("strategy", "checkpoints"),
+    [("reflexion", "latest"), pytest.param("last_attempt", "history", marks=pytest.mark.long)],
+)
 def test_stopped_at_any_call_it_goes_on_mid_trial_and_repeats_no_call(
     tmp_path: Path, strategy: str, checkpoints: str
 ) -> None:
@@ -80,8 +80,7 @@ def test_stopped_at_any_call_it_goes_on_mid_trial_and_repeats_no_call(
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("strategy", STRATEGIES)
-@pytest.mark.parametrize("in_step", [False, True])
+@pytest.mark.parametrize(("strategy", "in_step"), [("reflexion", False), ("last_attempt", True)])
 def test_a_fault_at_any_call_is_tried_again(tmp_path: Path, strategy: str, in_step: bool) -> None:
     settings = SETTINGS | {"strategy": strategy, "in_step": in_step, "numbers": [1, 3, 2]}
     _, model = drive_all(tmp_path / "whole", think_first, **settings)
@@ -96,17 +95,6 @@ def test_a_fault_at_any_call_is_tried_again(tmp_path: Path, strategy: str, in_st
         assert timeless(folder) == timeless(tmp_path / "whole")
         if first.prompts[call - 1][1].text.endswith("Reflection:"):  # nothing but the reflection is asked for again
             assert len(first.prompts) + len(second.prompts) == len(model.prompts) + 1
-
-
-def test_a_fault_that_lasts_stays_one(tmp_path: Path) -> None:
-    drive_all(tmp_path / "whole", think_first, **SETTINGS)
-    drive_all(tmp_path / "run", Interrupted(4, ConnectionError("gone"), lasting=True), **SETTINGS)
-    before = rows(tmp_path / "run")
-    with pytest.raises(ModelFault, match="has not answered once"):
-        drive_all(tmp_path / "run", Interrupted(1, ConnectionError("gone"), lasting=True), **SETTINGS)
-    assert rows(tmp_path / "run") == before
-    drive_all(tmp_path / "run", think_first, **SETTINGS)
-    assert timeless(tmp_path / "run") == timeless(tmp_path / "whole")
 
 
 class Shaky(Guessing):
@@ -146,9 +134,8 @@ def test_a_fault_of_the_environment_is_tried_again_from_the_very_first_reset_on(
     assert again.counts["prepare"] == ("prepare" in broken)
 
 
-@pytest.mark.parametrize("strategy", STRATEGIES)
-@pytest.mark.parametrize("in_step", [False, True])
-@pytest.mark.parametrize("first", [1, 2])
+@pytest.mark.parametrize("strategy", ["retry", "reflexion"])
+@pytest.mark.parametrize(("in_step", "first"), [(False, 1), (True, 2)])
 def test_more_trials_begin_with_the_reflection_on_the_last_one(
     tmp_path: Path, strategy: str, in_step: bool, first: int
 ) -> None:
@@ -162,23 +149,7 @@ def test_more_trials_begin_with_the_reflection_on_the_last_one(
     assert info["settings"]["max_trials"] == 4
 
 
-@pytest.mark.long
-def test_in_step_a_stopped_sweep_takes_the_same_decisions(tmp_path: Path) -> None:
-    for numbers in ([1, 2, 4, 3], [1, 4], [9, 8]):
-        settings: dict[str, Any] = {"numbers": numbers, "in_step": True, "concurrency": 1, "max_trials": 9}
-        whole, model = drive_all(tmp_path / f"{numbers}", **settings)
-        for call in range(1, len(model.prompts) + 1):
-            folder = tmp_path / f"{numbers} {call}"
-            with pytest.raises(ModelFault):
-                drive_all(folder, Interrupted(call, RefusedError("no"), count_up), **settings)
-            summary, rest = drive_all(folder, **settings)
-            assert timeless(folder) == timeless(tmp_path / f"{numbers}")
-            assert summary.statuses == whole.statuses
-            assert call - 1 + len(rest.prompts) == len(model.prompts)
-
-
-@pytest.mark.parametrize("checkpoints", ["latest", "history"])
-@pytest.mark.parametrize("in_step", [False, True])
+@pytest.mark.parametrize(("checkpoints", "in_step"), [("latest", False), ("history", True)])
 def test_a_finished_run_stays_as_it_is(tmp_path: Path, checkpoints: str, in_step: bool) -> None:
     folder = tmp_path / "run"
     first, _ = drive_all(folder, numbers=[1, 2, 9], checkpoints=checkpoints, in_step=in_step)
@@ -193,13 +164,6 @@ def test_a_finished_run_stays_as_it_is(tmp_path: Path, checkpoints: str, in_step
     assert after.items() <= before.items()
     # Whoever watches is told of what is there.
     assert watch.seen == [(row["task_id"], row["trial"]) for row in rows(folder)]
-
-
-def test_more_tasks_join_a_run(tmp_path: Path) -> None:
-    for folder, amounts in (("whole", [4]), ("run", [2, 3, 4])):
-        for limit in amounts:
-            drive_all(tmp_path / folder, numbers=[1, 2, 3, 4][:limit])
-    assert timeless(tmp_path / "run") == timeless(tmp_path / "whole")
 
 
 @pytest.mark.parametrize("name", ["trials.jsonl", "trajectories.jsonl"])
@@ -221,7 +185,7 @@ def pairs(of: Sequence[dict[str, Any]]) -> list[tuple[str, int]]:
     return [(row["task_id"], row["trial"]) for row in of]
 
 
-@pytest.mark.parametrize("forgotten", [1, 2])
+@pytest.mark.parametrize("forgotten", [1, pytest.param(2, marks=pytest.mark.long)])
 def test_a_checkpoint_whose_last_writes_are_not_applied_is_not_taken_for_finished(
     tmp_path: Path, forgotten: int
 ) -> None:

@@ -1,5 +1,4 @@
 import asyncio
-import math
 from pathlib import Path
 from typing import Any
 
@@ -42,23 +41,6 @@ def test_every_trial_is_a_row_with_the_reflection_that_followed_it(tmp_path: Pat
     assert failed["seconds"] > 0
 
 
-def test_every_trajectory_is_whole(tmp_path: Path) -> None:
-    drive_all(tmp_path, numbers=[2])
-    first, second = rows(tmp_path, "trajectories.jsonl")
-    assert list(first) == ["task_id", "trial", "observation", "steps", "evaluation"]
-    assert first["observation"].startswith("I think of a number")
-    assert first["steps"] == [
-        {
-            "number": 1,
-            "thought": "",
-            "action": {"name": "say", "args": {"number": "1"}, "text": "say 1"},
-            "observation": "Wrong.",
-        }
-    ]
-    assert first["evaluation"]["success"] is False
-    assert second["evaluation"]["success"] is True
-
-
 def test_sweeps_one_after_the_other_keep_to_their_own_connections(tmp_path: Path) -> None:
     with ModelServer(ScriptedChatModel(replies=count_up)) as server:
         for name in ("first", "second"):
@@ -82,12 +64,6 @@ def test_the_record_does_not_depend_on_the_concurrency(tmp_path: Path, in_step: 
     assert timeless(tmp_path / "1") == timeless(tmp_path / "8") == timeless(tmp_path / "overtaking")
 
 
-def test_tasks_really_overtake_each_other(tmp_path: Path) -> None:
-    watch = Watch()
-    drive_all(tmp_path, observer=watch)
-    assert watch.seen != sorted(watch.seen)
-
-
 def test_in_step_all_tasks_finish_a_trial_before_any_begins_the_next(tmp_path: Path) -> None:
     watch = Watch()
     drive_all(tmp_path, in_step=True, concurrency=2, observer=watch)
@@ -102,11 +78,6 @@ def test_in_step_the_sweep_ends_when_a_trial_solves_nothing_new(tmp_path: Path) 
     assert max(row["trial"] for row in rows(tmp_path)) == 3
     # A graph that stands still asks no model: one call per row, and one per reflection.
     assert len(model.prompts) == sum(row["llm_calls"] for row in rows(tmp_path)) == 6 + 4
-
-
-def test_in_step_two_trials_without_success_are_enough(tmp_path: Path) -> None:
-    drive_all(tmp_path, numbers=[8, 9], strategy="retry", in_step=True)
-    assert max(row["trial"] for row in rows(tmp_path)) == 2
 
 
 def test_in_step_a_task_that_ended_by_an_error_is_left_out_of_the_comparison(tmp_path: Path) -> None:
@@ -201,54 +172,6 @@ def test_settings_are_filled_in_from_environment_and_profile() -> None:
     assert own.resolved(environment).max_trials == 2
 
 
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [
-        *(
-            (name, 0)
-            for name in ("limit", "max_trials", "retries", "memory_size", "concurrency", "workers", "timeout")
-        ),
-        ("timeout", math.inf),
-        ("temperature", math.nan),
-        ("strategy", "luck"),
-        ("budgets", {"run": {"cost": 0}}),
-    ],
-)
-def test_a_wrong_value_is_refused_by_name(name: str, value: Any) -> None:
-    with pytest.raises(ConfigurationError, match=f"the setting {name}"):
-        RunSettings.read({"environment": "guessing", name: value})
-
-
-def test_a_memory_of_all_reflections_has_no_size() -> None:
-    full = RunSettings(environment="guessing", memory="full")
-    assert full.resolved(Guessing()).memory_size is None
-    assert full.resolved(Guessing()).resolved(Guessing()).memory_size is None
-    with pytest.raises(
-        ConfigurationError, match=r"memory_size=3 \(--memory-size\) has no effect beside memory='full'"
-    ):
-        RunSettings(environment="guessing", memory="full", memory_size=3).resolved(Guessing())
-
-
-def test_a_model_that_is_given_takes_the_place_of_its_setting_alone() -> None:
-    mine = ScriptedChatModel(replies=[])
-    settings = RunSettings(environment="guessing", reflection_model="demo", base_url="http://127.0.0.1:1/v1")
-
-    def models(settings: RunSettings, **parts: Any) -> list[str]:
-        return [client.name for client in settings.build(Guessing(), **parts).clients]
-
-    named = settings.model_copy(update={"model": "openai:m"})
-    assert models(named) == ["m", "langgraph-reflexion-demo"]
-    assert models(named, model=mine) == ["scripted", "langgraph-reflexion-demo"]
-    assert models(named, reflection_model=mine) == ["m", "scripted"]
-    assert models(named, model=mine, reflection_model=mine) == ["scripted"] * 2
-    assert models(named.model_copy(update={"reflection_model": None}), model=mine) == ["scripted"] * 2
-
-
-def test_paths_are_settings_too(tmp_path: Path) -> None:
-    settings = RunSettings(environment="guessing", cache=tmp_path / "cache.db", lessons=tmp_path / "lessons.db")
-    assert settings.public()["cache"] == str(tmp_path / "cache.db")
-
-
 def test_run_json_names_everything_and_no_secret() -> None:
     settings = RunSettings(environment="guessing", base_url="http://user:pa55word@host:1/v1?key=k", model="openai:m")
     info = new_info(settings.resolved(Guessing()), ["g1"])
@@ -258,23 +181,6 @@ def test_run_json_names_everything_and_no_secret() -> None:
     assert set(info["versions"]) == {"python", "langgraph_reflexion", "commit", "langgraph", "langchain-core"}
     assert "note" not in info
     assert "not an LLM" in new_info(RunSettings(environment="guessing").resolved(Guessing()), [])["note"]
-
-
-def test_an_environment_that_generates_gets_the_seed() -> None:
-    def made(path: str = GUESSING, **options: Any) -> Any:
-        return RunSettings(environment=path, options=options, seed=5).make_environment()
-
-    assert isinstance(made(), Guessing)
-    assert (made(numbers=[7]).seed, made(numbers=[7]).numbers) == (5, [7])
-    assert made(seed=9).seed == 9
-    assert made(f"{__name__}:Unseeded").seed == 0
-    with pytest.raises(ConfigurationError, match="speed"):
-        made(speed=1)
-
-
-class Unseeded(Guessing):
-    def __init__(self) -> None:
-        super().__init__()
 
 
 def test_a_split_without_tasks_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -103,17 +103,6 @@ def test_a_lead_in_total_may_be_a_loss_on_most_tasks(tmp_path: Path) -> None:
     assert "but on fewer tasks" in pair.conclusion
 
 
-def test_of_several_pairs_each_sentence_names_its_groups(tmp_path: Path) -> None:
-    runs = [
-        folder(tmp_path / name, [row("a", 1, name == "x")], ["a", "b"], max_trials=1, model=f"openai:{name}")
-        for name in "xyz"
-    ]
-    sentences = compare(runs).sentences()
-    assert sentences[0].startswith("A and B: A reflexion is ahead")
-    assert "B and C: They are level at equal trials and tokens." in sentences
-    assert sum(sentence.startswith("A is unfinished") for sentence in sentences) == 1
-
-
 def test_unknown_truths_are_counted_as_unsolved_and_named(tmp_path: Path) -> None:
     rows = [row("a", 1, None, True), row("b", 1, True), row("c", 1, None, **FAULT)]
     (sentence,) = compare(folder(tmp_path / "run", rows, list("abc"), max_trials=1, evaluator="llm")).sentences()
@@ -241,14 +230,6 @@ def test_the_report_of_a_finished_run(tmp_path: Path) -> None:
     assert ["cost", "per", "solved", "task", "0.5000"] in lines
     unsolved = compare(folder(tmp_path / "unsolved", [row("a", 1, False)], ["a"], max_trials=1))
     assert "per solved task" not in printed(unsolved)
-
-
-def test_verdicts_are_counted_over_trials_and_over_answers(tmp_path: Path) -> None:
-    rows = [row("a", 1, False, False), row("a", 2, True, True), row("b", 1, False, False), row("b", 2, False, False)]
-    report = compare(folder(tmp_path / "run", rows, ["a", "b"], max_trials=2, evaluator="llm")).runs[0]
-    none = {"false_negative": 0, "false_positive": 0}
-    assert report.verdicts == {"true_positive": 1, "true_negative": 3, **none}
-    assert report.answers == {"true_positive": 1, "true_negative": 1, **none}
 
 
 def test_ungradable_tasks_count_for_no_rate(tmp_path: Path) -> None:

@@ -4,9 +4,8 @@ from xml.etree import ElementTree
 
 import pytest
 
-from langgraph_reflexion.errors import ConfigurationError
 from langgraph_reflexion.experiments.comparison import Comparison, compare
-from langgraph_reflexion.experiments.figures import draw, write_figures
+from langgraph_reflexion.experiments.figures import draw
 from tests.support.run_folders import folder, row
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -76,12 +75,6 @@ def test_figures_without_data_are_not_drawn(tmp_path: Path) -> None:
     assert draw(compare(folder(tmp_path / "new", [], ["a"])).groups) == {}
 
 
-def test_a_group_of_seeds_has_a_thin_line_for_each(tmp_path: Path) -> None:
-    runs = [folder(tmp_path / str(seed), [row("a", 1, seed > 0)], ["a"], seed=seed) for seed in range(3)]
-    thin = re.compile(r"stroke-opacity: 0\.4; stroke-width: 0\.7")
-    assert len(thin.findall(draw(compare(runs).groups)["success_by_trial"])) == 3
-
-
 def test_many_runs_with_long_names_have_distinct_lines(tmp_path: Path) -> None:
     # pytest turns matplotlib's warning that no room is left for the axes into an error.
     stopped = [row("a", 1, False, stop_reason="a_b $\\x{ \x00 <b> \u65e5")]
@@ -91,13 +84,3 @@ def test_many_runs_with_long_names_have_distinct_lines(tmp_path: Path) -> None:
     looks = re.findall(r"fill: none; (stroke[^\"]*#(?!777777)[0-9A-Fa-f]{6}[^\"]*)\"", drawn["success_by_trial"])
     assert len(set(looks)) == 8
     assert "a_b $\\x{ ␀ <b> \u65e5" in text_of(drawn["failures_by_trial"])
-
-
-@pytest.mark.long
-def test_the_same_runs_give_the_same_files(compared: Comparison, tmp_path: Path) -> None:
-    written = write_figures(compared.groups, tmp_path / "new" / "figures")
-    assert {path.name for path in written} == {f"{name}.{end}" for name in FIGURES for end in ("svg", "png")}
-    again = write_figures(compared.groups, tmp_path / "again")
-    assert [path.read_bytes() for path in written] == [path.read_bytes() for path in again]
-    with pytest.raises(ConfigurationError, match="cannot write"):
-        write_figures(compared.groups, written[0])

@@ -24,11 +24,6 @@ def test_the_accepted_answer_counts_and_without_one_the_best_scored_the_latest_a
     assert solved_by_trial(rows, 4) == [0, 1, 0, 0]
 
 
-def test_a_fault_is_the_last_resort_and_never_solved() -> None:
-    assert solved_by_trial([row("a", 1, True, False), row("a", 2, None, **FAULT)], 2) == [1, 1]
-    assert solved_by_trial([row("a", 1, None, **FAULT)], 1) == [0]
-
-
 def test_measures_are_means_over_all_tasks_answered_or_not() -> None:
     rows = [
         row("a", 1, False, measures={"f1": 0.5}),

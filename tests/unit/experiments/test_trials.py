@@ -75,13 +75,6 @@ def test_trials_are_printed_one_after_the_other_without_shared_steps(tmp_path: P
     assert "prompts themselves are not recorded" in " ".join(text.split())
 
 
-def test_one_trial_is_shown_with_every_step(tmp_path: Path) -> None:
-    text = printed(trials_of_run(run_folder(tmp_path / "run"), "1")[3])
-    assert "Trial 2:" not in text
-    assert "> look" in text
-    assert "> take cup" in text
-
-
 def test_two_runs_are_shown_side_by_side_with_the_first_difference_marked(tmp_path: Path) -> None:
     one, other = (
         trials_of_run(
