@@ -17,8 +17,9 @@ import os
 import statistics
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Annotated, NamedTuple
@@ -28,7 +29,7 @@ from langgraph_reflexion.experiments.rows import TrialRow
 from langgraph_reflexion.experiments.runner import run
 from langgraph_reflexion.experiments.scheduler import Observer
 from langgraph_reflexion.settings import RunSettings
-from tests.performance.graph_cost import model_server
+from tests.support.demo_server import served
 
 TEXT = ("You see a shelf, and on the shelf a cup, a plate and a candle. " * 9)[:500]
 REPLY = f"Thought: {TEXT[:-30]}\nAction: walk 1"
@@ -65,6 +66,53 @@ class Hall(Environment):
 
     def start(self, task: Task) -> Episode:
         return Treadmill(self.steps)
+
+
+def completion(content: str) -> bytes:
+    """A completion as OpenAI's servers write it."""
+    choice = {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": content}}
+    usage = {"prompt_tokens": 1500, "completion_tokens": 10, "total_tokens": 1510}
+    whole = {"id": "1", "object": "chat.completion", "created": 0, "model": "m", "choices": [choice], "usage": usage}
+    return json.dumps(whole).encode()
+
+
+def serve(port: Any, content: str, seconds: float) -> None:
+    """Answer every request with the same completion after so many seconds, cheaply."""
+    reply = completion(content)
+    head = f"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {len(reply)}\r\n\r\n"
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            while True:
+                header = await reader.readuntil(b"\r\n\r\n")
+                length = next(line for line in header.lower().split(b"\r\n") if line.startswith(b"content-length:"))
+                await reader.readexactly(int(length.split(b":")[1]))
+                if seconds:
+                    await asyncio.sleep(seconds)
+                writer.write(head.encode() + reply)
+                await writer.drain()
+        except (asyncio.IncompleteReadError, ConnectionError):
+            writer.close()
+
+    async def main() -> None:
+        server = await asyncio.start_server(answer, "127.0.0.1", 0, backlog=512)
+        port.send(server.sockets[0].getsockname()[1])
+        await server.serve_forever()
+
+    asyncio.run(main())
+
+
+@contextmanager
+def model_server(content: str = "Action: walk 1", seconds: float = 0.0) -> Iterator[int]:
+    """A model server in another process; its port.
+
+    Args:
+        content: What it always answers.
+        seconds: After how long.
+    """
+    os.environ["LANGSMITH_TRACING"] = "false"
+    with served(get_context("spawn"), serve, content, seconds) as port:
+        yield port
 
 
 class Case(NamedTuple):
