@@ -13,6 +13,7 @@ In turns with it, as many tasks in as many processes send such requests in a bar
 
 import argparse
 import asyncio
+import json
 import os
 import statistics
 import tempfile
@@ -22,7 +23,7 @@ from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from multiprocessing import get_context
 from pathlib import Path
-from typing import Annotated, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 from langgraph_reflexion import Environment, Episode, StepResult, Task, action
 from langgraph_reflexion.experiments.rows import TrialRow
