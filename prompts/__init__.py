@@ -8,16 +8,17 @@ import os
 import re
 import tomllib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
-from typing import Any, Self, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 
 from jinja2 import BaseLoader, ChoiceLoader, DictLoader, Environment, FileSystemLoader, StrictUndefined
-from jinja2.exceptions import TemplateError, TemplateNotFound, TemplateSyntaxError
+from jinja2.exceptions import TemplateSyntaxError
 from jinja2.sandbox import ImmutableSandboxedEnvironment
+from pydantic import Field, StringConstraints, TypeAdapter, ValidationError
 
-from langgraph_reflexion.errors import ConfigurationError, checked
+from langgraph_reflexion.errors import ConfigurationError, checked, explain
 
 _HERE = Path(__file__).parent
 _T = TypeVar("_T")
@@ -31,19 +32,19 @@ class ExampleStep:
     action: str
     observation: str
 
-    def with_action(self, action: str) -> Self:
-        return replace(self, action=action)
+
+_Steps = Annotated[tuple[ExampleStep, ...], Field(validation_alias="step")]
 
 
 @dataclass(frozen=True, slots=True)
 class Example:
     """A few-shot trajectory that solves its task, with the environment's real observations."""
 
-    kind: str
-    """The kind of its task; empty if it fits every kind."""
     observation: str
     """The first observation."""
-    steps: tuple[ExampleStep, ...]
+    steps: _Steps
+    kind: str = ""
+    """The kind of its task; empty if it fits every kind."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,10 +52,10 @@ class ReflectionExample:
     """A few-shot reflection: a failed trajectory, and the lesson from it."""
 
     observation: str
-    steps: tuple[ExampleStep, ...]
-    feedback: str
-    """The evaluator's feedback; mostly empty."""
+    steps: _Steps
     reflection: str
+    feedback: Annotated[str, StringConstraints(strip_whitespace=True)] = ""
+    """The evaluator's feedback; mostly empty."""
 
 
 @checked
@@ -89,16 +90,8 @@ class Prompts:
             lstrip_blocks=True,
             autoescape=False,
         )
-        self._examples = tuple(
-            Example(entry.text("kind", ""), entry.text("observation"), _steps(entry))
-            for entry in _entries(folder, "examples.toml")
-        )
-        self.reflections = tuple(
-            ReflectionExample(
-                entry.text("observation"), _steps(entry), entry.text("feedback", "").strip(), entry.text("reflection")
-            )
-            for entry in _entries(folder, "reflections.toml")
-        )
+        self._examples = _read(folder, "examples.toml", Example)
+        self.reflections = tuple(_read(folder, "reflections.toml", ReflectionExample))
         for name in self._edited:
             self._checked(name, partial(self._templates.get_template, f"{name}.md"))
 
@@ -139,48 +132,27 @@ class Prompts:
             # Templates compute, so they may raise any exception.
             if not self._edited:
                 raise
-            raise ConfigurationError(f"the template {name!r}{_trouble(error)}") from error
+            line = f", line {error.lineno}" if isinstance(error, TemplateSyntaxError) else ""
+            raise ConfigurationError(f"the template {name!r}{line}: {type(error).__name__}: {error}") from error
 
     def examples(self, kind: str | None, count: int) -> list[Example]:
         """Return the first `count` few-shot trajectories for a kind of task; any kind if none fits or for None."""
         fitting = [example for example in self._examples if kind is None or example.kind in ("", kind)]
-        return (fitting or list(self._examples))[:count]
-
-
-def _trouble(error: Exception) -> str:
-    match error:
-        case TemplateSyntaxError():
-            return f", line {error.lineno}: {error.message}"
-        case TemplateNotFound():
-            return f": there is no template {error.name!r}"
-        case TemplateError():
-            return f": {error.message}"
-    return f": {type(error).__name__}: {error}"
+        return (fitting or self._examples)[:count]
 
 
 def contains(text: str, words: str) -> bool:
     """Return whether a text contains these words, ignoring case, line breaks and the full stop.
 
-    Only whole words match: "Count to 3." is in neither "Count to 30." nor "Count to 3.50". Scripts without spaces
-    between words, such as Chinese or Thai, match anywhere. Empty words match nothing.
+    Only whole words match: "Count to 3." is in neither "Count to 30." nor "Count to 3.50". Empty words match nothing.
     """
     text, words = (" ".join(each.casefold().split()) for each in (text, words))
     words = words.rstrip(".!?:") or words
-    if not words:
-        return False
-    before = "" if re.match(_UNSPACED, words[0]) else _START
-    after = "" if re.match(_UNSPACED, words[-1]) else _END
-    return re.search(f"{before}{re.escape(words)}{after}", text) is not None
+    return bool(words) and re.search(f"{_START}{re.escape(words)}{_END}", text) is not None
 
 
-_UNSPACED = r"[\u0e00-\u109f\u1780-\u17ff\u3000-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]"
-"""Scripts without spaces between words: Thai to Burmese, Khmer, Japanese and Chinese."""
-_WIDE = r"\u3001\u3002\u3008-\u3011\uff01\uff08\uff09\uff0c\uff1a\uff1b\uff1f"
-"""Full stops, commas and brackets of Japanese and Chinese, which need no spaces."""
-_START = rf"""(?<![^\s"'`([{{<>\u00ab\u2018\u201c\u201e{_WIDE}])(?<!\w')"""
-"""The start of a word: after a space, a quote or a bracket, but not after an apostrophe within a word."""
-_END = rf"""(?=[.!?:,;\u2026]*(?:\s|$|['\u2019](?!\w)|["`)\]}}>\u00bb\u201c\u201d{_WIDE}]|</))"""
-"""The end of a word: before a space, a quote, a bracket, the end, or a full stop followed by one of them."""
+_START = r"""(?<![^\s"`(\[{<>\u00ab\u201c\u201e])"""
+_END = r"""(?=[.!?:,;\u2026]*(?:\s|$|['\u2019"`)\]}<\u00bb\u201d](?!\w)))"""
 
 
 @cache
@@ -200,47 +172,14 @@ def load_prompts(domain: str | Path) -> Prompts:
     return Prompts(folder if folder.is_dir() else None)
 
 
-@dataclass(frozen=True, slots=True)
-class _Entry:
-    """A table in a file of examples, whose errors name the place."""
-
-    place: str
-    values: Any
-
-    def text(self, key: str, default: str | None = None) -> str:
-        value = self._value(key, default)
-        if not isinstance(value, str):
-            raise ConfigurationError(f"{self.place}: {key!r} is not text")
-        return value
-
-    def tables(self, key: str, what: str) -> list["_Entry"]:
-        values = self._value(key, None)
-        if not isinstance(values, list):
-            raise ConfigurationError(f"{self.place}: {key!r} is not a list of tables")
-        return [_Entry(f"{self.place}, {what} {number}", value) for number, value in enumerate(values, 1)]
-
-    def _value(self, key: str, default: str | None) -> Any:
-        if not isinstance(self.values, dict):
-            raise ConfigurationError(f"{self.place} is not a table")
-        value = self.values.get(key, default)
-        if value is None:
-            raise ConfigurationError(f"{self.place} has no {key!r}")
-        return value
-
-
-def _entries(folder: Path | None, name: str) -> list[_Entry]:
+def _read(folder: Path | None, name: str, kind: type[_T]) -> list[_T]:
     path = folder / name if folder else None
     if path is None or not path.exists():
         return []
     try:
         content = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+        return TypeAdapter(dict[Literal["example"], list[kind]]).validate_python(content)["example"]  # type: ignore[valid-type]
+    except ValidationError as error:
+        raise ConfigurationError(f"{path}: {explain(error)}") from error
+    except (OSError, ValueError, KeyError) as error:
         raise ConfigurationError(f"{path} cannot be read: {error}") from error
-    return _Entry(str(path), content).tables("example", "example")
-
-
-def _steps(entry: _Entry) -> tuple[ExampleStep, ...]:
-    return tuple(
-        ExampleStep(step.text("thought"), step.text("action"), step.text("observation"))
-        for step in entry.tables("step", "step")
-    )

@@ -97,10 +97,7 @@ class EnvironmentFault(Fault):
 
 
 def checked(target: Checked) -> Checked:
-    """Check the arguments of a function or a class against their annotations: no conversion, `Field` limits.
-
-    A wrong argument raises `ConfigurationError`.
-    """
+    """Make a function or a class raise `ConfigurationError` for arguments that do not fit their annotations."""
     function: Any = target.__init__ if isinstance(target, type) else target  # type: ignore[misc]
     prefix = f"{target.__name__}." if isinstance(target, type) else ""
     signature = inspect.signature(function)
@@ -143,23 +140,22 @@ def explain(error: Any, what: str = "", place: Callable[[list[str]], str] = ".".
     for each in error.errors():
         where = place([str(part) for part in each["loc"] if part != "[key]"])
         given = repr(each["input"]) if isinstance(each["input"], str | int | float) else type(each["input"]).__name__
+        name, reason, given = f"the {what} {where}" if what else where, each["msg"], f", not {given:.100}"
         if each["type"] == "extra_forbidden":
-            found[f"unknown {what} {where!r}"] = ([], "")
-        else:
-            reason = re.sub(r"^\w+ should ", "must ", each["msg"]).partition(", unable to ")[0]
-            found.setdefault(f"the {what} {where}" if what else where, ([], f", not {given:.100}"))[0].append(reason)
-    reasons = {
-        where: " or ".join(dict.fromkeys(each)).replace(" or must be ", " or ") for where, (each, _) in found.items()
-    }
-    return "; ".join(f"{where} {reasons[where]}{given}".strip() for where, (_, given) in found.items())
+            name, reason, given = f"unknown {what} {where!r}", "", ""
+        elif each["type"] == "missing":
+            reason, given = "is missing", ""
+        reason = re.sub(r"^\w+ should ", "must ", reason).partition(", unable to ")[0]
+        found.setdefault(name, ([], given))[0].append(reason)
+    lines = []
+    for name, (reasons, given) in found.items():
+        expected = " or ".join(dict.fromkeys(reasons)).replace(" or must be ", " or ")
+        lines.append(f"{name} {expected}{given}".strip())
+    return "; ".join(lines)
 
 
 def one_of(name: str, value: Any, allowed: Any) -> Any:
-    """Return the argument.
-
-    Raises:
-        ConfigurationError: it is none of the allowed ones.
-    """
+    """Return the argument; raise `ConfigurationError` if it is none of the allowed ones."""
     if value not in [str(each) for each in allowed]:
         choices = ", ".join(map(str, allowed))
         raise ConfigurationError(f"{name}={value!r}: {f'choose one of {choices}' if choices else 'there are none'}")

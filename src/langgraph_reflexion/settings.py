@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from langgraph_reflexion.budgets import Budget, Budgets
     from langgraph_reflexion.envs.base import Environment
     from langgraph_reflexion.graph.reflexion import ReflexionGraph
-    from langgraph_reflexion.heuristic import Heuristic
     from langgraph_reflexion.memory.lessons import Lessons
     from langgraph_reflexion.nodes.approval import Approval
     from langgraph_reflexion.profiles import Profile
@@ -42,10 +41,15 @@ def option(
         node: The node that Studio shows it on; none hides it there.
         resume: How it may change when a run is resumed.
         metavar: How a value is written on the command line, where its type does not say.
-        **limits: The values it may have, as in `pydantic.Field`.
+        **limits: As of `pydantic.Field`.
     """
     more: dict[str, Any] = {"node": node, "resume": resume, "metavar": metavar}
     return Field(default, description=help, json_schema_extra=more, **limits)
+
+
+def rule(help: str, **more: Any) -> Any:
+    """Declare an option that the profile decides unless it is given."""
+    return option(None, f"{help}  [default: the profile's]", **more)
 
 
 class BudgetSettings(BaseModel):
@@ -84,9 +88,7 @@ class ReflexionSettings(BaseModel):
     reflection_model: str | None = option(
         None, "Model that reflects and evaluates.  [default: --model]", node="reflect"
     )
-    base_url: str | None = option(
-        None, "Address of an OpenAI-compatible server, for a model openai:NAME.", node="act", min_length=1
-    )
+    base_url: str | None = option(None, "Address of an OpenAI-compatible server.", node="act", min_length=1)
     temperature: float | None = option(
         None, "Sampling temperature.  [default: the server's]", ge=0, allow_inf_nan=False
     )
@@ -94,49 +96,32 @@ class ReflexionSettings(BaseModel):
         TIMEOUT_SECONDS, "Seconds that one model call may take.", resume="free", ge=0.01, allow_inf_nan=False
     )
     retries: int = option(Retries.attempts, "Attempts before a call or an action is a fault.", resume="free", ge=1)
-    cache: str | None = option(
-        None, "SQLite file that caches model replies, for reruns of the same run.", resume="free"
-    )
+    cache: str | None = option(None, "SQLite file of model replies, for reruns of a run.", resume="free")
     prices: dict[str, str] = option({}, "Price per million tokens of a model.", metavar="MODEL=IN,OUT[,CACHED]")
     seed: int = option(0, "Seed of model calls and generated tasks.", node="reset")
 
     profile: Literal["paper", "preprint", "upstream"] = option("paper", "Publication whose numbers and rules apply.")
-    actor: str | None = option(
-        None,
-        "react (text), tools (tool calls), or one of the environment's actors such as cot.  [default: the profile's]",
-        node="act",
+    actor: str | None = rule(
+        "react (text), tools (tool calls), or one of the environment's actors such as cot.", node="act"
     )
-    strategy: StrategyName | None = option(None, "What a retry sees.  [default: the profile's]", node="reset")
-    evaluator: str | None = option(
-        None,
-        "Scores each trial: environment (an oracle), llm, self-consistency[:N], self-tests or none."
-        "  [default: the profile's]",
-        node="evaluate",
+    strategy: StrategyName | None = rule("What a retry sees.", node="reset")
+    evaluator: str | None = rule(
+        "Scores each trial: environment (an oracle), llm, self-consistency[:N], self-tests or none.", node="evaluate"
     )
-    feedback: Feedback | None = option(
-        None, "How much of a failed evaluation the model sees.  [default: the profile's]", node="reflect"
+    feedback: Feedback | None = rule("How much of a failed evaluation the model sees.", node="reflect")
+    max_trials: int | None = rule("Trials per task.", node="evaluate", resume="raise", ge=1)
+    max_actions: int | None = rule(
+        "Actions per trial before the heuristic stops it; the next one is the last.", node="heuristic_check", ge=1
     )
-    max_trials: int | None = option(
-        None, "Trials per task.  [default: the profile's]", node="evaluate", resume="raise", ge=1
-    )
-    max_actions: int | None = option(
-        None,
-        "Actions per trial before the heuristic stops it; the next one is the last.  [default: the profile's]",
-        node="heuristic_check",
-        ge=1,
-    )
-    max_cycles: int | None = option(
-        None,
-        "Identical cycles in a row before the heuristic stops a trial.  [default: the profile's]",
-        node="heuristic_check",
-        ge=1,
+    max_cycles: int | None = rule(
+        "Identical cycles in a row before the heuristic stops a trial.", node="heuristic_check", ge=1
     )
     memory: Keep = option("window", "How reflections are kept: the last ones, all, or condensed.", node="reflect")
-    memory_size: int | None = option(None, "Reflections kept (Ω).  [default: the profile's]", node="reflect", ge=1)
+    memory_size: int | None = rule("Reflections kept (Ω).", node="reflect", ge=1)
     memory_map: bool = option(False, "Show the model a map of what the world has revealed.", node="act")
     budgets: dict[Literal["trial", "task", "run"], BudgetSettings] = option(
         {},
-        "Limit of a trial, task or run on actions, llm_calls, tokens, cost or seconds: SCOPE.WHAT=N.",
+        "Limit of a trial, task or run on actions, llm_calls, tokens, cost or seconds.",
         metavar="SCOPE.WHAT=N",
         resume="raise",
     )
@@ -153,14 +138,10 @@ class ReflexionSettings(BaseModel):
 
     @classmethod
     def read(cls, given: dict[str, Any], what: str = "setting") -> Self:
-        """Return the settings.
-
-        Args:
-            given: The values by name.
-            what: What an error calls one of them.
+        """Return the settings with these values; errors call one of them `what`.
 
         Raises:
-            ConfigurationError: a name is unknown or a value is wrong. The message names all of them.
+            ConfigurationError: names are unknown or values wrong; all are named.
         """
         try:
             return cls.model_validate(given)
@@ -179,7 +160,7 @@ class ReflexionSettings(BaseModel):
             raise ConfigurationError(
                 f"memory_size={self.memory_size} (--memory-size) has no effect beside memory='full', which keeps all"
             )
-        return load_profile(self.profile).resolve(
+        rules = load_profile(self.profile).resolve(
             environment,
             actor=self.actor,
             strategy=self.strategy,
@@ -188,11 +169,9 @@ class ReflexionSettings(BaseModel):
             max_trials=self.max_trials,
             memory_size=self.memory_size,
         )
-
-    def heuristic(self, rules: "Profile") -> "Heuristic":
-        """Return the profile's heuristic with the numbers that are set here."""
-        given: dict[str, Any] = {"max_actions": self.max_actions, "max_cycles": self.max_cycles}
-        return replace(rules.heuristic, **{name: value for name, value in given.items() if value is not None})
+        limits: dict[str, Any] = {"max_actions": self.max_actions, "max_cycles": self.max_cycles}
+        given = {name: limit for name, limit in limits.items() if limit is not None}
+        return replace(rules, heuristic=replace(rules.heuristic, **given))
 
     def build(
         self,
@@ -209,12 +188,12 @@ class ReflexionSettings(BaseModel):
 
         Args:
             environment: The tasks and actions; None with an agent as `actor`.
-            budgets: Those that count what the run spends; made from `budgets` unless given.
+            budgets: Replaces the budgets that are set here.
             lessons: Lessons across tasks; none unless given.
             prompts: The prompts; the environment's own unless given.
             approval: Where the run pauses for a person.
-            connections: The `http_async_client` of `openai:...` models; LangChain's own unless given.
-            **parts: Objects instead of names: `model` and `reflection_model`, `actor`, `evaluator`, `heuristic`.
+            connections: As in `load`.
+            **parts: Objects instead of names: `model`, `reflection_model`, `actor`, `evaluator`, `heuristic`.
 
         Raises:
             ConfigurationError: a setting is wrong.
@@ -229,11 +208,8 @@ class ReflexionSettings(BaseModel):
         for name, named_model in (("model", self.model), ("reflection_model", self.reflection_model)):
             if name not in parts and named_model is not None:
                 parts[name] = self.load(named_model, connections)
-        named = {
-            "actor": self.actor,
-            "evaluator": self.evaluator,
-            "heuristic": self.heuristic(self.rules(environment or NoEnvironment())),
-        }
+        heuristic = self.rules(environment or NoEnvironment()).heuristic
+        named = {"actor": self.actor, "evaluator": self.evaluator, "heuristic": heuristic}
         limits = {scope: limit.budget() for scope, limit in self.budgets.items()}
         return create_reflexion(
             environment=environment,
@@ -255,7 +231,7 @@ class ReflexionSettings(BaseModel):
         )
 
     def load(self, name: str, connections: Any = None) -> "BaseChatModel":
-        """Make a model as these settings call it.
+        """Make the model of this name.
 
         Args:
             name: The model's name.
@@ -282,27 +258,18 @@ class RunSettings(ReflexionSettings):
     options: dict[str, Any] = option({}, "Environment option; may also be given as --KEY VALUE.")
     split: str | None = option(None, "Set of tasks.  [default: the environment's first]", min_length=1)
     limit: int | None = option(None, "Number of tasks.  [default: all]", resume="raise", ge=1)
-    until_no_improvement: bool | None = option(
-        None, "Advance all tasks together, until a trial solves nothing new.  [default: the profile's]"
-    )
+    until_no_improvement: bool | None = rule("Advance all tasks together, until a trial solves nothing new.")
     concurrency: int = option(8, "Tasks to run at once, over all workers.", resume="free", ge=1)
     workers: int = option(1, "Ray workers that share the tasks (extra ray).", resume="free", ge=1)
     ray_address: str | None = option(
-        None,
-        "Ray cluster that the workers run on; needs --database.  [default: this machine]",
-        resume="free",
-        min_length=1,
+        None, "Ray cluster of the workers; needs --database.  [default: this machine]", resume="free", min_length=1
     )
     checkpoints: Checkpoints = option("latest", "Checkpoints to keep: the latest, which resuming needs, or all.")
     database: str | None = option(
-        None,
-        "Postgres instead of the run folder: postgresql://user:password@host/name.",
-        pattern="^postgres(ql)?://",
+        None, "Postgres instead of the run folder: postgresql://user:password@host/name.", pattern="^postgres(ql)?://"
     )
     lessons: str | None = option(
-        None,
-        "Keep lessons from task to task: a SQLite file, or postgresql://user:password@host/name.",
-        min_length=1,
+        None, "Keep lessons from task to task: a SQLite file, or postgresql://user:password@host/name.", min_length=1
     )
     user: str | None = option(None, "User whose lessons are used.  [default: everyone's]")
     recall: bool = option(True, "Recall lessons, running tasks one at a time; otherwise only write them.")
@@ -320,10 +287,7 @@ class RunSettings(ReflexionSettings):
         return load_environment(self.environment, **{"seed": self.seed, **self.options})
 
     def changed(self, given: dict[str, Any]) -> Self:
-        """Return the settings with some of them replaced; limits of `budgets` one by one, where None lifts one.
-
-        Args:
-            given: The new values by name.
+        """Return the settings with some values replaced: of `budgets` limit by limit, where None lifts one.
 
         Raises:
             ConfigurationError: a name is unknown or a value is wrong.
@@ -347,36 +311,23 @@ class RunSettings(ReflexionSettings):
             ConfigurationError: there is no such split, or what is said of lessons does not go together.
         """
         if self.lessons is None and (self.frozen or not self.recall or self.user is not None):
-            raise ConfigurationError(
-                "recall=False, frozen and user need lessons (--no-recall, --frozen and --user need --lessons)"
-            )
+            raise ConfigurationError("--no-recall, --frozen and --user need --lessons")
         if self.frozen and not self.recall:
-            raise ConfigurationError(
-                "frozen lessons that are not recalled change nothing: leave out frozen (--frozen) "
-                "or recall=False (--no-recall)"
-            )
+            raise ConfigurationError("--frozen lessons with --no-recall change nothing: leave one out")
         from langgraph_reflexion.envs.base import choose_split
 
         rules = self.rules(environment)
-        stops = self.until_no_improvement
-        heuristic = self.heuristic(rules)
-        in_order = self.lessons and self.recall and not self.frozen
-        return self.model_copy(
-            update={
-                "split": choose_split(environment, self.split),
-                "actor": rules.actor,
-                "strategy": rules.strategy,
-                "evaluator": rules.evaluator,
-                "feedback": rules.feedback,
-                "max_trials": rules.max_trials,
-                "max_actions": heuristic.max_actions,
-                "max_cycles": heuristic.max_cycles,
-                "memory_size": None if self.memory == "full" else rules.memory_size,
-                # What one task teaches, the next one sees: the record depends on their order.
-                "concurrency": 1 if in_order else self.concurrency,
-                "until_no_improvement": rules.until_no_improvement if stops is None else stops,
-            }
-        )
+        named = ("actor", "strategy", "evaluator", "feedback", "max_trials", "until_no_improvement", "memory_size")
+        update: dict[str, Any] = {name: getattr(rules, name) for name in named}
+        update["split"] = choose_split(environment, self.split)
+        update["max_actions"], update["max_cycles"] = rules.heuristic.max_actions, rules.heuristic.max_cycles
+        if self.until_no_improvement is not None:
+            del update["until_no_improvement"]
+        if self.memory == "full":
+            del update["memory_size"]
+        if self.lessons and self.recall and not self.frozen:
+            update["concurrency"] = 1  # the next task sees what one teaches: the record depends on their order
+        return self.model_copy(update=update)
 
     def lessons_of(self, tasks: Collection[str]) -> "Lessons | None":
         """Return how lessons are used for these tasks, by their ids; None without any."""

@@ -1,6 +1,6 @@
 """The actor with native tool calls."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
@@ -70,5 +70,6 @@ class ToolActor(Actor):
         steps = []
         for step in example.steps:
             action = self.environment.parse(step.action)
-            steps.append(step.with_action(call_text(action["name"], action["args"]) if action else step.action))
-        return Example(example.kind, example.observation, tuple(steps))
+            shown = call_text(action["name"], action["args"]) if action else step.action
+            steps.append(replace(step, action=shown))
+        return replace(example, steps=tuple(steps))

@@ -124,12 +124,12 @@ def models_are_shown_the_task(case: Case) -> None:
             f"{name}.md in {prompts.folder} does not show the task: it lacks {{{{ observation }}}}",
         )
     step = ExampleStep("I begin.", _NONSENSE["text"], "So be it.")
-    examples = [Example("", "A room.", (step,))]
+    examples = [Example("A room.", (step,))]
     acts = {"actions": environment.shown_actions(task), "examples": examples, "numbered": True}
     for in_text in (True, False):
         rendered(prompts, "act", {**acts, "in_text": in_text})
     rendered(prompts, "act_in_two", {**acts, "in_text": True})
-    rendered(prompts, "reflect", {"examples": [ReflectionExample("A room.", (step,), "", "I was too fast.")]})
+    rendered(prompts, "reflect", {"examples": [ReflectionExample("A room.", (step,), "I was too fast.")]})
     rendered(prompts, "judge", {})
 
 
