@@ -55,8 +55,11 @@ class _Entry(BaseModel):
     @classmethod
     def _pairs(cls, value: Any) -> Any:
         # The hub has a pair of lists instead of a list of pairs.
-        if isinstance(value, dict) and "title" in value and len(value) == 2:
-            return list(zip(value["title"], value.get("sentences", value.get("sent_id")), strict=True))
+        if isinstance(value, dict):
+            columns: list[Any] = [value.get("title"), value.get("sentences", value.get("sent_id"))]
+            if not all(isinstance(column, list) for column in columns):
+                raise ValueError("must be lists of titles and of what belongs to them")
+            return list(zip(*columns, strict=True))
         return value or []
 
     @field_validator("question", "answer")
@@ -90,8 +93,8 @@ def read_questions(path: Path) -> Iterator[Question]:
     for number, content in enumerate(_entries(path), 1):
         try:
             entry = _Entry.model_validate(content)
-        except (ValidationError, TypeError) as error:
-            first = error.errors()[0] if isinstance(error, ValidationError) else {"loc": (), "msg": str(error)}
+        except ValidationError as error:
+            first = error.errors()[0]
             where = ".".join(map(str, first["loc"])) or "question"
             raise ConfigurationError(f"{path}, entry {number}, {where}: {first['msg']}") from error
         key = content.get("_id") or entry.id

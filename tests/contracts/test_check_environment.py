@@ -58,7 +58,6 @@ class Presuming(Counter):
     [
         (Shared, ["go up", "go up"], "same_actions_same_observations"),
         (Shared, ["add 1", "go down"], "replay_equals_live"),
-        (Forgetful, ["write one", "write two"], "replay_equals_live"),
         (Blocking, ["go up"], "event_loop_stays_free"),
         (Endless, ["read[]"], "limits_truncate"),
         (TwoAlike, ["go up"], "tasks_are_stable"),
@@ -86,15 +85,7 @@ def test_actions_are_requested_where_values_cannot_be_generated():
     patterned(["do xy"])
 
 
-def test_forms_that_read_free_text_in_two_places_are_tried_with_the_given_actions():
-    def act(self, one: str, other: str) -> str:
-        """Do both."""
-        return one + other
-
-    check_environment(with_action(action("do {one} {other}")(act)), actions=["do this that"])
-
-
-@pytest.mark.parametrize("template", ["task", "task_attempt_first", "failed_trial", "trial"])
+@pytest.mark.parametrize("template", ["task", "failed_trial"])
 def test_prompts_that_keep_the_task_from_a_model_are_found(template, tmp_path):
     class Secretive(Notebook):
         prompts = tmp_path
@@ -107,22 +98,10 @@ def test_prompts_that_keep_the_task_from_a_model_are_found(template, tmp_path):
 @pytest.mark.parametrize(
     ("template", "text", "says"),
     [
-        (
-            "act",
-            "{% for form in forms %}{{ form }}{% endfor %}",
-            r"act\.md fails: 'forms' is undefined",
-        ),
         ("actions", "\n{{ forms }}", r"act\.md fails: 'forms' is undefined \(.*actions\.md, line 2\)"),
-        ("act_in_two", "{{ forms }}", r"act_in_two\.md fails"),
-        ("reflect", "{{ steps }}", r"reflect\.md fails: 'steps' is undefined"),
         ("judge", "{% if %}", r"judge\.md fails: Expected an expression"),
         ("task", "{{ instruction }}", r"task\.md fails: 'instruction' is undefined .* its values are observation,"),
         ("opening", "{{ observation }}", r"opening\.md in .* lacks \{\{ instruction \}\}"),
-        (
-            "trial",
-            "{% for step in steps %}{{ step.text }}{% endfor %}",
-            r"trial\.md fails: .*'text'",
-        ),
     ],
 )
 def test_templates_that_cannot_be_rendered_are_found(template, text, says, tmp_path):
@@ -134,14 +113,6 @@ def test_templates_that_cannot_be_rendered_are_found(template, text, says, tmp_p
         check_environment(Broken())
 
 
-def test_prompts_that_cannot_be_read_fail_a_check_by_name(tmp_path):
-    class Lost(Notebook):
-        prompts = tmp_path / "gone"
-
-    with pytest.raises(AssertionError, match=r"models_are_shown_the_task: .*gone is not a folder"):
-        check_environment(Lost())
-
-
 def test_a_task_without_words_is_found():
     class Wordless(Counter):
         def tasks(self, split=None, limit=None):
@@ -149,7 +120,3 @@ def test_a_task_without_words_is_found():
 
     with pytest.raises(AssertionError, match="no instruction"):
         CHECKS["models_are_shown_the_task"](Case.of(Wordless()))
-
-
-async def test_the_checks_run_where_a_loop_already_runs():
-    check_environment(Notebook())

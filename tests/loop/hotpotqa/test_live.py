@@ -1,7 +1,6 @@
 """Live pages, from a wiki on loopback: what is found, what is missing, what is a fault, and what never leaks."""
 
 import json
-import socket
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from itertools import repeat
@@ -12,7 +11,7 @@ import wikipedia
 from langgraph_reflexion.envs.hotpotqa.environment import HotPotQA
 from langgraph_reflexion.envs.hotpotqa.episode import NO_MORE
 from langgraph_reflexion.envs.hotpotqa.langchain_wikipedia import LangChainPages
-from langgraph_reflexion.envs.hotpotqa.mediawiki import PAGE_CHARS, MediaWiki, api_address
+from langgraph_reflexion.envs.hotpotqa.mediawiki import PAGE_CHARS, MediaWiki
 from langgraph_reflexion.envs.pool import EpisodePool
 from langgraph_reflexion.errors import EnvironmentFault
 from langgraph_reflexion.testing import MEDIAWIKI_FAULTS, MediaWikiServer
@@ -110,16 +109,6 @@ def test_trouble_is_a_fault_with_its_cause_and_one_request(server, fault, pages)
     environment.close()
 
 
-def test_a_host_that_is_not_there_is_unreachable():
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    environment = HotPotQA(pages="wikipedia", api=f"http://127.0.0.1:{port}/")
-    with pytest.raises(EnvironmentFault, match=rf"127.0.0.1:{port} is unreachable: "):
-        do(environment, "search[Elm]")
-    environment.close()
-
-
 def test_a_request_tells_who_makes_it(server):
     environment = HotPotQA(pages="wikipedia", api=server.api, contact="elm@example.org")
     do(environment, "search[Elm]")
@@ -129,11 +118,6 @@ def test_a_request_tells_who_makes_it(server):
     with pytest.raises(EnvironmentFault, match=r"it blocks this client$"):
         do(environment, "search[Elm]")
     environment.close()
-
-
-def test_the_address_is_that_of_the_language_over_https():
-    assert api_address("en") == "https://en.wikipedia.org/w/api.php"
-    assert HotPotQA(pages="wikipedia", language="simple").pages().url.startswith("https://simple.wikipedia")
 
 
 def test_a_snapshot_goes_on_where_the_episode_stood(live, server):

@@ -1,7 +1,5 @@
 """Reflections in the actor's prompts, which the original WebShop actor (profile `upstream`) never saw."""
 
-import pytest
-
 from langgraph_reflexion import create_reflexion, load_environment
 from langgraph_reflexion.testing import ScriptedChatModel
 from tests.support.toys import asks_for
@@ -23,8 +21,6 @@ def buys_in_haste(messages):
 
 def wanders(messages):
     """Search and go back forever, with a new query each time."""
-    if asks_for(messages) == "reflect":
-        return LESSON
     if "[Back to Search]" in messages[-1].text:
         return "Action: click[Back to Search]"
     return f"Action: search[something number {len(messages)}]"
@@ -41,9 +37,8 @@ def prompts_of_trials(**options):
     return [messages[1].text for messages in asked if len(messages) == 2], final
 
 
-@pytest.mark.parametrize("profile", ["paper", "preprint"])
-def test_the_actor_reads_in_the_next_trial_what_it_wrote_after_this_one(profile):
-    (first, second, third), final = prompts_of_trials(profile=profile)
+def test_the_actor_reads_in_the_next_trial_what_it_wrote_after_this_one():
+    (first, second, third), final = prompts_of_trials()
     assert final["status"] == "failed"
     assert LESSON not in first
     assert second.count(LESSON) == 1
@@ -59,15 +54,10 @@ def test_upstream_writes_reflections_that_its_actor_never_reads():
     assert len(set(asked)) == 1
 
 
-def test_upstream_allows_fourteen_actions_and_the_papers_four_trials():
-    model = ScriptedChatModel(
-        replies=lambda messages: LESSON if asks_for(messages) == "reflect" else wanders(messages)
-    )
+def test_upstream_allows_fourteen_actions():
+    model = ScriptedChatModel(replies=wanders)
     environment = load_environment("webshop")
     (task,) = environment.tasks(limit=1)
     final = create_reflexion(model, environment, profile="upstream", max_trials=1).compile().invoke({"task": task})
     assert (len(final["trajectory"]), final["trials"][0]["stop_reason"]) == (14, "inefficient planning")
-    final = create_reflexion(model, environment).compile().invoke({"task": task})
     environment.close()
-    assert final["status"] == "failed"
-    assert len(final["trials"]) == 4

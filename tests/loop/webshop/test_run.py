@@ -43,25 +43,12 @@ def test_the_right_purchase_solves_the_task():
     assert CATALOGUE.goals[0].asin not in told
 
 
-def test_a_purchase_that_lacks_something_fails():
-    final, _ = play(WebShop(), *WAY[:2], WAY[-1])
-    assert (final["status"], final["trials"][0]["success"]) == ("failed", False)
-
-
 @pytest.mark.parametrize("fault", ["500", "empty", "cut"])
 def test_a_failing_server_is_a_fault(server, fault):
     environment = WebShop(base_url=server.url)
     environment.tasks(limit=1)
     server.faults = repeat(fault)
     final, _ = play(environment, *WAY)
-    assert (final["status"], [trial["success"] for trial in final["trials"]]) == ("fault", [None])
-
-
-def test_an_unanswered_purchase_is_a_fault(server):
-    environment = WebShop(base_url=server.url)
-    task = environment.tasks(limit=1)[0]
-    server.faults = ("no score" if server.requests[-1].startswith("/done/") else None for _ in repeat(None))
-    final = graph(environment, *WAY)[0].compile().invoke({"task": task})
     assert (final["status"], [trial["success"] for trial in final["trials"]]) == ("fault", [None])
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from langgraph_reflexion.demo.hotpotqa.task import read_question
-from langgraph_reflexion.demo.hotpotqa.world import Page, Target, Wanted, closest, find, first_mentioned, read_library
+from langgraph_reflexion.demo.hotpotqa.world import Page, Target, Wanted, closest, find, read_library
 from langgraph_reflexion.demo.prompt import Prompt, Turn
 
 
@@ -32,10 +32,6 @@ FERRY = page(
 )
 def test_the_sentence_that_has_the_words_says_it(wanted, found):
     assert find(FERRY, wanted) == found
-
-
-def test_a_hasty_reader_takes_what_stands_first():
-    assert first_mentioned(FERRY, Wanted("town", ("born",))) == Target("Bath")
 
 
 @pytest.mark.parametrize(

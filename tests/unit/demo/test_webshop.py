@@ -4,7 +4,7 @@ import pytest
 
 from langgraph_reflexion import load_environment
 from langgraph_reflexion.demo.prompt import Prompt, Turn
-from langgraph_reflexion.demo.webshop.world import Errand, in_brackets, read_errand, read_shop
+from langgraph_reflexion.demo.webshop.world import Errand, read_errand, read_shop
 from langgraph_reflexion.envs.webshop.catalogue import generate
 
 ERRAND = Errand("", "school satchel", ("pocket sized",), {"color": "fox brown"}, 25.0)
@@ -65,33 +65,6 @@ def test_what_was_chosen_and_bought(visited):
 
 def test_tool_calls_are_read_as_text_is(visited):
     assert visited(8, plain=True) == visited(8)
-
-
-def test_what_was_refused_changes_nothing():
-    refused = Turn("", "click[nothing]", "Invalid action: there is no 'nothing' to click on this page.")
-    assert read_shop(Prompt("act", "", "", turns=(refused,))) == read_shop(Prompt("act", "", ""))
-
-
-@pytest.mark.parametrize(
-    ("told", "read"),
-    [
-        ("You have clicked fox brown.", "You have clicked fox brown."),
-        ("WebShop [SEP] Instruction: [SEP] buy [SEP] Search", "WebShop\nInstruction:\nbuy\n[Search]"),
-        (
-            "Instruction: [SEP] buy [SEP] Back to Search [SEP] Page 2 (Total results: 11) [SEP] < Prev [SEP] Next > "
-            "[SEP] W4DH49J2CK [SEP] A satchel [SEP] $22.5",
-            "[Back to Search]\nPage 2 (Total results: 11)\n[< Prev]\n[Next >]\n[W4DH49J2CK]\nA satchel\n$22.5",
-        ),
-        (
-            "Instruction: [SEP] buy [SEP] Back to Search [SEP] < Prev [SEP] pack [SEP] pair [SEP] A satchel [SEP] "
-            "Price: $22.5 [SEP] Rating: N.A. [SEP] Description [SEP] Features [SEP] Reviews [SEP] Buy Now",
-            "[Back to Search]\n[< Prev]\noptions [pack][pair]\nA satchel\nPrice: $22.5\nRating: N.A.\n"
-            "[Description]\n[Features]\n[Reviews]\n[Buy Now]",
-        ),
-    ],
-)
-def test_text_mode_is_read_as_brackets(told, read):
-    assert in_brackets(told) == read
 
 
 def test_it_reads_every_errand_by_its_grammar():

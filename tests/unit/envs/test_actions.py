@@ -99,9 +99,7 @@ class Typed:
     united = int | Literal["all"]
     listed = list[Literal["a b", "c"]]
     counted = list[int]
-    open_ended = Annotated[int, Field(gt=6)]
     between = Annotated[int, "how many", Field(gt=6, lt=9)]
-    half_open = Annotated[float, Field(ge=0, lt=1.5)]
     bounded_or_not = Annotated[int, Field(ge=5, le=9)] | None
     spaced = Literal["a b", "c", ""]
     point = Point
@@ -148,11 +146,9 @@ def test_values_are_made_up_that_the_schema_allows(kind):
         ("united", "7", "7"),
         ("spaced", "a b", "'a b'"),
         ("spaced", '"a b"', "'a b'"),
-        ("spaced", '""', "''"),
         ("listed", '["c", "a b"]', "['c', 'a b']"),
         ("counted", "[1, 2]", "[1, 2]"),
         ("point", '{"x": 1}', "Point(x=1, y=0)"),
-        ("table", '{"a": 1}', "{'a': 1}"),
     ],
 )
 def test_an_argument_written_as_text_is_read_as_its_type(kind, written, read):
@@ -165,7 +161,6 @@ def test_an_argument_written_as_text_is_read_as_its_type(kind, written, read):
     ("kind", "written", "says"),
     [
         ("numbered", "4", "it: Input should be 1, 2 or 3"),
-        ("counted", "[1, 2", "it: Input should be a valid list"),
         ("counted", "[" * 100_000, "it: Input should be a valid list"),
         ("point", '{"x": 9}', "it: Input should be a valid dictionary"),
     ],
@@ -180,11 +175,8 @@ def test_an_argument_that_is_not_allowed_is_an_observation(kind, written, says):
     [
         ("numbered", "1, 2 or 3"),
         ("perhaps", "which (a or b)"),
-        ("painted", "axe or saw"),
         ("counted", "a JSON list"),
-        ("open_ended", "more than 6"),
         ("between", "how many (more than 6 and less than 9)"),
-        ("half_open", "at least 0 and less than 1.5"),
         ("bounded_or_not", "at least 5 and at most 9"),
         ("spaced", '"a b", c or ""'),
         ("point", "a JSON object"),
@@ -193,13 +185,6 @@ def test_an_argument_that_is_not_allowed_is_an_observation(kind, written, says):
 def test_allowed_values_are_shown(kind, explanation):
     environment = typed(kind)
     assert environment.shown_actions(TASK)[0].explanation == f"Do it. {{it}}: {explanation}."
-
-
-def test_tools_write_lists_so_that_they_read_back():
-    environment = typed("listed")
-    spec = environment.episode.actions()["act"]
-    assert spec.render({"it": ["a b"]}) == 'do ["a b"]'
-    assert environment.tools[0]["function"]["parameters"]["properties"]["it"]["items"]["enum"] == ["a b", "c"]
 
 
 def no_hint(self, it) -> str:
@@ -227,33 +212,6 @@ def hinted(self, it: str) -> str:
 def test_actions_that_are_ill_defined_are_refused_by_name(method, form, says):
     with pytest.raises(ConfigurationError, match=says):
         with_action(action(form)(method)).episode.actions()
-
-
-def test_a_form_too_few_is_refused():
-    class Brief(Counter):
-        def action_forms(self, task):
-            return super().action_forms(task)[:-1]
-
-    with pytest.raises(ConfigurationError, match=r"counter\.action_forms\(\) gives 3 forms for 4 actions"):
-        Brief().shown_actions(Brief().tasks()[0])
-
-
-def test_the_tool_schema_is_what_a_model_gets():
-    assert Counter().tools[0] == {
-        "type": "function",
-        "function": {
-            "name": "add",
-            "description": "Add to the counter.",
-            "parameters": {
-                "type": "object",
-                "properties": {
-                    "amount": {"type": "integer", "description": "how much to add"},
-                    "times": {"type": "integer", "description": "how often", "default": 1},
-                },
-                "required": ["amount"],
-            },
-        },
-    }
 
 
 def test_tools_act_on_the_episode():

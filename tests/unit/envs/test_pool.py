@@ -8,7 +8,7 @@ import pytest
 
 from langgraph_reflexion.envs.base import Action, Episode, StepResult, Task
 from langgraph_reflexion.envs.pool import EpisodePool
-from langgraph_reflexion.errors import EnvironmentFault, EnvironmentUnavailable
+from langgraph_reflexion.errors import EnvironmentFault
 from tests.support.toys import Counter, Notebook, SlowCounter, add
 
 TASK = Task(id="c1000", instruction="Count to 1000.", data={"goal": 1000})
@@ -98,23 +98,6 @@ async def test_an_episode_that_cannot_be_closed_costs_no_trial_anything(caplog):
     await pool.start(first)
     pool.close()
     assert caplog.text.count("could not be closed") == 3
-
-
-async def test_a_task_that_is_gone_costs_the_next_one_nothing():
-    class Gone(Counter):
-        gone = ""
-
-        def blocks(self, task):
-            if task["id"] == self.gone:
-                raise EnvironmentUnavailable("its file is gone")
-            return False
-
-    pool = EpisodePool(environment := Gone(), size=1)
-    first, second = environment.tasks()[:2]
-    await pool.start(first)
-    environment.gone = first["id"]
-    await pool.start(second)
-    assert [episode.closed for episode in environment.started] == [1, 0]
 
 
 @pytest.mark.parametrize("kind", [Counter, SlowCounter])

@@ -63,11 +63,6 @@ def test_no_text_is_taken_for_a_query(corpus, entity):
     assert len(corpus) == 6
 
 
-def test_the_words_that_nearly_every_page_has_find_pages_where_there_are_no_others(corpus):
-    assert corpus.find("is a").similar
-    assert corpus.find("zzz").similar == ()
-
-
 def test_a_corpus_is_built_once_and_again_when_its_file_changes(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     source, built = tmp_path / "pages.jsonl", []

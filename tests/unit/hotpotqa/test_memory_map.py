@@ -1,7 +1,6 @@
 """The map of what was searched for, held against the pages that there are."""
 
 import re
-from random import Random
 
 import pytest
 
@@ -51,34 +50,6 @@ def test_the_next_trial_knows_all_of_it_but_which_page_is_open(environment):
     assert again.lines == first.lines[1:]
     assert environment.memory_map(task, opening, steps, first.known).lines == first.lines, "nothing is told twice"
     assert environment.memory_map(task, opening, [], {}).text == ""
-
-
-def test_whatever_it_says_is_so(environment):
-    task, pages = environment.tasks(limit=1)[0], environment.pages()
-    titles = [title for task in environment.tasks() for title in task["data"]["supporting"]]
-    random, known, told = Random(3), {}, 0
-    for _ in range(5):
-        written = []
-        for _ in range(12):
-            title = random.choice(titles)
-            written.append(f"search[{random.choice([title, title.split(' (')[0], title[:-2], title.upper()])}]")
-            written.append(f"lookup[{random.choice(['born', 'river', 'named', 'zebra'])}]")
-        opening, steps = take(environment, task, written)
-        drawn = environment.memory_map(task, opening, steps, known)
-        for line in drawn.lines:
-            if page := re.match(r"Page ([^:]+): (.*?)(?: Looked up: (.*))?$", line):
-                found = pages.find(page[1])
-                assert "".join(found.sentences).startswith(page[2].removesuffix(" ..."))
-                for words, what in re.findall(r'"(\w+)" \(([^)]*)', page[3] or ""):
-                    count = sum(words in sentence.casefold() for sentence in found.sentences)
-                    assert what == "not on the page" if not count else f" of {count}: " in what
-                told += 1
-            elif missing := re.match(r"There is no page (.*?)(?:; there are .*)?\.$", line):
-                assert not hasattr(pages.find(missing[1]), "sentences")
-                told += 1
-        known = drawn.known
-    assert told > 50
-    assert len(str(known)) < 50_000
 
 
 def test_no_page_begins_a_line_of_its_own(environment):

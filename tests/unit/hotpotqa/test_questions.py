@@ -1,7 +1,6 @@
 """Questions and pages from files: both forms, both kinds of file, and what is wrong with the others."""
 
 import json
-import time
 
 import pytest
 
@@ -115,9 +114,3 @@ def test_a_page_of_running_text_leaves_headings_out():
         "Elm", "The elm is a tree.\nIt grows well here.\n\n\n== Use ==\nBoats\nElms make good boats."
     )
     assert page.text == "The elm is a tree. It grows well here. Elms make good boats."
-
-
-def test_a_page_of_one_long_line_is_read_at_once():
-    began = time.process_time()
-    Page.from_text("A", "=" * 20_000 + "x\n" + "J. K. " * 20_000 + "This Is A. " * 10_000)
-    assert time.process_time() - began < 3

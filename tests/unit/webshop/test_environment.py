@@ -4,15 +4,14 @@ from langgraph_reflexion.envs import load_environment
 from langgraph_reflexion.envs.base import Action
 from langgraph_reflexion.envs.webshop.catalogue import generate
 from langgraph_reflexion.envs.webshop.environment import WebShop
-from langgraph_reflexion.envs.webshop.episode import INVALID, MAX_LISTED, OVER, WebShopEpisode
+from langgraph_reflexion.envs.webshop.episode import INVALID, OVER, WebShopEpisode
 from langgraph_reflexion.envs.webshop.goals import Goal
-from langgraph_reflexion.envs.webshop.pages import RENDERINGS
 from langgraph_reflexion.envs.webshop.shop import LocalShop
 from langgraph_reflexion.envs.webshop.state import LONGEST_QUERY, clean_query
 from langgraph_reflexion.envs.webshop.store import Store
 from langgraph_reflexion.errors import ConfigurationError
 from tests.support.toys import measured
-from tests.support.webshop import ATTRIBUTES, LAMP, PRODUCTS, SPRAY, STICK, product, solution, values
+from tests.support.webshop import ATTRIBUTES, LAMP, PRODUCTS, SPRAY, STICK, product, solution
 
 SEARCH_FIRST = "You can search: search[{query}]."
 
@@ -64,13 +63,6 @@ def test_options_are_kept_on_the_pages_of_a_product(store):
     assert "scent [bright citrus][rose | mint]" in do(shopping, "click[< Prev]", f"click[{STICK['asin']}]")[-1]
 
 
-def test_as_text_a_choice_renders_the_page_again(store):
-    shopping = episode(store, rendering=RENDERINGS["text"])
-    _, before, after = do(shopping, "search[stick]", f"click[{STICK['asin']}]", "click[bright citrus]")
-    assert before == after
-    assert act(shopping, "click[buy now]").reward == 1.0
-
-
 def test_a_purchase_ends_the_episode(store):
     shopping = episode(store)
     do(shopping, "search[stick]", f"click[{STICK['asin']}]")
@@ -119,44 +111,32 @@ def test_an_impossible_action_is_told_what_is_possible(store):
     assert do(shopping, "click[Buy Now]")[0].endswith("You can click [Back to Search], [< Prev].")
 
 
-def test_the_list_of_elements_is_truncated():
-    sized = product("B1", "Bolt", options={"size": values(*(f"{size} mm" for size in range(500)))})
-    shopping = WebShopEpisode(LocalShop(Store.in_memory([sized], {}), Goal("B1", "buy", ("bolt",), (), 20.0)))
-    told = do(shopping, "search[bolt]", "click[B1]", "click[nut]")[-1]
-    assert told.count("[") == MAX_LISTED
-    assert told.endswith(" mm], ....")
-    assert do(shopping, "click[499 mm]") == ["You have clicked 499 mm."]
-
-
-@pytest.mark.parametrize("query", ["", "[]", "?!", "\x00", "<>/", "\u200b"])
-def test_a_search_without_words_is_refused(store, query):
-    shopping = episode(store)
-    result = shopping.step(Action(name="search", args={"query": query}, text=""))
-    assert result.observation == f"Invalid action: search needs words to look for. {SEARCH_FIRST}"
-
-
 @pytest.mark.parametrize(
     "query",
     ["stick " * 5_000, "'stick'; DROP TABLE products --", '["stick"', "stick\x00\n\x1b[2J", "100% stick? #1 & a/b",
-     "\ud83d stick \U0001f9f4", "\u202estick", "{query} stick", "stick\\x", "<r> stick"],
+     "\ud83d stick \U0001f9f4", "{query} stick", "<r> stick"],
 )  # fmt: skip
 def test_no_query_breaks_the_search(store, query):
+    assert len(clean_query(query)) <= LONGEST_QUERY
     result = episode(store).step(Action(name="search", args={"query": query}, text=""))
     assert f"\n[{STICK['asin']}] \n" in result.observation
 
 
-@pytest.mark.parametrize("element", ["", "[", "x" * 100_000, "a\nb", "\x00", "\ud83d", "%s {0} {query}"])
-def test_no_click_breaks_a_page(store, element):
+@pytest.mark.parametrize(
+    ("before", "name", "value"),
+    [
+        *(([], "search", query) for query in ("", "[]", "?!", "\x00", "<>/", "\u200b")),
+        *((["search[stick]"], "click", name) for name in ("", "[", "x" * 100_000, "a\nb", "\ud83d", "%s {0}")),
+    ],
+)
+def test_a_search_without_words_and_a_click_on_nothing_are_refused(store, before, name, value):
     shopping = episode(store)
-    do(shopping, "search[stick]")
-    result = shopping.step(Action(name="click", args={"element": element}, text=""))
-    assert result.observation.startswith("Invalid action: there is no ")
+    do(shopping, *before)
+    state, key = shopping.state, {"search": "query", "click": "element"}[name]
+    result = shopping.step(Action(name=name, args={key: value}, text=""))
+    assert result.observation.startswith("Invalid action: ")
     assert len(result.observation) < 500
-
-
-def test_queries_are_cleaned():
-    assert len(clean_query("ab " * 5_000)) <= LONGEST_QUERY
-    assert clean_query("  a/b\t[c] <d>\n\x00e  ") == "a b c d e"
+    assert shopping.state == state
 
 
 @pytest.mark.parametrize("text", ["click[ buy now ]", "Click [Buy Now]", "click[Buy Now].", "click[[BUY  NOW]]"])
@@ -201,11 +181,13 @@ def test_strict_mode_refuses_inexact_actions(store, before, refused):
     assert shopping.state == state
 
 
-def test_strict_mode_accepts_exact_actions(store):
-    shopping = episode(store, strict=True)
-    texts = ["search[stick]", "click[B000000001]", "click[Description]", "click[< Prev]", "click[bright citrus]"]
-    assert INVALID not in do(shopping, *texts)
-    assert act(shopping, "click[Buy Now]").reward == 1.0
+def test_a_task_is_played_with_its_own_seed_and_after_close():
+    task, catalogue, other = WebShop(seed=1).tasks()[3], generate(1), WebShop(seed=2, strict=True)
+    for _ in range(2):
+        shopping = other.start(task)
+        texts = solution(catalogue, catalogue.goals[3])
+        assert [shopping.step(other.parse(text)).reward for text in texts][-1] == 1.0
+        other.close()
 
 
 def test_review_measures_the_purchase(environment):
@@ -217,16 +199,6 @@ def test_review_measures_the_purchase(environment):
     assert (less["options"], less["price"]) == (0.0, 1.0)
     assert 0 < less["reward"] < 1
     assert measured(environment, task, [search, item]) == dict.fromkeys(whole, 0.0)
-
-
-def test_tasks_carry_their_seed_and_outlive_close():
-    made, other = WebShop(seed=1), WebShop(seed=2)
-    task, catalogue = made.tasks()[3], generate(1)
-    for _ in range(2):
-        shopping = other.start(task)
-        texts = solution(catalogue, catalogue.goals[3])
-        assert [shopping.step(other.parse(text)).reward for text in texts][-1] == 1.0
-        other.close()
 
 
 def test_only_shops_outside_memory_block(environment):

@@ -170,14 +170,6 @@ def test_the_whole_reward_agrees_with_the_originals_cases():
     assert result.options == pytest.approx(2 / 3)
 
 
-@pytest.mark.parametrize(
-    ("price", "limit", "within"), [(40, 40, True), (40.01, 40, False), (5, 1_000_000, True), (0, 0, False)]
-)
-def test_the_price_is_to_be_within_the_budget(price, limit, within):
-    result = reward(a(), price, [], a(), goal(["soap"], price_upper=limit))
-    assert (result.price, result.total) == (within, within / 2)
-
-
 def test_the_parts_are_measured_by_name():
     result = reward(a(attributes=("soap",)), 50, ["grey"], a(), goal(["soap"], ["grey", "large"]))
     assert result.measures() == {"reward": 0.5, "type": 1.0, "attributes": 1.0, "options": 0.5, "price": 0.0}
