@@ -1,6 +1,7 @@
 """Inspect's models as a LangChain chat model: any provider that Inspect knows, by its limits, logs and accounts."""
 
 from collections.abc import Sequence
+from itertools import groupby
 from typing import Any, cast
 
 from inspect_ai.model import (
@@ -129,11 +130,11 @@ WHOLE = "inspect_message"
 async def to_inspect(messages: Sequence[BaseMessage]) -> list[ChatMessage]:
     """Return a prompt as Inspect's models take it."""
     converted: list[ChatMessage] = []
-    for message in messages:
-        if WHOLE in message.additional_kwargs:
-            converted.append(ChatMessageAssistant.model_validate(message.additional_kwargs[WHOLE]))
+    for whole, some in groupby(messages, lambda message: message.additional_kwargs.get(WHOLE)):
+        if whole:
+            converted.append(ChatMessageAssistant.model_validate(whole))
         else:
-            written: Any = convert_to_openai_messages([message])
+            written: Any = convert_to_openai_messages(list(some))
             converted += await messages_from_openai(written)
     return converted
 
