@@ -3,15 +3,12 @@
 import importlib.util
 
 import pytest
-from langgraph.types import Command
 
-from langgraph_reflexion import Approval, ConfigurationError, create_reflexion
+from langgraph_reflexion import ConfigurationError, create_reflexion
 from langgraph_reflexion.checkpoints import open_checkpointer
 from langgraph_reflexion.testing import ScriptedChatModel
 from tests.support.postgres_server import postgres_server
 from tests.support.toys import Counter
-
-CONFIG = {"configurable": {"thread_id": "1"}}
 
 needs_extra = pytest.mark.skipif(
     importlib.util.find_spec("psycopg") is None, reason="needs the extra: pip install 'langgraph-reflexion[postgres]'"
@@ -25,9 +22,9 @@ def database():
         yield url
 
 
-def build(saver, **options):
+def build(saver):
     model = ScriptedChatModel(replies=["Action: add 1", "Action: add 2"])
-    return create_reflexion(model, Counter(), **options).compile(checkpointer=saver)
+    return create_reflexion(model, Counter()).compile(checkpointer=saver)
 
 
 @needs_extra
@@ -45,18 +42,6 @@ async def test_it_resumes_mid_trial_from_another_connection(kind, database):
         assert [step["action"]["text"] for step in final["trajectory"]] == ["add 1", "add 2"]
         kept = [state async for state in graph.aget_state_history(config)]
         assert (len(kept) == 1) is (kind == "latest")
-
-
-@needs_extra
-@needs_server
-async def test_pauses_survive_in_the_latest_checkpoint(database):
-    config = {"configurable": {"thread_id": "pause"}}
-    async with open_checkpointer("latest", database) as saver:
-        graph = build(saver, approval=Approval(actions=["add"]))
-        result = await graph.ainvoke({"task": Counter().tasks()[0]}, config)
-        while "__interrupt__" in result:
-            result = await graph.ainvoke(Command(resume="approve"), config)
-        assert result["status"] == "solved"
 
 
 @needs_extra

@@ -36,7 +36,7 @@ def list_lessons(where: Where, env: Env = None, user: User = None, as_json: AsJs
     async def work(store: "LessonStore") -> list["Lesson"]:
         return list((await store.snapshot()).lessons.values())
 
-    found = [
+    found: list[dict[str, Any]] = [
         {
             "id": each.id,
             "text": each.text,

@@ -1,11 +1,17 @@
-"""As middleware of an agent: what its users see, how tasks follow each other, and what is kept."""
+"""As middleware of an agent: what its users see, how tasks follow each other, and what happens in trouble."""
 
 import json
 from typing import Any
 
 import pytest
 from langchain.agents import create_agent
-from langchain.agents.middleware import HumanInTheLoopMiddleware
+from langchain.agents.middleware import (
+    AgentMiddleware,
+    HumanInTheLoopMiddleware,
+    ModelCallLimitMiddleware,
+    SummarizationMiddleware,
+    hook_config,
+)
 from langchain.agents.structured_output import ToolStrategy
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
 from langchain_core.tools import tool
@@ -14,11 +20,12 @@ from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.types import Command
 from pydantic import BaseModel
 
-from langgraph_reflexion import CommandEvaluator, ConfigurationError, Evaluation, ReflexionMiddleware
+from langgraph_reflexion import ConfigurationError, Fault, ModelFault, ReflexionMiddleware, Retries
 from langgraph_reflexion.testing import ScriptedChatModel
 from tests.support.composing import LESSON, SOLVED, TASK, THREAD, Guessing, call
 
 TALK: list[Any] = [HumanMessage("Hello"), AIMessage("Hello."), HumanMessage(TASK)]
+GIVEN: Any = {"messages": TALK}
 
 
 def around(guessing: Guessing, **options: Any) -> ReflexionMiddleware:
@@ -26,12 +33,16 @@ def around(guessing: Guessing, **options: Any) -> ReflexionMiddleware:
     return ReflexionMiddleware(**(given | options))
 
 
+def outcome(messages: list[Any]) -> tuple[str, str, int, str]:
+    told = messages[-1].response_metadata["reflexion"]
+    return messages[-1].text, told["status"], told["trials"], told["fault"]
+
+
 @pytest.mark.parametrize("how", ["invoke", "ainvoke"])
 async def test_an_answer_that_fails_is_reflected_on_and_tried_anew(how: str) -> None:
     guessing = Guessing()
     agent = guessing.agent(middleware=[around(guessing)], system_prompt="You guess.")
-    given = {"messages": TALK}
-    final = agent.invoke(given) if how == "invoke" else await agent.ainvoke(given)
+    final = agent.invoke(GIVEN) if how == "invoke" else await agent.ainvoke(GIVEN)
     assert set(final) == {"messages"}
     assert [message.text for message in final["messages"]] == [
         "Hello", "Hello.", TASK, "", "3 is a number.", "It is 3."
@@ -52,7 +63,7 @@ async def test_an_answer_that_fails_is_reflected_on_and_tried_anew(how: str) -> 
 def test_instructions_in_blocks_stay_blocks() -> None:
     guessing = Guessing()
     blocks = [{"type": "text", "text": "You guess.", "cache_control": {"type": "ephemeral"}}]
-    guessing.agent(middleware=[around(guessing)], system_prompt=SystemMessage(blocks)).invoke({"messages": TALK})  # type: ignore[arg-type]
+    guessing.agent(middleware=[around(guessing)], system_prompt=SystemMessage(blocks)).invoke(GIVEN)  # type: ignore[arg-type]
     content: Any = guessing.guesses.prompts[-1][0].content
     assert content[0] == blocks[0]
     assert LESSON in content[1]["text"]
@@ -60,8 +71,7 @@ def test_instructions_in_blocks_stay_blocks() -> None:
 
 def test_the_memory_is_capped_and_the_verdict_is_told_as_far_as_wanted() -> None:
     guessing = Guessing()
-    agent = guessing.agent(middleware=[around(guessing, memory_size=1, feedback="binary")])
-    agent.invoke({"messages": TALK})
+    guessing.agent(middleware=[around(guessing, memory_size=1, feedback="binary")]).invoke(GIVEN)
     assert guessing.guesses.prompts[-1][0].text.count("It was not") == 1
     assert "score" not in guessing.reflects.prompts[1][-1].text
 
@@ -73,27 +83,12 @@ def test_when_none_succeeds_the_best_is_the_answer(best: int) -> None:
     def close(task: str, result: str) -> tuple[float, str]:
         return (0.7 if result == f"It is {best}." else 0.2), "Not this one."
 
-    agent = guessing.agent(middleware=[around(guessing, evaluator=close, max_trials=3)])
-    final = agent.invoke({"messages": TALK})
+    final = guessing.agent(middleware=[around(guessing, evaluator=close, max_trials=3)]).invoke(GIVEN)
     assert [message.text for message in final["messages"][3:]] == ["", f"{best} is a number.", f"It is {best}."]
     assert final["messages"][-1].response_metadata["reflexion"] == {
         "status": "failed", "trials": 3, "best": best, "score": 0.2 if best < 3 else 0.7, "fault": ""
     }  # fmt: skip
     assert "Not this one." in guessing.reflects.prompts[0][-1].text
-
-
-def evaluation(task: str, result: str) -> Evaluation:
-    return Evaluation(success=result == "It is 3.", score=float(result == "It is 3."), feedback="")
-
-
-@pytest.mark.parametrize(
-    "evaluator", [CommandEvaluator("grep -x '.* 3[.]'"), evaluation], ids=["command", "function"]
-)
-def test_verifiers(evaluator: Any) -> None:
-    guessing = Guessing()
-    final = guessing.agent(middleware=[around(guessing, evaluator=evaluator)]).invoke({"messages": TALK})
-    assert final["messages"][-1].response_metadata["reflexion"] == SOLVED
-    guessing.expect_lessons()
 
 
 def test_one_model_can_act_judge_and_reflect() -> None:
@@ -105,10 +100,8 @@ def test_one_model_can_act_judge_and_reflect() -> None:
         return "It is 2." if "It was not 1." in messages[0].text else "It is 1."
 
     model = ScriptedChatModel(replies=reply)
-    agent = create_agent(model, middleware=[ReflexionMiddleware(model, evaluator="llm")])
-    final = agent.invoke({"messages": TALK})
-    assert final["messages"][-1].text == "It is 2."
-    assert final["messages"][-1].response_metadata["reflexion"]["trials"] == 2
+    final = create_agent(model, middleware=[ReflexionMiddleware(model, evaluator="llm")]).invoke(GIVEN)
+    assert outcome(final["messages"]) == ("It is 2.", "solved", 2, "")
     assert len(model.prompts) == 5
 
 
@@ -130,7 +123,7 @@ def test_a_structured_response_is_the_result(score: float) -> None:
     agent = create_agent(
         ScriptedChatModel(replies=reply), middleware=[middleware], response_format=ToolStrategy(Guess)
     )
-    final = agent.invoke({"messages": TALK})
+    final = agent.invoke(GIVEN)
     assert final["structured_response"] == Guess(number=2), "solved at once, or the best of three"
     told = [message.response_metadata["reflexion"] for message in final["messages"] if message.response_metadata]
     assert [(each["trials"], each["best"]) for each in told] == [(2, 2) if score == 1 else (3, 2)]
@@ -143,43 +136,33 @@ def test_the_answer_of_a_tool_that_returns_directly_is_the_result() -> None:
         return f"It is {number}."
 
     guessing = Guessing(tool=look_up)
-    final = guessing.agent(middleware=[around(guessing)]).invoke({"messages": TALK})
+    final = guessing.agent(middleware=[around(guessing)]).invoke(GIVEN)
     assert [message.text for message in final["messages"][3:]] == ["", "It is 3."]
     assert final["messages"][-2].response_metadata["reflexion"] == SOLVED
 
 
-def test_each_human_message_is_a_new_task() -> None:
+def test_its_state_is_private_and_plain() -> None:
     guessing = Guessing()
     agent = guessing.agent(middleware=[around(guessing)], checkpointer=InMemorySaver())
-    agent.invoke({"messages": TALK}, THREAD)
-    final = agent.invoke({"messages": [HumanMessage(TASK)]}, THREAD)
-    assert [message.response_metadata.get("reflexion") for message in final["messages"][-4:]] == [None] * 3 + [SOLVED]
-    assert len(final["messages"]) == 10
-    assert LESSON not in guessing.guesses.prompts[6][0].text
-    assert len(guessing.guesses.prompts) == 12
+    agent.invoke(GIVEN, THREAD)
     kept = agent.get_state(THREAD).values["reflexion"]
     assert [reflection["trial"] for reflection in kept["trials"]["reflections"]] == [1, 2]
-    assert "reflexion" not in {
-        **agent.get_input_jsonschema()["properties"],
-        **agent.get_output_jsonschema()["properties"],
-    }
-    kept.pop("given"), kept.pop("best")
-    json.dumps(kept)
+    for schema in (agent.get_input_jsonschema(), agent.get_output_jsonschema()):
+        assert "reflexion" not in schema["properties"]
+    json.dumps({key: value for key, value in kept.items() if key not in ("given", "best")})
 
 
-def test_a_person_is_asked_in_each_trial() -> None:
+def test_a_person_approves_tool_calls_in_each_trial() -> None:
     guessing = Guessing()
     approval = HumanInTheLoopMiddleware(interrupt_on={"look_up": True})
     agent = guessing.agent(middleware=[approval, around(guessing)], checkpointer=InMemorySaver())
-    given: Any = {"messages": TALK}
+    given: Any = GIVEN
     for number in (1, 2, 3):
         paused = agent.invoke(given, THREAD)
         [request] = paused["__interrupt__"][0].value["action_requests"]
         assert request["args"] == {"number": number}
         given = Command(resume={"decisions": [{"type": "approve"}]})
-    final = agent.invoke(given, THREAD)
-    assert final["messages"][-1].response_metadata["reflexion"] == SOLVED
-    guessing.expect_lessons()
+    assert agent.invoke(given, THREAD)["messages"][-1].response_metadata["reflexion"] == SOLVED
 
 
 def test_another_process_resumes_at_the_evaluation(tmp_path: Any) -> None:
@@ -188,30 +171,23 @@ def test_another_process_resumes_at_the_evaluation(tmp_path: Any) -> None:
         stopped = guessing.agent(
             middleware=[around(guessing)], checkpointer=saver, interrupt_before=["ReflexionMiddleware.after_agent"]
         )
-        stopped.invoke({"messages": TALK}, THREAD)
+        stopped.invoke(GIVEN, THREAD)
         final = guessing.agent(middleware=[around(guessing)], checkpointer=saver).invoke(None, THREAD)
     assert final["messages"][-1].response_metadata["reflexion"] == SOLVED
     guessing.expect_lessons()
 
 
-def test_what_is_streamed_as_the_agents_words_is_the_agents_alone() -> None:
+def test_reflections_are_not_streamed_as_the_agents_words() -> None:
     guessing = Guessing()
     agent = guessing.agent(middleware=[around(guessing)])
-    said = [message.text for message, _ in agent.stream({"messages": TALK}, stream_mode="messages")]
+    said = [message.text for message, _ in agent.stream(GIVEN, stream_mode="messages")]
     assert "It is 1." in said
     assert "It was not 1." not in said
 
 
-@pytest.mark.parametrize(
-    ("options", "said"),
-    [
-        ({"evaluator": "environment"}, "evaluator"),
-        ({"max_trials": 0}, "max_trials"),
-        ({"feedback": "loud"}, "feedback"),
-    ],
-)
-def test_what_makes_no_sense_is_refused(options: dict[str, Any], said: str) -> None:
-    with pytest.raises(ConfigurationError, match=said):
+@pytest.mark.parametrize("options", [{"evaluator": "environment"}, {"max_trials": 0}, {"feedback": "loud"}])
+def test_what_makes_no_sense_is_refused(options: dict[str, Any]) -> None:
+    with pytest.raises(ConfigurationError, match=next(iter(options))):
         around(Guessing(), **options)
 
 
@@ -219,3 +195,93 @@ def test_a_conversation_without_a_human_message_has_no_task() -> None:
     guessing = Guessing()
     with pytest.raises(ConfigurationError, match="a human message in it"):
         guessing.agent(middleware=[around(guessing)]).invoke({"messages": [AIMessage("Hello.")]})
+
+
+class BusyError(Exception):
+    status_code = 503
+
+
+class RefusedError(Exception):
+    status_code = 401
+
+
+def no_docker(task: str, result: str) -> bool:
+    raise Fault("no docker")
+
+
+@pytest.mark.parametrize(
+    ("replies", "evaluator", "expected"),
+    [
+        ([BusyError(), "It was not 1.", "It was not 2."], None, ("It is 3.", "solved", 3, "")),
+        ([BusyError("no")] * 2, None, ("It is 1.", "fault", 1, "the model could not answer: BusyError: no")),
+        ([], no_docker, ("It is 1.", "fault", 1, "no docker")),
+    ],
+    ids=["tried again", "never", "evaluator"],
+)
+def test_trouble_leaves_the_best_answer(replies: list[Any], evaluator: Any, expected: tuple[Any, ...]) -> None:
+    guessing = Guessing()
+    middleware = around(
+        guessing,
+        model=ScriptedChatModel(replies=replies),
+        retries=Retries(attempts=2, first_wait=0.0),
+        evaluator=evaluator or guessing.is_three,
+    )
+    assert outcome(guessing.agent(middleware=[middleware]).invoke(GIVEN)["messages"]) == expected
+
+
+def test_bugs_and_wrong_keys_are_raised() -> None:
+    guessing = Guessing()
+    with pytest.raises(ZeroDivisionError):
+        guessing.agent(middleware=[around(guessing, evaluator=lambda task, result: 1 / 0)]).invoke(GIVEN)
+    refused = around(guessing, model=ScriptedChatModel(replies=[RefusedError("who are you?")]))
+    with pytest.raises(ModelFault, match="RefusedError"):
+        guessing.agent(middleware=[refused]).invoke(GIVEN)
+
+
+def test_an_empty_answer_has_failed() -> None:
+    guessing = Guessing()
+    guessing.guesses.replies = lambda messages: ""
+    reflects = ScriptedChatModel(replies=["Say something."])
+    messages = guessing.agent(middleware=[around(guessing, model=reflects, max_trials=2)]).invoke(GIVEN)["messages"]
+    assert outcome(messages) == ("", "failed", 2, "")
+    assert "Nothing was returned." in reflects.prompts[0][-1].text
+
+
+@pytest.mark.parametrize(("calls", "said"), [(3, "Model call limits exceeded: run limit (3/3)"), (4, "It is 2.")])
+def test_a_limit_of_the_agents_own_ends_the_task(calls: int, said: str) -> None:
+    guessing = Guessing()
+    limit = ModelCallLimitMiddleware(run_limit=calls)
+    messages = guessing.agent(middleware=[limit, around(guessing)]).invoke(GIVEN)["messages"]
+    # It stops the second trial in its middle, or the third one before it begins.
+    told = [each.response_metadata["reflexion"] for each in messages if "reflexion" in each.response_metadata]
+    assert [(each["status"], each["trials"]) for each in told] == [("failed", 2)]
+    assert messages[-1].text == said
+    assert len(guessing.reflects.prompts) == 2
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_what_a_guard_has_stopped_is_not_tried_again(order: int) -> None:
+    class Guard(AgentMiddleware[Any, Any, Any]):
+        @hook_config(can_jump_to=["end"])
+        def before_agent(self, state: Any, runtime: Any) -> Any:
+            bad = "bomb" in state["messages"][-1].text
+            return {"jump_to": "end", "messages": [AIMessage("No.")]} if bad else None
+
+    guessing = Guessing()
+    agent = guessing.agent(middleware=[Guard(), around(guessing)][::order], checkpointer=InMemorySaver())
+    said = [
+        agent.invoke({"messages": [HumanMessage(text)]}, THREAD)["messages"] for text in ("A bomb.", TASK, "A bomb.")
+    ]
+    assert [messages[-1].text for messages in said] == ["No.", "It is 3.", "No."]
+    assert len(guessing.guesses.prompts) == 6
+
+
+def test_a_conversation_that_was_summed_up_is_whole_again_in_the_next_trial() -> None:
+    guessing = Guessing()
+    sums = ScriptedChatModel(replies=lambda messages: "They talked.")
+    summing = SummarizationMiddleware(model=sums, trigger=("messages", 3), keep=("messages", 2))
+    agent = guessing.agent(middleware=[summing, around(guessing)])
+    final = agent.invoke({"messages": [HumanMessage(TASK)]})
+    assert sums.prompts
+    assert len([prompt for prompt in guessing.guesses.prompts if prompt[-1].text == TASK]) == 3
+    assert final["messages"][-1].response_metadata["reflexion"] == SOLVED

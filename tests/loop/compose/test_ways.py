@@ -1,0 +1,207 @@
+"""A Reflexion graph in larger graphs: a node, a subgraph, a tool, middleware, a supervisor, a swarm, a deep agent."""
+
+from typing import Any
+
+import pytest
+from deepagents import create_deep_agent
+from langchain.agents import create_agent
+from langchain_core.messages import AIMessage, HumanMessage
+from langchain_core.tools import tool
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.types import Command, interrupt
+from langgraph_supervisor import create_supervisor
+from langgraph_supervisor.handoff import create_forward_message_tool
+from langgraph_swarm import create_handoff_tool, create_swarm
+
+from langgraph_reflexion import ReflexionMiddleware
+from langgraph_reflexion.testing import ScriptedChatModel
+from tests.support import compositions as ways
+from tests.support.composing import LESSON, SOLVED, TASK, THREAD, Guessing, call
+
+# langgraph-supervisor 0.0.31 stands on `create_react_agent`, which LangGraph has moved.
+pytestmark = pytest.mark.filterwarnings("ignore:create_react_agent has been moved")
+
+HEARD = {"as_tool", "supervisor", "deep"}
+"""The ways in which the caller passes on what it heard."""
+
+
+@pytest.mark.parametrize("name", ways.WAYS)
+@pytest.mark.parametrize("how", ["invoke", "ainvoke"])
+async def test_the_answer_comes_back_and_the_trials_stay_inside(name: str, how: str) -> None:
+    guessing = Guessing()
+    way = ways.WAYS[name](guessing)
+    # A limit of the larger graph is meant for its own steps; the middleware runs among them.
+    limit: Any = {} if name == "middleware" else {"recursion_limit": 8}
+    final = way.graph.invoke(way.input, limit) if how == "invoke" else await way.graph.ainvoke(way.input, limit)
+    guessing.expect_lessons()
+    if name == "node":
+        assert final == {"question": f"{TASK} Please.", "answer": "It is 3.", "trials": 3}
+        return
+    assert not {"task", "trial", "status", "reflections"} & set(final)
+    assert final["messages"][-1].text == ("I heard: It is 3." if name in HEARD else "It is 3.")
+    told = [each for each in final["messages"] if "reflexion" in each.response_metadata]
+    assert [each.response_metadata["reflexion"] for each in told] == ([] if name in ("as_tool", "deep") else [SOLVED])
+    assert name not in ("supervisor", "swarm") or told[0].name == "guesser"
+
+
+@pytest.mark.parametrize("name", ways.WAYS)
+async def test_an_interrupt_comes_out_and_its_answer_goes_in(name: str) -> None:
+    answers: list[str] = []
+
+    @tool
+    def look_up(number: int) -> str:
+        """Look a number up."""
+        answers.append(interrupt(f"What is {number}?"))
+        return answers[-1]
+
+    guessing = Guessing(tool=look_up)
+    way = ways.WAYS[name](guessing, InMemorySaver())
+    given: Any = way.input
+    for number in (1, 2, 3):
+        paused = await way.graph.ainvoke(given, THREAD)
+        assert [question.value for question in paused["__interrupt__"]] == [f"What is {number}?"]
+        given = Command(resume=f"{number}, said the person.")
+    final = await way.graph.ainvoke(given, THREAD)
+    assert "__interrupt__" not in final
+    assert answers == ["1, said the person.", "2, said the person.", "3, said the person."]
+    guessing.expect_lessons()
+
+
+@pytest.mark.parametrize("name", ["subgraph", "middleware", "as_tool"])
+def test_a_person_can_be_the_evaluator(name: str) -> None:
+    guessing = Guessing()
+    guessing.is_three = lambda task, result: interrupt(f"Is it right? {result}")  # type: ignore[method-assign]
+    way = ways.WAYS[name](guessing, InMemorySaver())
+    given: Any = way.input
+    for number, right in ((1, False), (2, False), (3, True)):
+        paused = way.graph.invoke(given, THREAD)
+        assert paused["__interrupt__"][0].value == f"Is it right? It is {number}."
+        given = Command(resume=right)
+    assert way.graph.invoke(given, THREAD)["messages"][-1].text.endswith("It is 3.")
+    guessing.expect_lessons()
+
+
+@pytest.mark.parametrize("name", ["subgraph", "middleware", "swarm"])
+def test_each_human_message_is_a_new_task(name: str) -> None:
+    guessing = Guessing()
+    way = ways.WAYS[name](guessing, InMemorySaver())
+    way.graph.invoke(way.input, THREAD)
+    final = way.graph.invoke({"messages": [{"role": "user", "content": TASK}]}, THREAD)
+    assert final["messages"][-1].response_metadata["reflexion"] == SOLVED
+    assert len(guessing.guesses.prompts) == 12
+
+
+def test_the_steps_of_a_subgraph_are_streamed() -> None:
+    way = ways.subgraph(Guessing())
+    seen = [
+        ("/".join(part.partition(":")[0] for part in namespace), next(iter(update)))
+        for namespace, update in way.graph.stream(way.input, stream_mode="updates", subgraphs=True)
+    ]
+    trial = [("solve/act", "model"), ("solve/act", "tools"), ("solve/act", "model"), ("solve", "act")]
+    trial += [("solve", "observe"), ("solve", "heuristic_check"), ("solve", "evaluate")]
+    assert seen == [
+        ("solve", "reset"), *trial, ("solve", "reflect"), ("solve", "reset"), *trial, ("solve", "reflect"),
+        ("solve", "reset"), *trial, ("", "solve"),
+    ]  # fmt: skip
+
+
+async def test_a_front_end_tells_the_trials_from_the_answer() -> None:
+    graph = Guessing().graph().compile()
+    streamed = [
+        (part.text, about["langgraph_node"])
+        async for part, about in graph.astream(ways.MESSAGES, stream_mode="messages", subgraphs=False)
+    ]
+    assert [text for text, node in streamed if node == "evaluate"] == ["It is 3."]
+    assert "".join(text for text, node in streamed if node == "reflect") == "It was not 1.It was not 2."
+
+
+def test_an_agent_that_raises_or_loops_ends_its_task_and_not_the_larger_graph() -> None:
+    @tool
+    def look_up(number: int) -> str:
+        """Look a number up."""
+        raise OSError("the book is gone")
+
+    way = ways.subgraph(Guessing(tool=look_up))
+    answer = way.graph.invoke(way.input)["messages"][-1]
+    assert answer.text == "the agent failed: OSError: the book is gone"
+    assert answer.response_metadata["reflexion"]["status"] == "fault"
+    guessing = Guessing()
+    guessing.guesses.replies = lambda messages: call("look_up", number=1)
+    way = ways.subgraph(guessing)
+    outcome = way.graph.invoke(way.input)["messages"][-1].response_metadata["reflexion"]
+    assert (outcome["status"], outcome["trials"]) == ("failed", 12)
+
+
+async def test_two_tool_calls_at_once_are_two_tasks() -> None:
+    guessings = {"a": Guessing(), "b": Guessing()}
+
+    @tool
+    async def solve(who: str) -> str:
+        """Solve it."""
+        final = await guessings[who].graph().compile().ainvoke({"task": TASK})
+        return f"{who}: {final['result']} after {final['trial']} trials"
+
+    calls = [{"name": "solve", "args": {"who": who}, "id": who, "type": "tool_call"} for who in guessings]
+    model = ScriptedChatModel(replies=[AIMessage("", tool_calls=calls), "Done."])
+    final = await create_agent(model, [solve]).ainvoke({"messages": [HumanMessage(TASK)]})
+    heard = [message.text for message in final["messages"] if message.type == "tool"]
+    assert heard == ["a: It is 3. after 3 trials", "b: It is 3. after 3 trials"]
+
+
+def test_a_supervisor_forwards_the_answer_by_the_workers_name() -> None:
+    guessing = Guessing()
+    worker = guessing.graph().compile(name="guesser")
+
+    def reply(messages: list[Any]) -> Any:
+        heard = any("It is 3." in message.text for message in messages)
+        return call("forward_message", from_agent="guesser") if heard else call("transfer_to_guesser")
+
+    builder = create_supervisor(
+        [worker],
+        model=ScriptedChatModel(replies=reply),
+        tools=[create_forward_message_tool("supervisor")],
+        output_mode="full_history",
+    )
+    messages = builder.compile().invoke(ways.MESSAGES)["messages"]
+    assert (messages[-1].name, messages[-1].text) == ("supervisor", "It is 3.")
+    assert [message.text for message in messages].count(TASK) == 1
+
+
+@pytest.mark.parametrize("how", ["invoke", "ainvoke"])
+async def test_a_wrapped_agent_hands_on_in_a_swarm_in_the_middle_of_a_trial(how: str) -> None:
+    def reply(messages: list[Any]) -> AIMessage:
+        told = any(LESSON in message.text for message in messages)
+        return call("transfer_to_bob") if told else AIMessage("It is 1.")
+
+    guessing = Guessing()
+    agent = create_agent(ScriptedChatModel(replies=reply), [create_handoff_tool(agent_name="bob")])
+    worker = guessing.graph(agent).compile(name="guesser")
+    bob = create_agent(ScriptedChatModel(replies=["Bob here."]), [], name="bob")
+    swarm = create_swarm([worker, bob], default_active_agent="guesser").compile()
+    final = swarm.invoke(ways.MESSAGES) if how == "invoke" else await swarm.ainvoke(ways.MESSAGES)
+    assert final["active_agent"] == "bob"
+    assert len(guessing.reflects.prompts) == 1, "the first trial failed, the second one handed on"
+    # What was a note of the agent's to itself is not said to the others.
+    assert [message.text for message in final["messages"]] == [
+        TASK, "", "Successfully transferred to bob", "Bob here."
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("declared", [False, True], ids=["deep agent", "its sub-agent"])
+def test_a_deep_agent_or_its_sub_agent_has_the_middleware(declared: bool) -> None:
+    guessing = Guessing()
+    around = ReflexionMiddleware(guessing.reflects, evaluator=guessing.is_three)
+    if declared:
+        sub: Any = {
+            "name": "guesser",
+            "description": "Guesses.",
+            "system_prompt": "You guess.",
+            "model": guessing.guesses,
+            "tools": [guessing.tool],
+            "middleware": [around],
+        }
+        agent = create_deep_agent(guessing.caller("task", description=TASK, subagent_type="guesser"), subagents=[sub])
+    else:
+        agent = create_deep_agent(guessing.guesses, [guessing.tool], middleware=[around])
+    assert agent.invoke(ways.MESSAGES)["messages"][-1].text.endswith("It is 3.")
+    guessing.expect_lessons()
