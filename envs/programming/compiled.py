@@ -1,19 +1,23 @@
-"""The grader of every language but Python."""
+"""The grader of every language but Python: candidates are compiled once with all their calls."""
 
+import contextlib
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from langgraph_reflexion.envs.base import TestOutcome
 from langgraph_reflexion.envs.programming import rust_values
-from langgraph_reflexion.envs.programming.compiled_runs import CompiledRuns
+from langgraph_reflexion.envs.programming.assemble import assemble
 from langgraph_reflexion.envs.programming.languages import LANGUAGES, Language, language_of
+from langgraph_reflexion.envs.programming.limits import COMPILER, ended_by
 from langgraph_reflexion.envs.programming.problems import Case, Problem
-from langgraph_reflexion.envs.programming.rust_tests import cases_in, inner_call, valid_tests
-from langgraph_reflexion.envs.programming.values import LONGEST, Answer
-from langgraph_reflexion.envs.sandbox import Limits, Sandbox
-from langgraph_reflexion.errors import ConfigurationError
+from langgraph_reflexion.envs.programming.rust_source import call_in, cases_in, inner_call
+from langgraph_reflexion.envs.programming.values import LONGEST, Answer, one_line
+from langgraph_reflexion.envs.sandbox import Limits, Policy, Result, Sandbox
+from langgraph_reflexion.envs.sandbox.types import MB
+from langgraph_reflexion.errors import ConfigurationError, EnvironmentUnavailable
 
 
 class CompiledGrader:
@@ -60,8 +64,30 @@ class CompiledGrader:
         return rounds
 
     def valid_tests(self, problem: Problem, tests: Sequence[str]) -> list[str]:
-        """See `Grader.valid_tests`."""
-        return valid_tests(self._runs, _tested(problem), problem, tests)
+        """Return the asserts, each in one line, that compile against the prompt's signature.
+
+        All are compiled together, and those with errors are removed until none is left. Errors in the prompt, which
+        may leave something to the candidate, keep all.
+        """
+        language = _tested(problem)
+        tests = [test for test in tests if call_in(test, problem.entry_point)]
+        stub = assemble(problem, "    unimplemented!()\n}\n")
+        head = f"{stub}\n#[allow(unused_imports)]\nuse std::collections::*;\n"
+        first = head.count("\n") + 1
+        while tests:
+            lines = [f"fn test_{number}() {{ {test} }}" for number, test in enumerate(tests)]
+            source = head + "\n".join(lines) + "\n"
+            argv = ["rustc", "--edition=2021", "--crate-type=lib", "--emit=metadata", "--error-format=json"]
+            done = self._runs.command(language, [*argv, "-Awarnings", language.file], {language.file: source})
+            if done.status == "ok":
+                return tests
+            wrong = {line - first for line in _complaints(done.errors, language.file)}
+            left = [test for number, test in enumerate(tests) if number not in wrong]
+            if len(left) == len(tests):
+                # The prompt itself does not compile, so the tests cannot be validated.
+                return tests
+            tests = left
+        return []
 
 
 def _tested(problem: Problem) -> Language:
@@ -104,3 +130,116 @@ def _same(one: Any, other: Any) -> bool:
     if isinstance(one, dict) and isinstance(other, dict):
         return one.keys() == other.keys() and all(_same(one[key], other[key]) for key in one)
     return bool(one == other) and not (isinstance(one, float) and math.isnan(one))
+
+
+def _complaints(printed: str, file: str) -> Iterator[int]:
+    """Yield the lines of a file with errors."""
+    for message in _messages(printed):
+        for span in (each for each in message["spans"] if each["is_primary"]):
+            while span["file_name"] != file and span.get("expansion"):
+                span = span["expansion"]["span"]
+            if span["file_name"] == file:
+                yield span["line_start"]
+
+
+def _messages(printed: str) -> Iterator[dict[str, Any]]:
+    for line in printed.splitlines():
+        with contextlib.suppress(ValueError):
+            message = json.loads(line)
+            if isinstance(message, dict) and message.get("level") == "error" and "spans" in message:
+                yield message
+
+
+@dataclass(frozen=True, slots=True)
+class Built:
+    """A program that is ready to run, or why there is not."""
+
+    files: Mapping[str, str | bytes]
+    error: str = ""
+    """The compiler's first error, in one line."""
+
+
+class CompiledRuns:
+    """Compiles and runs candidates. Thread-safe."""
+
+    def __init__(self, sandbox: Sandbox, limits: Limits) -> None:
+        self._sandbox, self._limits = sandbox, limits
+
+    def build(self, language: Language, code: str, calls: Sequence[str]) -> Built:
+        """Compile the program around a candidate."""
+        files = self._files(language, code, calls)
+        if not language.compile:
+            return Built(files)
+        done = self.command(language, language.compile, files, collect=language.made)
+        if done.status != "ok" or not done.files:
+            return _not_built(language, done, COMPILER)
+        return Built(done.files)
+
+    def command(
+        self,
+        language: Language,
+        argv: Sequence[str],
+        files: Mapping[str, str | bytes],
+        *,
+        collect: Sequence[str] = (),
+    ) -> Result:
+        """Run a compiler."""
+        return self._run(language, argv, files, COMPILER, collect)
+
+    def answers(self, language: Language, built: Built, count: int, *, each: bool = False) -> list[Answer]:
+        """Return the answers to the calls of a program.
+
+        If a call ends the program, with `each` the next one gets a new run; otherwise all later calls fail.
+        """
+        answers: list[Answer] = []
+        limits = self._candidate(language)
+        while len(answers) < count:
+            done = self._run(language, [*language.run, str(len(answers))], built.files, limits, ())
+            lines = done.result.decode(errors="replace").split("\n")[:-1]
+            answers += [_answer(line) for line in lines[: count - len(answers)]]
+            if len(answers) < count:
+                ended = Answer(error=ended_by(done, limits) or _ended(language, done))
+                answers += [ended] * (1 if each else count - len(answers))
+        return answers
+
+    def _candidate(self, language: Language) -> Limits:
+        return replace(self._limits, memory=max(self._limits.memory, language.memory * MB))
+
+    def _files(self, language: Language, code: str, calls: Sequence[str]) -> dict[str, bytes]:
+        return {name: text.encode(errors="replace") for name, text in language.sources(code, calls).items()}
+
+    def _run(
+        self,
+        language: Language,
+        argv: Sequence[str],
+        files: Mapping[str, str | bytes],
+        limits: Limits,
+        collect: Sequence[str],
+    ) -> Result:
+        policy = Policy(env=language.env)
+        try:
+            for command in (*language.compile[:1], *(each for each in language.run[:1] if "/" not in each)):
+                self._sandbox.request([command], (), (), None, limits, policy)
+            return self._sandbox.run(argv, files=files, collect=collect, limits=limits, policy=policy)
+        except EnvironmentUnavailable as error:
+            raise EnvironmentUnavailable(f"{language.name}: {error}; {language.fix}") from None
+
+
+def _not_built(language: Language, done: Result, limits: Limits) -> Built:
+    complaint = language.complaint(f"{done.errors}\n{done.text}")
+    return Built({}, ended_by(done, limits) or complaint or "it does not compile")
+
+
+def _answer(line: str) -> Answer:
+    match line[:1]:
+        case "=":
+            return Answer(value=line[1:], returned=True)
+        case "!":
+            return Answer(error=one_line(line[1:501]) or "it failed")
+    return Answer(error="its answer is malformed")
+
+
+def _ended(language: Language, done: Result) -> str:
+    said = language.complaint(done.errors)
+    how = f"exit status {done.exit_code}" if done.exit_code <= 128 else f"signal {done.exit_code - 128}"
+    return f"the program ended during the call ({how}{f': {said}' if said else ''})"

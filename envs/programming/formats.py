@@ -21,7 +21,7 @@ from langgraph_reflexion.envs.programming.python_source import (
     parse,
     split_tests,
 )
-from langgraph_reflexion.envs.programming.rust_tests import cases_of
+from langgraph_reflexion.envs.programming.rust_source import cases_of
 from langgraph_reflexion.envs.programming.values import COMPARISONS
 from langgraph_reflexion.errors import ConfigurationError, EnvironmentUnavailable
 

@@ -6,7 +6,7 @@ from typing import Any
 from langgraph_reflexion.envs.base import TestOutcome
 from langgraph_reflexion.envs.programming import evalplus
 from langgraph_reflexion.envs.programming.problems import Case, Problem
-from langgraph_reflexion.envs.programming.python_runs import Call, PythonRuns
+from langgraph_reflexion.envs.programming.python_runs import PythonRuns
 from langgraph_reflexion.envs.programming.python_source import (
     NotLiteralError,
     call_of,
@@ -16,7 +16,7 @@ from langgraph_reflexion.envs.programming.python_source import (
     parse,
     valid,
 )
-from langgraph_reflexion.envs.programming.values import COMPARISONS, Answer, holds, shown
+from langgraph_reflexion.envs.programming.values import COMPARISONS, Answer, Call, holds, shown
 from langgraph_reflexion.envs.sandbox import Limits, Sandbox
 from langgraph_reflexion.errors import ConfigurationError
 

@@ -13,7 +13,7 @@ from typing import Any
 from langgraph_reflexion.envs.programming import sandbox_runner
 from langgraph_reflexion.envs.programming.limits import ended_by
 from langgraph_reflexion.envs.programming.sandbox_runner import NotPlainError, decode, encode
-from langgraph_reflexion.envs.programming.values import Answer, one_line, shown
+from langgraph_reflexion.envs.programming.values import Answer, Call, one_line, shown
 from langgraph_reflexion.envs.sandbox import Limits, Policy, Result, Sandbox
 from langgraph_reflexion.envs.sandbox.sandbox import with_wall
 from langgraph_reflexion.errors import EnvironmentUnavailable
@@ -25,8 +25,6 @@ _POLICY = Policy(fork=False, env={"PYTHONHASHSEED": "0"})
 _LINE = 16 << 20
 _STDIN, _RESULT = 0, 3
 _ENDED = "the program ended during the call"
-
-Call = tuple[Sequence[Any], dict[str, Any]]
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from langgraph_reflexion.envs.programming.problems import Case
-from langgraph_reflexion.envs.programming.python_runs import Call
+from langgraph_reflexion.envs.programming.values import Call
 
 _NAMES = {
     ast.Eq: "==",

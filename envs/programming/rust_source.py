@@ -1,8 +1,12 @@
-"""The parts of Rust's syntax that tests need: strings and comments, matching brackets, arguments of asserts."""
+"""Rust's syntax as far as tests need it: strings and comments, brackets, asserts as calls with expected values."""
 
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
+
+from langgraph_reflexion.envs.programming.problems import Case
+from langgraph_reflexion.envs.programming.rust_values import NotValueError, read_value
 
 _SKIPPED = re.compile(
     r"""//[^\n]*"""
@@ -112,3 +116,87 @@ def comparison(expression: str) -> tuple[str, str, str] | None:
                 return None
             return expression[:index].strip(), code[index : index + 2], expression[index + 2 :].strip()
     return None
+
+
+def cases_of(test: str, entry_point: str) -> tuple[Case, ...]:
+    """Return the hidden tests in MultiPL-E's `main`, which calls `candidate`; raise ValueError for others."""
+    cases = []
+    for macro in macros(test):
+        if macro.name != "assert_eq" or len(macro.arguments) < 2 or not literal(macro.arguments[1]):
+            raise ValueError(
+                f"a test is not assert_eq! of a call and a literal: {test[macro.start : macro.end][:200]}"
+            )
+        cases.append(Case(_named(macro.arguments[0], entry_point), macro.arguments[1]))
+    if not cases:
+        raise ValueError("'test' holds no assert_eq!")
+    return tuple(cases)
+
+
+def _named(call: str, entry_point: str) -> str:
+    code = code_of(call)
+    for match in reversed(list(re.finditer(r"\bcandidate\b", code))):
+        call = call[: match.start()] + entry_point + call[match.end() :]
+    return call
+
+
+def case_of(macro: Macro) -> Case:
+    """Convert an assert to an expression with its expected value: the literal in it, or `true`."""
+    match macro.name, macro.arguments:
+        case "assert", (expression, *_):
+            if found := comparison(expression):
+                return _compared(*found)
+            if expression.startswith("!") and not re.search(r"&&|\|\||[=<>]", code_of(expression)):
+                return Case(expression[1:].strip(), "false")
+            return Case(expression, "true")
+        case "assert_eq", (left, right, *_):
+            return _compared(left, "==", right)
+        case "assert_ne", (left, right, *_):
+            return _compared(left, "!=", right)
+    raise ValueError(f"{macro.name}! with too few arguments")
+
+
+def _compared(left: str, by: str, right: str) -> Case:
+    if literal(right):
+        return Case(left, right, by)
+    if literal(left):
+        return Case(right, left, by)
+    return Case(f"({left}) {by} ({right})", "true")
+
+
+def literal(text: str) -> bool:
+    """Whether this is the source of a literal."""
+    try:
+        return _constant(read_value(text))
+    except NotValueError:
+        return False
+
+
+def _constant(tree: Any) -> bool:
+    # Any other name may be a variable, a constant or a function.
+    if isinstance(tree, frozenset):
+        return all(map(_constant, tree))
+    if not isinstance(tree, tuple):
+        return True
+    if tree[0] == "struct" or (tree[0] == "name" and tree[1] not in ("Some", "None", "Ok", "Err")):
+        return False
+    return all(map(_constant, tree[1:]))
+
+
+def cases_in(text: str, entry_point: str) -> list[Case]:
+    """Return the asserts in a text that call the function."""
+    return [case_of(macro) for macro in macros(text) if call_in(text[macro.start : macro.end], entry_point)]
+
+
+def inner_call(expression: str, entry_point: str) -> str:
+    """Return the call of the function within an expression; empty if there is none, or it is the whole expression."""
+    match = call_in(expression, entry_point)
+    if match is None:
+        return ""
+    end = closing(expression, match.end())
+    call = expression[match.start() : end]
+    return "" if end is None or call == expression.strip() else call
+
+
+def call_in(text: str, entry_point: str) -> re.Match[str] | None:
+    """Return the first call of the function, up to its bracket."""
+    return re.search(rf"\b{re.escape(entry_point)}\s*\(", code_of(text))

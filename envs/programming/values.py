@@ -3,12 +3,16 @@
 import math
 import operator
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 LONGEST = 1000
 """Maximum characters of a value that are shown."""
+
+
+Call = tuple[Sequence[Any], dict[str, Any]]
+"""The arguments of a call in Python."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,8 +9,7 @@ from textwrap import fill
 from typing import Any
 
 from langgraph_reflexion.envs.programming.generated.draw import Drawn, draw_family
-from langgraph_reflexion.envs.programming.generated.operations import TYPES
-from langgraph_reflexion.envs.programming.generated.pipeline import Pipeline
+from langgraph_reflexion.envs.programming.generated.pipeline import TYPES, Pipeline
 from langgraph_reflexion.envs.programming.problems import Case, Problem
 from langgraph_reflexion.errors import ConfigurationError
 

@@ -37,7 +37,7 @@ def main(how: str, *numbers: str) -> None:
         os.set_inheritable(number, False)
     agent = os.pidfd_open(os.getppid())
     if how == "attach":
-        sys.exit(_attach(*descriptors, agent))
+        sys.exit(_attach(descriptors[0], agent))
     control, *streams = descriptors
     report = supervise(Streams(*streams), [agent, control])
     with contextlib.suppress(OSError):

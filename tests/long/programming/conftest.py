@@ -1,5 +1,3 @@
-from collections.abc import Iterator
-
 import pytest
 
 from langgraph_reflexion.envs.programming.grading import Grader
@@ -8,7 +6,6 @@ from tests.support.tools import need
 
 
 @pytest.fixture(scope="session")
-def grader() -> Iterator[Grader]:
+def grader() -> Grader:
     need("bubblewrap")
-    with Grader(Sandbox("bubblewrap")) as made:
-        yield made
+    return Grader(Sandbox("bubblewrap"))

@@ -22,7 +22,8 @@ def test_cheat_fails_and_its_twin_passes(grader, problem, name):
     assert verdict.reason
     # It does not keep the grader busy either.
     assert time.monotonic() - begin < 8
-    assert grader.grade(problem, twin).passed, grader.grade(problem, twin).reason
+    honest = grader.grade(problem, twin)
+    assert honest.passed, honest.reason
 
 
 @needs_rust
@@ -30,11 +31,11 @@ def test_cheat_fails_and_its_twin_passes(grader, problem, name):
 def test_rust_cheat_fails_and_its_twin_passes(grader, name):
     cheat, twin = cheats.RUST[name]
     assert not grader.grade(RUST, cheat).passed
-    assert grader.grade(RUST, twin).passed, grader.grade(RUST, twin).reason
+    assert grader.grade(RUST, twin).passed
 
 
 def test_cheats_fail_behind_landlock():
-    with Grader(make("landlock")) as grader:
-        for name, (cheat, twin) in cheats.KNOWN.items():
-            assert not grader.grade(CHECKS, cheat).passed, name
-            assert grader.grade(CHECKS, twin).passed, name
+    grader = Grader(make("landlock"))
+    for name, (cheat, twin) in cheats.KNOWN.items():
+        assert not grader.grade(CHECKS, cheat).passed, name
+        assert grader.grade(CHECKS, twin).passed, name

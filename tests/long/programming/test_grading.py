@@ -1,12 +1,10 @@
 """Verdicts on hidden tests, outcomes of self-written tests, and their validation."""
 
-import warnings
 from dataclasses import replace
 
 import pytest
 
 from langgraph_reflexion.envs.programming import test_extraction
-from langgraph_reflexion.envs.programming.assemble import assemble
 from langgraph_reflexion.envs.programming.grading import Grader
 from langgraph_reflexion.envs.programming.problems import Case
 from langgraph_reflexion.envs.sandbox import Limits, Sandbox
@@ -75,11 +73,11 @@ def test_reason_names_test_and_value(grader):
 
 @pytest.mark.needs("sandbox")
 def test_exceeded_limits():
-    with Grader(Sandbox(), Limits(wall=2, memory=128 << 20, result=1 << 16)) as grader:
-        assert "took longer than 2 s" in grader.grade(CALLS, "def spread(n):\n    while True: pass").reason
-        assert "took longer than 2 s" in grader.grade(CHECKS, "def spread(n):\n    while True: pass").reason
-        assert "128 MB" in grader.grade(CALLS, "def spread(n):\n    x = b'x' * (160 << 20)\n    while 1: pass").reason
-        assert "wrote too much" in grader.grade(CALLS, "def spread(n):\n    return 'x' * (1 << 20)").reason
+    grader = Grader(Sandbox(), Limits(wall=2, memory=128 << 20, result=1 << 16))
+    assert "took longer than 2 s" in grader.grade(CALLS, "def spread(n):\n    while True: pass").reason
+    assert "took longer than 2 s" in grader.grade(CHECKS, "def spread(n):\n    while True: pass").reason
+    assert "128 MB" in grader.grade(CALLS, "def spread(n):\n    x = b'x' * (160 << 20)\n    while 1: pass").reason
+    assert "wrote too much" in grader.grade(CALLS, "def spread(n):\n    return 'x' * (1 << 20)").reason
 
 
 def test_checks_see_changed_arguments(grader):
@@ -171,48 +169,6 @@ def filtered(grader, problem, *texts):
     return grader.valid_tests(problem, list(dict.fromkeys(found)))
 
 
-def test_python_filter(grader):
-    reply = (
-        "Here they are:\nassert spread([1]) == 0\nassert spread([1) == 0\n  assert other(2)\nassert spread([ 1]) == 0"
-    )
-    several = (
-        "def test_it():\n    assert spread(\n        [1, 2]) == 1, 'far'\n\nassert 1 == 1\n"
-        "assert spread(numbers=[]) == 0"
-    )
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        assert filtered(grader, CALLS, reply, several, r"assert spread(['\d']) == 0") == [
-            "assert spread([1]) == 0",
-            "assert spread([1, 2]) == 1",
-            "assert spread(numbers=[]) == 0",
-            r"assert spread(['\\d']) == 0",
-        ]
-
-
-def test_invalid_tests(grader):
-    tests = [
-        "assert await spread([1]) == 0",
-        "assert spread(values) == 0",
-        "assert [spread(each) for each in ()] == other",
-        "assert (yield spread([1]))",
-    ]
-    assert grader.valid_tests(CALLS, tests) == []
-
-
-def test_own_names_of_a_test_are_known(grader):
-    problem = replace(CALLS, prompt=f"import random as r\n\n{CALLS.prompt}")
-    tests = [
-        "assert [spread([each]) for each in range(3)] == [0, 0, 0]",
-        "assert (lambda n: spread(n))([1]) == 0",
-        "assert (n := spread([1])) == n",
-        "assert math.isclose(spread([1]), 0)",
-        "assert spread([r.random()]) == 0",
-    ]
-    assert grader.valid_tests(problem, tests) == tests
-    (outcomes,) = grader.run_tests(problem, HONEST, tests)
-    assert [outcome.passed for outcome in outcomes] == [True] * 5
-
-
 @pytest.mark.parametrize(
     "test",
     [
@@ -245,9 +201,8 @@ def test_iteration_order_of_sets_is_fixed():
     code = "def spread(numbers):\n    return list({'a', 'b', 'c', 'd', 'e', 'f'})"
     orders = set()
     for _ in range(3):
-        with Grader(Sandbox()) as grader:
-            ((outcome,),) = grader.run_tests(CALLS, code, ["assert spread([1]) == 0"])
-            orders.add(outcome.output)
+        ((outcome,),) = Grader(Sandbox()).run_tests(CALLS, code, ["assert spread([1]) == 0"])
+        orders.add(outcome.output)
     assert len(orders) == 1
 
 
@@ -292,38 +247,3 @@ def test_rust_filter(grader):
     ]
     left_open = replace(RUST, prompt="fn spread(n: Later) -> i64 {")
     assert grader.valid_tests(left_open, ["assert_eq!(spread(vec![1]), 1);"]) == ["assert_eq!(spread(vec![1]), 1);"]
-
-
-BODIES = {
-    "a body": f"    {RIGHT}\n",
-    "a body without its first blanks": f"{RIGHT}\n",
-    "a body that runs on": f"    {RIGHT}\n\ndef main(:\n",
-    "a body with a helper behind it": f"    return far(numbers)\n\ndef far(numbers):\n    {RIGHT}\n",
-    "a whole function": HONEST,
-    "a whole function that needs the prompt's imports": f"def spread(numbers: List[int]) -> int:\n    {RIGHT}",
-    "a helper first": f"def far(numbers):\n    {RIGHT}\n\ndef spread(numbers):\n    return far(numbers)",
-    "line ends of another system": HONEST.replace("\n", "\r\n"),
-}
-
-
-def test_python_completions(grader):
-    problem = replace(CALLS, stop_tokens=("\ndef", "\n#"))
-    verdicts = {name: grader.grade(problem, assemble(problem, body)) for name, body in BODIES.items()}
-    assert {name: verdict.reason for name, verdict in verdicts.items() if not verdict.passed} == {}
-
-
-RUST_BODY = "    numbers.iter().max().unwrap_or(&0) - numbers.iter().min().unwrap_or(&0)\n"
-RUST_BODIES = {
-    "a body": RUST_BODY,
-    "a body with its brace": f"{RUST_BODY}}}\n",
-    "a body that runs on": f"{RUST_BODY}}}\n\nfn main() {{\n    let x = (",
-    "a whole function": RUST_HONEST,
-    "a brace in a text": f'    let _ = "}}}}"; // }}\n{RUST_BODY}',
-}
-
-
-@needs_rust
-def test_rust_completions(grader):
-    problem = replace(RUST, stop_tokens=("\n}",))
-    verdicts = {name: grader.grade(problem, assemble(problem, body)) for name, body in RUST_BODIES.items()}
-    assert {name: verdict.reason for name, verdict in verdicts.items() if not verdict.passed} == {}

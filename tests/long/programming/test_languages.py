@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from langgraph_reflexion.envs.programming.compiled_runs import CompiledRuns
+from langgraph_reflexion.envs.programming.compiled import CompiledRuns
 from langgraph_reflexion.envs.programming.languages import LANGUAGES
 from langgraph_reflexion.envs.programming.limits import CANDIDATE
 from langgraph_reflexion.envs.sandbox import Sandbox

@@ -6,7 +6,7 @@ import pytest
 
 from langgraph_reflexion.envs.programming.generated import generated_problems
 from langgraph_reflexion.envs.programming.generated.draw import draw_family
-from langgraph_reflexion.envs.programming.generated.operations import library
+from langgraph_reflexion.envs.programming.generated.pipeline import library
 from langgraph_reflexion.errors import ConfigurationError
 from tests.support.programming.spread import examples_of
 

@@ -1,7 +1,6 @@
 """Rust values compare as in Rust, and asserts become expressions."""
 
-from langgraph_reflexion.envs.programming.rust_source import balanced, depth, function_end, macros
-from langgraph_reflexion.envs.programming.rust_tests import cases_in, literal
+from langgraph_reflexion.envs.programming.rust_source import balanced, cases_in, depth, function_end, literal, macros
 from langgraph_reflexion.envs.programming.rust_values import NotValueError, read_value, same
 
 SAME = [
