@@ -1,27 +1,21 @@
 """The tools: what they show, what they change, and where they stop."""
 
 import os
-import tempfile
+from contextlib import closing
 
 import pytest
 
-from langgraph_reflexion.envs.base import Action
-from langgraph_reflexion.envs.workspace.environment import Workspace
 from tests.support.workspace import CODE, Play, state
 
 RIGHT = "    return n * 2"
 
 
-def test_the_task_is_told_with_its_check_and_its_files(play: Play):
-    told = play().episode.observation
-    assert told.startswith("Make the check pass.\n")
-    assert "`PYTHONPATH=. python3 tests/check.py`" in told
-    assert told.endswith("\ncode_.py\ntests/check.py")
-
-
 def test_a_mistake_is_found_and_mended_in_text_forms(play: Play, folder):
     before = state(folder)
     played = play()
+    told = played.episode.observation
+    assert told.startswith("Make the check pass.\nIt is solved when verification succeeds: `PYTHONPATH=. python3 ")
+    assert told.endswith("\ncode_.py\ntests/check.py")
     assert played.say("read_file[code_.py]").observation == "    1  def double(n):\n    2      return n + 2"
     assert played.say("search_files[n \\+ 2]").observation == "code_.py:2:    return n + 2"
     failed = played.say("verify[]")
@@ -93,6 +87,9 @@ def test_what_is_no_text_or_too_large_is_not_shown(play: Play, folder):
     (folder / "picture").write_bytes(b"\x89PNG\0\0")
     (folder / "huge").write_bytes(b"x" * (2 << 20))
     played = play()
+    os.mkfifo(played.root / "pipe")
+    assert "not an ordinary file" in played.do("read_file", path="pipe").observation
+    assert "not an ordinary file" in played.do("write_file", path="pipe", text="x").observation
     assert played.do("read_file", path="picture").observation == "picture is not text: 6 bytes."
     assert "at most 1048576 are read" in played.do("read_file", path="huge").observation
     assert "at most 1048576 are written" in played.do("write_file", path="a", text="x" * (2 << 20)).observation
@@ -109,11 +106,11 @@ def test_many_files_are_listed_by_folder(play: Play, folder):
     assert played.say("list_files[tests]").observation == "check.py"
 
 
-@pytest.mark.parametrize("path", ["../secret", "/etc/passwd", "link/secret", "link", "made/../../secret", "a/\0b"])
+@pytest.mark.parametrize("path", ["../secret", "/etc/passwd", "link/secret", "link", "a/../../secret", "s", "a/\0b"])
 def test_paths_do_not_leave_the_workspace(play: Play, tmp_path, path):
     (tmp_path / "secret").write_text("a secret")
     played = play()
-    os.symlink(tmp_path, played.root / "link")
+    played.do("run_command", command=f"ln -s {tmp_path} link; ln -s {tmp_path}/secret s")
     for result in (
         played.do("read_file", path=path),
         played.do("write_file", path=path, text="x"),
@@ -124,21 +121,6 @@ def test_paths_do_not_leave_the_workspace(play: Play, tmp_path, path):
         assert result.observation.startswith("Not done: ")
         assert "a secret" not in result.observation
     assert (tmp_path / "secret").read_text() == "a secret"
-
-
-def test_links_that_a_command_makes_lead_nowhere(play: Play, tmp_path):
-    secret = tmp_path / "secret"
-    secret.write_text("a secret")
-    played = play()
-    played.do(
-        "run_command", command=f"ln -s {secret} s; ln -s {tmp_path} t; ln -s /proc/self/root r; mkfifo f; cat s"
-    )
-    for path in ("s", "t/secret", f"r{secret}"):
-        assert "leads out of the workspace" in played.do("read_file", path=path).observation
-        assert "leads out of the workspace" in played.do("write_file", path=path, text="x").observation
-    assert "not an ordinary file" in played.do("read_file", path="f").observation
-    assert "not an ordinary file" in played.do("write_file", path="f", text="x").observation
-    assert secret.read_text() == "a secret"
 
 
 def test_what_no_program_and_no_file_can_be_given_is_not_done(play: Play):
@@ -153,17 +135,6 @@ def test_what_no_program_and_no_file_can_be_given_is_not_done(play: Play):
         played.do("edit_file", path="code_.py", old="return", new="\ud800"),
     ):
         assert result.observation.startswith("Not done: "), result.observation
-    assert played.patch() == ""
-
-
-def test_tools_leave_bytecode_and_dependencies_alone(play: Play, folder):
-    (folder / "node_modules").mkdir()
-    (folder / "node_modules" / "a.js").write_text("n + 2\n")
-    played = play()
-    for path in ("node_modules/b.js", "tests/__pycache__/check.pyc"):
-        assert played.do("write_file", path=path, text="x").observation.startswith(f"Not done: {path}")
-    assert played.do("search_files", pattern="n . 2").observation == "code_.py:2:    return n + 2"
-    assert "a.js" in played.do("run_command", command="ls node_modules").observation
     assert played.patch() == ""
 
 
@@ -212,21 +183,5 @@ def test_what_fills_the_workspace_is_undone(play: Play):
 def test_what_a_command_makes_unreadable_is_still_kept(play: Play):
     played = play()
     played.do("run_command", command="mkdir d; echo x > d/f; chmod 0 d/f; chmod 0 d")
-    again = played.again()
-    try:
+    with closing(played.again()) as again:
         assert (again._copy.root / "d" / "f").read_text() == "x\n"
-    finally:
-        again.close()
-
-
-def test_a_workspace_where_the_sandbox_has_things_of_its_own_is_shown_elsewhere(play: Play, tmp_path):
-    play()  # skips where there is no sandbox
-    with tempfile.TemporaryDirectory(dir="/dev/shm") as folder:
-        workspace = Workspace(path=folder, instruction="x", verify=["test -f a"], store=tmp_path / "store")
-        episode = workspace.start(workspace.tasks()[0])
-        try:
-            assert episode.step(Action(name="run_command", args={"command": "touch a"}, text="")).reward == 0.0
-            assert episode.step(Action(name="verify", args={}, text="")).reward == 1.0
-        finally:
-            episode.close()
-            workspace.close()

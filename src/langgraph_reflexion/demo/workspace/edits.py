@@ -10,17 +10,21 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import sqrt
 
-from langgraph_reflexion.demo.workspace.world import Outcome, Try, leanings
+from langgraph_reflexion.demo.workspace.world import Outcome, Try
 
 _PAIRS = (
-    "min max, any all, floor ceil, lower upper, toLowerCase toUpperCase, startswith endswith, startsWith endsWith,"
-    "starts_with ends_with, some every, lstrip rstrip, trimStart trimEnd, True False,"
-    "true false, push unshift, append insert, pop shift, indexOf lastIndexOf, find rfind, width height"
+    ("min", "max"),
+    ("any", "all"),
+    ("lower", "upper"),
+    ("startswith", "endswith"),
+    ("some", "every"),
+    ("True", "False"),
+    ("true", "false"),
+    ("append", "insert"),
+    ("find", "rfind"),
+    ("width", "height"),
 )
-_WORDS: dict[str, str] = {}
-for _pair in _PAIRS.split(","):
-    _one, _other = _pair.split()
-    _WORDS |= {_one: _other, _other: _one}
+_WORDS = {one: other for pair in _PAIRS for one, other in (pair, pair[::-1])}
 
 _OPERATORS: dict[str, tuple[tuple[str, str], ...]] = {
     "<": (("<=", "bound"), (">", "compare")),
@@ -44,12 +48,9 @@ _OPERATORS: dict[str, tuple[tuple[str, str], ...]] = {
     "or": (("and", "logic"),),
     "&&": (("||", "logic"),),
     "||": (("&&", "logic"),),
-    "..": (("..=", "bound"),),
-    "..=": (("..", "bound"),),
 }
 _SPACED = re.compile(r"(?<=\s)(?:[<>]=?|[=!]==?|[-+*]=?|//?|%|&&|\|\||and|or)(?=\s)")
-_RANGE = re.compile(r"\.\.=?(?!\.)")
-_NUMBER = re.compile(r"(?<![\w.])\d+(?![\w.]|\.\d)|(?<=\.\.)\d+|(?<![\w.])\d+(?=\.\.)")
+_NUMBER = re.compile(r"(?<![\w.])\d+(?![\w.])")
 _WORD = re.compile(r"\b[A-Za-z_]\w*\b")
 _STRING = re.compile(r"\"(?:\\.|[^\"\\])*\"|'(?:\\.|[^'\\])*'|`(?:\\.|[^`\\])*`")
 _CALL = re.compile(r"(?<=[\w.])\(([^()]*(?:\([^()]*\)[^()]*)*)\)")
@@ -61,8 +62,6 @@ _CONDITION = re.compile(
     r"(?=[A-Za-z_][\w.]*(?:\([^()]*\))?\s*(?:[)\];:{?]|$|&&|\|\||\b(?:and|or|for|else)\b))"
 )
 _GROUP = re.compile(r"(?:\b(?:and|or)|&&|\|\|)\s+(?=\()")
-_INDEX = re.compile(r"(?<=[\w\])])\[(-?\w+)\]|(?<=range\()(\w+)(?=\))|(?<=\.\.)([a-z]\w*)")
-_OFFSET = re.compile(r" [-+] 1\b")
 _SKIPPED = re.compile(r"\s*(?:#|//|/\*|\*|import\b|from\b|use\b|pub mod\b|mod\b|@|\"\"\"|[\])}]+[,;]?\s*$)")
 
 
@@ -74,24 +73,18 @@ class Edit:
     sort: str
 
 
-def edits(line: str, no: str = "not ", instead: Mapping[str, str] | None = None) -> list[Edit]:
-    """Return the edits of a line, each once.
-
-    Args:
-        line: The line, without its indentation.
-        no: The negation of the language.
-        instead: Replacements for constants that a check reports.
-    """
+def edits(line: str, no: str = "not ") -> list[Edit]:
+    """Return the edits of a line without its indentation, each once; `no` is the language's negation."""
     if _SKIPPED.match(line) or not line.strip():
         return []
     found: dict[str, Edit] = {}
-    for edit in _all(line, no, instead or {}):
+    for edit in _all(line, no):
         if edit.line != line:
             found.setdefault(edit.line, edit)
     return list(found.values())
 
 
-def _all(line: str, no: str, instead: Mapping[str, str]) -> Iterator[Edit]:
+def _all(line: str, no: str) -> Iterator[Edit]:
     strings = [match.span() for match in _STRING.finditer(line)]
 
     def code(pattern: re.Pattern[str]) -> Iterator[re.Match[str]]:
@@ -102,26 +95,20 @@ def _all(line: str, no: str, instead: Mapping[str, str]) -> Iterator[Edit]:
     def put(match: re.Match[str], text: str, group: int = 0) -> str:
         return line[: match.start(group)] + text + line[match.end(group) :]
 
-    for match in [*code(_SPACED), *code(_RANGE)]:
+    for match in code(_SPACED):
         for other, sort in _OPERATORS.get(match[0], ()):
             yield Edit(put(match, other), sort)
     for match in code(_NEGATION):
         yield Edit(put(match, ""), "negate")
     for match in code(_GROUP):
-        yield Edit(line[: match.end()] + no + line[match.end() :], "logic")
+        yield Edit(put(match, match[0] + no), "logic")
     for match in code(_CONDITION):
         if not line[match.end() :].startswith(no):
-            yield Edit(line[: match.end()] + no + line[match.end() :], "negate")
-    for match in code(_OFFSET):
-        yield Edit(put(match, ""), "offset")
+            yield Edit(put(match, match[0] + no), "negate")
     for match in code(_NUMBER):
-        for other in _numbers(match[0], instead):
-            yield Edit(put(match, other), "constant")
-    for match in code(_INDEX):
-        group = next(number for number in (1, 2, 3) if match[number])
-        for by in (" - 1", " + 1"):
-            if not match[group].lstrip("-").isdigit():
-                yield Edit(put(match, match[group] + by, group), "offset")
+        yield Edit(put(match, str(int(match[0]) + 1)), "constant")
+        if int(match[0]):
+            yield Edit(put(match, str(int(match[0]) - 1)), "constant")
     for match in code(_WORD):
         if match[0] in _WORDS:
             yield Edit(put(match, _WORDS[match[0]]), "word")
@@ -131,15 +118,6 @@ def _all(line: str, no: str, instead: Mapping[str, str]) -> Iterator[Edit]:
         parts = _split(match[1])
         if len(parts) == 2 and " for " not in match[1]:
             yield Edit(put(match, f"{parts[1]}, {parts[0]}", 1), "swap")
-    for begin, end in strings:
-        if (text := instead.get(line[begin + 1 : end - 1])) is not None:
-            yield Edit(f"{line[: begin + 1]}{text}{line[end - 1 :]}", "text")
-
-
-def _numbers(number: str, instead: Mapping[str, str]) -> list[str]:
-    near = [str(int(number) + 1), *([str(int(number) - 1)] if int(number) else [])]
-    wanted = instead.get(number, "")
-    return list(dict.fromkeys([*near, *([wanted] if wanted.isdigit() else [])]))
 
 
 def _split(arguments: str) -> list[str]:
@@ -167,16 +145,7 @@ _DEFINES = (
     re.compile(r"\s+(?!if|for|while|switch|catch)(?P<name>\w+)\([^)]*\) \{$"),
 )
 _MAKERS = ("__init__", "__post_init__", "constructor")
-_USUAL = {
-    "bound": 1.5,
-    "compare": 1.2,
-    "logic": 1.3,
-    "sign": 1.2,
-    "negate": 1.1,
-    "swap": 1.1,
-    "text": 0.9,
-    "word": 1.2,
-}
+_USUAL = {"bound": 1.5, "compare": 1.2, "logic": 1.3, "sign": 1.2, "negate": 1.1, "swap": 1.1, "word": 1.2}
 _POINTED_AT = 1.6
 _FURTHER = 0.93
 _TRUST = 0.85
@@ -206,8 +175,6 @@ def candidates(files: Files, outcome: Outcome, in_vain: Collection[Try] = ()) ->
         outcome: The failures then.
         in_vain: Edits that failed, which are left out and make their lines less suspicious.
     """
-    lean = leanings(outcome)
-    instead = {got.strip("'\""): wanted.strip("'\"") for got, wanted in outcome.pairs}
     lines: list[tuple[float, list[Try]]] = []
     for definition, score in _scored(files, outcome):
         no = "not " if definition.path.endswith(".py") else "!"
@@ -216,8 +183,8 @@ def candidates(files: Files, outcome: Outcome, in_vain: Collection[Try] = ()) ->
             pointed = any(_same(path, definition.path) and line == number for path, line in outcome.places)
             vain = {" ".join(t.line.split()) for t in in_vain if (t.path, t.number) == (definition.path, number)}
             found = sorted(
-                (-_USUAL.get(edit.sort, 1.0) * lean.get(edit.sort, 1.0), order, edit.line)
-                for order, edit in enumerate(edits(text, no, instead))
+                (-_USUAL.get(edit.sort, 1.0), order, edit.line)
+                for order, edit in enumerate(edits(text, no))
                 if " ".join(edit.line.split()) not in vain
             )
             if found:

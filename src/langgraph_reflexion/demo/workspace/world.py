@@ -37,29 +37,15 @@ _NAMES = (
     r"^test (?:\w+::)*(\w+) \.\.\. FAILED",
     r"^---- (?:\w+::)*(\w+) stdout ----",
 )
-_GOT = (
-    r"^E\s+(?:AssertionError: )?assert (?P<got>.+?) (?:==|is) (?P<wanted>.+)$",
-    r"^\s*left: (?P<got>.+)\n\s*right: (?P<wanted>.+)$",
-    r"^\s*expected: (?P<wanted>.+)\n\s*actual: (?P<got>.+)$",
-    r"^E\s+(?:AssertionError: )?assert (?P<got>not True|False)$",
-)
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """The result of the checks.
-
-    Attributes:
-        failed: The number of failed tests.
-        names: Their names.
-        places: The paths and lines in the output, in order.
-        pairs: Actual and expected values, as written.
-    """
+    """The result of the checks: the number of failed tests, their names, and the paths and lines in the output."""
 
     failed: int
     names: tuple[str, ...] = ()
     places: tuple[tuple[str, int], ...] = ()
-    pairs: tuple[tuple[str, str], ...] = ()
 
 
 def read_outcome(output: str, *, passed: bool) -> Outcome:
@@ -72,47 +58,7 @@ def read_outcome(output: str, *, passed: bool) -> Outcome:
     if not failed or _BROKEN.search(output):
         failed = NOTHING_RUNS
     places = dict.fromkeys((path, int(line)) for path, line in _PLACE.findall(output))
-    pairs = []
-    for form in _GOT:
-        for match in re.finditer(form, output, re.MULTILINE):
-            said = match.groupdict()
-            pairs.append((said["got"].strip(" ,"), said.get("wanted", "True").strip(" ,")))
-    return Outcome(failed, tuple(names), tuple(places), tuple(pairs))
-
-
-def leanings(outcome: Outcome) -> dict[str, float]:
-    """Return the kinds of edit that the failures suggest, with weights.
-
-    A number that is off by one suggests a bound, a wrong sign a swapped operator, yes for no a comparison.
-    """
-    speak: dict[str, float] = {}
-
-    def more(by: float, *sorts: str) -> None:
-        for sort in sorts:
-            speak[sort] = speak.get(sort, 1.0) + (by - 1) / len(outcome.pairs)
-
-    for got, wanted in outcome.pairs:
-        if {got, wanted} <= {"True", "False", "true", "false", "not True"}:
-            more(2.0, "compare", "negate", "logic", "bound")
-        if re.fullmatch(r"-?\d+", got) and re.fullmatch(r"-?\d+", wanted):
-            off = abs(int(wanted) - int(got))
-            if int(got) == -int(wanted):
-                more(3.0, "swap", "sign")
-            elif off == 1:
-                more(3.0, "bound", "offset", "constant")
-            else:
-                more(1.5, "sign", "operator", "bound")
-        elif got[:1] == wanted[:1] and got[:1] in "[({\"'":
-            if abs(got.count(",") - wanted.count(",")) == 1 or abs(len(got) - len(wanted)) == 1:
-                more(2.0, "bound", "offset")
-            if sorted(got) == sorted(wanted):
-                more(2.0, "swap", "compare")
-            if got.lower() == wanted.lower():
-                more(3.0, "word")
-            more(1.5, "negate", "compare")
-        elif wanted in ("None", "null", "undefined") or got in ("None", "null", "undefined"):
-            more(1.5, "bound", "compare", "negate", "logic")
-    return speak
+    return Outcome(failed, tuple(names), tuple(places))
 
 
 _CHANGE = re.compile(r"I change line (\d+) of (\S+) to: (.+)$")
@@ -136,30 +82,22 @@ class Tried:
 
 @dataclass
 class Workshop:
-    """The state of the work.
-
-    Attributes:
-        listed: The known files.
-        looked: Whether it has listed files.
-        files: The lines of read files, as they were at first.
-        current: The same lines now.
-        outcomes: The results of the checks.
-        tried: All edits.
-        now: The edit in place.
-        checked: Whether the checks have run since the last edit.
-        first: The number of failed tests at first.
-        handed_in: Whether it has submitted.
-    """
+    """The state of the work."""
 
     listed: list[str] = field(default_factory=list)
     looked: bool = False
+    """Whether it has listed files."""
     files: dict[str, list[str]] = field(default_factory=dict)
+    """The lines of read files, as they were at first."""
     current: dict[str, list[str]] = field(default_factory=dict)
     outcomes: list[Outcome] = field(default_factory=list)
     tried: list[Tried] = field(default_factory=list)
     now: Try | None = None
+    """The edit in place."""
     checked: bool = True
+    """Whether the checks have run since the last edit."""
     first: int | None = None
+    """The number of failed tests at first."""
     handed_in: bool = False
 
     def line(self, path: str, number: int) -> str:
