@@ -44,27 +44,21 @@ class Turn:
 
 @dataclass(frozen=True)
 class Prompt:
-    """A prompt.
-
-    Attributes:
-        role: The kind of answer: a step, a reflection, a verdict, a lesson, or condensed reflections.
-        system: The instruction.
-        reflections: The reflections, oldest first.
-        opening: The first observation and the task.
-        turns: The steps.
-        allowed: The names of the actions.
-        cue: `Thought` or `Action` if only that is asked for.
-        recalled: The lessons from other tasks.
-    """
+    """A prompt: its role, the instruction and the parts of the first message."""
 
     role: Role
     system: str
     opening: str
+    """The first observation and the task."""
     reflections: tuple[str, ...] = ()
+    """Oldest first."""
     turns: tuple[Turn, ...] = ()
     allowed: frozenset[str] = frozenset()
+    """The names of the actions."""
     cue: str = ""
+    """`Thought` or `Action` if only that is asked for."""
     recalled: tuple[str, ...] = ()
+    """The lessons from other tasks."""
 
 
 def split_notes(messages: Sequence[BaseMessage]) -> tuple[list[BaseMessage], tuple[str, ...]]:

@@ -10,13 +10,11 @@ from langgraph_reflexion.demo.workspace.world import NOTHING_RUNS, read_outcome
     ("wrong", "right"),
     [
         ("if count < limit:", "if count <= limit:"),
-        ("for i in 0..=n {", "for i in 0..n {"),
         ("return base - sum(parts)", "return base + sum(parts)"),
         ("if ready and empty:", "if ready or empty:"),
         ("if ready:", "if not ready:"),
         ("total = 1", "total = 0"),
         ("share = part(whole, size)", "share = part(size, whole)"),
-        ("return row[i]", "return row[i - 1]"),
         ("top = min(values)", "top = max(values)"),
         ("step = n % 3", "step = n % 2"),
     ],
@@ -36,33 +34,31 @@ def test_it_leaves_alone_what_does_nothing(line):
 
 
 @pytest.mark.parametrize(
-    ("output", "failed", "names", "place", "pair"),
+    ("output", "names", "place"),
     [
         (
             "FAILED\n>       assert f(2) == 3\nE       assert 2 == 3\n\ntests/test_a.py:7: AssertionError\n"
             "FAILED tests/test_a.py::test_f - assert 2 == 3\n1 failed, 4 passed in \u2026s",
-            *(1, ("test_f",), ("tests/test_a.py", 7), ("2", "3")),
+            *(("test_f",), ("tests/test_a.py", 7)),
         ),
         (
             "not ok 2 - it adds\n  stack: |-\n    TestContext.<anonymous> (file:///w/test/a.test.js:6:10)\n"
             "  expected: 3\n  actual: 2\n# pass 4\n# fail 1",
-            *(1, ("it adds",), ("///w/test/a.test.js", 6), ("2", "3")),
+            *(("it adds",), ("///w/test/a.test.js", 6)),
         ),
         (
             "test sums::adds ... FAILED\n---- sums::adds stdout ----\n"
             "thread 'sums::adds' panicked at tests/a.rs:6:5:\nassertion `left == right` failed\n"
-            "  left: 2\n right: 3\n"
             "test result: FAILED. 4 passed; 1 failed; 0 ignored\nerror: test failed, to rerun pass `--test a`",
-            *(1, ("adds",), ("tests/a.rs", 6), ("2", "3")),
+            *(("adds",), ("tests/a.rs", 6)),
         ),
     ],
     ids=["pytest", "node", "cargo"],
 )
-def test_it_reads_what_fails_where_and_by_how_much(output, failed, names, place, pair):
+def test_it_reads_what_fails_and_where(output, names, place):
     outcome = read_outcome(output, passed=False)
-    assert (outcome.failed, outcome.names) == (failed, names)
+    assert (outcome.failed, outcome.names) == (1, names)
     assert place in outcome.places
-    assert pair in outcome.pairs
 
 
 @pytest.mark.parametrize(
