@@ -1,7 +1,6 @@
-"""The drawings: their sources as Mermaid, and how they become pictures.
+"""The drawings: `python -m tests.docs.drawings` draws every `docs/drawings/*.mmd` in headless Chromium.
 
-`python -m tests.docs.drawings` writes the sources that come out of the code, and draws every `docs/drawings/*.mmd`
-anew in headless Chromium, with Mermaid from npm. The site shows the pictures, so that its pages load no script.
+Mermaid comes from npm. The site shows the pictures, so that its pages load no script.
 """
 
 import hashlib
@@ -12,108 +11,11 @@ import tempfile
 from itertools import pairwise
 from pathlib import Path
 
-from tests.docs.pages import DOCS, ROOT
-from tests.test_architecture import FOLDERS, MODULES, PACKAGE, ours
+from tests.docs.pages import DOCS
 
 DRAWINGS = DOCS / "drawings"
 MERMAID = "mermaid@11"
 """What draws, as npm knows it."""
-
-BOXES = {
-    "cli": ["cli", "__main__"],
-    "adapters": ["adapters"],
-    "studio": ["studio"],
-    "replication": ["replication"],
-    "experiments": ["experiments"],
-    "testing": ["testing"],
-    "settings": ["settings"],
-    "graph": ["graph"],
-    "agents": ["agents"],
-    "nodes": ["nodes"],
-    "evaluators": ["evaluators"],
-    "actors": ["actors"],
-    "memory": ["memory", "context"],
-    "rules": ["profiles", "budgets", "heuristic"],
-    "state": ["state"],
-    "protocols": ["envs.base", "envs.actions", "envs.pool"],
-    "environments": ["envs"],
-    "models": ["models"],
-    "demo": ["demo"],
-    "prompts": ["prompts"],
-}
-"""What is drawn as one box: modules by how their names begin, the first that fits."""
-
-LABELS = {
-    "cli": "cli: the command line",
-    "adapters": "adapters: Inspect AI, the sandbox elsewhere",
-    "studio": "studio: graphs to serve",
-    "replication": "replication: the original's logs",
-    "experiments": "experiments: runs, reports",
-    "testing": "testing: test doubles",
-    "settings": "settings",
-    "graph": "graph: how the nodes are connected",
-    "agents": "agents: whole agents as actors",
-    "nodes": "nodes",
-    "evaluators": "evaluators",
-    "actors": "actors",
-    "memory": "memory, context",
-    "rules": "profiles, budgets, heuristic",
-    "state": "state",
-    "protocols": "envs: protocols and pool",
-    "environments": "envs: environments, sandbox",
-    "models": "models: chat models",
-    "demo": "demo: the demo model",
-    "prompts": "prompts",
-}
-
-
-def under(module: str, *prefixes: str) -> bool:
-    """Whether a module is one of these, or in one of them."""
-    return any(f"{module}.".startswith(f"{prefix}.") for prefix in prefixes)
-
-
-def box_of(module: str) -> str:
-    """The box that a module is drawn in; empty for the public names, the errors and what stands alone."""
-    return next((box for box, prefixes in BOXES.items() if under(module, *prefixes)), "")
-
-
-def allowed_imports() -> dict[str, list[str]]:
-    """Which box imports which, read off the files."""
-    found: dict[str, set[str]] = {box: set() for box in BOXES}
-    for module in MODULES:
-        if box_of(module):
-            found[box_of(module)].update(map(box_of, ours(module)))
-    return {box: sorted(others - {box, ""}) for box, others in found.items()}
-
-
-def reached(box: str, arrows: dict[str, list[str]]) -> set[str]:
-    """What a box imports, and what that imports, and so on."""
-    return {box}.union(*(reached(other, arrows) for other in arrows[box]))
-
-
-def imports_drawing() -> str:
-    """The boxes and the directions of imports, without the arrows that follow from others."""
-    arrows = allowed_imports()
-    lines = ["graph TD", *(f'    {box}_["{LABELS[box]}"]' for box in BOXES)]
-    for box, others in arrows.items():
-        followed = {other for other in others if any(other in reached(o, arrows) for o in set(others) - {other})}
-        # With a line below, as `graph` is a word of Mermaid's.
-        lines += [f"    {box}_ --> {other}_" for other in others if other not in followed]
-    return "\n".join(lines) + "\n"
-
-
-def folders_drawing() -> str:
-    """The folders of the repository, and the packages in them."""
-    lines = ["graph LR", f'    {PACKAGE}_["import {PACKAGE}"]']
-    for prefix, folder in FOLDERS.items():
-        lines.append(f'    {PACKAGE}_ --> {prefix or "src"}_["{folder.relative_to(ROOT).as_posix()}/"]')
-        inner = sorted(path.parent for path in folder.glob("*/__init__.py") if not path.parent.is_symlink())
-        lines += [f'    {prefix or "src"}_ --> {prefix or "src"}_{path.name}_["{path.name}/"]' for path in inner]
-    return "\n".join(lines) + "\n"
-
-
-GENERATED = {"imports": imports_drawing, "folders": folders_drawing}
-"""The drawings whose sources come out of the code."""
 
 
 def edges(drawing: str) -> set[tuple[str, str]]:
@@ -134,11 +36,7 @@ def digest(source: str) -> str:
 
 
 def draw(sources: dict[Path, str]) -> None:
-    """Draw pictures beside their sources.
-
-    Args:
-        sources: The sources by their files.
-    """
+    """Draw pictures beside their sources."""
     from playwright.sync_api import sync_playwright
 
     with tempfile.TemporaryDirectory() as folder:
@@ -167,6 +65,4 @@ def draw(sources: dict[Path, str]) -> None:
 
 
 if __name__ == "__main__":
-    for name, source_of in GENERATED.items():
-        (DRAWINGS / f"{name}.mmd").write_text(source_of(), encoding="utf-8")
     draw({file: file.read_text(encoding="utf-8") for file in sorted(DRAWINGS.glob("*.mmd"))})

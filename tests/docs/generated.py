@@ -15,9 +15,9 @@ from langgraph_reflexion.cli import app
 from langgraph_reflexion.envs import ENVIRONMENTS, environment_class
 from langgraph_reflexion.profiles import PROFILES
 from langgraph_reflexion.prompts import load_prompts
-from tests.docs.drawings import allowed_imports
 from tests.docs.names import in_full, in_short
 from tests.docs.pages import PAGES, ROOT
+from tests.test_architecture import LAYERS
 
 REGION = re.compile(r"(<!-- generated: ([\w /-]+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
@@ -103,12 +103,10 @@ def command_line() -> str:
     return text.partition("\n")[2].strip()
 
 
-def imports() -> str:
-    """Which part imports which."""
-    rows = ["| part | imports |", "|---|---|"]
-    for part, others in allowed_imports().items():
-        rows.append(f"| `{part}` | {', '.join(f'`{other}`' for other in others) or 'none of the others'} |")
-    return "\n".join(rows)
+def layers() -> str:
+    """The layers of the package, highest first."""
+    rows = [f"| {', '.join(f'`{name}`' for name in line.split())} |" for line in LAYERS.strip().split("\n")[::-1]]
+    return "\n".join(["| layer |", "|---|", *rows])
 
 
 @cache
@@ -116,7 +114,7 @@ def writers() -> dict[str, Callable[[], str]]:
     """Every generated part by its name."""
     found: dict[str, Callable[[], str]] = {
         "command line": command_line,
-        "imports": imports,
+        "layers": layers,
         "names in full": in_full,
         "names in short": in_short,
         "profiles": profiles,
