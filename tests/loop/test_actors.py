@@ -106,11 +106,6 @@ def test_a_call_is_done_and_told_as_a_call():
     assert answer.text == "The counter stands at 1."
 
 
-def test_a_calls_text_is_the_actions_form():
-    final, _ = played([calls(call("turn", direction="up")), calls(call("add", amount=1, times=2))])
-    assert [step["action"]["text"] for step in final["trajectory"]] == ["go up", "add 1"]
-
-
 def test_of_two_calls_in_one_reply_the_first_is_done():
     final, model = played(
         [calls(call("add", "a", amount=1), call("add", "b", amount=2)), calls(call("add", amount=2))]

@@ -100,7 +100,8 @@ def test_after_a_verdict_nothing_is_reflected_on_any_more(whole):
     # The fifth action ends the first trial; so the limit on calls is reached when the verdict is there.
     saver = InMemorySaver()
     stopped = graph(Budgets(task=Budget(llm_calls=5)), saver).invoke(INPUT, THREAD)
-    assert (stopped["status"], stopped["reflections"]) == ("budget", [])
+    assert (stopped["status"], stopped["reflections"], stopped["best"]) == ("budget", [], 1)
+    assert stopped["notes"] == stopped["trials"][0]["notes"] == ["task budget of 5 llm_calls used up"]
     assert [record["verdict"] for record in stopped["trials"]] == [False]
     going_on = graph(saver=saver)
     going_on.update_state(THREAD, *resume_point(stopped))

@@ -109,16 +109,6 @@ def test_in_observe():
     assert len(final["trajectory"]) == 1, "what was not done is no step"
 
 
-def test_in_prepare():
-    class Unprepared(Counter):
-        def prepare(self, task):
-            raise OSError("no room")
-
-    nodes, final = run(ScriptedChatModel(replies=[]), Unprepared())
-    assert nodes == ["reset", "evaluate"]
-    assert (final["status"], final["fault"]) == ("fault", "counter failed: OSError: no room")
-
-
 def test_a_fault_after_which_the_thread_is_used_again_begins_anew():
     environment = Breaking(2)
     graph = create_reflexion(ScriptedChatModel(replies=counting_badly), environment, **ONCE)
@@ -131,10 +121,9 @@ def test_a_fault_after_which_the_thread_is_used_again_begins_anew():
 
 
 @pytest.mark.parametrize("call", [1, 6], ids=["act", "reflect"])
-@pytest.mark.parametrize("status", [401, 403, 404])
-def test_what_asking_again_cannot_change_is_raised(status, call):
-    with pytest.raises(ModelFault, match=f"Refused: the server said {status}") as raised:
-        run(failing_at(call, Refused(status)))
+def test_what_asking_again_cannot_change_is_raised(call):
+    with pytest.raises(ModelFault, match="Refused: the server said 403") as raised:
+        run(failing_at(call, Refused(403)))
     assert raised.value.permanent
 
 
@@ -192,12 +181,7 @@ def test_a_task_goes_on_from_before_a_bug_once_it_is_mended():
     assert len(model.prompts) == 1
 
 
-@pytest.mark.parametrize("where", ["model", "environment"])
-def test_a_faults_record_stays_small(where):
-    long = "very long " * 1000
-    if where == "model":
-        _, final = run(failing_at(2, ConnectionError(long)))
-    else:
-        _, final = run(ScriptedChatModel(replies=[]), Breaking(1, says=long))
+def test_a_faults_record_stays_small():
+    _, final = run(ScriptedChatModel(replies=[]), Breaking(1, says="very long " * 1000))
     assert len(json.dumps(final["trials"][0])) <= 1024
     assert "very long" in final["trials"][0]["fault"]

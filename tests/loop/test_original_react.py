@@ -3,7 +3,7 @@
 import pytest
 
 from langgraph_reflexion import create_reflexion
-from langgraph_reflexion.context import LEFT_OUT, drop_longest
+from langgraph_reflexion.context import LEFT_OUT
 from langgraph_reflexion.envs.hotpotqa.environment import HotPotQA
 from langgraph_reflexion.testing import ScriptedChatModel
 from tests.support.toys import asks_for
@@ -110,13 +110,3 @@ def test_the_longest_observations_of_a_long_attempt_are_left_out():
     for text in (reflecting, again):
         assert text.count(LEFT_OUT) == 3
         assert "Observation: Could not find Page 1." in text
-
-
-def test_what_is_left_out_is_the_longest_until_the_rest_fits():
-    steps = [
-        {"number": n, "thought": "t", "action": None, "observation": "x" * length}
-        for n, length in enumerate((400, 900, 100), 1)
-    ]
-    assert drop_longest(steps, None) == drop_longest(steps, 400) == steps
-    assert [step["observation"][0] for step in drop_longest(steps, 200)] == ["x", "[", "x"]
-    assert [step["observation"][0] for step in drop_longest(steps, 50)] == ["[", "[", "x"]

@@ -1,7 +1,6 @@
 """A trial that was stopped: the environment has the last word, and the driver asks it for the truth."""
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Annotated, Any
 
 from langgraph.checkpoint.memory import InMemorySaver
@@ -17,7 +16,6 @@ from langgraph_reflexion import (
     action,
     create_reflexion,
 )
-from langgraph_reflexion.envs.base import FinishedTrial, Review
 from langgraph_reflexion.testing import ScriptedChatModel
 from tests.support.toys import asks_for, text_of
 
@@ -25,9 +23,9 @@ from tests.support.toys import asks_for, text_of
 class DraftEpisode(Episode):
     """Write a word; it is looked at when it is handed in, or when the trial is stopped."""
 
-    def __init__(self, right: float = 1.0) -> None:
+    def __init__(self) -> None:
         self.observation = "Write a word of three letters."
-        self.word, self.right = "", right
+        self.word = ""
 
     @action("write {word}")
     def write(self, word: Annotated[str, "the word"]) -> str:
@@ -49,30 +47,22 @@ class DraftEpisode(Episode):
         return f"{self.word!r} has {len(self.word)} letters."
 
     def _reward(self) -> float:
-        return self.right * (len(self.word) == 3)
+        return float(len(self.word) == 3)
 
 
 class Drafts(Environment):
-    """Drafts; the truth is another one than the reward, and only the driver hears it."""
+    """Drafts."""
 
     name = "drafts"
     splits = ("all",)
     episode = DraftEpisode
     blocking = False
 
-    def __init__(self, right: float = 1.0) -> None:
-        self.right = right
-
     def tasks(self, split: str | None = None, limit: int | None = None) -> Sequence[Task]:
         return [Task(id="d", instruction="Write a word.")]
 
     def start(self, task: Task) -> DraftEpisode:
-        return DraftEpisode(self.right)
-
-    def review(self, task: Task, trial: FinishedTrial) -> Review:
-        words = [done["args"]["word"] for done in trial["actions"] if done["name"] == "write"]
-        told = f"{trial['number']} {trial['verdict']} {trial['observation']} {trial['reflection']}"
-        return Review("sun" in words, {"words": len(words)}, {f"drafts/{trial['number']}.txt": told})
+        return DraftEpisode()
 
 
 def saying(*words: str) -> ScriptedChatModel:
@@ -123,14 +113,3 @@ def test_a_trial_is_settled_after_its_episode_was_lost() -> None:
 
     graph().invoke({"task": Drafts().tasks()[0]}, config)
     assert graph().invoke(None, config)["status"] == "solved"
-
-
-def test_the_driver_records_the_truth_and_the_files(tmp_path: Path) -> None:
-    from tests.support.guessing import drive_all, rows
-
-    replies = saying("write sky", "hand in", "write sun", "hand in").replies
-    drive_all(tmp_path, replies, environment=Drafts(right=0.0), max_trials=2, model_class=ScriptedChatModel)
-    found = [(row["success"], row["verdict"], row["measures"]) for row in rows(tmp_path)]
-    assert found == [(False, False, {"words": 1}), (True, False, {"words": 1})]
-    files = [(tmp_path / "drafts" / f"{number}.txt").read_text() for number in (1, 2)]
-    assert files == ["1 False 'sky' has 3 letters. Another one.", "2 False 'sun' has 3 letters. None"]

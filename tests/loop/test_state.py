@@ -69,7 +69,7 @@ class Prepares(Evaluator):
 
     async def evaluate(self, state, config):
         assert state["task"]["prepared"]["tests"] == ["assert True"]
-        return Score(0.0)
+        return Score(0.0, prepared={"seen": state["trial"]})
 
 
 def test_environment_and_evaluator_prepare_once_per_task():
@@ -80,7 +80,7 @@ def test_environment_and_evaluator_prepare_once_per_task():
     final = graph.invoke({"task": task})
     assert len(final["trials"]) == 3
     assert (environment.prepared, evaluator.prepared) == (1, 1)
-    assert final["task"]["prepared"] == {"cage": [1, 2], "by": "evaluator", "tests": ["assert True"]}
+    assert final["task"]["prepared"] == {"cage": [1, 2], "by": "evaluator", "tests": ["assert True"], "seen": 3}
     assert "prepared" not in task, "the caller's task is left alone"
     json.dumps(final)
     assert not any("assert True" in text_of(prompt) for prompt in model.prompts)

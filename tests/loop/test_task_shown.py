@@ -3,15 +3,10 @@
 from dataclasses import replace
 
 import pytest
-from langchain_core.messages import AIMessage
-from langchain_core.runnables import RunnableLambda
-from langgraph.store.memory import InMemoryStore
 
 from langgraph_reflexion import PROFILES, create_reflexion, load_environment
 from langgraph_reflexion.envs import ENVIRONMENTS
 from langgraph_reflexion.envs.base import Environment, Episode, StepResult, Task, action, choose_split
-from langgraph_reflexion.memory.episodic import Memory
-from langgraph_reflexion.memory.lessons import Lessons
 from langgraph_reflexion.prompts import contains, load_prompts
 from langgraph_reflexion.testing import ScriptedChatModel
 from tests.support.tools import need
@@ -130,33 +125,6 @@ def test_an_observation_that_states_the_goal_stays_as_it_is(observation):
 )
 def test_words_are_found_whatever_their_capitals_and_line_breaks(text, words, expected):
     assert contains(text, words) == expected
-
-
-def test_a_lesson_from_success_is_asked_for_with_the_goal():
-    model = ScriptedChatModel(replies=["Action: cross", "Cross at once."])
-    environment = Lake(crosses=True)
-    graph = create_reflexion(model, environment, memory=Memory(lessons=Lessons()), actor="react").compile(
-        store=InMemoryStore()
-    )
-    final = graph.invoke({"task": environment.tasks()[0]})
-    assert final["status"] == "solved"
-    assert text_of(model.prompts[-1]).endswith("Lesson:")
-    assert text_of(model.prompts[-1]).count(GOAL) == 1
-
-
-def test_a_wrapped_agent_is_given_its_task_once():
-    heard = []
-
-    def agent(messages):
-        heard.append(messages)
-        return AIMessage("Done.")
-
-    model = ScriptedChatModel(replies=crossing)
-    graph = create_reflexion(model, actor=RunnableLambda(agent), evaluator="llm", max_trials=2).compile()
-    graph.invoke({"task": GOAL})
-    assert [asks_for(prompt) for prompt in model.prompts] == ["judge", "reflect", "judge"]
-    for prompt in [*heard, *model.prompts]:
-        assert text_of(prompt).count(GOAL) == 1
 
 
 @pytest.mark.parametrize("name", ENVIRONMENTS)

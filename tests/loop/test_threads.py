@@ -181,14 +181,6 @@ def test_fork_at_reflect_with_another_reflection():
     assert len(final["trials"]) == 3
 
 
-def test_time_travel_from_every_checkpoint_leads_to_the_same_end(whole):
-    graph, _ = graph_and_model(InMemorySaver())
-    graph.invoke({"task": count_to(3)}, THREAD)
-    states = [state for state in graph.get_state_history(THREAD) if state.next]
-    for state in states[::5]:
-        assert graph.invoke(None, state.config) == Timeless(whole[0])
-
-
 def test_giving_back_a_whole_trajectory_with_one_observation_changed_doubles_nothing():
     graph, _ = graph_and_model(InMemorySaver())
     graph.invoke({"task": count_to(3)}, THREAD, interrupt_before=["observe"])

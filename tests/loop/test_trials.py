@@ -63,22 +63,6 @@ def test_a_thread_holds_its_newest_branch_and_any_other_by_its_end() -> None:
     assert len(before.views) == 3
 
 
-def test_another_task_on_the_same_thread_is_shown_alone() -> None:
-    graph = graph_of()
-    graph.invoke({"task": count_to(3)}, THREAD)
-    graph.invoke({"task": count_to(4)}, THREAD, interrupt_after=["evaluate"])
-    trials = trials_of_thread(graph, THREAD)
-    assert trials.title == "Count to 4."
-    assert [view.row["task_id"] for view in trials.views] == ["c4"]
-
-
-def test_strategies_that_include_the_last_attempt_say_so() -> None:
-    graph = graph_of(strategy="last_attempt_and_reflexion")
-    trials = trials_of(graph.stream({"task": count_to(3)}, THREAD, stream_mode="values"))
-    assert [view.last_attempt for view in trials.views] == [None, 1, 2]
-    assert "In the prompt: every step of trial 1." in trials._repr_html_()
-
-
 def test_states_without_a_trial_are_refused() -> None:
     for states in ({"task": count_to(3)}, []):
         with pytest.raises(ConfigurationError, match="no trial"):

@@ -59,7 +59,7 @@ def test_an_unknown_truth_is_recorded_as_unknown_and_judged_as_failed():
     assert outcomes(final) == [(False, None), (True, True)]
 
 
-@pytest.mark.parametrize("reward", [True, 1, Decimal(1)])
+@pytest.mark.parametrize("reward", [True, Decimal(1)])
 def test_a_reward_is_kept_as_a_plain_number(reward):
     class Odd(Parrot):
         def start(self, task):
@@ -92,11 +92,9 @@ def test_a_wrong_no_goes_on_and_what_is_solved_is_lost():
         ("**Verdict:** yes", True),
         ("Verdict: **Yes**", True),
         ("verdict: YES.", True),
-        ("Verdict - yes", True),
         ("Verdict: no", False),
         ("Verdict: yes\nOn second thought:\nVerdict: no", False),
         ("Verdict: no\n\nVerdict: yes", True),
-        ("Yes, it did.", False),
         ("The verdict: yes", False),
         ("Verdict: yesterday", False),
         ("Verdict: unclear", False),
@@ -174,20 +172,12 @@ def test_what_an_evaluator_may_return(evaluator, score, words):
 
 @pytest.mark.parametrize(
     "returned",
-    [None, "yes", (1.0,), ("yes", 1.0), {"feedback": "?"}, [True], object()],
-    ids=["none", "word", "one", "reversed", "mapping", "list", "object"],
+    [None, "yes", ("yes", 1.0), {"feedback": "?"}],
+    ids=["none", "word", "reversed", "mapping"],
 )
 def test_another_return_is_a_clear_error(returned):
     with pytest.raises(ConfigurationError, match=r"an evaluator returns a bool, a number.*got \w+"):
         played([BAD], evaluator=lambda *_: returned)
-
-
-def test_a_function_is_given_the_instruction_and_the_trajectory():
-    given = []
-    played([BAD], evaluator=lambda *args: bool(given.append(args)))
-    [(instruction, trajectory)] = given
-    assert instruction == "Say the right word."
-    assert [step["observation"] for step in trajectory] == ["The parrot says: bye wrong."]
 
 
 def judged_by(evaluator):
@@ -195,15 +185,6 @@ def judged_by(evaluator):
     model = ScriptedChatModel(replies=lambda _: f"Action: say {BAD}")
     graph = create_reflexion(model, environment, evaluator=evaluator, max_trials=1).compile()
     return graph.invoke({"task": environment.tasks()[0]})
-
-
-def test_a_bug_in_a_function_is_raised_from_where_it_is():
-    def broken(*_):
-        raise KeyError("typo")
-
-    with pytest.raises(KeyError, match="typo") as raised:
-        judged_by(broken)
-    assert raised.traceback[-1].name == "broken"
 
 
 @pytest.mark.parametrize("score", [float("nan"), float("inf")])

@@ -58,12 +58,6 @@ async def test_it_waits_for_as_long_as_it_is_asked_to():
     assert 0.29 < times[1] - times[0] < 5
 
 
-async def test_a_thousand_attempts_overflow_no_number():
-    attempt, times = failing(*[busy()] * 1100)
-    await Retries(1101, first_wait=0.0, longest_wait=0.0)(attempt)
-    assert len(times) == 1101
-
-
 async def test_waits_double_with_jitter_up_to_the_longest(caplog):
     waits = []
     for _ in range(3):
