@@ -1,6 +1,7 @@
 """A whole agent as the actor: any graph or runnable, one call of which is one trial."""
 
 import json
+import time
 from typing import Annotated, Any, TypedDict
 
 import pytest
