@@ -75,13 +75,7 @@ class EpisodePool:
     async def step(
         self, task: Task, actions: list[Action], action: Action, snapshot: dict[str, Any] | None = None
     ) -> Stepped:
-        """Take an action in the episode of this task in which exactly `actions` were taken before.
-
-        Args:
-            task: The task.
-            actions: The earlier actions of the trial, in order.
-            action: The action.
-            snapshot: The episode's last snapshot, if any.
+        """Take an action in the episode of this task in which exactly `actions` were taken, or of the snapshot.
 
         Raises:
             EnvironmentFault: the environment failed. The episode is closed, and rebuilt the next time.

@@ -73,11 +73,6 @@ def test_two_things_are_compared(question, targets, choice, closed):
     assert asked.choice == choice
 
 
-@pytest.mark.parametrize("question", ["", "?", "who", "Is it?", "Which or that", "the A B C or D, E and F?", "Ähm …"])
-def test_whatever_is_asked_is_read_somehow(question):
-    assert read_question(question).hops
-
-
 def test_of_similar_titles_the_one_whose_brackets_fit_is_meant():
     titles = ["Green Rain (film)", "Green Rain (song)", "Rain"]
     assert closest(titles, Target("Green Rain", "song")) == "Green Rain (song)"

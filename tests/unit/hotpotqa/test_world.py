@@ -18,7 +18,7 @@ from langgraph_reflexion.envs.hotpotqa.world.questions import (
     topic_questions,
 )
 
-SEEDS = [0, 7919]
+SEEDS = [7919]
 
 
 def mentions(question, world):

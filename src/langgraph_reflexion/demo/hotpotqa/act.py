@@ -37,15 +37,7 @@ SLIPS = {"halfway": 0.25, "hasty": 0.6, "namesake": 0.6, "again": 0.2, "one side
 
 @dataclass(frozen=True)
 class Reader:
-    """Chooses the next action by what was read so far.
-
-    Attributes:
-        asked: The question.
-        library: The pages.
-        slips: Says whether it makes a slip now.
-        advice: The reflections on earlier trials.
-        tools: Whether it can search.
-    """
+    """Chooses the next action by what was read so far, with the slips that the advice does not prevent."""
 
     asked: Asked
     library: Library

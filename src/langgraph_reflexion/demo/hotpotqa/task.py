@@ -25,14 +25,7 @@ _RELATIVE = re.compile(r"(?:\b(?:in|after|under|from|by|for|to|at|on)\s+)?\b(?:w
 
 @dataclass(frozen=True)
 class Asked:
-    """A question.
-
-    Attributes:
-        text: Its words.
-        targets: The names in it: the first pages to read.
-        hops: What to find, one page after the other; for a comparison, on each page.
-        choice: For a comparison, `lowest`, `highest`, or `same`; else empty.
-    """
+    """A question: the names in it, what to find page after page, and for a comparison how to choose."""
 
     text: str
     targets: tuple[Target, ...]

@@ -34,10 +34,8 @@ class Target:
     """Somebody or something with a name, and what distinguishes it from its namesakes."""
 
     name: str
-    role: str = ""
-    """The noun before the name."""
-    where: str = ""
-    """The place after the name: "... in the province of ..."."""
+    role: str = ""  # the noun before the name
+    where: str = ""  # the place after the name: "... in the province of ..."
 
     @property
     def known_as(self) -> str:
@@ -50,8 +48,7 @@ class Page:
 
     title: str
     sentences: list[str] = field(default_factory=list)
-    searched_for: set[str] = field(default_factory=set)
-    """The words looked up on it, to their last occurrence."""
+    searched_for: set[str] = field(default_factory=set)  # looked up to the last occurrence
 
     def add(self, text: str) -> None:
         self.sentences += [s for s in sentences_of(text) if s not in self.sentences]
@@ -161,15 +158,7 @@ _RESULT = re.compile(r"\(Result (?P<at>\d+) / (?P<of>\d+)\) (?P<text>.*)", re.DO
 
 @dataclass
 class Library:
-    """The pages read so far.
-
-    Attributes:
-        pages: By search, or by the title of a given paragraph.
-        missed: Failed searches, with the similar titles that were offered.
-        open: The search for the open page.
-        answer: The answer; empty while there is none.
-        searches: All searches, in order.
-    """
+    """The pages read so far."""
 
     pages: dict[str, Page] = field(default_factory=dict)
     missed: dict[str, list[str]] = field(default_factory=dict)

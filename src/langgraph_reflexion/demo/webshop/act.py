@@ -58,14 +58,7 @@ MINDED = {
 
 @dataclass(frozen=True)
 class Buyer:
-    """Chooses the next action by what was seen so far.
-
-    Attributes:
-        errand: What to buy.
-        shop: The pages.
-        slips: Says whether it makes a slip now.
-        notes: The reflections on earlier trials.
-    """
+    """Chooses the next action by what was seen so far."""
 
     errand: Errand
     shop: Shop

@@ -13,15 +13,7 @@ _OPTIONS = re.compile(r"(?:, (?:in|with|and come in)|\. (?:i would like|choose))
 
 @dataclass(frozen=True)
 class Errand:
-    """What to buy.
-
-    Attributes:
-        text: The instruction.
-        thing: The kind of thing.
-        attributes: Its required attributes.
-        options: Its required options, by name.
-        limit: The highest price, in dollars.
-    """
+    """What to buy."""
 
     text: str
     thing: str
@@ -72,16 +64,7 @@ _PRICE = re.compile(r"^Price: \$(?P<price>[\d.,]+)", re.MULTILINE)
 
 @dataclass
 class Offer:
-    """A product.
-
-    Attributes:
-        code: The button that opens it.
-        title: Its title.
-        price: In dollars.
-        values: The values of its options; empty before it was opened.
-        told: The texts of its pages that were read.
-        chosen: The values clicked since it was opened.
-    """
+    """A product."""
 
     code: str
     title: str
@@ -108,16 +91,7 @@ class Offer:
 
 @dataclass
 class Shop:
-    """What was seen of the shop.
-
-    Attributes:
-        page: `search`, `results`, `item` or `sub`.
-        offers: All products shown, by code.
-        shown: The codes on the last page of results.
-        opened: The codes of opened products; the last one is open.
-        queries: All searches.
-        bought: The code of the bought product; empty before.
-    """
+    """What was seen of the shop."""
 
     page: str = "search"
     offers: dict[str, Offer] = field(default_factory=dict)
