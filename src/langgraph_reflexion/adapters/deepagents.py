@@ -59,15 +59,10 @@ class DeepagentsSandbox(BaseSandbox):
 
     @property
     def id(self) -> str:
-        """Names this sandbox among others."""
         return self._id
 
     def execute(self, command: str, *, timeout: int | None = None) -> ExecuteResponse:
-        """Run a shell command in the workspace.
-
-        Args:
-            command: The command line.
-            timeout: Seconds; the limits' wall time unless given.
+        """Run a shell command in the workspace, for `timeout` seconds or the limits' wall time.
 
         Raises:
             EnvironmentFault: the sandbox did not start.

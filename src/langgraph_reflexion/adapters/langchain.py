@@ -35,13 +35,11 @@ class SandboxExecutionPolicy(HostExecutionPolicy):
     """What it may see and do, beside its workspace."""
 
     def __post_init__(self) -> None:
-        """Refuse LangChain's own limits, which the sandbox's replace."""
         super().__post_init__()
         if self.cpu_time_seconds is not None or self.memory_bytes is not None:
             raise ConfigurationError("cpu_time_seconds and memory_bytes: set limits=Limits(cpu=..., memory=...)")
 
     def spawn(self, *, workspace: Path, env: Mapping[str, str], command: Sequence[str]) -> "subprocess.Popen[str]":
-        """Start the shell in its workspace."""
         bound = (*self.policy.binds, Bind(workspace, writable=True))
         return self.sandbox.attach(
             command,

@@ -64,12 +64,7 @@ def as_text(result: Any) -> str:
 
 
 def outcome_of(state: AgentState, update: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the outcome of a task for the answer's metadata.
-
-    Args:
-        state: The state before the last evaluation.
-        update: The update of that evaluation.
-    """
+    """Return the outcome of a task, for the answer's metadata, from the last evaluation's update."""
     evaluation = update.get("evaluation")
     return {
         "status": update["status"],

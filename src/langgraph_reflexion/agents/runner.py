@@ -36,16 +36,7 @@ LONGEST_RUN = 1000
 
 @dataclass
 class RunAgent:
-    """act: one call of the agent. The heuristic and the budgets are checked after each of its steps.
-
-    Attributes:
-        agent: The agent.
-        prompts: The templates for lessons.
-        feedback: How much of the last evaluation the agent sees.
-        heuristic: The rule that stops the agent (h).
-        budgets: The limits of the trial, the task and the run.
-        prices: The prices of the agent's model calls.
-    """
+    """act: one call of the agent. The heuristic and the budgets are checked after each of its steps."""
 
     agent: WrappedAgent
     prompts: Prompts
@@ -147,7 +138,6 @@ class AgentTrial:
         return not self.last
 
     def update(self, error: Exception | None = None) -> Update:
-        """Return the update of the state."""
         if isinstance(error, ParentCommand) and error.args[0].graph is not None:
             raise ParentCommand(self._handed_on(error.args[0])) from None
         if isinstance(error, GraphRecursionError):
@@ -187,13 +177,7 @@ class AgentTrial:
 
 
 def lessons_for(state: AgentState, prompts: Prompts, feedback: Feedback) -> str:
-    """Return the text on earlier trials and other tasks for an agent; usually empty in the first trial.
-
-    Args:
-        state: The task's state.
-        prompts: The templates.
-        feedback: How much of the last evaluation to show.
-    """
+    """Return the text on earlier trials and other tasks for an agent; usually empty in the first trial."""
     text = ""
     if state["reflections"] or state.get("last_attempt"):
         text = prompts.render(

@@ -47,12 +47,7 @@ def steps_of(messages: Sequence[BaseMessage]) -> list[Step]:
 
 
 def result_of(output: Any, messages: Sequence[BaseMessage]) -> Any:
-    """Return an agent's result as JSON-like data: its structured response, its last message's text, or its output.
-
-    Args:
-        output: The agent's output.
-        messages: The messages that it added to the conversation.
-    """
+    """Return an agent's result as JSON-like data: its structured response, its last message's text, or its output."""
     structured = output.get("structured_response") if isinstance(output, dict) else None
     if structured is not None:
         return _plain(structured)

@@ -50,19 +50,13 @@ class Memory:
 
 @dataclass(frozen=True)
 class EpisodicMemory:
-    """The reflections of a task.
-
-    Attributes:
-        size: Ω, the number of reflections kept.
-        client: The model that condenses the oldest reflections; without one they are forgotten.
-        prompts: The templates for condensing.
-        seed: The run's seed.
-    """
+    """The last `size` (Ω) reflections of a task."""
 
     size: int
-    client: Client | None = None
-    prompts: Prompts | None = None
-    seed: int = 0
+    client: Client | None
+    """The model that condenses the oldest reflections; without one they are forgotten."""
+    prompts: Prompts
+    seed: int
 
     async def add(
         self, state: ReflexionState, reflection: Reflection, config: RunnableConfig
@@ -75,7 +69,7 @@ class EpisodicMemory:
         reflections = [*state["reflections"], reflection]
         if len(reflections) <= self.size:
             return reflections, Spent()
-        if self.client is None or self.prompts is None:
+        if self.client is None:
             return reflections[-self.size :], Spent()
         prompts, older = self.prompts, reflections[: len(reflections) - self.size + 1]
 

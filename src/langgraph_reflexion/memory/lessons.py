@@ -55,26 +55,18 @@ class LessonMemory:
     """Lessons across tasks as the nodes use them.
 
     Records have keys that follow from the state, so that a node that is run again after a crash writes the same ones.
-
-    Attributes:
-        lessons: The settings; None for no lessons.
-        environment: The environment's name.
-        profile: The profile's name.
-        client: The model that writes lessons from success.
-        prompts: The templates for that.
-        budgets: The account that pays for it.
-        options: The run's seed, and the retries when the store fails.
-        approves: Whether a person approves reflections.
     """
 
     lessons: Lessons | None
     environment: str
     profile: str
     client: Client
+    """The model that writes lessons from success, on the account of `budgets`."""
     prompts: Prompts
     budgets: Budgets
     options: ModelOptions
     approves: bool
+    """Whether a person approves reflections."""
 
     def begin(self, config: RunnableConfig) -> Update:
         """Return the state of a task that has no lessons yet."""

@@ -8,7 +8,6 @@ from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
 from langgraph_reflexion.demo import DemoChatModel
 from langgraph_reflexion.demo.alfworld import read_rooms, tell_room
 from langgraph_reflexion.envs.base import ShownAction
-from langgraph_reflexion.envs.programming.generated import generated_problems
 from langgraph_reflexion.prompts import load_prompts
 
 ROOM = (
@@ -76,12 +75,6 @@ def test_a_note_on_another_room_or_about_nothing_changes_nothing(note):
         assert said(notes=[note], seed=seed) == said(seed=seed)
 
 
-def test_what_a_note_says_lies_elsewhere_comes_last():
-    told = f"In the room with {FURNITURE} I saw: cabinet 1, cabinet 2, shelf 1 had nothing."
-    for seed in range(5):
-        assert "Action: go to sofa 1" in said(notes=[told], seed=seed)
-
-
 def test_rooms_are_told_and_read_back_even_where_the_note_was_cut():
     places = ["cabinet 2", "cabinet 1", "shelf 1", "sofa 1"]
     seen = {"cabinet 2": ["mug", "mug", "plate"], "shelf 1": [], "cabinet 1": [], "sofa 1": ["book"]}
@@ -136,26 +129,6 @@ def test_after_a_right_answer_it_says_what_led_there():
     assert "search[Ada Quill (novelist)]" in said(notes=[note], **asked)
     assert "search[Ada Quill]" in said(**asked)
     assert "search[Ada Quill]" in said(notes=[note.replace("Ada Quill", "Ben Rook")], **asked)
-
-
-@pytest.mark.parametrize(
-    ("domain", "opening"),
-    [
-        ("webshop", "WebShop\nInstruction:\nbuy a red shirt\n[Search]"),
-        ("workspace", "Put it right.\nIt is solved when verification succeeds: `make test`."),
-    ],
-)
-def test_in_other_worlds_it_retells_what_it_did(domain, opening):
-    retells(domain, opening)
-
-
-def test_of_a_program_it_retells_what_it_did():
-    retells("programming", generated_problems("python")[0].prompt.strip("\n"))
-
-
-def retells(domain, opening):
-    steps = [("search[red shirt]", "Fifty of them."), ("click[Buy Now]", "Thank you.")]
-    assert lesson(opening, steps, domain) == "What worked, in this order: search[red shirt]; click[Buy Now]."
 
 
 def test_several_notes_become_one_that_says_all_of_it_once():
