@@ -48,7 +48,7 @@ def games_in(folder: str | Path, name: str = "") -> Iterator[Game]:
     """Yield the games in a folder and below it, in the order of their paths. Files are read lazily.
 
     A folder holds a game if it has a `game.tw-pddl`, or an `initial_state.pddl` beside a `traj_data.json`; the latter
-    has no text of its task and gets one of ours. As in ALFWorld, tasks with sliced things or movable receptacles,
+    has no task text and gets a generated one. As in ALFWorld, tasks with sliced things or movable receptacles,
     other task types, and games not marked solvable are left out. Unlike in ALFWorld, a `game.tw-pddl` needs no
     `traj_data.json` beside it: the name of its folder or its goal gives its type.
 

@@ -50,7 +50,7 @@ def clean_query(query: str) -> str:
 
 
 def find(nodes: Sequence[Node], state: State, element: str, exact: bool = False) -> Node | None:
-    """Return the node that a click means, or None if there is none of that name.
+    """Return the node of a click, or None if there is none of that name.
 
     Of options with the same value the last one is meant, as in the original, but if that is chosen already, the one
     before.

@@ -29,7 +29,7 @@ def different(count):
 
 
 @pytest.mark.parametrize("period", [1, 2, 3, 5])
-def test_the_fourth_identical_cycle_stops_and_not_the_third(period):
+def test_the_fourth_identical_cycle_stops(period):
     # With 5 steps a cycle, 20 actions are still fewer than 31.
     steps = different(period) * 4
     heuristic = Heuristic()
@@ -38,20 +38,20 @@ def test_the_fourth_identical_cycle_stops_and_not_the_third(period):
     assert heuristic([*different(7)[-2:], *steps]) == CYCLES, "whatever came before"
 
 
-def test_a_cycle_that_was_broken_counts_from_one_again():
+def test_an_interrupted_cycle_is_counted_from_one():
     steps = [*[did("a")] * 3, did("b"), *[did("a")] * 3]
     assert Heuristic()(steps) is None
     assert Heuristic()([*steps, did("a")]) == CYCLES
 
 
-def test_another_argument_is_not_alike_and_another_wording_is():
+def test_actions_are_compared_by_arguments_not_wording():
     assert Heuristic()([did("a"), did("a"), did("a"), did("b")]) is None
     other = did("a")
     other["action"]["text"] = "do the a"
     assert Heuristic()([did("a"), did("a"), did("a"), other]) == CYCLES
 
 
-def test_invalid_actions_are_told_apart_by_their_text():
+def test_invalid_actions_are_compared_by_text():
     def invalid(text):
         return {"thought": "", "action": {"name": "", "args": {}, "text": text}, "observation": "Invalid action."}
 
@@ -100,12 +100,12 @@ cyclic = st.builds(
 
 
 @given(cyclic, st.integers(1, 35), st.integers(1, 4))
-def test_h_is_what_the_naive_reading_says(trajectory, max_actions, max_cycles):
+def test_heuristic_matches_a_naive_reading_of_the_paper(trajectory, max_actions, max_cycles):
     heuristic = Heuristic(max_actions=max_actions, max_cycles=max_cycles)
     assert heuristic(trajectory) == naive(trajectory, max_actions, max_cycles)
 
 
-def test_the_preprint_stops_at_the_second_alike():
+def test_the_preprint_stops_at_the_second_identical_action():
     h = PROFILES["preprint"].heuristic
     assert h([did("a"), did("a")]) == CYCLES
     assert h([did("a"), did("a", "other")]) is None, "with the same observation"

@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 
 import langgraph_reflexion
-from langgraph_reflexion import ConfigurationError, EnvironmentFault, Fault, ModelFault, ReflexionError
 
 
 def tree():
@@ -66,13 +65,3 @@ unwanted = ("langchain_openai", "langchain_community", "textworld", "alfworld", 
 print(*[name for name in unwanted if name in sys.modules])
 """
     assert python(script) == []
-
-
-def test_the_tree_of_errors():
-    assert issubclass(ConfigurationError, ReflexionError)
-    assert issubclass(ConfigurationError, ValueError)
-    assert issubclass(ModelFault, Fault)
-    assert issubclass(EnvironmentFault, Fault)
-    assert issubclass(Fault, ReflexionError)
-    assert not issubclass(langgraph_reflexion.EnvironmentUnavailable, Fault)
-    assert not ModelFault("x").permanent
