@@ -77,7 +77,6 @@ def test_threads_share_a_world_and_nothing_else():
         (problem(objects="agent2 - agent", init="(atLocation agent2 loc_bar_1)"), "2 agents"),
         (problem(goal="(checked loc_bar_1)"), "checked"),
         (problem("sofatype - otype", goal="(exists (?o - object) (objectType ?o sofatype))"), "never hold"),
-        (problem(goal="(exists (?o - object) (objectType ?o sofatype))"), "sofatype"),
         (problem(goal="(exists (?o - object) (opened ?o ?o))"), "takes 1"),
         (problem(goal="(opened ?r)"), r"\?r"),
         (problem(goal="(imply (opened agent1) (opened agent1))"), "no condition"),

@@ -6,7 +6,7 @@ import pytest
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
 
 from langgraph_reflexion.demo import DemoChatModel
-from langgraph_reflexion.demo.alfworld import read_rooms, tell_room
+from langgraph_reflexion.demo.alfworld.world import read_rooms, tell_room
 from langgraph_reflexion.envs.base import ShownAction
 from langgraph_reflexion.prompts import load_prompts
 

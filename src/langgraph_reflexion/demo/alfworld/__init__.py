@@ -13,142 +13,26 @@ Sometimes they say nothing of use. A room is recognized by its furniture, as the
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from random import Random
+from typing import TypeAlias
 
 from langchain_core.messages import AIMessage
 
+from langgraph_reflexion.demo.alfworld.world import (
+    NAME,
+    World,
+    class_of,
+    places_in,
+    read_rooms,
+    read_world,
+    seen_at_first,
+    tell_room,
+)
 from langgraph_reflexion.demo.persona import habit
 from langgraph_reflexion.demo.prompt import Prompt, Turn
 from langgraph_reflexion.demo.reply import reply
-
-NAME = r"[a-z]+ \d+"
-"""The names of places and things."""
-
-_FACTS = re.compile(r"In the room with (?P<room>[^.:]*) I saw: (?P<facts>[^.]*)(?P<whole>\.(?! ?\.\.)|)")
-
-
-@dataclass
-class World:
-    """The household according to the transcript; `held` is what the model believes it holds."""
-
-    places: list[str]
-    at: str = ""
-    held: str = ""
-    contents: dict[str, list[str]] = field(default_factory=dict)
-    closed: set[str] = field(default_factory=set)
-    treated: set[str] = field(default_factory=set)
-    put_down: dict[str, str] = field(default_factory=dict)
-    lamp_lit: bool = False
-    picked_up: dict[str, str] = field(default_factory=dict)
-
-    def where(self, kind: str) -> list[tuple[str, str]]:
-        """Return the things of a class that were seen, and their places, but for things put down on purpose."""
-        return [
-            (thing, place)
-            for place, things in self.contents.items()
-            for thing in things
-            if class_of(thing) == kind and thing not in self.put_down
-        ]
-
-
-def read_world(prompt: Prompt) -> World:
-    """Read the transcript: observations, and the claims of its own thoughts."""
-    world = World(places_in(prompt.opening))
-    for turn in prompt.turns:
-        _read_turn(world, turn)
-    return world
-
-
-def _read_turn(world: World, turn: Turn) -> None:
-    seen = turn.observation
-    if seen == "Nothing happens.":
-        if turn.action.startswith(("go to ", "go_to ")) and turn.action[6:] in world.places:
-            # Places that share a spot cannot be gone to from each other; one stands there already.
-            world.at = turn.action[6:]
-            world.contents.setdefault(world.at, [])
-    elif seen.startswith("You arrive at"):
-        world.at = turn.action[6:]
-    if claimed := re.search(rf"\bI have ({NAME}) now\b", turn.thought):
-        world.held = claimed[1]
-    if taken := re.match(rf"You pick up the ({NAME}) from the ({NAME})", seen):
-        world.held = taken[1]
-        world.picked_up.setdefault(taken[1], taken[2])
-        _remove(world, taken[1])
-    elif put := re.match(rf"You (?:move|put) the ({NAME}) (?:to|in/on) the ({NAME})", seen):
-        world.held = ""
-        world.put_down[put[1]] = put[2]
-    elif treated := re.match(rf"You (?:clean|heat|cool) the ({NAME}) using", seen):
-        world.treated.add(treated[1])
-    elif seen.startswith("You turn on the"):
-        world.lamp_lit = True
-    for place in re.findall(rf"\b[Tt]he ({NAME}) is closed", seen):
-        world.closed.add(place)
-    for place in re.findall(rf"\b[Tt]he ({NAME}) is open", seen):
-        world.closed.discard(place)
-    for where, open_place, things in re.findall(
-        rf"(?:On the ({NAME})|[Tt]he ({NAME}) is open\. In it), you see ([^.]*)\.", seen
-    ):
-        world.contents[where or open_place] = re.findall(NAME, things)
-
-
-def _remove(world: World, thing: str) -> None:
-    for things in world.contents.values():
-        if thing in things:
-            things.remove(thing)
-
-
-def seen_at_first(world: World) -> dict[str, list[str]]:
-    """Return the classes of things seen at each place before anything was moved."""
-    seen = {
-        place: [class_of(thing) for thing in things if thing not in world.put_down]
-        for place, things in world.contents.items()
-    }
-    for thing, place in world.picked_up.items():
-        seen.setdefault(place, []).append(class_of(thing))
-    return seen
-
-
-def tell_room(places: Sequence[str], seen: Mapping[str, Sequence[str]]) -> str:
-    """Describe the contents of a room, and the furniture that identifies it; empty for no contents."""
-    things = {place: list(dict.fromkeys(found)) for place, found in seen.items()}
-    facts = [f"{place} has {', '.join(found)}" for place, found in things.items() if found]
-    empty = [place for place, found in things.items() if not found]
-    facts += [f"{', '.join(empty)} had nothing"] if empty else []
-    return f"In the room with {_furniture(places)} I saw: {'; '.join(facts)}." if facts else ""
-
-
-def read_rooms(notes: Sequence[str], places: Sequence[str]) -> dict[str, set[str]]:
-    """Return the classes of things by place that notes report of the room with this furniture."""
-    told: dict[str, set[str]] = {}
-    for match in (match for note in notes for match in _FACTS.finditer(note)):
-        if match["room"] != _furniture(places):
-            continue
-        # A note that is too long to be quoted whole ends in the middle of a fact.
-        for fact in match["facts"].split("; ")[: None if match["whole"] else -1]:
-            where, has, things = fact.partition(" has ")
-            for place in re.findall(NAME, where):
-                told.setdefault(place, set()).update(things.split(", ") if has else ())
-    return told
-
-
-def _furniture(places: Sequence[str]) -> str:
-    """Return the number of places of each class."""
-    sorts = [class_of(place) for place in places]
-    return ", ".join(f"{sorts.count(sort)} {sort}" for sort in dict.fromkeys(sorts))
-
-
-def places_in(opening: str) -> list[str]:
-    """Return the places that an opening lists."""
-    listed = re.search(r"you see ([^.]*)\.", opening)
-    return re.findall(NAME, listed[1]) if listed else []
-
-
-def class_of(name: str) -> str:
-    """Return a name without its number."""
-    return name.rpartition(" ")[0]
-
 
 CONFUSION = {4: 0.4, 5: 0.8}
 """Probability of taking a seen thing for a held one, by the number of things around it: 0 below, 1 above."""
@@ -172,6 +56,10 @@ _KINDS = (
     ("heat", r"\b(?:hot|heat|warm)\b"),
     ("cool", r"\b(?:cool|cold|chill)\b"),
 )
+
+
+Step: TypeAlias = tuple[str, str, dict[str, str]]
+"""A thought, and the action with its arguments."""
 
 
 @dataclass(frozen=True)
@@ -221,8 +109,8 @@ def read_goal(prompt: Prompt) -> Goal:
     return Goal(kind, thing, target, tool[1].lower() if tool else "", text)
 
 
-def act(prompt: Prompt, goal: Goal, rng: Random) -> tuple[str, str, dict[str, str]]:
-    """Return the next thought, and the action with its arguments."""
+def act(prompt: Prompt, goal: Goal, rng: Random) -> Step:
+    """Return the next step."""
     world = read_world(prompt)
     notes = read_notes(prompt.reflections, goal)
     told = read_rooms(prompt.recalled, world.places)
@@ -232,10 +120,8 @@ def act(prompt: Prompt, goal: Goal, rng: Random) -> tuple[str, str, dict[str, st
     if known is None:
         return _search(world, goal, notes, rng, goal.thing, told)
     thing, place = known
-    if world.at != place:
-        return f"There is {thing} at {place}. I go there.", "go_to", {"receptacle": place}
-    if place in world.closed:
-        return f"{place} is closed. I open it.", "open", {"receptacle": place}
+    if reaching := _reach(world, place, f"There is {thing} at {place}. I go there."):
+        return reaching
     crowd = len(world.contents.get(place, ()))
     # Whoever comes for a thing takes it; one that turns up among others may only be seen.
     came_for_it = notes.take_first or goal.thing in told.get(place, ())
@@ -244,6 +130,13 @@ def act(prompt: Prompt, goal: Goal, rng: Random) -> tuple[str, str, dict[str, st
         thought, name, args = _bring(world, goal, told)
         return f"I have {thing} now. {thought}", name, args
     return f"I see {thing} here. I take it.", "take", {"object": thing, "receptacle": place}
+
+
+def _reach(world: World, place: str, thought: str) -> Step | None:
+    """Return the step that is needed before things at a place can be used; None if there is none."""
+    if world.at != place:
+        return thought, "go_to", {"receptacle": place}
+    return (f"{place} is closed. I open it.", "open", {"receptacle": place}) if place in world.closed else None
 
 
 def _reachable(world: World, goal: Goal, notes: Notes) -> tuple[str, str] | None:
@@ -256,7 +149,7 @@ def _reachable(world: World, goal: Goal, notes: Notes) -> tuple[str, str] | None
     return None
 
 
-def _bring(world: World, goal: Goal, told: Mapping[str, set[str]]) -> tuple[str, str, dict[str, str]]:
+def _bring(world: World, goal: Goal, told: Mapping[str, set[str]]) -> Step:
     held = world.held
     if goal.kind == "look":
         lamps = world.where(goal.target)
@@ -274,16 +167,14 @@ def _bring(world: World, goal: Goal, told: Mapping[str, set[str]]) -> tuple[str,
     target = next(iter(world.put_down.values()), None) or next(
         (place for place in world.places if class_of(place) == goal.target), goal.target
     )
-    if world.at != target:
-        return f"I bring {held} to {target}.", "go_to", {"receptacle": target}
-    if target in world.closed:
-        return f"{target} is closed. I open it.", "open", {"receptacle": target}
+    if reaching := _reach(world, target, f"I bring {held} to {target}."):
+        return reaching
     return f"I leave {held} at {target}.", "put", {"object": held, "receptacle": target}
 
 
 def _search(
     world: World, goal: Goal, notes: Notes, rng: Random | None, wanted: str, told: Mapping[str, set[str]]
-) -> tuple[str, str, dict[str, str]]:
+) -> Step:
     """Look at a place not yet seen: one that a note names, or else the next one by habit.
 
     Places where notes report other things come last.
@@ -293,11 +184,8 @@ def _search(
     unseen = [place for place in world.places if place not in world.contents]
     for place in unseen:
         if wanted in told.get(place, ()):
-            return (
-                f"A note says that there was a {wanted} at {place}. I go there to take it.",
-                "go_to",
-                {"receptacle": place},
-            )
+            thought = f"A note says that there was a {wanted} at {place}. I go there to take it."
+            return thought, "go_to", {"receptacle": place}
     fresh = [place for place in unseen if place not in notes.searched] or unseen
     fresh = [place for place in fresh if place not in told] or fresh
     if not fresh:
@@ -391,16 +279,15 @@ def judge(prompt: Prompt, goal: Goal) -> str:
 
 
 def _as_text(name: str, args: dict[str, str], system: str) -> str:
-    if name == "put" and "put {object} in/on {receptacle}" in system:
-        return f"put {args['object']} in/on {args['receptacle']}"
-    forms = {
-        "go_to": "go to {receptacle}",
-        "open": "open {receptacle}",
-        "take": "take {object} from {receptacle}",
-        "put": "move {object} to {receptacle}",
-        "clean": "clean {object} with {receptacle}",
-        "heat": "heat {object} with {receptacle}",
-        "cool": "cool {object} with {receptacle}",
-        "use": "use {object}",
-    }
-    return forms.get(name, name).format(**args)
+    thing, place = args.get("object", ""), args.get("receptacle", "")
+    match name:
+        case "go_to":
+            return f"go to {place}"
+        case "take":
+            return f"take {thing} from {place}"
+        case "put":
+            how = "put {} in/on {}" if "put {object} in/on {receptacle}" in system else "move {} to {}"
+            return how.format(thing, place)
+        case "clean" | "heat" | "cool":
+            return f"{name} {thing} with {place}"
+    return f"{name} {thing or place}".strip()
