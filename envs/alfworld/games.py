@@ -105,8 +105,8 @@ def _game(id_: str, content: dict[str, Any], path: Path) -> Game | None:
     text = task_text(content["grammar"])
     if not text:
         raise _broken(path, "its grammar has no task")
-    named = (KINDS.get(part.partition("-")[0]) for part in id_.split("/"))
-    kind = next(filter(None, named), None) or _kind_by_goal(content["pddl_problem"], path)
+    named = [KINDS[type_] for part in id_.split("/") if (type_ := part.partition("-")[0]) in KINDS]
+    kind = named[0] if named else _kind_by_goal(content["pddl_problem"], path)
     if kind is None:
         return None
     return Game(
