@@ -181,7 +181,7 @@ def test_tests_are_sampled_by_the_seed(problems: Programming) -> None:
         play(problems, block(RIGHT), tests=many, options=ModelOptions(seed=seed))[0]["task"]["prepared"]["tests"]
         for seed in (1, 1, 2)
     ]
-    assert [len(tests) for tests in drawn] == [6, 6, 6]
+    assert {len(tests) for tests in drawn} == {6}
     assert drawn[0] == drawn[1] != drawn[2]
     one, _ = play(problems, block(RIGHT), tests=many, profile="upstream")
     assert len(one["task"]["prepared"]["tests"]) == 1, "as in the original code"

@@ -107,6 +107,7 @@ def sample(name: str) -> Path:
 @pytest.mark.long
 def test_the_canonical_solutions_of_humaneval_pass(tmp_path):
     path = sample("HumanEval.jsonl.gz")
-    rows = [{"task_id": each.id, "completion": each.canonical[len(each.prompt) :]} for each in load_problems(path)]
+    problems = load_problems(path)[:: 1 if os.environ.get("REPLAY_ALL_SOLUTIONS") else 4]
+    rows = [{"task_id": each.id, "completion": each.canonical[len(each.prompt) :]} for each in problems]
     grades = grade(path, write(tmp_path / "canonical.jsonl.gz", rows))
-    assert (grades.passed, len(grades.rows)) == (164, 164), [row for row in grades.rows if not row.verdict.passed]
+    assert grades.passed == len(grades.rows) == len(problems), [row for row in grades.rows if not row.verdict.passed]
