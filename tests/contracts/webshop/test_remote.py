@@ -171,16 +171,6 @@ def test_restoring_repeats_nothing(environment, server):
     assert paths == ["fixed_0", "item_page", "done"]
 
 
-def test_a_restarted_server_gets_its_session_back(environment, server):
-    episode = environment.start(environment.tasks(limit=1)[0])
-    do(environment, episode, WAY[0])
-    server.sessions.clear()
-    with pytest.raises(EnvironmentFault, match="responded 500"):
-        do(environment, episode, WAY[1])
-    # A fault is tried again.
-    assert do(environment, episode, *WAY[1:])[-1].reward == 1.0
-
-
 def test_a_server_with_other_budgets_is_refused(environment, server):
     task = environment.tasks(limit=1)[0]
     snapshot = environment.start(task).snapshot()

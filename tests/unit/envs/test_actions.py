@@ -221,15 +221,6 @@ def test_tools_act_on_the_episode():
     assert tools["read"].invoke({}) == "2"
 
 
-@pytest.mark.parametrize(
-    ("text", "args"),
-    [("add 2", {"amount": "2"}), ("  Add   2 ", {"amount": "2"}), ("plus 2", {"amount": "2"}), ("add", None)],
-)
-def test_text_is_read_as_an_action(text, args):
-    parsed = Counter().parse(text)
-    assert (parsed and parsed["args"]) == args
-
-
 def test_arguments_are_converted_and_checked():
     episode = CounterEpisode(3, 20)
     assert episode.step(add("2")).observation == "The counter stands at 2."

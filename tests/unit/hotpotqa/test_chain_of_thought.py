@@ -26,9 +26,6 @@ def finish(answer):
     return Action(name="finish", args={"answer": answer}, text=f"finish[{answer}]")
 
 
-# With a single turn, what is no action ends the episode, too; what it says is tested below.
-
-
 @both
 def test_the_tasks_stay_and_an_answer_is_the_only_action(name, questions):
     variant = questions.variant(name)
@@ -39,14 +36,6 @@ def test_the_tasks_stay_and_an_answer_is_the_only_action(name, questions):
     assert variant.parse("search[Rome]") is None
     assert variant.parse("Finish[ Rome ].")["args"] == {"answer": "Rome"}
     assert load_prompts(variant.prompts).render("setting") != load_prompts("hotpotqa").render("setting")
-
-
-def test_paragraphs_come_before_the_question_each_once_or_not_at_all(questions):
-    task = questions.tasks()[0]
-    plain, given = (questions.variant(name).start(task).observation for name in VARIANTS)
-    assert plain == task["instruction"]
-    assert given == f"{questions.context(task)}\n\n{task['instruction']}"
-    assert all(given.count(f"{title}: ") == 1 for title in task["data"]["supporting"])
 
 
 @both

@@ -146,9 +146,9 @@ def test_actions_are_parsed_leniently(environment, store, text):
     assert shopping.step(environment.parse(text)).terminated
 
 
-@pytest.mark.parametrize("text", ["search", "search[]", "think[hm]", "click Buy Now", "click[Buy Now] now"])
-def test_other_text_is_not_an_action(environment, text):
-    assert environment.parse(text) is None
+def test_other_text_is_not_an_action(environment):
+    for text in ("search", "search[]", "think[hm]", "click Buy Now", "click[Buy Now] now"):
+        assert environment.parse(text) is None
 
 
 @pytest.mark.parametrize(
