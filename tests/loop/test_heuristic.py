@@ -1,10 +1,10 @@
 """The heuristic in the graph: when a trial stops, and which reason is recorded."""
 
+import pytest
+
 from langgraph_reflexion import create_reflexion
 from langgraph_reflexion.testing import ScriptedChatModel
 from tests.support.toys import Counter, Parrot, add, count_to
-
-CYCLES, ACTIONS = "hallucination", "inefficient planning"
 
 
 def played(environment, replies, task=None, **options):
@@ -39,3 +39,9 @@ def test_a_heuristic_of_ones_own():
     assert final["trials"][0]["stop_reason"] == "bored"
     assert seen == [1, 2]
     assert final["trajectory"][0]["action"] == {**add("1"), "text": "add 1"}
+
+
+@pytest.mark.parametrize("reason", ["", True, 0])
+def test_a_reason_that_is_no_words_is_a_bug(reason):
+    with pytest.raises(TypeError, match="in words"):
+        played(Counter(), ["Action: add 1"], heuristic=lambda _: reason)
