@@ -21,18 +21,12 @@ AMOUNTS = ("trials", "calls", "tokens", "seconds", "cost")
 
 @dataclass(frozen=True)
 class Estimate:
-    """The work left in a run; None is an unknown amount.
+    """The work left in a run: unfinished tasks, trials at most, and likely amounts; None is an unknown amount.
 
     Attributes:
-        name: The run's.
         refusal: Why it cannot run; empty if it can.
-        tasks: N unfinished tasks.
-        most: N trials left at most.
-        trials: N trials that are likely.
-        calls: Model calls.
-        tokens: Sent and received.
         seconds: Wall time.
-        cost: Money, at the prices of the file.
+        cost: At the prices of the file.
         basis: The recorded run that the means come from.
     """
 
@@ -60,7 +54,8 @@ def estimate(planned: PlannedRun, recorded: Sequence[Run]) -> Estimate:
         return Estimate(name)
     pilot = _pilot(settings, [planned.run] if planned.run else [], recorded)
     if pilot is None:
-        return Estimate(name, "", len(left), sum(left), *[None] * len(AMOUNTS))
+        unknown: dict[str, Any] = dict.fromkeys(AMOUNTS)
+        return Estimate(name, tasks=len(left), most=sum(left), **unknown)
     rows = _measured(pilot)
     per_task = len(rows) / len({row["task_id"] for row in rows})
     trials = sum(min(per_task, each) for each in left)

@@ -47,7 +47,6 @@ class RunGroup:
 
     @property
     def settings(self) -> dict[str, Any]:
-        """The settings of the first run."""
         return self.runs[0].settings
 
     @property
@@ -126,12 +125,7 @@ class RunGroup:
 
 
 def group_runs(runs: Sequence[Run], name: Callable[[Run], str] | None = None) -> tuple[RunGroup, ...]:
-    """Group runs that differ only in their seed, in the order of their first ones.
-
-    Args:
-        runs: The runs.
-        name: Names a group, after its letter, by its first run; its strategy by default.
-    """
+    """Group runs that differ only in their seed, each named by its first run (`name`; by default its strategy)."""
     groups: list[list[Run]] = []
     for run in runs:
         for group in groups:

@@ -30,13 +30,9 @@ Status = Literal["finished", "faults", "stopped", "refused"]
 
 @dataclass(frozen=True)
 class PlannedRun:
-    """A run of an experiment whose settings have been checked.
+    """A run of an experiment whose settings have been checked and resolved.
 
     Attributes:
-        spec: Its place in the matrix.
-        folder: Its run folder.
-        settings: Its settings, resolved; as in the file if it cannot run.
-        tasks: Its tasks.
         run: Its record; None before it has begun.
         refusal: Why it cannot run; empty if it can.
     """
@@ -54,13 +50,10 @@ class Outcome:
     """The outcome of a run.
 
     Attributes:
-        name: The run's.
-        folder: Its run folder.
         status: `finished`; `faults` if tasks ended by faults, by errors or on their own budget; `stopped` by an
             error or by the experiment's budget; `refused` if it was not begun.
         why: What stopped or refused it.
         tasks: N tasks by the status that they ended with.
-        seconds: Wall time of this process.
     """
 
     name: str
@@ -89,12 +82,7 @@ class ExperimentObserver(Observer):
 def check(
     experiment: Experiment, folder: Path | str, given: Mapping[str, Any] = MappingProxyType({})
 ) -> list[PlannedRun]:
-    """Check every run before the first one begins.
-
-    Args:
-        experiment: The matrix.
-        folder: Where it is recorded.
-        given: Settings that replace the file's, as for `run_experiment`.
+    """Check every run before the first one begins, with settings that replace the file's (`given`).
 
     Raises:
         ConfigurationError: settings of some runs are wrong, all of which are named.
@@ -152,11 +140,7 @@ async def run_experiment(
 ) -> list[Outcome]:
     """Run or resume the runs of an experiment one after the other. One that stops does not stop the others."""
     facts = {
-        each.spec.name: {
-            "series": each.spec.series,
-            "axes": dict(each.spec.axes),
-            "settings": each.settings.public(),
-        }
+        each.spec.name: {"series": each.spec.series, "axes": {**each.spec.axes}, "settings": each.settings.public()}
         for each in runs
     }
     budget = {name: limit for name, limit in vars(experiment.budget).items() if limit is not None}

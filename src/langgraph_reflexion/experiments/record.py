@@ -151,7 +151,6 @@ class Run:
 
     @property
     def settings(self) -> dict[str, Any]:
-        """The settings of the run."""
         return cast(dict[str, Any], self.info["settings"])
 
     @property
@@ -185,7 +184,6 @@ class Run:
         return f"<run {self.folder}: {described(self.settings)}, {len(self.trials)} trials>"
 
     def _repr_html_(self) -> str:
-        """Return the run for a notebook."""
         tasks = self.info["tasks"]
         solved = solved_by_trial(self.trials, max((row["trial"] for row in self.trials), default=0))
         rows = [(str(trial), f"{count} of {len(tasks)}") for trial, count in enumerate(solved, 1)]

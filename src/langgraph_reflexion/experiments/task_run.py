@@ -42,8 +42,6 @@ class TaskProgress(NamedTuple):
     """The id of the checkpoint that this was read from; empty without one."""
 
 
-NEW = TaskProgress()
-
 PASSED_ON = (Fault, KeyboardInterrupt, asyncio.CancelledError, GeneratorExit)
 """Exceptions of a task that are not bugs."""
 MAX_CHARS = 300
@@ -51,11 +49,7 @@ MAX_CHARS = 300
 
 
 class TaskError(Exception):
-    """A bug in an evaluator, a tool, a heuristic or an environment, which ends one task.
-
-    Attributes:
-        traceback: The traceback of the bug.
-    """
+    """A bug in an evaluator, a tool, a heuristic or an environment, which ends one task."""
 
     def __init__(self, message: str, traceback: str = "") -> None:
         super().__init__(message)
@@ -102,7 +96,7 @@ class TaskRun:
         budgets: Budgets,
         review: Callable[[Task, FinishedTrial], Review],
         on_action: Callable[[], None] = lambda: None,
-        progress: TaskProgress = NEW,
+        progress: TaskProgress = TaskProgress(),  # noqa: B008 - immutable
         lock: TaskLock = no_lock,
     ) -> None:
         self.task = task
@@ -130,11 +124,10 @@ class TaskRun:
 
     @property
     def completed(self) -> int:
-        """N trials that are finished, with the reflection that follows them."""
         return self.progress.completed
 
     async def restore(self) -> Finished | None:
-        """Read the task's progress from its checkpoint.
+        """Read the task's progress from its checkpoint, and return the finished trial that it holds, if any.
 
         Its state alone says whether it is finished: after a crash between two writes, LangGraph may report no next
         node.
@@ -276,11 +269,12 @@ class TaskRun:
             measures=review.measures,
             reflection=reflection,
             notes=values["notes"],
+            lessons=[recalled["id"] for recalled in values.get("lessons", [])],
             fault=values["fault"],
             seconds=round(values["seconds"] - episode["began"], 3),
         )
-        if "lessons" in values:
-            row["lessons"] = [recalled["id"] for recalled in values["lessons"]]
+        if "lessons" not in values:
+            del row["lessons"]
         trajectory = TrajectoryRow(
             task_id=self.task["id"],
             trial=record["trial"],

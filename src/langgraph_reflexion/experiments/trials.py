@@ -306,17 +306,18 @@ def _lines(view: TrialView) -> Iterator[RenderableType]:
     trial = view.as_json()
     yield ""
     yield Text(f"Trial {trial['trial']}: {view.outcome}", "bold reverse")
-    if view.last_attempt:
-        yield Text(f"In the prompt: every step of trial {view.last_attempt}.", "dim")
-    if view.remembered:
-        yield Text(f"In the prompt: reflections on trial {', '.join(map(str, view.remembered))}.", "dim")
-    if lessons := view.row.get("lessons"):
-        yield Text(f"In the prompt: lessons {', '.join(map(printable, lessons))}.", "dim")
-    if not trial["recorded"]:
-        yield Text("Its steps were not recorded.", "dim")
-    if view.hidden_steps:
-        yield Text(f"The first {view.hidden_steps} steps are those {view.shared_with}.", "dim")
-    else:
+    remembered, lessons = ", ".join(map(str, view.remembered)), ", ".join(view.row.get("lessons", []))
+    facts = {
+        f"In the prompt: every step of trial {view.last_attempt}.": view.last_attempt,
+        f"In the prompt: reflections on trial {remembered}.": remembered,
+        f"In the prompt: lessons {printable(lessons)}.": lessons,
+        "Its steps were not recorded.": not trial["recorded"],
+        f"The first {view.hidden_steps} steps are those {view.shared_with}.": view.hidden_steps,
+    }
+    for fact, holds in facts.items():
+        if holds:
+            yield Text(fact, "dim")
+    if not view.hidden_steps:
         yield Text(trial["observation"])
     for place, (number, thought, action, observation) in enumerate(trial["steps"]):
         if place < view.hidden_steps:
@@ -326,14 +327,11 @@ def _lines(view: TrialView) -> Iterator[RenderableType]:
         if action is not None:
             yield Padding(Text(f"> {action}", "bold cyan"), (0, 0, 0, 4))
         yield Padding(Text(observation), (0, 0, 0, 4))
-    if trial["feedback"]:
-        yield Text(f"Feedback: {trial['feedback']}")
-    for note in trial["notes"]:
-        yield Text(f"Note: {note}", "yellow")
-    if trial["fault"]:
-        yield Text(f"Fault: {trial['fault']}", "red")
-    if trial["reflection"]:
-        yield Text("Reflection: ", "bold magenta").append(trial["reflection"], "not bold default")
+    ends = [("Feedback", trial["feedback"]), *(("Note", note) for note in trial["notes"])]
+    ends += [("Fault", trial["fault"]), ("Reflection", trial["reflection"])]
+    for name, text in ends:
+        if text:
+            yield Text(f"{name}: ", "bold").append(text, "not bold")
 
 
 def _row(task: str, trial: int, record: TrialRecord | None, lesson: str | None) -> TrialRow:

@@ -52,12 +52,12 @@ class Worker:
         self._trials: set[asyncio.Task[Any]] = set()
 
     async def advance(
-        self, task: str, progress: Sequence[Any], spent: Sequence[Any], run: Sequence[Any], answered: Sequence[bool]
+        self, task: str, progress: Sequence[Any], spent: Sequence[Any], run: Sequence[Any], answered: bool
     ) -> str:
         """Run a task's next trial (`TaskRun.advance`) and return it as JSON.
 
         `spent` is the run's account of the task, `run` that of the whole run with the seconds on its clock;
-        `answered` tells which of the run's models have answered any worker.
+        `answered` tells whether the run's models have answered any worker.
         """
         current: Any = asyncio.current_task()
         self._trials.add(current)
@@ -65,13 +65,13 @@ class Worker:
         try:
             setup, opened = await self._open()
             secrets = setup.secrets
-            for client, known in zip(setup.graph.clients, answered, strict=True):
-                client.answered = client.answered or known
+            for client in setup.graph.clients:
+                client.answered = client.answered or answered
             task_run = opened.task_run(task, progress=TaskProgress(*progress))
             setup.budgets.take_over(task, task_run.config, Consumption(*spent), Consumption(*run[0]), run[1])
             finished = await task_run.advance()
             total = setup.budgets.spent(task, task_run.config)
-            reply = [finished, task_run.progress, total, await self.answered()]
+            reply = [finished, task_run.progress, total]
             # Ray keeps replies for a while, and an agent may repeat a key.
             return redact(json.dumps(reply, ensure_ascii=False), secrets, "[secret]")
         except Exception as error:
@@ -81,10 +81,6 @@ class Worker:
             raise error from None
         finally:
             self._trials.discard(current)
-
-    async def answered(self) -> list[bool]:
-        """Return whether each of the run's models has answered this worker."""
-        return [client.answered for client in self._opened[0].graph.clients] if self._opened else []
 
     async def close(self) -> None:
         """Stop the trials in flight, and close the environment and the connections."""
@@ -110,13 +106,11 @@ class Worker:
 class WorkerPool:
     """The workers of a run. Each trial goes to the worker with the fewest trials in flight."""
 
-    def __init__(
-        self, workers: Sequence[Any], budgets: SharedBudgets, models: int, on_action: Callable[[], None]
-    ) -> None:
+    def __init__(self, workers: Sequence[Any], budgets: SharedBudgets, on_action: Callable[[], None]) -> None:
         self._workers = workers
         self._in_flight = [0] * len(workers)
         self._budgets = budgets
-        self._answered = [False] * models
+        self._answered = False
         self._on_action = on_action
 
     async def advance(self, run: TaskRun) -> Finished:
@@ -124,12 +118,12 @@ class WorkerPool:
         number = min(range(len(self._workers)), key=self._in_flight.__getitem__)
         self._in_flight[number] += 1
         try:
-            finished, progress, spent, answered = await self._request(self._workers[number], run)
+            finished, progress, spent = await self._request(self._workers[number], run)
         finally:
             self._in_flight[number] -= 1
         run.progress = TaskProgress(*progress)
         self._budgets.account(run.task["id"], run.config, Consumption(*spent))
-        self._note(answered)
+        self._answered = True
         for _ in range(finished[0]["actions"]):
             self._on_action()
         return Finished(*finished)
@@ -146,17 +140,11 @@ class WorkerPool:
             except RayTaskError as error:
                 if not isinstance(error.cause, ModelFault):
                     raise error.cause from error
-                # A model that has answered any worker is not one that never answers.
-                for each in await asyncio.gather(*(each.answered.remote() for each in self._workers)):
-                    self._note(each)
+                # A model that has answered another worker meanwhile is not one that never answers.
                 if self._answered == answered:
                     raise error.cause from None
             except RayError as error:
                 raise WorkersLost(f"{MAX_RETRIES + 1} workers died in a row on {task}: {error}") from None
-
-    def _note(self, answered: Sequence[bool]) -> None:
-        if answered:
-            self._answered = [any(pair) for pair in zip(self._answered, answered, strict=True)]
 
 
 def uses_ray(settings: RunSettings) -> bool:
@@ -214,7 +202,7 @@ async def open_workers(
         size = min(settings.workers, settings.concurrency, len(setup.tasks))
         workers: list[Any] = [actor.remote(start) for _ in range(size)]
         try:
-            yield WorkerPool(workers, setup.budgets, len(setup.graph.clients), on_action).advance
+            yield WorkerPool(workers, setup.budgets, on_action).advance
         finally:
             closing = [each.close.remote() for each in workers]
             await asyncio.to_thread(ray.wait, closing, num_returns=size, timeout=CLOSING_SECONDS)
