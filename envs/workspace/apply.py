@@ -11,12 +11,7 @@ from langgraph_reflexion.errors import ConfigurationError, EnvironmentFault
 
 
 def apply_patch(repo: SnapshotRepo, patch: Path, folder: Path) -> str:
-    """Apply a patch to a folder, and return a sentence on the outcome.
-
-    Args:
-        repo: Runs git without the folder's own settings, hooks and filters.
-        patch: The file.
-        folder: The folder.
+    """Apply a patch to a folder, without its own settings, hooks and filters, and return a sentence on the outcome.
 
     Raises:
         ConfigurationError: the patch does not apply, or the folder cannot be written.

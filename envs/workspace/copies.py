@@ -28,15 +28,12 @@ class Copy:
         parent: The folder of the copies.
         dependencies: Folders of installed dependencies, which belong to no state.
         files: The state.
-
-    Attributes:
-        root: The workspace's root.
-        files: Its last known state.
-        excluded: Paths that belonged to no state then, such as caches.
     """
 
     files: Files
+    """Its last known state."""
     excluded: list[str]
+    """Paths that belonged to no state then, such as caches."""
 
     def __init__(self, repo: SnapshotRepo, parent: Path, dependencies: Collection[str], files: Files) -> None:
         self.dependencies = frozenset(dependencies)

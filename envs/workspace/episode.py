@@ -23,14 +23,7 @@ _LONGEST_COMMAND = 100_000
 class WorkspaceEpisode(Episode):
     """A trial in a copy of a workspace, which is closed with the episode.
 
-    Args:
-        task: The task.
-        copy: The copy.
-        commands: Runs commands.
-        grader: Verifies the files.
-        keep: Stores the verification of a tree.
-        passed: The tree that last passed verification.
-        submitted: Whether the work was submitted.
+    `keep` stores the verification of a tree, `passed` is the tree that last passed verification.
     """
 
     def __init__(

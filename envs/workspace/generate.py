@@ -35,17 +35,12 @@ def generate(seed: int) -> Repository:
         "pyproject.toml": '[tool.pytest.ini_options]\npythonpath = ["."]\ntestpaths = ["tests"]\n',
         f"{package}/__init__.py": "",
     }
+    mistakes = []
     for number, module in enumerate(modules):
         inside = written[number * FUNCTIONS : (number + 1) * FUNCTIONS]
-        files[f"{package}/{module}.py"] = "\n\n".join(part.code for part in inside)
-        files[f"tests/test_{module}.py"] = _tests(f"{package}.{module}", inside)
-    mistakes = [
-        Defect(f"{package}/{module}.py", *defect)
-        for number, module in enumerate(modules)
-        for part in written[number * FUNCTIONS : (number + 1) * FUNCTIONS]
-        for defect in part.defects
-        if files[f"{package}/{module}.py"].count(defect[0]) == 1
-    ]
+        path, code = f"{package}/{module}.py", "\n\n".join(part.code for part in inside)
+        files |= {path: code, f"tests/test_{module}.py": _tests(f"{package}.{module}", inside)}
+        mistakes += [Defect(path, *each) for part in inside for each in part.defects if code.count(each[0]) == 1]
     return Repository(
         id=f"generated-{seed}",
         instruction=f"The tests of {package} fail. Find the mistake in the package and put it right.",

@@ -29,22 +29,16 @@ class Defect:
 
 @dataclass(frozen=True, slots=True)
 class Repository:
-    """A repository with a defect.
-
-    Attributes:
-        id: Its id.
-        instruction: The task's instruction, which does not name the defect's place.
-        verify: The verification commands.
-        needs: The programs that they use.
-        files: The correct files by path.
-        defect: The defect.
-    """
+    """A repository with a defect."""
 
     id: str
     instruction: str
+    """The task's instruction, which does not name the defect's place."""
     verify: tuple[str, ...]
     needs: tuple[str, ...]
+    """The programs that the verification commands use."""
     files: dict[str, str]
+    """The correct files by path."""
     defect: Defect
 
     def write(self, folder: Path, *, broken: bool = True) -> Path:

@@ -95,13 +95,7 @@ class SnapshotRepo:
             attributes.write_text(_ATTRIBUTES, encoding="utf-8")
 
     def git(self, *words: str, stdin: bytes = b"", index: Path | None = None, cwd: Path | None = None) -> bytes:
-        """Run git on this repository, and return its output.
-
-        Args:
-            *words: The command and its arguments.
-            stdin: Its input.
-            index: Its index file.
-            cwd: Its working tree.
+        """Run git on this repository, with an index file or in a working tree, and return its output.
 
         Raises:
             EnvironmentFault: git failed.

@@ -23,13 +23,7 @@ _UNKNOWN = re.compile(
 
 
 def lacks_evidence(command: str, output: str, source: Source) -> str:
-    """Return why a success does not count, or "".
-
-    Args:
-        command: The command line.
-        output: What it printed.
-        source: Reads a file that the output names.
-    """
+    """Return why a success of a command with this output does not count, or ""."""
     shown = plain_text(output)
     # npm and the like print the script that they run.
     for run in [command, *(_SCRIPT.findall(shown) if _RUNNER.search(command) else [])]:

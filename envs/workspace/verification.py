@@ -83,15 +83,7 @@ class Verification:
 
 
 class Grader:
-    """Verifies states of a task's files.
-
-    Args:
-        repo: Holds the states.
-        pristine: The task's initial state.
-        data: The task's data; see `tasks`.
-        commands: Runs the commands.
-        copy: Makes the copies that they run in.
-    """
+    """Verifies states of a task's files, in copies that `copy` makes."""
 
     def __init__(
         self,
