@@ -213,8 +213,9 @@ def read_info(folder: Path | str) -> dict[str, Any]:
     Raises:
         ConfigurationError: it holds no run that can be resumed.
     """
+    _check_folder(Path(folder))
     try:
-        info = _read_info(Path(folder))
+        info: dict[str, Any] = json.loads((Path(folder) / RUN).read_text(encoding="utf-8"))
         imported = "imported" in info["settings"]
         info["settings"]["environment"], info["tasks"], imported or info["run_id"]
     except (OSError, ValueError, KeyError, TypeError) as error:
@@ -231,8 +232,9 @@ def read_run(folder: Path | str) -> Run:
         ConfigurationError: it holds no run, or one that is incomplete.
     """
     folder = Path(folder)
+    _check_folder(folder)
     try:
-        info = _read_info(folder)
+        info = json.loads((folder / RUN).read_text(encoding="utf-8"))
         _expect(("settings", "tasks"), info, RUN)
         _expect(SETTINGS, info["settings"], RUN)
         begun = "seconds" in info or any(complete_lines(folder / TRAJECTORIES))
@@ -248,12 +250,12 @@ def read_run(folder: Path | str) -> Run:
     return Run(folder, info, cast(list[TrialRow], trials))
 
 
-def _read_info(folder: Path) -> dict[str, Any]:
+def _check_folder(folder: Path) -> None:
     if not holds_run(folder):
         several = any(folder.glob(f"*/{RUN}"))
         hint = "; its folders hold some: name them, or those of an import by --paper" if several else ""
-        raise ConfigurationError(f"{folder} holds no run: there is no {RUN}{hint}")
-    return cast(dict[str, Any], json.loads((folder / RUN).read_text(encoding="utf-8")))
+        why = "it is a file" if folder.is_file() else f"there is no {RUN}"
+        raise ConfigurationError(f"{folder} holds no run: {why}{hint}")
 
 
 def _expect(names: Collection[str], found: Mapping[str, Any], file: str) -> None:
