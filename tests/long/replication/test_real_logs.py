@@ -9,6 +9,7 @@ import pytest
 from langgraph_reflexion.replication.imports import import_logs
 from langgraph_reflexion.replication.logs import originals
 from langgraph_reflexion.replication.paper import compare
+from langgraph_reflexion.replication.replay import replay
 from tests.support.upstream_clone import known, write_clone
 
 REAL = Path(os.environ.get("UPSTREAM_LOGS", "none"))
@@ -66,3 +67,17 @@ def test_the_whole_repository_holds_the_listed_logs_and_every_number(
     about = ("trials", "solved", "verdicts", "environment", "actor", "strategy", "model", "benchmark")
     for run in invented["runs"]:
         assert {key: real[run["source"]][key] for key in about} == {key: run[key] for key in about}
+
+
+@pytest.mark.parametrize(
+    ("log", "expected"),
+    [
+        ("ReAct/base", [(34, 56, 10), (34, 57, 9), (34, 56, 10), (34, 57, 9), (34, 56, 10)]),
+        ("CoT/no_context/base", [(32, 68, 0), *[(33, 67, 0)] * 4]),
+    ],
+)
+def test_the_originals_logs_are_replayed_as_logged(log: str, expected: list[tuple[int, ...]]) -> None:
+    (path,) = (REAL / "hotpotqa_runs" / "root" / log).glob("*_trials.txt")
+    replayed = replay(path)
+    assert [tuple(trial.counts) for trial in replayed.log.trials] == expected
+    assert [tuple(counts) for counts in replayed.replayed] == expected

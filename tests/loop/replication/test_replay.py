@@ -2,9 +2,7 @@
 
 import contextlib
 import json
-import os
 from pathlib import Path
-from typing import Any
 
 import pytest
 from typer.testing import CliRunner
@@ -12,7 +10,7 @@ from typer.testing import CliRunner
 from langgraph_reflexion import ConfigurationError, Strategy
 from langgraph_reflexion.cli import app
 from langgraph_reflexion.envs.base import Action
-from langgraph_reflexion.replication.hotpotqa_log import read_log, read_row
+from langgraph_reflexion.replication.hotpotqa_log import read_log
 from langgraph_reflexion.replication.replay import PLACEHOLDER, LoggedQuestions, recorded, replay
 from tests.support.upstream_clone import HEADER, cot, react, trial
 
@@ -77,10 +75,8 @@ def test_the_observations_are_those_of_the_trial(tmp_path: Path) -> None:
 
 
 def test_questions_override_a_summary_that_counts_too_few(tmp_path: Path) -> None:
-    path = write(tmp_path, REACT_BASE.replace("Correct: 2, Incorrect: 0, Halted: 1", "Correct: 2, Incorrect: 0"))
-    replayed = replay(path)
+    replayed = replay(write(tmp_path, REACT_BASE.replace("Incorrect: 0, Halted: 1", "Incorrect: 0")))
     assert replayed.as_json()["logged"] == replayed.as_json()["replayed"]
-    assert replayed.as_json()["summaries"][1] == {"right": 2, "wrong": 0, "halted": 0}
     assert "2/0/0" in replayed.notes[-1]
     assert replayed.notes[-1].endswith("2/0/1")
 
@@ -142,22 +138,6 @@ def test_questions_without_steps_count_if_they_were_solved_before_the_log(tmp_pa
     assert "without steps" in replayed.notes[0]
 
 
-def test_a_reflection_that_repeats_the_one_before_is_in_the_log(tmp_path: Path) -> None:
-    lessons = ["Look it up.", "Look it up.", "Ask the mayor."]
-    log = "".join(
-        trial(number, (0, 1, 0), [], [react(RIVER, "No", lessons[: number - 1])], []) for number in range(1, 5)
-    )
-    said = {(each["trial"], each["call"]): each["reply"] for each in recorded(read_log(write(tmp_path, log)))}
-    assert [said[number, "reflect"] for number in (1, 2, 3)] == lessons
-
-
-def test_a_chain_of_thought_log_has_a_line_for_each_reflection() -> None:
-    text, _, _ = cot(RIVER, "No", behind="\nLook it up.\nAsk the mayor.").partition("Correct answer")
-    row = read_row(text, "Tavel")
-    assert row is not None
-    assert row.reflections == ("Look it up.", "Ask the mayor.")
-
-
 @pytest.mark.parametrize("start", range(0, len(REACT_BASE) - 1500, 500))
 def test_any_part_of_a_log_is_replayed_or_refused(tmp_path: Path, start: int) -> None:
     path = write(tmp_path, REACT_BASE[start : start + 1500])
@@ -171,45 +151,15 @@ def test_invalid_actions_are_replayed(tmp_path: Path) -> None:
         assert counts(write(tmp_path, trial(1, (0, 0, 1), halted=[row]))) == [[(0, 0, 1)]] * 2
 
 
-@pytest.mark.parametrize(
-    ("files", "why"),
-    [
-        ({}, "no HotPotQA log"),
-        ({"a.txt": REACT_BASE, "b/c.txt": REACT_BASE}, "choose a.txt, b/c.txt"),
-        ({"100_questions_.txt": "not a log"}, "lists no question"),
-    ],
-)
-def test_folders_without_a_single_log_are_refused(tmp_path: Path, files: dict[str, str], why: str) -> None:
-    for name, text in files.items():
-        write(tmp_path, text, name)
-    with pytest.raises(ConfigurationError, match=why):
-        replay(tmp_path)
+def test_a_text_without_a_question_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ConfigurationError, match="lists no question"):
+        replay(write(tmp_path, "not a log"))
 
 
 def test_the_command_shows_logged_and_replayed_counts(tmp_path: Path) -> None:
     path = write(tmp_path, REACT_BASE.replace("Finish[Tavel]", "Finish[The Moor]"))
-
-    def call(*arguments: Any) -> str:
-        done = CliRunner().invoke(app, ["replay", *map(str, arguments)])
-        assert done.exit_code == 0
-        return done.output
-
-    text = call(tmp_path)
+    text = CliRunner().invoke(app, ["replay", str(path)]).output
     assert "1 1 1 1 0 ≠ 2 ≠ 1" in " ".join(text.split())
     assert "2 of 2 trials differ" in text
-    assert json.loads(call(path, "--json"))["replayed"][0] == {"right": 0, "wrong": 2, "halted": 1}
-
-
-REAL = Path(os.environ.get("UPSTREAM_LOGS", "none")) / "hotpotqa_runs" / "root"
-
-
-@pytest.mark.skipif(not REAL.is_dir(), reason="UPSTREAM_LOGS names no folder with the original's logs")
-@pytest.mark.parametrize(
-    ("folder", "expected"),
-    [
-        ("ReAct/base", [(34, 56, 10), (34, 57, 9), (34, 56, 10), (34, 57, 9), (34, 56, 10)]),
-        ("CoT/no_context/base", [(32, 68, 0), *[(33, 67, 0)] * 4]),
-    ],
-)
-def test_the_originals_logs_are_replayed_as_logged(folder: str, expected: list[tuple[int, ...]]) -> None:
-    assert counts(REAL / folder) == [expected, expected]
+    replayed = CliRunner().invoke(app, ["replay", str(path), "--json"]).output
+    assert json.loads(replayed)["replayed"][0] == {"right": 0, "wrong": 2, "halted": 1}
