@@ -13,19 +13,10 @@ from langgraph.types import Command
 
 from langgraph_reflexion import ConfigurationError, EnvironmentUnavailable, create_reflexion, load_environment
 from langgraph_reflexion.envs import ENVIRONMENTS
-from langgraph_reflexion.profiles import load_profile
 from langgraph_reflexion.prompts import load_prompts
-from langgraph_reflexion.settings import ReflexionSettings
 from langgraph_reflexion.studio import SERVED
-from langgraph_reflexion.studio.graphs import KEPT, BuiltGraph, GraphFactory
-from langgraph_reflexion.studio.settings import (
-    ALLOWED,
-    SettingsForm,
-    check_address,
-    defaults_of,
-    settings_form,
-    validate,
-)
+from langgraph_reflexion.studio.graphs import BuiltGraph, GraphFactory
+from langgraph_reflexion.studio.settings import ALLOWED, SettingsForm, check_address, validate
 from tests.support.toys import Counter
 
 ROOT = Path(__file__).parents[2]
@@ -59,20 +50,6 @@ async def test_form_settings_and_drawing(name: str) -> None:
     if name != "chat":
         assert "required" not in form
         assert form["properties"]["split"]["default"] in form["properties"]["split"]["enum"]
-
-
-def test_a_form_has_the_settings_that_are_declared_with_a_node() -> None:
-    declared = {
-        name: field.json_schema_extra["node"]
-        for name, field in ReflexionSettings.model_fields.items()
-        if isinstance(field.json_schema_extra, dict) and field.json_schema_extra["node"]
-    }
-    for name, factory in SERVED.items():
-        fields = factory.form.model_json_schema()["properties"]
-        shown = {name: fields[name]["langgraph_nodes"] for name in declared if name in fields}
-        assert shown == {name: [declared[name]] for name in shown}
-        assert declared.keys() - shown.keys() == ({"actor", "evaluator", "memory_map"} if name == "chat" else set())
-        assert not fields.keys() & (ReflexionSettings.model_fields.keys() - declared.keys())
 
 
 @pytest.fixture
@@ -164,45 +141,18 @@ async def test_the_chat_learns_from_its_reflections_and_continues() -> None:
     assert [each.text for each in second["messages"]][-2:] == [asked, "526"]
 
 
-SEEDED: Any = settings_form("Seeded", defaults_of(load_profile("paper")), load_prompts("alfworld"))
-
-
 class Closing(Counter):
     def __init__(self) -> None:
         super().__init__()
-        self.closed = False
+        self.closed = threading.Event()
 
     def close(self) -> None:
-        self.closed = True
+        self.closed.set()
 
 
-async def test_graphs_are_kept_by_their_settings_and_closed_when_unused() -> None:
-    made: list[Closing] = []
-
-    def build(settings: SettingsForm) -> BuiltGraph:
-        made.append(Closing())
-        graph = create_reflexion("demo", made[-1])
-        return BuiltGraph(graph.compile(), made[-1], graph.pool)
-
-    factory = GraphFactory(SEEDED, build)
-    async with factory.graph(SEEDED(seed=0)) as used:
-        await used.ainvoke({"task": made[0].tasks()[0]}, interrupt_after=["reset"])
-        for seed in range(1, KEPT + 3):
-            async with factory.graph(SEEDED(seed=seed)):
-                pass
-        async with factory.graph(SEEDED(seed=0)) as same:
-            assert same is used
-        assert [world.closed for world in made] == [False, True, True] + [False] * KEPT
-        assert [episode.closed for episode in made[0].started] == [0]
-    factory.close()
-    assert all(world.closed for world in made)
-    # The episode of the run that was stopped halfway.
-    assert [episode.closed for episode in made[0].started] == [1]
-
-
-async def test_a_graph_whose_client_has_left_is_closed() -> None:
-    made: list[Closing] = []
-    building, proceed = threading.Event(), threading.Event()
+async def test_a_graph_is_closed_after_its_use() -> None:
+    made, building, proceed = list[Closing](), threading.Event(), threading.Event()
+    alfworld = SERVED["alfworld"]
 
     def build(settings: SettingsForm) -> BuiltGraph:
         made.append(Closing())
@@ -212,37 +162,34 @@ async def test_a_graph_whose_client_has_left_is_closed() -> None:
         return BuiltGraph(graph.compile(), made[-1], graph.pool)
 
     async def use() -> None:
-        async with factory.graph(SEEDED()):
-            pass
+        async with GraphFactory(alfworld.form, build).graph(alfworld.form()) as graph:
+            await graph.ainvoke({"task": made[-1].tasks()[0]}, interrupt_after=["reset"])
 
-    factory = GraphFactory(SEEDED, build)
-    using = asyncio.create_task(use())
+    # The first client leaves while the graph is being built.
+    leaving = asyncio.create_task(use())
     await asyncio.to_thread(building.wait, 10)
-    using.cancel()
+    leaving.cancel()
     with pytest.raises(asyncio.CancelledError):
-        await using
+        await leaving
     proceed.set()
-    async with asyncio.timeout(10):
-        while not made[0].closed:
-            await asyncio.to_thread(factory.close)
-            await asyncio.sleep(0.01)
+    assert await asyncio.to_thread(made[0].closed.wait, 10)
+    await use()
+    assert made[1].closed.is_set()
+    # The episode of the run that was stopped halfway.
+    assert [episode.closed for episode in made[1].started] == [1]
 
 
 def test_model_servers_that_a_setting_may_name(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(ALLOWED, "https://models.example/v1, https://other.example")
-    for allowed in ("https://models.example/v1/", "http://localhost:11434/v1", None):
+    for allowed in ("https://models.example/v1/", "http://localhost:11434/v1"):
         check_address(allowed)
     for other in ("https://models.example.evil/v1", "http://[::1].evil/v1", "http://[::1]:80evil/v1", "http://[::1"):
         with pytest.raises(ConfigurationError, match="base_url"):
             check_address(other)
 
 
-@pytest.mark.parametrize("actor", ["react", "tools", "code"])
-def test_an_unedited_prompt_is_the_actors_own(actor: str) -> None:
-    folder = load_prompts("programming").folder
-    assert folder is not None
-    base = load_prompts(folder / actor if actor == "code" else "programming")
-    settings = SERVED["programming"].form(actor=actor)
+def test_an_unedited_prompt_is_the_actors_own() -> None:
+    base, settings = load_prompts("programming"), SERVED["programming"].form(actor="react")
     assert settings.prompts(base) is base
     edited = settings.model_copy(update={"act_prompt": "Write it."})
     assert edited.prompts(base).render("act") == "Write it."

@@ -266,7 +266,7 @@ def test_a_pause_shows_what_is_asked_and_is_resumed(life: Life) -> None:
 
 
 def test_an_assistant_with_a_bad_setting_is_mended(life: Life) -> None:
-    assert "max_trials: input should be greater than or equal to 1" in life.refused["__error__"]["message"]
+    assert "max_trials" in life.refused["__error__"]["message"]
     # Its forms are there all the same, and once it is right, it runs.
     assert life.still_there == life.schemas
     assert life.mended["status"] == "running"

@@ -190,7 +190,10 @@ def lessons_for(state: AgentState, prompts: Prompts, feedback: Feedback) -> str:
 
 
 class AgentNode(RunnableLambda[Any, Any]):
-    """The node `act` around an agent. LangGraph finds the agent's graph in `deps` and draws it."""
+    """Call the agent; one call is one trial.
+
+    LangGraph finds the agent's graph in `deps` and draws it.
+    """
 
     def __init__(self, act: RunAgent) -> None:
         def blocking(state: AgentState, config: RunnableConfig) -> Update:

@@ -10,7 +10,4 @@ SERVED = {name: environment_graphs(resolve_name(path)) for name, path in ENVIRON
     "chat": chat_graphs()
 }
 """The graphs by their names in langgraph.json."""
-for _name, _factory in SERVED.items():
-    # The server imports this module in a thread, and asks for graphs on its event loop.
-    _factory.warm()
-    globals()[_name] = _factory.serve
+globals().update({name: factory.serve for name, factory in SERVED.items()})

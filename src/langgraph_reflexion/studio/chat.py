@@ -17,16 +17,7 @@ from langgraph_reflexion.state import ReflexionState
 from langgraph_reflexion.studio.forms import under_way
 from langgraph_reflexion.studio.graphs import BuiltGraph, GraphFactory, with_form
 from langgraph_reflexion.studio.qa_agent import QUESTION, make_qa_agent
-from langgraph_reflexion.studio.settings import PAGES, SettingsForm, defaults_of, prompt_setting, settings_form
-
-TRIALS = 4
-"""Trials per answer. A person in a chat does not wait for twelve."""
-DESCRIPTIONS = {
-    "act": "Call a small agent that searches pages and answers. One call is one trial.",
-    "observe": "Turn what the agent did into the trajectory.",
-    "evaluate": "Let a model judge the trajectory; after the last trial, give the best answer.",
-}
-"""Descriptions of the nodes that differ because the actor is an agent."""
+from langgraph_reflexion.studio.settings import PAGES, SettingsForm, prompt_field, settings_form
 
 
 class ChatInput(BaseModel):
@@ -37,14 +28,14 @@ class ChatInput(BaseModel):
 
 def chat_graphs() -> GraphFactory:
     """Return the factory of the graphs to chat with."""
-    prompts, rules = load_prompts(HotPotQA.name), load_profile("paper").resolve(NoEnvironment)
+    prompts = load_prompts(HotPotQA.name)
     form = settings_form(
         "ChatSettings",
-        {**defaults_of(rules), "max_trials": TRIALS},
+        load_profile("paper").resolve(NoEnvironment, max_trials=4),  # nobody in a chat waits for twelve
         prompts,
         without=["actor", "evaluator", "memory_map", "act_prompt"],
         pages=PAGES,
-        agent_prompt=prompt_setting(prompts.text("setting").strip(), "act", "The system prompt of the agent."),
+        agent_prompt=prompt_field(prompts.text("setting").strip(), "act", "The system prompt of the agent."),
     )
 
     def build(settings: SettingsForm) -> BuiltGraph:
@@ -59,7 +50,7 @@ def chat_graphs() -> GraphFactory:
             actor=make_qa_agent(model, library.pages(), given.agent_prompt),
             evaluator="llm",
         )
-        whole = with_form(graph, question_in, AgentState, form, ChatInput, AgentState, DESCRIPTIONS)
+        whole = with_form(graph, question_in, form, ChatInput, AgentState)
         return BuiltGraph(whole.compile(name="chat"), library, graph.pool)
 
     return GraphFactory(form, build)

@@ -5,8 +5,6 @@ API keys are not settings: the server reads them from its environment, and its A
 
 import os
 from collections.abc import Collection, Mapping, Sequence
-from functools import reduce
-from operator import or_
 from typing import Annotated, Any, Literal, TypeVar, cast, get_args
 
 import httpx
@@ -23,31 +21,24 @@ from langgraph_reflexion.settings import ReflexionSettings
 
 ALLOWED = "LANGGRAPH_REFLEXION_BASE_URLS"
 """The environment variable that lists the model servers that a setting may name, besides those on this machine."""
-SERVER_NOTES = {
-    "model": " The server reads its key from its environment.",
-    "base_url": f" It is on this machine, or listed in the server's {ALLOWED}.",
-}
-"""Sentences that a description gains on a server."""
 PROMPTS = {
     "act": ("act", "The Jinja template of the actor's prompt."),
     "reflect": ("reflect", "The Jinja template of the prompt that asks for a reflection."),
     "judge": ("evaluate", "The Jinja template of the prompt that asks a model to judge."),
 }
 """The templates that can be edited: their nodes and descriptions. The setting of `act` is `act_prompt`."""
-LONGEST_PROMPT = 50_000
-"""Characters that an edited prompt may have."""
 _M = TypeVar("_M", bound=BaseModel)
 
 
-def setting(default: Any, node: str, description: str, *, prompt: bool = False, **limits: Any) -> Any:
-    """Declare a field that Studio draws beside a node; limits are those of `pydantic.Field`."""
-    shown: dict[str, Any] = {"langgraph_nodes": [node]} | ({"langgraph_type": "prompt"} if prompt else {})
-    return Field(default, description=description, json_schema_extra=shown, **limits)
+def setting(default: Any, node: str, description: str, **shown: str) -> Any:
+    """Declare a field that Studio draws beside a node."""
+    extra: dict[str, Any] = {"langgraph_nodes": [node], **shown}
+    return Field(default, description=description, json_schema_extra=extra)
 
 
-def prompt_setting(default: str, node: str, description: str) -> tuple[type, Any]:
+def prompt_field(default: str, node: str, description: str) -> tuple[type, Any]:
     """Declare the field of a prompt that can be edited."""
-    return str, setting(default, node, description, prompt=True, max_length=LONGEST_PROMPT)
+    return str, setting(default, node, description, langgraph_type="prompt")
 
 
 def words(names: Sequence[str]) -> Any:
@@ -69,16 +60,13 @@ class SettingsForm(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     def reflexion(self) -> ReflexionSettings:
-        """Return the settings of the graph. A text that is left empty counts as not given.
-
-        Raises:
-            ConfigurationError: a value is wrong, or the model server is not allowed.
-        """
+        """Return the settings of the graph. A text that is left empty counts as not given."""
         shown = self.model_dump(include=set(ReflexionSettings.model_fields))
         if shown.get("memory") == "full":  # the form shows a size all the same
             del shown["memory_size"]
         given = ReflexionSettings.read({name: value for name, value in shown.items() if value != ""})
-        check_address(given.base_url)
+        if given.base_url:
+            check_address(given.base_url)
         return given
 
     def approval(self, actions: Collection[str] = ()) -> Approval:
@@ -87,62 +75,46 @@ class SettingsForm(BaseModel):
         return Approval(actions=named, reflections=cast(Any, self).approve_reflections)
 
     def prompts(self, base: Prompts) -> Prompts:
-        """Return the actor's prompts with the templates that were edited.
-
-        Raises:
-            ConfigurationError: an edited template is wrong.
-        """
-        edited = {}
-        for name in PROMPTS:
-            field = type(self).model_fields.get(f"{name}_prompt")
-            text = getattr(self, f"{name}_prompt").strip() if field else ""
-            if field and text not in ("", field.default.strip()):
-                edited[name] = text
+        """Return the actor's prompts with the templates that were edited."""
+        edited = {
+            name: text
+            for name in PROMPTS
+            if (text := getattr(self, f"{name}_prompt", "").strip())
+            and text != type(self).model_fields[f"{name}_prompt"].default.strip()
+        }
         prompts = Prompts(base.folder, edited) if edited else base
         prompts.preload()
         return prompts
 
 
 def settings_form(
-    name: str,
-    defaults: Mapping[str, Any],
-    prompts: Prompts,
-    *,
-    choices: Mapping[str, Sequence[str]] = {},
-    without: Collection[str] = (),
-    **more: Any,
+    name: str, rules: Profile, prompts: Prompts, *, without: Collection[str] = (), **more: Any
 ) -> type[SettingsForm]:
     """Make the form: a field for each setting that `ReflexionSettings` declares with a node, and for each prompt.
 
-    Args:
-        name: The name of the class.
-        defaults: The defaults that differ from those declared.
-        prompts: The templates that can be edited.
-        choices: The words that a setting is limited to here.
-        without: The fields that do not apply.
-        **more: Further fields.
+    The defaults are the profile's. `more` has further fields, and types that replace those of settings.
     """
-    fields: dict[str, Any] = {}
+    defaults, fields = {**vars(rules), **vars(rules.heuristic)}, dict[str, Any]()
     for field, declared in ReflexionSettings.model_fields.items():
         node = declared.json_schema_extra["node"] if isinstance(declared.json_schema_extra, dict) else ""
         if not node:
             continue
-        given = words(choices[field]) if field in choices else required(declared.annotation)
+        # A form shows the value that holds unless set, or an empty text: None is no value.
+        kinds = [kind for kind in get_args(declared.annotation) if type(None) in get_args(declared.annotation)]
+        given = kinds[0] if kinds else declared.annotation
         for limit in declared.metadata:
             given = Annotated[given, limit]
         default = defaults.get(field, "" if declared.default is None else declared.default)
         # The hint at the default of the command line is not for a form, which shows its own.
-        description = (declared.description or "").partition("  [default:")[0] + SERVER_NOTES.get(field, "")
-        fields[field] = (given, setting(default, str(node), description))
+        description = (declared.description or "").partition("  [default:")[0]
+        fields[field] = (more.pop(field, given), setting(default, str(node), description))
     fields["approve_reflections"] = (bool, setting(False, "reset", "Pause for a person after each reflection."))
     fields |= more
     for template, (node, description) in PROMPTS.items():
-        fields[f"{template}_prompt"] = prompt_setting(prompts.text(template), node, description)
+        fields[f"{template}_prompt"] = prompt_field(prompts.text(template), node, description)
     for field in without:
         del fields[field]
-    made: type[SettingsForm] = create_model(name, __base__=SettingsForm, **fields)
-    made.__doc__ = "The settings of the graph."
-    return made
+    return create_model(name, __base__=SettingsForm, __doc__="The settings of the graph.", **fields)
 
 
 def environment_form(environment: type[Environment]) -> type[SettingsForm]:
@@ -153,29 +125,16 @@ def environment_form(environment: type[Environment]) -> type[SettingsForm]:
     actions: Any = words(list(environment.episode.actions()))
     return settings_form(
         f"{environment.__name__}Settings",
-        defaults_of(rules),
+        rules,
         load_prompts(own),
-        choices={
-            "actor": [*ACTORS, *environment.variants],
-            "evaluator": [rules.evaluator, "llm", "self-consistency", "none"],
-        },
+        actor=words([*ACTORS, *environment.variants]),
+        evaluator=words([rules.evaluator, "llm", "self-consistency", "none"]),
         approve_actions=(list[actions], setting([], "observe", "Pause for a person before these actions.")),
         **OPTIONS.get(environment.name, {}),
     )
 
 
-def defaults_of(rules: Profile) -> dict[str, Any]:
-    """Return a resolved profile's values by the names of the settings."""
-    return {**vars(rules), **vars(rules.heuristic)}
-
-
-def required(annotation: Any) -> Any:
-    """Return a type without None. A form shows the value that holds unless set, or an empty text."""
-    kinds = get_args(annotation)
-    return reduce(or_, (each for each in kinds if each is not type(None))) if type(None) in kinds else annotation
-
-
-def check_address(base_url: str | None) -> None:
+def check_address(base_url: str) -> None:
     """Refuse a model server that a setting may not name.
 
     The server's key is sent there, so whoever may write settings must not choose freely.
@@ -183,8 +142,6 @@ def check_address(base_url: str | None) -> None:
     Raises:
         ConfigurationError: the address is not allowed, or contains a password.
     """
-    if not base_url:
-        return
     try:
         # Parsed as the providers' clients parse it: the host that is checked is the one that is called.
         shown, host = public_url(base_url), httpx.URL(base_url).host
