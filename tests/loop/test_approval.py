@@ -14,29 +14,9 @@ WIN = ["Action: add 1", "Action: add 1", "Action: add 1"]
 FAIL = ["Action: read[]", "Action: read[]", "Action: read[]", "Action: read[]", "I only read. Next time I will add."]
 
 
-class Counted(Counter):
-    """Knows what was done in its episodes."""
-
-    def __init__(self):
-        super().__init__()
-        self.done = []
-
-    def start(self, task):
-        episode = super().start(task)
-        step = episode.step
-
-        def counted(action):
-            self.done.append(action["text"])
-            return step(action)
-
-        episode.step = counted
-        return episode
-
-
-def build(replies, **options):
-    environment = Counted()
-    model = ScriptedChatModel(replies=replies)
-    graph = create_reflexion(model, environment, **options).compile(checkpointer=InMemorySaver())
+def build(replies, saver=InMemorySaver, **options):
+    environment, model = Counter(), ScriptedChatModel(replies=replies)
+    graph = create_reflexion(model, environment, **options).compile(checkpointer=saver and saver())
     return environment, model, graph, {"task": environment.tasks()[0]}
 
 
@@ -50,11 +30,11 @@ def test_an_action_waits_for_approval_and_approving_repeats_no_call_and_no_step(
     for count in range(3):
         assert shown(result)["kind"] == "action"
         assert shown(result)["action"] == "add 1"
-        assert environment.done == ["add 1"] * count
+        assert environment.started[0].count == count
         assert len(model.prompts) == count + 1
         result = graph.invoke(Command(resume="approve"), CONFIG)
     assert result["status"] == "solved"
-    assert environment.done == ["add 1"] * 3
+    assert environment.started[0].count == 3
     assert len(model.prompts) == 3
 
 
@@ -63,7 +43,7 @@ def test_an_edited_action_is_done_and_recorded_instead():
     graph.invoke(task, CONFIG)
     final = graph.invoke(Command(resume={"decision": "edit", "edit": "add 3"}), CONFIG)
     assert final["status"] == "solved"
-    assert environment.done == ["add 3"]
+    assert environment.started[0].count == 3
     assert final["trajectory"][0]["action"]["text"] == "add 3"
 
 
@@ -71,7 +51,6 @@ def test_a_rejected_action_is_not_done_and_the_actor_is_told_why():
     environment, model, graph, task = build(["Action: add 7", *WIN], approval=Approval(actions=["add"]))
     graph.invoke(task, CONFIG)
     graph.invoke(Command(resume={"decision": "reject", "reason": "That is too much."}), CONFIG)
-    assert "add 7" not in [each for each in environment.done if environment.parse(each) is None]
     assert "That is too much." in model.prompts[1][-1].content
     for _ in range(3):
         final = graph.invoke(Command(resume="approve"), CONFIG)
@@ -82,12 +61,11 @@ def test_a_rejected_action_is_not_done_and_the_actor_is_told_why():
 
 def test_a_rejected_action_is_not_done_in_a_rebuilt_episode_either():
     _, _, graph, task = build(["Action: add 7"], approval=Approval(actions=["add"]))
-    saver = graph.checkpointer
     graph.invoke(task, CONFIG)
     graph.invoke(Command(resume="reject"), CONFIG, interrupt_before=["act"])
-    fresh = Counted()
-    again = create_reflexion(ScriptedChatModel(replies=["Action: add 3"]), fresh, approval=Approval(actions=["add"]))
-    again = again.compile(checkpointer=saver)
+    fresh, _, again, _ = build(
+        ["Action: add 3"], saver=lambda: graph.checkpointer, approval=Approval(actions=["add"])
+    )
     again.invoke(None, CONFIG)
     assert again.invoke(Command(resume="approve"), CONFIG)["status"] == "solved"
     assert fresh.started[0].count == 3
@@ -108,7 +86,7 @@ def test_an_answer_that_cannot_be_read_is_asked_for_again(answer, problem):
     graph.invoke(task, CONFIG)
     result = graph.invoke(Command(resume=answer if answer is not None else {"decision": None}), CONFIG)
     assert problem in shown(result)["error"]
-    assert environment.done == []
+    assert environment.started[0].count == 0
     assert len(model.prompts) == 1
     assert "error" not in shown(graph.invoke(Command(resume="approve"), CONFIG))
 
@@ -135,22 +113,19 @@ async def test_a_reflection_waits_for_approval(answer, kept):
 
 
 def test_without_a_checkpointer_pauses_are_refused_before_anything_happens():
-    environment, model = Counted(), ScriptedChatModel(replies=WIN)
-    graph = create_reflexion(model, environment, approval=Approval(reflections=True)).compile()
+    environment, model, graph, task = build(WIN, saver=None, approval=Approval(reflections=True))
     with pytest.raises(ConfigurationError, match="need a checkpointer"):
-        graph.invoke({"task": environment.tasks()[0]}, CONFIG)
+        graph.invoke(task, CONFIG)
     assert (model.prompts, environment.started) == ([], [])
 
 
 def test_within_another_graph_its_checkpointer_serves():
-    reflexion = create_reflexion(
-        ScriptedChatModel(replies=WIN), Counted(), approval=Approval(actions=["add"])
-    ).compile()
+    _, _, inner, task = build(WIN, saver=None, approval=Approval(actions=["add"]))
     parent = StateGraph(ReflexionState)
-    parent.add_node("reflexion", reflexion)
+    parent.add_node("reflexion", inner)
     parent.add_edge(START, "reflexion")
     graph = parent.compile(checkpointer=InMemorySaver())
-    result = graph.invoke({"task": Counted().tasks()[0]}, CONFIG)
+    result = graph.invoke(task, CONFIG)
     while "__interrupt__" in result:
         assert shown(result)["action"] == "add 1"
         result = graph.invoke(Command(resume="approve"), CONFIG)

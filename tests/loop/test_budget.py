@@ -55,15 +55,11 @@ def test_without_budgets_all_is_counted(whole):
 
 
 # What a task of counting_badly spends: trials of 5, 5 and 2 actions, 5, 6 and 2 acts, and 2 reflections.
+COUNTS = [("actions", 1), ("actions", 11), ("llm_calls", 8), ("llm_calls", 13), ("tokens", 1200), ("cost", 0.0021)]
+FEW = [("actions", 4), ("llm_calls", 1), ("tokens", 430), ("cost", 0.0002)]
 LIMITS = [
-    (scope, what, limit)
-    for scope, counts in {
-        "trial": {"actions": (1, 4), "llm_calls": (1, 4), "tokens": (110, 430), "cost": (0.0002, 0.0008)},
-        "task": {"actions": (1, 7, 11), "llm_calls": (1, 8, 13), "tokens": (110, 1200), "cost": (0.0002, 0.0021)},
-        "run": {"actions": (1, 7, 11), "llm_calls": (1, 8, 13), "tokens": (110, 1200), "cost": (0.0002, 0.0021)},
-    }.items()
-    for what, limits in counts.items()
-    for limit in limits
+    *(("trial", what, limit) for what, limit in FEW),
+    *((scope, what, limit) for scope in ("task", "run") for what, limit in COUNTS),
 ]
 
 

@@ -1,10 +1,10 @@
-"""The heuristic in the graph: when a trial stops, and which reason is recorded."""
+"""When a trial stops and which reason is recorded, and when a task is finished."""
 
 import pytest
 
-from langgraph_reflexion import create_reflexion
+from langgraph_reflexion import Heuristic, Profile, create_reflexion
 from langgraph_reflexion.testing import ScriptedChatModel
-from tests.support.toys import Counter, Parrot, add, count_to
+from tests.support.toys import Counter, Parrot, add, asks_for, count_to, counting_badly
 
 
 def played(environment, replies, task=None, **options):
@@ -45,3 +45,32 @@ def test_a_heuristic_of_ones_own():
 def test_a_reason_that_is_no_words_is_a_bug(reason):
     with pytest.raises(TypeError, match="in words"):
         played(Counter(), ["Action: add 1"], heuristic=lambda _: reason)
+
+
+MINE = Profile("mine", heuristic=Heuristic(max_cycles=1), max_trials=2, memory_size=1)
+
+
+@pytest.mark.parametrize(
+    ("options", "status", "trials", "reflections"),
+    [
+        ({}, "solved", 3, 2),
+        ({"max_trials": 2}, "failed", 2, 1),
+        ({"profile": MINE}, "failed", 2, 1),
+        ({"profile": MINE, "max_trials": 3, "memory": 2}, "solved", 3, 2),
+    ],
+)
+def test_a_task_ends_when_it_is_solved_or_without_a_reflection_on_its_last_trial(
+    options, status, trials, reflections
+):
+    model = ScriptedChatModel(replies=counting_badly)
+    final = create_reflexion(model, Counter(), **options).compile().invoke({"task": count_to(3)})
+    assert (final["status"], len(final["trials"])) == (status, trials)
+    asked = [asks_for(prompt) for prompt in model.prompts]
+    assert (asked.count("reflect"), asked[-1]) == (reflections, "act")
+    assert len(final["reflections"]) == reflections
+
+
+def test_while_it_runs_the_status_says_so():
+    graph = create_reflexion(ScriptedChatModel(replies=counting_badly), Counter()).compile()
+    states = list(graph.stream({"task": count_to(3)}, stream_mode="values"))
+    assert [state["status"] for state in states[1:]] == ["running"] * (len(states) - 2) + ["solved"]

@@ -1,21 +1,25 @@
 """The drawing of the graph is the algorithm of the paper, under every strategy."""
 
+import xml.etree.ElementTree as ET
+
 import pytest
+from langgraph.graph import END, START, MessagesState, StateGraph
 
 from langgraph_reflexion import Strategy, create_reflexion
+from langgraph_reflexion.experiments.graph_svg import Drawing
 from langgraph_reflexion.testing import ScriptedChatModel
 from tests.support.toys import Counter
 
+SVG = "{http://www.w3.org/2000/svg}"
 NODES = ["reset", "act", "observe", "heuristic_check", "evaluate", "reflect"]
 
 
+def compiled(**options):
+    return create_reflexion(ScriptedChatModel(replies=[]), Counter(), **options).compile()
+
+
 def drawing(**options):
-    return create_reflexion(ScriptedChatModel(replies=[]), Counter(), **options).compile().get_graph()
-
-
-def test_exactly_six_nodes():
-    assert list(create_reflexion(ScriptedChatModel(replies=[]), Counter()).nodes) == NODES
-    assert set(drawing().nodes) == {*NODES, "__start__", "__end__"}
+    return compiled(**options).get_graph()
 
 
 def test_the_drawing_is_reviewed(snapshot):
@@ -36,8 +40,21 @@ def test_no_setting_changes_the_drawing(options):
     assert drawing(**options).draw_mermaid() == drawing().draw_mermaid()
 
 
-def test_the_graph_is_the_callers_to_compile_and_name():
-    graph = create_reflexion(ScriptedChatModel(replies=["Action: add 3"]), Counter())
-    compiled = graph.compile(name="mine")
-    assert compiled.name == "mine"
-    assert compiled.invoke({"task": Counter().tasks()[0]})["status"] == "solved"
+def test_every_node_and_every_edge_is_in_the_picture():
+    svg = ET.fromstring(Drawing(compiled())._repr_svg_())
+    assert [text.text for text in svg.iter(f"{SVG}text")] == ["start", *NODES, "end"]
+    arrows = [path for path in svg.iter(f"{SVG}path") if path.get("marker-end")]
+    edges = drawing().edges
+    assert len(arrows) == len(edges)
+    assert sum(path.get("stroke-dasharray") != "none" for path in arrows) == sum(e.conditional for e in edges)
+
+
+def test_the_text_lists_the_successors_of_each_node():
+    builder = StateGraph(MessagesState)
+    builder.add_node("<b>one</b>", lambda state: state)
+    builder.add_edge(START, "<b>one</b>")
+    builder.add_edge("<b>one</b>", END)
+    picture = Drawing(builder.compile())
+    lines = [line.split() for line in repr(picture).splitlines()]
+    assert lines == [["start", "→", "<b>one</b>"], ["<b>one</b>", "→", "end"]]
+    assert "<b>" not in picture._repr_svg_()
