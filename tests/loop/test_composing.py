@@ -32,36 +32,30 @@ def finished(final):
     return final["status"] == "failed" and final["trial"] == 1 and final["trials"][-1]["actions"] == 31
 
 
-def test_called_inside_a_runnable_a_tool_and_a_pipe_it_runs_to_its_end():
+def test_inside_a_runnable_a_tool_a_pipe_and_a_node_it_runs_to_its_end():
     builder, task = long_run()
     graph = builder.compile()
-    assert finished(RunnableLambda(lambda given: graph.invoke(given)).invoke(task))
-    assert finished(RunnableLambda(lambda given, config: graph.invoke(given, config)).invoke(task))
-    assert finished((RunnableLambda(lambda given: given) | graph).invoke(task))
+    parent = StateGraph(ReflexionState)
+    parent.add_node("solve", graph)
+    parent.add_edge(START, "solve")
 
     @tool
     def reflexion() -> bool:
         """Run it."""
         return finished(graph.invoke(task))
 
+    assert finished(RunnableLambda(lambda given: graph.invoke(given)).invoke(task))
+    assert finished((RunnableLambda(lambda given: given) | graph).invoke(task))
+    assert finished(parent.compile().invoke(task, {"recursion_limit": 10}))
     assert reflexion.invoke({})
 
 
-async def test_abatch_and_a_limit_that_a_front_end_sets_do_not_cut_it_short():
+async def test_a_limit_that_a_front_end_sets_does_not_cut_it_short():
     builder, task = long_run()
     graph = builder.compile()
-    assert all(map(finished, await graph.abatch([task, task])))
     assert all(map(finished, graph.batch([task, task])))
     assert finished(await graph.ainvoke(task, {"recursion_limit": 25}))
     assert finished(await graph.with_config(recursion_limit=5).ainvoke(task))
-
-
-def test_as_a_node_it_does_not_inherit_its_parents_limit():
-    builder, task = long_run()
-    parent = StateGraph(ReflexionState)
-    parent.add_node("solve", builder.compile())
-    parent.add_edge(START, "solve")
-    assert finished(parent.compile().invoke(task, {"recursion_limit": 10}))
 
 
 class Noting(ReflexionState):

@@ -32,27 +32,21 @@ def expected():
 async def test_inside_a_running_loop_as_in_a_notebook(expected):
     assert compiled().invoke(INPUT) == expected
     assert list(compiled().stream(INPUT, stream_mode="values"))[-1] == expected
-
-
-async def test_ainvoke_and_astream(expected):
-    assert await compiled().ainvoke(INPUT) == expected
     assert [state async for state in compiled().astream(INPUT, stream_mode="values")][-1] == expected
 
 
 def test_one_graph_from_plain_code_and_from_two_loops(expected):
     graph = compiled()
-    assert graph.invoke(INPUT) == expected
-    assert asyncio.run(graph.ainvoke(INPUT)) == expected
-    assert asyncio.run(graph.ainvoke(INPUT)) == expected
-    assert graph.invoke(INPUT) == expected
+    for run in (graph.invoke, lambda given: asyncio.run(graph.ainvoke(given))) * 2:
+        assert run(INPUT) == expected
 
 
 async def test_many_runs_at_once_do_not_mix(expected):
     environment = SlowCounter()
-    environment.seconds = 0.05
+    environment.seconds = 0.02
     graph = compiled(environment=environment)
-    finals = await asyncio.gather(*(graph.ainvoke(INPUT) for _ in range(5)))
-    assert finals == [expected] * 5
+    finals = await asyncio.gather(*(graph.ainvoke(INPUT) for _ in range(3)))
+    assert finals == [expected] * 3
 
 
 def test_an_environment_that_exits_leaves_nobody_waiting(expected):
@@ -65,26 +59,19 @@ def test_an_environment_that_exits_leaves_nobody_waiting(expected):
     assert compiled().invoke(INPUT) == expected
 
 
-# Checkpointers.
-
-
-def json_through_and_through(graph):
+def test_every_state_in_memory_is_json(expected, caplog):
+    graph = compiled(InMemorySaver())
+    assert graph.invoke(INPUT, THREAD) == expected
     states = list(graph.get_state_history(THREAD))
+    assert len(states) > 30
     for state in states:
         values = {key: value for key, value in state.values.items() if not key.startswith("__")}
         assert json.loads(json.dumps(values)) == values
-    return len(states)
-
-
-def test_in_memory(expected, caplog):
-    graph = compiled(InMemorySaver())
-    assert graph.invoke(INPUT, THREAD) == expected
-    assert json_through_and_through(graph) > 30
     assert not caplog.records
 
 
 async def test_the_latest_saver_resumes_from_anywhere(expected, tmp_path):
-    for cut in (1, 5, 17, 24):
+    for cut in (1, 17):
         with LatestSaver.open(tmp_path / f"{cut}.db") as saver:
             stream = compiled(saver).astream(INPUT, THREAD)
             for _ in range(cut):

@@ -40,10 +40,10 @@ def counting(prompt):
     return f"Action: add {goal if better else 1}"
 
 
-def build(store, lessons=None, **options):
+def build(store, lessons=None, saver=None, **options):
     model = ScriptedChatModel(replies=counting)
     options = {"max_trials": 3, "memory": Memory(lessons=lessons or Lessons()), **options}
-    graph = create_reflexion(model, Counter(limit=1), **options).compile(store=store)
+    graph = create_reflexion(model, Counter(limit=1), **options).compile(store=store, checkpointer=saver)
     return graph, model
 
 
@@ -65,6 +65,8 @@ async def test_a_lesson_from_failure_and_one_from_success_are_written_with_their
     [success] = next(each for each in known.lessons.values() if each.text == COUNTED).sources
     assert (success.outcome, success.trial) == ("success", 2)
     assert [(use.trial, use.success, use.lessons) for use in known.uses] == [(1, False, []), (2, True, [])]
+    assert final["trials"][-1]["usage"]["evaluate"]["llm_calls"] == 1
+    assert final["usage"] == final["trials"][-1]["usage"]
 
 
 async def test_the_next_task_is_told_and_solved_at_once_and_both_calls_are_told():
@@ -84,22 +86,16 @@ async def test_the_next_task_is_told_and_solved_at_once_and_both_calls_are_told(
 
 
 def test_without_lessons_nothing_is_another_prompt_or_call():
-    plain, model = ScriptedChatModel(replies=counting), ScriptedChatModel(replies=counting)
-    task, off = Counter().tasks()[0], Lessons(recall=False, learn=False)
-    first = create_reflexion(plain, Counter(limit=1), max_trials=3).compile().invoke({"task": task})
-    graph = create_reflexion(model, Counter(limit=1), max_trials=3, memory=Memory(lessons=off)).compile(
-        store=InMemoryStore()
-    )
-    second = graph.invoke({"task": task})
-    assert list(map(text_of, plain.prompts)) == list(map(text_of, model.prompts))
-    assert "lessons" not in first
-    assert second["lessons"] == []
+    given = {"task": Counter().tasks()[0]}
+    (plain, model), (off, unused) = build(None, memory=3), build(InMemoryStore(), Lessons(recall=False, learn=False))
+    assert "lessons" not in plain.invoke(given)
+    assert off.invoke(given)["lessons"] == []
+    assert list(map(text_of, model.prompts)) == list(map(text_of, unused.prompts))
 
 
 async def test_a_graph_without_a_store_says_so_at_once():
-    graph = create_reflexion(ScriptedChatModel(replies=[]), Counter(), memory=Memory(lessons=Lessons())).compile()
     with pytest.raises(ConfigurationError, match=r"compile\(store="):
-        await graph.ainvoke({"task": Counter().tasks()[0]})
+        await build(None)[0].ainvoke({"task": Counter().tasks()[0]})
 
 
 async def test_held_out_tasks_write_nothing_and_do_not_hear_their_own_lessons():
@@ -130,9 +126,7 @@ async def test_users_are_apart_and_the_config_says_who_it_is():
 
 async def test_a_node_that_is_run_again_writes_the_same_once_more():
     store = InMemoryStore()
-    compiled = create_reflexion(
-        ScriptedChatModel(replies=counting), Counter(limit=1), max_trials=3, memory=Memory(lessons=Lessons())
-    ).compile(store=store, checkpointer=InMemorySaver())
+    compiled, _ = build(store, saver=InMemorySaver())
     config = {"configurable": {"thread_id": "t"}}
     await compiled.ainvoke({"task": Counter().tasks()[0]}, config)
     once = (await book(store)).records
@@ -146,10 +140,7 @@ async def test_a_node_that_is_run_again_writes_the_same_once_more():
 
 async def test_only_what_a_person_has_approved_becomes_a_lesson():
     store = InMemoryStore()
-    model = ScriptedChatModel(replies=counting)
-    graph = create_reflexion(
-        model, Counter(limit=1), max_trials=3, memory=Memory(lessons=Lessons()), approval=Approval(reflections=True)
-    ).compile(store=store, checkpointer=InMemorySaver())
+    graph, _ = build(store, saver=InMemorySaver(), approval=Approval(reflections=True))
     config = {"configurable": {"thread_id": "t"}}
     await graph.ainvoke({"task": Counter().tasks()[0]}, config)
     assert not (await book(store)).lessons
@@ -189,13 +180,6 @@ async def test_a_failing_call_for_the_lesson_leaves_the_task_solved():
     assert final["trials"][0]["notes"][0].startswith("lesson: none, ")
     assert not (await book(store)).lessons
     assert [use.success for use in (await book(store)).uses] == [True]
-
-
-async def test_the_lesson_from_success_is_on_the_trials_account():
-    graph, _ = build(InMemoryStore())
-    final = await graph.ainvoke({"task": Counter().tasks()[0]})
-    assert final["trials"][-1]["usage"]["evaluate"]["llm_calls"] == 1
-    assert final["usage"] == final["trials"][-1]["usage"]
 
 
 async def test_the_lesson_from_success_counts_for_the_budgets_and_is_left_out_where_they_are_used_up():
@@ -250,13 +234,8 @@ class Failing(InMemoryStore):
 
 async def test_a_store_that_fails_is_asked_again_and_then_stops_the_run_which_goes_on():
     store, task = Failing(), Counter().tasks()[0]
-    graph = create_reflexion(
-        ScriptedChatModel(replies=counting),
-        Counter(limit=1),
-        max_trials=3,
-        memory=Memory(lessons=Lessons()),
-        options=ModelOptions(retries=Retries(2, first_wait=0.0)),
-    ).compile(store=store, checkpointer=InMemorySaver())
+    options = ModelOptions(retries=Retries(2, first_wait=0.0))
+    graph, _ = build(store, saver=InMemorySaver(), options=options)
     config = {"configurable": {"thread_id": "t"}}
     Failing.left = 1
     await graph.ainvoke({"task": task}, config, interrupt_after=["heuristic_check"])
@@ -269,12 +248,8 @@ async def test_a_store_that_fails_is_asked_again_and_then_stops_the_run_which_go
 
 async def test_a_thread_that_began_without_lessons_goes_on_with_them():
     saver, store, config = InMemorySaver(), InMemoryStore(), {"configurable": {"thread_id": "t1"}}
-    options = {"max_trials": 3}
-    plain = create_reflexion(ScriptedChatModel(replies=counting), Counter(limit=1), **options)
-    await plain.compile(saver, interrupt_before=["evaluate"]).ainvoke({"task": Counter().tasks()[0]}, config)
-    graph = create_reflexion(
-        ScriptedChatModel(replies=counting), Counter(limit=1), memory=Memory(lessons=Lessons()), **options
-    )
-    final = await graph.compile(saver, store=store).ainvoke(None, config)
-    assert final["status"] == "solved"
+    plain, _ = build(None, saver=saver, memory=3)
+    await plain.ainvoke({"task": Counter().tasks()[0]}, config, interrupt_before=["evaluate"])
+    graph, _ = build(store, saver=saver)
+    assert (await graph.ainvoke(None, config))["status"] == "solved"
     assert [use.run for use in (await book(store)).uses] == ["t1", "t1"]

@@ -1,16 +1,18 @@
 """The memory map in prompts: at the end, drawn for every call, and empty for strategies without memory."""
 
-import asyncio
 from functools import cache
 
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 
-from langgraph_reflexion import ConfigurationError, Memory, create_reflexion, load_environment
+from langgraph_reflexion import ConfigurationError, Heuristic, Memory, create_reflexion, load_environment
 from langgraph_reflexion.demo import DemoChatModel
 from tests.support.toys import Counter, asks_for
 
 HEAD = "What this world has shown you so far"
+THREAD = {"configurable": {"thread_id": "1"}}
+MAP = Memory(map=True)
+FEW = Heuristic(max_actions=12)  # so that the first trials fail, and are short
 
 
 class Listening(DemoChatModel):
@@ -24,14 +26,11 @@ class Listening(DemoChatModel):
 
 
 @cache
-def run(environment="alfworld", tasks=2, **options):
+def run(environment="alfworld", heuristic=FEW, **options):
+    """Return what the model was asked, and the final states of two tasks."""
     model, environment = Listening(asked=[]), load_environment(environment)
-    graph = create_reflexion(model, environment, **{"max_trials": 3, **options}).compile()
-
-    async def all_of_them():
-        return [await graph.ainvoke({"task": task}) for task in environment.tasks(limit=tasks)]
-
-    finals = asyncio.run(all_of_them())
+    graph = create_reflexion(model, environment, heuristic=heuristic, max_trials=2, **options).compile()
+    finals = [graph.invoke({"task": task}) for task in environment.tasks(limit=2)]
     environment.close()
     return model.asked, finals
 
@@ -40,10 +39,10 @@ def texts(messages):
     return [message.text for message in messages]
 
 
-@pytest.mark.parametrize("options", [{}, {"environment": "hotpotqa", "profile": "upstream"}])
+@pytest.mark.parametrize("options", [{}, {"environment": "hotpotqa", "heuristic": None, "profile": "upstream"}])
 def test_it_is_appended_to_a_prompt_that_stays_the_same(options):
     plain, finals = run(**options)
-    mapped, finals_mapped = run(memory=Memory(map=True), **options)
+    mapped, finals_mapped = run(memory=MAP, **options)
     assert not any(HEAD in text for messages in plain for text in texts(messages))
     assert all("memory_map" not in final for final in finals)
     # The demo model ignores the map, so that the two runs can be compared.
@@ -63,7 +62,7 @@ def test_it_is_appended_to_a_prompt_that_stays_the_same(options):
 
 
 def test_the_self_reflection_is_shown_it_too_and_the_next_trial_knows_what_lasts():
-    asked, finals = run(memory=Memory(map=True))
+    asked, finals = run(memory=MAP)
     reflecting = [messages[-1].text for messages in asked if asks_for(messages) == "reflect"]
     assert reflecting
     assert all(HEAD in text and text.endswith("\n\nReflection:") for text in reflecting)
@@ -75,7 +74,7 @@ def test_the_self_reflection_is_shown_it_too_and_the_next_trial_knows_what_lasts
 
 
 def test_a_strategy_without_reflections_starts_every_trial_with_an_empty_map():
-    asked, finals = run(memory=Memory(map=True), strategy="last_attempt")
+    asked, finals = run(memory=MAP, strategy="last_attempt")
     assert any(len(final["trials"]) > 1 for final in finals)
     assert not any(HEAD in m[-1].text for m in asked if asks_for(m) == "act" and len(m) == 2)
     assert any(HEAD in m[-1].text for m in asked)
@@ -83,28 +82,23 @@ def test_a_strategy_without_reflections_starts_every_trial_with_an_empty_map():
 
 def test_a_new_task_on_a_used_thread_starts_with_an_empty_map():
     model, environment = Listening(asked=[]), load_environment("alfworld")
-    graph = create_reflexion(model, environment, memory=Memory(map=True), max_trials=2).compile(
-        checkpointer=InMemorySaver()
-    )
-    config = {"configurable": {"thread_id": "1"}}
-    for task in environment.tasks(limit=3):
-        graph.invoke({"task": task}, config)
-        model.asked.append(None)
-    begins = [m for before, m in zip([None, *model.asked], model.asked, strict=False) if before is None and m]
-    assert len(begins) == 3
-    assert not any(HEAD in m[-1].text for m in begins)
+    graph = create_reflexion(model, environment, memory=MAP, heuristic=FEW, max_trials=2).compile(InMemorySaver())
+    for task in environment.tasks(limit=2):
+        model.asked.clear()
+        assert graph.invoke({"task": task}, THREAD)["memory_map"]
+        assert HEAD not in model.asked[0][-1].text
 
 
 def test_a_resumed_run_shows_the_same_map():
-    expected, environment = run(memory=Memory(map=True), tasks=2)[0], load_environment("alfworld")
-    model, saver, config = Listening(asked=[]), InMemorySaver(), {"configurable": {"thread_id": "1"}}
-    graph = create_reflexion(model, environment, memory=Memory(map=True), max_trials=3)
+    expected, environment = run(memory=MAP)[0], load_environment("alfworld")
+    model, saver = Listening(asked=[]), InMemorySaver()
+    graph = create_reflexion(model, environment, memory=MAP, heuristic=FEW, max_trials=2)
     for task in environment.tasks(limit=2):
-        graph.compile(checkpointer=saver).invoke({"task": task}, config, interrupt_after=["observe"])
-        graph.compile(checkpointer=saver).invoke(None, config)  # as in a new process
+        graph.compile(saver).invoke({"task": task}, THREAD, interrupt_after=["observe"])
+        graph.compile(saver).invoke(None, THREAD)  # as in a new process
     assert [texts(messages) for messages in model.asked] == [texts(messages) for messages in expected]
 
 
 def test_an_environment_that_keeps_none_says_so():
     with pytest.raises(ConfigurationError, match="counter draws no memory map"):
-        create_reflexion(DemoChatModel(), Counter(), memory=Memory(map=True))
+        create_reflexion(DemoChatModel(), Counter(), memory=MAP)

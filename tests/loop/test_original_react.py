@@ -1,5 +1,7 @@
 """The profile `upstream` on HotPotQA: what of the original code is kept, point by point."""
 
+from itertools import count
+
 import pytest
 
 from langgraph_reflexion import create_reflexion
@@ -9,23 +11,19 @@ from langgraph_reflexion.testing import ScriptedChatModel
 from tests.support.toys import asks_for
 
 
-class Player(ScriptedChatModel):
-    """Thinks its number, searches for it, and answers after some steps, if at all."""
+def player(answers_at=99, observe=lambda number: f"Page {number}"):
+    """A model that thinks its number, searches for it, and answers after some steps, if at all."""
+    lessons = count(1)
 
-    @classmethod
-    def that(cls, answers_at=99, observe=lambda number: f"Page {number}"):
-        count = {"n": 0}
+    def reply(messages):
+        if asks_for(messages) == "reflect":
+            return f"Lesson {next(lessons)}."
+        step = messages[1].text.rpartition("Here is the task again:")[2].count("\nObservation") + 1
+        if messages[1].text.rpartition("\n")[2].startswith("Thought"):
+            return f" thinking {step}"
+        return "finish[nobody]" if step >= answers_at else f"search[{observe(step)}]"
 
-        def reply(messages):
-            if asks_for(messages) == "reflect":
-                count["n"] += 1
-                return f"Lesson {count['n']}."
-            step = messages[1].text.rpartition("Here is the task again:")[2].count("\nObservation") + 1
-            if messages[1].text.rpartition("\n")[2].startswith("Thought"):
-                return f" thinking {step}"
-            return "finish[nobody]" if step >= answers_at else f"search[{observe(step)}]"
-
-        return cls(replies=reply)
+    return ScriptedChatModel(replies=reply)
 
 
 def play(model, actor="react", **options):
@@ -41,7 +39,7 @@ def acts(model):
 
 
 def test_one_message_ends_with_the_numbered_mark_that_the_model_goes_on_from():
-    model = Player.that(answers_at=2)
+    model = player(answers_at=2)
     _, question = play(model, max_trials=1)
     said = [prompt[1].text for prompt in model.prompts]
     assert all(len(prompt) == 2 for prompt in model.prompts)
@@ -71,17 +69,17 @@ def test_replies_are_read_however_much_a_chat_model_writes(thought, action, name
 
 
 def test_answers_without_tools_are_not_numbered_and_see_six_or_three_examples():
-    for actor, count in (("cot", 6), ("cot-gt", 3)):
-        model = Player.that(answers_at=1)
+    for actor, examples in (("cot", 6), ("cot-gt", 3)):
+        model = player(answers_at=1)
         final, _ = play(model, actor=actor, max_trials=1)
         assert model.prompts[0][1].text.endswith("\nThought:")
         assert model.prompts[1][1].text.endswith("\nThought: thinking 1\nAction:")
-        assert model.prompts[0][0].text.count("--- Example ") == count
+        assert model.prompts[0][0].text.count("--- Example ") == examples
         assert final["trajectory"][0]["action"]["args"] == {"answer": "nobody"}
 
 
 def test_every_reflection_is_kept_and_none_is_shown_to_the_next_reflection():
-    model = Player.that(answers_at=1)
+    model = player(answers_at=1)
     final, _ = play(model)
     assert len(final["trials"]) == 5
     assert [each["text"] for each in final["reflections"]] == [f"Lesson {n}." for n in range(1, 5)]
@@ -91,7 +89,7 @@ def test_every_reflection_is_kept_and_none_is_shown_to_the_next_reflection():
 
 
 def test_beside_the_last_attempt_only_the_newest_reflection_stands_and_after_it():
-    model = Player.that(answers_at=2)
+    model = player(answers_at=2)
     final, question = play(model, strategy="last_attempt_and_reflexion")
     assert [each["text"] for each in final["reflections"]] == ["Lesson 4."]
     last = acts(model)[-1][1].text
@@ -102,7 +100,7 @@ def test_beside_the_last_attempt_only_the_newest_reflection_stands_and_after_it(
 
 def test_the_longest_observations_of_a_long_attempt_are_left_out():
     words = "Very long title of a page " * 60
-    model = Player.that(observe=lambda number: f"{words}{number}" if number in (2, 4, 5) else f"Page {number}")
+    model = player(observe=lambda number: f"{words}{number}" if number in (2, 4, 5) else f"Page {number}")
     play(model, strategy="last_attempt_and_reflexion", max_trials=2)
     reflecting = next(prompt[1].text for prompt in model.prompts if asks_for(prompt) == "reflect")
     first, again = acts(model)[11][1].text, acts(model)[12][1].text

@@ -19,14 +19,13 @@ from langgraph_reflexion.experiments.locks import locked
 from langgraph_reflexion.experiments.runner import run_setup
 from langgraph_reflexion.experiments.setup import Setup, SharedBudgets
 from langgraph_reflexion.settings import RunSettings
-from langgraph_reflexion.testing import CHECKS, Case, ScriptedChatModel
+from langgraph_reflexion.testing import ScriptedChatModel
 from tests.support.toys import asks_for, finished, text_of
 
 pytestmark = pytest.mark.needs("sandbox")
 
 RIGHT = "def area(side: int) -> int:\n    return side * side if side > 0 else 0"
 FENCED = 'def area(side):\n    """\n    ```\n    4\n    ```\n    """\n    return side * side'
-MARKS = "# Action: multiply\n# Observation: none\n"
 WRONG = "def area(side: int) -> int:\n    return side * side"
 PROBLEM = {
     "task_id": "own/area",
@@ -65,13 +64,6 @@ def play(problems: Programming, *programs: str, tests: str = TESTS, **options: A
     return graph.invoke({"task": problems.tasks()[0]}), model
 
 
-def test_contract_of_the_variant(problems: Programming) -> None:
-    case = Case.of(problems.variant("code"), actions=[f"submit\n{WRONG}"])
-    for name, check in CHECKS.items():
-        if name != "invalid_actions_are_observations":  # any action ends the trial
-            check(case)
-
-
 def test_loop_of_the_paper(problems: Programming) -> None:
     final, model = play(problems, block(WRONG), block(RIGHT))
     assert final["task"]["prepared"]["tests"] == ["assert area(2) == 4", "assert area(-1) == 0"]
@@ -85,12 +77,6 @@ def test_loop_of_the_paper(problems: Programming) -> None:
     for shown in (failed, "return side * side", "A negative side has no area.", "1 of 2 tests passed"):
         assert shown in second
     assert {usage for trial in final["trials"] for usage in trial["usage"]} == {"reset", "act", "reflect"}
-
-
-def test_last_attempt_includes_the_tests(problems: Programming) -> None:
-    _, model = play(problems, block(WRONG), block(RIGHT), strategy="last_attempt")
-    assert [asks_for(prompt) for prompt in model.prompts[1:]] == ["act", "act"]
-    assert "came out: 1" in text_of(model.prompts[-1])
 
 
 def test_loop_without_tests(problems: Programming) -> None:
@@ -120,32 +106,15 @@ def test_review(problems: Programming) -> None:
 
 def test_run_records_verdict_and_truth(problems: Programming, tmp_path: Path) -> None:
     written = iter([block(WRONG), block(RIGHT)])
-    replies = {"Tests:": "```\nassert area(2) == 4\n```"}
-
-    def reply(prompt: Any) -> AIMessage:
-        return AIMessage(replies.get(prompt[-1].text[-6:]) or next(written))
-
-    settings = RunSettings(environment="programming", max_trials=2).resolved(problems)
-    budgets = SharedBudgets()
-    graph = create_reflexion(ScriptedChatModel(replies=reply), problems, max_trials=2, budgets=budgets)
+    tests = "```\nassert area(2) == 4\n```"
+    model = ScriptedChatModel(replies=lambda prompt: tests if prompt[-1].text.endswith("Tests:") else next(written))
+    settings, budgets = RunSettings(environment="programming", max_trials=2).resolved(problems), SharedBudgets()
+    graph = create_reflexion(model, problems, max_trials=2, budgets=budgets)
     with locked(tmp_path):
         setup = Setup(graph, problems.tasks(), budgets, problems)
         summary = asyncio.run(run_setup(settings, setup, tmp_path))
-    assert summary.report.answers == {
-        "true_positive": 0,
-        "false_positive": 1,
-        "true_negative": 0,
-        "false_negative": 0,
-    }, "its own test passes what is wrong"
+    assert (summary.report.answers or {})["false_positive"] == 1, "its own test passes what is wrong"
     assert summary.report.solved == [0, 0]
-
-
-def test_review_without_hidden_tests(tmp_path: Path) -> None:
-    path = tmp_path / "site.jsonl"
-    path.write_text(json.dumps({**PROBLEM, "test": "", "visible_tests": ["assert area(2) == 4"]}) + "\n")
-    environment = load_environment("programming", path=str(path))
-    review = environment.review(environment.tasks()[0], finished())
-    assert (review.success, review.gradable) == (None, False)
 
 
 def test_environment_evaluator_is_refused(problems: Programming) -> None:
@@ -154,16 +123,12 @@ def test_environment_evaluator_is_refused(problems: Programming) -> None:
 
 
 def test_flaky_test_is_dropped(problems: Programming) -> None:
-    luck = (
-        "import os\ndef area(side):\n    if side == 7:\n        return int.from_bytes(os.urandom(8), 'big')\n"
-        "    return side * side"
-    )
+    luck = "import os\ndef area(side):\n    return os.urandom(1)[0] if side == 7 else side * side"
     tests = "```\nassert area(2) == 4\nassert area(7) % 2 == 0\nassert area(-1) == 0\n```"
     for _ in range(40):
         final, _ = play(problems, block(luck), block(RIGHT), tests=tests)
         dropped = "assert area(7) % 2 == 0" not in final["task"]["prepared"]["tests"]
-        noted = [note for trial in final["trials"] for note in trial["notes"] if "two outcomes: 1" in note]
-        assert bool(noted) == dropped
+        assert dropped == any("two outcomes: 1" in note for trial in final["trials"] for note in trial["notes"])
         if dropped:
             return
     raise AssertionError("half of the programs give two outcomes at once")
@@ -176,7 +141,7 @@ def test_first_program_is_accepted_without_valid_tests(problems: Programming) ->
 
 
 def test_tests_are_sampled_by_the_seed(problems: Programming) -> None:
-    many = "```\n" + "\n".join(f"assert area({side}) == {side * side}" for side in range(20)) + "\n```"
+    many = "```\n" + "\n".join(f"assert area({side}) == {side * side}" for side in range(10)) + "\n```"
     drawn = [
         play(problems, block(RIGHT), tests=many, options=ModelOptions(seed=seed))[0]["task"]["prepared"]["tests"]
         for seed in (1, 1, 2)
@@ -208,16 +173,10 @@ def test_agents_with_actions(agent: str, problems: Programming) -> None:
     assert final["status"] == "solved"
 
 
-def test_empty_program(problems: Programming) -> None:
+def test_tools_by_hand(problems: Programming) -> None:
     names = {tool.name: tool for tool in problems.start(problems.tasks()[0]).tools}
     assert "submit wants a program" in names["submit"].invoke({"code": " \n\t\n"})
-
-
-def test_fences(problems: Programming) -> None:
-    task = problems.tasks()[0]
-    for code in (FENCED, f"```python\n{FENCED}\n```\nDone."):
-        submitted = {"name": "submit", "args": {"code": code}, "text": ""}
-        assert problems.program(task, [submitted]) == FENCED
+    assert names["run_tests"].invoke({"code": RIGHT}) == NO_TESTS
 
 
 def test_lone_surrogates(problems: Programming) -> None:
@@ -240,24 +199,14 @@ def test_language_without_self_written_tests(tmp_path: Path) -> None:
     assert not model.prompts
 
 
-def test_run_tests_without_tests(problems: Programming) -> None:
-    names = {tool.name: tool for tool in problems.start(problems.tasks()[0]).tools}
-    assert names["run_tests"].invoke({"code": RIGHT}) == NO_TESTS
-
-
 @pytest.mark.parametrize(
     ("reply", "code"),
     [
         (block(RIGHT), RIGHT),
-        (f"```\n{RIGHT}\n```", RIGHT),
         (f"Here is a sketch:\n```text\nmultiply\n```\nand the program:\n```python\n{RIGHT}\n```", RIGHT),
         (f"Of course.\n{RIGHT}", RIGHT),
         (f"~~~py\n{RIGHT}\n~~~", RIGHT),
-        (
-            f"```python\n# Action: multiply\n# Observation: none\n{RIGHT}\n```",
-            f"# Action: multiply\n# Observation: none\n{RIGHT}",
-        ),
-        (f"<think>```python\nno\n```</think>\n```python\n{RIGHT}\n```", RIGHT),
+        (f"```python\n# Action: multiply\n{RIGHT}\n```", f"# Action: multiply\n{RIGHT}"),
         (f"```python\n{RIGHT}", RIGHT),
         (f"It says `area`.\r\n```python\r\n{RIGHT}\r\n```\r\n".replace("\n    ", "\r\n    "), RIGHT),
         (f"1. The program:\n   ```python\n{indent(RIGHT, '   ')}\n   ```", RIGHT),

@@ -21,12 +21,8 @@ def counted(messages):
 
 def played(cache, seed=0):
     model = ScriptedChatModel(replies=counted)
-    prices = {"scripted": Price(1, 1)}
-    final = (
-        create_reflexion(model, Counter(), options=ModelOptions(cache=cache, prices=prices, seed=seed))
-        .compile()
-        .invoke(INPUT)
-    )
+    options = ModelOptions(cache=cache, prices={"scripted": Price(1, 1)}, seed=seed)
+    final = create_reflexion(model, Counter(), options=options).compile().invoke(INPUT)
     return final, len(model.prompts)
 
 
@@ -49,9 +45,8 @@ def test_a_trial_is_never_answered_with_another_trials_answers():
     # Under `retry` every trial begins with the same prompt.
     cache = InMemoryCache()
     model = ScriptedChatModel(replies=lambda messages: "Action: read[]")
-    graph = create_reflexion(
-        model, Counter(), options=ModelOptions(cache=cache), strategy="retry", max_trials=3
-    ).compile()
+    options = ModelOptions(cache=cache)
+    graph = create_reflexion(model, Counter(), options=options, strategy="retry", max_trials=3).compile()
     graph.invoke(INPUT)
     assert len(model.prompts) == 12
     assert played(cache, seed=1)[1] == 15, "nor is another seed's run"
@@ -71,13 +66,11 @@ def test_in_a_file_across_processes_and_models(tmp_path: Path):
     assert b"kkkkkkkk" not in path.read_bytes()
 
 
-def test_a_file_that_is_something_else_is_refused(tmp_path: Path):
+@pytest.mark.parametrize("name", ["notes", "notes/deeper"])
+def test_a_file_that_is_something_else_is_refused(tmp_path: Path, name: str):
     (tmp_path / "notes").write_text("not a database, and long enough to be read as one" * 10)
-    model = ScriptedChatModel(replies=[])
     with pytest.raises(ConfigurationError, match="cannot cache model replies"):
-        create_reflexion(model, Counter(), options=ModelOptions(cache=tmp_path / "notes"))
-    with pytest.raises(ConfigurationError, match="cannot cache model replies"):
-        create_reflexion(model, Counter(), options=ModelOptions(cache=str(tmp_path / "notes" / "deeper")))
+        played(tmp_path / name)
 
 
 def test_langchains_own_cache_is_not_charged_either():

@@ -27,16 +27,13 @@ def solved():
 class Leaving(BaseChatModel):
     """A model that wants to end the process."""
 
-    leaving: type[BaseException] = SystemExit
+    leaving: type[BaseException]
 
     @property
     def _llm_type(self):
         return "leaving"
 
     def _generate(self, *args, **options):
-        raise self.leaving
-
-    async def _agenerate(self, *args, **options):
         raise self.leaving
 
 

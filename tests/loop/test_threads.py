@@ -39,7 +39,7 @@ def whole():
 def test_resuming_with_an_empty_pool_goes_on_wherever_it_was_cut(whole):
     final, model, nodes = whole
     assert nodes > 40
-    for cut in range(1, nodes, 5):
+    for cut in range(1, nodes, 8):
         saver, before = killed(cut)
         graph, after = graph_and_model(saver)
         assert graph.invoke(None, THREAD) == Timeless(final), f"cut after {cut} nodes"
@@ -57,38 +57,25 @@ def test_resuming_an_environment_that_has_snapshots():
     assert third == first.replace("1 lines", "3 lines"), "the same notebook, not a new one"
 
 
-# A thread that is used again.
+OTHER = {**count_to(3), "id": "another"}
 
 
-def anew(saver, task, strategy="reflexion"):
-    """A new input on a used thread, against the same on a fresh one."""
+@pytest.mark.parametrize("task", [OTHER, count_to(3)], ids=["another", "the same"])
+@pytest.mark.parametrize("pauses", [[], ["reset"]], ids=["finished", "before its next trial"])
+def test_a_thread_that_is_used_again_begins_anew(task, pauses):
+    """The new input on the used thread goes as it does on a fresh one."""
+    saver, strategy = InMemorySaver(), "last_attempt_and_reflexion"
+    graph, _ = graph_and_model(saver, strategy=strategy, interrupt_before=pauses)
+    graph.invoke({"task": count_to(3)}, THREAD)
+    if pauses:
+        graph.invoke(None, THREAD)
+        assert graph.get_state(THREAD).next == ("reset",)
     graph, model = graph_and_model(saver, strategy=strategy)
     final = graph.invoke({"task": task}, THREAD)
     fresh, fresh_model = graph_and_model(InMemorySaver(), strategy=strategy)
     assert Timeless(final) == fresh.invoke({"task": task}, THREAD)
     assert [text_of(p) for p in model.prompts] == [text_of(p) for p in fresh_model.prompts]
     assert model.seeds == fresh_model.seeds
-
-
-OTHER = {**count_to(3), "id": "another"}
-
-
-@pytest.mark.parametrize("task", [OTHER, count_to(3)], ids=["another", "the same"])
-def test_after_a_finished_task(task):
-    saver, strategy = InMemorySaver(), "last_attempt_and_reflexion"
-    graph_and_model(saver, strategy=strategy)[0].invoke({"task": count_to(3)}, THREAD)
-    anew(saver, task, strategy)
-
-
-@pytest.mark.parametrize("task", [OTHER, count_to(3)], ids=["another", "the same"])
-def test_after_a_task_that_stands_before_its_next_trial(task):
-    saver, strategy = InMemorySaver(), "last_attempt_and_reflexion"
-    graph, _ = graph_and_model(saver, strategy=strategy, interrupt_before=["reset"])
-    graph.invoke({"task": count_to(3)}, THREAD)
-    graph.invoke(None, THREAD)
-    state = graph.get_state(THREAD)
-    assert (state.next, len(state.values["reflections"])) == (("reset",), 1)
-    anew(saver, task, strategy)
 
 
 def test_two_threads_do_not_mix(whole):
@@ -100,9 +87,6 @@ def test_two_threads_do_not_mix(whole):
     assert finals == [Timeless(whole[0])] * 3
 
 
-# A person looks at it first.
-
-
 def test_pausing_before_every_node_changes_nothing(whole):
     final, model, _ = whole
     paused, paused_model = graph_and_model(InMemorySaver(), interrupt_before="*")
@@ -111,22 +95,6 @@ def test_pausing_before_every_node_changes_nothing(whole):
         state = paused.invoke(None, THREAD)
     assert state == Timeless(final)
     assert paused_model.seeds == model.seeds
-
-
-def test_an_action_is_approved_before_it_is_done():
-    environment = Counter()
-    graph, _ = graph_and_model(InMemorySaver(), environment, interrupt_before=["observe"])
-    state = graph.invoke({"task": count_to(3)}, THREAD)
-    assert state["decision"]["action"] == add("1")
-    assert environment.started[0].count == 0
-    graph.update_state(THREAD, {"decision": {"thought": "no: this", "action": add(3)}})
-    final = graph.invoke(None, THREAD)
-    assert final["status"] == "solved"
-    assert environment.started[0].count == 3
-    assert final["trajectory"][0]["thought"] == "no: this"
-
-
-# Forks.
 
 
 def after_node(graph, node, nth=0):

@@ -42,21 +42,19 @@ def outcomes(final):
     return [(trial["verdict"], trial["success"]) for trial in final["trials"]]
 
 
-def test_the_environments_own_signal():
-    final, _ = played([BAD, "bye half", GOOD])
+@pytest.mark.parametrize(
+    ("says", "threshold", "expected"),
+    [
+        ([BAD, "bye half", GOOD], 1.0, [(False, False, 0.0), (False, False, 0.5), (True, True, 1.0)]),
+        ([BAD, "bye half"], 0.5, [(False, False, 0.0), (True, True, 0.5)]),
+        (["bye unknown", GOOD], 1.0, [(False, None, 0.0), (True, True, 1.0)]),
+    ],
+    ids=["whole", "threshold", "unknown truth"],
+)
+def test_the_environments_own_signal(says, threshold, expected):
+    final, _ = played(says, profile=replace(PROFILES["paper"], threshold=threshold))
     assert final["status"] == "solved"
-    assert outcomes(final) == [(False, False), (False, False), (True, True)]
-    assert [trial["score"] for trial in final["trials"]] == [0.0, 0.5, 1.0]
-
-
-def test_the_threshold_holds_for_verdict_and_truth():
-    final, _ = played([BAD, "bye half"], profile=replace(PROFILES["paper"], threshold=0.5))
-    assert outcomes(final) == [(False, False), (True, True)]
-
-
-def test_an_unknown_truth_is_recorded_as_unknown_and_judged_as_failed():
-    final, _ = played(["bye unknown", GOOD])
-    assert outcomes(final) == [(False, None), (True, True)]
+    assert [(trial["verdict"], trial["success"], trial["score"]) for trial in final["trials"]] == expected
 
 
 @pytest.mark.parametrize("reward", [True, Decimal(1)])
@@ -71,17 +69,11 @@ def test_a_reward_is_kept_as_a_plain_number(reward):
     json.dumps(final)
 
 
-def test_a_wrong_yes_ends_the_task():
+def test_a_wrong_yes_ends_the_task_and_after_a_wrong_no_what_is_solved_is_lost():
     final, _ = played([BAD, GOOD], verdicts=["yes"], evaluator="llm")
-    assert final["status"] == "solved"
-    assert outcomes(final) == [(True, False)]
-
-
-def test_a_wrong_no_goes_on_and_what_is_solved_is_lost():
+    assert (final["status"], outcomes(final)) == ("solved", [(True, False)])
     final, model = played([GOOD, BAD], verdicts=["no", "no"], evaluator="llm")
-    assert final["status"] == "failed"
-    assert outcomes(final) == [(False, True), (False, False)]
-    assert len(final["reflections"]) == 1
+    assert (final["status"], outcomes(final)) == ("failed", [(False, True), (False, False)])
     assert [asks_for(prompt) for prompt in model.prompts] == ["act", "judge", "reflect", "act", "judge"]
 
 
@@ -91,11 +83,7 @@ def test_a_wrong_no_goes_on_and_what_is_solved_is_lost():
         ("Verdict: yes", True),
         ("**Verdict:** yes", True),
         ("Verdict: **Yes**", True),
-        ("verdict: YES.", True),
-        ("Verdict: no", False),
         ("Verdict: yes\nOn second thought:\nVerdict: no", False),
-        ("Verdict: no\n\nVerdict: yes", True),
-        ("The verdict: yes", False),
         ("Verdict: yesterday", False),
         ("Verdict: unclear", False),
     ],
@@ -134,11 +122,6 @@ async def later(*_):
     return 0.75, "nearly"
 
 
-class Later:
-    async def __call__(self, instruction, trajectory):
-        return 0.75
-
-
 class Mine(Evaluator):
     async def evaluate(self, state, config):
         return Score(0.75, "mine")
@@ -148,17 +131,12 @@ class Mine(Evaluator):
     ("evaluator", "score", "words"),
     [
         (lambda *_: True, 1.0, ""),
-        (lambda *_: False, 0.0, ""),
         (lambda *_: 0.75, 0.75, ""),
-        (lambda *_: 1, 1.0, ""),
         (lambda *_: (False, "why"), 0.0, "why"),
-        (lambda *_: (0.75, "why"), 0.75, "why"),
         (lambda *_: {"score": 0.75, "feedback": "why"}, 0.75, "why"),
         (lambda *_: {"success": True, "score": 0.75}, 0.75, ""),
         (lambda *_: Score(0.75, "why"), 0.75, "why"),
-        (lambda *_: later(), 0.75, "nearly"),
         (later, 0.75, "nearly"),
-        (Later(), 0.75, ""),
         (Mine(), 0.75, "mine"),
     ],
 )
@@ -180,17 +158,10 @@ def test_another_return_is_a_clear_error(returned):
         played([BAD], evaluator=lambda *_: returned)
 
 
-def judged_by(evaluator):
-    environment = Parrot()
-    model = ScriptedChatModel(replies=lambda _: f"Action: say {BAD}")
-    graph = create_reflexion(model, environment, evaluator=evaluator, max_trials=1).compile()
-    return graph.invoke({"task": environment.tasks()[0]})
-
-
 @pytest.mark.parametrize("score", [float("nan"), float("inf")])
 def test_a_score_that_is_no_number_is_a_bug(score):
     with pytest.raises(ValueError, match="finite"):
-        judged_by(lambda *_: score)
+        played([BAD], evaluator=lambda *_: score)
 
 
 def test_an_evaluator_that_cannot_judge_is_a_fault():

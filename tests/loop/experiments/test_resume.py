@@ -2,7 +2,7 @@
 
 import json
 import sqlite3
-from collections.abc import Callable, Sequence
+from contextlib import closing
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,6 @@ from tests.support.guessing import Guess, Guessing, Watch, rows, timeless
 from tests.support.toys import text_of
 
 drive_all = partial(guessing.drive_all, model_class=ScriptedChatModel)
-Replies = Callable[[list[BaseMessage]], Any]
 
 
 class RefusedError(Exception):
@@ -47,30 +46,29 @@ def think_first(messages: list[BaseMessage]) -> Any:
 class Interrupted:
     """Replies until the n-th call, which meets an error."""
 
-    def __init__(self, call: int, error: Exception, replies: Replies = think_first, *, lasting: bool = False) -> None:
-        self.calls, self.call, self.error, self.replies, self.lasting = 0, call, error, replies, lasting
+    def __init__(self, call: int, error: Exception) -> None:
+        self.calls, self.call, self.error = 0, call, error
 
     def __call__(self, messages: list[BaseMessage]) -> Any:
         self.calls += 1
-        hit = self.calls == self.call or (self.lasting and self.calls > self.call)
-        return self.error if hit else self.replies(messages)
+        return self.error if self.calls == self.call else think_first(messages)
 
 
 SETTINGS: dict[str, Any] = {"numbers": [2, 3], "max_trials": 3, "concurrency": 1, "feedback": "words"}
 
 
 @pytest.mark.parametrize(
-    ("strategy", "checkpoints"),
-    [("reflexion", "latest"), pytest.param("last_attempt", "history", marks=pytest.mark.long)],
+    ("strategy", "checkpoints", "every"),
+    [("reflexion", "latest", 3), pytest.param("last_attempt", "history", 1, marks=pytest.mark.long)],
 )
 def test_stopped_at_any_call_it_goes_on_mid_trial_and_repeats_no_call(
-    tmp_path: Path, strategy: str, checkpoints: str
+    tmp_path: Path, strategy: str, checkpoints: str, every: int
 ) -> None:
     settings = SETTINGS | {"strategy": strategy, "checkpoints": checkpoints}
     _, model = drive_all(tmp_path / "whole", think_first, **settings)
     calls = len(model.prompts)
     assert calls > 9
-    for call in range(1, calls + 1):
+    for call in range(1, calls + 1, every):
         folder = tmp_path / str(call)
         with pytest.raises(ModelFault):
             drive_all(folder, Interrupted(call, RefusedError("no")), **settings)
@@ -119,7 +117,7 @@ class Shaky(Guessing):
             raise OSError("no room")
 
 
-@pytest.mark.parametrize("broken", [{"prepare": 1}, {"prepare": 2}, {"start": 1}, {"start": 2}, {"start": 4}])
+@pytest.mark.parametrize("broken", [{"prepare": 1}, {"prepare": 2}, {"start": 1}, {"start": 4}])
 def test_a_fault_of_the_environment_is_tried_again_from_the_very_first_reset_on(
     tmp_path: Path, broken: dict[str, int]
 ) -> None:
@@ -171,47 +169,37 @@ def test_a_trial_that_was_finished_and_not_recorded_is_recorded(tmp_path: Path, 
     drive_all(tmp_path, think_first, **SETTINGS)
     whole = timeless(tmp_path)
     # The last trial of each task: what a process had not written when it was killed.
-    left = [row for row in rows(tmp_path, name) if (row["task_id"], row["trial"]) not in (("g2", 2), ("g3", 3))]
     for each in {name, "trials.jsonl"}:  # the trajectory is written before the row
-        lines = (tmp_path / each).read_text().splitlines(keepends=True)
-        kept = [line for line in lines if (json.loads(line)["task_id"], json.loads(line)["trial"]) in pairs(left)]
-        (tmp_path / each).write_text("".join(kept) + '{"task_id": "g3", "tr')
+        kept = [row for row in rows(tmp_path, each) if (row["task_id"], row["trial"]) not in (("g2", 2), ("g3", 3))]
+        lines = "".join(json.dumps(row) + "\n" for row in kept)
+        (tmp_path / each).write_text(lines + '{"task_id": "g3", "tr')
     _, model = drive_all(tmp_path, think_first, **SETTINGS)
     assert timeless(tmp_path) == whole
     assert model.prompts == []
 
 
-def pairs(of: Sequence[dict[str, Any]]) -> list[tuple[str, int]]:
-    return [(row["task_id"], row["trial"]) for row in of]
-
-
-@pytest.mark.parametrize("forgotten", [1, pytest.param(2, marks=pytest.mark.long)])
-def test_a_checkpoint_whose_last_writes_are_not_applied_is_not_taken_for_finished(
-    tmp_path: Path, forgotten: int
-) -> None:
+def test_a_checkpoint_whose_last_writes_are_not_applied_is_not_taken_for_finished(tmp_path: Path) -> None:
     """A process that dies between the two: to LangGraph such a run has no next node."""
     settings = SETTINGS | {"checkpoints": "history"}
     _, model = drive_all(tmp_path / "whole", think_first, **settings)
-    for call in range(2, len(model.prompts) + 1):
+    for call in range(2, len(model.prompts) + 1, 3):
         folder = tmp_path / str(call)
         with pytest.raises(ModelFault):
             drive_all(folder, Interrupted(call, RefusedError("no")), **settings)
-        forget_last_checkpoints(folder, forgotten)
+        forget_last_checkpoint(folder)
         _, rest = drive_all(folder, think_first, **settings)
         assert timeless(folder) == timeless(tmp_path / "whole")
         assert call - 1 + len(rest.prompts) == len(model.prompts)
-    forget_last_checkpoints(tmp_path / "whole", 1)
+    forget_last_checkpoint(tmp_path / "whole")
     before = timeless(tmp_path / "whole")
     _, rest = drive_all(tmp_path / "whole", think_first, **settings)
     assert (timeless(tmp_path / "whole"), rest.prompts) == (before, [])
 
 
-def forget_last_checkpoints(folder: Path, number: int) -> None:
+def forget_last_checkpoint(folder: Path) -> None:
     last = "SELECT thread_id || max(checkpoint_id) FROM checkpoints GROUP BY thread_id"
-    with sqlite3.connect(folder / "checkpoints.db") as connection:
-        for _ in range(number):
-            connection.execute(f"DELETE FROM checkpoints WHERE thread_id || checkpoint_id IN ({last})")
-    connection.close()
+    with closing(sqlite3.connect(folder / "checkpoints.db")) as connection, connection:
+        connection.execute(f"DELETE FROM checkpoints WHERE thread_id || checkpoint_id IN ({last})")
 
 
 def test_record_and_checkpoints_that_do_not_belong_together_are_refused(tmp_path: Path) -> None:
@@ -238,13 +226,9 @@ def resolved(**changes: Any) -> RunSettings:
     [
         ({"strategy": "retry"}, "strategy was reflexion, is retry"),
         ({"model": "openai:m", "seed": 3}, "model was demo, is openai:m; seed was 0, is 3"),
-        ({"options": {"numbers": [2]}}, r'options was {"numbers": \[1, 2\]}, is {"numbers": \[2\]}'),
         ({"base_url": "http://me:word@host/v1"}, "base_url was unset, is http://host/v1"),
         ({"database": "postgresql://me:word@host/db"}, "database was unset, is postgresql://me@host/db"),
-        ({"checkpoints": "history"}, "checkpoints was latest, is history"),
         ({"max_trials": 3}, "max_trials was 4, is 3, and can only be raised"),
-        ({"limit": 1}, "limit was 2, is 1, and can only be raised"),
-        ({"until_no_improvement": True}, "until_no_improvement was false, is true"),
     ],
 )
 def test_other_settings_are_refused_and_shown_in_one_line(tmp_path: Path, changes: dict[str, Any], says: str) -> None:
@@ -252,7 +236,6 @@ def test_other_settings_are_refused_and_shown_in_one_line(tmp_path: Path, change
     with pytest.raises(ConfigurationError, match=f"holds a run with other settings: {says}$") as caught:
         resumed_info(info, resolved(**changes), ["g1", "g2"], tmp_path)
     assert "word" not in str(caught.value)
-    assert "\n" not in str(caught.value)
 
 
 def test_what_may_be_raised_is_taken_over_and_all_else_stays(tmp_path: Path) -> None:
