@@ -4,7 +4,7 @@ from itertools import pairwise
 
 import pytest
 from langchain_core.language_models import FakeListChatModel
-from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, ToolMessage
+from langchain_core.messages import AIMessage, ToolMessage
 from langchain_core.messages.tool import invalid_tool_call
 
 from langgraph_reflexion import ConfigurationError, create_reflexion
@@ -41,21 +41,6 @@ def test_inside_a_trial_the_prompt_only_grows_at_its_end(actor):
     assert [len(prompt) for prompt in acts] == [2, 4, 6, 8, 10, 2, 4, 6, 8, 10, 12, 2, 4]
     for before, prompt in pairwise(acts):
         assert len(prompt) == 2 or prompt[: len(before)] == before
-
-
-def test_the_order_of_a_prompt_instruction_memory_task_trajectory():
-    model = ScriptedChatModel(
-        replies=[*["Action: read[]"] * 4, "I only read.", "Thought: now\nAction: add 1", "Action: add 2"]
-    )
-    create_reflexion(model, Counter()).compile().invoke({"task": count_to(3)})
-    system, opening, *rest = model.prompts[-1]
-    assert isinstance(system, SystemMessage)
-    assert isinstance(opening, HumanMessage)
-    assert opening.text.index("I only read.") < opening.text.index("Bring it to 3.")
-    assert [(type(m), m.text) for m in rest] == [
-        (AIMessage, "Thought: now\nAction: add 1"),
-        (HumanMessage, "Observation: The counter stands at 1."),
-    ]
 
 
 def test_the_react_instruction_explains_each_action():

@@ -2,16 +2,12 @@
 
 import asyncio
 import json
-import os
-import subprocess
 import sys
-import textwrap
 
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 
 from langgraph_reflexion import create_reflexion
-from langgraph_reflexion.checkpoints import LatestSaver
 from langgraph_reflexion.testing import ScriptedChatModel
 from tests.support.toys import Counter, SlowCounter, Timeless, count_to, counting_badly
 
@@ -68,47 +64,3 @@ def test_every_state_in_memory_is_json(expected, caplog):
         values = {key: value for key, value in state.values.items() if not key.startswith("__")}
         assert json.loads(json.dumps(values)) == values
     assert not caplog.records
-
-
-async def test_the_latest_saver_resumes_from_anywhere(expected, tmp_path):
-    for cut in (1, 17):
-        with LatestSaver.open(tmp_path / f"{cut}.db") as saver:
-            stream = compiled(saver).astream(INPUT, THREAD)
-            for _ in range(cut):
-                await anext(stream)
-            await stream.aclose()
-        with LatestSaver.open(tmp_path / f"{cut}.db") as saver:
-            graph = compiled(saver)
-            assert graph.get_state(THREAD).values["status"] == "running"
-            assert await graph.ainvoke(None, THREAD) == expected
-            assert len(list(saver.list(THREAD))) == 1
-
-
-@pytest.mark.long
-def test_strict_and_without_any_warning():
-    script = """
-        import sys
-        from langgraph.checkpoint.memory import InMemorySaver
-        from langgraph_reflexion import create_reflexion
-        from langgraph_reflexion.testing import ScriptedChatModel
-        from tests.support.toys import Counter, count_to, counting_badly
-
-        graph = create_reflexion(
-            ScriptedChatModel(replies=counting_badly), Counter(), strategy="last_attempt_and_reflexion"
-        ).compile(checkpointer=InMemorySaver(), interrupt_before=["observe", "reset"])
-        config = {"configurable": {"thread_id": "1"}}
-        final = graph.invoke({"task": count_to(3)}, config)
-        while graph.get_state(config).next:
-            final = graph.invoke(None, config)
-        list(graph.get_state_history(config))
-        print(final["status"], len(final["trials"]), "langchain_openai" in sys.modules)
-    """
-    done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", textwrap.dedent(script)],
-        env={**os.environ, "LANGGRAPH_STRICT_MSGPACK": "1"},
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
-    assert (done.stdout.strip(), done.stderr) == ("solved 3 False", "")

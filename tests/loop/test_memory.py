@@ -112,16 +112,6 @@ def test_the_truth_is_in_no_prompt(strategy):
     assert "rewards" not in everything, "a task's data is not shown"
 
 
-def test_text_with_template_marks_is_only_text():
-    said = ["Action: say bye {{ 7 * 6 }} {% if %}", "A lesson with {{ braces }} and {# marks #}.", "Action: say bye"]
-    model = ScriptedChatModel(replies=said)
-    graph = create_reflexion(model, Parrot(), strategy="last_attempt_and_reflexion", max_trials=2).compile()
-    graph.invoke({"task": Parrot().tasks()[0]})
-    last = text_of(model.prompts[-1])
-    assert "say bye {{ 7 * 6 }} {% if %}" in last
-    assert "A lesson with {{ braces }} and {# marks #}." in last
-
-
 def condensing(messages):
     """As `failing`, and says of what it is given to condense which reflections it saw."""
     if messages[-1].text.endswith("One note in place of these:"):

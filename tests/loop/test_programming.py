@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 from langchain_core.messages import AIMessage
-from langgraph.checkpoint.memory import InMemorySaver
 
 from langgraph_reflexion import ConfigurationError, ModelOptions, ReflexionError, create_reflexion, load_environment
 from langgraph_reflexion.envs.programming.environment import Programming
@@ -223,20 +222,6 @@ def test_reply_without_a_program(reply: str, problems: Programming) -> None:
     final, _ = play(problems, reply)
     assert (final["status"], final["trials"][0]["verdict"]) == ("failed", False)
     assert "No program was handed in." in final["evaluation"]["feedback"]
-
-
-def test_resumed_trial(problems: Programming) -> None:
-    saver, config = InMemorySaver(), {"configurable": {"thread_id": "1"}}
-    steps = iter([f"Action: run_tests\n{WRONG}", f"Action: submit\n{RIGHT}"])
-    model = ScriptedChatModel(replies=lambda prompt: TESTS if prompt[-1].text.endswith("Tests:") else next(steps))
-
-    def graph() -> Any:
-        made = create_reflexion(model, problems, actor="react", max_trials=1)
-        return made.compile(checkpointer=saver, interrupt_after=["observe"])
-
-    graph().invoke({"task": problems.tasks()[0]}, config)
-    graph().invoke(None, config)
-    assert graph().invoke(None, config)["status"] == "solved"
 
 
 def test_invalid_options(problems: Programming) -> None:

@@ -120,14 +120,6 @@ def test_a_server_that_never_answered_stops_the_run(fault):
     assert raised.value.permanent
 
 
-def test_a_megabyte_of_text_is_an_action_that_is_not_allowed():
-    with ModelServer(ScriptedChatModel(replies=["and so on " * 100_000, "Action: add 3"])) as asked:
-        final = run(asked)
-        assert len(json.dumps(asked.requests[1].body)) < 50_000, "what was too long is not sent back"
-    assert final["status"] == "solved"
-    assert final["trajectory"][0]["action"]["name"] == ""
-
-
 @pytest.mark.parametrize(
     ("option", "actor"), [("stop", "react"), ("temperature", "react"), ("seed", "react"), ("tools", "tools")]
 )
@@ -140,15 +132,6 @@ def test_an_option_that_is_refused_is_left_out_from_then_on(option, actor):
         assert "add {amount}" in asked.requests[1].body["messages"][0]["content"], "actions are text"
     assert final["status"] == "solved"
     assert final["trials"][0]["notes"] == [f"the server refuses {option}, which is left out"]
-
-
-def test_an_answer_that_runs_on_is_cut_on_our_side():
-    def running_on(messages):
-        return f"{adding(messages)}\nObservation: The counter stands at 3.\nAction: add 100"
-
-    with ModelServer(ScriptedChatModel(replies=running_on), refuses=["stop"]) as asked:
-        final = run(asked)
-    assert [step["action"]["text"] for step in final["trajectory"]] == ["add 1", "add 2"]
 
 
 class TalkativeEpisode(CounterEpisode):

@@ -30,7 +30,10 @@ def look_up(number: int) -> str:
 
 def call(name: str, **args: Any) -> AIMessage:
     """A message that calls one tool."""
-    return AIMessage("", tool_calls=[{"name": name, "args": args, "id": f"call-{name}", "type": "tool_call"}])
+    calls: Any = [{"name": name, "args": args, "id": f"call-{name}", "type": "tool_call"}]
+    return AIMessage(
+        "", tool_calls=calls, usage_metadata={"input_tokens": 10, "output_tokens": 1, "total_tokens": 11}
+    )
 
 
 class Guessing:

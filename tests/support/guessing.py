@@ -56,6 +56,12 @@ class Guessing(Environment):
         return Guess(task["data"]["number"])
 
 
+class RefusedError(Exception):
+    """What stops a whole run, at once: as near to a kill as it gets inside one process."""
+
+    status_code = 401
+
+
 class Slow(ScriptedChatModel):
     """Waits for a time that depends on the prompt, so that tasks overtake each other."""
 

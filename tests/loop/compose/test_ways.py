@@ -1,5 +1,6 @@
 """A Reflexion graph in larger graphs: a node, a subgraph, a tool, middleware, a supervisor, a swarm, a deep agent."""
 
+from collections import defaultdict
 from typing import Any
 
 import pytest
@@ -67,7 +68,7 @@ async def test_an_interrupt_comes_out_and_its_answer_goes_in(name: str) -> None:
     guessing.expect_lessons()
 
 
-@pytest.mark.parametrize("name", ["subgraph", "middleware", "as_tool"])
+@pytest.mark.parametrize("name", ["subgraph", "middleware"])
 def test_a_person_can_be_the_evaluator(name: str) -> None:
     guessing = Guessing()
     guessing.is_three = lambda task, result: interrupt(f"Is it right? {result}")  # type: ignore[method-assign]
@@ -107,15 +108,13 @@ def test_the_steps_of_a_subgraph_are_streamed() -> None:
 
 async def test_a_front_end_tells_the_trials_from_the_answer() -> None:
     graph = Guessing().graph().compile()
-    streamed = [
-        (part.text, about["langgraph_node"])
-        async for part, about in graph.astream(ways.MESSAGES, stream_mode="messages", subgraphs=False)
-    ]
-    assert [text for text, node in streamed if node == "evaluate"] == ["It is 3."]
-    assert "".join(text for text, node in streamed if node == "reflect") == "It was not 1.It was not 2."
+    said: dict[str, str] = defaultdict(str)
+    async for part, about in graph.astream(ways.MESSAGES, stream_mode="messages", subgraphs=False):
+        said[about["langgraph_node"]] += part.text
+    assert (said["evaluate"], said["reflect"]) == ("It is 3.", "It was not 1.It was not 2.")
 
 
-def test_an_agent_that_raises_or_loops_ends_its_task_and_not_the_larger_graph() -> None:
+def test_an_agent_that_raises_ends_its_task_and_not_the_larger_graph() -> None:
     @tool
     def look_up(number: int) -> str:
         """Look a number up."""
@@ -125,11 +124,6 @@ def test_an_agent_that_raises_or_loops_ends_its_task_and_not_the_larger_graph() 
     answer = way.graph.invoke(way.input)["messages"][-1]
     assert answer.text == "the agent failed: OSError: the book is gone"
     assert answer.response_metadata["reflexion"]["status"] == "fault"
-    guessing = Guessing()
-    guessing.guesses.replies = lambda messages: call("look_up", number=1)
-    way = ways.subgraph(guessing)
-    outcome = way.graph.invoke(way.input)["messages"][-1].response_metadata["reflexion"]
-    assert (outcome["status"], outcome["trials"]) == ("failed", 12)
 
 
 async def test_two_tool_calls_at_once_are_two_tasks() -> None:
@@ -167,8 +161,7 @@ def test_a_supervisor_forwards_the_answer_by_the_workers_name() -> None:
     assert [message.text for message in messages].count(TASK) == 1
 
 
-@pytest.mark.parametrize("how", ["invoke", "ainvoke"])
-async def test_a_wrapped_agent_hands_on_in_a_swarm_in_the_middle_of_a_trial(how: str) -> None:
+async def test_a_wrapped_agent_hands_on_in_a_swarm_in_the_middle_of_a_trial() -> None:
     def reply(messages: list[Any]) -> AIMessage:
         told = any(LESSON in message.text for message in messages)
         return call("transfer_to_bob") if told else AIMessage("It is 1.")
@@ -178,7 +171,7 @@ async def test_a_wrapped_agent_hands_on_in_a_swarm_in_the_middle_of_a_trial(how:
     worker = guessing.graph(agent).compile(name="guesser")
     bob = create_agent(ScriptedChatModel(replies=["Bob here."]), [], name="bob")
     swarm = create_swarm([worker, bob], default_active_agent="guesser").compile()
-    final = swarm.invoke(ways.MESSAGES) if how == "invoke" else await swarm.ainvoke(ways.MESSAGES)
+    final = await swarm.ainvoke(ways.MESSAGES)
     assert final["active_agent"] == "bob"
     assert len(guessing.reflects.prompts) == 1, "the first trial failed, the second one handed on"
     # What was a note of the agent's to itself is not said to the others.

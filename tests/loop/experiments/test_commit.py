@@ -10,25 +10,27 @@ def git(folder: Path, *args: str) -> str:
     return done.stdout.strip()
 
 
+def commit(folder: Path) -> None:
+    git(folder, "init", "--quiet")
+    git(folder, "add", ".")
+    git(folder, "commit", "--quiet", "-m", "First")
+
+
 def test_a_file_of_a_repository_has_its_commit(tmp_path: Path) -> None:
-    git(tmp_path, "init", "--quiet")
     code = tmp_path / "package" / "__init__.py"
     code.parent.mkdir()
     code.write_text("1")
-    git(tmp_path, "add", ".")
-    git(tmp_path, "commit", "--quiet", "-m", "First")
+    commit(tmp_path)
     git(tmp_path, "tag", "v1")
-    commit = git(tmp_path, "rev-parse", "HEAD")
-    assert commit_of(code) == commit[:12]
+    head = git(tmp_path, "rev-parse", "HEAD")[:12]
+    assert commit_of(code) == head
     code.write_text("2")
-    assert commit_of(code) == f"{commit[:12]}-dirty"
+    assert commit_of(code) == f"{head}-dirty"
 
 
 def test_a_package_that_is_installed_in_somebodys_repository_has_none(tmp_path: Path) -> None:
-    git(tmp_path, "init", "--quiet")
     (tmp_path / "mine.py").touch()
-    git(tmp_path, "add", ".")
-    git(tmp_path, "commit", "--quiet", "-m", "Mine")
+    commit(tmp_path)
     installed = tmp_path / "site-packages" / "__init__.py"
     installed.parent.mkdir()
     installed.touch()

@@ -51,18 +51,16 @@ def raising(trajectory: list[Step]) -> None:
     raise NameError("name 'reason' is not defined")
 
 
+ALL = ["g1", "g2", "g3", "g4"]
+
+
 @pytest.mark.parametrize(
     ("broken", "tasks", "says", "in_step"),
     [
-        (
-            {"evaluator": wrong_arity},
-            ["g1", "g2", "g3", "g4"],
-            "TypeError: wrong_arity() takes 1 positional argument",
-            False,
-        ),
+        ({"evaluator": wrong_arity}, ALL, "TypeError: wrong_arity() takes 1 positional argument", False),
         ({"environment": Stepping}, ["g2"], "ZeroDivisionError: division by zero", True),
         ({"environment": Reviewed}, ["g2"], "ZeroDivisionError: division by zero", False),
-        ({"heuristic": raising}, ["g1", "g2", "g3", "g4"], "NameError: name 'reason' is not defined", True),
+        ({"heuristic": raising}, ALL, "NameError: name 'reason' is not defined", True),
     ],
     ids=["evaluator", "environment", "review", "heuristic"],
 )
@@ -119,11 +117,16 @@ def test_whatever_a_bug_raises_ends_its_task_alone(tmp_path: Path, error: BaseEx
                 raise error
             return super().start(task)
 
-    summary, _ = drive_all(tmp_path, environment=Raising())
+    terminal = Console(file=io.StringIO(), force_terminal=True, width=200)
+    with LiveProgress(terminal, hidden=False) as progress:
+        summary, _ = drive_all(tmp_path, environment=Raising(), observer=progress)
     assert (summary.statuses["error"], summary.statuses["solved"]) == (1, 3)
     [said] = summary.report.errors.values()
     assert said.startswith(says)
     assert len(said) < 400
+    shown = terminal.file.getvalue()  # type: ignore[attr-defined]
+    assert f"langgraph-reflexion: g2: {says}" in shown
+    assert "· 1 error ·" in shown
 
 
 BROKEN = '''
@@ -176,13 +179,3 @@ def count_and_resume(
         *(("g1", 1), ("g2", 1), ("g2", 2)),
         *(("g3", 1), ("g3", 2), ("g3", 3)),
     ]
-
-
-def test_the_live_line_counts_errors(tmp_path: Path) -> None:
-    terminal = Console(file=io.StringIO(), force_terminal=True, width=200)
-    with LiveProgress(terminal, hidden=False) as progress:
-        drive_all(tmp_path, environment=Stepping(), observer=progress)
-    shown = terminal.file.getvalue()  # type: ignore[attr-defined]
-    assert "langgraph-reflexion: g2: ZeroDivisionError: division by zero" in shown
-    assert "solved 3" in shown
-    assert "· 1 error ·" in shown

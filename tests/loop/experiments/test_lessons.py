@@ -89,11 +89,9 @@ def test_no_password_is_written_down_or_said(tmp_path: Path) -> None:
     address = f"postgresql://ann:{PASSWORD}@127.0.0.1:1/lessons?sslpassword={PASSWORD}"
     assert PASSWORD not in json.dumps(RunSettings(environment="hotpotqa", lessons=address).public())
     pytest.importorskip("psycopg")
+    settings = RunSettings(environment="hotpotqa", limit=1, lessons=f"postgresql://ann:{PASSWORD}@127.0.0.1:bad/x")
     with pytest.raises(ConfigurationError) as raised:
-        run(
-            RunSettings(environment="hotpotqa", limit=1, lessons="postgresql://ann:hunter2-hunter2@127.0.0.1:bad/x"),
-            tmp_path / "r",
-        )
+        run(settings, tmp_path / "r")
     assert PASSWORD not in str(raised.value)
     assert not list(tmp_path.rglob("*.jsonl"))
     for path in (each for each in tmp_path.rglob("*") if each.is_file()):

@@ -18,16 +18,10 @@ from langgraph_reflexion.experiments.record import read_info
 from langgraph_reflexion.settings import RunSettings
 from langgraph_reflexion.testing import ScriptedChatModel
 from tests.support import guessing
-from tests.support.guessing import Guess, Guessing, Watch, rows, timeless
+from tests.support.guessing import Guess, Guessing, RefusedError, Watch, rows, timeless
 from tests.support.toys import text_of
 
 drive_all = partial(guessing.drive_all, model_class=ScriptedChatModel)
-
-
-class RefusedError(Exception):
-    """What stops a whole run, at once: as near to a kill as it gets inside one process."""
-
-    status_code = 401
 
 
 def think_first(messages: list[BaseMessage]) -> Any:
