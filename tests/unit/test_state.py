@@ -3,7 +3,7 @@
 import pytest
 from langgraph.graph import END
 
-from langgraph_reflexion import ConfigurationError, Strategy
+from langgraph_reflexion import Strategy
 from langgraph_reflexion.graph import routing
 from langgraph_reflexion.state import with_steps, with_trials
 
@@ -47,8 +47,3 @@ def test_a_fault_ends_the_trial_and_a_reason_to_stop_too():
     reasons = [routing.after_heuristic_check({"stop_reason": reason}) for reason in (None, "hallucination")]
     assert reasons == ["act", "evaluate"]
     assert [routing.after_reflect({"status": status}) for status in ("running", "fault")] == ["reset", END]
-
-
-def test_an_unknown_strategy_is_refused():
-    with pytest.raises(ConfigurationError, match="strategy"):
-        routing.after_evaluate("reflection")

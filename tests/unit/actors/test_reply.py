@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from langgraph_reflexion.actors.reply import LONGEST, call_text, read_reply
+from langgraph_reflexion.actors.reply import LONGEST, read_reply
 from langgraph_reflexion.envs.alfworld.environment import ALFWorld
 from langgraph_reflexion.envs.base import Episode, action
 from tests.support.toys import Counter
@@ -143,12 +143,6 @@ def test_marks_within_an_action_belong_to_it(reply, direction):
     assert read(reply)["action"]["args"] == {"direction": direction}
 
 
-@pytest.mark.parametrize("syntax", ["go to cabinet 1", "Go to Cabinet 1.", "go to  cabinet 1", "go to the cabinet 1"])
-def test_alfworlds_actions_however_they_are_written(syntax):
-    action = read_reply(f"> {syntax}", ALFWorld().parse)["action"]
-    assert (action["name"], action["args"]) == ("go_to", {"receptacle": "cabinet 1"})
-
-
 @pytest.mark.parametrize(
     ("reply", "name"),
     [
@@ -170,11 +164,6 @@ def test_what_is_cut_is_cut_between_lines():
 def test_half_a_surrogate_pair_is_replaced():
     decision = read("Thought: \ud83d hm\nAction: go up")
     assert decision["thought"] == "? hm"
-
-
-def test_a_call_as_text():
-    assert call_text("add", {"amount": 2, "why": "so"}) == 'add(amount=2, why="so")'
-    assert call_text("look", {}) == "look()"
 
 
 class Scribe(Episode):

@@ -141,12 +141,6 @@ def test_a_task_of_unknown_syntax(syntax):
         environment.action_forms(task)
 
 
-def test_missing_official_games(tmp_path, monkeypatch):
-    monkeypatch.setenv("ALFWORLD_DATA", str(tmp_path))
-    with pytest.raises(EnvironmentUnavailable, match="alfworld-download"):
-        load_environment("alfworld").tasks("valid_unseen")
-
-
 def state_file(folder, game, goal=None):
     """Write a game without a domain and a grammar."""
     folder.mkdir(parents=True)

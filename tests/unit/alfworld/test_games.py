@@ -90,22 +90,6 @@ def test_what_alfworld_leaves_out_is_left_out(tmp_path: Path) -> None:
     assert only.id == f"{tmp_path.name}/kept/trial"
 
 
-def test_a_byte_order_mark_is_ignored(tmp_path: Path) -> None:
-    file = put(tmp_path / "one", GAMES[0]) / "game.tw-pddl"
-    file.write_bytes(b"\xef\xbb\xbf" + file.read_bytes())
-    (game,) = games_in(tmp_path)
-    assert game.problem == GAMES[0].problem
-
-
-def test_files_are_read_lazily(tmp_path: Path) -> None:
-    for index in range(3):
-        put(tmp_path / f"{TYPES[GAMES[0].kind]}-{index}" / "trial", GAMES[0])
-    (tmp_path / f"{TYPES[GAMES[0].kind]}-2" / "trial" / "game.tw-pddl").write_text('{"pddl_domain": "(def')
-    assert len(ALFWorld(path=tmp_path).tasks(limit=2)) == 2
-    with pytest.raises(EnvironmentUnavailable, match=r"-2/trial/game\.tw-pddl"):
-        ALFWorld(path=tmp_path).tasks()
-
-
 def test_no_games(tmp_path: Path) -> None:
     with pytest.raises(ConfigurationError, match="not a folder"):
         ALFWorld(path=tmp_path / "nowhere").tasks()

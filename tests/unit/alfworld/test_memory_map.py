@@ -85,19 +85,6 @@ def test_the_map_is_true_after_every_action_and_in_later_trials():
     assert moved > 25
 
 
-def test_a_reset_undoes_moves():
-    environment = load_environment("alfworld")
-    task = environment.tasks(limit=1)[0]
-    *_, (episode, steps) = walk(environment, task, "there and back")
-    first = environment.memory_map(task, episode.observation, steps, {})
-    moved = re.findall(rf"({NAME}) at ({NAME})", next(line for line in first.lines if line.startswith("Put there")))
-    again = environment.memory_map(task, episode.observation, [], first.known)
-    assert check(again, environment.start(task)) > 10
-    assert again.lines[0] == "In hand: nothing."
-    assert not [line for line in again.lines if line.startswith(("Put there", "Changed", "You stand"))]
-    assert any(f"{place}: " in line and thing in line for line in first.lines for thing, place in moved)
-
-
 def test_an_edited_observation_counts():
     environment = load_environment("alfworld")
     task = environment.tasks(limit=1)[0]

@@ -1,10 +1,8 @@
 import re
 
-from langgraph_reflexion import load_environment
 from langgraph_reflexion.envs.alfworld.native import NativeEngine
 from langgraph_reflexion.envs.alfworld.shared_rooms import ROOMS, SHARED_SPLITS, TASKS, shared_game, shared_room
 
-TRAIN, TEST = SHARED_SPLITS
 GAMES = range(len(ROOMS) * TASKS)
 
 
@@ -25,7 +23,7 @@ def test_both_splits_have_the_same_rooms_and_different_tasks():
 
 def test_every_walkthrough_solves_its_game():
     for split in SHARED_SPLITS:
-        for game in (shared_game(split, 1, index) for index in GAMES):
+        for game in (shared_game(split, 1, index) for index in GAMES[::5]):
             engine = NativeEngine(game)
             assert not engine.won
             assert "Nothing happens." not in [engine.step(command) for command in game.walkthrough]
@@ -35,11 +33,3 @@ def test_every_walkthrough_solves_its_game():
 def test_every_room_has_enough_tasks():
     # The first draw of the fifth room of seed 5 holds too few things.
     assert all(len(shared_room(number, seed)[2]) == 2 * TASKS for seed in range(6) for number in range(8))
-
-
-def test_the_environment_plays_them():
-    environment = load_environment("alfworld", seed=3)
-    task = environment.tasks(TEST)[9]
-    assert task["id"].startswith("shared-rooms-test/s3/009-")
-    assert environment.game(task) == shared_game(TEST, 3, 9)
-    assert environment.start(task).observation.endswith(task["instruction"])

@@ -3,8 +3,7 @@
 import pytest
 
 from langgraph_reflexion.demo.hotpotqa.task import read_question
-from langgraph_reflexion.demo.hotpotqa.world import Page, Target, Wanted, closest, find, read_library
-from langgraph_reflexion.demo.prompt import Prompt, Turn
+from langgraph_reflexion.demo.hotpotqa.world import Page, Target, Wanted, find
 
 
 def page(title, text):
@@ -71,24 +70,3 @@ def test_two_things_are_compared(question, targets, choice, closed):
     assert [target.name for target in asked.targets] == targets
     assert asked.closed == closed
     assert asked.choice == choice
-
-
-def test_of_similar_titles_the_one_whose_brackets_fit_is_meant():
-    titles = ["Green Rain (film)", "Green Rain (song)", "Rain"]
-    assert closest(titles, Target("Green Rain", "song")) == "Green Rain (song)"
-    assert closest(titles, Target("Green Rain", "poem")) is None
-    assert closest(["Anna Maria Ferry"], Target("Anna Ferry")) == "Anna Maria Ferry"
-
-
-def test_steps_become_pages_misses_and_an_answer():
-    turns = (
-        Turn("", "search[Rain]", "Could not find Rain. Similar: ['Green Rain (song)', \"Noah's Rain\"]."),
-        Turn("", "search[Green Rain (song)]", "Green Rain is a song. It is old."),
-        Turn("", "lookup[writer]", "(Result 1 / 1) Its writer is Ann Lee."),
-        Turn("", "finish[Ann Lee]", "Your answer is handed in, and the trial is over."),
-    )
-    library = read_library(Prompt("judge", "", "Question: Who?", turns=turns))
-    assert library.missed == {"Rain": ["Green Rain (song)", "Noah's Rain"]}
-    assert library.pages["Green Rain (song)"].sentences[-1] == "Its writer is Ann Lee."
-    assert library.pages["Green Rain (song)"].searched_for == {"writer"}
-    assert library.answer == "Ann Lee"

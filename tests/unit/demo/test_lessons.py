@@ -6,7 +6,6 @@ import pytest
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
 
 from langgraph_reflexion.demo import DemoChatModel
-from langgraph_reflexion.demo.alfworld.world import read_rooms, tell_room
 from langgraph_reflexion.envs.base import ShownAction
 from langgraph_reflexion.prompts import load_prompts
 
@@ -73,23 +72,6 @@ def test_where_it_came_for_the_thing_it_takes_it_among_however_many():
 def test_a_note_on_another_room_or_about_nothing_changes_nothing(note):
     for seed in range(5):
         assert said(notes=[note], seed=seed) == said(seed=seed)
-
-
-def test_rooms_are_told_and_read_back_even_where_the_note_was_cut():
-    places = ["cabinet 2", "cabinet 1", "shelf 1", "sofa 1"]
-    seen = {"cabinet 2": ["mug", "mug", "plate"], "shelf 1": [], "cabinet 1": [], "sofa 1": ["book"]}
-    told = tell_room(places, seen)
-    assert told == (
-        "In the room with 2 cabinet, 1 shelf, 1 sofa I saw: cabinet 2 has mug, plate; sofa 1 has book; "
-        "shelf 1, cabinet 1 had nothing."
-    )
-    whole = {"cabinet 2": {"mug", "plate"}, "sofa 1": {"book"}, "shelf 1": set(), "cabinet 1": set()}
-    assert read_rooms([f"I found it. {told} And more."], places) == whole
-    for length in range(len(told)):
-        read = read_rooms([f"{told[:length].rstrip()} ..."], places)
-        assert all(whole[place] == things for place, things in read.items()), told[:length]
-    assert read_rooms([told], places[1:]) == {}
-    assert tell_room(places, {}) == ""
 
 
 def test_after_a_success_it_says_what_it_saw_of_the_room():

@@ -3,7 +3,7 @@
 import pytest
 
 from langgraph_reflexion.envs import load_environment
-from langgraph_reflexion.errors import ConfigurationError, EnvironmentUnavailable
+from langgraph_reflexion.errors import ConfigurationError
 
 CODE = """
 from tests.support.toys import Counter
@@ -15,11 +15,6 @@ class Clumsy(Counter):
 class Keyed(Counter):
     def __init__(self):
         self.key = {}["key"]
-
-class Missing(Counter):
-    def __init__(self):
-        from langgraph_reflexion.errors import EnvironmentUnavailable
-        raise EnvironmentUnavailable("its data is not here")
 
 class Forwarding(Counter):
     def __init__(self, **options):
@@ -100,9 +95,3 @@ def test_a_seed_is_given_to_those_who_take_one(module):
     assert load_environment(f"{name}:Seeded", seed=7).limit == 7
     assert load_environment(f"{name}:Forwarding", limit=3, seed=7).limit == 3
     assert load_environment(f"{name}:ForwardingSeed", seed=7).limit == 7
-
-
-def test_the_errors_of_this_package_come_through_as_they_are(module):
-    name = module("says_what_is_missing")
-    with pytest.raises(EnvironmentUnavailable, match="its data is not here"):
-        load_environment(f"{name}:Missing")

@@ -198,34 +198,11 @@ def test_every_table_names_the_settings_behind_it(tmp_path: Path, dear_and_cheap
 def test_the_report_of_a_finished_run(tmp_path: Path) -> None:
     rows = [row("a", 1, True, cost=0.5), row("b", 1, False), row("b", 2, False), row("b", 3, False, notes=["cut: x"])]
     comparison = compare(folder(tmp_path / "run", rows, ["a", "b"]))
-    assert json.loads(json.dumps(comparison.runs[0].as_json())) == {
-        "dir": str(tmp_path / "run"),
-        "settings": SETTINGS,
-        "demo": True,
-        "tasks": 2,
-        "ungradable": 0,
-        "unfinished": 0,
-        "solved": [1, 1, 1],
-        "measures": {},
-        "failures": [{"hallucination": 1}] * 3,
-        "tokens": [2020, 3030, 4040],
-        "verdicts": None,
-        "answers": None,
-        "answer_rates": None,
-        "llm_calls": 8,
-        "input_tokens": 4000,
-        "output_tokens": 40,
-        "cached_calls": 0,
-        "cost": 0.5,
-        "seconds": 0.4,
-        "tokens_per_solved": 4040.0,
-        "cost_per_solved": 0.5,
-        "seconds_per_solved": 0.4,
-        "faults": 0,
-        "failed_by_error": 0,
-        "errors": {},
-        "notes": {"x": 1},
-    }
+    report = json.loads(json.dumps(comparison.runs[0].as_json()))
+    assert (report["settings"], report["demo"], report["notes"]) == (SETTINGS, True, {"x": 1})
+    assert (report["tasks"], report["solved"], report["failures"]) == (2, [1, 1, 1], [{"hallucination": 1}] * 3)
+    assert (report["tokens"], report["llm_calls"], report["cost"]) == ([2020, 3030, 4040], 8, 0.5)
+    assert (report["tokens_per_solved"], report["cost_per_solved"], report["verdicts"]) == (4040.0, 0.5, None)
     lines = [line.split() for line in printed(comparison).splitlines()]
     assert ["cost", "per", "solved", "task", "0.5000"] in lines
     unsolved = compare(folder(tmp_path / "unsolved", [row("a", 1, False)], ["a"], max_trials=1))
@@ -242,15 +219,6 @@ def test_ungradable_tasks_count_for_no_rate(tmp_path: Path) -> None:
     assert sum((report.answers or {}).values()) == 2
     assert other.tasks == 0
     assert "1 not gradable" in printed(comparison)
-
-
-def test_two_curves_with_intervals_and_many_failures_fit_into_80_columns(tmp_path: Path) -> None:
-    tasks = [f"t{number}" for number in range(134)]
-    rows = [row(task, trial, False, stop_reason="inefficient planning") for task in tasks for trial in range(1, 13)]
-    runs = [folder(tmp_path / name, rows, tasks, max_trials=12) for name in ("one", "two")]
-    text = printed(compare(runs), 80)
-    assert " A inefficient planning " + " ".join(["134"] * 12) in text
-    assert re.search(r"\n 2 .* 0 +0% +0-3 .* 0 +0% +0-3 *\n", text)
 
 
 def test_no_setting_or_name_can_control_the_terminal_or_the_notebook(tmp_path: Path) -> None:

@@ -12,10 +12,8 @@ from langgraph_reflexion.envs.hotpotqa.environment import HotPotQA
 from langgraph_reflexion.envs.hotpotqa.episode import HANDED_IN, NO_MORE, NO_PAGE, search_tools
 from langgraph_reflexion.envs.hotpotqa.pages import Page
 from langgraph_reflexion.errors import ConfigurationError
-from tests.support.hotpotqa import OFFICIAL, as_on_the_hub
+from tests.support.hotpotqa import OFFICIAL
 from tests.support.toys import measured
-
-FORMS = {"official": OFFICIAL, "hub": [as_on_the_hub(entry) for entry in OFFICIAL]}
 
 
 @pytest.fixture(autouse=True)
@@ -24,10 +22,10 @@ def cache(tmp_path, monkeypatch):
     return tmp_path / "cache"
 
 
-@pytest.fixture(params=FORMS)
-def environment(request, tmp_path):
+@pytest.fixture
+def environment(tmp_path):
     path = tmp_path / "questions.json"
-    path.write_text(json.dumps(FORMS[request.param]), encoding="utf-8")
+    path.write_text(json.dumps(OFFICIAL), encoding="utf-8")
     environment = HotPotQA(path=path)
     yield environment
     environment.close()

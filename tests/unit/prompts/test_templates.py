@@ -89,53 +89,6 @@ def test_a_template_fails_without_one_of_its_values(domain):
                 load_prompts(domain).render(name, **{key: value for key, value in values.items() if key != missing})
 
 
-def test_act_shows_the_examples_of_the_kind():
-    prompts = load_prompts("alfworld")
-    text = prompts.render("act", **VALUES["act"])
-    for example in prompts.examples(None, 100):
-        assert (example.observation in text) == (example.kind == "heat")
-    assert "--- Example 2 ---" in text
-    assert "--- Example 3 ---" not in text
-    first = prompts.examples("heat", 1)[0].steps[0]
-    assert f"Action: {first.action}\nObservation: {first.observation}\n" in text
-
-
-@both_sets
-def test_task_shows_memory_last_attempt_and_task(domain):
-    text = load_prompts(domain).render("task", **VALUES["task"])
-    assert text == (
-        "What you wrote down after earlier trials of this same task:\n"
-        "- Trial 3: I will look left.\n"
-        "- Trial 4: I will look right.\n\n"
-        "Your last trial of this same task went so:\n"
-        "Thought: Thought 0\nAction: look\nObservation: Seen 0\n"
-        "Thought: Thought 1\nAction: look\nObservation: Seen 1\n"
-        "Status: FAILED\n(End of the last trial)\n\n"
-        "The world has been put back to how it was at first. Here is the task again:\n\n"
-        "A room."
-    )
-    first = load_prompts(domain).render("task", observation="A room.", reflections=[], last_attempt=[])
-    assert first == "A room."
-
-
-@both_sets
-def test_the_failed_trial_follows_the_memory(domain):
-    text = load_prompts(domain).render("failed_trial", **VALUES["failed_trial"])
-    assert text == (
-        "What you wrote down after earlier trials of this same task:\n"
-        "- Trial 3: I will look left.\n"
-        "- Trial 4: I will look right.\n\n"
-        "The trial that has just failed:\n\n"
-        "A room.\n\n"
-        "Thought: Thought 0\nAction: look\nObservation: Seen 0\n"
-        "Thought: Thought 1\nAction: look\nObservation: Seen 1\n"
-        "Status: FAILED\n\n"
-        "Reflection:"
-    )
-    without = load_prompts(domain).render("failed_trial", **VALUES["failed_trial"] | {"reflections": []})
-    assert without == text[text.index("The trial") :]
-
-
 def test_the_reflection_prompt_contains_no_solution():
     environment = ALFWorld()
     prompts = load_prompts("alfworld")
@@ -154,14 +107,3 @@ def test_the_reflection_prompt_contains_no_solution():
         assert solution
         assert not any(command in shown for command in solution)
         assert not all(command in system for command in solution)
-
-
-def test_actions_are_shown_verbatim():
-    unread = {"thought": "", "action": {"name": "", "args": {}, "text": "dance"}, "observation": "Invalid."}
-    silent = {"thought": "", "action": {"name": "", "args": {}, "text": ""}, "observation": "Invalid."}
-    thought = {"thought": "Hm.", "action": None, "observation": "OK."}
-    text = load_prompts("alfworld").render("trial", observation="A room.", steps=[unread, silent, thought])
-    assert text == (
-        "A room.\n\nAction: dance\nObservation: Invalid.\n"
-        "Action: (none)\nObservation: Invalid.\nThought: Hm.\nObservation: OK."
-    )

@@ -1,6 +1,5 @@
 import pytest
 
-from langgraph_reflexion.envs import load_environment
 from langgraph_reflexion.envs.base import Action
 from langgraph_reflexion.envs.webshop.catalogue import generate
 from langgraph_reflexion.envs.webshop.environment import WebShop
@@ -42,14 +41,6 @@ def do(episode, *texts):
 
 def act(episode, text):
     return episode.step(WebShop().parse(text))
-
-
-def test_the_generated_split_is_the_default():
-    environment = load_environment("webshop", seed=4)
-    assert environment.splits == ("own",)
-    task = environment.tasks(limit=1)[0]
-    assert (task["id"], task["data"]) == ("own/s4/000", {"split": "own", "goal": 0, "seed": 4})
-    assert environment.start(task).observation == f"\nWebShop \nInstruction:  \n{task['instruction']} \n[Search] "
 
 
 def test_options_are_kept_on_the_pages_of_a_product(store):

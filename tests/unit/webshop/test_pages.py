@@ -11,7 +11,7 @@ from langgraph_reflexion.envs.webshop.pages import (
     sub_page,
 )
 from langgraph_reflexion.envs.webshop.products import read_product
-from tests.support.webshop import STICK, product, values
+from tests.support.webshop import STICK, product
 
 TOLD = "i want a deodorant, and price lower than 20.00 dollars"
 TITLE = STICK["name"]
@@ -82,11 +82,3 @@ def test_the_last_page_has_the_score_and_nothing_of_the_goal(reward, said):
     assert text(done_page(reward)) == (
         f"Thank you for shopping with us! [SEP] Your score (min 0.0, max 1.0) [SEP] {said}"
     )
-
-
-def test_empty_and_odd_texts():
-    bare = read_product(product("B1", " ", full_description=None, small_description=None, options={"": values("")}))
-    assert bracketed(sub_page(TOLD, bare, "Description")) == "\n[Back to Search] \n[< Prev] "
-    assert bracketed(item_page(TOLD, bare, {})).startswith("\n[Back to Search] \n[< Prev] \nPrice: $10.99 ")
-    poem = read_product(product("B1", "Poem", full_description="one\n  two [SEP] ünï\n"))
-    assert bracketed(sub_page(TOLD, poem, "Description")).endswith("\n[< Prev] \none\n  two [SEP] ünï\n ")
