@@ -19,11 +19,6 @@ class Shared(Counter):
         return self.started[0]
 
 
-class Forgetful(Notebook):
-    def restore(self, task, snapshot):
-        return self.start(task)
-
-
 class Blocking(SlowCounter):
     blocking = False
 

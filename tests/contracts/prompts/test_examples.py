@@ -11,7 +11,6 @@ import pytest
 
 from langgraph_reflexion import Environment, Episode
 from langgraph_reflexion import prompts as package
-from langgraph_reflexion.envs.actions import shown_actions
 from langgraph_reflexion.envs.alfworld.environment import ALFWorld
 from langgraph_reflexion.envs.alfworld.episode import ALFWorldEpisode
 from langgraph_reflexion.envs.alfworld.generate import SPLITS, generate
@@ -23,7 +22,6 @@ from langgraph_reflexion.envs.webshop import catalogue
 from langgraph_reflexion.envs.webshop.environment import WebShop
 from langgraph_reflexion.envs.workspace.environment import Workspace
 from langgraph_reflexion.envs.workspace.repositories import own_repositories
-from langgraph_reflexion.prompts import load_prompts
 from tests.support.tools import need
 
 ROOT = Path(package.__file__).parent
@@ -158,19 +156,3 @@ def test_examples_are_new_and_of_different_tasks(domain: Domain) -> None:
     assert (len(domain.solved), len(domain.failed)) == domain.counts
     assert len({entry["observation"] for entry in entries}) == len(entries)
     assert [entry["observation"] for entry in entries if not domain.new(entry)] == []
-
-
-def test_the_prompts_render_with_every_example(domain: Domain) -> None:
-    prompts = load_prompts(ROOT / domain.folder) if domain.agent else load_prompts(domain.folder)
-    specs = [*ALFWorldEpisode.actions().values()]
-    actions = shown_actions([spec.forms[0] for spec in specs], specs)
-    kinds = sorted({example.kind for example in prompts.examples(None, 100)}) if domain is ALFWORLD else [None]
-    for kind in kinds:
-        examples = prompts.examples(kind, 100)
-        text = prompts.render("act", in_text=True, actions=actions, examples=examples)
-        assert f"--- Example {len(examples)} ---" in text
-        assert prompts.render("setting") in text
-        assert all(step.thought in text and step.action in text for example in examples for step in example.steps)
-        assert "\n\n\n" not in text or domain.folder == "workspace"
-    reflect = prompts.render("reflect", examples=prompts.reflections)
-    assert reflect.count("Status: FAILED\n\nReflection: ") == 2

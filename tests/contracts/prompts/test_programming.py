@@ -72,12 +72,3 @@ def test_an_example_shows_what_comes_out(agent: str, example: Any, tmp_path: Pat
         assert program is not None
         assert example.feedback == base.render_tests(problems.run_tests(task, program, task["prepared"]["tests"])[0])
     problems.close()
-
-
-def test_there_is_an_example_in_either_language() -> None:
-    for folder in FOLDERS.values():
-        prompts = load_prompts(folder)
-        for language in ("python", "rust"):
-            (example,) = prompts.examples(language, 1)
-            assert example.kind == language
-        assert len(prompts.reflections) == 2

@@ -8,9 +8,15 @@ import sys
 import pytest
 
 from langgraph_reflexion import ConfigurationError, EnvironmentFault, EnvironmentUnavailable
-from langgraph_reflexion.envs.sandbox import Bind, Limits, Policy
+from langgraph_reflexion.envs.sandbox import Bind, Limits, Policy, Sandbox
+from tests.support.sandbox.columns import make
 
 PYTHON = [sys.executable, "main.py"]
+
+
+@pytest.fixture(params=["bubblewrap", "landlock"])
+def sandbox(request: pytest.FixtureRequest) -> Sandbox:
+    return make(request.param)
 
 
 def run(sandbox, source, **options):

@@ -112,13 +112,6 @@ def test_retry_after():
             assert raised.value.response.headers.get("retry-after") == seconds
 
 
-def test_the_order_of_faults():
-    with ModelServer(always(), faults=["500", None, "503", "ok", "429"]) as server:
-        assert [post(server, {"messages": []})[0] for _ in range(7)] == [500, 200, 503, 200, 429, 200, 200]
-    with ModelServer(always(), faults=lambda request: "503" if request.number > 1 else None) as server:
-        assert [post(server, {"messages": []})[0] for _ in range(3)] == [200, 503, 503]
-
-
 @pytest.mark.parametrize("fault", ["418", "429:1"])
 def test_an_unknown_fault_is_refused(fault):
     with pytest.raises(ConfigurationError, match="choose one of 429"):
@@ -188,11 +181,6 @@ def test_tool_calls_and_refusals():
             client(server).bind_tools([ADD]).invoke("?")
         assert client(server).invoke("?").text == "x"
     assert raised.value.param == "tools"
-
-
-def test_a_reply_ends_at_a_stop_sequence():
-    with ModelServer(always("Action: go up\nObservation: 1\nAction: go down")) as server:
-        assert client(server).invoke("?", stop=["never", "\nObservation"]).text == "Action: go up"
 
 
 def test_limits_of_the_server():

@@ -7,29 +7,15 @@ import pytest
 from langgraph_reflexion.envs.alfworld.engine import Game, Kind
 from langgraph_reflexion.envs.alfworld.generate import generated_game
 from langgraph_reflexion.envs.alfworld.native import NativeEngine
-from langgraph_reflexion.envs.alfworld.rooms import rooms
+from langgraph_reflexion.envs.alfworld.shared_rooms import ROOMS, SHARED_SPLITS, TASKS, shared_game, shared_room
 
 SPLIT = "generated-134"
+SHARED = range(len(ROOMS) * TASKS)
 
 
 @pytest.fixture(scope="module")
 def games() -> tuple[Game, ...]:
     return tuple(generated_game(SPLIT, 0, index) for index in range(134))
-
-
-def facts(game: Game, name: str) -> list[tuple[str, str]]:
-    """Return the arguments of the initial facts of a binary predicate."""
-    start = game.problem[game.problem.index("(:init") : game.problem.index("(:goal")]
-    return [(found[1], found[2]) for found in re.finditer(rf"\({name} (\S+) ([^\s()]+)\)", start)]
-
-
-def asked_for(game: Game) -> tuple[str, str]:
-    """Return the classes that the goal names: the thing, and the receptacle if there is one."""
-    goal = game.problem[game.problem.index("(:goal") :]
-    thing = re.search(r"objectType \?o (\w+)Type", goal)
-    place = re.search(r"receptacleType \?r (\w+)Type", goal)
-    assert thing is not None
-    return thing[1], place[1] if place else ""
 
 
 def test_the_same_games_in_every_process_and_version(games: tuple[Game, ...]) -> None:
@@ -55,44 +41,6 @@ def test_proportions(games: tuple[Game, ...]) -> None:
             assert abs(kinds[kind] - length * count / 134) < 1
 
 
-def test_rooms_are_consistent() -> None:
-    data = rooms()
-    for room in data["rooms"].values():
-        assert set(room["receptacles"]) <= set(data["holds"])
-        for thing, entry in room["things"].items():
-            assert 0 <= entry["count"][0] <= entry["count"][1]
-            for place in entry["usual"]:
-                assert place in room["receptacles"], (thing, place)
-                assert thing in data["holds"][place], (thing, place)
-    things = {thing for room in data["rooms"].values() for thing in room["things"]}
-    for table in ("holds", "properties"):
-        for classes in data[table].values():
-            assert set(classes) <= things
-    for name in ("opens", "inside", "singles"):
-        assert set(data[name]) <= set(data["holds"])
-
-
-def test_no_task_is_done_at_the_start(games: tuple[Game, ...]) -> None:
-    tools = {"clean": "SinkBasin", "heat": "Microwave", "cool": "Fridge"}
-    for game in games:
-        thing, place = asked_for(game)
-        receptacles = dict(facts(game, "receptacleType"))
-        types = dict(facts(game, "objectType"))
-        there = [o for o, r in facts(game, "inReceptacle") if types[o] == f"{thing}Type"]
-        if game.kind == "look":
-            assert "DeskLampType" in types.values()
-            assert place == ""
-            continue
-        assert f"{place}Type" in receptacles.values()
-        assert len(there) >= (2 if game.kind == "two" else 1)
-        assert (f"{place}Type", f"{thing}Type") in facts(game, "canContain")
-        if tool := tools.get(game.kind):
-            assert place != tool
-            assert f"{tool}Type" in receptacles.values()
-        else:
-            assert all(receptacles[r] != f"{place}Type" for o, r in facts(game, "inReceptacle") if o in there)
-
-
 def test_every_walkthrough_solves_its_game(games: tuple[Game, ...]) -> None:
     for game in games[:30]:
         engine = NativeEngine(game)
@@ -102,3 +50,32 @@ def test_every_walkthrough_solves_its_game(games: tuple[Game, ...]) -> None:
             assert command in engine.admissible()
             assert engine.step(command) != "Nothing happens."
         assert engine.won, game.id
+
+
+def room_of(game: Game) -> str:
+    """Everything of a game but its task."""
+    return game.problem[: game.problem.index("(:goal")]
+
+
+def test_both_splits_have_the_same_rooms_and_different_tasks() -> None:
+    train, test = ([shared_game(split, 5, index) for index in SHARED] for split in SHARED_SPLITS)
+    rooms = [room_of(game) for game in train]
+    assert len(set(rooms)) == len(ROOMS)
+    assert rooms == rooms[: len(ROOMS)] * TASKS, "room by room in turn"
+    assert [room_of(game) for game in test] == rooms
+    asked = [(room_of(g), g.kind, re.search(r"objectType \?o (\w+)", g.problem)[1]) for g in (*train, *test)]
+    assert len(set(asked)) == len(asked), "no two ask for the same thing in the same way"
+
+
+def test_every_walkthrough_in_shared_rooms_solves_its_game() -> None:
+    for split in SHARED_SPLITS:
+        for game in (shared_game(split, 1, index) for index in SHARED[::5]):
+            engine = NativeEngine(game)
+            assert not engine.won
+            assert "Nothing happens." not in [engine.step(command) for command in game.walkthrough]
+            assert engine.won
+
+
+def test_every_room_has_enough_tasks() -> None:
+    # The first draw of the fifth room of seed 5 holds too few things.
+    assert all(len(shared_room(number, seed)[2]) == 2 * TASKS for seed in range(6) for number in range(8))

@@ -20,56 +20,6 @@ class Tool(Enum):
     SAW = "saw"
 
 
-class WorkshopEpisode(Episode):
-    """Actions with all kinds of arguments."""
-
-    observation = "A workshop."
-
-    @action("take {tool}")
-    def take(self, tool: Tool) -> str:
-        """Take a tool"""
-        return "Taken."
-
-    @action("cut {tool} {length} {times}")
-    def cut(
-        self,
-        tool: Tool,
-        length: Annotated[int, "in metres", Field(ge=1, le=9)],
-        times: int = 1,
-    ) -> str:
-        """Cut a plank with it."""
-        return "Cut."
-
-    @action("paint {length}")
-    def paint(self, length: Annotated[int, "in coats"], colour: Literal["red"] = "red") -> str:
-        """Paint the plank."""
-        return "Painted."
-
-    @action("note\n{text}")
-    def note(self, text: str) -> str:
-        """Write a note."""
-        return "Written."
-
-
-class Workshop(Counter):
-    episode = WorkshopEpisode
-
-    def start(self, task):
-        return WorkshopEpisode()
-
-
-def test_actions_are_shown_with_what_docstrings_and_signatures_say():
-    assert [tuple(each) for each in Workshop().shown_actions(Workshop().tasks()[0])] == [
-        ("take {tool}", "Take a tool. {tool}: axe or saw."),
-        (
-            "cut {tool} {length} {times}",
-            "Cut a plank with it. {length}: in metres (at least 1 and at most 9).",
-        ),
-        ("paint {length}", "Paint the plank. {length}: in coats."),
-        ("note\n{text}", "Write a note."),
-    ]
-
-
 class Pace(Enum):
     SLOW = 1
     FAST = 2

@@ -43,18 +43,8 @@ def say(environment, *actions, task=0):
 def test_search_shows_five_sentences_and_lookups_count_through_all(environment):
     page = Page("Oak", tuple(f" Sentence {i} is of oaks." for i in range(1, 8)))
     episode = environment.episode("Which?", "Oak", Corpus.in_memory([page]))
-    said = [
-        episode.step(environment.parse(text)).observation
-        for text in [
-            "search[oak]",
-            "lookup[OAKS]",
-            "lookup[oaks]",
-            "lookup[7]",
-            "lookup[7]",
-            "lookup[7]",
-            "lookup[oaks]",
-        ]
-    ]
+    texts = ["search[oak]", "lookup[OAKS]", "lookup[oaks]", *["lookup[7]"] * 3, "lookup[oaks]"]
+    said = [episode.step(environment.parse(text)).observation for text in texts]
     assert said[0].startswith("Sentence 1 is of oaks. ")
     assert said[0].endswith(" Sentence 5 is of oaks.")
     assert said[1:] == [

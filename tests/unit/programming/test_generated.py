@@ -36,14 +36,6 @@ def test_examples_leave_edge_cases_open():
         assert not {each for value in shown if isinstance(value, list) for each in value} & set(near), problem.id
 
 
-def test_examples_depend_on_every_step():
-    for drawn in draw_family(0):
-        for index, step in enumerate(drawn.pipeline.steps[:-1]):
-            if step.operation.takes == step.operation.gives and not step.argument:
-                shorter = drawn.pipeline.without(index)
-                assert any(shorter(*each) != drawn.pipeline(*each) for each in drawn.examples), drawn.pipeline.name
-
-
 def test_problems_depend_on_the_seed():
     first, other = generated_problems("python", 0), generated_problems("python", 1)
     assert generated_problems("python", 0) == first

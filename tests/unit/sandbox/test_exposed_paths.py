@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from langgraph_reflexion.envs.sandbox.exposed_paths import SYSTEM, _private, exposed_paths
+from langgraph_reflexion.envs.sandbox.exposed_paths import SYSTEM, exposed_paths
 
 
 @pytest.mark.parametrize(
@@ -40,11 +40,6 @@ def test_path_without_programs_exposes_nothing(path: str) -> None:
     assert theirs.paths == exposed_paths("/usr/bin").paths
     assert "/tmp" not in theirs.paths
     assert "/" not in theirs.paths
-
-
-@pytest.mark.parametrize(("folder", "private"), [("/home/nobody-here", True), ("/home/nobody-here/bin", False)])
-def test_folders_in_home_are_private(folder: str, private: bool) -> None:
-    assert _private(folder) is private
 
 
 def test_only_programs_of_the_system_are_exposed() -> None:
