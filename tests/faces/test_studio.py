@@ -3,7 +3,6 @@
 import asyncio
 import json
 import threading
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -195,34 +194,11 @@ def test_an_unedited_prompt_is_the_actors_own() -> None:
     assert edited.prompts(base).render("act") == "Write it."
 
 
-def rows() -> Iterator[str]:
-    """The tables of docs/studio.md, from the settings: all of them, and the defaults that differ."""
-    schemas = {name: factory.form.model_json_schema()["properties"] for name, factory in SERVED.items()}
-    fields = {name: field for schema in schemas.values() for name, field in schema.items()}
-    for name, field in fields.items():
-        yield f"| `{name}` | {values(field)} | {', '.join(field['langgraph_nodes'])} | {field['description']} |"
-    yield f"| | {' | '.join(f'`{name}`' for name in schemas)} |"
-    for name in (name for name in fields if not name.endswith("_prompt")):
-        defaults = [schema[name]["default"] if name in schema else "" for schema in schemas.values()]
-        if len({str(default) for default in defaults} - {""}) > 1:
-            yield f"| `{name}` | {' | '.join(map(str, defaults))} |"
-
-
-def values(field: dict[str, Any]) -> str:
-    match field:
-        case {"minimum": least}:
-            return f"at least {least}"
-        case {"enum": [*words]}:
-            return ", ".join(words)
-        case {"type": "array"}:
-            return "names of actions"
-        case {"type": "boolean"}:
-            return "true, false"
-        case {"type": "integer"}:
-            return "a number"
-    return "text"
-
-
 def test_the_docs_list_every_setting() -> None:
     written = (ROOT / "docs" / "studio.md").read_text(encoding="utf-8").splitlines()
-    assert [row for row in rows() if row not in written] == []
+    fields = {
+        name: field for each in SERVED.values() for name, field in each.form.model_json_schema()["properties"].items()
+    }
+    for name, field in fields.items():
+        [row] = [line for line in written if line.startswith(f"| `{name}` |") and line.count("|") == 5]
+        assert row.endswith(f"| {', '.join(field['langgraph_nodes'])} | {field['description']} |")

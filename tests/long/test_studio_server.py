@@ -47,13 +47,6 @@ SANDBOXED = {"programming", "workspace"}
 EDITED = "A person has written this."
 
 
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
-
-
 @pytest.fixture(scope="module")
 def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("dev") / "log"
@@ -62,7 +55,8 @@ def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def address(log: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     pytest.importorskip("langgraph_api", reason=EXTRA)
-    port = free_port()
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        port = probe.getsockname()[1]
     command = [sys.executable, "-m", "langgraph_cli", "dev", "--no-browser", "--no-reload", "--port", str(port)]
     empty = {name: str(tmp_path_factory.mktemp("empty")) for name in ("XDG_CACHE_HOME", "ALFWORLD_DATA")}
     with log.open("w") as written:
@@ -120,10 +114,7 @@ class Life:
 
     def look(self) -> None:
         self.schemas: Any = self.client.assistants.get_schemas(self.assistant)
-        self.drawing, self.seen_through = (
-            {node["id"]: node for node in self.client.assistants.get_graph(self.assistant, xray=xray)["nodes"]}
-            for xray in (False, True)
-        )
+        self.drawing = {node["id"] for node in self.client.assistants.get_graph(self.assistant, xray=True)["nodes"]}
 
     def run(self) -> None:
         self.thread = self.client.threads.create()["thread_id"]
@@ -131,11 +122,11 @@ class Life:
             self.thread, self.graph, input=FIRST[self.graph], stream_mode=["updates", "values"]
         )
         self.events = list(stream)
-        self.history: list[Any] = list(self.client.threads.get_history(self.thread, limit=1000))
         self.state: Any = self.client.threads.get_state(self.thread)
 
     def fork(self) -> None:
-        seen = [state for state in self.history if state["next"] == ["heuristic_check"]][-1]
+        history = self.client.threads.get_history(self.thread, limit=1000)
+        seen: Any = [state for state in history if state["next"] == ["heuristic_check"]][-1]
         edited = {**seen["values"]["trajectory"][0], "observation": EDITED}
         forked = self.client.threads.update_state(
             self.thread,
@@ -164,7 +155,6 @@ class Life:
         thread = self.client.threads.create()["thread_id"]
         wait(self.client, thread, self.graph, input=given, context=context)
         self.paused: Any = self.client.threads.get_state(thread)
-        self.paused_status = self.client.threads.get(thread)["status"]
         self.resumed = wait(
             self.client, thread, self.graph, command={"resume": answer}, context=context, interrupt_after=[last]
         )
@@ -193,19 +183,10 @@ def life(request: pytest.FixtureRequest, lives: dict[str, Future[Life]]) -> Life
     return lives[request.param].result()
 
 
-def test_the_graphs_of_langgraph_json_are_served(client: SyncLangGraphClient) -> None:
-    system = client.assistants.search(limit=100, metadata={"created_by": "system"})
-    assert {assistant["graph_id"] for assistant in system} == set(GRAPHS)
-
-
-def test_the_drawing_has_six_nodes_with_a_word_on_each(life: Life) -> None:
-    assert set(life.drawing) == {*NODES, "__start__", "__end__"}
-    assert all(len(life.drawing[name]["metadata"]["description"]) > 20 for name in NODES)
-    # Seen through, the agent of the chat has nodes of its own.
-    assert ({"act:model", "act:tools"} <= set(life.seen_through)) == (life.graph == "chat")
-
-
 def test_the_state_is_described_and_plain(life: Life) -> None:
+    # Seen through, the agent of the chat has nodes of its own.
+    assert NODES - {"act"} <= life.drawing
+    assert ({"act:model", "act:tools"} <= life.drawing) == (life.graph == "chat")
     own = "messages" if life.graph == "chat" else "trajectory"
     assert life.schemas["output_schema"]["properties"][own]["description"]
     assert life.schemas["state_schema"]["$defs"]["Step"]["properties"]["observation"]["description"]
@@ -228,13 +209,6 @@ def test_a_run_is_streamed_node_by_node(life: Life) -> None:
         assert (final["messages"][-1]["content"], final["messages"][-1]["name"]) == ("Golarbrook", "chat")
 
 
-def test_the_history_goes_back_to_the_beginning(life: Life) -> None:
-    assert life.history[0]["next"] == []
-    waiting = [name for state in reversed(life.history) for name in state["next"]]
-    assert waiting[:4] == ["__start__", "reset", "act", "observe"]
-    assert "heuristic_check" in waiting
-
-
 def test_a_fork_goes_on_from_an_edited_observation(life: Life) -> None:
     assert life.forked["trajectory"][0]["observation"] == EDITED
     assert life.forked["status"] == "running"
@@ -251,7 +225,6 @@ def test_a_second_run_on_a_thread_is_a_new_task(life: Life) -> None:
 def test_a_pause_shows_what_is_asked_and_is_resumed(life: Life) -> None:
     [pause] = life.paused["tasks"][0]["interrupts"]
     request = pause["value"]
-    assert life.paused_status == "interrupted"
     assert request["answers"] == ["approve", "edit", "reject"]
     assert request["task"]
     if life.graph == "chat":
