@@ -282,3 +282,31 @@ def test_a_terminal_without_unicode(whole: Whole, monkeypatch: pytest.MonkeyPatc
     with pytest.raises(SystemExit):
         main()
     assert b"reflexion ? toys.guessing:Guessing" in written.getvalue()
+
+
+def test_an_experiment_is_estimated_run_and_resumed(home: Path, server: GuessingServer) -> None:
+    file = home / "games.toml"
+    file.write_text(
+        f"""
+        [common]
+        max_trials = 2
+        [matrix]
+        strategies = ["retry", "reflexion"]
+        seeds = 1
+        [environments.game]
+        environment = "{ENV}"
+        [models.toy]
+        model = "openai:toy"
+        base_url = "{server.url}"
+        """
+    )
+    status, out, _ = call(home, "experiment", str(file), "--dry-run", "--json")
+    assert (status, len(json.loads(out)["runs"]), server.requests) == (0, 2, [])
+    status, out, _ = call(home, "experiment", str(file), "--dry-run")
+    assert (status, "reflexion" in out) == (0, True)
+    status, out, _ = call(home, "experiment", str(file), "--json")
+    assert (status, [each["status"] for each in json.loads(out)["outcomes"]]) == (0, ["finished"] * 2)
+    before = len(server.requests)
+    status, out, _ = call(home, "experiment", str(file))
+    assert (status, len(server.requests)) == (0, before)
+    assert out.rstrip().endswith(f"Recorded in {Path('runs') / 'games'}")

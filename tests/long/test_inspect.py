@@ -13,10 +13,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, ToolMessage
 
 from langgraph_reflexion import experiments
-from langgraph_reflexion.envs import load_environment
 from langgraph_reflexion.experiments.record import read_run
 from langgraph_reflexion.experiments.report import report_run
 from langgraph_reflexion.settings import RunSettings
@@ -245,81 +243,6 @@ def test_an_agent_of_ones_own_is_wrapped(small: dict[str, Any]) -> None:
     assert ended.output.completion == "forty-two"
     assert ended.scores["includes"].value == "C"
     assert sum(event.event == "model" for event in ended.events) == 3
-
-
-def test_settings_are_checked_before_the_first_sample() -> None:
-    from langgraph_reflexion import ConfigurationError
-    from langgraph_reflexion.adapters.inspect import reflexion_agent
-
-    for name, value in {"model": "demo", "reflection_model": "demo", "cache": "replies.sqlite"}.items():
-        with pytest.raises(ConfigurationError, match=f"{name} is an option of inspect eval"):
-            reflexion_agent("alfworld", **{name: value})
-    with pytest.raises(ConfigurationError, match="unknown setting 'trials'"):
-        reflexion_agent("alfworld", trials=2)
-    with pytest.raises(ConfigurationError, match="max_actions"):
-        reflexion_agent("alfworld", max_actions=0)
-    with pytest.raises(ConfigurationError, match="evaluator='luck': choose one of"):
-        reflexion_agent("alfworld", evaluator="luck")
-
-
-@pytest.mark.needs("sandbox")
-def test_every_environment_is_a_task_with_the_settings_of_a_run() -> None:
-    from langgraph_reflexion import ConfigurationError
-    from langgraph_reflexion.adapters.inspect import registry
-
-    for name in ("alfworld", "hotpotqa", "programming", "webshop", "workspace"):
-        ids = [each["id"] for each in load_environment(name).tasks()]
-        assert [each.id for each in getattr(registry, name)(max_trials=2, strategy="retry").dataset] == ids
-    with pytest.raises(ConfigurationError, match="unknown setting 'trials'"):
-        registry.alfworld(trials=2)
-
-
-async def test_messages_keep_their_words_on_the_way() -> None:
-    from langgraph_reflexion.adapters.inspect.chat_model import to_inspect
-
-    call = {"name": "add", "args": {"amount": 3}, "id": "one"}
-    picture = [
-        {"type": "text", "text": "a dot"},
-        {"type": "image_url", "image_url": {"url": "data:image/png;base64,"}},
-    ]
-    converted = await to_inspect(
-        [
-            SystemMessage("Count."),
-            HumanMessage(" to 3 <think>\n"),
-            AIMessage("Well.", tool_calls=[call]),
-            ToolMessage("3", tool_call_id="one", name="add"),
-            HumanMessage(picture),
-        ]
-    )
-    assert [(each.role, each.text) for each in converted] == [
-        ("system", "Count."),
-        ("user", " to 3 <think>\n"),
-        ("assistant", "Well."),
-        ("tool", "3"),
-        ("user", "a dot"),
-    ]
-    assert (converted[2].tool_calls[0].function, converted[2].tool_calls[0].arguments) == ("add", {"amount": 3})
-    assert converted[3].tool_call_id == converted[2].tool_calls[0].id
-    assert [part.type for part in converted[4].content] == ["text", "image"]
-
-
-async def test_what_a_provider_wants_to_see_again_comes_back() -> None:
-    from inspect_ai.model import (
-        ChatCompletionChoice,
-        ChatMessageAssistant,
-        ContentReasoning,
-        ContentText,
-        ModelOutput,
-    )
-
-    from langgraph_reflexion.adapters.inspect.chat_model import to_inspect, to_langchain
-
-    thought = ContentReasoning(reasoning="hm", signature="signed")
-    message = ChatMessageAssistant(content=[thought, ContentText(text="Three.")])
-    reply = to_langchain(ModelOutput(model="m", choices=[ChatCompletionChoice(message=message)]))
-    assert reply.text == "Three."
-    (again,) = await to_inspect([reply])
-    assert again.content == message.content
 
 
 def test_without_inspect_the_error_names_the_extra() -> None:

@@ -4,7 +4,6 @@ import gzip
 import json
 import os
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -12,6 +11,7 @@ import pytest
 from langgraph_reflexion.envs.programming.formats import load_problems
 from langgraph_reflexion.errors import ConfigurationError
 from langgraph_reflexion.experiments.grade import grade, pass_at_k
+from tests.support.cli import call
 
 pytestmark = pytest.mark.needs("bubblewrap")
 
@@ -40,8 +40,7 @@ def problems(tmp_path: Path) -> Path:
 
 
 def run(*arguments) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "langgraph_reflexion", "grade", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True)
+    return subprocess.CompletedProcess(arguments, *call(Path.cwd(), "grade", *map(str, arguments)))
 
 
 def test_completions_and_whole_functions_by_either_name(problems, tmp_path):
