@@ -101,17 +101,6 @@ def test_elsewhere_the_trial_has_no_verdict(replies, environment, options, last,
     assert (record["stop_reason"], record["success"], record["actions"]) == ("fault", None, actions)
 
 
-def test_a_fault_after_which_the_thread_is_used_again_begins_anew():
-    environment = Breaking(2)
-    graph = create_reflexion(ScriptedChatModel(replies=counting_badly), environment, **ONCE)
-    compiled = graph.compile(checkpointer=InMemorySaver())
-    config = {"configurable": {"thread_id": "1"}}
-    assert compiled.invoke({"task": count_to(3)}, config)["status"] == "fault"
-    environment.started.extend([None, None])
-    final = compiled.invoke({"task": count_to(3)}, config)
-    assert (final["status"], final["fault"], len(final["trials"])) == ("solved", "", 3)
-
-
 @pytest.mark.parametrize("call", [1, 6], ids=["act", "reflect"])
 def test_what_asking_again_cannot_change_is_raised(call):
     with pytest.raises(ModelFault, match="Refused: the server said 403") as raised:

@@ -198,26 +198,21 @@ async def test_the_lesson_from_success_counts_for_the_budgets_and_is_left_out_wh
 
 
 async def test_an_agent_is_told_lessons_in_its_first_trial():
-    store = InMemoryStore()
     told = []
 
     def agent(messages):
         told.append("\n".join(message.text for message in messages))
-        return AIMessage("42" if len(told) > 1 else "41")
+        return AIMessage("42")
 
-    model = ScriptedChatModel(replies=lambda prompt: COUNTED if text_of(prompt).endswith("Lesson:") else FAILED)
-    graph = create_reflexion(
-        model,
-        actor=RunnableLambda(agent),
-        evaluator=lambda task, result: result == "42",
-        memory=Memory(lessons=Lessons()),
-    ).compile(store=store)
-    await graph.ainvoke({"task": "What is six times seven?"})
-    assert COUNTED not in told[-1]
-    await graph.ainvoke({"task": "What is seven times six?"})
-    assert "Notes that were taken at other tasks" in told[-1]
-    assert f'"{COUNTED}"' in told[-1]
-    assert len(told) == 3
+    model = ScriptedChatModel(replies=lambda prompt: COUNTED)
+    options = {"evaluator": lambda task, result: result == "42", "memory": Memory(lessons=Lessons())}
+    graph = create_reflexion(model, actor=RunnableLambda(agent), **options).compile(store=InMemoryStore())
+    for task in ("What is six times seven?", "What is seven times six?"):
+        await graph.ainvoke({"task": task})
+    first, second = told
+    assert COUNTED not in first
+    assert "Notes that were taken at other tasks" in second
+    assert f'"{COUNTED}"' in second
 
 
 class Failing(InMemoryStore):

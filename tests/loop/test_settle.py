@@ -92,12 +92,6 @@ def test_what_was_stopped_is_settled_by_the_environment() -> None:
     assert "'sunny' has 5 letters." in reflected
 
 
-def test_what_ended_by_itself_is_not_settled_again() -> None:
-    final, _ = played("write moon", "hand in", trials=1)
-    assert [step["observation"] for step in final["trajectory"]] == ["Written.", "'moon' has 4 letters."]
-    assert final["trials"][0]["stop_reason"] == "terminated"
-
-
 def test_a_failure_to_settle_is_a_fault() -> None:
     final, _ = played("write a", "write burn", trials=1, options=ModelOptions(retries=Retries(attempts=1)))
     assert (final["status"], final["trials"][0]["verdict"]) == ("fault", None)

@@ -68,15 +68,6 @@ def test_a_thread_that_is_used_again_begins_anew(task, pauses):
     assert model.seeds == fresh_model.seeds
 
 
-def test_two_threads_do_not_mix(whole):
-    graph, _ = graph_and_model(InMemorySaver(), interrupt_after=["act"])
-    threads = [{"configurable": {"thread_id": str(n)}} for n in range(3)]
-    finals = [graph.invoke({"task": count_to(3)}, thread) for thread in threads]
-    while graph.get_state(threads[0]).next:
-        finals = [graph.invoke(None, thread) for thread in threads]
-    assert finals == [Timeless(whole[0])] * 3
-
-
 def test_pausing_before_every_node_changes_nothing(whole):
     final, model, _ = whole
     paused, paused_model = graph_and_model(InMemorySaver(), interrupt_before="*")

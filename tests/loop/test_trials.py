@@ -63,9 +63,6 @@ def test_a_thread_holds_its_newest_branch_and_any_other_by_its_end() -> None:
     assert len(before.views) == 3
 
 
-def test_states_without_a_trial_are_refused() -> None:
-    for states in ({"task": count_to(3)}, []):
-        with pytest.raises(ConfigurationError, match="no trial"):
-            trials_of(states)
+def test_a_thread_without_a_trial_is_refused() -> None:
     with pytest.raises(ConfigurationError, match="no trial"):
         trials_of_thread(graph_of(), THREAD)

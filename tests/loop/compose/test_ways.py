@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from deepagents import create_deep_agent
 from langchain.agents import create_agent
-from langchain_core.messages import AIMessage, HumanMessage
+from langchain_core.messages import AIMessage
 from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command, interrupt
@@ -124,22 +124,6 @@ def test_an_agent_that_raises_ends_its_task_and_not_the_larger_graph() -> None:
     answer = way.graph.invoke(way.input)["messages"][-1]
     assert answer.text == "the agent failed: OSError: the book is gone"
     assert answer.response_metadata["reflexion"]["status"] == "fault"
-
-
-async def test_two_tool_calls_at_once_are_two_tasks() -> None:
-    guessings = {"a": Guessing(), "b": Guessing()}
-
-    @tool
-    async def solve(who: str) -> str:
-        """Solve it."""
-        final = await guessings[who].graph().compile().ainvoke({"task": TASK})
-        return f"{who}: {final['result']} after {final['trial']} trials"
-
-    calls = [{"name": "solve", "args": {"who": who}, "id": who, "type": "tool_call"} for who in guessings]
-    model = ScriptedChatModel(replies=[AIMessage("", tool_calls=calls), "Done."])
-    final = await create_agent(model, [solve]).ainvoke({"messages": [HumanMessage(TASK)]})
-    heard = [message.text for message in final["messages"] if message.type == "tool"]
-    assert heard == ["a: It is 3. after 3 trials", "b: It is 3. after 3 trials"]
 
 
 def test_a_supervisor_forwards_the_answer_by_the_workers_name() -> None:
