@@ -37,15 +37,10 @@ class Call(NamedTuple):
 
 @dataclass(frozen=True)
 class Answer:
-    """What is sent back.
+    """What is sent back: a text, or the events of a stream.
 
-    Attributes:
-        body: A text, or the events of a stream.
-        status: The HTTP status.
-        headers: More headers.
-        ending: How it ends: `whole`; `half`, after which the connection is closed or the stream ends in good order;
-            `reset` of the connection; `never` sent; or endless blanks instead (`drip`).
-        kind: The content type.
+    It ends `whole`; `half`, after which the connection is closed or the stream ends in good order; with a `reset` of
+    the connection; is `never` sent; or is replaced by endless blanks (`drip`).
     """
 
     body: bytes | list[bytes]
@@ -56,16 +51,7 @@ class Answer:
 
 
 class ErrorAnswer(Exception):
-    """An error response in the format of OpenAI's API.
-
-    Args:
-        status: The HTTP status.
-        message: The error's message.
-        kind: The error's `type`.
-        param: The wrong parameter.
-        code: The error's `code`.
-        headers: More headers.
-    """
+    """An error response in the format of OpenAI's API; `kind` is its `type`."""
 
     def __init__(
         self,
@@ -83,12 +69,7 @@ class ErrorAnswer(Exception):
 
 
 class Listener(ThreadingTCPServer):
-    """An HTTP server with a thread per connection.
-
-    Args:
-        port: The port; 0 for a free one.
-        answer: Returns the answer to a request, or raises `ErrorAnswer`.
-    """
+    """An HTTP server with a thread per connection, on a free port if it is 0; `answer` may raise `ErrorAnswer`."""
 
     daemon_threads = True
     allow_reuse_address = True
@@ -200,11 +181,7 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 class FaultyServer(Generic[_R]):
-    """A server on loopback inside `with`, which keeps its requests and fails on demand.
-
-    Args:
-        faults: The faults of the next requests in order; None for none.
-    """
+    """A server on loopback inside `with`, which keeps its requests, and fails as `faults` says for each."""
 
     def __init__(self, faults: Iterable[str | None]) -> None:
         self.faults: Iterator[str | None] = iter(faults)

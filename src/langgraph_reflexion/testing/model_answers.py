@@ -41,11 +41,7 @@ def refused(parameter: str) -> ErrorAnswer:
 
 
 def ask(model: BaseChatModel, body: dict[str, Any]) -> AIMessage:
-    """Return the model's reply to a request.
-
-    Raises:
-        ErrorAnswer: the request is malformed, or the model has no tools.
-    """
+    """Return the model's reply to a request."""
     messages = _messages(body["messages"])
     options = {"seed": body["seed"]} if body.get("seed") is not None else {}
     stops = [body["stop"]] if isinstance(body.get("stop"), str) else body.get("stop") or []
@@ -130,9 +126,6 @@ def _head(request: ModelRequest, kind: str) -> dict[str, Any]:
 
 
 def _usage(reply: AIMessage) -> dict[str, int]:
-    counted = reply.usage_metadata or {"input_tokens": 0, "output_tokens": 0, "total_tokens": 0}
-    return {
-        "prompt_tokens": counted["input_tokens"],
-        "completion_tokens": counted["output_tokens"],
-        "total_tokens": counted["total_tokens"],
-    }
+    counted: Any = reply.usage_metadata
+    names = {"prompt_tokens": "input_tokens", "completion_tokens": "output_tokens", "total_tokens": "total_tokens"}
+    return {theirs: counted[ours] for theirs, ours in names.items()}
