@@ -188,7 +188,8 @@ def test_model_servers_that_a_setting_may_name(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_an_unedited_prompt_is_the_actors_own() -> None:
-    base, settings = load_prompts("programming"), SERVED["programming"].form(actor="react")
+    programming: Any = SERVED["programming"]
+    base, settings = load_prompts("programming"), programming.form(actor="react")
     assert settings.prompts(base) is base
     edited = settings.model_copy(update={"act_prompt": "Write it."})
     assert edited.prompts(base).render("act") == "Write it."
