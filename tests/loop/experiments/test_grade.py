@@ -3,7 +3,6 @@
 import gzip
 import json
 import os
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -39,10 +38,6 @@ def problems(tmp_path: Path) -> Path:
     return write(tmp_path / "problems.jsonl.gz", [*PROBLEMS, LEET])
 
 
-def run(*arguments) -> subprocess.CompletedProcess[str]:
-    return subprocess.CompletedProcess(arguments, *call(Path.cwd(), "grade", *map(str, arguments)))
-
-
 def test_completions_and_whole_functions_by_either_name(problems, tmp_path):
     solutions = write(
         tmp_path / "solutions.jsonl",
@@ -52,14 +47,13 @@ def test_completions_and_whole_functions_by_either_name(problems, tmp_path):
             {"task_id": "leet", "completion": "return 1"},
         ],
     )
-    done = run(problems, solutions, "--json", "--jobs", "2")
-    assert done.returncode == 0, done.stderr
-    printed = json.loads(done.stdout)
+    status, out, err = call(tmp_path, "grade", str(problems), str(solutions), "--json", "--jobs", "2")
+    assert status == 0, err
+    printed = json.loads(out)
     assert (printed["passed"], printed["total"]) == (1, 2)
     assert printed["failures"] == [{"task_id": "Mine/next", "reason": "candidate(3): it returned 2, expected 4"}]
     assert printed["ungradable"] == ["leet"]
-    lines = run(problems, solutions).stdout.splitlines()
-    assert lines == [
+    assert call(tmp_path, "grade", str(problems), str(solutions))[1].splitlines() == [
         "Mine/next: candidate(3): it returned 2, expected 4",
         "1 of 2 passed (pass@1 50.0 %)",
         "not gradable on this machine, not counted: leet",
