@@ -1,6 +1,7 @@
-"""Reflexion in Inspect AI, in this process: settings, messages, and an evaluation of a scripted model."""
+"""Reflexion in Inspect AI, in this process: settings and messages.
 
-from pathlib import Path
+An evaluation would replace parts of asyncio for the tests that follow: tests/long/test_inspect.py has those.
+"""
 
 import pytest
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, ToolMessage
@@ -8,24 +9,6 @@ from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, Tool
 from langgraph_reflexion.envs import load_environment
 
 pytest.importorskip("inspect_ai", reason="inspect-ai is not installed: pip install 'langgraph-reflexion[inspect]'")
-
-
-# Inspect leaves a stream open.
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
-async def test_a_reflection_in_an_evaluation_leads_to_success(tmp_path: Path) -> None:
-    from inspect_ai import eval_async
-
-    from tests.support.inspect_runs import counting, says
-
-    task = counting("count", says("Action: add 1", "Action: add 1", "Add three at once.", "Action: add 3"))
-    (log,) = await eval_async(task, log_dir=str(tmp_path))
-    assert log.status == "success"
-    (ended,) = log.samples
-    assert ended.scores["solved"].value == "C"
-    assert ended.scores["solved_by_trial"].value == {"trial 1": 0.0, "trial 2": 1.0}
-    assert [row["reflection"] for row in ended.store["SampleStore:rows"]] == ["Add three at once.", None]
-    trials = [event.name for event in ended.events if event.event == "span_begin" and event.type == "trial"]
-    assert trials == ["trial 1", "trial 2"]
 
 
 def test_settings_are_checked_before_the_first_sample() -> None:
