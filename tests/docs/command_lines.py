@@ -14,6 +14,7 @@ from typer.main import get_command
 
 from langgraph_reflexion.cli import app
 from langgraph_reflexion.envs import ENVIRONMENTS
+from langgraph_reflexion.settings import ReflexionSettings
 from tests.docs.pages import ROOT
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
@@ -111,9 +112,9 @@ def check_inspect(words: list[str]) -> None:
     assert words[1] in inspects.commands, f"Inspect has no {words[1]}"
     named = [word.partition("/")[2] for word in words if word.startswith("langgraph_reflexion/")]
     for task in named:
-        parameters = inspect.signature(getattr(registry, task)).parameters
+        parameters = {*inspect.signature(getattr(registry, task)).parameters, *ReflexionSettings.model_fields}
         given = {value.partition("=")[0] for flag, value in pairwise(words) if flag == "-T"}
-        assert given <= set(parameters), f"{shlex.join(words)}: {task} has no {', '.join(given - set(parameters))}"
+        assert given <= parameters, f"{shlex.join(words)}: {task} has no {', '.join(given - parameters)}"
 
 
 def check_served(words: list[str]) -> None:

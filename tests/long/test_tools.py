@@ -29,6 +29,6 @@ def test_a_run_says_at_its_end_what_was_skipped_and_what_installs_it() -> None:
         check=True,
     ).stdout
     counts, left_out, how = shown.splitlines()[-3:]
-    assert "3 skipped" in counts
-    assert left_out == "3 tests were skipped for lack of tools: Chromium 3."
+    assert "2 skipped" in counts
+    assert left_out == "2 tests were skipped for lack of tools: Chromium 2."
     assert how == "To install these: tests/install-tools (as root; otherwise it lists them)."

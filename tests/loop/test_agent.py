@@ -340,7 +340,7 @@ def test_budgets_and_prices_hold_for_what_the_agent_spends() -> None:
         ({"model": None}, "model"),
         ({"approval": Approval(actions=["look_up"])}, "'look_up': there are none"),
     ],
-    ids=repr,
+    ids=["no evaluator", "no actor", "a function as actor", "no model", "approval of actions"],
 )
 def test_what_makes_no_sense_is_refused(options: Any, message: str) -> None:
     parts = {"model": reflecting(), "actor": guesser()[0], "evaluator": is_three}

@@ -112,12 +112,16 @@ def make_home(folder: Path) -> Path:
 
 
 def start(
-    home: Path, *args: str, key: str | None = None, program: tuple[str, ...] = ("-m", "langgraph_reflexion")
+    home: Path,
+    *args: str,
+    key: str | None = None,
+    program: tuple[str, ...] = ("-m", "langgraph_reflexion"),
+    environment: Mapping[str, str] = {},
 ) -> subprocess.Popen[str]:
     return subprocess.Popen(
         [sys.executable, *program, *args],
         cwd=home,
-        env=environment_with(key),
+        env={**environment_with(key), **environment},
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

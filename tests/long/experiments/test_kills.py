@@ -13,7 +13,7 @@ from urllib.parse import quote
 import pytest
 
 from tests.loop.experiments.test_errors import count_and_resume
-from tests.support.cli import KEY, GuessingServer, make_home
+from tests.support.cli import KEY, GuessingServer, make_home, start
 from tests.support.driver_kills import DriverKills
 from tests.support.postgres_server import postgres_server
 from tests.support.ray_cluster import ray_cluster
@@ -104,5 +104,12 @@ def test_a_bug_in_a_worker_of_a_cluster_ends_one_task(
     tmp_path: Path, cluster: tuple[tuple[str, ...], dict[str, str]]
 ) -> None:
     more, environment = cluster
+
+    def call(home: Path, *args: str, key: str | None = None) -> tuple[int, str, str]:
+        # Ray reads how a cluster lets it in once for each process.
+        process = start(home, *args, key=key, environment=environment)
+        out, err = process.communicate()
+        return process.returncode, out, err
+
     with GuessingServer() as server:
-        count_and_resume(make_home(tmp_path), server, "--workers", "2", *more, environment=environment)
+        count_and_resume(make_home(tmp_path), server, "--workers", "2", *more, call=call)

@@ -2,7 +2,7 @@
 
 import io
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -157,13 +157,12 @@ def test_the_command_line_counts_errors_and_resumes_them(
 
 
 def count_and_resume(
-    home: Path, server: GuessingServer, *more: str, environment: dict[str, str] | None = None
+    home: Path, server: GuessingServer, *more: str, call: Callable[..., tuple[int, str, str]] = call
 ) -> None:
     """Run games of which one has a bug, mend it, and resume the run."""
-    around = environment or {}
     (home / "toys" / "broken.py").write_text(BROKEN)
     args = [each.replace("toys.guessing:Guessing", "toys.broken:Broken") for each in run_args(server)]
-    status, out, err = call(home, *args, "--out", "run", *more, key=KEY, environment=around)
+    status, out, err = call(home, *args, "--out", "run", *more, key=KEY)
     assert (status, err) == (1, "langgraph-reflexion: g2: ZeroDivisionError: division by zero\n")
     assert "2 solved, 1 error in " in out
     assert "1 task ended by an error, such as ZeroDivisionError: division by zero" in " ".join(out.split())
@@ -172,7 +171,7 @@ def count_and_resume(
     assert json.loads(out)["runs"][0]["errors"] == {"g2": "ZeroDivisionError: division by zero"}
     (home / "mended").touch()
     again = more[more.index("--database") :][:2] if "--database" in more else ()
-    status, out, err = call(home, "resume", "run", *again, key=KEY, environment=around)
+    status, out, err = call(home, "resume", "run", *again, key=KEY)
     assert (status, err) == (0, "")
     assert "3 solved in " in out
     assert [(row["task_id"], row["trial"]) for row in timeless_rows(home / "run")] == [
