@@ -182,7 +182,6 @@ async def open_workers(
         yield TaskRun.advance
         return
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-    os.environ.setdefault("RAY_BACKEND_LOG_LEVEL", "fatal")  # without it, Ray writes of trials that were stopped
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")  # without it, Ray warns on standard error
     import ray
 

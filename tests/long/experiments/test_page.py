@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from playwright.sync_api import expect, sync_playwright
 
 from langgraph_reflexion.experiments.comparison import compare
 from langgraph_reflexion.experiments.page import write_page
@@ -20,8 +21,6 @@ Opened = Callable[..., Any]
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
-    from playwright.sync_api import sync_playwright
-
     with sync_playwright() as playwright:
         # Chromium's sandbox does not work as root, nor in most containers.
         made = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
@@ -111,7 +110,7 @@ def test_a_real_run_is_read_with_the_keyboard(real: Path, opened: Opened, width:
     tab.locator("#words").focus()
     tab.keyboard.press("ArrowDown")
     tab.keyboard.press("Enter")
-    assert tab.inner_text("#name") == names(tab)[0]
+    expect(tab.locator("#name")).to_have_text(names(tab)[0])
     tab.keyboard.press("r")
     assert tab.locator("#runs [aria-pressed=true]").inner_text() == "B reflexion"
     articles = tab.locator("#trials article")
@@ -136,9 +135,9 @@ def test_a_real_run_is_read_with_the_keyboard(real: Path, opened: Opened, width:
 
     # The next task, and back to the table.
     tab.keyboard.press("n")
-    assert tab.inner_text("#name") == names(tab)[1]
+    expect(tab.locator("#name")).to_have_text(names(tab)[1])
     tab.keyboard.press("Escape")
-    assert not tab.locator("dialog").is_visible()
+    expect(tab.locator("dialog")).not_to_be_visible()
     assert focused(tab) == names(tab)[1]
 
 

@@ -1,5 +1,6 @@
 """Runs with workers record the same as runs in one process; budgets, faults and bugs are the same, too."""
 
+import re
 import signal
 import sys
 from collections.abc import Iterator
@@ -71,7 +72,8 @@ def test_workers_end_with_their_driver_and_no_other_process_meets_them(
     _, err = process.communicate(timeout=60)
     assert process.returncode == (130 if how == signal.SIGINT else -how)
     if how == signal.SIGINT:
-        assert "are kept in ." in one_line(err)
+        # Ray's core may write of the trials that it was stopped in.
+        assert "are kept in ." in one_line(re.sub(r"^\[.* E .*\.cc:.*\n", "", err, flags=re.MULTILINE))
     # At once: whoever is still there is waited for.
     server.seconds = 0.0
     assert resume(home, workers=1).statuses["solved"] == 4
