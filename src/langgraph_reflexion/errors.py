@@ -73,8 +73,10 @@ class ModelFault(Fault):
         retry_after: As for `Fault`.
     """
 
-    def __init__(self, message: str, *, permanent: bool = False, transient: bool = True, **more: Any) -> None:
-        super().__init__(message, transient=transient and not permanent, **more)
+    def __init__(
+        self, message: str, *, permanent: bool = False, transient: bool = True, retry_after: float | None = None
+    ) -> None:
+        super().__init__(message, transient=transient and not permanent, retry_after=retry_after)
         self.permanent = permanent
 
 
