@@ -50,10 +50,10 @@ def clean_query(query: str) -> str:
 
 
 def find(nodes: Sequence[Node], state: State, element: str, exact: bool = False) -> Node | None:
-    """Return the node of a click, or None if there is none of that name.
+    """Return the clicked node, or None if no node has that name.
 
-    Of options with the same value the last one is meant, as in the original, but if that is chosen already, the one
-    before.
+    If several options have the same value, it is the last one, as in the original, or the one before if the last is
+    already chosen.
 
     Args:
         nodes: The nodes of the page.

@@ -43,7 +43,7 @@ class TrialFiles:
         self._write(f"{tree}.json", asdict(verification))
 
     def review(self, trial: FinishedTrial, patch: str, changed: int) -> Review:
-        """Return the files and measures of a trial with this patch, which changes so many files."""
+        """Return the files and measures of a trial whose patch changes N files."""
         number, base = trial["number"], f"task-{self._task}"
         kept = self._read(f"{(trial['snapshot'] or {})['tree']}.json")
         verification = None if kept is None else _FORM.validate_python(kept)

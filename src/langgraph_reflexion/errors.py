@@ -157,7 +157,7 @@ def explain(error: Any, what: str = "", place: Callable[[list[str]], str] = ".".
 
 
 def one_of(name: str, value: Any, allowed: Any) -> Any:
-    """Return the argument; raise `ConfigurationError` if it is none of the allowed ones."""
+    """Return the argument, or raise `ConfigurationError` if it is not among the allowed ones."""
     if value not in [str(each) for each in allowed]:
         choices = ", ".join(map(str, allowed))
         raise ConfigurationError(f"{name}={value!r}: {f'choose one of {choices}' if choices else 'there are none'}")

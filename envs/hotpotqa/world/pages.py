@@ -1,4 +1,4 @@
-"""The pages of an invented country: what is told of each thing, in what order."""
+"""The pages of an invented country: the facts on each of them, and their order."""
 
 from random import Random
 from typing import Any
@@ -8,7 +8,7 @@ from langgraph_reflexion.envs.hotpotqa.world.model import Country, Person, Prize
 
 
 def write_pages(country: Country, seed: int) -> list[Page]:
-    """Return the page of every thing; the seed draws what else is told, and the order."""
+    """Return the page of every thing; the seed draws the extra facts and the order."""
     random = Random(f"hotpotqa pages {seed}")
     return [_page(thing, country, random) for thing in country.things]
 

@@ -154,7 +154,7 @@ def _comparisons(kind: str, country: Country) -> Iterator[_Draft]:
     for one, other in combinations(getattr(country, things), 2):
         this, that = getattr(one, by), getattr(other, by)
         *more, (_, name) = _told(other).items()
-        # Namesakes cannot be told apart, nor can their towns.
+        # A question cannot distinguish namesakes, or towns of the same name.
         if name in _told(one).values() or (pick and this == that):
             continue
         if kind == "same_town" and this is not that and this.name == that.name:

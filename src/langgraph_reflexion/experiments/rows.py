@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, NotRequired, TypedDict
 
@@ -57,6 +57,19 @@ class TrajectoryRow(TypedDict):
     """The first observation."""
     steps: list[Step]
     evaluation: Evaluation | None
+
+
+def trajectory_of(state: Mapping[str, Any]) -> TrajectoryRow:
+    """Return the trajectory of a state's current trial, with its evaluation if it has one."""
+    # Before its verdict, a trial's state holds the evaluation of the trial before.
+    judged = any(each["trial"] == state["trial"] and each["verdict"] is not None for each in state["trials"][-1:])
+    return TrajectoryRow(
+        task_id=state["task"]["id"],
+        trial=state["trial"],
+        observation=state["episode"]["observation"],
+        steps=state["trajectory"],
+        evaluation=state["evaluation"] if judged else None,
+    )
 
 
 class Finished(NamedTuple):

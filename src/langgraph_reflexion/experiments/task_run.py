@@ -21,7 +21,7 @@ from langgraph_reflexion.budgets import Budgets
 from langgraph_reflexion.envs.base import FinishedTrial, Review, Task
 from langgraph_reflexion.errors import Fault
 from langgraph_reflexion.experiments.locks import TaskLock, no_lock
-from langgraph_reflexion.experiments.rows import Finished, TrajectoryRow, TrialRow
+from langgraph_reflexion.experiments.rows import Finished, TrialRow, trajectory_of
 from langgraph_reflexion.graph.resume import resume_point
 from langgraph_reflexion.models.calls import sanitize
 from langgraph_reflexion.models.usage import add_usage
@@ -275,11 +275,4 @@ class TaskRun:
         )
         if "lessons" not in values:
             del row["lessons"]
-        trajectory = TrajectoryRow(
-            task_id=self.task["id"],
-            trial=record["trial"],
-            observation=episode["observation"],
-            steps=steps,
-            evaluation=evaluation,
-        )
-        return Finished(row, trajectory, review.files)
+        return Finished(row, trajectory_of(values), review.files)

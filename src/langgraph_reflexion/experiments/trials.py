@@ -19,7 +19,7 @@ from langgraph_reflexion.experiments.metrics import failure, tokens
 from langgraph_reflexion.experiments.printable import printable
 from langgraph_reflexion.experiments.provenance import code_of, described
 from langgraph_reflexion.experiments.record import Run, read_run
-from langgraph_reflexion.experiments.rows import Key, TrajectoryRow, TrialRow
+from langgraph_reflexion.experiments.rows import Key, TrajectoryRow, TrialRow, trajectory_of
 from langgraph_reflexion.models.usage import add_usage
 from langgraph_reflexion.state import Step, Strategy, TrialRecord
 
@@ -246,7 +246,7 @@ def trials_of(states: Mapping[str, Any] | Iterable[Mapping[str, Any]]) -> Trials
     views: list[TrialView] = []
     for trial in range(1, final["trial"] + 1):
         at = last.get(trial)
-        trajectory = _trajectory(at) if at else None
+        trajectory = trajectory_of(at) if at else None
         row = _row(final["task"]["id"], trial, records.get(trial), lessons.get(trial))
         remembered = [each["trial"] for each in at["reflections"] if each["trial"] < trial] if at else []
         attempt = trial - 1 if at and at.get("last_attempt") else None
@@ -340,18 +340,6 @@ def _row(task: str, trial: int, record: TrialRecord | None, lesson: str | None) 
     return cast(
         TrialRow,
         {"task_id": task, "trial": trial, "reflection": lesson, **made, **add_usage(*made["usage"].values())},
-    )
-
-
-def _trajectory(state: Mapping[str, Any]) -> TrajectoryRow:
-    # Before its verdict, a trial's state holds the evaluation of the trial before.
-    evaluated = state["trials"] and state["trials"][-1]["trial"] == state["trial"]
-    return TrajectoryRow(
-        task_id=state["task"]["id"],
-        trial=state["trial"],
-        observation=state["episode"]["observation"],
-        steps=state["trajectory"],
-        evaluation=state["evaluation"] if evaluated else None,
     )
 
 

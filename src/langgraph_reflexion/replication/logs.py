@@ -1,4 +1,4 @@
-"""Logs of the original repository as runs of ours: their settings, and a row for each trial that they record."""
+"""The original repository's logs as runs: their settings, and a row for each logged trial."""
 
 import hashlib
 import re

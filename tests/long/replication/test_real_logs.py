@@ -29,30 +29,31 @@ def real(paper: dict[str, Any]) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(
-    ("source", "tasks", "solved"),
+    ("name", "tasks", "solved"),
     [
-        ("alfworld_runs/root/base_run_logs", 134, [84, 94, 97, 98, 100, 101, 101]),
-        ("hotpotqa_runs/root/CoT/no_context/base/100_questions_5_trials.txt", 100, [32, 33, 33, 33, 33]),
-        ("hotpotqa_runs/root/ReAct/base/100_questions_5_trials.txt", 100, [34, 34, 34, 34, 34]),
-        ("programming_runs/root/immediate_reflexion_humaneval_rs_hardest50/", 50, [26]),
-        ("programming_runs/root/simple_humaneval_py_hardest50/", 50, [35]),
-        ("programming_runs/root/simple_humaneval_rs_hard50/", 50, [30]),
-        ("programming_runs/root/simple_mbpp_py/", 397, [318]),
+        ("alfworld-base_run_logs", 134, [84, 94, 97, 98, 100, 101, 101]),
+        ("hotpotqa-CoT-no_context-base", 100, [32, 33, 33, 33, 33]),
+        ("hotpotqa-ReAct-base", 100, [34, 34, 34, 34, 34]),
+        ("programming-immediate_reflexion_humaneval_rs_hardest50", 50, [26]),
+        ("programming-simple_humaneval_py_hardest50", 50, [35]),
+        ("programming-simple_humaneval_rs_hard50", 50, [30]),
+        ("programming-simple_mbpp_py", 397, [318]),
     ],
 )
-def test_a_real_log(real: dict[str, Any], source: str, tasks: int, solved: list[int]) -> None:
-    (run,) = (run for place, run in real.items() if place.startswith(source))
+def test_a_real_log(real: dict[str, Any], name: str, tasks: int, solved: list[int]) -> None:
+    (run,) = (run for run in real.values() if run["name"] == name)
     assert (run["tasks"], run["solved"]) == (tasks, solved)
 
 
 def test_an_altered_verdict_moves_the_count(tmp_path: Path) -> None:
-    (path,) = (REAL / "programming_runs/root/simple_humaneval_rs_hard50").glob("*.jsonl")
+    (path,) = (REAL / "programming_runs/root" / "simple_humaneval_rs_hard50").glob("*.jsonl")
     copy = tmp_path / "clone" / path.relative_to(REAL)
     copy.parent.mkdir(parents=True)
     text = path.read_text(encoding="utf-8")
     copy.write_text(text.replace('"is_solved": true', '"is_solved": false', 1), encoding="utf-8")
     (run,) = compare([import_logs(tmp_path / "clone", tmp_path / "out").folder]).as_json()["runs"]
     assert run["solved"] == [29]
+    assert "not one of the original's logs" in " ".join(run["notes"])
 
 
 @whole

@@ -30,9 +30,10 @@ from tests.support.upstream_clone import (
     write_problems,
 )
 
-ALFWORLD = "alfworld_runs/root/reflexion_run_logs"
-HOTPOTQA = "hotpotqa_runs/root/ReAct/reflexion/100_questions_5_trials.txt"
-PROGRAMMING = "programming_runs/root/mine/humaneval-py._reflexion_5_gpt-4_pass_at_k_1_py.jsonl"
+QUESTIONS, PROGRAMS = Path("hotpotqa_runs", "root"), Path("programming_runs", "root")
+ALFWORLD = Path("alfworld_runs", "root", "reflexion_run_logs")
+HOTPOTQA = QUESTIONS / "ReAct" / "reflexion" / "100_questions_5_trials.txt"
+PROGRAMMING = PROGRAMS / "mine" / "humaneval-py._reflexion_5_gpt-4_pass_at_k_1_py.jsonl"
 
 
 @pytest.fixture(scope="module")
@@ -144,14 +145,14 @@ def test_a_part_of_a_clone_can_be_imported(tmp_path: Path, clone: Path) -> None:
     part = import_logs(clone / "webshop_runs", tmp_path / "out")
     assert {run.settings["environment"] for run in part.runs.values()} == {"webshop"}
     assert part.missing == ["ALFWorld", "HotPotQA", "programming"]
-    one = import_logs(clone / "hotpotqa_runs/root/ReAct/base/100_questions_5_trials.txt", tmp_path / "one")
+    one = import_logs(clone / QUESTIONS / "ReAct" / "base" / "100_questions_5_trials.txt", tmp_path / "one")
     assert list(one.runs) == ["hotpotqa-ReAct-base"]
 
 
 def test_a_log_is_known_by_its_content_wherever_it_is(tmp_path: Path, clone: Path) -> None:
     elsewhere = tmp_path / "mine" / "log.jsonl"
     elsewhere.parent.mkdir()
-    log = clone / "programming_runs/root/reflexion_humaneval_py_pass_at_1/reflexion_humaneval_py_pass_at_1.jsonl"
+    log = clone / PROGRAMS / "reflexion_humaneval_py_pass_at_1" / "reflexion_humaneval_py_pass_at_1.jsonl"
     elsewhere.write_bytes(log.read_bytes().replace(b"\n", b"\r\n"))
     moved = compare([import_logs(tmp_path / "mine", tmp_path / "out", known(clone)).folder])
     assert value(moved, "Table 1", "HumanEval (PY)", "Reflexion") == [("150/164", "+0.46")]
@@ -163,7 +164,7 @@ def test_a_log_is_known_by_its_content_wherever_it_is(tmp_path: Path, clone: Pat
 def test_parts_and_other_logs_are_not_compared_with_published_numbers(
     tmp_path: Path, folder_name: str, part: bool
 ) -> None:
-    log = f"programming_runs/root/{folder_name}/mbpp-py._reflexion_5_gpt-4_pass_at_k_1_py.jsonl"
+    log = PROGRAMS / folder_name / "mbpp-py._reflexion_5_gpt-4_pass_at_k_1_py.jsonl"
     write_problems(tmp_path / log, with_tests(MBPP, (242, 289), (64, 108), 4))
     done = import_logs(tmp_path, tmp_path / "out", known(tmp_path) if part else None)
     assert solved(done) == {"programming": [306]}
