@@ -67,7 +67,7 @@ def test_named_options_exist() -> None:
 
 
 OTHERS = {
-    *("--attrs", "--test", "--seconds", "--postgres", "--repeats", "--steps"),
+    *("--attrs", "--test", "--steps"),
     *("--max-retries", "--no-fail-on-error", "--retry-on-error", "--model-role", "--sandbox"),
 }
 """Options of other programs: the original's WebShop, node, measurements, and Inspect."""
