@@ -1,4 +1,4 @@
-"""A trial that was stopped: the environment has the last word, and the driver asks it for the truth."""
+"""A trial that the heuristic stopped: its environment judges it in `finalize`."""
 
 from collections.abc import Sequence
 from typing import Annotated, Any
@@ -78,7 +78,7 @@ def played(*words: str, trials: int = 2, **options: Any) -> tuple[Any, ScriptedC
     return graph.invoke({"task": Drafts().tasks()[0]}), model
 
 
-def test_what_was_stopped_is_settled_by_the_environment() -> None:
+def test_the_environment_judges_a_stopped_trial() -> None:
     final, model = played("write moon", "write sunny", "write sun", "write sky")
     assert [(t["verdict"], t["success"], t["actions"]) for t in final["trials"]] == [
         (False, False, 2),
@@ -92,13 +92,13 @@ def test_what_was_stopped_is_settled_by_the_environment() -> None:
     assert "'sunny' has 5 letters." in reflected
 
 
-def test_a_failure_to_settle_is_a_fault() -> None:
+def test_an_environment_that_cannot_judge_a_stopped_trial_is_a_fault() -> None:
     final, _ = played("write a", "write burn", trials=1, options=ModelOptions(retries=Retries(attempts=1)))
     assert (final["status"], final["trials"][0]["verdict"]) == ("fault", None)
     assert "the paper is on fire" in final["fault"]
 
 
-def test_a_trial_is_settled_after_its_episode_was_lost() -> None:
+def test_a_stopped_trial_is_judged_after_a_restart() -> None:
     model, config, saver = saying("write a", "write sky"), {"configurable": {"thread_id": "1"}}, InMemorySaver()
 
     def graph() -> Any:

@@ -2,7 +2,6 @@
 
 import xml.etree.ElementTree as ET
 
-import pytest
 from langgraph.graph import END, START, MessagesState, StateGraph
 
 from langgraph_reflexion import Strategy, create_reflexion
@@ -22,25 +21,17 @@ def drawing(**options):
     return compiled(**options).get_graph()
 
 
-def test_the_drawing_is_reviewed(snapshot):
+def test_the_drawing_is_the_committed_one(snapshot):
     assert drawing().draw_mermaid() == snapshot
 
 
-@pytest.mark.parametrize(
-    "options",
-    [
-        *({"strategy": str(strategy)} for strategy in Strategy),
-        {"actor": "tools"},
-        {"evaluator": "llm"},
-        {"profile": "upstream"},
-    ],
-    ids=str,
-)
-def test_no_setting_changes_the_drawing(options):
-    assert drawing(**options).draw_mermaid() == drawing().draw_mermaid()
+def test_no_setting_changes_the_drawing():
+    others = ({"actor": "tools"}, {"evaluator": "llm"}, {"profile": "upstream"})
+    for options in (*({"strategy": str(strategy)} for strategy in Strategy), *others):
+        assert drawing(**options).draw_mermaid() == drawing().draw_mermaid()
 
 
-def test_every_node_and_every_edge_is_in_the_picture():
+def test_the_picture_has_every_node_and_edge():
     svg = ET.fromstring(Drawing(compiled())._repr_svg_())
     assert [text.text for text in svg.iter(f"{SVG}text")] == ["start", *NODES, "end"]
     arrows = [path for path in svg.iter(f"{SVG}path") if path.get("marker-end")]
@@ -49,12 +40,11 @@ def test_every_node_and_every_edge_is_in_the_picture():
     assert sum(path.get("stroke-dasharray") != "none" for path in arrows) == sum(e.conditional for e in edges)
 
 
-def test_the_text_lists_the_successors_of_each_node():
+def test_names_are_escaped_in_the_picture():
     builder = StateGraph(MessagesState)
     builder.add_node("<b>one</b>", lambda state: state)
     builder.add_edge(START, "<b>one</b>")
     builder.add_edge("<b>one</b>", END)
     picture = Drawing(builder.compile())
-    lines = [line.split() for line in repr(picture).splitlines()]
-    assert lines == [["start", "→", "<b>one</b>"], ["<b>one</b>", "→", "end"]]
+    assert repr(picture).split() == ["start", "→", "<b>one</b>", "<b>one</b>", "→", "end"]
     assert "<b>" not in picture._repr_svg_()
