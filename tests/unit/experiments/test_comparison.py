@@ -112,7 +112,6 @@ def test_unknown_truths_are_counted_as_unsolved_and_named(tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("changes", "why"),
     [
-        ({"environment": "hotpotqa", "split": "own"}, "their tasks differ"),
         ({"options": {"engine": "other"}}, "their tasks differ"),
         ({"tasks": ["x"]}, "other tasks"),
         ({"strategy": "retry", "seed": 1}, "other seeds"),

@@ -50,8 +50,6 @@ def test_examples_by_kind(tmp_path):
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("", "'example'"),
-        ("example = [5]", r"example\.0"),
         ("[[example", "cannot be read: "),
         (example("Fog.") + "[[example]]\nobservation = 'Fog.'", r"example\.\d.(step|reflection) is missing"),
         ("[[example]]\nobservation = 5\n" + STEP, r"example\.0\.observation must"),

@@ -7,7 +7,6 @@ import jinja2
 import pytest
 
 from langgraph_reflexion import prompts as package
-from langgraph_reflexion.envs.alfworld.environment import ALFWorld
 from langgraph_reflexion.envs.base import ShownAction
 from langgraph_reflexion.prompts import load_prompts
 
@@ -87,23 +86,3 @@ def test_a_template_fails_without_one_of_its_values(domain):
         for missing in values:
             with pytest.raises(jinja2.UndefinedError):
                 load_prompts(domain).render(name, **{key: value for key, value in values.items() if key != missing})
-
-
-def test_the_reflection_prompt_contains_no_solution():
-    environment = ALFWorld()
-    prompts = load_prompts("alfworld")
-    system = prompts.render("reflect", examples=prompts.reflections)
-    for task in environment.tasks(limit=18):
-        episode = environment.start(task)
-        shown = prompts.render(
-            "failed_trial",
-            observation=episode.observation,
-            steps=steps(),
-            status="Status: FAILED",
-            reflections=[],
-            memory_map="",
-        )
-        solution = environment.game(task).walkthrough
-        assert solution
-        assert not any(command in shown for command in solution)
-        assert not all(command in system for command in solution)
