@@ -14,6 +14,28 @@ def sentences_of(text: str) -> list[str]:
     return [part.strip() for part in re.split(r"(?<=[.!?])\s+(?=[\"A-Z])", text) if part.strip()]
 
 
+@dataclass(frozen=True)
+class Advice:
+    """The sentences of some notes."""
+
+    sentences: tuple[str, ...]
+
+    @classmethod
+    def of(cls, notes: Sequence[str]) -> "Advice":
+        return cls(tuple(sentence for text in notes for sentence in sentences_of(text)))
+
+    def on(self, name: str) -> "Advice":
+        """Return the sentences that mention a name."""
+        return Advice(tuple(s for s in self.sentences if re.search(rf"(?<!\w){re.escape(name)}(?!\w)", s)))
+
+    def says(self, what: str) -> bool:
+        return any(what in sentence for sentence in self.sentences)
+
+    def quoted(self, form: str) -> list[str]:
+        """Return what the group of a pattern matches."""
+        return [found for sentence in self.sentences for found in re.findall(form, sentence)]
+
+
 Role = Literal["act", "reflect", "judge", "learn", "condense"]
 
 _STEP = re.compile(

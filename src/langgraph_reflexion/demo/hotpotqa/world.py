@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from langgraph_reflexion.demo.prompt import Prompt, Turn, sentences_of
+from langgraph_reflexion.demo.prompt import Advice, Prompt, Turn, sentences_of
 
 _WORD = r"[A-Z][\w'\u2019-]*"
 _NAMES = {
@@ -240,36 +240,11 @@ def _likeness(title: str, target: Target) -> int:
     return 0 if wrong else 1 + (base == target.name) + 2 * fits
 
 
-@dataclass(frozen=True)
-class Advice:
-    """The sentences of all reflections in the prompt."""
+def advised_title(advice: Advice, target: Target) -> str | None:
+    """Return the title that notes give for the page of a target."""
+    return closest(advice.quoted(r"go straight to search\[(.*?)\]"), target)
 
-    sentences: tuple[str, ...]
 
-    @classmethod
-    def of(cls, reflections: tuple[str, ...]) -> "Advice":
-        return cls(tuple(sentence for text in reflections for sentence in sentences_of(text)))
-
-    def not_yet(self, name: str) -> bool:
-        return any("on the way" in sentence for sentence in self._on(name))
-
-    def both(self, name: str) -> bool:
-        return any("both" in sentence for sentence in self._on(name))
-
-    def bare(self, answer: str) -> bool:
-        return any("nothing else" in sentence for sentence in self._on(answer))
-
-    def word(self, title: str) -> str:
-        found = (re.search(r"the word \"([^\"]+)\"", sentence) for sentence in self._on(title))
-        return next((match[1] for match in found if match), "")
-
-    def title(self, target: Target) -> str | None:
-        told = [title for s in self.sentences if "go straight to" in s for title in re.findall(r"search\[(.*?)\]", s)]
-        return closest(told, target)
-
-    def wrong(self, target: str) -> list[str]:
-        found = (re.search(r"\"([^\"]*)\" was wrong", sentence) for sentence in self._on(target))
-        return [match[1] for match in found if match]
-
-    def _on(self, name: str) -> list[str]:
-        return [s for s in self.sentences if re.search(rf"(?<!\w){re.escape(name)}(?!\w)", s)]
+def advised_word(advice: Advice, page: Page) -> str:
+    """Return the word that notes give for a page; empty without one."""
+    return next(iter(advice.on(page.title).quoted(r"the word \"([^\"]+)\"")), "")

@@ -30,9 +30,8 @@ VAGUE = 0.25
 _READING = re.compile(r"reading number (?P<number>\d+)")
 
 
-def answer(assignment: Assignment, *, seed: int, allowed: Collection[str], in_text: bool) -> AIMessage:
+def answer(assignment: Assignment, rng: Random, *, allowed: Collection[str], in_text: bool) -> AIMessage:
     """Answer a prompt about programming."""
-    rng = Random(seed)
     if assignment.role == "tests":
         return AIMessage(_tests(assignment.exercise))
     if assignment.role == "reflect":
