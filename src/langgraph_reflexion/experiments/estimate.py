@@ -21,25 +21,22 @@ AMOUNTS = ("trials", "calls", "tokens", "seconds", "cost")
 
 @dataclass(frozen=True)
 class Estimate:
-    """The work left in a run: unfinished tasks, trials at most, and likely amounts; None is an unknown amount.
-
-    Attributes:
-        refusal: Why it cannot run; empty if it can.
-        seconds: Wall time.
-        cost: At the prices of the file.
-        basis: The recorded run that the means come from.
-    """
+    """The work left in a run: unfinished tasks, trials at most, and likely amounts; None is an unknown amount."""
 
     name: str
     refusal: str = ""
+    """Why it cannot run; empty if it can."""
     tasks: int = 0
     most: int = 0
     trials: float | None = 0.0
     calls: float | None = 0.0
     tokens: float | None = 0.0
     seconds: float | None = 0.0
+    """Wall time."""
     cost: float | None = 0.0
+    """At the prices of the file."""
     basis: str = ""
+    """The recorded run that the means come from."""
 
 
 def estimate(planned: PlannedRun, recorded: Sequence[Run]) -> Estimate:

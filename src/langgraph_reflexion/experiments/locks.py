@@ -91,7 +91,6 @@ def _hold(descriptor: int, folder: Path) -> None:
 
 
 def _wait_for_workers(folder: Path) -> None:
-    """Wait until the workers of an earlier driver have ended."""
     if not (folder / WORKERS).exists():
         return
     deadline = time.monotonic() + WORKERS_SECONDS

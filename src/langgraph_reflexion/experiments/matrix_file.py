@@ -96,17 +96,13 @@ class RunSpec:
 
 @dataclass(frozen=True)
 class Experiment:
-    """A matrix of runs.
-
-    Attributes:
-        file: The file that it was read from.
-        specs: Its runs in their order: all of the first seed, then all of the next.
-        budget: Limits of all runs together, finished ones included.
-    """
+    """A matrix of runs."""
 
     file: Path
     specs: tuple[RunSpec, ...]
+    """Its runs in their order: all of the first seed, then all of the next."""
     budget: Budget
+    """Limits of all runs together, finished ones included."""
 
 
 def read_experiment(file: Path | str) -> Experiment:

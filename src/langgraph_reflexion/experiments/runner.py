@@ -48,7 +48,6 @@ class Summary:
         return not (self.statuses["fault"] or self.statuses["error"] or self.statuses["budget"])
 
     def as_json(self) -> dict[str, Any]:
-        """The summary as plain JSON."""
         return self.report.as_json() | {"statuses": self.statuses, "seconds": round(self.seconds, 3)}
 
 

@@ -28,12 +28,7 @@ ALPHA = 0.01
 
 @dataclass
 class Lesson:
-    """A lesson with its sources, the trials whose prompts had it, and a person's edits, each oldest first.
-
-    Attributes:
-        expected: The success rate of its first trials had they not had it; None while there are too few trials.
-        retired: Whether it is no longer recalled.
-    """
+    """A lesson with its sources, the trials whose prompts had it, and a person's edits, each oldest first."""
 
     id: str
     text: str
@@ -41,7 +36,9 @@ class Lesson:
     uses: list[LessonUse]
     edits: list[LessonEdit]
     expected: float | None = None
+    """The success rate of its first trials had they not had it; None while there are too few trials."""
     retired: bool = False
+    """Whether it is no longer recalled."""
 
     @property
     def recalled(self) -> int:

@@ -119,20 +119,15 @@ def _reply(step: LoggedStep) -> str:
 
 @dataclass(frozen=True)
 class Replay:
-    """A log and its replay.
-
-    Attributes:
-        log: The log.
-        replayed: The graph's counts of each of its trials.
-        notes: Notes on the log, and on reflections that it lacks.
-    """
+    """A log and its replay."""
 
     log: HotPotQALog
     replayed: list[Counts]
+    """The graph's counts of each trial of the log."""
     notes: list[str]
+    """Notes on the log, and on reflections that it lacks."""
 
     def as_json(self) -> dict[str, Any]:
-        """Return the counts as plain JSON."""
         trials = self.log.trials
         return {
             "path": str(self.log.path),
@@ -143,7 +138,6 @@ class Replay:
             "trials": [trial.number for trial in trials],
             "logged": [trial.counts._asdict() for trial in trials],
             "replayed": [counts._asdict() for counts in self.replayed],
-            "summaries": [trial.summary and trial.summary._asdict() for trial in trials],
             "notes": self.notes,
         }
 

@@ -193,7 +193,7 @@ def test_an_import_replaces_only_an_earlier_import(tmp_path: Path, clone: Path) 
 @pytest.mark.parametrize("name", ["..", "/tmp"])
 def test_an_import_writes_only_into_its_folder(tmp_path: Path, clone: Path, name: str) -> None:
     (tmp_path / "out").mkdir()
-    (tmp_path / "out" / "import.json").write_text(json.dumps({"runs": [name]}))
+    (tmp_path / "out" / "import.json").write_text(json.dumps({"runs": [{"name": name}]}))
     (tmp_path / "run.json").write_text("mine")
     with pytest.raises(ConfigurationError, match=r"import\.json"):
         import_logs(clone / "alfworld_runs", tmp_path / "out")

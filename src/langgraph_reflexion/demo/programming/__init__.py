@@ -98,7 +98,6 @@ def _programs(exercise: Exercise, minded: list[Case]) -> tuple[Program, ...]:
 
 
 def _mended(exercise: Exercise, code: str, case: Case) -> str:
-    """Return the code with an exception for one case."""
     assert exercise.function is not None
     given = zip(exercise.function.arguments, case.example.arguments, strict=False)
     condition = " and ".join(f"{name} == {literal(value)}" for (name, _), value in given)

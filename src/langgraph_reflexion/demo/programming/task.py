@@ -135,7 +135,6 @@ def _until(text: str, begin: int, ends: str) -> int:
 
 
 def _value(written: str) -> Any:
-    """Return the value of a literal, with tuples for lists."""
     return _frozen(ast.literal_eval(written))
 
 

@@ -147,7 +147,6 @@ def judge(prompt: Prompt) -> str:
 
 
 def _key(edit: Try) -> tuple[str, int, str]:
-    """Return an edit regardless of white space."""
     return edit.path, edit.number, " ".join(edit.line.split())
 
 
