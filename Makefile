@@ -50,8 +50,9 @@ test: $(VENV)/dev  ## Run levels 1 to 4 of the tests, without what takes long
 test-bare: $(VENV)/dev  ## Run the tests as on a machine without the tools of tests/tools.txt
 	tests/without-tools $(MAKE) test
 
-test-long: $(VENV)/dev  ## Run level 5: kills, clusters, clean environments, hostile programs, large worlds, notebooks
-	$(RUN) pytest --numprocesses auto --dist loadfile -m long
+# In the order of the folders, as the files with few tests are the slowest.
+test-long: $(VENV)/dev  ## Run level 5: kills, clusters, hostile programs, reference engines, servers, notebooks
+	$(RUN) pytest --numprocesses auto --dist loadfile --no-loadscope-reorder -m long
 
 $(OLDEST)/dev: pyproject.toml tests/oldest.txt
 	$(PYTHON) -m venv $(OLDEST)

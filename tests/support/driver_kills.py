@@ -22,6 +22,8 @@ from tests.support.reference_run import command, differences, new_or_repeated, r
 PRELOADED = ["langgraph_reflexion.experiments.runner", "langgraph_reflexion.experiments.progress", "langchain_openai"]
 EARLY = 0.1
 """Share of the processes that are killed before they have sent a request."""
+ANSWER_SECONDS = 0.01
+"""Mean seconds that the model takes to answer."""
 LIFE_SECONDS = 180.0
 """Seconds that one process may last."""
 
@@ -41,24 +43,12 @@ class DriverKills:
     Args:
         folder: Where everything is written.
         tasks: N tasks.
-        trials: N trials that a task may have.
-        concurrency: N tasks in flight.
-        seconds: Mean seconds that the model takes to answer.
         more: More options of the killed runs, such as `--workers 2`.
     """
 
-    def __init__(
-        self,
-        folder: Path,
-        *,
-        tasks: int = 20,
-        trials: int = 3,
-        concurrency: int = 4,
-        seconds: float = 0.005,
-        more: tuple[str, ...] = (),
-    ) -> None:
-        self.folder, self.more, self.seconds = folder, more, seconds
-        self.size = {"tasks": tasks, "trials": trials, "concurrency": concurrency}
+    def __init__(self, folder: Path, *, tasks: int, more: tuple[str, ...] = ()) -> None:
+        self.folder, self.more = folder, more
+        self.size = {"tasks": tasks, "trials": 2, "concurrency": 4}
         self.random = random.Random(0)
         self.requests = folder / "requests.jsonl"
         self.context = multiprocessing.get_context("forkserver")
@@ -68,7 +58,7 @@ class DriverKills:
 
     def run(self, kills: int) -> Outcome:
         """Kill N processes at work, and compare what is left."""
-        with demo_server(self.context, self.requests, self.seconds) as url:
+        with demo_server(self.context, self.requests, ANSWER_SECONDS) as url:
             reference = self.folder / "reference"
             began = time.perf_counter()
             if not self._live("reference", command(url, str(reference), **self.size), killed=False):

@@ -16,9 +16,8 @@ from langgraph_reflexion.demo.programming.task import read_exercise
 from langgraph_reflexion.envs.programming.generated import generated_problems
 from langgraph_reflexion.envs.programming.generated.draw import draw_family
 from tests.support.demo import forgetful
-from tests.support.toys import Timeless
 
-TASKS, TRIALS, BOTH = 20, 4, "last_attempt_and_reflexion"
+TASKS, TRIALS, BOTH = 12, 4, "last_attempt_and_reflexion"
 
 
 class Played:
@@ -88,11 +87,6 @@ def test_without_tests_it_gropes_in_the_dark():
     assert {len(truths) for truths in blind.truths} == {TRIALS}, "nothing ends a task early"
     assert blind.rate(TRIALS) - blind.rate(1) < 0.12
     assert "reading number" in blind.finals[-1]["reflections"][-1]["text"]
-
-
-def test_the_same_seed_gives_the_same_run():
-    again = Played(tasks=6)
-    assert list(again.finals) == [Timeless(final) for final in played().finals[:6]]
 
 
 @pytest.mark.parametrize("actor", ["react", "tools"])

@@ -12,6 +12,8 @@ from urllib.parse import quote
 
 import pytest
 
+from langgraph_reflexion.checkpoints import open_checkpointer
+from langgraph_reflexion.errors import ConfigurationError
 from tests.loop.experiments.test_errors import count_and_resume
 from tests.support.cli import KEY, GuessingServer, make_home, start
 from tests.support.driver_kills import DriverKills
@@ -37,30 +39,18 @@ def cluster() -> Iterator[tuple[tuple[str, ...], dict[str, str]]]:
 
 
 @pytest.mark.parametrize(
-    ("kills", "options", "more"),
-    [
-        (10, {}, ()),
-        (3, {"trials": 2}, ("--checkpoints", "history")),
-        pytest.param(2, {"tasks": 8, "trials": 2, "seconds": 0.02}, ("--workers", "2"), marks=needs_ray),
-    ],
-    ids=["sqlite", "history", "workers"],
+    ("kills", "tasks", "more"),
+    [(5, 12, ()), (2, 6, ("--checkpoints", "history"))],
+    ids=["latest", "history"],
 )
 def test_a_driver_that_is_killed_loses_and_repeats_nothing(
-    tmp_path: Path, kills: int, options: dict[str, int], more: tuple[str, ...]
+    tmp_path: Path, kills: int, tasks: int, more: tuple[str, ...]
 ) -> None:
     kills = KILLS or kills
-    outcome = DriverKills(tmp_path, more=more, **options).run(kills)
+    outcome = DriverKills(tmp_path, tasks=tasks, more=more).run(kills)
     assert outcome.violations == []
     assert outcome.kills == kills
     assert sum(outcome.kept) > 0
-
-
-@needs_postgres
-@pytest.mark.needs("PostgreSQL")
-def test_a_driver_that_is_killed_loses_nothing_in_postgres(tmp_path: Path) -> None:
-    with postgres_server() as database:
-        outcome = DriverKills(tmp_path, trials=2, more=("--database", database)).run(KILLS or 3)
-    assert outcome.violations == []
 
 
 @needs_ray
@@ -68,8 +58,8 @@ def test_a_driver_that_is_killed_loses_nothing_in_postgres(tmp_path: Path) -> No
 @pytest.mark.needs("PostgreSQL")
 def test_a_driver_that_is_killed_loses_nothing_with_workers_and_postgres(tmp_path: Path) -> None:
     with postgres_server() as database:
-        more = ("--workers", "2", "--database", database)
-        outcome = DriverKills(tmp_path, tasks=8, trials=2, seconds=0.02, more=more).run(KILLS or 2)
+        more = ("--workers", "2", "--database", database, "--checkpoints", "history")
+        outcome = DriverKills(tmp_path, tasks=8, more=more).run(KILLS or 2)
     assert outcome.violations == []
 
 
@@ -113,3 +103,10 @@ def test_a_bug_in_a_worker_of_a_cluster_ends_one_task(
 
     with GuessingServer() as server:
         count_and_resume(make_home(tmp_path), server, "--workers", "2", *more, call=call)
+
+
+@needs_postgres
+async def test_a_database_that_is_not_there_is_a_clear_error() -> None:
+    with pytest.raises(ConfigurationError, match="cannot be reached"):
+        async with open_checkpointer("latest", "postgresql://nobody@127.0.0.1:9/none"):
+            pass

@@ -128,7 +128,7 @@ HOSTILE = [
     ),
     Hostile(
         "thousands of files",
-        "for n in range(5000): open(f'n{n}', 'w').close()\nleak(); end = time.time() + 1\n"
+        "for n in range(1500): open(f'n{n}', 'w').close()\nleak(); end = time.time() + 1\n"
         "while time.time() < end: n += 1; open(f'n{n}', 'w').close()",
         within(15),
         outside="files",
@@ -292,7 +292,7 @@ HOSTILE = [
     ),
     Hostile(
         "thousands of files, behind a zombie",
-        "os.fork() == 0 and os._exit(0)\ntime.sleep(.1)\nfor n in range(5000): open(f'n{n}', 'w').close()\nleak(); end = time.time() + 1\n"
+        "os.fork() == 0 and os._exit(0)\ntime.sleep(.1)\nfor n in range(1500): open(f'n{n}', 'w').close()\nleak(); end = time.time() + 1\n"
         "while time.time() < end: n += 1; open(f'n{n}', 'w').close()",
         within(15),
         outside="files",
