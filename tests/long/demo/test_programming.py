@@ -17,7 +17,7 @@ from langgraph_reflexion.envs.programming.generated import generated_problems
 from langgraph_reflexion.envs.programming.generated.draw import draw_family
 from tests.support.demo import forgetful
 
-TASKS, TRIALS, BOTH = 12, 4, "last_attempt_and_reflexion"
+TASKS, TRIALS, BOTH = 20, 4, "last_attempt_and_reflexion"
 
 
 class Played:

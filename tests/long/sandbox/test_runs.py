@@ -35,16 +35,6 @@ def ends(word):
     return False
 
 
-def test_compiled_program_runs_in_other_runs(sandbox):
-    source = '#include <stdio.h>\nint main(int n, char **a) { printf("%s", a[1]); return 0; }\n'
-    files = {"main.c": source, "out/x": ""}
-    built = sandbox.run(["cc", "main.c", "-o", "out/main"], files=files, collect=["out", "no"])
-    assert built.status == "ok", built.errors
-    assert set(built.files) == {"out/main", "out/x"}
-    for word in ("one", "two"):
-        assert sandbox.run(["./out/main", word], files=built.files).text == word
-
-
 def test_long_output_keeps_both_ends(sandbox):
     done = run(sandbox, "for n in range(5000): print(n)", limits=Limits(output=1000))
     assert (done.status, done.truncated) == ("ok", True)
