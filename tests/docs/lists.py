@@ -9,7 +9,7 @@ from tests.support.upstream_clone import write_env_results
 
 ELSEWHERE = {
     "langgraph-reflexion run alfworld --limit 20 --database postgresql://user:password@localhost/reflexion"
-    " --out runs/shared": "wants a server: tests/long/test_postgres_checkpoints.py and kill_test run one",
+    " --out runs/shared": "wants a server: tests/long/experiments/test_kills.py runs one",
     "langgraph-reflexion resume runs/shared --database postgresql://user:password@localhost/reflexion": "the same",
     "docs/howto/postgres.md: from langgraph.checkpoint.postgres import PostgresSaver": "the same",
     "git clone https://github.com/noahshinn/reflexion": "wants the network; a made-up clone stands in its place",
