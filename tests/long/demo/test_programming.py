@@ -77,16 +77,16 @@ def test_its_own_tests_are_right_and_wrong_in_every_way():
 
 def test_without_the_reflections_in_its_prompt_the_gain_is_gone():
     model, removed = forgetful()
-    without = Played(model)
+    without = Played(model, tasks=8)
     assert removed, "there were lessons to remove"
-    assert without.truths == played("last_attempt").truths
+    assert without.truths == played("last_attempt").truths[:8]
 
 
 def test_without_tests_it_gropes_in_the_dark():
-    blind = Played(evaluator="none")
+    blind = Played(evaluator="none", tasks=12)
     assert {len(truths) for truths in blind.truths} == {TRIALS}, "nothing ends a task early"
     assert blind.rate(TRIALS) - blind.rate(1) < 0.12
-    assert "reading number" in blind.finals[-1]["reflections"][-1]["text"]
+    assert any("reading number" in final["reflections"][-1]["text"] for final in blind.finals)
 
 
 @pytest.mark.parametrize("actor", ["react", "tools"])
