@@ -131,11 +131,8 @@ def server() -> Iterator[GuessingServer]:
         yield made
 
 
-@pytest.mark.parametrize("workers", ["1", pytest.param("2", marks=pytest.mark.long)])
-def test_the_command_line_counts_errors_and_resumes_their_tasks(
-    tmp_path: Path, server: GuessingServer, workers: str
-) -> None:
-    count_and_resume(make_home(tmp_path), server, "--workers", workers)
+def test_the_command_line_counts_errors_and_resumes_their_tasks(tmp_path: Path, server: GuessingServer) -> None:
+    count_and_resume(make_home(tmp_path), server)
 
 
 def count_and_resume(
