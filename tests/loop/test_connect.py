@@ -4,7 +4,7 @@ import pytest
 from langgraph.graph import StateGraph
 from typing_extensions import TypedDict
 
-from langgraph_reflexion import ConfigurationError, ReflexionState, connect, create_reflexion
+from langgraph_reflexion import ConfigurationError, ReflexionState, Strategy, connect, create_reflexion
 from langgraph_reflexion.testing import ScriptedChatModel
 from tests.support.toys import Counter, Timeless, count_to, counting_badly
 
@@ -32,8 +32,10 @@ def test_the_nodes_connected_again_are_the_same_graph():
     assert again.get_graph().draw_mermaid() == graph.compile().get_graph().draw_mermaid()
 
 
-def test_the_strategy_decides_whether_trials_are_reflected_on():
-    assert run(connected(made().loop, "retry"))["reflections"] == []
+def test_no_setting_changes_the_drawing():
+    settings = [*({"strategy": strategy} for strategy in Strategy), {"actor": "tools"}, {"profile": "upstream"}]
+    drawings = {made(**each).compile().get_graph().draw_mermaid() for each in [*settings, {"evaluator": "llm"}]}
+    assert len(drawings) == 1
 
 
 class Form(TypedDict):

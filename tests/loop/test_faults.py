@@ -10,7 +10,7 @@ from langgraph_reflexion import ModelFault, ModelOptions, create_reflexion
 from langgraph_reflexion.graph.resume import resume_point
 from langgraph_reflexion.retries import Retries
 from langgraph_reflexion.testing import ScriptedChatModel
-from tests.support.toys import Breaking, Counter, CounterEpisode, count_to, counting_badly
+from tests.support.toys import Breaking, Counter, count_to, counting_badly
 
 DOWN = ConnectionError("connection refused")
 ONCE = {"options": ModelOptions(retries=Retries(attempts=1))}
@@ -110,21 +110,6 @@ def test_a_bug_in_a_model_class_is_raised():
 def test_an_empty_reply_is_a_fault(call, empty):
     _, final = run(failing_at(call, empty))
     assert (final["status"], final["fault"]) == ("fault", "the model answered with nothing")
-
-
-@pytest.mark.parametrize("where", ["start", "step"])
-def test_a_bug_in_an_environment_is_raised(where):
-    class Misspelt(CounterEpisode):
-        def step(self, action):
-            return undefined  # noqa: F821
-
-    class Buggy(Counter):
-        def start(self, task):
-            return undefined if where == "start" else Misspelt(3, 5)  # noqa: F821
-
-    with pytest.raises(NameError, match="undefined") as raised:
-        run(ScriptedChatModel(replies=["Action: add 3"]), Buggy())
-    assert raised.traceback[-1].name == where
 
 
 def test_the_record_of_a_fault_stays_small():

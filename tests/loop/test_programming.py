@@ -12,8 +12,6 @@ from langchain_core.messages import AIMessage
 from langgraph_reflexion import ConfigurationError, ModelOptions, ReflexionError, create_reflexion, load_environment
 from langgraph_reflexion.envs.programming.environment import Programming
 from langgraph_reflexion.envs.programming.episode import HANDED_IN
-from langgraph_reflexion.envs.programming.problems import Case as Call
-from langgraph_reflexion.envs.programming.problems import Problem
 from langgraph_reflexion.experiments.locks import locked
 from langgraph_reflexion.experiments.runner import run_setup
 from langgraph_reflexion.experiments.setup import Setup, SharedBudgets
@@ -76,13 +74,6 @@ def test_a_program_is_repaired_by_its_self_written_tests(problems: Programming) 
     for shown in (failed, "return side * side", "A negative side has no area.", "1 of 2 tests passed"):
         assert shown in second
     assert {usage for trial in final["trials"] for usage in trial["usage"]} == {"reset", "act", "reflect"}
-
-
-def test_without_an_evaluator_no_tests_are_written(problems: Programming) -> None:
-    final, model = play(problems, block(RIGHT), block(RIGHT), evaluator="none")
-    assert (final["status"], len(final["trials"])) == ("failed", 2)
-    assert not any(prompt[-1].text.endswith("Tests:") for prompt in model.prompts)
-    assert "Tests were left out" in text_of(model.prompts[-1])
 
 
 def test_hidden_tests_stay_hidden(problems: Programming) -> None:
@@ -157,18 +148,6 @@ def test_actors_with_actions_run_their_tests(agent: str, problems: Programming) 
         HANDED_IN,
     ]
     assert final["status"] == "solved"
-
-
-def test_a_language_without_self_written_tests_is_refused(tmp_path: Path) -> None:
-    problem = Problem("x", "own", "go", "func area(side int) int {\n", "area", (Call("area(2)", "4"),)).as_json()
-    path = tmp_path / "go.jsonl"
-    path.write_text(json.dumps(problem) + "\n")
-    environment = load_environment("programming", path=str(path))
-    model = ScriptedChatModel(replies=[])
-    graph = create_reflexion(model, environment).compile()
-    with pytest.raises(ConfigurationError, match="evaluator"):
-        graph.invoke({"task": environment.tasks()[0]})
-    assert not model.prompts
 
 
 @pytest.mark.parametrize(

@@ -4,12 +4,10 @@ from dataclasses import replace
 
 import pytest
 
-from langgraph_reflexion import PROFILES, create_reflexion, load_environment
-from langgraph_reflexion.envs import ENVIRONMENTS
+from langgraph_reflexion import PROFILES, create_reflexion
 from langgraph_reflexion.envs.base import Environment, Episode, StepResult, Task, action, choose_split
-from langgraph_reflexion.prompts import contains, load_prompts
+from langgraph_reflexion.prompts import contains
 from langgraph_reflexion.testing import ScriptedChatModel
-from tests.support.tools import need
 from tests.support.toys import asks_for, text_of
 
 GOAL = "Reach the far shore without falling in."
@@ -33,8 +31,6 @@ class LakeEpisode(Episode):
 
 
 class Lake(Environment):
-    """A lake whose first observation is given, and says nothing of the goal unless it is made to."""
-
     name = "lake"
     splits = ("all",)
     episode = LakeEpisode
@@ -109,17 +105,3 @@ def test_an_observation_that_states_the_goal_is_not_changed():
 )
 def test_a_text_is_searched_for_words_ignoring_case_and_line_breaks(text, words, expected):
     assert contains(text, words) == expected
-
-
-@pytest.mark.parametrize("name", ENVIRONMENTS)
-def test_shipped_environments_state_goals_in_their_first_observations(name):
-    if name in ("programming", "workspace"):
-        need("bubblewrap" if name == "workspace" else "sandbox")
-    environment = load_environment(name)
-    for way in (environment, *map(environment.variant, environment.variants)):
-        prompts = load_prompts(way.prompts_from)
-        for task in way.tasks(limit=20):
-            episode = way.start(task)
-            assert prompts.opening(task["instruction"], episode.observation) == episode.observation
-            episode.close()
-    environment.close()

@@ -2,14 +2,13 @@
 
 import json
 from dataclasses import replace
-from decimal import Decimal
 
 import pytest
 from langchain_core.messages import AIMessage
 
 from langgraph_reflexion import PROFILES, ConfigurationError, EnvironmentFault, Evaluator, Score, create_reflexion
 from langgraph_reflexion.testing import ScriptedChatModel
-from tests.support.toys import Parrot, ParrotEpisode, asks_for, text_of
+from tests.support.toys import Parrot, asks_for, text_of
 
 GOOD, BAD = "bye right", "bye wrong"
 
@@ -55,16 +54,6 @@ def test_the_environments_reward_is_the_verdict_by_default(says, threshold, expe
     final, _ = played(says, profile=replace(PROFILES["paper"], threshold=threshold))
     assert final["status"] == "solved"
     assert [(trial["verdict"], trial["success"], trial["score"]) for trial in final["trials"]] == expected
-
-
-def test_a_reward_is_kept_as_a_plain_number():
-    class Odd(Parrot):
-        def start(self, task):
-            return ParrotEpisode({GOOD: Decimal(1)})
-
-    final, _ = played([GOOD], environment=Odd())
-    assert type(final["episode"]["reward"]) is float
-    json.dumps(final)
 
 
 def test_a_wrong_yes_ends_the_task_and_a_wrong_no_continues_it():

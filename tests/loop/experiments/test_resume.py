@@ -18,7 +18,7 @@ from langgraph_reflexion.experiments.record import read_info
 from langgraph_reflexion.settings import RunSettings
 from langgraph_reflexion.testing import ScriptedChatModel
 from tests.support import guessing
-from tests.support.guessing import Guess, Guessing, RefusedError, Watch, rows, timeless
+from tests.support.guessing import Guessing, RefusedError, Watch, rows, timeless
 from tests.support.toys import text_of
 
 drive_all = partial(guessing.drive_all, model_class=ScriptedChatModel)
@@ -71,59 +71,27 @@ def test_a_run_stopped_at_any_call_continues_and_repeats_no_call(
         assert (call - 1) + len(rest.prompts) == calls
 
 
-@pytest.mark.long
-@pytest.mark.parametrize(("strategy", "in_step"), [("reflexion", False), ("last_attempt", True)])
-def test_a_fault_at_any_call_is_retried_by_resuming(tmp_path: Path, strategy: str, in_step: bool) -> None:
-    settings = SETTINGS | {"strategy": strategy, "in_step": in_step, "numbers": [1, 3, 2]}
-    _, model = drive_all(tmp_path / "whole", think_first, **settings)
-    for call in range(2, len(model.prompts) + 1):
-        folder = tmp_path / str(call)
-        summary, first = drive_all(folder, Interrupted(call, ConnectionError("gone")), **settings)
-        assert summary.statuses["fault"] == 1
-        assert not summary.clean
-        assert [row["fault"] != "" for row in rows(folder)].count(True) == 1
-        summary, second = drive_all(folder, think_first, **settings)
-        assert summary.clean
-        assert timeless(folder) == timeless(tmp_path / "whole")
-        if first.prompts[call - 1][1].text.endswith("Reflection:"):  # nothing but the reflection is asked for again
-            assert len(first.prompts) + len(second.prompts) == len(model.prompts) + 1
+class Unprepared(Guessing):
+    """Cannot prepare its first task."""
 
-
-class Shaky(Guessing):
-    """Its n-th preparation or start fails; each task is prepared once, and started once per trial."""
-
-    def __init__(self, *, prepare: int = 0, start: int = 0) -> None:
-        super().__init__(numbers=[2, 3])
-        self.failing = {"prepare": prepare, "start": start}
-        self.counts = {"prepare": 0, "start": 0}
+    prepared = 0
 
     def prepare(self, task: Task) -> dict[str, Any]:
-        self._count("prepare")
-        return {"number": task["data"]["number"]}
-
-    def start(self, task: Task) -> Guess:
-        self._count("start")
-        return Guess(task["prepared"]["number"])
-
-    def _count(self, what: str) -> None:
-        self.counts[what] += 1
-        if self.counts[what] == self.failing[what]:
+        self.prepared += 1
+        if self.prepared == 1:
             raise OSError("no room")
+        return {}
 
 
-@pytest.mark.parametrize("broken", [{"prepare": 1}, {"start": 4}])
-def test_a_fault_of_the_environment_is_retried_without_preparing_again(
-    tmp_path: Path, broken: dict[str, int]
-) -> None:
-    settings = {"max_trials": 3, "concurrency": 1}
-    drive_all(tmp_path / "whole", environment=Shaky(), **settings)
-    summary, _ = drive_all(tmp_path / "run", environment=Shaky(**broken), **settings)
-    assert summary.statuses["fault"] == 1
-    again = Shaky()
-    drive_all(tmp_path / "run", environment=again, **settings)
-    assert timeless(tmp_path / "run") == timeless(tmp_path / "whole")
-    # What was prepared is kept.
-    assert again.counts["prepare"] == ("prepare" in broken)
+def test_a_fault_before_the_first_trial_is_retried_by_resuming(tmp_path: Path) -> None:
+    environment = Unprepared(numbers=[2, 3])
+    for statuses in ({"fault": 1, "solved": 1}, {"fault": 0, "solved": 2}):
+        summary, _ = drive_all(tmp_path, environment=environment, concurrency=1)
+        assert {name: summary.statuses[name] for name in statuses} == statuses
+    assert environment.prepared == 3, "what was prepared is kept"
+    assert [(row["task_id"], row["trial"]) for row in rows(tmp_path)] == [
+        *(("g2", 1), ("g2", 2), ("g3", 1), ("g3", 2), ("g3", 3))
+    ]
 
 
 @pytest.mark.parametrize(("strategy", "in_step", "first"), [("reflexion", False, 1), ("retry", True, 2)])

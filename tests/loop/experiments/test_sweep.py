@@ -3,14 +3,11 @@
 from pathlib import Path
 from typing import Any
 
-import pytest
 from langchain_core.messages import BaseMessage
 
 from langgraph_reflexion import Task, experiments
 from langgraph_reflexion.envs.base import FinishedTrial, Review
 from langgraph_reflexion.experiments.provenance import new_info
-from langgraph_reflexion.experiments.record import read_run
-from langgraph_reflexion.experiments.rows import TrialRow
 from langgraph_reflexion.settings import RunSettings
 from tests.support.guessing import Guessing, Watch, count_up, drive_all, rows, timeless
 
@@ -72,20 +69,6 @@ def test_a_reflection_that_fails_leaves_a_failed_trial_and_a_fault(tmp_path: Pat
     assert summary.statuses["fault"] == 1
     assert (row["stop_reason"], row["verdict"], row["reflection"]) == ("terminated", False, None)
     assert "gone" in row["fault"]
-
-
-def test_an_error_in_an_observer_is_raised_and_the_rows_are_kept(tmp_path: Path) -> None:
-    class Clumsy(Watch):
-        def on_trial(self, row: TrialRow, finished: bool) -> None:
-            super().on_trial(row, finished)
-            if len(self.seen) == 3:
-                raise ZeroDivisionError
-
-    with pytest.raises(ZeroDivisionError):
-        drive_all(tmp_path, observer=Clumsy())
-    written = rows(tmp_path)
-    assert 3 <= len(written) < 10
-    assert written == read_run(tmp_path).trials
 
 
 def test_settings_are_filled_in_from_environment_and_profile() -> None:

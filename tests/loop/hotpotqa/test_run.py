@@ -15,7 +15,6 @@ from langgraph_reflexion.retries import Retries
 from langgraph_reflexion.settings import RunSettings
 from langgraph_reflexion.testing import MediaWikiServer, ScriptedChatModel
 from tests.support.hotpotqa import as_on_the_hub
-from tests.support.toys import asks_for
 
 
 @pytest.fixture(autouse=True)
@@ -52,28 +51,6 @@ def test_a_fault_is_recorded_and_a_missing_page_is_not():
     assert faulty["status"] == "fault"
     assert "Retry-After 30 s" in faulty["trials"][0]["fault"]
     assert (faulty["trials"][0]["success"], faulty["trials"][0]["verdict"]) == (None, None)
-
-
-@pytest.mark.parametrize(("actor", "strategy"), [("react", "last_attempt_and_reflexion"), ("cot", "last_attempt")])
-def test_without_an_oracle_no_prompt_has_the_answer(actor, strategy):
-    environment = HotPotQA()
-
-    def reply(messages):
-        says = {"act": "Action: finish[nobody]", "judge": "Verdict: no", "reflect": "I should think again."}
-        return says[asks_for(messages)]
-
-    tasks = [task for task in environment.tasks(limit=12) if task["data"]["answer"] not in ("yes", "no")]
-    # Words of the question may be anywhere.
-    tasks = [t for t in tasks if not any(word in t["instruction"] for word in t["data"]["answer"].split())][:3]
-    assert tasks
-    options = {"actor": actor, "evaluator": "llm", "strategy": strategy, "feedback": "words"}
-    for task in tasks:
-        model = ScriptedChatModel(replies=reply)
-        final = create_reflexion(model, environment, max_trials=3, **options).compile().invoke({"task": task})
-        assert len(final["trials"]) == 3
-        # The instructions are the same for every question.
-        told = "\n".join(message.text for prompt in model.prompts for message in prompt[1:])
-        assert task["data"]["answer"] not in told
 
 
 def report_of(path, **settings):

@@ -139,9 +139,7 @@ def test_a_moved_log_is_known_by_its_content_and_altered_rows_change_its_counts(
     assert value(altered, "Table 2", "HumanEval (PY)", "TP") == [("141/144", "-0.01")]
 
 
-@pytest.mark.parametrize(
-    ("folder_name", "part"), [("reflexion_mbpp_py3", True), ("reflexion_mbpp_py", False), ("of_my_own", False)]
-)
+@pytest.mark.parametrize(("folder_name", "part"), [("reflexion_mbpp_py3", True), ("of_my_own", False)])
 def test_partial_and_other_logs_are_not_compared_with_published_numbers(
     tmp_path: Path, folder_name: str, part: bool
 ) -> None:
@@ -244,9 +242,7 @@ def test_your_own_programs_are_counted_by_their_last_trial(tmp_path: Path) -> No
     ("settings", "rows_of"),
     [
         ({"environment": "hotpotqa", "actor": "tools"}, {"ReAct + Reflexion"}),
-        ({"environment": "hotpotqa", "actor": "cot", "strategy": "retry"}, {"CoT"}),
         ({"environment": "programming", "actor": "code", "split": "own"}, set()),
-        ({"environment": "workspace", "actor": "react"}, set()),
     ],
 )
 def test_your_own_runs_are_compared_with_numbers_of_their_kind(

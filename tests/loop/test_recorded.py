@@ -1,4 +1,4 @@
-"""Runs that are recorded once, and replayed from the file."""
+"""Recorded runs that are replayed from a file, and scripted models."""
 
 import json
 
@@ -8,7 +8,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 
 from langgraph_reflexion import ConfigurationError, ModelOptions, ReflexionError, create_reflexion
 from langgraph_reflexion.retries import Retries
-from langgraph_reflexion.testing import MissingReply, RecordedChatModel, Recorder, ScriptedChatModel
+from langgraph_reflexion.testing import MissingReply, RecordedChatModel, Recorder, ScriptedChatModel, ScriptExhausted
 from tests.support.toys import Counter, count_to
 
 USED = {"input_tokens": 90, "output_tokens": 10, "total_tokens": 100}
@@ -102,3 +102,9 @@ def test_an_invalid_recording_is_refused(tmp_path, text, why):
     path.write_bytes(text)
     with pytest.raises(ConfigurationError, match=why):
         RecordedChatModel(recording=path)
+
+
+async def test_a_script_without_replies_left_ends_the_run_and_is_no_fault():
+    with pytest.raises(ScriptExhausted, match="no reply left: it has 1,"):
+        await graph(ScriptedChatModel(replies=["Action: add 1"])).compile().ainvoke({"task": count_to(3)})
+    assert issubclass(ScriptExhausted, ReflexionError)
