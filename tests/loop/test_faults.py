@@ -84,7 +84,7 @@ JUDGE = ScriptedChatModel(replies=["Verdict: no", "Lesson 1.", DOWN])
     ],
     ids=["judge", "second reset", "observe"],
 )
-def test_a_fault_before_the_verdict_leaves_none(replies, environment, options, last, fault, trials, actions):
+def test_a_fault_before_the_verdict_leaves_no_verdict(replies, environment, options, last, fault, trials, actions):
     nodes, final = run(ScriptedChatModel(replies=replies), environment, **options)
     assert [node for node in nodes if node != "heuristic_check"][-2:] == [last, "evaluate"]
     assert final["status"] == "fault"
