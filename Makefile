@@ -7,7 +7,7 @@ EXTRAS ?= alfworld,bench,deepagents,inspect,notebooks,postgres,ray,studio
 
 OLDEST = .venv-oldest
 
-.PHONY: help demo figures dev docs test test-bare test-long test-oldest lint format clean
+.PHONY: help demo figures drawings dev docs test test-bare test-long test-oldest lint format clean
 
 help:  ## Show the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/:/'
@@ -38,6 +38,10 @@ $(VENV)/bench: pyproject.toml
 figures: $(VENV)/bench demo  ## Draw the README's figures from the demo runs; write runs/demo.html
 	$(RUN) langgraph-reflexion report runs/demo-retry runs/demo-reflexion --figures runs/figures --html runs/demo.html
 	mkdir -p docs/figures && cp runs/figures/*.svg docs/figures/
+
+drawings:  ## Draw docs/drawings/*.mmd with Mermaid; needs npm and chromium
+	cd docs/drawings && for name in *.mmd; do PUPPETEER_SKIP_DOWNLOAD=1 npx --yes -p @mermaid-js/mermaid-cli@11 \
+		mmdc -p chromium.json -c mermaid.json -b white -i $$name -o $${name%.mmd}.svg || exit 1; done
 
 dev: $(VENV)/dev  ## Install the packages for the targets below
 
