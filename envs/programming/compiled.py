@@ -15,7 +15,7 @@ from langgraph_reflexion.envs.programming.problems import Case, Problem
 from langgraph_reflexion.envs.programming.rust_source import call_in, cases_in, inner_call
 from langgraph_reflexion.envs.programming.values import LONGEST, Answer, one_line
 from langgraph_reflexion.envs.sandbox import Limits, Policy, Result, Sandbox
-from langgraph_reflexion.envs.sandbox.types import MB
+from langgraph_reflexion.envs.sandbox.types import MAX_FILES, MB
 from langgraph_reflexion.errors import ConfigurationError, EnvironmentUnavailable
 
 
@@ -29,7 +29,7 @@ class CompiledGrader:
         """Return the first failure of the hidden tests, which share one compilation; empty if all pass."""
         language = LANGUAGES[problem.language]
         calls = [case.call for case in problem.cases]
-        built, error = self._build(language, code, calls)
+        built, error = self.build(language, code, calls)
         if error:
             return error
         answers = self._answers(language, built, len(calls))
@@ -47,7 +47,7 @@ class CompiledGrader:
         # If a test is more than a call, the value of the call says more than that the test is false.
         inner = [inner_call(case.call, problem.entry_point) for case in cases]
         calls = [*(case.call for case in cases), *(call for call in inner if call)]
-        built, error = self._build(language, code, calls)
+        built, error = self.build(language, code, calls)
         if error:
             return [[TestOutcome(test, passed=False, error=error) for test in tests]] * times
         rounds = []
@@ -87,14 +87,14 @@ class CompiledGrader:
             tests = left
         return tests
 
-    def _build(self, language: Language, code: str, calls: Sequence[str]) -> tuple[Mapping[str, str | bytes], str]:
+    def build(self, language: Language, code: str, calls: Sequence[str]) -> tuple[Mapping[str, str | bytes], str]:
         """Compile the program around a candidate, and return its files and the first error, in one line."""
         sources = language.sources(code, calls)
         files = {name: text.encode(errors="replace") for name, text in sources.items()}
         if not language.compile:
             return files, ""
         done = self._run(language, language.compile, files, COMPILER, collect=language.made)
-        if done.status == "ok" and done.files:
+        if done.status == "ok" and 0 < len(done.files) <= MAX_FILES:
             return done.files, ""
         complaint = language.complaint(f"{done.errors}\n{done.text}")
         return {}, ended_by(done, COMPILER) or complaint or "it does not compile"

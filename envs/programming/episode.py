@@ -29,7 +29,6 @@ class CodeEpisode(Episode):
         self._over = over
 
     def step(self, action: Action) -> StepResult:
-        """Take one action, if the episode is not over."""
         return StepResult(OVER, terminated=True) if self._over else super().step(action)
 
     @action("submit\n{code}")
@@ -41,7 +40,6 @@ class CodeEpisode(Episode):
         return StepResult(HANDED_IN, terminated=True)
 
     def snapshot(self) -> dict[str, Any]:
-        """Return whether it is over; no program has to be run again."""
         return {"over": self._over}
 
 
@@ -65,7 +63,6 @@ class OneShotEpisode(CodeEpisode):
     """An episode of a single step: any action ends it, and an invalid one leaves the problem unsolved."""
 
     def step(self, action: Action) -> StepResult:
-        """Take the one action; see `Episode.step`."""
         result = super().step(action)
         self._over = True
         return StepResult(result.observation, terminated=True)

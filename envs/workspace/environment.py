@@ -14,10 +14,11 @@ from typing import Any, ClassVar, NamedTuple
 
 from langgraph_reflexion.envs.base import Action, Environment, FinishedTrial, Review, Task, choose_split
 from langgraph_reflexion.envs.sandbox import Sandbox
+from langgraph_reflexion.envs.sandbox.helper import staging
 from langgraph_reflexion.envs.workspace.apply import apply_patch
 from langgraph_reflexion.envs.workspace.artifacts import TrialFiles
 from langgraph_reflexion.envs.workspace.commands import Commands
-from langgraph_reflexion.envs.workspace.copies import Copy, remove_stale
+from langgraph_reflexion.envs.workspace.copies import Copy
 from langgraph_reflexion.envs.workspace.episode import WorkspaceEpisode
 from langgraph_reflexion.envs.workspace.generate import generate
 from langgraph_reflexion.envs.workspace.repositories import own_repositories, write_repositories
@@ -210,7 +211,7 @@ class Workspace(Environment):
             if folder not in self._repos:
                 self._repos[folder] = SnapshotRepo(folder / "states.git")
                 (folder / "work").mkdir(exist_ok=True)
-                remove_stale(folder / "work")
+                staging.sweep(str(folder / "work"))
             return self._repos[folder]
 
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from langgraph_reflexion.envs.programming.compiled import CompiledRuns
+from langgraph_reflexion.envs.programming.compiled import CompiledGrader
 from langgraph_reflexion.envs.programming.languages import LANGUAGES
 from langgraph_reflexion.envs.programming.limits import CANDIDATE
 from langgraph_reflexion.envs.sandbox import Sandbox
@@ -34,5 +34,5 @@ def test_sample(grader, name):
 def test_missing_toolchain():
     nowhere = replace(LANGUAGES["rust"], compile=["no-such-compiler", "-o", "main"])
     with pytest.raises(EnvironmentUnavailable, match=r"rust: no-such-compiler: .*; install ") as raised:
-        CompiledRuns(Sandbox("bubblewrap"), CANDIDATE).build(nowhere, "", [])
+        CompiledGrader(Sandbox("bubblewrap"), CANDIDATE).build(nowhere, "", [])
     assert "\n" not in str(raised.value)

@@ -1,6 +1,5 @@
-"""Runs in rare situations: cancelled, attached, killed helpers, hostile leftovers, restricted hosts."""
+"""Runs in rare situations: attached, killed helpers, hostile leftovers, restricted hosts."""
 
-import asyncio
 import contextlib
 import os
 import socket
@@ -12,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from langgraph_reflexion import ConfigurationError, EnvironmentFault, EnvironmentUnavailable
+from langgraph_reflexion import EnvironmentFault, EnvironmentUnavailable
 from langgraph_reflexion.envs.sandbox import Bind, Limits, Policy, Sandbox
 
 PYTHON = [sys.executable, "main.py"]
@@ -77,26 +76,6 @@ def test_sandbox_that_fails_to_start_is_a_fault(sandbox, tmp_path):
     assert process.returncode == 125
 
 
-async def test_cancelled_task_ends_its_run(sandbox):
-    task = asyncio.create_task(sandbox.arun(["sleep", "77.25"], limits=Limits(wall=60)))
-    await asyncio.sleep(0.4)
-    task.cancel()
-    begin = time.monotonic()
-    with pytest.raises(asyncio.CancelledError):
-        await task
-    assert time.monotonic() - begin < 5
-    assert ends("77.25")
-
-
-async def test_task_cancelled_after_its_run_is_cancelled(sandbox):
-    task = asyncio.create_task(sandbox.arun(["true"]))
-    await asyncio.sleep(0.01)
-    time.sleep(1)  # noqa: ASYNC251 - the loop is busy while the run ends
-    task.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await task
-
-
 def test_killed_attached_command_ends(sandbox):
     process = sandbox.attach(["sh", "-c", "echo x; sleep 78.25"], stdout=subprocess.PIPE)
     assert process.stdout.readline() == b"x\n"
@@ -104,22 +83,6 @@ def test_killed_attached_command_ends(sandbox):
     process.wait()
     process.stdout.close()
     assert ends("78.25")
-
-
-@pytest.mark.parametrize("way", ["/oldroot", "/../../../../oldroot", "../../../../../../oldroot"])
-def test_links_left_by_a_run_do_not_lead_to_the_host(bubblewrap, tmp_path, way):
-    work, outside = tmp_path / "work", tmp_path / "outside"
-    work.mkdir()
-    outside.mkdir(mode=0o777)
-    outside.chmod(0o777)
-    policy = Policy(binds=(Bind(work, writable=True),))
-    source = f"import os; os.symlink('{way}{outside}/file', 'main.py'); os.symlink('{way}{outside}', 'folder')"
-    assert bubblewrap.run([sys.executable, "-c", source], cwd=work, policy=policy).status == "ok"
-    done = bubblewrap.run(["cat", "main.py"], files={"main.py": "theirs"}, cwd=work, policy=policy)
-    assert done.text == "theirs"
-    with contextlib.suppress(EnvironmentFault):
-        bubblewrap.run(["true"], files={"folder/file": "theirs"}, cwd=work, policy=policy)
-    assert list(outside.iterdir()) == []
 
 
 def test_hostile_files_are_passed_to_the_next_run(sandbox):
@@ -131,16 +94,13 @@ def test_hostile_files_are_passed_to_the_next_run(sandbox):
     done = run(sandbox, source, collect=["."])
     assert (done.status, done.errors) == ("ok", "")
     assert len(done.files) == 2003
-    assert sandbox.run(["sh", "-c", "ls o | wc -l; cat o/a*"], files=done.files).text == "2003\ny"
+    odd = {name: content for name, content in done.files.items() if not name[2:].isdigit()}
+    assert sandbox.run(["sh", "-c", "ls -q o | wc -l; cat o/a*"], files=odd).text == "2\ny"
 
 
-def test_files_without_processes(bubblewrap, tmp_path):
-    policy = Policy(fork=False, binds=(Bind(tmp_path, writable=True),))
-    files = {f"f{number}": "x" for number in range(150)}
-    assert len(bubblewrap.run(["ls"], files=files, policy=policy).text.split()) == 150
-    for options in ({"files": files, "cwd": tmp_path}, {"files": {f"{name}{n}": "" for name in files for n in "ab"}}):
-        with pytest.raises(ConfigurationError, match="200 files"):
-            bubblewrap.run(["ls"], policy=policy, **options)
+def test_many_files_without_processes(bubblewrap):
+    files = {f"f{number}": "x" for number in range(200)}
+    assert len(bubblewrap.run(["ls"], files=files, policy=Policy(fork=False)).text.split()) == 200
 
 
 def test_programs_that_are_not_exposed(sandbox, tmp_path):
