@@ -1,4 +1,4 @@
-"""Budgets: where a run stops, what it leaves, and that it goes on as if it had never stopped."""
+"""Budgets: where a task stops, and that it continues as if it had not."""
 
 import time
 

@@ -1,4 +1,4 @@
-"""Nodes that are connected by hand: another input and output, a node of one's own, the same drawing."""
+"""Connecting the nodes in another graph: input, output, a replaced node, the drawing."""
 
 import pytest
 from langgraph.graph import StateGraph

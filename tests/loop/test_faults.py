@@ -1,4 +1,4 @@
-"""Trouble outside the agent ends the task as a fault, and is never counted as a wrong answer."""
+"""Faults outside the agent end the task, and are no wrong answers."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""When a trial stops and which reason is recorded, and when a task is finished."""
+"""Why a trial stops, and when a task ends."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The graph runs from anywhere: plain code, a notebook, coroutines, under every checkpointer."""
+"""Running the graph from plain code, notebooks and coroutines."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""What a retry gets to see, read off the prompts that the model really got."""
+"""Reflections, attempts and feedback in the prompts of a retry."""
 
 from dataclasses import replace
 

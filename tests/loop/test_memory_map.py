@@ -85,9 +85,9 @@ def test_a_resumed_run_shows_the_same_map_and_a_new_task_an_empty_one():
     model, saver = Listening(asked=[]), InMemorySaver()
     graph = create_reflexion(model, environment, memory=MAP, heuristic=FEW, max_trials=2)
     for task in environment.tasks(limit=2):
-        begun = len(model.asked)
+        first = len(model.asked)
         graph.compile(saver).invoke({"task": task}, THREAD, interrupt_after=["observe"])
-        assert HEAD not in model.asked[begun][-1].text
+        assert HEAD not in model.asked[first][-1].text
         assert graph.compile(saver).invoke(None, THREAD)["memory_map"]  # as in a new process
     assert [texts(messages) for messages in model.asked] == [texts(messages) for messages in expected]
 

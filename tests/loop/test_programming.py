@@ -1,4 +1,4 @@
-"""The loop on programming problems: programs in replies, self-written tests, and hidden tests that stay hidden."""
+"""Programming problems in the graph: programs in replies, self-written tests, hidden tests."""
 
 import asyncio
 import json

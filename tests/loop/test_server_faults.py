@@ -1,7 +1,6 @@
-"""What a run does about each thing that a model's server can get wrong: over HTTP, with the real client.
+"""Errors of a model's server, over HTTP and with the real client.
 
-The counter is brought to 3 in two actions. The server is well at the first request, and has the fault at the second,
-once or from then on.
+The counter reaches 3 in two actions. The server answers the first request, and fails at the second or from then on.
 """
 
 import json
@@ -43,7 +42,7 @@ def later(fault):
     return lambda request: fault if request.number > 1 else None
 
 
-# What passes when it is asked again; what a fault of the task says of it when it does not.
+# Transient errors, and what the fault says when they last.
 PASSING = {
     "429": "RateLimit.* 429",
     "500": "Error code: 500",

@@ -1,4 +1,4 @@
-"""The background loop that synchronous calls run on: one for the process, and nothing ends it."""
+"""The background event loop of synchronous calls."""
 
 import asyncio
 import multiprocessing

@@ -1,4 +1,4 @@
-"""The task's instruction in prompts: exactly once in each, wherever it comes from."""
+"""The task's instruction: once in each prompt."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""Resuming, forking, pausing, and a thread that is used again."""
+"""Resuming, forking, and using a thread again."""
 
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
@@ -17,7 +17,7 @@ def graph_and_model(saver, environment=None, replies=counting_badly, strategy="r
 
 
 def killed(after):
-    """A saver with a run that was let go after so many nodes, and the calls that were made."""
+    """A saver with a run that was stopped after so many nodes, and the calls that were made."""
     saver = InMemorySaver()
     graph, model = graph_and_model(saver)
     stream = graph.stream({"task": count_to(3)}, THREAD, durability="sync")

@@ -1,4 +1,4 @@
-"""Budgets of a run: it stops, says so, and ends like one that never stopped once they are raised."""
+"""Budgets of a run: it stops, says so, and continues identically when they are raised."""
 
 import json
 import time
@@ -51,7 +51,7 @@ def test_tasks_stop_on_their_own_budgets(tmp_path: Path) -> None:
     drive_all(tmp_path / "whole", **WHOLE)
     stopped, _ = drive_all(tmp_path / "run", budgets={"task": {"actions": 2}}, **WHOLE)
     assert stopped.statuses == {"solved": 2, "failed": 0, "fault": 0, "error": 0, "budget": 2, "unfinished": 0}
-    # The third trial is never begun: there is no reflection on the second.
+    # The third trial never starts: there is no reflection on the second.
     assert [row["trial"] for row in rows(tmp_path / "run")] == [1, 1, 2, 1, 2, 1, 2]
     drive_all(tmp_path / "run", **WHOLE)
     assert timeless(tmp_path / "run") == timeless(tmp_path / "whole")

@@ -1,4 +1,4 @@
-"""Bugs in evaluators, heuristics and environments: each ends one task of a run and is tried again by the next."""
+"""Bugs in evaluators, heuristics and environments: each ends one task, which resuming tries again."""
 
 import io
 import json
@@ -22,7 +22,7 @@ from tests.support.guessing import Guess, Guessing, drive_all, rows, timeless
 
 
 class Reviewed(Guessing):
-    """Reads every finished trial, with a slip for one of the games."""
+    """Divides by zero when it reviews one of the games."""
 
     def review(self, task: Task, trial: FinishedTrial) -> Review:
         return Review(measures={"luck": 1 / (task["data"]["number"] - 2)})
@@ -116,10 +116,10 @@ import os
 from toys.guessing import Guessing
 
 class Broken(Guessing):
-    """Divides by zero in one game, until it is mended."""
+    """Divides by zero in one game, until it is fixed."""
 
     def start(self, task):
-        if task["id"] == "g2" and not os.path.exists("mended"):
+        if task["id"] == "g2" and not os.path.exists("fixed"):
             1 / 0
         return super().start(task)
 '''
@@ -148,7 +148,7 @@ def count_and_resume(
     assert "in start\n    1 / 0" in (home / "run" / "errors.log").read_text()
     status, out, err = call(home, "report", "run", "--json")
     assert json.loads(out)["runs"][0]["errors"] == {"g2": "ZeroDivisionError: division by zero"}
-    (home / "mended").touch()
+    (home / "fixed").touch()
     again = more[more.index("--database") :][:2] if "--database" in more else ()
     status, out, err = call(home, "resume", "run", *again, key=KEY)
     assert (status, err) == (0, "")

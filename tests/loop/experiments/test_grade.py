@@ -1,4 +1,4 @@
-"""Files of solutions are graded: HumanEval's completions, the original's logs, several samples a task."""
+"""Grading files of solutions in several formats."""
 
 import gzip
 import json

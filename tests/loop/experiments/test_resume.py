@@ -1,4 +1,4 @@
-"""A run that was stopped goes on, and ends with the record of one that was not."""
+"""A run that was stopped and resumed has the record of an uninterrupted one."""
 
 import json
 import sqlite3

@@ -1,4 +1,4 @@
-"""Imports of invented clones, and the papers' tables beside them."""
+"""Imports of invented clones of the original, compared with the papers' tables."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""Invented and real HotPotQA logs, run through the graph."""
+"""Invented HotPotQA logs, replayed in the graph."""
 
 import contextlib
 import json

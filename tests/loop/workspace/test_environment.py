@@ -1,4 +1,4 @@
-"""The environment: what every one must do, and what is kept of its trials for people."""
+"""Trials in a workspace: patches, output, reflections, missing files."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""The tools: what they show, what they change, and where they stop."""
+"""The workspace's tools: their results and limits."""
 
 import os
 from contextlib import closing
