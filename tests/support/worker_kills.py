@@ -48,33 +48,32 @@ class WorkerKills:
         self.requests = folder / "requests.jsonl"
         self.outcome = Outcome()
 
-    def run(self, rounds: int, kills: int = 1) -> Outcome:
-        """Do the reference run, and then rounds of runs in each of which N workers are killed."""
+    def run(self, rounds: int) -> Outcome:
+        """Do the reference run, and then rounds of runs in each of which a worker is killed."""
         with demo_server(multiprocessing.get_context("spawn"), self.requests, 0.02) as url:
             if self._end("reference", self._start("reference", url)):
                 self.reference = read_requests(self.requests)
                 for number in range(1, rounds + 1):
-                    self._round(f"round-{number}", url, kills)
+                    self._round(f"round-{number}", url)
         return self.outcome
 
-    def _round(self, name: str, url: str, kills: int) -> None:
+    def _round(self, name: str, url: str) -> None:
         before = len(read_requests(self.requests))
         process = self._start(name, url, "--workers", str(self.workers), *self.more)
         # After a random number of the requests that the run takes.
-        moments = sorted(self.random.randrange(1, int(0.9 * len(self.reference))) for _ in range(kills))
+        moment = self.random.randrange(1, int(0.9 * len(self.reference)))
         deadline = time.monotonic() + ROUND_SECONDS
-        for moment in moments:
-            while process.poll() is None and time.monotonic() < deadline:
-                found = workers_in(self.folder / name)
-                if found and len(read_requests(self.requests)) - before >= moment:
-                    os.kill(self.random.choice(found), signal.SIGKILL)
-                    self.outcome.kills += 1
-                    break
-                time.sleep(0.005)
+        while process.poll() is None and time.monotonic() < deadline:
+            found = workers_in(self.folder / name)
+            if found and len(read_requests(self.requests)) - before >= moment:
+                os.kill(self.random.choice(found), signal.SIGKILL)
+                self.outcome.kills += 1
+                break
+            time.sleep(0.005)
         if not self._end(name, process):
             return
         self.outcome.violations += differences(self.folder / name, self.folder / "reference")
-        asked, most = read_requests(self.requests)[before:], kills * -(-self.concurrency // self.workers)
+        asked, most = read_requests(self.requests)[before:], -(-self.concurrency // self.workers)
         self.outcome.violations += [f"{name}: {each}" for each in new_or_repeated(asked, self.reference, most)]
 
     def _start(self, name: str, url: str, *more: str) -> "subprocess.Popen[str]":

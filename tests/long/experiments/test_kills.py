@@ -65,9 +65,9 @@ def test_a_driver_that_is_killed_loses_nothing_with_workers_and_postgres(tmp_pat
 
 @needs_ray
 def test_workers_that_are_killed_lose_and_repeat_nothing(tmp_path: Path) -> None:
-    outcome = WorkerKills(tmp_path).run(ROUNDS, kills=2)
+    outcome = WorkerKills(tmp_path).run(ROUNDS)
     assert outcome.violations == []
-    assert outcome.kills == 2 * ROUNDS
+    assert outcome.kills == ROUNDS
 
 
 @needs_ray
