@@ -42,7 +42,7 @@ def test_proportions(games: tuple[Game, ...]) -> None:
 
 
 def test_every_walkthrough_solves_its_game(games: tuple[Game, ...]) -> None:
-    for game in games[:30]:
+    for game in (*games[:24], *(shared_game(SHARED_SPLITS[0], 1, index) for index in SHARED[::5])):
         engine = NativeEngine(game)
         assert engine.reset().endswith(f"Your task is to: {game.instruction}")
         for command in game.walkthrough:
@@ -65,15 +65,6 @@ def test_both_splits_have_the_same_rooms_and_different_tasks() -> None:
     assert [room_of(game) for game in test] == rooms
     asked = [(room_of(g), g.kind, re.search(r"objectType \?o (\w+)", g.problem)[1]) for g in (*train, *test)]
     assert len(set(asked)) == len(asked), "no two ask for the same thing in the same way"
-
-
-def test_every_walkthrough_in_shared_rooms_solves_its_game() -> None:
-    for split in SHARED_SPLITS:
-        for game in (shared_game(split, 1, index) for index in SHARED[::5]):
-            engine = NativeEngine(game)
-            assert not engine.won
-            assert "Nothing happens." not in [engine.step(command) for command in game.walkthrough]
-            assert engine.won
 
 
 def test_every_room_has_enough_tasks() -> None:

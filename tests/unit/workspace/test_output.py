@@ -119,7 +119,6 @@ JEST = "  ● cart adds up\n\n    expect(received).toBe(expected)\n\n    Expecte
         (RUFF, RUFF.split("\n")[0], [], RUFF.split("\n")[:1]),
         (JEST, "● cart adds up", ["cart adds up"], []),
         ("make: *** [Makefile:2: check] Error 1\n", "make: *** [Makefile:2: check] Error 1", [], []),
-        ("no words\n", "no words", [], []),
         ("", "", [], []),
     ],
 )
@@ -129,11 +128,10 @@ def test_findings(output, error, tests, linters):
     assert linter_errors(output) == [each.strip() for each in linters]
 
 
-@pytest.mark.parametrize("output", [PYTEST, NODE, CARGO, RUSTC, TSC, ESLINT])
-def test_what_is_short_is_told_whole_but_for_times(output):
-    told = truncate(output)
+def test_what_is_short_is_told_whole_but_for_times():
+    told = truncate(PYTEST)
     assert "omitted" not in told
-    assert told.count("\n") == output.strip("\n").count("\n")
+    assert told.count("\n") == PYTEST.strip("\n").count("\n")
     assert truncate(told) == told
 
 
