@@ -1,6 +1,6 @@
 """The demo model: rules instead of a language model, so that everything runs without a key.
 
-It is no language model, and results with it say nothing about any. But it plays by a language model's rules: it
+It is not a language model, and its results say nothing about one. But it plays by a language model's rules: it
 sees the messages and nothing else, makes mistakes of its own accord, and learns between trials from nothing but
 the reflections in its prompt.
 """
@@ -61,15 +61,6 @@ class DemoChatModel(BaseChatModel):
         wrote = len(said.text) // CHARACTERS_PER_TOKEN + 1
         said.usage_metadata = UsageMetadata(input_tokens=read, output_tokens=wrote, total_tokens=read + wrote)
         return ChatResult(generations=[ChatGeneration(message=said)])
-
-    async def _agenerate(
-        self,
-        messages: list[BaseMessage],
-        stop: list[str] | None = None,
-        run_manager: Any = None,
-        **kwargs: Any,
-    ) -> ChatResult:
-        return self._generate(messages, stop, **kwargs)
 
 
 def _answer(prompt: Prompt, rng: Random, *, in_text: bool, retells: bool) -> AIMessage:

@@ -14,7 +14,7 @@ from langgraph_reflexion.models.usage import Price, price_of
 
 LEGEND = (
     "Trials left at most, and likely amounts: trials per task and means per trial of a recorded run of the same "
-    "environment and actor. ?: none is recorded (name one by --like), or there is no price."
+    "environment and actor. ?: no such run is recorded (name one by --like), or there is no price."
 )
 AMOUNTS = ("trials", "calls", "tokens", "seconds", "cost")
 

@@ -87,7 +87,7 @@ def _hold(descriptor: int, folder: Path) -> None:
     except OSError:
         held = False
     if not held:
-        raise ConfigurationError(f"another process is at work on {folder}: wait for it, or stop it")
+        raise ConfigurationError(f"another process is using {folder}: wait for it, or stop it")
 
 
 def _wait_for_workers(folder: Path) -> None:
@@ -101,7 +101,9 @@ def _wait_for_workers(folder: Path) -> None:
                 return
             except BlockingIOError as error:
                 if time.monotonic() > deadline:
-                    raise ConfigurationError(f"workers are at work on {folder}: stop them (ray stop)") from error
+                    raise ConfigurationError(
+                        f"workers are still running on {folder}: stop them with ray stop"
+                    ) from error
             time.sleep(RETRY_SECONDS)
 
 

@@ -164,7 +164,7 @@ async def _run(
         summary = await arun(each.spec.settings.changed(dict(given)), each.folder, observer, Budget(**left))
     except ReflexionError as error:
         return "stopped", str(error), {}
-    except Exception as error:  # an environment may have a bug, which is no reason to stop the other runs
+    except Exception as error:  # a bug in one run's environment does not stop the other runs
         return "stopped", f"{type(error).__name__}: {error}", {}
     if summary.statuses["budget"] and (why := _used_up(budget, others + _consumption([each.folder]))):
         return "stopped", why, summary.statuses

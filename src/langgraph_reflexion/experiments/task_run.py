@@ -20,7 +20,7 @@ from langgraph.graph.state import CompiledStateGraph
 from langgraph_reflexion.budgets import Budgets
 from langgraph_reflexion.envs.base import FinishedTrial, Review, Task
 from langgraph_reflexion.errors import Fault
-from langgraph_reflexion.experiments.locks import TaskLock, no_lock
+from langgraph_reflexion.experiments.locks import TaskLock
 from langgraph_reflexion.experiments.rows import Finished, TrialRow, trajectory_of
 from langgraph_reflexion.graph.resume import resume_point
 from langgraph_reflexion.models.calls import sanitize
@@ -95,9 +95,9 @@ class TaskRun:
         max_trials: int,
         budgets: Budgets,
         review: Callable[[Task, FinishedTrial], Review],
+        lock: TaskLock,
         on_action: Callable[[], None] = lambda: None,
         progress: TaskProgress = TaskProgress(),  # noqa: B008 - immutable
-        lock: TaskLock = no_lock,
     ) -> None:
         self.task = task
         self.progress = progress

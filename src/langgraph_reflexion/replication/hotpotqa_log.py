@@ -168,7 +168,7 @@ class HotPotQALog:
 
 
 def is_hotpotqa_log(path: Path) -> bool:
-    """Return whether a text is such a log, by its name or its first lines."""
+    """Return whether a file is a HotPotQA log, by its name or its first lines."""
     if "_questions_" in path.name:
         return True
     with path.open(encoding="utf-8", errors="replace") as file:

@@ -11,7 +11,6 @@ from typing import Any
 
 from langgraph_reflexion.experiments.pairing import count
 from langgraph_reflexion.experiments.rows import Finished, TrajectoryRow, TrialRow
-from langgraph_reflexion.models.usage import NO_USAGE
 from langgraph_reflexion.settings import RunSettings
 from langgraph_reflexion.state import Evaluation, Step
 
@@ -129,7 +128,11 @@ def logged_trial(
         score=score,
         stop_reason="terminated" if success and stop_reason == NOT_LOGGED else stop_reason,
         actions=len(steps),
-        **NO_USAGE,
+        llm_calls=0,
+        cached_calls=0,
+        input_tokens=0,
+        output_tokens=0,
+        cost=0.0,
         usage={},
         measures=measures or {},
         reflection=reflection or None,

@@ -212,7 +212,8 @@ async def _play(
     """Run a task for this number of trials, or until it is solved; return the trials, and the reflections between."""
     records: list[TrialRecord] = []
     reflections: dict[int, str] = {}
-    async with aclosing(graph.astream({"task": task}, stream_mode="values")) as states:
+    states: Any = graph.astream({"task": task}, stream_mode="values")
+    async with aclosing(states):
         async for state in states:
             records = state.get("trials", [])
             reflections |= {each["trial"]: each["text"] for each in state.get("reflections", [])}

@@ -35,15 +35,7 @@ class Case:
         actions: Sequence[Action | str] | None = None,
         limit: int | None = None,
     ) -> "Case":
-        """Make a case, with defaults.
-
-        Args:
-            environment: The environment.
-            task: The task to play; the first one unless given.
-            actions: The actions, as objects or as text: best of all kinds, and too few to end the episode. Unless
-                given, each action once, with generated arguments.
-            limit: Steps after which the environment truncates an episode, if it does.
-        """
+        """Make a case from the arguments of `check_environment`."""
         chosen = environment.tasks(limit=1)[0] if task is None else task
         if actions is None:
             return cls(environment, chosen, [made_up(spec) for spec in specs(environment)], limit)

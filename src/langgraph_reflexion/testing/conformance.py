@@ -59,7 +59,8 @@ def check_environment(
     Args:
         environment: The environment.
         task: The task to play; the first one unless given.
-        actions: The actions to take in it; see `Case.of`.
+        actions: The actions to take in it, as objects or as text: best of all kinds, and too few to end the episode.
+            Unless given, each action once, with generated arguments.
         limit: Steps after which the environment truncates an episode, if it does. The check repeats the first action.
 
     Raises:

@@ -45,7 +45,6 @@ class MediaWikiServer(FaultyServer[dict[str, str]]):
 
     Attributes:
         requests: The parameters of the requests so far, and their `User-Agent`.
-        faults: The faults of the next requests; may be set at any time.
     """
 
     def __init__(

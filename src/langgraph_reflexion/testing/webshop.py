@@ -44,9 +44,7 @@ class WebShopServer(FaultyServer[str]):
         faults: The faults of the next requests in order, from `WEBSHOP_FAULTS`; None for none.
 
     Attributes:
-        url: Its address.
         requests: The addresses of the requests so far.
-        faults: The faults of the next requests; may be set at any time.
         goals: The goals; may be changed, as by a restarted server.
         sessions: The known sessions.
     """

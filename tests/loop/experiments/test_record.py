@@ -88,7 +88,7 @@ def test_a_folder_that_holds_no_run_is_refused(tmp_path: Path) -> None:
 def test_a_folder_is_locked_by_one_process_at_a_time(tmp_path: Path) -> None:
     folder = tmp_path / "runs" / "run"
     with locked(folder):
-        with pytest.raises(ConfigurationError, match=r"another process is at work on .*run"), locked(folder):
+        with pytest.raises(ConfigurationError, match=r"another process is using .*run"), locked(folder):
             raise AssertionError
         (folder / "run.json").touch()
     with locked(folder):

@@ -31,7 +31,7 @@ _FUNCTION_WORDS = frozenset(_SMALL_WORDS.split())
 
 @dataclass(frozen=True)
 class Target:
-    """Somebody or something with a name, and what distinguishes it from its namesakes."""
+    """A named person or thing, and what distinguishes it from its namesakes."""
 
     name: str
     role: str = ""  # the noun before the name
@@ -77,7 +77,7 @@ def stem(word: str) -> str:
 
 
 def content_words(text: str) -> list[str]:
-    """Return the lower-case words that are no function words."""
+    """Return the lower-case words except function words."""
     return [word for word in re.findall(r"\b[a-z][a-z-]*\b", text) if word not in _FUNCTION_WORDS]
 
 
@@ -235,7 +235,7 @@ def _likeness(title: str, target: Target) -> int:
         return 0
     told = {target.role, target.where, *content_words(target.role)} - {""}
     fits = bool(brackets) and any(word in brackets for word in told)
-    # Another one of that name is none; without brackets there is but one.
+    # Brackets that do not fit mean a namesake; without brackets there is only one of the name.
     wrong = bool(brackets) and bool(told) and not fits
     return 0 if wrong else 1 + (base == target.name) + 2 * fits
 

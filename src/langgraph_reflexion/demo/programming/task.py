@@ -117,7 +117,7 @@ def _function(match: re.Match[str]) -> Function | None:
 
 
 def _until(text: str, begin: int, ends: str) -> int:
-    """Return the offset of the next of some signs outside brackets and quotes."""
+    """Return the offset of the next of these signs outside brackets and quotes."""
     depth, quote, index = 0, "", begin
     while index < len(text):
         sign = text[index]
