@@ -25,11 +25,7 @@ def takes(
     """Give a command one option for each field of a settings class.
 
     A required field is an argument. The command's own parameters stay. It is called with the settings as `settings`,
-    or with nothing but the values that were given, by field, as `given`.
-
-    Args:
-        settings: The class.
-        only: The names of the fields that are options; all unless given.
+    or with nothing but the values that were given, by field, as `given`. `only` limits the fields.
     """
     fields = {name: field for name, field in settings.model_fields.items() if only is None or name in only}
 

@@ -6,6 +6,7 @@ the reflections in its prompt.
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from random import Random
 from typing import Any
 
@@ -50,9 +51,10 @@ class DemoChatModel(BaseChatModel):
         **kwargs: Any,
     ) -> ChatResult:
         tools = [convert_to_openai_tool(tool)["function"]["name"] for tool in kwargs.get("tools", ())]
-        prompt = read_prompt(messages, tools)
+        told, lessons = split_notes(messages)
+        prompt = replace(read_prompt(told, tools), recalled=lessons)
         seed = kwargs.get("seed", self.seed)
-        assignment = read_assignment(split_notes(messages)[0])
+        assignment = read_assignment(told)
         if assignment and prompt.role not in ("condense", "learn"):
             said = programming.answer(assignment, Random(seed), allowed=prompt.allowed, in_text=not tools)
         else:

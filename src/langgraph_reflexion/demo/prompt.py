@@ -3,7 +3,7 @@
 import json
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal
 
 from langchain_core.messages import AIMessage, BaseMessage, SystemMessage
@@ -94,13 +94,8 @@ def split_notes(messages: Sequence[BaseMessage]) -> tuple[list[BaseMessage], tup
     return read, tuple(notes)
 
 
-def read_prompt(messages: Sequence[BaseMessage], tools: Sequence[str] = ()) -> Prompt:
-    """Read a prompt; `tools` are the names of the bound tools."""
-    messages, notes = split_notes(messages)
-    return replace(_read(messages, tools), recalled=notes)
-
-
-def _read(messages: Sequence[BaseMessage], tools: Sequence[str]) -> Prompt:
+def read_prompt(messages: Sequence[BaseMessage], tools: Sequence[str]) -> Prompt:
+    """Read a prompt without lessons from other tasks; `tools` are the names of the bound tools."""
     system = "\n".join(message.text for message in messages if isinstance(message, SystemMessage))
     said = [message for message in messages if not isinstance(message, SystemMessage)]
     first = said[0].text if said else ""

@@ -31,13 +31,9 @@ TaskLock = Callable[[str], AbstractAsyncContextManager[None]]
 
 @contextmanager
 def locked(folder: Path) -> Iterator[str]:
-    """Hold a run folder. The kernel releases it when this process ends, however it ends.
+    """Create and hold a run folder; yield a token with which the workers of this process `join`.
 
-    Args:
-        folder: The folder; it is made. If no run begins in it, nothing of it stays.
-
-    Yields:
-        A token with which the workers of this process `join`.
+    The kernel releases it when this process ends, however it ends. If no run begins in it, it is removed.
 
     Raises:
         ConfigurationError: another process holds it, or it cannot be written to.

@@ -69,14 +69,9 @@ class TaskRun:
     """Advances one task. Between two calls of `advance` the graph waits, checkpointed.
 
     Args:
-        graph: The Reflexion graph, compiled with a checkpointer.
-        task: The task.
         thread: The thread of its checkpoints.
         reflects: True if a failed trial is finished only after the reflection on it.
         max_trials: N trials after which the task has failed.
-        budgets: The graph's.
-        review: The environment's review of a finished trial.
-        on_action: Called after every action.
         progress: The task's progress, if it is known.
         lock: Held while the task is advanced.
 

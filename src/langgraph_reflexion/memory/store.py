@@ -34,13 +34,8 @@ SETUP_ATTEMPTS = 20
 class LessonStore:
     """Reads and writes the lessons of a namespace; nothing is cached, as other processes may write to it.
 
-    Args:
-        store: The store.
-        environment: The environment's name.
-        user: The user's name; everyone's lessons unless given.
-
     Raises:
-        ConfigurationError: a name is empty.
+        ConfigurationError: the environment or the user has an empty name.
     """
 
     def __init__(self, store: BaseStore, environment: str, user: str | None = None) -> None:
@@ -71,13 +66,9 @@ class LessonStore:
     async def recall(
         self, task: Mapping[str, Any], observation: str, count: int, *, of_others: bool = False
     ) -> list[Lesson]:
-        """Return at most `count` lessons for a task, the best match first.
+        """Return at most `count` lessons for a task and its first observation, the best match first.
 
-        Args:
-            task: The task.
-            observation: Its first observation.
-            count: The number of lessons.
-            of_others: Whether lessons that the task taught itself are left out.
+        `of_others` leaves out lessons that the task taught itself.
         """
         query = task_text(task.get("kind") or "", plain(task["instruction"]), plain(observation))
         snapshot = await self.snapshot()

@@ -49,12 +49,7 @@ _EVALUATORS = {
 
 
 def read_run_log(path: Path, source: str, original: Original) -> LoggedRun | None:
-    """Read a file or a folder; None if it is not a log.
-
-    Args:
-        path: The file or folder.
-        source: Its path in the original repository, or below the imported folder.
-        original: What `originals.toml` says of it.
+    """Read a file or a folder, whose path in the original repository is `source`; None if it is not a log.
 
     Raises:
         ConfigurationError: it is a log that cannot be read.

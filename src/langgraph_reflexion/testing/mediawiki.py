@@ -41,7 +41,6 @@ class MediaWikiServer(FaultyServer[dict[str, str]]):
         redirects: Title to title.
         disambiguations: Title to the titles that it may mean.
         faults: The faults of the next requests in order, from `MEDIAWIKI_FAULTS`; None for none.
-        retry_after: The value of the header.
 
     Attributes:
         requests: The parameters of the requests so far, and their `User-Agent`.

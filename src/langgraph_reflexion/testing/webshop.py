@@ -46,7 +46,6 @@ class WebShopServer(FaultyServer[str]):
     Attributes:
         requests: The addresses of the requests so far.
         goals: The goals; may be changed, as by a restarted server.
-        sessions: The known sessions.
     """
 
     def __init__(self, store: Store, goals: Sequence[Goal], *, faults: Iterable[str | None] = ()) -> None:
