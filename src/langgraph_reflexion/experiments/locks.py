@@ -103,11 +103,6 @@ def _wait_for_workers(folder: Path) -> None:
             time.sleep(RETRY_SECONDS)
 
 
-def no_lock(thread: str) -> AbstractAsyncContextManager[None]:
-    """Return no lock: that of the run folder protects its checkpoints."""
-    return nullcontext()
-
-
 @asynccontextmanager
 async def open_task_lock(database: str | None) -> AsyncIterator[TaskLock]:
     """Open the session that holds this process's locks on threads: Postgres's advisory locks.
@@ -116,7 +111,7 @@ async def open_task_lock(database: str | None) -> AsyncIterator[TaskLock]:
     not keeps the next one waiting until its trial has ended.
     """
     if database is None:
-        yield no_lock
+        yield lambda thread: nullcontext()  # the lock of the run folder protects its checkpoints
         return
     from psycopg import AsyncConnection
 

@@ -86,7 +86,10 @@ def tasks_are_stable(case: Case) -> None:
     _require(all(task["instruction"].strip() for task in tasks), "a task has no instruction")
     _require(list(case.environment.tasks()) == tasks, "tasks() returns different tasks when called twice")
     for limit in {0, 1, len(tasks) // 2, len(tasks), len(tasks) + 1}:
-        _require(list(case.environment.tasks(limit=limit)) == tasks[:limit], f"tasks(limit={limit}) is no prefix")
+        _require(
+            list(case.environment.tasks(limit=limit)) == tasks[:limit],
+            f"tasks(limit={limit}) is not a prefix of tasks()",
+        )
     first = case.environment.splits[0]
     _require(list(case.environment.tasks(first, 1)) == tasks[:1], "the default split is not the first of `splits`")
     try:

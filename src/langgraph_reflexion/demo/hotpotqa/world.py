@@ -185,7 +185,8 @@ def _read_turn(library: Library, turn: Turn) -> None:
     call = _CALL.fullmatch(turn.action.strip())
     if not call:
         return
-    name, said = call["name"], (call["text"] or _unquoted(call["quoted"]) or call["plain"] or "").strip()
+    quoted = json.loads(f'"{call["quoted"] or ""}"', strict=False)
+    name, said = call["name"], (call["text"] or quoted or call["plain"] or "").strip()
     if name == "finish":
         library.answer = said
     elif name == "search":
@@ -201,14 +202,6 @@ def _read_turn(library: Library, turn: Turn) -> None:
             page.add(result["text"])
         if result is None or result["at"] == result["of"]:
             page.searched_for.add(said)
-
-
-def _unquoted(text: str | None) -> str:
-    """Return the string argument of a tool call."""
-    try:
-        return str(json.loads(f'"{text or ""}"'))
-    except ValueError:
-        return ""
 
 
 def page_of(library: Library, target: Target) -> Page | None:
