@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from langgraph_reflexion.errors import ConfigurationError, EnvironmentUnavailable, ModelFault, WorkersLost
+from langgraph_reflexion.errors import ConfigurationError, ModelFault, WorkersLost
 from langgraph_reflexion.experiments.runner import resume, run
 from langgraph_reflexion.settings import RunSettings
 from tests.support.cli import ENV, KEY, GuessingServer, make_home, one_line, run_args, start, wait_for_rows
@@ -126,33 +126,13 @@ class Fatal(Guessing):
                 time.sleep(3)
             os._exit(7)
         return super().start(task)
-
-class Here(Guessing):
-    """Can be made once: by the driver."""
-
-    def __init__(self, **options):
-        super().__init__(**options)
-        open("made", "x").close() if not os.path.exists("made") else self._refuse()
-
-    def _refuse(self):
-        from langgraph_reflexion import EnvironmentUnavailable
-        raise EnvironmentUnavailable("there is but one of it")
 '''
 
 
-@pytest.mark.parametrize(
-    ("environment", "error", "says"),
-    [
-        ("Fatal", WorkersLost, "workers died in a row"),
-        ("Here", EnvironmentUnavailable, "there is but one of it"),
-    ],
-)
-def test_what_goes_wrong_in_workers_is_raised_here(
-    home: Path, server: GuessingServer, environment: str, error: type[Exception], says: str
-) -> None:
+def test_workers_that_die_in_a_row_end_the_run(home: Path, server: GuessingServer) -> None:
     (home / "toys" / "fatal.py").write_text(FATAL)
-    settings = guessing(server, environment=f"toys.fatal:{environment}", workers=2, concurrency=2)
-    with pytest.raises(error, match=says):
+    settings = guessing(server, environment="toys.fatal:Fatal", workers=2, concurrency=2)
+    with pytest.raises(WorkersLost, match="workers died in a row"):
         run(settings, home / "run")
     assert workers_in(home) == []
 
