@@ -40,7 +40,7 @@ class WorkerKills:
         environment: More variables of their environment.
     """
 
-    tasks, trials, concurrency, workers = 8, 2, 6, 2
+    tasks, trials, concurrency, workers = 6, 2, 6, 2
 
     def __init__(self, folder: Path, more: tuple[str, ...] = (), environment: Mapping[str, str] = {}) -> None:
         self.folder, self.more, self.environment = folder, more, environment

@@ -40,7 +40,7 @@ def cluster() -> Iterator[tuple[tuple[str, ...], dict[str, str]]]:
 
 @pytest.mark.parametrize(
     ("kills", "tasks", "more"),
-    [(5, 12, ()), (2, 6, ("--checkpoints", "history"))],
+    [(4, 8, ()), (2, 6, ("--checkpoints", "history"))],
     ids=["latest", "history"],
 )
 def test_a_driver_that_is_killed_loses_and_repeats_nothing(
@@ -59,7 +59,7 @@ def test_a_driver_that_is_killed_loses_and_repeats_nothing(
 def test_a_driver_that_is_killed_loses_nothing_with_workers_and_postgres(tmp_path: Path) -> None:
     with postgres_server() as database:
         more = ("--workers", "2", "--database", database, "--checkpoints", "history")
-        outcome = DriverKills(tmp_path, tasks=8, more=more).run(KILLS or 2)
+        outcome = DriverKills(tmp_path, tasks=6, more=more).run(KILLS or 1)
     assert outcome.violations == []
 
 
