@@ -148,7 +148,6 @@ def _outcome(language: Language, test: str, case: Case, answer: Answer, shown: A
 
 
 def _holds(language: Language, case: Case, printed: str) -> bool:
-    """Whether the value that a program printed is the expected one."""
     if case.comparison not in ("==", "!=", "close"):
         raise ConfigurationError(
             f"no comparison {case.comparison!r} in {language.name}: choose one of ==, != and close"

@@ -35,7 +35,7 @@ class CodeEpisode(Episode):
     def submit(self, code: Annotated[str, "the whole program"]) -> StepResult:
         """Hand in the whole program, with its imports and helpers, and end the trial."""
         if not program_in(code):
-            return StepResult(self.invalid("submit wants a program"))
+            return StepResult(self.invalid("submit needs a program"))
         self._over = True
         return StepResult(HANDED_IN, terminated=True)
 
@@ -56,7 +56,7 @@ class ProgrammingEpisode(CodeEpisode):
         if self._try is None:
             return NO_TESTS
         program = program_in(code)
-        return render_tests(self._try(program)) if program else self.invalid("run_tests wants a program")
+        return render_tests(self._try(program)) if program else self.invalid("run_tests needs a program")
 
 
 class OneShotEpisode(CodeEpisode):

@@ -1,7 +1,7 @@
 """Rust values in the agent's process: literals and Debug output, as trees that compare as in Rust.
 
 A tree is a tuple of a kind and its parts: `("int", 3)`, `("str", "a")`, `("list", ...)`. Maps and sets are unordered.
-Strings and string slices are the same kind, since Rust compares them. Each NaN is an object of its own, so that
+Strings and string slices are the same kind, since Rust compares them. Each NaN is a separate object, so that
 two are unequal in tuples, too.
 """
 
@@ -47,8 +47,6 @@ def close(one: Tree, other: Tree, atol: float) -> bool:
 
 
 class _Reader:
-    """A parser of one value."""
-
     def __init__(self, text: str) -> None:
         self._text, self._at = text.rstrip(), 0
         self.kind, self._token = "", ""
@@ -109,7 +107,6 @@ class _Reader:
         return self.fail()
 
     def _named(self, name: str, depth: int) -> Tree:
-        """Parse a constant, variant, macro, constructor or struct."""
         if name in ("true", "false"):
             return ("bool", name == "true")
         if name in ("inf", "NaN"):
@@ -173,7 +170,6 @@ class _Reader:
         return [first]
 
     def _entries(self, depth: int) -> list[Tree]:
-        """Parse the rest of Debug output in braces."""
         entries: list[Tree] = []
         comma = False
         while not self._accept("}"):

@@ -47,7 +47,7 @@ class Copy:
             raise
 
     def reset(self, files: Files) -> None:
-        """Write a state anew."""
+        """Replace all files by those of a state."""
         remove(self.root)
         self.root.mkdir()
         # Before the files, which may have a link or a file in their place.

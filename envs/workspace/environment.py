@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
 from langgraph_reflexion.envs.base import Action, Environment, FinishedTrial, Review, Task, choose_split
+from langgraph_reflexion.envs.cache import cache_folder
 from langgraph_reflexion.envs.sandbox import Sandbox
 from langgraph_reflexion.envs.sandbox.helper import staging
 from langgraph_reflexion.envs.workspace.apply import apply_patch
@@ -57,7 +58,7 @@ class Workspace(Environment):
         **more: Further keys of a task file for the single task (`protect`, `allow`, `network`, `timeout`, ...).
 
     Raises:
-        ConfigurationError: there is no such option, the tasks are wrong, or there are none.
+        ConfigurationError: an option is unknown, or the tasks are invalid or missing.
     """
 
     name = "workspace"
@@ -100,7 +101,7 @@ class Workspace(Environment):
         elif given:
             single = {"path": path, "instruction": instruction, "verify": verify, **more}
             self._tasks = make_tasks([single] if tasks is None else tasks, Path.cwd(), "the workspace")
-        self.store = Path(store).expanduser().absolute() if store else _cache() / "workspaces"
+        self.store = Path(store).expanduser().absolute() if store else cache_folder() / "workspaces"
         self._backend, self._allow_degraded = sandbox, allow_degraded
         self._lock = threading.RLock()
         self._sandbox: Sandbox | None = None
@@ -115,7 +116,7 @@ class Workspace(Environment):
         made = own_repositories() if chosen == "own" else map(generate, range(first, first + COUNT))
         repositories = list(itertools.islice(made, limit))
         return make_tasks(
-            write_repositories(repositories, _cache() / "repositories"), Path.cwd(), f"the split {chosen}"
+            write_repositories(repositories, cache_folder() / "repositories"), Path.cwd(), f"the split {chosen}"
         )
 
     def prepare(self, task: Task) -> dict[str, Any]:
@@ -216,8 +217,6 @@ class Workspace(Environment):
 
 
 class _Site(NamedTuple):
-    """What belongs to one task."""
-
     repo: SnapshotRepo
     pristine: Files
     commands: Commands
@@ -249,7 +248,3 @@ def _data(task: Task) -> dict[str, Any]:
 
 def _files(state: dict[str, Any]) -> Files:
     return Files(state["tree"], state["empty"])
-
-
-def _cache() -> Path:
-    return Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "langgraph-reflexion"

@@ -189,8 +189,8 @@ def test_a_person_plays(home: Path) -> None:
     [
         ("wrong-key", "401", 1),
         ("unknown-model", "no model 'toy'", 1),
-        ("hang", "not answered once", 1),
-        ("nobody", "not answered once", 0),
+        ("hang", "never answered", 1),
+        ("nobody", "never answered", 0),
     ],
 )
 def test_a_run_that_cannot_start_leaves_nothing(home: Path, fault: str, word: str, requests: int) -> None:

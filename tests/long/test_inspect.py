@@ -173,7 +173,7 @@ def test_a_limit_ends_the_sample_and_is_no_fault(small: dict[str, Any], name: st
 
 @pytest.mark.parametrize(
     ("name", "words"),
-    [("broken", "fell off the wall"), ("silent", "the model is gone"), ("empty", "answered with nothing")],
+    [("broken", "fell off the wall"), ("silent", "the model is gone"), ("empty", "reply is empty")],
 )
 def test_a_fault_is_an_error_and_no_wrong_answer(small: dict[str, Any], name: str, words: str) -> None:
     failed = sample(small[name])

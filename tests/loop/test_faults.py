@@ -109,7 +109,7 @@ def test_a_bug_in_a_model_class_is_raised():
 @pytest.mark.parametrize(("call", "empty"), [(1, "  \n"), (6, AIMessage([{"type": "reasoning", "text": "hm"}]))])
 def test_an_empty_reply_is_a_fault(call, empty):
     _, final = run(failing_at(call, empty))
-    assert (final["status"], final["fault"]) == ("fault", "the model answered with nothing")
+    assert (final["status"], final["fault"]) == ("fault", "the model's reply is empty")
 
 
 def test_the_record_of_a_fault_stays_small():

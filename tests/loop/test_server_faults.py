@@ -107,7 +107,7 @@ def test_a_permanent_error_stops_the_run_at_once(fault):
 
 def test_a_server_that_never_answered_stops_the_run():
     with server(lambda request: "500") as asked:
-        with pytest.raises(ModelFault, match="the model has not answered once: ") as raised:
+        with pytest.raises(ModelFault, match="the model has never answered: ") as raised:
             run(asked)
         assert len(asked.requests) == QUICK.attempts
     assert raised.value.permanent

@@ -55,10 +55,11 @@ class Operation:
 def library() -> tuple[Operation, ...]:
     """Return all operations."""
     content = tomllib.loads((Path(__file__).parent / "operations.toml").read_text(encoding="utf-8"))
-    return tuple(
-        Operation(**{key: tuple(value) if isinstance(value, list) else value for key, value in entry.items()})
+    entries: list[dict[str, Any]] = [
+        {key: tuple(value) if isinstance(value, list) else value for key, value in entry.items()}
         for entry in content["operation"]
-    )
+    ]
+    return tuple(Operation(**entry) for entry in entries)
 
 
 ARGUMENT = "limit"

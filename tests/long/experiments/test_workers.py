@@ -92,7 +92,7 @@ def test_faults_are_what_they_are_in_one_process(home: Path, server: GuessingSer
     settings = guessing(server, retries=1, concurrency=2, workers=2)
     # Nobody has answered: the run ends, and leaves nothing.
     server.faults = lambda game: "500"
-    with pytest.raises(ModelFault, match="has not answered once") as caught:
+    with pytest.raises(ModelFault, match="has never answered") as caught:
         run(settings, home / "dead")
     assert caught.value.permanent
     assert not (home / "dead").exists()

@@ -145,7 +145,7 @@ def test_a_task_is_found_with_the_games_in_another_folder(tmp_path):
     (task,) = ALFWorld(path=tmp_path / "one" / "games").tasks()
     (tmp_path / "one").rename(tmp_path / "two")
     assert ALFWorld(path=tmp_path / "two" / "games").start(task).observation.endswith(task["instruction"])
-    with pytest.raises(EnvironmentUnavailable, match="gone"):
+    with pytest.raises(EnvironmentUnavailable, match="missing"):
         ALFWorld(path=tmp_path / "two").start(task)
     with pytest.raises(ConfigurationError, match="path="):
         ALFWorld().start(task)

@@ -81,7 +81,7 @@ def test_threads_share_a_world_and_nothing_else():
         (problem(goal="(checked loc_bar_1)"), "checked"),
         (problem("sofatype - otype", goal="(exists (?o - object) (objectType ?o sofatype))"), "never hold"),
         (problem(goal="(exists (?o - object) (opened ?o ?o))"), "takes 1"),
-        (problem(goal="(imply (opened agent1) (opened agent1))"), "no condition"),
+        (problem(goal="(imply (opened agent1) (opened agent1))"), "not a supported condition"),
         (problem(goal="(and)) (:goal (holdsAny agent1)"), "more than one"),
         (problem(goal="(and or"), "never closed"),
         ("(define (problem p))", "no :goal"),

@@ -126,7 +126,7 @@ def hinted(self, it: str) -> str:
     ("method", "form", "says"),
     [
         (no_hint, "do {it}", r"the action 'no_hint' \(no_hint\): 'it' has no type hint: give one, such as `str`"),
-        (starred, "do", r"takes \*them: str: give each argument a name"),
+        (starred, "do", r"takes \*them: str: name each argument"),
         (hinted, "do {it} {it}", r"the action 'hinted' .* the form 'do \{it\} \{it\}' names \{it\} twice"),
         (hinted, "do", r"the form 'do' lacks \{it\}"),
     ],

@@ -85,7 +85,7 @@ def test_actions_are_read_however_they_are_capitalised_and_ended(environment, te
 
 def test_an_empty_argument_of_a_tool_ends_nothing(environment):
     for told in environment.start(environment.tasks()[0]).tools:
-        assert told.invoke(dict.fromkeys(told.args, "  ")).startswith(f"Invalid action: {told.name} wants")
+        assert told.invoke(dict.fromkeys(told.args, "  ")).startswith(f"Invalid action: {told.name} needs")
     assert [each.name for each in search_tools(environment.pages())] == ["search", "lookup", "finish"]
 
 
