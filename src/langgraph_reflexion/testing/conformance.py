@@ -25,6 +25,7 @@ from langgraph_reflexion.envs.base import Action, ActionSpec, Environment, Obser
 from langgraph_reflexion.envs.pool import EpisodePool
 from langgraph_reflexion.errors import ConfigurationError, explain
 from langgraph_reflexion.prompts import Example, ExampleStep, ReflectionExample, contains, load_prompts
+from langgraph_reflexion.sync import run_blocking
 from langgraph_reflexion.testing.case import (
     Case,
     difference,
@@ -35,7 +36,6 @@ from langgraph_reflexion.testing.case import (
     played,
     pooled,
     rendered,
-    run,
     specs,
 )
 
@@ -191,7 +191,7 @@ def replay_equals_live(case: Case) -> None:
             differs = difference(f"rebuilt before step {index + 1}", live[index:][:1], [again.result])
             _require(again.result == live[index], differs)
 
-    run(compare())
+    run_blocking(compare())
 
 
 def invalid_actions_are_observations(case: Case) -> None:
@@ -246,7 +246,7 @@ def event_loop_stays_free(case: Case) -> None:
     """Other coroutines run while the pool starts an episode and takes steps."""
     # A busy machine makes gaps of its own: the best of three counts.
     for _ in range(3):
-        if (gap := run(largest_gap(case))) < LONGEST_GAP:
+        if (gap := run_blocking(largest_gap(case))) < LONGEST_GAP:
             return
     raise AssertionError(f"the event loop was blocked for {gap:.2f} s: is `blocking` False by mistake?")
 

@@ -197,14 +197,14 @@ class FaultyServer(Generic[_R]):
         self._lock = threading.Lock()
 
     def __enter__(self) -> Self:
-        self._listener = Listener(self._port, self._reply)
+        self._listener = Listener(self._port, self._answer)
         self.url = self._listener.url
         return self
 
     def __exit__(self, *_: object) -> None:
         self._listener.close()
 
-    def _reply(self, call: Call) -> Answer:
+    def _answer(self, call: Call) -> Answer:
         raise NotImplementedError
 
     def _record(self, request: _R) -> str | None:

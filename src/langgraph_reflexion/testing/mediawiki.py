@@ -134,7 +134,7 @@ class MediaWikiServer(FaultyServer[dict[str, str]]):
     def _id(self, title: str) -> int:
         return [*self.pages, *self.disambiguations].index(title) + 1
 
-    def _reply(self, call: Call) -> Answer:
+    def _answer(self, call: Call) -> Answer:
         asked = dict(parse_qsl(urlsplit(call.path).query, keep_blank_values=True))
         fault = self._record(asked | {"User-Agent": call.headers.get("user-agent", "")})
         if fault is None:

@@ -13,7 +13,7 @@ import json
 import threading
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import Any, NoReturn, Self
+from typing import Any, Self
 
 from langchain_core.language_models import BaseChatModel
 
@@ -81,7 +81,7 @@ class ModelServer(FaultyServer[ModelRequest]):
         self.url += "/v1"
         return self
 
-    def _reply(self, call: Call) -> Answer:
+    def _answer(self, call: Call) -> Answer:
         if (call.method, call.path.partition("?")[0]) != ("POST", "/v1/chat/completions"):
             said = f"There is no {call.method} {call.path} here: this server has POST /v1/chat/completions."
             raise ErrorAnswer(404, said, code="unknown_url")
@@ -89,7 +89,7 @@ class ModelServer(FaultyServer[ModelRequest]):
         with self._lock:
             request = ModelRequest(len(self.requests) + 1, body, call.headers, time.monotonic())
             self.requests.append(request)
-            fault = next(self.faults, "ok")
+            fault = None if self._fault_for else next(self.faults, None)
         return self._complete(request, _checked(self._fault_for(request) if self._fault_for else fault))
 
     def _complete(self, request: ModelRequest, fault: str) -> Answer:
@@ -176,7 +176,7 @@ def _body(content: bytes) -> dict[str, Any]:
     return dict(body)
 
 
-def main() -> NoReturn:
+def main() -> None:
     """Serve the demo model until interrupted."""
     parser = argparse.ArgumentParser(
         prog="python -m langgraph_reflexion.testing.model_server",
@@ -197,7 +197,6 @@ def main() -> NoReturn:
         parser.exit(2, f"{error}\n")
     except KeyboardInterrupt:
         parser.exit(0)
-    raise AssertionError("waiting never ends")
 
 
 if __name__ == "__main__":

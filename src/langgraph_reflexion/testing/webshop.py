@@ -83,7 +83,7 @@ class WebShopServer(FaultyServer[str]):
         page = LocalShop(self.store, goal).page(state)
         return 200, _html(page, goal)
 
-    def _reply(self, call: Call) -> Answer:
+    def _answer(self, call: Call) -> Answer:
         match fault := self._record(call.path):
             case None:
                 return _page_of(*self.answer(call.path))
