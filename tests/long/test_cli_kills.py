@@ -1,32 +1,17 @@
 """A run that is killed, and resumed here and elsewhere."""
 
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
-
-import pytest
 
 from tests.support.cli import (
     GuessingServer,
     call,
-    make_home,
     one_line,
     run_args,
     start,
     timeless,
     wait_for_rows,
 )
-
-
-@pytest.fixture
-def server() -> Iterator[GuessingServer]:
-    with GuessingServer() as made:
-        yield made
-
-
-@pytest.fixture
-def home(tmp_path: Path) -> Path:
-    return make_home(tmp_path)
 
 
 def test_a_killed_run_is_resumed_by_either_command_and_on_another_machine(home: Path, server: GuessingServer) -> None:
