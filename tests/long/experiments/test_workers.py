@@ -15,15 +15,9 @@ from langgraph_reflexion.settings import RunSettings
 from tests.support.cli import ENV, KEY, GuessingServer, make_home, one_line, run_args, start, wait_for_rows
 from tests.support.cli import timeless as rows
 from tests.support.guessing import timeless
-from tests.support.worker_kills import workers_in
+from tests.support.kills import workers_in
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/cwd").exists(), reason="finds workers in /proc, as Linux has it")
-
-
-@pytest.fixture
-def server() -> Iterator[GuessingServer]:
-    with GuessingServer() as made:
-        yield made
 
 
 @pytest.fixture
