@@ -170,7 +170,7 @@ def test_a_person_plays(home: Path) -> None:
     ("fault", "word", "requests"),
     [
         ("wrong-key", "401", 1),
-        ("unknown-model", "no model 'toy'", 1),
+        ("unknown-model", "model 'toy' does not exist", 1),
         ("hang", "never answered", 1),
         ("nobody", "never answered", 0),
     ],
