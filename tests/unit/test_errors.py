@@ -12,8 +12,6 @@ from langgraph_reflexion import (
     CommandEvaluator,
     ConfigurationError,
     Heuristic,
-    ModelOptions,
-    Price,
     ReflexionMiddleware,
     Retries,
     WrappedAgent,
@@ -42,11 +40,3 @@ agent = RunnableLambda(lambda messages: messages)
 def test_a_wrong_argument_is_named(make, named):
     with pytest.raises(ConfigurationError, match=named):
         make()
-
-
-def test_arguments_are_passed_on_as_they_are():
-    prices = {"m": Price(1, 2)}
-    assert ModelOptions(prices=prices).prices is prices
-    assert Budget(cost=1).cost == 1
-    with pytest.raises(TypeError, match="unexpected"):
-        Budget(money=1)  # type: ignore[call-arg]

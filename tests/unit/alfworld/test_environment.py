@@ -111,11 +111,10 @@ def test_a_task_without_a_game(data):
         ALFWorld(path=".").start({"id": "x", "instruction": "y", "data": data})
 
 
-@pytest.mark.parametrize("syntax", ["foo", ["move"]])
-def test_a_task_of_unknown_syntax(syntax):
+def test_a_task_of_unknown_syntax():
     environment = ALFWorld()
     (task,) = environment.tasks(limit=1)
-    task["data"]["syntax"] = syntax
+    task["data"]["syntax"] = "foo"
     with pytest.raises(ConfigurationError, match=f"{task['id']}.*choose one of move, put"):
         environment.action_forms(task)
 

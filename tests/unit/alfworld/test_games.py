@@ -129,11 +129,3 @@ def test_a_state_without_a_goal_gets_one(tmp_path: Path) -> None:
     assert (second.kind, second.instruction) == ("look", "look at a pen under the floorlamp.")
     assert "FloorLampType" in second.problem
     assert third.instruction == "look at a pen under the desklamp."
-
-
-def test_states_of_other_types_are_left_out(tmp_path: Path) -> None:
-    state(tmp_path / "0", GAMES[0], pddl_params={"object_sliced": True})
-    state(tmp_path / "1", GAMES[0], pddl_params={"mrecep_target": "Bowl"})
-    state(tmp_path / "2", GAMES[0], task_type="other")
-    with pytest.raises(ConfigurationError, match="no games in"):
-        list(games_in(tmp_path))

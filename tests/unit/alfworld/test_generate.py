@@ -7,7 +7,7 @@ import pytest
 from langgraph_reflexion.envs.alfworld.engine import Game, Kind
 from langgraph_reflexion.envs.alfworld.generate import generated_game
 from langgraph_reflexion.envs.alfworld.native import NativeEngine
-from langgraph_reflexion.envs.alfworld.shared_rooms import ROOMS, SHARED_SPLITS, TASKS, shared_game, shared_room
+from langgraph_reflexion.envs.alfworld.shared_rooms import ROOMS, SHARED_SPLITS, TASKS, shared_game
 
 SPLIT = "generated-134"
 SHARED = range(len(ROOMS) * TASKS)
@@ -65,8 +65,3 @@ def test_both_splits_have_the_same_rooms_and_different_tasks() -> None:
     assert [room_of(game) for game in test] == rooms
     asked = [(room_of(g), g.kind, re.search(r"objectType \?o (\w+)", g.problem)[1]) for g in (*train, *test)]
     assert len(set(asked)) == len(asked), "no two ask for the same thing in the same way"
-
-
-def test_every_room_has_enough_tasks() -> None:
-    # The first draw of the fifth room of seed 5 holds too few things.
-    assert all(len(shared_room(number, seed)[2]) == 2 * TASKS for seed in range(6) for number in range(8))

@@ -125,13 +125,3 @@ def test_missing_tasks_and_trials_are_named(tmp_path: Path, task: str, trial: in
     path = run_folder(tmp_path / "run")
     with pytest.raises(ConfigurationError, match=said):
         trials_of_run(path, task)[trial or 1]
-
-
-def test_missing_trajectories_are_named_and_unreadable_ones_refused(tmp_path: Path) -> None:
-    path = folder(tmp_path / "run", [row("a", 1, False, reflection="Lesson.")], ["a"])
-    text = printed(trials_of_run(path, "a"))
-    assert "Its steps were not recorded." in text
-    assert "Reflection: Lesson." in text
-    (path / "trajectories.jsonl").write_text('{"task_id": "a", "trial": 1}\n')
-    with pytest.raises(ConfigurationError, match=r"trajectories\.jsonl"):
-        trials_of_run(path, "a")

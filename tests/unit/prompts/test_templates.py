@@ -20,6 +20,7 @@ def steps(count=2):
 
 NOTES = [{"trial": 3, "text": "I will look left."}, {"trial": 4, "text": "I will look right."}]
 ACTIONS = [ShownAction("look", "Look around."), ShownAction("go {direction}", "")]
+LESSONS = {"reflections": NOTES, "last_attempt": steps(), "status": "Status: FAILED"}
 VALUES = {
     "act": {"in_text": True, "actions": ACTIONS, "examples": load_prompts("alfworld").examples("heat", 2)},
     "failed_trial": {
@@ -45,19 +46,9 @@ VALUES = {
     "success": {},
     "setting": {},
     "steps": {},
-    "task": {
-        "observation": "A room.",
-        "reflections": NOTES,
-        "last_attempt": steps(),
-        "status": "Status: FAILED",
-    },
-    "lessons": {"reflections": NOTES, "last_attempt": steps(), "status": "Status: FAILED"},
-    "task_attempt_first": {
-        "observation": "A room.",
-        "reflections": NOTES,
-        "last_attempt": steps(),
-        "status": "Status: FAILED",
-    },
+    "task": {"observation": "A room.", **LESSONS},
+    "lessons": LESSONS,
+    "task_attempt_first": {"observation": "A room.", **LESSONS},
     "write_tests": {"form": "assert f(1) == 2"},
     "trial": {"observation": "A room.", "steps": steps()},
 }

@@ -64,8 +64,6 @@ def test_tasks_come_from_one_place(tmp_path):
         Workspace(tmp_path / "task.toml", verify=["true"])
     with pytest.raises(ConfigurationError, match="No such file"):
         Workspace(tmp_path / "task.toml")
-    with pytest.raises(ConfigurationError, match="no split 'dev'"):
-        Workspace(tasks=[{"path": tmp_path, "instruction": "x", "verify": "true"}]).tasks("dev")
 
 
 def test_the_store_lies_outside_of_the_workspace(tmp_path):
