@@ -23,12 +23,12 @@ TASKS, TRIALS, BOTH = 20, 4, "last_attempt_and_reflexion"
 class Played:
     """A run: the final states, and for each task whether the program of each trial was right."""
 
-    def __init__(self, model=None, seed=0, strategy="last_attempt_and_reflexion", tasks=TASKS, **options):
-        self.environment = load_environment("programming", seed=seed)
+    def __init__(self, model=None, strategy=BOTH, tasks=TASKS, **options):
+        self.environment = load_environment("programming", seed=0)
         options = {"max_trials": TRIALS, **options}
         model = model or DemoChatModel()
         self.graph = create_reflexion(
-            model, self.environment, strategy=strategy, options=ModelOptions(seed=seed), **options
+            model, self.environment, strategy=strategy, options=ModelOptions(seed=0), **options
         ).compile()
         self.finals, self.truths = zip(*asyncio.run(self._all(tasks)), strict=True)
         self.environment.close()
