@@ -59,6 +59,18 @@ def test_the_environment_judges_a_stopped_trial() -> None:
     assert "'sunny' has 5 letters." in reflected
 
 
+def test_an_evaluator_sees_what_the_environment_adds() -> None:
+    seen: list[str] = []
+
+    def judge(task: str, steps: Any) -> bool:
+        seen.append(steps[-1]["observation"])
+        return True
+
+    final, _ = played("say sun", "say moon", trials=1, evaluator=judge)
+    assert seen == ["'moon' has 4 letters."]
+    assert (final["trials"][0]["verdict"], final["trials"][0]["success"]) == (True, False)
+
+
 def test_an_environment_that_cannot_judge_a_stopped_trial_is_a_fault() -> None:
     final, _ = played("say a", "say burn", trials=1, options=ModelOptions(retries=Retries(attempts=1)))
     assert (final["status"], final["trials"][0]["verdict"]) == ("fault", None)
