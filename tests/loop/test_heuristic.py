@@ -14,8 +14,9 @@ def played(environment, replies, task=None, **options):
 
 
 def test_the_31st_action_is_the_last_and_may_still_solve_the_task():
-    final = played(Counter(limit=99), ["Action: add 1"] * 31, count_to(31))
+    final = played(environment := Counter(limit=99), ["Action: add 1"] * 31, count_to(31))
     assert final["status"] == "solved"
+    assert [episode.closed for episode in environment.started] == [1], "the finished episode is released"
     assert (final["trials"][0]["stop_reason"], final["trials"][0]["actions"]) == ("terminated", 31)
 
 
