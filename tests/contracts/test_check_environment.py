@@ -1,4 +1,4 @@
-"""`check_environment` finds what is wrong with an environment."""
+"""`check_environment` detects broken environments."""
 
 from typing import Annotated
 
@@ -34,7 +34,7 @@ class TwoAlike(Counter):
 
 
 class Counting(Counter):
-    """Its map goes by how often it was asked for."""
+    """Its map depends on how often it is requested."""
 
     drawn = 0
 

@@ -1,4 +1,4 @@
-"""Every environment keeps the contract of `check_environment`."""
+"""Every environment passes `check_environment`."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""The command line in this process, beside a real model server on loopback."""
+"""The command line in this process, with a real model server on loopback."""
 
 import io
 import json
@@ -28,7 +28,7 @@ class Whole(NamedTuple):
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Whole]:
-    """An undisturbed run that fills a cache."""
+    """A complete run that fills a cache."""
     home = make_home(tmp_path_factory.mktemp("home"))
     with GuessingServer(refuses=["stop", "temperature"]) as server:
         args = run_args(server, *OPTIONS, "--cache", "answers/kept.db", "--out", "whole", "--concurrency", "1")
@@ -38,7 +38,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Whole]:
 
 
 def line_of(out: str, name: str) -> list[str]:
-    """The cells beside a name in a table of the report."""
+    """The cells of a named row in a table of the report."""
     [line] = [line for line in out.splitlines() if line.strip().startswith(f"{name}  ")]
     return line.strip().removeprefix(name).split()
 

@@ -1,4 +1,4 @@
-"""What only a process of its own can show: signals, encodings, the exit status, and what it imports."""
+"""The command line in a separate process: signals, encodings, exit status and imports."""
 
 import signal
 import subprocess

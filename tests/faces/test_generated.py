@@ -1,4 +1,4 @@
-"""What comes out of the code is on the pages as the code has it, and pictures of the graph show this graph."""
+"""Generated parts of pages are up to date, and diagrams of the graph match the compiled graph."""
 
 import re
 from itertools import pairwise
@@ -39,12 +39,12 @@ def test_reference_lists_every_public_name() -> None:
     assert set(page.docstrings) <= in_short
 
 
-# Drawings.
+# Diagrams.
 
 
 @pytest.fixture(scope="module")
 def compiled() -> set[tuple[str, str]]:
-    """The arrows of the graph as it is compiled, under all strategies together."""
+    """The edges of the compiled graph, for all strategies together."""
     found = set()
     for strategy in Strategy:
         graph = create_reflexion(ScriptedChatModel(replies=[]), Counter(), strategy=strategy).compile().get_graph()

@@ -1,4 +1,4 @@
-"""Links within the documentation lead somewhere, and what sentences name is there."""
+"""Links in the documentation resolve, and files and commands named in sentences exist."""
 
 import re
 from urllib.parse import urlsplit

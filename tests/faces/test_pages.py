@@ -1,4 +1,4 @@
-"""Every code block of every page, executed, and its output compared."""
+"""The code blocks of every page run, and their output is as shown."""
 
 import json
 import tomllib
@@ -15,7 +15,7 @@ from tests.docs.running import EXCERPT, Reader, check_output
 from tests.support.tools import need
 
 pytestmark = [
-    # langgraph-supervisor stands on what LangGraph has moved.
+    # langgraph-supervisor imports names that LangGraph has moved.
     pytest.mark.filterwarnings("ignore:create_react_agent has been moved"),
 ]
 
@@ -81,7 +81,7 @@ def follow(page: Page, reader: Reader) -> None:
 
 
 def done(page: Page, block: Block, reader: Reader) -> str | None:
-    """Run the commands of a block, and return their output; None where one of them is not run."""
+    """Run the commands of a block, and return their output; None if one of them is not run."""
     said: str | None = ""
     for text in commands(block):
         listed = text in ELSEWHERE or "runs/official-" in text
@@ -96,7 +96,7 @@ def done(page: Page, block: Block, reader: Reader) -> str | None:
 
 
 def named(page: Page, block: Block) -> str:
-    """How the lists name a block of Python: by its page and its first line."""
+    """The name of a Python block in the lists: its page and first line."""
     return f"{page.name}: {block.text.splitlines()[0]}"
 
 

@@ -102,7 +102,7 @@ async def test_invalid_form_ends_the_run(name: str, form: dict[str, Any], word: 
     [
         ({"max_trials": 0}, "max_trials"),
         ({"max_trails": 3, "actor": "react"}, "max_trails.*actor"),
-        # A file on the server, which nobody names from outside.
+        # A form may not name a file on the server.
         ({"cache": "/tmp/replies.sqlite"}, "cache"),
         ({"model": "nobody:nothing"}, "provider"),
         ({"reflect_prompt": "Think.\n{% if %}"}, "reflect.*line 2"),

@@ -6,5 +6,5 @@ __all__ = ["home", "server"]
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:
-    """Mark everything in this folder: `make test` leaves it out."""
+    """Mark everything in this folder, so that `make test` skips it."""
     item.add_marker("long")

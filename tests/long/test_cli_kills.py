@@ -1,4 +1,4 @@
-"""A run that is killed, and resumed here and elsewhere."""
+"""A killed run is resumed, on this machine or another."""
 
 import shutil
 from pathlib import Path

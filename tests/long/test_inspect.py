@@ -1,6 +1,6 @@
-"""Reflexion in Inspect AI: its command line, its logs, its viewer.
+"""Reflexion in Inspect AI: command line, logs and viewer.
 
-Inspect is slow to start and warns while it does so: evaluations run in processes of their own, which tests share.
+Inspect is slow to start and prints warnings, so evaluations run in separate processes, which tests share.
 """
 
 import math
@@ -21,13 +21,13 @@ pytest.importorskip("inspect_ai", reason="inspect-ai is not installed: pip insta
 
 ROOT = Path(__file__).parents[2]
 TASKS, TRIALS, EPOCHS = 3, 2, 2
-# Whatever reaches for the network gets nowhere.
+# Network access fails.
 OFFLINE = {f"{scheme}_proxy": "http://127.0.0.1:9" for scheme in ("http", "https", "all")}
 
 
 @pytest.fixture(scope="module")
 def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Outside of any repository, of which Inspect would ask git for every task."""
+    """A folder outside any repository, where Inspect does not call git for every task."""
     return tmp_path_factory.mktemp("inspect")
 
 
@@ -51,7 +51,7 @@ def run(home: Path, *command: str) -> None:
 
 
 def logs(folder: Path) -> dict[str, Any]:
-    """The logs of a folder by their tasks; of several of one task, the last."""
+    """The logs in a folder by task; if a task has several, the last."""
     from inspect_ai.log import read_eval_log
 
     read = [read_eval_log(str(path)) for path in sorted(folder.glob("*.eval"))]
@@ -69,7 +69,7 @@ def metrics(log: Any) -> dict[str, float]:
 
 @pytest.fixture(scope="module")
 def evaluated(home: Path) -> Path:
-    """An environment, by Inspect's command line."""
+    """An environment run with Inspect's command line."""
     folder = home / "logs"
     words = [
         "inspect_ai",
@@ -102,7 +102,7 @@ def sample(log: Any) -> Any:
 
 @pytest.mark.parametrize("epoch", [1, 2])
 def test_score_equals_that_of_our_own_run(evaluated: Path, tmp_path: Path, epoch: int) -> None:
-    # Every epoch has a seed of its own, and the environment the first one's.
+    # Every epoch has its own seed; the environment uses the first epoch's.
     settings = RunSettings(
         environment="alfworld",
         options={"seed": 0},
@@ -113,7 +113,7 @@ def test_score_equals_that_of_our_own_run(evaluated: Path, tmp_path: Path, epoch
     )
     experiments.run(settings, tmp_path / "run")
     ours = read_run(tmp_path / "run")
-    # Of ours, only the clock is another; of Inspect's, the answer and the thread are more.
+    # In our run only the times differ; Inspect adds the answer and the thread.
     expected = [{name: value for name, value in row.items() if name != "seconds"} for row in ours.trials]
 
     log = logs(evaluated)["alfworld"]
@@ -207,9 +207,9 @@ def test_reflector_is_a_model_role_and_generation_settings_apply(small: dict[str
     assert ended.role_usage["reflector"].total_tokens == 100
     (first, second) = ended.store["SampleStore:rows"]
     assert first["reflection"] == "Add three at once."
-    # Both accounts have all tokens, those from the provider's prefix cache included.
+    # Both counts include all tokens, also those from the provider's prefix cache.
     assert first["input_tokens"] + second["input_tokens"] == 4 * 90
-    # Inspect keeps what the evaluation says to the evaluation's model; a role has settings of its own.
+    # The evaluation's settings apply to its own model only; a role has its own settings.
     assert [call.config.temperature for call in calls] == [0.25, 0.25, None, 0.25]
     assert len({call.config.seed for call in calls}) == 4
     assert calls[0].config.stop_seqs

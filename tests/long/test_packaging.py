@@ -1,4 +1,4 @@
-"""The wheel holds the package and nothing else, and works without the repository."""
+"""The wheel contains the package and nothing else, and works without the repository."""
 
 import json
 import os
@@ -26,13 +26,13 @@ def run(*command: str | Path, cwd: Path, **environment: str) -> str:
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("wheel")
-    # By way of the sdist, so that nothing comes from an earlier build in the repository.
+    # Built from the sdist, so that nothing comes from an earlier build in the repository.
     run(sys.executable, "-m", "build", "--no-isolation", "--outdir", folder, ROOT, cwd=folder)
     return next(folder.glob("*.whl"))
 
 
 def shipped() -> set[str]:
-    """Every file that belongs into the wheel, by its path there."""
+    """Every file that belongs in the wheel, by its path there."""
     listed = run("git", "ls-files", "-z", "--cached", "--others", "--exclude-standard", cwd=ROOT).split("\0")
     tracked = [name for name in listed if (ROOT / name).is_file()]
     folders = tuple(f"{link}/" for link in LINKS)

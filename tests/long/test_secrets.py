@@ -1,4 +1,4 @@
-"""The key is written down nowhere: not in records, checkpoints, cache and logs, and not in process arguments."""
+"""No key or password is written to records, checkpoints, caches, logs or process arguments."""
 
 import json
 import subprocess
@@ -12,7 +12,7 @@ import pytest
 from langgraph_reflexion.testing.loopback import ErrorAnswer
 from tests.support.cli import GuessingServer, make_home, run_args, start, timeless
 
-# Spelt in another way in JSON, in addresses and in a header's encoding.
+# Encoded differently in JSON, in addresses and in headers.
 KEY = 'sk-very"secret/0123+456789='
 
 PASSWORD = "pa55word/with+more"
@@ -24,21 +24,21 @@ OURS = "logging.basicConfig(); logging.getLogger('langgraph_reflexion').setLevel
 
 
 def spellings(key: str) -> set[bytes]:
-    """The ways in which a key can be written down."""
+    """The encodings in which a key can appear."""
     shifted = {b64encode(b" " * before + key.encode())[4:-4].decode() for before in range(3)}
     escaped = {json.dumps(key)[1:-1], repr(key)[1:-1], quote(key), quote(key, safe="")}
     return {each.encode() for each in {key, key.encode().hex()} | escaped | shifted}
 
 
 def found(folder: Path, key: str) -> list[str]:
-    """The files below a folder that hold a key, spelt in whatever way."""
+    """The files below a folder that contain a key in any encoding."""
     files = [path for path in folder.rglob("*") if path.is_file()]
     assert files
     return [str(path.name) for path in files if any(each in path.read_bytes() for each in spellings(key))]
 
 
 class Telltale(GuessingServer):
-    """A server that quotes a secret in game 2, and reads what its client's process was started with."""
+    """A server that quotes a secret in game 2, and reads its client's command line."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -65,7 +65,7 @@ def server() -> Iterator[Telltale]:
 
 
 def logged(home: Path, server: Telltale, what: str, *args: str) -> tuple[int, str, str]:
-    # A key that was copied with a blank before it arrives without.
+    # A space before a pasted key is stripped.
     server.process = start(home, *args, key=f" {KEY}", program=("-c", PROGRAM.format(what)))
     out, err = server.process.communicate(timeout=60)
     return server.process.returncode, out, err
@@ -100,7 +100,7 @@ def test_key_is_not_written_to_any_file(tmp_path: Path, server: Telltale) -> Non
 
 
 def test_password_of_an_address_is_not_written_to_any_file(tmp_path: Path, server: Telltale) -> None:
-    # In the process's arguments it stands, as the user typed it there. A key comes by the environment.
+    # The process's arguments contain it, because the user typed it there. Keys come from the environment.
     home = make_home(tmp_path)
     server.secret = PASSWORD
     args = run_args(server, "--max-trials", "2", "--concurrency", "1", "--retries", "2", "--cache", "kept.db")

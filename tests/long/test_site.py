@@ -1,4 +1,4 @@
-"""The site: built strictly, complete, and without a request to anywhere else."""
+"""The site: built strictly, complete, and without external requests."""
 
 import functools
 import http.server
@@ -48,7 +48,7 @@ def address(site: Path) -> Iterator[str]:
 
 
 def html_of(page: str) -> str:
-    """Where a page of `docs/` lies in the site."""
+    """The path of a page of `docs/` in the site."""
     path = Path(page).relative_to("docs").with_suffix("")
     return "index.html" if path.name == "index" else f"{path.as_posix()}/index.html"
 
@@ -83,7 +83,7 @@ def test_pages_work_offline_fit_the_screen_and_are_searchable(address: str) -> N
 
     asked: list[str] = []
     with sync_playwright() as playwright:
-        # Its own sandbox does not work as root, nor in most containers; what is opened here is our own.
+        # Chromium's sandbox does not work as root, nor in most containers; only our own pages are opened.
         browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
         tab = browser.new_page()
         tab.on("request", lambda request: asked.append(request.url))

@@ -35,7 +35,7 @@ def said(text: str) -> dict[str, Any]:
     return {"messages": [{"role": "user", "content": text}]}
 
 
-# The task that a run on each graph begins with, and another one: both small.
+# For each graph, the task of its first run and another one, both small.
 FIRST: dict[str, dict[str, Any]] = {name: {} for name in GRAPHS} | {
     "workspace": {"split": "generated-12", "number": 3},
     "chat": said("In which town was the novelist who made the novel The Harvest of Osstow born?"),
@@ -62,7 +62,7 @@ def address(log: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str
     with log.open("w") as written:
         process = subprocess.Popen(
             [*command, "--n-jobs-per-worker", "8", "--config", str(ROOT / "langgraph.json")],
-            # Here it keeps its threads.
+            # The server keeps its threads here.
             cwd=log.parent,
             env={**os.environ, **empty, "LANGSMITH_TRACING": "false", "OPENAI_API_KEY": KEY},
             stdout=written,
@@ -98,7 +98,7 @@ def wait(client: SyncLangGraphClient, thread: str | None, graph: str, **options:
 
 
 class Life:
-    """What a person does with a graph in Studio, from the first look at it on."""
+    """What a user does with a graph in Studio, from opening it."""
 
     def __init__(self, address: str, graph: str) -> None:
         with get_sync_client(url=address) as client:
@@ -138,7 +138,7 @@ class Life:
         self.forked = wait(self.client, self.thread, self.graph, input=None, **rest)
 
     def begin_again(self) -> None:
-        """On the thread that the fork has left in the middle of a trial."""
+        """Runs on the thread that the fork has left in the middle of a trial."""
         self.begun = wait(self.client, self.thread, self.graph, input=SECOND[self.graph], interrupt_after=["reset"])
         if self.graph == "chat":
             self.answered = wait(self.client, self.thread, self.graph, input=None)
@@ -170,7 +170,7 @@ class Life:
 
 @pytest.fixture(scope="module")
 def lives(address: str) -> Iterator[dict[str, Future[Life]]]:
-    """All of them at once: a run waits half a second before the server begins it."""
+    """All at once, because the server waits half a second before it starts a run."""
     possible = [name for name in GRAPHS if name not in SANDBOXED or not lacking("bubblewrap")]
     with ThreadPoolExecutor(len(possible)) as pool:
         yield {name: pool.submit(Life, address, name) for name in possible}
@@ -184,13 +184,13 @@ def life(request: pytest.FixtureRequest, lives: dict[str, Future[Life]]) -> Life
 
 
 def test_state_has_a_schema_and_is_plain_json(life: Life) -> None:
-    # Seen through, the agent of the chat has nodes of its own.
+    # With subgraphs expanded, the chat's agent has its own nodes.
     assert NODES - {"act"} <= life.drawing
     assert ({"act:model", "act:tools"} <= life.drawing) == (life.graph == "chat")
     own = "messages" if life.graph == "chat" else "trajectory"
     assert life.schemas["output_schema"]["properties"][own]["description"]
     assert life.schemas["state_schema"]["$defs"]["Step"]["properties"]["observation"]["description"]
-    # What was filled in is gone, and nothing of a live episode is there.
+    # The form's fields are gone, and the live episode is not in the state.
     assert not life.state["values"].keys() & {"split", "number", "task_id", "question", "path", "verify"}
     assert len(json.dumps(life.state["values"]["episode"])) < 2000
 
@@ -240,7 +240,7 @@ def test_pause_shows_the_request_and_is_resumed(life: Life) -> None:
 
 def test_assistant_with_an_invalid_setting_can_be_corrected(life: Life) -> None:
     assert "max_trials" in life.refused["__error__"]["message"]
-    # Its forms are there all the same, and once it is right, it runs.
+    # Its forms are available nevertheless, and after the correction it runs.
     assert life.still_there == life.schemas
     assert life.mended["status"] == "running"
 
@@ -254,7 +254,7 @@ def test_settings_are_accepted_as_configurable_next_to_server_keys(client: SyncL
 
 
 def test_edited_prompt_reaches_the_model_and_no_key_is_returned(client: SyncLangGraphClient) -> None:
-    """With a model that is called over HTTP, as real ones are; the key is the server's."""
+    """With a model called over HTTP, like real ones; the key belongs to the server."""
     with ModelServer(key=KEY) as served:
         context = {"model": "openai:any", "base_url": served.url}
         prompt = {"agent_prompt": "You are a ferry that answers questions."}
@@ -273,7 +273,7 @@ def test_edited_prompt_reaches_the_model_and_no_key_is_returned(client: SyncLang
 
 
 def test_event_loop_was_not_blocked(client: SyncLangGraphClient, log: Path) -> None:
-    """Comes last, and reads what the server's own detector has said all along."""
+    """Runs last, and reads the messages of the server's own detector."""
     written = log.read_text()
     assert "Starting background run" in written
     assert "BlockingError" not in written

@@ -1,4 +1,4 @@
-"""The tools that some tests need: hidden, listed, and named where tests are skipped without them."""
+"""Tools that some tests need: hidden by `without-tools`, and named when tests are skipped without them."""
 
 import subprocess
 import sys

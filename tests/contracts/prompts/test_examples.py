@@ -1,4 +1,4 @@
-"""The few-shot examples of every domain: the environment gives each observation, in tasks that no run has."""
+"""Few-shot examples of every domain: the environment gives each observation, in tasks that no run contains."""
 
 import tomllib
 from collections.abc import Callable, Iterator
@@ -71,7 +71,7 @@ def workspace(entry: Entry, folder: Path, agent: str) -> Iterator[tuple[Environm
 
 
 def nothing_of_a_split(entry: Entry) -> bool:
-    """No seed gives this game: a game depends on its kind, seed and index alone."""
+    """No run contains this game: a game depends only on its kind, seed and index."""
     return all(entry["game"]["index"] >= sum(kinds.values()) for kinds in SPLITS.values())
 
 

@@ -1,4 +1,4 @@
-"""The few-shot programs: what is shown of them is what comes out when they are run."""
+"""Few-shot programs: the output shown is the output of running them."""
 
 import json
 import re
@@ -47,7 +47,7 @@ def problems_of(example: Example | ReflectionExample, tmp_path: Path) -> Program
 
 
 def shown_tests(text: str) -> list[str]:
-    """The tests that a text speaks of, in the order in which they were written."""
+    """The tests that a text mentions, in their original order."""
     return [line.partition("  -- ")[0] for line in text.splitlines() if line.startswith("assert")]
 
 

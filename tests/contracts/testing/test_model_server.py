@@ -36,7 +36,7 @@ def always(reply=SAYS):
 
 
 def replies(model):
-    """One whole reply, and one in a stream."""
+    """One reply in full, and one streamed."""
     yield lambda: model.invoke("?")
 
     def streamed():
@@ -73,7 +73,7 @@ NOT_ARRIVING = {
     "invalid-json": (ValueError, ValueError),
     "empty-choices": (IndexError, None),
 }
-"""The errors of the client for a whole reply, and for a stream; None where it notices nothing."""
+"""The client's errors for a full and for a streamed reply; None if it raises nothing."""
 
 
 def test_errors_have_the_status_and_code_of_openai():

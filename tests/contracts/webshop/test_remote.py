@@ -74,7 +74,7 @@ def test_tasks_come_from_the_server(environment, server):
     assert len(WebShop(base_url=server.url).tasks(limit=6)) == 6
     with pytest.raises(ConfigurationError, match="eval"):
         environment.tasks("eval")
-    # A server that fails has no empty split.
+    # A failing server does not mean an empty split.
     server.faults = repeat("500")
     with pytest.raises(EnvironmentUnavailable, match="responded 500"):
         WebShop(base_url=server.url).tasks()
@@ -145,7 +145,7 @@ def test_every_error_is_a_fault_with_its_cause(environment, server, fault):
     assert f"the WebShop server at {server.url.removeprefix('http://')} " in str(caught.value)
     assert CAUSES[fault] in str(caught.value)
     assert caught.value.transient is (fault != "403")
-    # Nothing has happened, and the same action goes through when the trouble is over.
+    # Nothing has happened, and the same action succeeds once the server works again.
     assert episode.snapshot() == before
     assert do(environment, episode, *WAY)[-1].reward == 1.0
 
@@ -161,7 +161,7 @@ def test_purchase_without_response_is_a_fault(environment, server, fault):
     assert episode.snapshot()["reward"] is None
     assert environment.review(task, trial(episode)).measures == {"reward": 0.0}
     assert do(environment, episode, WAY[-1])[0].reward == 1.0
-    # Neither a restored episode nor a review asks the server again.
+    # Neither a restored episode nor a review sends another request.
     asked = len(server.requests)
     result = do(environment, environment.restore(task, episode.snapshot()), WAY[-1])[0]
     assert (result.reward, result.terminated) == (1.0, True)

@@ -1,4 +1,4 @@
-"""The reference engine in real child processes, and the environment that plays on it."""
+"""The reference engine in real child processes, and the environment that uses it."""
 
 import json
 import os
@@ -138,7 +138,7 @@ def write_game(folder, change=lambda grammar: grammar):
 
 @needs_engine
 async def test_reference_engine_plays_games_unknown_to_the_native_engine(tmp_path, monkeypatch):
-    # The words of json_2.1.1 for setting down, and others for opening.
+    # json_2.1.1's phrase for putting an object down, and another one for opening.
     put = {"move {o} to {r}": "put {o} in/on {r}", "You move the {o.name} to": "You put the {o.name} in/on"}
     write_game(tmp_path / "game", lambda grammar: grammar.replace("You open", "You pull open"))
     write_game(tmp_path / "old", lambda grammar: [grammar := grammar.replace(*each) for each in put.items()][-1])

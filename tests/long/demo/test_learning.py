@@ -1,4 +1,4 @@
-"""The demo model learns from the reflections in its prompt, and from nothing else."""
+"""The demo model learns only from the reflections in its prompt."""
 
 import re
 from dataclasses import replace
@@ -144,7 +144,7 @@ def test_learning_does_not_depend_on_object_names():
         return heard[-1]
 
     found = curve(ALFWORLD, play(ALFWORLD, model=Between(hears=hears, says=lambda reply: renamed(reply, back))))
-    # Its habits depend on names, so other tasks are solved at once.
+    # Its habits depend on names, so it solves other tasks in the first trial.
     assert found[-1] >= 0.8
     assert found[-1] - found[0] > 0.25
     assert not {*names} & {name for each in heard[:500] for name in re.findall(r"\b([a-z]+) \d", text_of(each))}

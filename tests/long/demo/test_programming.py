@@ -1,4 +1,4 @@
-"""The demo model at programming: it learns from the reflections in its prompt, and from nothing else."""
+"""The demo model writes programs, and learns only from the reflections in its prompt."""
 
 import asyncio
 import re
@@ -50,7 +50,7 @@ class Played:
         return sum(truths[min(trial, len(truths)) - 1] for truths in self.truths) / len(self.truths)
 
     def matrix(self):
-        """What the last trials' own tests said, and what the hidden ones did."""
+        """The results of the last trials' own tests and of the hidden ones."""
         return [
             (final["trials"][-1]["verdict"], truths[-1])
             for final, truths in zip(self.finals, self.truths, strict=True)

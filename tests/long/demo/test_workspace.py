@@ -1,4 +1,4 @@
-"""The demo model in a workspace: it repairs programs that it does not know, and learns from its reflections alone."""
+"""The demo model repairs unknown programs in a workspace, and learns only from its reflections."""
 
 import asyncio
 import re
@@ -26,7 +26,7 @@ needs_sandbox = pytest.mark.needs("bubblewrap")
 
 @pytest.fixture(scope="module")
 def played(tmp_path_factory):
-    """Plays tasks once for each way that is asked for.
+    """Plays tasks once for each requested setting.
 
     Gives the final states, each with its patch, and all prompts for a step.
     """
@@ -60,7 +60,7 @@ def played(tmp_path_factory):
 
 
 def task_told(messages):
-    """The task in a prompt, whatever stands before it."""
+    """The task in a prompt, without the text before it."""
     return messages[1].text.removeprefix(reflections_in(messages)).rpartition("Here is the task again:")[2].strip()
 
 

@@ -63,7 +63,7 @@ def test_killed_cluster_workers_lose_nothing_and_ray_sees_no_secret(
 ) -> None:
     more, environment = cluster
     Kills(tmp_path, "--workers", "2", *more, environment=environment).kill_worker()
-    # Logs, object store, and whatever else Ray keeps.
+    # Logs, object store, and other files of Ray.
     written = [path for path in Path(environment["RAY_TMPDIR"]).rglob("*") if path.is_file()]
     assert len(written) > 10
     for secret in (KEY, PASSWORD, quote(PASSWORD, safe="")):
@@ -79,7 +79,7 @@ def test_bug_in_a_cluster_worker_ends_one_task(
     more, environment = cluster
 
     def call(home: Path, *args: str, key: str | None = None) -> tuple[int, str, str]:
-        # Ray reads how a cluster lets it in once for each process.
+        # Ray reads a cluster's credentials once per process.
         process = start(home, *args, key=key, environment=environment)
         out, err = process.communicate()
         return process.returncode, out, err

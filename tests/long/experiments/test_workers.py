@@ -1,4 +1,4 @@
-"""Runs with workers record the same as runs in one process; budgets, faults and bugs are the same, too."""
+"""Runs with workers give the same record, budgets, faults and bugs as runs in one process."""
 
 import re
 import signal
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.skipif(not Path("/proc/self/cwd").exists(), reason="fin
 
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """Where the user is, with an environment of his own; here his command line is this process."""
+    """The user's folder, with a custom environment; the command line runs in this process."""
     monkeypatch.syspath_prepend(make_home(tmp_path))
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
@@ -59,9 +59,9 @@ def test_workers_end_with_their_driver_and_exclude_other_processes(
     _, err = process.communicate(timeout=60)
     assert process.returncode == (130 if how == signal.SIGINT else -how)
     if how == signal.SIGINT:
-        # Ray's core may write of the trials that it was stopped in.
+        # Ray's core may report the trials that were interrupted.
         assert "are kept in ." in one_line(re.sub(r"^\[.* E .*\.cc:.*\n", "", err, flags=re.MULTILINE))
-    # At once: whoever is still there is waited for.
+    # Immediately: the new run waits for the remaining workers.
     server.seconds = 0.0
     assert resume(home, workers=1).statuses["solved"] == 4
     assert workers_in(home) == []
@@ -84,13 +84,13 @@ def test_budgets_hold_over_all_workers(home: Path, server: GuessingServer) -> No
 
 def test_faults_are_handled_as_in_one_process(home: Path, server: GuessingServer) -> None:
     settings = guessing(server, retries=1, concurrency=2, workers=2)
-    # Nobody has answered: the run ends, and leaves nothing.
+    # The server never answered: the run ends and leaves no files.
     server.faults = lambda game: "500"
     with pytest.raises(ModelFault, match="has never answered") as caught:
         run(settings, home / "dead")
     assert caught.value.permanent
     assert not (home / "dead").exists()
-    # A key that is refused ends it, too, and the rows stay.
+    # A rejected key ends the run, too, and the rows are kept.
     server.faults = {"3": "wrong-key"}.get
     with pytest.raises(ModelFault, match="401") as caught:
         run(settings.changed({"concurrency": 1}), home / "run")
@@ -100,7 +100,7 @@ def test_faults_are_handled_as_in_one_process(home: Path, server: GuessingServer
 
 def test_model_that_answered_one_worker_is_known_to_the_next(home: Path, server: GuessingServer) -> None:
     server.faults, server.seconds = {"2": "500"}.get, 0.3
-    # The second worker is asked for g2 alone, and gets no answer; the first has had some by then.
+    # The second worker only plays g2 and gets no reply; the first one has had some by then.
     settings = guessing(server, 4, retries=2, concurrency=2, workers=2, limit=2)
     summary = run(settings, home / "run")
     assert (summary.statuses["solved"], summary.statuses["fault"]) == (1, 1)
@@ -111,7 +111,7 @@ import os, time
 from toys.guessing import Guessing
 
 class Fatal(Guessing):
-    """Ends its process, where there is a driver to notice, and leaves a fork of it behind."""
+    """Ends its process if there is a driver, and leaves a forked child behind."""
 
     def start(self, task):
         if task["id"] == "g2":

@@ -15,7 +15,7 @@ EACH = 6
 
 
 def write_at_once(where):
-    """Both begin with a store that has no tables yet."""
+    """Both processes start with a store without tables."""
     program = str(Path(__file__).parents[2] / "support" / "lesson_writer.py")
     processes = [
         subprocess.Popen([sys.executable, program, str(where), name, str(EACH)], stderr=subprocess.PIPE, text=True)

@@ -1,4 +1,4 @@
-"""Lessons help with unseen tasks in rooms that were met, and other worlds' lessons do not."""
+"""Lessons help with unseen tasks in known rooms; lessons from other worlds do not."""
 
 import pytest
 from langgraph.store.base import BaseStore
@@ -20,7 +20,7 @@ async def solved_at_once(
 
 
 async def swapped(name: str, store: BaseStore, other: BaseStore) -> BaseStore:
-    """Return a store with one store's lessons, recalled for the same tasks, in the words of the other's."""
+    """Return a copy of a store whose lessons, recalled for the same tasks, have the texts of another store."""
     mixed = InMemoryStore()
     lessons = (await LessonStore(store, name).snapshot()).lessons.values()
     texts = [lesson.text for lesson in (await LessonStore(other, name).snapshot()).lessons.values()]

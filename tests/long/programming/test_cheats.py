@@ -20,7 +20,7 @@ def test_cheat_fails_and_its_twin_passes(grader, problem, name):
     verdict = grader.grade(problem, cheat)
     assert not verdict.passed
     assert verdict.reason
-    # It does not keep the grader busy either.
+    # Nor does it keep the grader busy.
     assert time.monotonic() - begin < 8
     honest = grader.grade(problem, twin)
     assert honest.passed, honest.reason

@@ -1,4 +1,4 @@
-"""The original's own logs, in the folder UPSTREAM_LOGS."""
+"""The original repository's logs, in the folder UPSTREAM_LOGS."""
 
 import os
 from pathlib import Path

@@ -6,7 +6,7 @@ from tests.support.sandbox.columns import make
 
 @pytest.fixture(params=["bubblewrap", "landlock"])
 def sandbox(request: pytest.FixtureRequest) -> Sandbox:
-    """Return each backend that needs no engine."""
+    """Return a sandbox of each backend."""
     return make(request.param)
 
 

@@ -28,7 +28,7 @@ def test_outcomes_equal_the_table(backend, user, tmp_path, monkeypatch):
 
 
 def test_programs_get_through_on_the_bare_host():
-    # So that each is known to really try.
+    # This shows that each attack works.
     columns.needs("unsafe-bare-host")
     rows = columns.run("world.py", "user", "unsafe-bare-host")
     assert len(rows) > 15

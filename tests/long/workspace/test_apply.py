@@ -1,4 +1,4 @@
-"""What solved a task is written back to its folder, when that is asked for and not before."""
+"""A solution is written back to its folder, but only on request."""
 
 import resource
 from pathlib import Path

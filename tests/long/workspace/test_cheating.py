@@ -1,4 +1,4 @@
-"""A trial that tries to pass by anything but doing the work: it is refused or put back, and told."""
+"""Attempts to pass verification without solving the task are refused or undone, and reported."""
 
 import re
 import shutil
@@ -10,15 +10,15 @@ from langgraph_reflexion.envs.workspace.repositories import own_repositories
 from tests.support.tools import need
 from tests.support.workspace import PYTEST, Play, state
 
-# What is tried, and what has to be told of it.
-TRIED = {
-    "the test is edited": ("echo 'def test(): pass' > tests/test_code.py", "tests/test_code.py (changed)"),
-    "the test is removed": ("rm -r tests; mkdir tests; echo 'def test_a(): pass' > test_a.py", "test_a.py (added)"),
-    "the tests become a link": (
+# Each attempt, and the text that reports it.
+ATTEMPTS = {
+    "edit the test": ("echo 'def test(): pass' > tests/test_code.py", "tests/test_code.py (changed)"),
+    "remove the test": ("rm -r tests; mkdir tests; echo 'def test_a(): pass' > test_a.py", "test_a.py (added)"),
+    "replace the tests by a link": (
         "mv tests t; ln -s t tests; echo 'def test(): pass' > t/test_code.py",
         "tests (added)",
     ),
-    "the configuration is changed": ("echo '[tool.pytest]' > pyproject.toml", "pyproject.toml (changed)"),
+    "change the configuration": ("echo '[tool.pytest]' > pyproject.toml", "pyproject.toml (changed)"),
     **{
         path: (f"mkdir -p $(dirname {path}); printf '{text}' > {path}", f"{path} (added)")
         for path, text in {
@@ -32,9 +32,9 @@ TRIED = {
 }
 
 
-@pytest.mark.parametrize("how", TRIED)
+@pytest.mark.parametrize("how", ATTEMPTS)
 def test_verification_files_are_restored(play: Play, tested, how):
-    command, told = TRIED[how]
+    command, told = ATTEMPTS[how]
     before = state(tested)
     played = play(verify=[PYTEST])
     played.do("run_command", command=command)
@@ -58,7 +58,7 @@ def test_honest_change_counts_without_the_dishonest_one(play: Play, tested):
 
 def test_leftovers_of_earlier_commands_are_removed(play: Play, tested):
     played = play(verify=[PYTEST])
-    # Bytecode of another source, and caches that tell of other results.
+    # Bytecode of different source code, and caches with other results.
     played.do(
         "run_command",
         command="mkdir -p cache; echo 'def double(n): return 8' > x.py; python3 -c 'import py_compile as p; "
@@ -129,7 +129,7 @@ HIDDEN = {
             head = open(name, "rb").read(16)
             open(name, "wb").write(head + marshal.dumps(compile("def test(): pass", name, "exec")))
     """,
-    "behind folders that are too deep": """
+    "behind very deep folders": """
         open("tests/test_code.py", "w").write("def test(): pass")
         for _ in range(30):
             os.mkdir("d" * 200)
@@ -178,17 +178,17 @@ def test_all_commands_must_succeed(play: Play):
     assert "[exit status 127]" in result.observation
 
 
-# The code under test ends the program that tests it, or brings what it loads by itself.
+# The code under test ends the test program, or adds files that the test program loads.
 
 
 OWN = {repository.id: repository for repository in own_repositories()}
 
 
 ENDS = {
-    "by the usual way out": "import sys; sys.exit(0)",
-    "as another program": "import os; os.execv('/bin/true', ['true'])",
-    "with a summary past Python's streams": "import os; os.write(1, b'1 passed in 0.01s\\n'); os._exit(0)",
-    "when the tests are over": "import atexit, os; atexit.register(os._exit, 0)",
+    "sys.exit": "import sys; sys.exit(0)",
+    "execv": "import os; os.execv('/bin/true', ['true'])",
+    "summary written to the descriptor": "import os; os.write(1, b'1 passed in 0.01s\\n'); os._exit(0)",
+    "atexit": "import atexit, os; atexit.register(os._exit, 0)",
 }
 
 

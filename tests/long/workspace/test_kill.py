@@ -1,4 +1,4 @@
-"""Killed in the middle of a trial, a run goes on with exactly the files that it had; and so does a fork of it."""
+"""A run killed in mid-trial, or a fork of it, continues with exactly the same files."""
 
 import asyncio
 import json
@@ -18,7 +18,7 @@ from langgraph_reflexion.testing import ModelServer, ScriptedChatModel
 from tests.support.cli import start, timeless
 from tests.support.workspace import Play, Played, state
 
-# Done twice, or not at all, these show in the files.
+# If a step is skipped or repeated, the files show it.
 STEPS = (
     "Action: run_command[echo begun >> log; sleep 0.3; echo done >> log]",
     "Action: write_file[notes/{trial}]\n```\ntrial {trial}\n```",
@@ -30,7 +30,7 @@ STEPS = (
 
 
 def reply(messages: list[BaseMessage]) -> str:
-    """Goes through the steps, and has the right code in the trial after its reflection."""
+    """Follows the steps, and writes the right code in the trial after its reflection."""
     told = "\n".join(message.text for message in messages)
     if messages[-1].text.rstrip().endswith("Reflection:"):
         return "LESSON: it takes a multiplication."
@@ -58,7 +58,7 @@ def begin(home: Path, server: ModelServer, file: Path, out: str) -> subprocess.P
 
 
 def recorded(run: Path) -> dict[str, Any]:
-    """What a run has written down, but for times and durations."""
+    """A run's record without times and durations."""
     told: dict[str, Any] = {"trials": timeless(run), "trajectories": (run / "trajectories.jsonl").read_text()}
     for path in sorted(run.glob("task-mend/**/*")):
         if path.suffix == ".jsonl":
@@ -77,7 +77,7 @@ def test_run_killed_at_any_moment_ends_with_the_same_record(folder: Path, tmp_pa
     process: subprocess.Popen[str] | None = None
 
     def counted(messages: list[BaseMessage]) -> str:
-        """Every second life of the killed run ends at its sixth call, the others a moment later, within a command."""
+        """Every second process is killed at its sixth call, the others a moment later, within a command."""
         nonlocal calls
         calls += 1
         if process is not None and calls == 6:

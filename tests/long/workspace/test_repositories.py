@@ -1,4 +1,4 @@
-"""The repositories that ship: right without their mistake, and wrong with it."""
+"""The built-in repositories pass their tests without the planted bug, and fail with it."""
 
 import pytest
 

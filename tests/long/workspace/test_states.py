@@ -1,4 +1,4 @@
-"""States of the files: every one can be brought back exactly, and what leads from one to another is a patch."""
+"""File states: each can be restored exactly, and a patch leads from one to another."""
 
 import os
 import subprocess
@@ -10,7 +10,7 @@ import pytest
 from langgraph_reflexion.errors import EnvironmentFault
 from tests.support.workspace import Play, Played, state
 
-# Everything that a repository may hold and a careless copy loses.
+# Everything that a repository may contain and a careless copy would lose.
 ODD = """
 printf 'no end' > no-newline
 printf '\\000\\001\\377' > binary
@@ -32,7 +32,7 @@ rm -r tests; mv code_.py moved.py; mkdir code_.py; echo x > code_.py/inside
 
 
 def contents(folder):
-    """What a folder holds, without times."""
+    """The contents of a folder, without times."""
     held = {}
     for name, (mode, _, _, digest) in state(folder).items():
         if ".git" not in name.split("/"):
@@ -85,7 +85,7 @@ def test_patch_turns_the_original_into_the_result(play: Play, folder, tmp_path):
     patch.write_text(played.patch(), newline="")
     assert "rename from code_.py" in patch.read_text()
     subprocess.run(["git", "apply", str(patch)], cwd=folder, check=True)
-    # A patch holds no empty folders.
+    # A patch contains no empty folders.
     expected = {name: what for name, what in contents(played.root).items() if not name.startswith("empty")}
     assert contents(folder) == expected
 
@@ -108,7 +108,7 @@ def test_caches_and_dependencies_are_not_part_of_a_state(play: Play, folder, tmp
     assert "Read-only file system" in told.observation
     assert played.episode.snapshot()["tree"] == played.task["prepared"]["tree"]
     assert state(folder) == before
-    # Whatever a command puts in their place.
+    # A command may put anything in their place.
     (tmp_path / "outside").mkdir()
     played.do("run_command", command=f"mv web gone; ln -s {tmp_path}/outside web")
     with closing(played.again()) as again:
