@@ -1,19 +1,18 @@
 """The Reflexion agent (Shinn et al. 2023, Algorithm 1) as a graph of six nodes."""
 
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar, cast
 
 from langchain_core.language_models import BaseChatModel
-from langchain_core.runnables import Runnable, RunnableConfig, ensure_config
+from langchain_core.runnables import Runnable
 from langgraph.graph import END, START, StateGraph
-from langgraph.graph.state import CompiledStateGraph
 from pydantic import SkipValidation
 
-from langgraph_reflexion._langgraph import AGENT_NAME
 from langgraph_reflexion.actors import ACTORS, make_actor
-from langgraph_reflexion.agents import NoEnvironment, WrappedAgent, agent_nodes, schema_for, task_from
+from langgraph_reflexion.agents import NoEnvironment, WrappedAgent, agent_nodes, schemas_for, task_from
 from langgraph_reflexion.budgets import Budgets
 from langgraph_reflexion.choices import UNLIMITED, Feedback, StrategyName
+from langgraph_reflexion.compiled import NAME, CompiledReflexion
 from langgraph_reflexion.envs import load_environment
 from langgraph_reflexion.envs.base import Environment, read_task
 from langgraph_reflexion.envs.pool import EpisodePool
@@ -90,7 +89,7 @@ def create_reflexion(
 
     Returns:
         The uncompiled graph: checkpointer, store and name are the caller's. Its input is `{"task": task}`, for an
-        agent also `{"messages": [...]}`; its output is the final state.
+        agent also `{"messages": [...]}`; its output is the final state, and as a node of another graph `OUTPUTS`.
 
     Raises:
         ConfigurationError: an argument is wrong, or two do not go together.
@@ -135,7 +134,7 @@ def create_reflexion(
     elif agent:
         loop |= agent_nodes(agent, prompts, stops, judge, pool, budgets, rules, kept, options.prices)
 
-    graph = ReflexionGraph(schema_for(agent, state_schema))
+    graph = ReflexionGraph(**schemas_for(agent, state_schema))
     graph.loop, graph.rules, graph.pool, graph.clients = loop, rules, pool, (client, reflector)
     graph.pauses = bool(approval.actions or approval.reflections)
     return connect(graph, loop, chosen)
@@ -171,30 +170,7 @@ def connect(
     return graph
 
 
-class CompiledReflexion(CompiledStateGraph[Any, None, Any, Any]):
-    """A compiled graph without LangGraph's limit on supersteps, as trials and the heuristic bound the loop.
-
-    Inside a tool or a pipe a graph gets a limit of 25 that nobody chose, and as a subgraph its parent's.
-    """
-
-    def stream(self, input: Any, config: RunnableConfig | None = None, **options: Any) -> Iterator[Any]:
-        return super().stream(input, self._unlimited(config), **options)
-
-    def astream(self, input: Any, config: RunnableConfig | None = None, **options: Any) -> AsyncIterator[Any]:
-        return super().astream(input, self._unlimited(config), **options)
-
-    def _unlimited(self, config: RunnableConfig | None) -> RunnableConfig:
-        alone = "checkpoint_ns" not in ensure_config(config)["configurable"]  # not in a run of another graph
-        if alone and self.checkpointer is None and cast(ReflexionGraph, self.builder).pauses:
-            how = "create_reflexion(...).compile(checkpointer=...)"
-            raise ConfigurationError(f"pauses for approval need a checkpointer: {how}")
-        called: RunnableConfig = {**(config or {}), "recursion_limit": UNLIMITED}
-        if self.name != "LangGraph":  # which is the name of a graph without one
-            called["metadata"] = {**called.get("metadata", {}), AGENT_NAME: self.name}
-        return called
-
-
-class ReflexionGraph(StateGraph[Any, None, Any, Any]):
+class ReflexionGraph(StateGraph[Any, Any, Any, Any]):
     """The graph before it is compiled.
 
     It knows its six nodes (`loop`, for `connect`), its profile with what was given as a name, a number or a
@@ -209,6 +185,6 @@ class ReflexionGraph(StateGraph[Any, None, Any, Any]):
     pauses: bool = False
 
     def compile(self, *args: Any, **options: Any) -> CompiledReflexion:
-        compiled = super().compile(*args, **options)
+        compiled = super().compile(*args, **options | {"name": options.get("name") or NAME})
         compiled.__class__ = CompiledReflexion  # LangGraph names the class itself; this one only adds methods
         return cast(CompiledReflexion, compiled)

@@ -25,6 +25,7 @@ LAYERS = """
     evaluators
     nodes
     agents
+    compiled
     graph
     settings
     testing

@@ -129,4 +129,4 @@ def test_within_another_graph_its_checkpointer_serves():
     while "__interrupt__" in result:
         assert shown(result)["action"] == "add 1"
         result = graph.invoke(Command(resume="approve"), CONFIG)
-    assert result["status"] == "solved"
+    assert result["evaluation"]["success"]
