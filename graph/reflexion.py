@@ -9,7 +9,7 @@ from langgraph.graph import END, START, StateGraph
 from pydantic import SkipValidation
 
 from langgraph_reflexion.actors import ACTORS, make_actor
-from langgraph_reflexion.agents import NoEnvironment, WrappedAgent, agent_nodes, schemas_for, task_from
+from langgraph_reflexion.agents import WrappedAgent, agent_nodes, own_keys, schemas_for, task_from
 from langgraph_reflexion.budgets import Budgets
 from langgraph_reflexion.choices import UNLIMITED, Feedback, StrategyName
 from langgraph_reflexion.compiled import NAME, CompiledReflexion
@@ -41,10 +41,10 @@ _Graph = TypeVar("_Graph", bound=StateGraph[Any, Any, Any, Any])
 
 @checked
 def create_reflexion(
-    model: BaseChatModel | str,
+    model: BaseChatModel | str | None = None,
     environment: Environment | str | None = None,
     *,
-    actor: str | Runnable[Any, Any] | WrappedAgent | None = None,
+    actor: str | Runnable[Any, Any] | Callable[..., Any] | WrappedAgent | None = None,
     evaluator: EvaluatorName | str | Evaluator | Callable[..., Any] | None = None,
     heuristic: HeuristicFunction | None = None,
     reflection_model: BaseChatModel | str | None = None,
@@ -66,10 +66,11 @@ def create_reflexion(
 
     Args:
         model: The actor (M_a): a chat model, or a name such as "openai:gpt-4o-mini" or "demo". Beside an agent it
-            reflects and judges.
+            reflects and judges; the model of an agent of `create_agent` or `create_deep_agent` unless given.
         environment: The tasks and the actions that solve them, or a name such as "alfworld".
         actor: `react` (ReAct as text, for any chat model), `tools` (native tool calls), or a variant of the
-            environment's such as `cot`; without an environment a compiled graph, a runnable or a `WrappedAgent`.
+            environment's such as `cot`; without an environment a compiled graph, any runnable, a function, or a
+            `WrappedAgent`, whose trials begin in a fresh world.
         evaluator: Scores a trial (M_e): `environment` (its own signal: an oracle), `llm`, `self-consistency` (five
             more samples; seven with `self-consistency:7`), `self-tests` (for programs), `none`, an `Evaluator`, or a
             function of `(instruction, trajectory)`, for an agent of `(task, result)`, that returns a bool, a score,
@@ -98,7 +99,13 @@ def create_reflexion(
     memory = Memory.of(memory)
     environment = load_environment(environment) if isinstance(environment, str) else environment
     agent = WrappedAgent.of(actor, environment, evaluator)
-    environment = environment or NoEnvironment()
+    if agent:
+        environment, model = agent.environment, model or agent.model
+    if model is None or environment is None:
+        found = (
+            "the agent's own model was not found, so give one to reflect" if agent else "no environment plays alone"
+        )
+        raise ConfigurationError(f"create_reflexion needs model=...: {found}")
     rules = load_profile(profile).resolve(
         environment,
         actor=cast(str | None, "agent" if agent else actor),
@@ -122,19 +129,22 @@ def create_reflexion(
     judge = make_evaluator(evaluator, reflector, acting, environment, prompts, rules, seed)
     stops = heuristic or rules.heuristic
     pool = EpisodePool(environment, options.retries)
-    clears = ("attempt", "result") if agent else ("memory_map",) if kept.map else ()
+    clears = ("attempt", "result", "best_attempt") if agent else ("memory_map",) if kept.map else ()
+    reset = Reset(pool, judge, chosen, budgets, approval, kept, task_from if agent else read_task, clears)
+    evaluate = Evaluate(judge, pool, budgets, rules, kept)
+    schemas = schemas_for(agent, state_schema)
     loop: dict[str, Any] = {
-        "reset": Reset(pool, judge, chosen, budgets, approval, kept, task_from if agent else read_task, clears),
+        "reset": reset,
         "heuristic_check": HeuristicCheck(stops, budgets),
-        "evaluate": Evaluate(judge, pool, budgets, rules, kept),
+        "evaluate": evaluate,
         "reflect": Reflect(reflector, prompts, kept, rules, seed),
     }
     if acting:
         loop |= {"act": Act(acting, seed), "observe": Observe(pool, approval.actions)}
     elif agent:
-        loop |= agent_nodes(agent, prompts, stops, judge, pool, budgets, rules, kept, options.prices)
+        loop |= agent_nodes(agent, reset, evaluate, stops, prompts, options.prices, own_keys(schemas["state_schema"]))
 
-    graph = ReflexionGraph(**schemas_for(agent, state_schema))
+    graph = ReflexionGraph(**schemas)
     graph.loop, graph.rules, graph.pool, graph.clients = loop, rules, pool, (client, reflector)
     graph.pauses = bool(approval.actions or approval.reflections)
     return connect(graph, loop, chosen)

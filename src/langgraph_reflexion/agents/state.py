@@ -1,6 +1,7 @@
 """The state of a graph around an agent."""
 
-from typing import Annotated, Any, get_type_hints
+from collections.abc import Sequence
+from typing import Annotated, Any, Protocol, get_type_hints
 
 from langchain_core.messages import AnyMessage
 from langgraph.graph.message import add_messages
@@ -12,6 +13,14 @@ from langgraph_reflexion.errors import ConfigurationError
 from langgraph_reflexion.state import ReflexionState
 
 
+class WithKeys(Protocol):
+    """An agent with a state of its own."""
+
+    @property
+    def keys(self) -> Sequence[str]:
+        """The keys of its state, besides its messages, that a caller may give."""
+
+
 class Attempt(TypedDict):
     """A trial of a wrapped agent."""
 
@@ -21,6 +30,17 @@ class Attempt(TypedDict):
     """`terminated` by itself, `truncated` by a limit of its own; empty if it was stopped."""
     result: Any
     """Its result."""
+    state: dict[str, Any]
+    """The state in which it ended, without its messages."""
+
+
+class BestAttempt(TypedDict):
+    """What the best trial so far left."""
+
+    state: dict[str, Any]
+    """The agent's state."""
+    world: dict[str, Any] | None
+    """The saved `World`, if there is one."""
 
 
 class AgentState(ReflexionState, total=False):
@@ -35,6 +55,9 @@ class AgentState(ReflexionState, total=False):
     """The current trial."""
     result: Any
     """The result of the best trial so far."""
+    start: dict[str, Any]
+    """The agent's own state as the caller gave it, with which every trial begins."""
+    best_attempt: BestAttempt | None
 
 
 Messages = Annotated[
@@ -57,18 +80,23 @@ OUTPUTS = ("evaluation", "reflections", "trials", "best", "messages", "result")
 something else by, such as `task` or `status`."""
 
 
-def schemas_for(agent: object, given: type[ReflexionState] | None) -> dict[str, Any]:
+def schemas_for(agent: WithKeys | None, given: type[ReflexionState] | None) -> dict[str, Any]:
     """Return the schemas of a graph: its state, `given` or the base's; its input; and its output.
+
+    Keys of the agent's own state are added, so that they are passed in and out.
 
     Raises:
         ConfigurationError: `given` lacks fields of the base, which depends on whether an agent is the actor.
     """
     base = AgentState if agent else ReflexionState
-    schema = base if given is None else given
+    schema: Any = base if given is None else given
     fields = get_type_hints(schema, include_extras=True)
     if base.__annotations__.keys() - fields.keys():
         raise ConfigurationError(f"state_schema must be a subclass of {base.__name__}; got {given!r}")
-    more = {name: hint for name, hint in fields.items() if name not in base.__annotations__}
+    if missing := [key for key in (agent.keys if agent else ()) if key not in fields]:
+        fields |= dict.fromkeys(missing, Any)
+        schema = TypedDict(schema.__name__, fields, total=False)  # type: ignore[operator]
+    more = {name: fields[name] for name in own_keys(schema, base)}
     asked: dict[str, Any] = {"task": str | Task, "messages": Messages} if agent else {"task": Task}
     told = {name: Messages if name == "messages" else fields[name] for name in OUTPUTS if name in fields}
     return {
@@ -76,3 +104,8 @@ def schemas_for(agent: object, given: type[ReflexionState] | None) -> dict[str, 
         "input_schema": TypedDict("ReflexionInput", {**asked, **more}, total=False),  # type: ignore[operator]
         "output_schema": TypedDict("ReflexionOutput", {**told, **more}, total=False),  # type: ignore[operator]
     }
+
+
+def own_keys(schema: type[ReflexionState], base: type[ReflexionState] = AgentState) -> list[str]:
+    """Return the keys of a graph's state that are the agent's own."""
+    return [key for key in schema.__annotations__ if key not in base.__annotations__]

@@ -18,7 +18,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.sqlite import SqliteSaver
 from pydantic import BaseModel
 
-from langgraph_reflexion import ConfigurationError, Fault, ModelFault, ReflexionMiddleware, Retries
+from langgraph_reflexion import ConfigurationError, Fault, ModelFault, ModelOptions, ReflexionMiddleware, Retries
 from langgraph_reflexion.testing import ScriptedChatModel
 from tests.support.composing import LESSON, SOLVED, TASK, THREAD, Guessing, call
 from tests.support.guessing import RefusedError
@@ -62,7 +62,7 @@ async def test_an_answer_that_fails_is_reflected_on_and_tried_anew(how: str) -> 
 def test_instructions_in_blocks_stay_blocks_and_options_are_heeded() -> None:
     guessing = Guessing()
     blocks = [{"type": "text", "text": "You guess.", "cache_control": {"type": "ephemeral"}}]
-    middleware = [around(guessing, memory_size=1, feedback="binary")]
+    middleware = [around(guessing, memory=1, feedback="binary")]
     guessing.agent(middleware=middleware, system_prompt=SystemMessage(blocks)).invoke(GIVEN)  # type: ignore[arg-type]
     content: Any = guessing.guesses.prompts[-1][0].content
     assert content[0] == blocks[0]
@@ -200,7 +200,7 @@ def test_trouble_leaves_the_best_answer(replies: list[Any], evaluator: Any, expe
     middleware = around(
         guessing,
         model=ScriptedChatModel(replies=replies),
-        retries=Retries(attempts=2, first_wait=0.0),
+        options=ModelOptions(retries=Retries(attempts=2, first_wait=0.0)),
         evaluator=evaluator or guessing.is_three,
     )
     assert outcome(guessing.agent(middleware=[middleware]).invoke(GIVEN)["messages"]) == expected
