@@ -1,6 +1,5 @@
 """The workspace environment: work in a folder until its verification commands succeed."""
 
-import hashlib
 import inspect
 import itertools
 import os
@@ -19,6 +18,7 @@ from langgraph_reflexion.envs.workspace.artifacts import TrialFiles
 from langgraph_reflexion.envs.workspace.commands import Commands
 from langgraph_reflexion.envs.workspace.copies import Copy, remove_stale
 from langgraph_reflexion.envs.workspace.episode import WorkspaceEpisode
+from langgraph_reflexion.envs.workspace.folder import cache_folder, folder_in
 from langgraph_reflexion.envs.workspace.generate import generate
 from langgraph_reflexion.envs.workspace.repositories import own_repositories, write_repositories
 from langgraph_reflexion.envs.workspace.snapshots import Files, SnapshotRepo
@@ -99,7 +99,7 @@ class Workspace(Environment):
         elif given:
             single = {"path": path, "instruction": instruction, "verify": verify, **more}
             self._tasks = make_tasks([single] if tasks is None else tasks, Path.cwd(), "the workspace")
-        self.store = Path(store).expanduser().absolute() if store else _cache() / "workspaces"
+        self.store = Path(store).expanduser().absolute() if store else cache_folder() / "workspaces"
         self._backend, self._allow_degraded = sandbox, allow_degraded
         self._lock = threading.RLock()
         self._sandbox: Sandbox | None = None
@@ -114,7 +114,7 @@ class Workspace(Environment):
         made = own_repositories() if chosen == "own" else map(generate, range(first, first + COUNT))
         repositories = list(itertools.islice(made, limit))
         return make_tasks(
-            write_repositories(repositories, _cache() / "repositories"), Path.cwd(), f"the split {chosen}"
+            write_repositories(repositories, cache_folder() / "repositories"), Path.cwd(), f"the split {chosen}"
         )
 
     def prepare(self, task: Task) -> dict[str, Any]:
@@ -203,9 +203,7 @@ class Workspace(Environment):
 
     def _repo(self, task: Task) -> SnapshotRepo:
         """Return the repository of a task, in a folder of the store that is the same in each process."""
-        path = _data(task)["path"]
-        digest = hashlib.sha256(os.fsencode(path)).hexdigest()[:12]
-        folder = self.store / f"{re.sub(r'[^A-Za-z0-9_.-]+', '-', Path(path).name)[:40]}-{digest}"
+        folder = folder_in(self.store, Path(_data(task)["path"]))
         with self._lock:
             if folder not in self._repos:
                 self._repos[folder] = SnapshotRepo(folder / "states.git")
@@ -248,7 +246,3 @@ def _data(task: Task) -> dict[str, Any]:
 
 def _files(state: dict[str, Any]) -> Files:
     return Files(state["tree"], state["empty"])
-
-
-def _cache() -> Path:
-    return Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "langgraph-reflexion"

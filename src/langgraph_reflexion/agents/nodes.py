@@ -15,6 +15,7 @@ from langgraph_reflexion.agents.state import AgentState, Attempt, BestAttempt
 from langgraph_reflexion.agents.transcript import steps_of
 from langgraph_reflexion.agents.world import World
 from langgraph_reflexion.agents.wrapped import WrappedAgent
+from langgraph_reflexion.errors import EnvironmentFault
 from langgraph_reflexion.evaluators.base import result_in
 from langgraph_reflexion.heuristic import HeuristicFunction
 from langgraph_reflexion.models.faults import one_line
@@ -75,7 +76,7 @@ class EvaluateAgent(Evaluate):
         if attempt and self.world and not state["fault"]:
             try:
                 saved = await to_thread(self.world.save)
-            except OSError as error:
+            except (OSError, EnvironmentFault) as error:
                 state = {**state, "stop_reason": "fault", "fault": f"the world could not be saved: {one_line(error)}"}
         update = await super().__call__(state, config)
         await self.pool.release(state["task"], [])

@@ -95,7 +95,7 @@ def schemas_for(agent: WithKeys | None, given: type[ReflexionState] | None) -> d
         raise ConfigurationError(f"state_schema must be a subclass of {base.__name__}; got {given!r}")
     if missing := [key for key in (agent.keys if agent else ()) if key not in fields]:
         fields |= dict.fromkeys(missing, Any)
-        schema = TypedDict("StateOfAgent", fields, total=False)  # type: ignore[operator,misc,no-redef]
+        schema = TypedDict("StateOfAgent", fields, total=False)  # type: ignore[misc,no-redef]
     more = {name: fields[name] for name in own_keys(schema, base)}
     asked: dict[str, Any] = {"task": str | Task, "messages": Messages} if agent else {"task": Task}
     told = {name: Messages if name == "messages" else fields[name] for name in OUTPUTS if name in fields}

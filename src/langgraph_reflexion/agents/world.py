@@ -1,9 +1,8 @@
 """The world of a wrapped agent: what each of its trials begins with."""
 
 import uuid
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Protocol, runtime_checkable
 
 from langchain_core.runnables import Runnable
 from langgraph.pregel import Pregel
@@ -12,28 +11,29 @@ from langgraph_reflexion.envs.base import Environment, Episode, Task, choose_spl
 from langgraph_reflexion.errors import ConfigurationError
 
 
-class World(ABC):
+@runtime_checkable
+class World(Protocol):
     """What an agent changes outside of its messages, such as a folder or a database.
 
     It is saved before a task's first trial and restored before each trial. In the end the best trial's world is
     restored.
     """
 
-    @abstractmethod
     def save(self) -> dict[str, Any]:
         """Return the world as plain JSON, or a JSON reference to where it is kept.
 
         Raises:
             OSError: it cannot be saved now. The trial is recorded as a fault.
         """
+        ...
 
-    @abstractmethod
     def restore(self, saved: dict[str, Any]) -> None:
         """Restore the world from what `save` returned.
 
         Raises:
             OSError: it cannot be restored now. The trial is recorded as a fault.
         """
+        ...
 
 
 ResetFunction = Callable[[str], Any]
