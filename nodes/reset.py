@@ -39,7 +39,7 @@ class Reset:
         # Only a task that has begun is prepared, which tells a new input on a used thread from the next trial.
         begins = "prepared" not in task or state.get("status") != "running" or state["episode"]["task"] != task["id"]
         update: Update = {"stop_reason": None, "usage": {}, "fault": "", "trajectory": Overwrite([])}
-        update |= {"last_attempt": [], "observation_budget": None, "notes": []}
+        update |= {"last_attempt": [], "observation_budget": None, "notes": [], "replies": {}}
         if begins:
             update |= {"status": "running", "trial": 1, "evaluation": None, "seconds": 0.0, "best": None}
             update |= {"reflections": [], "trials": Overwrite([]), "task": task} | dict.fromkeys(self.clears)

@@ -17,6 +17,7 @@ from langgraph_reflexion.models.calls import CallId, Reply, Spent
 from langgraph_reflexion.models.faults import OPTIONS, is_bug, refused_option, to_fault, validate_reply
 from langgraph_reflexion.models.load import load_model, without_own_retries
 from langgraph_reflexion.models.options import ModelOptions
+from langgraph_reflexion.models.replies import passing_reasoning
 from langgraph_reflexion.models.secrets import secrets_of
 from langgraph_reflexion.models.usage import Price, Usage, add_usage, price_of, usage_of
 from langgraph_reflexion.retries import Retries
@@ -170,13 +171,14 @@ class Client:
         options |= {"tools": tools} if tools else {}
         if getattr(self.model, "temperature", None) is not None:
             options["temperature"] = None
+        reasoning = passing_reasoning(self.model, messages)
         without = set(self.refused)
         while True:
             if tools and "tools" in without:
                 self.refused.add("tools")
                 raise ToolsRefused("the model's server does not support tool calls")
             sent = {name: value for name, value in options.items() if name not in without}
-            passed = {name: sent[name] for name in ("seed", "stop") if name in sent}
+            passed = {name: sent[name] for name in ("seed", "stop") if name in sent} | reasoning
             fields: dict[str, Any] = {"temperature": None} if "temperature" in without else {}
             if self._seed_is_field and "seed" in passed:
                 fields["seed"] = passed.pop("seed")
