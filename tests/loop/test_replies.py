@@ -56,7 +56,7 @@ def test_a_message_goes_back_as_it_came_with_the_observation_as_its_result():
 
 
 def test_the_state_keeps_the_messages_of_the_running_trial_only():
-    graph, model = build([one(1), one(2), one(3), one(4, 3)], Counter(limit=2), max_trials=3)
+    graph, model = build([one(1), one(2), one(3), one(4, 2)], Counter(limit=2), max_trials=2)
     final = graph.invoke({"task": count_to(3)}, THREAD)
     assert [signatures(prompt) for prompt in model.prompts] == [[], ["signed 1"], [], ["signed 3"]]
     assert list(final["replies"]) == ["1", "2"]

@@ -5,6 +5,8 @@ from tests.support.reasoning.base import ReasoningServer
 from tests.support.reasoning.openai import DeepSeekServer, KimiServer, ResponsesServer
 from tests.support.reasoning.others import GeminiServer, OllamaServer
 
+__all__ = ["SERVERS", "ReasoningServer"]
+
 SERVERS: dict[str, tuple[type[ReasoningServer], str]] = {
     "anthropic": (AnthropicServer, "langchain_anthropic"),
     "openai": (ResponsesServer, "langchain_openai"),
