@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
+from typing import Any
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.types import Overwrite
@@ -84,7 +85,11 @@ class Reset:
 def approved(state: ReflexionState) -> list[Reflection]:
     """Return the reflections after a person has seen the newest one: kept, edited or dropped."""
     *earlier, newest = state["reflections"]
-    task, trial = state["task"]["instruction"], newest["trial"]
-    request = {"kind": "reflection", "task": task, "trial": trial, "reflection": newest["text"]}
-    answer = ask_person(request, lambda edit: edit if isinstance(edit, str) and edit.strip() else None)
+    words, trial = f"Task: {state['task']['instruction']}\nTrial {newest['trial']}", newest["trial"]
+    answer = ask_person("reflection", {"text": newest["text"]}, words, _edited_text)
     return earlier if answer.rejected else [*earlier, Reflection(trial=trial, text=answer.edited or newest["text"])]
+
+
+def _edited_text(edit: Any) -> str | None:
+    text = (edit.get("args") or {}).get("text")
+    return text if isinstance(text, str) and text.strip() else None
