@@ -2,6 +2,7 @@
 
 import json
 import warnings
+from contextlib import contextmanager
 from copy import deepcopy
 from typing import Any, NamedTuple
 
@@ -25,20 +26,24 @@ class Played(NamedTuple):
 
 @pytest.fixture(params=SERVERS, scope="module")
 def played(request):
-    kind, package = SERVERS[request.param]
-    pytest.importorskip(package)
-    with warnings.catch_warnings(), kind() as server:
-        # Google's client, on its import of aiohttp.
-        warnings.filterwarnings("ignore", "Inheritance class AiohttpClientSession", DeprecationWarning)
+    with running(request.param) as server:
         final = build(server).compile().invoke(TASK)
         yield Played(server, final, [body for body in server.bodies if body.get("tools")])
 
 
+@contextmanager
+def running(name):
+    kind, package = SERVERS[name]
+    pytest.importorskip(package)
+    with warnings.catch_warnings(), kind() as server:
+        # Google's client says so where aiohttp is installed.
+        warnings.filterwarnings("ignore", "Inheritance class AiohttpClientSession", DeprecationWarning)
+        yield server
+
+
 @pytest.fixture
 def anthropic():
-    kind, package = SERVERS["anthropic"]
-    pytest.importorskip(package)
-    with kind() as server:
+    with running("anthropic") as server:
         yield server
 
 
@@ -71,6 +76,24 @@ def test_all_reasoning_of_a_trial_goes_back_and_none_of_an_earlier_one(played):
     for first in (0, 3):
         shown = [played.server.trace(turn) in sent[first + 2] for turn in played.server.turns[:6]]
         assert shown == [first <= number < first + 2 for number in range(6)]
+
+
+@pytest.mark.parametrize(
+    ("name", "settings"),
+    [
+        ("anthropic", {"output_version": "v1"}),
+        ("openai", {"output_version": "v1"}),
+        ("openai", {"output_version": "v0"}),
+        ("openai", {"store": True, "include": None}),
+        ("gemini", {"output_version": "v1"}),
+    ],
+    ids=["anthropic v1", "openai v1", "openai v0", "openai stored", "gemini v1"],
+)
+def test_other_forms_of_content(name, settings):
+    with running(name) as server:
+        assert outcome(build(server, **settings).compile().invoke(TASK)) == [(False, 3, ""), (True, 3, "")]
+        sent = json.dumps(server.bodies[2])
+        assert [server.trace(turn) in sent for turn in server.turns[:2]] == [True, True]
 
 
 def test_streamed_reasoning_goes_back(anthropic):

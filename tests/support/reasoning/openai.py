@@ -54,6 +54,9 @@ class ResponsesServer(ReasoningServer):
         for extra in set(told) - set(called):
             raise self.error(f"No tool call found for function call output with call_id {extra}.")
 
+    def trace(self, turn: Turn) -> str:
+        return f'"rs_{turn.number}"'
+
     def history(self, body: dict[str, Any]) -> tuple[str, int]:
         user = next(str(item["content"]) for item in body["input"] if item.get("role") == "user")
         return user, sum(item.get("type") == "reasoning" for item in body["input"])
