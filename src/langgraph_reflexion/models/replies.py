@@ -26,14 +26,14 @@ def to_json(message: AIMessage, number: int | str) -> dict[str, Any]:
     calls = [*kept["tool_calls"], *kept["invalid_tool_calls"]]
     for index, call in enumerate(calls):
         call["id"] = call["id"] or call_id_of(number, index)
-    kept = {name: value for name, value in kept.items() if value}
+    kept = {name: value for name, value in kept.items() if value or name == "content"}
     plain: dict[str, Any] = json.loads(sanitize(json.dumps(kept, ensure_ascii=False, default=str)))
     return plain
 
 
 def from_json(kept: dict[str, Any]) -> AIMessage:
     """Return the message that `to_json` has kept."""
-    return AIMessage(**{"content": "", **kept})
+    return AIMessage(**kept)
 
 
 def call_id_of(number: int | str, index: int = 0) -> str:
