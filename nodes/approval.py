@@ -32,7 +32,7 @@ class Answer:
     edited: Any = None
 
 
-def ask_person(name: str, args: dict[str, Any], description: str, read_edit: Callable[[Any], Any]) -> Answer:
+def ask_person(name: str, args: dict[str, Any], description: str, read_edit: Callable[[Any, Any], Any]) -> Answer:
     """Pause until a person has answered, in the form of LangChain's `HITLRequest`, which front ends show.
 
     `Command(resume={"decisions": [decision]})` answers with one decision: `{"type": "approve"}`, `{"type": "reject",
@@ -43,7 +43,7 @@ def ask_person(name: str, args: dict[str, Any], description: str, read_edit: Cal
         name: What is asked about: an action's name, or `reflection`.
         args: The action's arguments, or the reflection's `text`.
         description: What the person needs to know, in words.
-        read_edit: Reads an `edited_action`, or returns None if it cannot.
+        read_edit: Reads the name and the arguments of an `edited_action`, or returns None if it cannot.
     """
     problem = ""
     while True:
@@ -57,7 +57,7 @@ def ask_person(name: str, args: dict[str, Any], description: str, read_edit: Cal
             case {"decisions": [{"type": "reject", **rest}]}:
                 return Answer(rejected=True, reason=str(rest.get("message") or ""))
             case {"decisions": [{"type": "edit", "edited_action": {**edited}}]}:
-                if (read := read_edit(edited)) is not None:
+                if (read := read_edit(edited.get("name"), edited.get("args"))) is not None:
                     return Answer(edited=read)
                 problem = f"This edit cannot be read: {edited!r:.500}\n\n"
             case other:

@@ -56,10 +56,7 @@ class Observe:
 
     def _approved(self, state: ReflexionState, thought: str, action: Action) -> Answer:
         words = f"Task: {state['task']['instruction']}\nTrial {state['trial']}\nThought: {thought}\n{action['text']}"
-        read = self.pool.environment.read_call
-        return ask_person(
-            action["name"], action["args"], words, lambda edit: read(edit.get("name"), edit.get("args"))
-        )
+        return ask_person(action["name"], action["args"], words, self.pool.environment.read_call)
 
 
 def actions_of(state: ReflexionState) -> list[Action]:

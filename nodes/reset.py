@@ -90,6 +90,6 @@ def approved(state: ReflexionState) -> list[Reflection]:
     return earlier if answer.rejected else [*earlier, Reflection(trial=trial, text=answer.edited or newest["text"])]
 
 
-def _edited_text(edit: Any) -> str | None:
-    text = (edit.get("args") or {}).get("text")
+def _edited_text(name: Any, args: Any) -> str | None:
+    text = args.get("text") if isinstance(args, dict) else None
     return text if isinstance(text, str) and text.strip() else None
