@@ -165,7 +165,7 @@ def connect(
     if set(nodes) != set(NODES):
         raise ConfigurationError(f"connect: the nodes are {', '.join(NODES)}; got {', '.join(nodes)}")
     for name in NODES:
-        node = nodes[name] if isinstance(nodes[name], Runnable) else Node(nodes[name])
+        node = nodes[name] if isinstance(nodes[name], Runnable) else Node(nodes[name], name)
         graph.add_node(name, node, metadata=metadata.get(name))
     for name, path, ends in (
         ("reset", routing.unless_fault("act"), ["act", "evaluate"]),

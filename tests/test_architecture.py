@@ -17,7 +17,8 @@ LAYERS = """
     models
     checkpoints envs
     state
-    heuristic budgets
+    heuristic budgets events
+    tracing
     profiles
     context
     memory

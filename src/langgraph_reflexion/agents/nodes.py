@@ -18,6 +18,7 @@ from langgraph_reflexion.agents.wrapped import WrappedAgent
 from langgraph_reflexion.errors import EnvironmentFault
 from langgraph_reflexion.evaluators.base import result_in
 from langgraph_reflexion.heuristic import HeuristicFunction
+from langgraph_reflexion.models.calls import sanitize
 from langgraph_reflexion.models.faults import one_line
 from langgraph_reflexion.models.usage import Price
 from langgraph_reflexion.nodes.evaluate import Evaluate
@@ -84,7 +85,7 @@ class EvaluateAgent(Evaluate):
         is_best = update["best"] in (None, state["trial"])
         if is_best:
             result = result_in(state)
-            best = BestAttempt(state=attempt["state"] if attempt else {}, world=saved)
+            best = BestAttempt(state=attempt["state"] if attempt else {}, world=saved, answer=answer_id(attempt))
         update |= {"result": result, "best_attempt": best}
         if update["fault"]:
             # The next attempt at this trial begins in a fresh world.
@@ -99,9 +100,21 @@ class EvaluateAgent(Evaluate):
                 await to_thread(self.world.restore, best["world"])
         text, name = as_text(result), config.get("metadata", {}).get(AGENT_NAME)
         outcome = {"reflexion": outcome_of(before, update)}
-        return update | {
-            "messages": [AIMessage(text or update["fault"] or NO_ANSWER, name=name, response_metadata=outcome)]
-        }
+        # A stream shows a message once: under the id under which the agent has streamed it.
+        said = best["answer"] if best and text else None
+        known = {message.id for message in before.get("messages", [])}
+        answer = AIMessage(text or update["fault"] or NO_ANSWER, name=name, response_metadata=outcome)
+        answer.id = None if said in known else said
+        return update | {"messages": [answer]}
+
+
+def answer_id(attempt: Attempt | None) -> str | None:
+    """Return the id of the message that is the result."""
+    if attempt is None:
+        return None
+    text = as_text(attempt["result"])
+    said = [each for each in attempt["messages"] if isinstance(each, AIMessage) and sanitize(each.text) == text]
+    return said[-1].id if said else None
 
 
 def as_text(result: Any) -> str:

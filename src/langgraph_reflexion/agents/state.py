@@ -41,6 +41,8 @@ class BestAttempt(TypedDict):
     """The agent's state."""
     world: dict[str, Any] | None
     """The saved `World`, if there is one."""
+    answer: str | None
+    """The id of the message that is its result."""
 
 
 class AgentState(ReflexionState, total=False):
