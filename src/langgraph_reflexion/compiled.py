@@ -84,8 +84,6 @@ class CompiledReflexion(CompiledStateGraph[Any, Any, Any, Any]):
         if not isinstance(given, BaseCallbackManager):
             return [*given, TrialTracer()]
         callbacks = given.copy()
-        for handler in [each for each in callbacks.handlers if isinstance(each, TrialTracer)]:
-            callbacks.remove_handler(handler)  # that of a graph around this one
         callbacks.add_handler(TrialTracer(), inherit=True)
         return callbacks
 

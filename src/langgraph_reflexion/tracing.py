@@ -1,9 +1,12 @@
 """Traces: a span for each trial, environment actions as tool runs, verdicts as LangSmith feedback."""
 
 import asyncio
+import itertools
 import json
 import logging
-from collections.abc import Awaitable, Callable, Mapping
+import time
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import partial
 from typing import Any
 from uuid import UUID
@@ -14,6 +17,7 @@ from langchain_core.runnables import RunnableConfig
 from langchain_core.runnables.config import merge_configs, var_child_runnable_config
 from langchain_core.tracers import LangChainTracer
 from langgraph.constants import TAG_NOSTREAM
+from langsmith.utils import LangSmithNotFoundError
 
 from langgraph_reflexion.events import emit, steps_in
 from langgraph_reflexion.models.calls import TASK, TRIAL
@@ -22,6 +26,10 @@ from langgraph_reflexion.state import ReflexionState, Update
 IN_TRIAL = ("act", "observe", "evaluate")
 """The nodes whose calls lie below the span of the trial."""
 
+ATTEMPTS, PAUSE = 5, 1.0
+"""How often LangSmith is asked for the project of a run, which comes into being with its first run; and seconds
+between."""
+_numbers = itertools.count()
 NodeFunction = Callable[[Any, RunnableConfig], Awaitable[Update]]
 
 
@@ -36,6 +44,7 @@ class TrialTracer(BaseCallbackHandler):
     ignore_llm = ignore_chat_model = ignore_retriever = ignore_agent = True
 
     def __init__(self) -> None:
+        self.number = next(_numbers)
         self.root: UUID | None = None
         self.trial = 0
         self.span: AsyncCallbackManagerForChainRun | None = None
@@ -88,15 +97,13 @@ async def observed(node: str, function: NodeFunction, state: ReflexionState, con
     """
     config = await with_trial(node, state, config)
     tool = await start_tool(state, config) if node == "observe" else None
-    token = var_child_runnable_config.set(config)  # for what is called without a config
     try:
-        update = await function(state, config)
+        with ambient(config):
+            update = await function(state, config)
     except BaseException as error:
         if tool:
             await tool.on_tool_error(error)
         raise
-    finally:
-        var_child_runnable_config.reset(token)
     if tool:
         steps = steps_in(update)
         await tool.on_tool_end(steps[-1]["observation"] if steps else str(update.get("fault", "")))
@@ -104,6 +111,16 @@ async def observed(node: str, function: NodeFunction, state: ReflexionState, con
     if node == "evaluate" and (tracer := tracer_of(config)):
         await tracer.end(update)
     return update
+
+
+@contextmanager
+def ambient(config: RunnableConfig) -> Iterator[None]:
+    """Make a config that of all that is called without one."""
+    token = var_child_runnable_config.set(config)
+    try:
+        yield
+    finally:
+        var_child_runnable_config.reset(token)
 
 
 async def with_trial(node: str, state: ReflexionState, config: RunnableConfig) -> RunnableConfig:
@@ -126,23 +143,33 @@ async def start_tool(state: ReflexionState, config: RunnableConfig) -> AsyncCall
     action = decision["action"] if decision else None
     if not (action and action["name"] and isinstance(callbacks, BaseCallbackManager) and callbacks.handlers):
         return None
-    below = AsyncCallbackManager.configure(callbacks)
+    below = below_run(callbacks, callbacks.parent_run_id)
     given = json.dumps(action["args"], ensure_ascii=False)
     return await below.on_tool_start({"name": action["name"]}, given, name=action["name"], inputs=action["args"])
 
 
 def tracer_of(config: RunnableConfig) -> TrialTracer | None:
-    """Return the tracer of the innermost graph that is run."""
+    """Return the tracer of the innermost graph that is run, which is the newest: managers do not keep their order."""
     callbacks = config.get("callbacks")
     handlers = callbacks.handlers if isinstance(callbacks, BaseCallbackManager) else []
-    return next((each for each in reversed(handlers) if isinstance(each, TrialTracer)), None)
+    tracers = [each for each in handlers if isinstance(each, TrialTracer)]
+    return max(tracers, key=lambda each: each.number, default=None)
 
 
 def below_run(callbacks: BaseCallbackManager, run_id: UUID | None) -> AsyncCallbackManager:
-    """Return the manager of runs below another run."""
-    copy = callbacks.copy()
-    copy.parent_run_id = run_id
-    return AsyncCallbackManager.configure(copy)
+    """Return the manager of runs below another run.
+
+    `AsyncCallbackManager.configure` would prefer the node's run, where LangSmith traces.
+    """
+    return AsyncCallbackManager(
+        callbacks.handlers,
+        callbacks.inheritable_handlers,
+        run_id,
+        tags=callbacks.inheritable_tags,
+        inheritable_tags=callbacks.inheritable_tags,
+        metadata=callbacks.inheritable_metadata,
+        inheritable_metadata=callbacks.inheritable_metadata,
+    )
 
 
 def send_feedback(
@@ -158,8 +185,14 @@ def send_feedback(
         given += [(root, "solved", update["status"] == "solved", None), (root, "trials", record["trial"], None)]
     try:
         client: Any = tracer.client
-        client.flush()  # a project comes into being with its first run
-        project = client.read_project(project_name=tracer.project_name).id
+        for left in reversed(range(ATTEMPTS)):
+            try:
+                project = client.read_project(project_name=tracer.project_name).id
+                break
+            except LangSmithNotFoundError:
+                if not left:
+                    raise
+                time.sleep(PAUSE)
         for run, key, score, comment in given:
             client.create_feedback(run, key, score=score, comment=comment, trace_id=trace, session_id=project)
     except Exception as error:  # a trace must not cost the run

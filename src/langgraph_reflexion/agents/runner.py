@@ -34,7 +34,7 @@ from langgraph_reflexion.nodes.node import timed
 from langgraph_reflexion.prompts import Prompts
 from langgraph_reflexion.state import Update
 from langgraph_reflexion.sync import run_blocking
-from langgraph_reflexion.tracing import with_trial
+from langgraph_reflexion.tracing import ambient, with_trial
 
 LONGEST_RUN = 1000
 """Maximum number of supersteps of a wrapped graph without a recursion limit of its own."""
@@ -246,11 +246,14 @@ class AgentNode(RunnableLambda[Any, Any]):
         def blocking(state: AgentState, config: RunnableConfig) -> Update:
             began = time.perf_counter()
             config = run_blocking(with_trial("act", state, config))
-            return timed(act.blocking(state, config), state, began)
+            with ambient(config):
+                return timed(act.blocking(state, config), state, began)
 
         async def awaited(state: AgentState, config: RunnableConfig) -> Update:
             began = time.perf_counter()
-            return timed(await act(state, await with_trial("act", state, config)), state, began)
+            config = await with_trial("act", state, config)
+            with ambient(config):
+                return timed(await act(state, config), state, began)
 
         super().__init__(blocking, afunc=awaited, name="act")
         self.deps = [act.agent.runnable] if act.agent.agent is not None else []

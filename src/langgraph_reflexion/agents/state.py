@@ -10,6 +10,7 @@ from typing_extensions import TypedDict
 
 from langgraph_reflexion.envs.base import Task
 from langgraph_reflexion.errors import ConfigurationError
+from langgraph_reflexion.runtime import ReflexionContext
 from langgraph_reflexion.state import ReflexionState
 
 
@@ -83,7 +84,7 @@ something else by, such as `task` or `status`."""
 
 
 def schemas_for(agent: WithKeys | None, given: type[ReflexionState] | None) -> dict[str, Any]:
-    """Return the schemas of a graph: its state, `given` or the base's; its input; and its output.
+    """Return the schemas of a graph: its state, `given` or the base's; its input, output and context.
 
     Keys of the agent's own state are added, so that they are passed in and out.
 
@@ -104,6 +105,8 @@ def schemas_for(agent: WithKeys | None, given: type[ReflexionState] | None) -> d
     return {
         "state_schema": schema,
         "input_schema": TypedDict("ReflexionInput", {**asked, **more}, total=False),  # type: ignore[operator]
+        # An agent sees the same context.
+        "context_schema": getattr(getattr(agent, "runnable", None), "context_schema", None) or ReflexionContext,
         "output_schema": TypedDict("ReflexionOutput", {**told, **more}, total=False),  # type: ignore[operator]
     }
 
