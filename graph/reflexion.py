@@ -102,9 +102,7 @@ def create_reflexion(
     if agent:
         environment, model = agent.environment, model or agent.model
     if model is None or environment is None:
-        found = (
-            "the agent's own model was not found, so give one to reflect" if agent else "no environment plays alone"
-        )
+        found = "the agent's own model was not found" if agent else "no environment plays alone"
         raise ConfigurationError(f"create_reflexion needs model=...: {found}")
     rules = load_profile(profile).resolve(
         environment,
@@ -127,8 +125,7 @@ def create_reflexion(
     kept = make_memory(memory, environment, reflector, prompts, rules, budgets, options, approval.reflections)
     acting = None if agent else make_actor(client, environment, prompts, rules, kept.map)
     judge = make_evaluator(evaluator, reflector, acting, environment, prompts, rules, seed)
-    stops = heuristic or rules.heuristic
-    pool = EpisodePool(environment, options.retries)
+    stops, pool = heuristic or rules.heuristic, EpisodePool(environment, options.retries)
     clears = ("attempt", "result", "best_attempt") if agent else ("memory_map",) if kept.map else ()
     reset = Reset(pool, judge, chosen, budgets, approval, kept, task_from if agent else read_task, clears)
     evaluate = Evaluate(judge, pool, budgets, rules, kept)

@@ -15,8 +15,7 @@ class Node(Runnable[ReflexionState, Update]):
     """A node of the graph: a function of the state and the config, traced, with its time added to `seconds`."""
 
     def __init__(self, function: Callable[[ReflexionState, RunnableConfig], Awaitable[Update]], node: str) -> None:
-        self.function, self.node = function, node
-        self.name = type(function).__name__
+        self.function, self.node, self.name = function, node, type(function).__name__
 
     def invoke(self, input: ReflexionState, config: RunnableConfig | None = None, **kwargs: Any) -> Update:
         return run_blocking(self.ainvoke(input, config))

@@ -106,7 +106,7 @@ def schemas_for(agent: WithKeys | None, given: type[ReflexionState] | None) -> d
         "state_schema": schema,
         "input_schema": TypedDict("ReflexionInput", {**asked, **more}, total=False),  # type: ignore[operator]
         # An agent sees the same context.
-        "context_schema": getattr(getattr(agent, "runnable", None), "context_schema", None) or ReflexionContext,
+        "context_schema": getattr(getattr(agent, "agent", None), "context_schema", None) or ReflexionContext,
         "output_schema": TypedDict("ReflexionOutput", {**told, **more}, total=False),  # type: ignore[operator]
     }
 
