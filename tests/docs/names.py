@@ -42,6 +42,8 @@ GROUPS = [
         "Errors",
         "ReflexionError ConfigurationError EnvironmentUnavailable Fault ModelFault ContextTooLong EnvironmentFault",
     ),
+    Group("Stream events", "TrialStarted ActionTaken VerdictGiven ReflectionWritten", f"{TOP}.events"),
+    Group("Runtime context", "ReflexionContext", f"{TOP}.runtime"),
     Group(
         "Testing",
         "check_environment Case ScriptedChatModel ModelServer MediaWikiServer WebShopServer Recorder"
