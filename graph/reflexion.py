@@ -9,7 +9,7 @@ from langgraph.graph import END, START, StateGraph
 from pydantic import SkipValidation
 
 from langgraph_reflexion.actors import ACTORS, make_actor
-from langgraph_reflexion.agents import WrappedAgent, agent_nodes, own_keys, schemas_for, task_from
+from langgraph_reflexion.agents import NO_MODEL, WrappedAgent, agent_nodes, own_keys, schemas_for, task_from
 from langgraph_reflexion.budgets import Budgets
 from langgraph_reflexion.choices import UNLIMITED, Feedback, StrategyName
 from langgraph_reflexion.compiled import NAME, CompiledReflexion
@@ -101,9 +101,9 @@ def create_reflexion(
     agent = WrappedAgent.of(actor, environment, evaluator)
     if agent:
         environment, model = agent.environment, model or agent.model
-    if model is None or environment is None:
-        found = "the agent's own model was not found" if agent else "no environment plays alone"
-        raise ConfigurationError(f"create_reflexion needs model=...: {found}")
+    if model is None:
+        raise ConfigurationError("create_reflexion needs model=...: " + (NO_MODEL if agent else "it is the actor"))
+    environment = cast(Environment, environment)
     rules = load_profile(profile).resolve(
         environment,
         actor=cast(str | None, "agent" if agent else actor),

@@ -3,9 +3,10 @@
 from langgraph_reflexion.agents.nodes import agent_nodes
 from langgraph_reflexion.agents.state import AgentState, own_keys, schemas_for
 from langgraph_reflexion.agents.world import AgentEnvironment, World
-from langgraph_reflexion.agents.wrapped import WrappedAgent, task_from
+from langgraph_reflexion.agents.wrapped import NO_MODEL, WrappedAgent, task_from
 
 __all__ = [
+    "NO_MODEL",
     "AgentEnvironment",
     "AgentState",
     "World",

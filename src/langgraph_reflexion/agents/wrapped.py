@@ -18,6 +18,8 @@ from langgraph_reflexion.envs.base import Environment, Task, read_task
 from langgraph_reflexion.errors import ConfigurationError, checked
 from langgraph_reflexion.state import ReflexionState
 
+NO_MODEL = "the agent's own model was not found, so give one to reflect"
+
 
 @checked
 @dataclass(frozen=True)
