@@ -291,15 +291,15 @@ class Environment(ABC):
                 return Action(name=spec.name, args=args, text=written)
         return None
 
-    def read_call(self, call: Mapping[str, Any]) -> Action | None:
-        """Read an action given as `{"name": ..., "args": {...}}`; return None if it is not an allowed one."""
-        if (spec := self.episode.actions().get(str(call.get("name")))) is None:
+    def read_call(self, name: Any, args: Any) -> Action | None:
+        """Read an action given by its name and arguments; return None if it is not an allowed one."""
+        if (spec := self.episode.actions().get(name)) is None:
             return None
         try:
-            args = spec.schema.model_validate(call.get("args")).model_dump()
+            given = spec.schema.model_validate(args).model_dump()
         except ValidationError:
             return None
-        return Action(name=spec.name, args=args, text=spec.render(args))
+        return Action(name=name, args=given, text=spec.render(given))
 
     def close(self) -> None:  # noqa: B027 - most environments have no resources
         """Release the environment's resources. May be called twice."""
