@@ -7,7 +7,7 @@ EXTRAS ?= alfworld,bench,deepagents,inspect,notebooks,postgres,ray,studio
 
 OLDEST = .venv-oldest
 
-.PHONY: help demo figures dev docs test test-bare test-long test-oldest lint format clean
+.PHONY: help demo figures drawings dev docs test test-bare test-long test-oldest lint format clean
 
 help:  ## Show the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/:/'
@@ -39,6 +39,10 @@ figures: $(VENV)/bench demo  ## Draw the README's figures from the demo runs; wr
 	$(RUN) langgraph-reflexion report runs/demo-retry runs/demo-reflexion --figures runs/figures --html runs/demo.html
 	mkdir -p docs/figures && cp runs/figures/*.svg docs/figures/
 
+drawings:  ## Draw docs/drawings/*.mmd with Mermaid; needs npm and chromium
+	cd docs/drawings && for name in *.mmd; do PUPPETEER_SKIP_DOWNLOAD=1 npx --yes -p @mermaid-js/mermaid-cli@11 \
+		mmdc -p chromium.json -c mermaid.json -b white -i $$name -o $${name%.mmd}.svg || exit 1; done
+
 dev: $(VENV)/dev  ## Install the packages for the targets below
 
 docs: $(VENV)/dev  ## Build the site from docs/ into build/site, strictly
@@ -50,8 +54,9 @@ test: $(VENV)/dev  ## Run levels 1 to 4 of the tests, without what takes long
 test-bare: $(VENV)/dev  ## Run the tests as on a machine without the tools of tests/tools.txt
 	tests/without-tools $(MAKE) test
 
-test-long: $(VENV)/dev  ## Run level 5: kills, clusters, clean environments, hostile programs, large worlds, notebooks
-	$(RUN) pytest --numprocesses auto --dist loadfile -m long
+# In the order of the folders, as the files with few tests are the slowest.
+test-long: $(VENV)/dev  ## Run level 5: kills, clusters, hostile programs, reference engines, servers, notebooks
+	$(RUN) pytest --numprocesses auto --dist loadfile --no-loadscope-reorder -m long
 
 $(OLDEST)/dev: pyproject.toml tests/oldest.txt
 	$(PYTHON) -m venv $(OLDEST)

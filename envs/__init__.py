@@ -91,13 +91,9 @@ def _takes_seed(factory: Callable[..., Any]) -> bool:
         signature = _signature(maker)
         if "seed" in signature.parameters:
             return True
-        if not _takes_any(signature):
+        if all(each.kind is not inspect.Parameter.VAR_KEYWORD for each in signature.parameters.values()):
             return False
     return False
-
-
-def _takes_any(signature: inspect.Signature) -> bool:
-    return any(each.kind is inspect.Parameter.VAR_KEYWORD for each in signature.parameters.values())
 
 
 def _signature(factory: Callable[..., Any]) -> inspect.Signature:

@@ -115,7 +115,7 @@ def spec_of(method_name: str, method: Callable[..., Any]) -> ActionSpec:
     fields: dict[str, Any] = {}
     for parameter in list(inspect.signature(method).parameters.values())[1:]:
         if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
-            raise ConfigurationError(f"{where} takes {parameter}: give each argument a name of its own")
+            raise ConfigurationError(f"{where} takes {parameter}: name each argument")
         if parameter.name not in hints:
             raise ConfigurationError(f"{where}: {parameter.name!r} has no type hint: give one, such as `str`")
         hint = hints[parameter.name]

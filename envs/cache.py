@@ -12,12 +12,17 @@ from tempfile import TemporaryDirectory
 from langgraph_reflexion.errors import EnvironmentUnavailable
 
 
+def cache_folder() -> Path:
+    """Return `$XDG_CACHE_HOME/langgraph-reflexion`."""
+    return Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "langgraph-reflexion"
+
+
 def cached_database(
     kind: str, sources: Sequence[Path], build: Callable[[sqlite3.Connection], None]
 ) -> sqlite3.Connection:
     """Open the database of some files, read-only; the connection may be used from any thread.
 
-    It is in `$XDG_CACHE_HOME/langgraph-reflexion`, and built when a file is new or has changed.
+    It is in `cache_folder()`, and built when a file is new or has changed.
 
     Args:
         kind: The beginning of its name; a new one for new tables.
@@ -27,7 +32,7 @@ def cached_database(
     Raises:
         EnvironmentUnavailable: a file cannot be read, or the folder cannot be written to.
     """
-    folder = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "langgraph-reflexion"
+    folder = cache_folder()
     kept = folder / f"{kind}-{_fingerprint(sources)}.db"
     try:
         if not kept.exists():

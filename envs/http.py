@@ -30,7 +30,7 @@ class HttpClient:
 
     Args:
         server: The server's name in error messages.
-        timeout: Seconds without data after which a request fails; a whole response may not take longer, either.
+        timeout: Seconds after which a request fails: without data, and for a whole response.
         hints: What to do about a status, by status; appended to its error message.
         headers: The headers of every request.
 

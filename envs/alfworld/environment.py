@@ -199,7 +199,7 @@ class ALFWorld(Environment):
         if split in OFFICIAL_SPLITS:
             return official_folder(self._download(), split)
         if self.path is None:
-            raise ConfigurationError("this task's game is in a folder of its own: give that folder as path=")
+            raise ConfigurationError("this task's game is not in an official split: give its folder as path=")
         return self.path
 
     def _download(self) -> Path:

@@ -82,7 +82,7 @@ def game_of(folder: Path, id_: str) -> Game:
     """
     if game := _game_in(folder, id_):
         return game
-    raise EnvironmentUnavailable(f"the task's game is gone: no game is in {folder}")
+    raise EnvironmentUnavailable(f"the task's game is missing: there is none in {folder}")
 
 
 def _game_in(folder: Path, id_: str) -> Game | None:

@@ -1,8 +1,8 @@
 """Generated games: a room of `rooms.toml` and a solvable task, determined by type, seed and index.
 
 Both engines play these games, but they are not the games of the benchmark, and results on them are not comparable.
-The games of a seed share its floor plans; the things in a room are drawn anew for each game, mostly where one would
-look first, sometimes elsewhere.
+The games of a seed share its floor plans; the things in a room are drawn for each game, mostly where one would look
+first, sometimes elsewhere.
 """
 
 from collections import Counter, defaultdict

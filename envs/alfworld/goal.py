@@ -62,7 +62,7 @@ class Grounder:
                 return self._ground(["not", ["exists", declared, ["not", body]]], env)
             case [str(), *words] if all(isinstance(word, str) for word in words):
                 return self._literal(tuple(env.get(str(word), str(word)) for word in tree))
-        raise UnreadableError(f"its goal has {tree!r} in it, which is no condition known here")
+        raise UnreadableError(f"its goal contains {tree!r}, which is not a supported condition")
 
     def _joined(self, word: str, parts: Iterator[Ground]) -> Ground:
         """Join conditions, without those that are decided."""
@@ -75,7 +75,7 @@ class Grounder:
         return [word, *kept] if kept else word == "and"
 
     def _literal(self, fact: Fact) -> Ground:
-        said = f"its goal has ({' '.join(fact)}) in it"
+        said = f"its goal contains ({' '.join(fact)})"
         expected = ("object", "object") if fact[0] == "=" else self.predicates.get(fact[0])
         if expected is None:
             raise UnreadableError(f"{said}, and the native engine knows no predicate {fact[0]}")

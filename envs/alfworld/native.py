@@ -62,7 +62,6 @@ class NativeEngine:
         self.won = holds(self.world.goal, self._facts)
 
     def _receptacle_here(self, name: str) -> str | None:
-        """Return the receptacle of a name if the agent is at it."""
         receptacle = self.world.ids.get(name)
         return receptacle if receptacle in self._here else None
 

@@ -1,7 +1,7 @@
-"""The releases of ALFWorld's game files that the native engine knows.
+"""The releases of ALFWorld's game files that the native engine supports.
 
 A game file brings its own rules (a PDDL domain) and its own wording (a text grammar). They are the same in all files
-of a release but for the task, so the digest of both tells the release. Other files are left to the original engine.
+of a release except for the task, so that their digest identifies the release. The original engine plays all others.
 """
 
 import hashlib

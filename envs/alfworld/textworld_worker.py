@@ -1,7 +1,7 @@
 """Child process that plays games on the original ALFWorld engine, one at a time.
 
 The engine prints, replaces `sys.stdout`, rewrites `sys.argv`, parses with a module-level parser and keeps several
-megabytes for each game it ever loaded; in a process of its own none of this matters. The file is run by its path and
+megabytes for each game it ever loaded; in a separate process none of this matters. The file is run by its path and
 imports nothing of this package, so that the child starts in under a second.
 
 It receives pairs of a method of `Engine` and its arguments, answers with pairs of the result and an error message,

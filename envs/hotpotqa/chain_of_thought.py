@@ -40,7 +40,7 @@ class ChainOfThoughtEpisode(Episode):
     def finish(self, answer: Answer) -> str:
         """Hand in the answer to the question and end the trial."""
         if not answered(answer):
-            return self.invalid("finish wants an answer")
+            return self.invalid("finish needs an answer")
         self._answer = answer
         return HANDED_IN
 

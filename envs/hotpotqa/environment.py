@@ -50,7 +50,7 @@ class HotPotQA(Environment):
         language: The language of the live Wikipedia.
         api: The URL of another wiki's API; takes precedence over `language`.
         contact: An e-mail or web address for the user agent. Wikimedia asks for one, and may block clients without.
-        timeout: Seconds without data after which a request fails; a whole response may not take longer, either.
+        timeout: Seconds after which a request fails: without data, and for a whole response.
 
     Raises:
         ConfigurationError: an option is invalid, or conflicts with another.

@@ -46,7 +46,7 @@ class HotPotQAEpisode(Episode):
         """Open the page of that title and read its first sentences; without one, get similar titles."""
         entity = " ".join(entity.split())
         if not entity:
-            return self.invalid("search wants the title of a page")
+            return self.invalid("search needs the title of a page")
         found = self._pages.find(entity)
         if isinstance(found, Missing):
             return f"Could not find {entity}. Similar: {list(found.similar)}."
@@ -59,7 +59,7 @@ class HotPotQAEpisode(Episode):
         """Read the next sentence of the open page that holds these words; repeat it for the one after."""
         words = " ".join(string.split()).casefold()
         if not words:
-            return self.invalid("lookup wants words to look for")
+            return self.invalid("lookup needs words to look for")
         if self._open is None:
             return NO_PAGE
         before, count = self._looked_up
@@ -72,7 +72,7 @@ class HotPotQAEpisode(Episode):
     def finish(self, answer: Answer) -> str:
         """Hand in the answer to the question and end the trial."""
         if not answered(answer):
-            return self.invalid("finish wants an answer")
+            return self.invalid("finish needs an answer")
         self._answer = answer
         return HANDED_IN
 

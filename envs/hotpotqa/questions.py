@@ -41,8 +41,6 @@ class Question:
 
 
 class _Entry(BaseModel):
-    """A question in a file."""
-
     id: str | int | None = None
     question: str
     answer: str

@@ -5,7 +5,7 @@ import textwrap
 
 from langgraph_reflexion.envs.programming.problems import Problem
 from langgraph_reflexion.envs.programming.python_source import defines, helpers
-from langgraph_reflexion.envs.programming.rust_source import balanced, code_of, depth, function_end
+from langgraph_reflexion.envs.programming.rust_source import balanced, code_of
 
 
 def assemble(problem: Problem, completion: str) -> str:
@@ -34,25 +34,12 @@ def _python(problem: Problem, completion: str) -> str:
     ):
         before = helpers(problem.prompt, name)
         return f"{before}\n\n{completion}" if before and before not in completion else completion
-    variants = [problem.prompt + each for each in _bodies(problem, completion)]
-    for program in variants:
-        if defines(program, name):
-            return program
-    return variants[0]
-
-
-def _bodies(problem: Problem, completion: str) -> list[str]:
-    """Return variants of a body: as is, cut, and with the indentation that models leave out."""
-    cut = _cut(completion, problem.stop_tokens)
-    glued = "" if problem.prompt.endswith("\n") else "\n"
-    indented = [f"{glued}    {each.lstrip()}" for each in (completion, cut)]
-    shifted = [glued + textwrap.indent(textwrap.dedent(each), "    ") for each in (completion, cut)]
-    return [completion, cut, *(glued + each for each in (completion, cut) if glued), *indented, *shifted]
-
-
-def _cut(completion: str, stop_tokens: tuple[str, ...]) -> str:
-    ends = [completion.find(token) for token in stop_tokens]
-    return completion[: min((end for end in ends if end >= 0), default=len(completion))]
+    ends = [completion.find(token) for token in problem.stop_tokens]
+    cut = completion[: min((end for end in ends if end >= 0), default=len(completion))]
+    # Models leave out the indentation, of the first line or of all.
+    bodies = [completion, cut, f"\n    {cut.lstrip()}", "\n" + textwrap.indent(textwrap.dedent(cut), "    ")]
+    programs = [problem.prompt + body for body in bodies]
+    return next((program for program in programs if defines(program, name)), programs[0])
 
 
 def _rust(problem: Problem, completion: str) -> str:
@@ -61,8 +48,7 @@ def _rust(problem: Problem, completion: str) -> str:
         missing = [each.strip() for each in uses if each.strip() not in completion]
         return "\n".join([*missing, completion])
     program = problem.prompt + completion
-    end = function_end(program, len(problem.prompt))
-    if end is None:  # the last brace of a body may be missing
-        return program + "\n}" * max(0, depth(program))
-    # Text after the function that is not code is cut.
-    return program if balanced(program[end:]) else program[:end]
+    if balanced(program):
+        return program
+    # The body's last brace is missing, or text that is not code follows it.
+    return problem.prompt + completion.partition("\n}")[0] + "\n}\n"

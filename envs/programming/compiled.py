@@ -2,21 +2,20 @@
 
 import contextlib
 import json
-import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from langgraph_reflexion.envs.base import TestOutcome
 from langgraph_reflexion.envs.programming import rust_values
 from langgraph_reflexion.envs.programming.assemble import assemble
-from langgraph_reflexion.envs.programming.languages import LANGUAGES, Language, language_of
+from langgraph_reflexion.envs.programming.languages import LANGUAGES, Language
 from langgraph_reflexion.envs.programming.limits import COMPILER, ended_by
 from langgraph_reflexion.envs.programming.problems import Case, Problem
 from langgraph_reflexion.envs.programming.rust_source import call_in, cases_in, inner_call
 from langgraph_reflexion.envs.programming.values import LONGEST, Answer, one_line
 from langgraph_reflexion.envs.sandbox import Limits, Policy, Result, Sandbox
-from langgraph_reflexion.envs.sandbox.types import MB
+from langgraph_reflexion.envs.sandbox.types import MAX_FILES, MB
 from langgraph_reflexion.errors import ConfigurationError, EnvironmentUnavailable
 
 
@@ -24,16 +23,16 @@ class CompiledGrader:
     """Grades candidates that are compiled, or run by another interpreter; see `Grader`."""
 
     def __init__(self, sandbox: Sandbox, limits: Limits) -> None:
-        self._runs = CompiledRuns(sandbox, limits)
+        self._sandbox, self._limits = sandbox, limits
 
     def failure(self, problem: Problem, code: str) -> str:
         """Return the first failure of the hidden tests, which share one compilation; empty if all pass."""
-        language = LANGUAGES[language_of(problem.language)]
+        language = LANGUAGES[problem.language]
         calls = [case.call for case in problem.cases]
-        built = self._runs.build(language, code, calls)
-        if built.error:
-            return built.error
-        answers = self._runs.answers(language, built, len(calls))
+        built, error = self.build(language, code, calls)
+        if error:
+            return error
+        answers = self._answers(language, built, len(calls))
         for case, answer in zip(problem.cases, answers, strict=True):
             if answer.error:
                 return f"{case.call}: {answer.error}"
@@ -48,12 +47,12 @@ class CompiledGrader:
         # If a test is more than a call, the value of the call says more than that the test is false.
         inner = [inner_call(case.call, problem.entry_point) for case in cases]
         calls = [*(case.call for case in cases), *(call for call in inner if call)]
-        built = self._runs.build(language, code, calls)
-        if built.error:
-            return [[TestOutcome(test, passed=False, error=built.error) for test in tests] for _ in range(times)]
+        built, error = self.build(language, code, calls)
+        if error:
+            return [[TestOutcome(test, passed=False, error=error) for test in tests]] * times
         rounds = []
         for _ in range(times):
-            answers = self._runs.answers(language, built, len(calls), each=True)
+            answers = self._answers(language, built, len(calls), each=True)
             inner_answers = iter(answers[len(cases) :])
             rounds.append(
                 [
@@ -78,22 +77,67 @@ class CompiledGrader:
             lines = [f"fn test_{number}() {{ {test} }}" for number, test in enumerate(tests)]
             source = head + "\n".join(lines) + "\n"
             argv = ["rustc", "--edition=2021", "--crate-type=lib", "--emit=metadata", "--error-format=json"]
-            done = self._runs.command(language, [*argv, "-Awarnings", language.file], {language.file: source})
-            if done.status == "ok":
-                return tests
-            wrong = {line - first for line in _complaints(done.errors, language.file)}
+            argv += ["-Awarnings", language.file]
+            done = self._run(language, argv, {language.file: source}, COMPILER)
+            wrong = {line - first for line in _lines_with_errors(done.errors, language.file)}
             left = [test for number, test in enumerate(tests) if number not in wrong]
-            if len(left) == len(tests):
-                # The prompt itself does not compile, so the tests cannot be validated.
-                return tests
+            if done.status == "ok" or len(left) == len(tests):
+                # All compile, or the prompt itself does not.
+                break
             tests = left
-        return []
+        return tests
+
+    def build(self, language: Language, code: str, calls: Sequence[str]) -> tuple[Mapping[str, str | bytes], str]:
+        """Compile the program around a candidate, and return its files and the first error, in one line."""
+        sources = language.sources(code, calls)
+        files = {name: text.encode(errors="replace") for name, text in sources.items()}
+        if not language.compile:
+            return files, ""
+        done = self._run(language, language.compile, files, COMPILER, collect=language.made)
+        if done.status == "ok" and 0 < len(done.files) <= MAX_FILES:
+            return done.files, ""
+        complaint = language.complaint(f"{done.errors}\n{done.text}")
+        return {}, ended_by(done, COMPILER) or complaint or "it does not compile"
+
+    def _answers(
+        self, language: Language, built: Mapping[str, str | bytes], count: int, *, each: bool = False
+    ) -> list[Answer]:
+        """Return the answers to the calls of a program.
+
+        If a call ends the program, with `each` the next one gets a new run; otherwise all later calls fail.
+        """
+        answers: list[Answer] = []
+        limits = replace(self._limits, memory=max(self._limits.memory, language.memory * MB))
+        while len(answers) < count:
+            done = self._run(language, [*language.run, str(len(answers))], built, limits)
+            lines = done.result.decode(errors="replace").split("\n")[:-1]
+            answers += [_answer(line) for line in lines[: count - len(answers)]]
+            if len(answers) < count:
+                ended = Answer(error=ended_by(done, limits) or _ended(language, done))
+                answers += [ended] * (1 if each else count - len(answers))
+        return answers
+
+    def _run(
+        self,
+        language: Language,
+        argv: Sequence[str],
+        files: Mapping[str, str | bytes],
+        limits: Limits,
+        collect: Sequence[str] = (),
+    ) -> Result:
+        policy = Policy(env=language.env)
+        try:
+            for command in (*language.compile[:1], *(each for each in language.run[:1] if "/" not in each)):
+                self._sandbox.request([command], (), (), None, limits, policy)
+            return self._sandbox.run(argv, files=files, collect=collect, limits=limits, policy=policy)
+        except EnvironmentUnavailable as error:
+            raise EnvironmentUnavailable(f"{language.name}: {error}; {language.fix}") from None
 
 
 def _tested(problem: Problem) -> Language:
     if problem.language != "rust":
         raise ConfigurationError(
-            f"self-written tests are read in Python and Rust, and {problem.id} is {problem.language}"
+            f"self-written tests are supported in Python and Rust, but {problem.id} is {problem.language}"
         )
     return LANGUAGES["rust"]
 
@@ -104,15 +148,16 @@ def _outcome(language: Language, test: str, case: Case, answer: Answer, shown: A
 
 
 def _holds(language: Language, case: Case, printed: str) -> bool:
-    """Whether the value that a program printed is the expected one."""
     if case.comparison not in ("==", "!=", "close"):
-        raise ConfigurationError(f"no comparison {case.comparison!r} in {language.name}: one of ==, !=, close")
+        raise ConfigurationError(
+            f"no comparison {case.comparison!r} in {language.name}: choose one of ==, != and close"
+        )
     try:
         if language.values == "debug":
             got, expected = rust_values.read_value(printed), rust_values.read_value(case.expected)
             if case.comparison == "close":
                 return rust_values.close(got, expected, case.atol)
-            return rust_values.same(got, expected) is (case.comparison == "==")
+            return (got == expected) is (case.comparison == "==")
         value, wanted = json.loads(printed), json.loads(case.expected)
     except (ValueError, RecursionError):
         return False
@@ -129,105 +174,22 @@ def _same(one: Any, other: Any) -> bool:
         return len(one) == len(other) and all(map(_same, one, other))
     if isinstance(one, dict) and isinstance(other, dict):
         return one.keys() == other.keys() and all(_same(one[key], other[key]) for key in one)
-    return bool(one == other) and not (isinstance(one, float) and math.isnan(one))
+    return bool(one == other)
 
 
-def _complaints(printed: str, file: str) -> Iterator[int]:
-    """Yield the lines of a file with errors."""
-    for message in _messages(printed):
+def _lines_with_errors(printed: str, file: str) -> Iterator[int]:
+    """Yield the lines of a file with errors, from the compiler's messages in JSON."""
+    for line in printed.splitlines():
+        message: Any = None
+        with contextlib.suppress(ValueError):
+            message = json.loads(line)
+        if not isinstance(message, dict) or message.get("level") != "error":
+            continue
         for span in (each for each in message["spans"] if each["is_primary"]):
             while span["file_name"] != file and span.get("expansion"):
                 span = span["expansion"]["span"]
             if span["file_name"] == file:
                 yield span["line_start"]
-
-
-def _messages(printed: str) -> Iterator[dict[str, Any]]:
-    for line in printed.splitlines():
-        with contextlib.suppress(ValueError):
-            message = json.loads(line)
-            if isinstance(message, dict) and message.get("level") == "error" and "spans" in message:
-                yield message
-
-
-@dataclass(frozen=True, slots=True)
-class Built:
-    """A program that is ready to run, or why there is not."""
-
-    files: Mapping[str, str | bytes]
-    error: str = ""
-    """The compiler's first error, in one line."""
-
-
-class CompiledRuns:
-    """Compiles and runs candidates. Thread-safe."""
-
-    def __init__(self, sandbox: Sandbox, limits: Limits) -> None:
-        self._sandbox, self._limits = sandbox, limits
-
-    def build(self, language: Language, code: str, calls: Sequence[str]) -> Built:
-        """Compile the program around a candidate."""
-        files = self._files(language, code, calls)
-        if not language.compile:
-            return Built(files)
-        done = self.command(language, language.compile, files, collect=language.made)
-        if done.status != "ok" or not done.files:
-            return _not_built(language, done, COMPILER)
-        return Built(done.files)
-
-    def command(
-        self,
-        language: Language,
-        argv: Sequence[str],
-        files: Mapping[str, str | bytes],
-        *,
-        collect: Sequence[str] = (),
-    ) -> Result:
-        """Run a compiler."""
-        return self._run(language, argv, files, COMPILER, collect)
-
-    def answers(self, language: Language, built: Built, count: int, *, each: bool = False) -> list[Answer]:
-        """Return the answers to the calls of a program.
-
-        If a call ends the program, with `each` the next one gets a new run; otherwise all later calls fail.
-        """
-        answers: list[Answer] = []
-        limits = self._candidate(language)
-        while len(answers) < count:
-            done = self._run(language, [*language.run, str(len(answers))], built.files, limits, ())
-            lines = done.result.decode(errors="replace").split("\n")[:-1]
-            answers += [_answer(line) for line in lines[: count - len(answers)]]
-            if len(answers) < count:
-                ended = Answer(error=ended_by(done, limits) or _ended(language, done))
-                answers += [ended] * (1 if each else count - len(answers))
-        return answers
-
-    def _candidate(self, language: Language) -> Limits:
-        return replace(self._limits, memory=max(self._limits.memory, language.memory * MB))
-
-    def _files(self, language: Language, code: str, calls: Sequence[str]) -> dict[str, bytes]:
-        return {name: text.encode(errors="replace") for name, text in language.sources(code, calls).items()}
-
-    def _run(
-        self,
-        language: Language,
-        argv: Sequence[str],
-        files: Mapping[str, str | bytes],
-        limits: Limits,
-        collect: Sequence[str],
-    ) -> Result:
-        policy = Policy(env=language.env)
-        try:
-            for command in (*language.compile[:1], *(each for each in language.run[:1] if "/" not in each)):
-                self._sandbox.request([command], (), (), None, limits, policy)
-            return self._sandbox.run(argv, files=files, collect=collect, limits=limits, policy=policy)
-        except EnvironmentUnavailable as error:
-            raise EnvironmentUnavailable(f"{language.name}: {error}; {language.fix}") from None
-
-
-def _not_built(language: Language, done: Result, limits: Limits) -> Built:
-    complaint = language.complaint(f"{done.errors}\n{done.text}")
-    return Built({}, ended_by(done, limits) or complaint or "it does not compile")
 
 
 def _answer(line: str) -> Answer:

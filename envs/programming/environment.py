@@ -43,7 +43,7 @@ CODE = "code"
 class Programming(Environment):
     """Functions to write (section 4.3 of the paper), in the language of the problems.
 
-    The hidden tests are neither in a task nor in the graph's state: `review` runs them when a trial is recorded.
+    The hidden tests are neither in a task nor in the graph's state: `review` runs them on finished trials.
 
     Args:
         path: A file of problems in a form of `formats.load_problems`; by default generated ones.
@@ -83,7 +83,6 @@ class Programming(Environment):
         self.problems = {problem.id: problem for problem in problems}
 
     def tasks(self, split: str | None = None, limit: int | None = None) -> Sequence[Task]:
-        """The problems in their file's order; see `Environment.tasks`."""
         choose_split(self, split)
         problems = list(self.problems.values())[:limit]
         return [Task(id=each.id, instruction=each.prompt.strip("\n"), kind=each.language) for each in problems]
@@ -95,11 +94,9 @@ class Programming(Environment):
         return self.problems[task["id"]]
 
     def start(self, task: Task) -> Episode:
-        """Start a fresh episode of a task; see `Environment.start`."""
         return self.restore(task, {"over": False})
 
     def restore(self, task: Task, snapshot: dict[str, Any]) -> Episode:
-        """Restore an episode; see `Environment.restore`."""
         self.problem(task)
         tests = task.get("prepared", {}).get("tests")
         if not tests:
@@ -109,11 +106,9 @@ class Programming(Environment):
         )
 
     def variant(self, name: str) -> Environment:
-        """Return the same problems with one program per trial; see `Environment.variant`."""
         return Coding(self) if name in self.variants else super().variant(name)
 
     def review(self, task: Task, trial: FinishedTrial) -> Review:
-        """Run the hidden tests, if there are any; see `Environment.review`."""
         problem, program = self.problem(task), self.program(task, trial["actions"])
         if not problem.gradable:
             return Review(gradable=False)
@@ -122,7 +117,6 @@ class Programming(Environment):
         return Review(success=program is not None and self.grader.grade(problem, program).passed)
 
     def program(self, task: Task, actions: Sequence[Action]) -> str | None:
-        """Return the submitted program; see `ProgramEnvironment.program`."""
         codes = [str(each["args"].get("code", "")) for each in actions if each["name"] == "submit"]
         written = next((code for each in codes if (code := program_in(each))), None)
         return assemble(self.problem(task), written) if written else None
@@ -143,14 +137,12 @@ class Programming(Environment):
         return form.replace("NAME", problem.entry_point)
 
     def read_tests(self, task: Task, text: str) -> list[str]:
-        """Return the valid tests in a reply; see `ProgramEnvironment.read_tests`."""
         problem = self.problem(task)
         language = LANGUAGES[problem.language]
         written = tests_in(block_in(text, language.name, *language.aliases) or text, language.name)
         return self.grader.valid_tests(problem, written)
 
     def run_tests(self, task: Task, program: str, tests: Sequence[str], times: int = 1) -> list[list[TestOutcome]]:
-        """Run tests on a program; see `ProgramEnvironment.run_tests`."""
         return self.grader.run_tests(self.problem(task), program, tests, times)
 
 
@@ -166,7 +158,6 @@ class Coding(Programming):
         self.splits, self.problems, self.grader = problems.splits, problems.problems, problems.grader
 
     def restore(self, task: Task, snapshot: dict[str, Any]) -> OneShotEpisode:
-        """Restore an episode; see `Environment.restore`."""
         self.problem(task)
         return OneShotEpisode(task["instruction"], snapshot["over"])
 

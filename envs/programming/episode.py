@@ -29,19 +29,17 @@ class CodeEpisode(Episode):
         self._over = over
 
     def step(self, action: Action) -> StepResult:
-        """Take one action, if the episode is not over."""
         return StepResult(OVER, terminated=True) if self._over else super().step(action)
 
     @action("submit\n{code}")
     def submit(self, code: Annotated[str, "the whole program"]) -> StepResult:
         """Hand in the whole program, with its imports and helpers, and end the trial."""
         if not program_in(code):
-            return StepResult(self.invalid("submit wants a program"))
+            return StepResult(self.invalid("submit needs a program"))
         self._over = True
         return StepResult(HANDED_IN, terminated=True)
 
     def snapshot(self) -> dict[str, Any]:
-        """Return whether it is over; no program has to be run again."""
         return {"over": self._over}
 
 
@@ -58,14 +56,13 @@ class ProgrammingEpisode(CodeEpisode):
         if self._try is None:
             return NO_TESTS
         program = program_in(code)
-        return render_tests(self._try(program)) if program else self.invalid("run_tests wants a program")
+        return render_tests(self._try(program)) if program else self.invalid("run_tests needs a program")
 
 
 class OneShotEpisode(CodeEpisode):
     """An episode of a single step: any action ends it, and an invalid one leaves the problem unsolved."""
 
     def step(self, action: Action) -> StepResult:
-        """Take the one action; see `Episode.step`."""
         result = super().step(action)
         self._over = True
         return StepResult(result.observation, terminated=True)

@@ -39,21 +39,7 @@ def cases_of(dataset: str, task_id: str, entry_point: str, inputs: list[Any], at
         rule = _data()["rules"].get(entry_point, rule)
     elif entry_point == "find_zero":
         rule = "evalplus-root"
-    return tuple(Case(f"{entry_point}({', '.join(map(source, each))})", "", rule, atol) for each in inputs)
-
-
-def source(value: Any) -> str:
-    """Return the source of a plain value."""
-    match value:
-        case float() if not math.isfinite(value):
-            return f"float('{value}')"
-        case list():
-            return f"[{', '.join(map(source, value))}]"
-        case tuple():
-            return f"({', '.join(map(source, value))}{',' if len(value) == 1 else ''})"
-        case dict():
-            return f"{{{', '.join(f'{source(key)}: {source(each)}' for key, each in value.items())}}}"
-    return repr(value)
+    return tuple(Case(f"{entry_point}({', '.join(map(repr, each))})", "", rule, atol) for each in inputs)
 
 
 _RESTORE: dict[str, Callable[[list[Any]], list[Any]]] = {

@@ -8,20 +8,20 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from pydantic import TypeAdapter, ValidationError
+
 from langgraph_reflexion.envs.programming import evalplus
 from langgraph_reflexion.envs.programming.languages import LANGUAGES, language_of
-from langgraph_reflexion.envs.programming.leetcode import visible_tests
 from langgraph_reflexion.envs.programming.problems import Problem
 from langgraph_reflexion.envs.programming.python_source import (
     NotLiteralError,
-    Split,
     call_of,
+    cases_of,
     helpers,
     literal_of,
     parse,
-    split_tests,
 )
-from langgraph_reflexion.envs.programming.rust_source import cases_of
+from langgraph_reflexion.envs.programming.rust_source import rust_cases_of
 from langgraph_reflexion.envs.programming.values import COMPARISONS
 from langgraph_reflexion.errors import ConfigurationError, EnvironmentUnavailable
 
@@ -120,15 +120,16 @@ def _texts(row: Row, key: str) -> list[str]:
     return value
 
 
-def _rest(row: Row, *used: str) -> Row:
-    return {key: value for key, value in row.items() if key not in used}
+def _hidden(test: str, prompt: str, entry_point: str) -> dict[str, Any]:
+    """Return the fields of hidden tests in Python: cases, or source if they are more than calls with plain values."""
+    cases = cases_of(test, entry_point)
+    return {"test": test, "setup": helpers(prompt, entry_point)} if cases is None else {"cases": cases}
 
 
 def _humaneval(row: Row) -> Problem:
     prompt, entry_point, test = _text(row, "prompt"), _name(row, "entry_point"), _text(row, "test")
     if not test.strip():
         return _leetcode(row)
-    split = split_tests(test, entry_point)
     body = row.get("canonical_solution")
     return Problem(
         id=_text(row, "task_id"),
@@ -136,26 +137,21 @@ def _humaneval(row: Row) -> Problem:
         language="python",
         prompt=prompt,
         entry_point=entry_point,
-        cases=() if split.rest else split.cases,
-        test=test if split.rest else "",
-        setup=helpers(prompt, entry_point) if split.rest else "",
         stop_tokens=_AFTER_A_FUNCTION,
         canonical=prompt + body if isinstance(body, str) else None,
-        raw=_rest(row, "task_id", "prompt", "entry_point", "test", "canonical_solution"),
+        **_hidden(test, prompt, entry_point),
     )
 
 
 def _leetcode(row: Row) -> Problem:
-    prompt, entry_point = _text(row, "prompt"), _name(row, "entry_point")
     return Problem(
         id=_text(row, "task_id"),
         source="leetcode",
         language="python",
-        prompt=prompt,
-        entry_point=entry_point,
+        prompt=_text(row, "prompt"),
+        entry_point=_name(row, "entry_point"),
         gradable=False,
-        visible_tests=tuple(_texts(row, "visible_tests")) or visible_tests(prompt, entry_point),
-        raw=_rest(row, "task_id", "prompt", "entry_point", "test", "visible_tests"),
+        visible_tests=tuple(_texts(row, "visible_tests")),
     )
 
 
@@ -165,19 +161,15 @@ def _multipl_e(row: Row) -> Problem:
     if language not in ("python", "rust"):
         raise ValueError(f"MultiPL-E's tests are supported in Python and Rust, not {language}")
     rust = language == "rust"
-    split = Split(cases_of(test, entry_point), rest=False) if rust else split_tests(test, entry_point)
     return Problem(
         id=_text(row, "name"),
         source="multipl-e",
         language=language,
         prompt=prompt,
         entry_point=entry_point,
-        cases=() if split.rest else split.cases,
-        test=test if split.rest else "",
-        setup=helpers(prompt, entry_point) if split.rest else "",
         self_calling=True,
         stop_tokens=tuple(_texts(row, "stop_tokens")),
-        raw=_rest(row, "name", "language", "prompt", "entry_point", "test", "stop_tokens"),
+        **({"cases": rust_cases_of(test, entry_point)} if rust else _hidden(test, prompt, entry_point)),
     )
 
 
@@ -194,7 +186,7 @@ def _mbpp(row: Row) -> Problem:
     names = [name for name in called if name in defined]
     if not names:
         raise ValueError("its tests call no function that 'code' defines")
-    split = split_tests(source, names[0])
+    cases = cases_of(source, names[0])
     text = row["text"] if "text" in row else row["prompt"]
     if not isinstance(text, str):
         raise ValueError("'text' is not a text")
@@ -206,15 +198,14 @@ def _mbpp(row: Row) -> Problem:
         language="python",
         prompt=prompt,
         entry_point=names[0],
-        cases=() if split.rest else split.cases,
-        test=source if split.rest else "",
+        cases=cases or (),
+        test=source if cases is None else "",
         setup=setup,
         self_calling=True,
         canonical=code,
         # Objects of the tests' own classes cannot be sent to another process.
         gradable="class " not in setup,
         visible_tests=(tests[0],),
-        raw=_rest(row, "task_id", "text", "prompt", "code", "test_list", "challenge_test_list"),
     )
 
 
@@ -235,12 +226,15 @@ def _evalplus(row: Row) -> Problem:
         cases=evalplus.cases_of(dataset, task_id, entry_point, inputs, float(row.get("atol") or 0)),
         stop_tokens=_AFTER_A_FUNCTION,
         canonical=prompt + body,
-        raw=_rest(row, "task_id", "prompt", "entry_point", "base_input", "plus_input", "canonical_solution", "test"),
     )
 
 
 def _own(row: Row) -> Problem:
-    problem = Problem.from_json(row)
+    try:
+        problem = TypeAdapter(Problem).validate_python(row)
+    except ValidationError as error:
+        first = error.errors()[0]
+        raise ValueError(f"{'.'.join(map(str, first['loc']))}: {first['msg']}") from None
     if problem.language not in LANGUAGES:
         raise ValueError(f"unknown language {problem.language!r}: choose one of {', '.join(LANGUAGES)}")
     for case in problem.cases if problem.language == "python" else ():

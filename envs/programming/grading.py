@@ -9,7 +9,6 @@ from collections.abc import Sequence
 
 from langgraph_reflexion.envs.base import TestOutcome
 from langgraph_reflexion.envs.programming.compiled import CompiledGrader
-from langgraph_reflexion.envs.programming.languages import language_of
 from langgraph_reflexion.envs.programming.limits import CANDIDATE
 from langgraph_reflexion.envs.programming.problems import Problem, Verdict
 from langgraph_reflexion.envs.programming.python import PythonGrader
@@ -66,9 +65,9 @@ class Grader:
         return self._of(problem).run_tests(problem, code, tests, times) if tests else [[] for _ in range(times)]
 
     def valid_tests(self, problem: Problem, tests: Sequence[str]) -> list[str]:
-        """Return the tests that pass the syntax filter: asserts that call the requested function.
+        """Return the valid tests: asserts that call the requested function.
 
-        Python's must parse, and know every name in them; Rust's must compile against the prompt's signature.
+        In Python, they have to parse, without unknown names; in Rust, to compile against the prompt's signature.
 
         Args:
             problem: The problem.
@@ -80,4 +79,4 @@ class Grader:
         return self._of(problem).valid_tests(problem, tests)
 
     def _of(self, problem: Problem) -> PythonGrader | CompiledGrader:
-        return self._python if language_of(problem.language) == "python" else self._compiled
+        return self._python if problem.language == "python" else self._compiled

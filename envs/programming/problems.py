@@ -1,13 +1,9 @@
 """Programming problems in one form, whatever their source, and the verdict on a candidate."""
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
-from functools import cache
-from typing import Any, ClassVar
+from dataclasses import dataclass
+from typing import ClassVar
 
-from pydantic import ConfigDict, TypeAdapter, ValidationError
-
-from langgraph_reflexion.errors import ConfigurationError
+from pydantic import ConfigDict
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,29 +50,13 @@ class Problem:
     self_calling: bool = False
     """Whether `test` runs its checks itself; otherwise its `check` is called with the candidate."""
     stop_tokens: tuple[str, ...] = ()
-    """Where to cut a completion that runs on."""
+    """Where to cut a completion that does not end with the function."""
     canonical: str | None = None
     """A correct solution as a whole program, if there is one."""
     gradable: bool = True
     """Whether there are hidden tests that can be run here. Other problems count in no rate."""
     visible_tests: tuple[str, ...] = ()
     """Tests in the prompt, as source."""
-    raw: Mapping[str, Any] = field(default_factory=dict)
-    """Other fields of the file."""
-
-    def as_json(self) -> dict[str, Any]:
-        """Return the problem as plain JSON, which `from_json` reads."""
-        return {**asdict(self), "raw": dict(self.raw)}
-
-    @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> "Problem":
-        """Read what `as_json` returned; raise ConfigurationError if it is not a problem."""
-        try:
-            return _reader().validate_python(data)
-        except ValidationError as error:
-            first = error.errors()[0]
-            where = ".".join(str(part) for part in first["loc"])
-            raise ConfigurationError(f"this is not a programming problem: {where}: {first['msg']}") from None
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,8 +66,3 @@ class Verdict:
     passed: bool
     reason: str = ""
     """Why not, in one line that names the test; empty if it passes. Never shown to the model."""
-
-
-@cache
-def _reader() -> TypeAdapter[Problem]:
-    return TypeAdapter(Problem)

@@ -46,7 +46,6 @@ class PythonGrader:
         return ""
 
     def run_tests(self, problem: Problem, code: str, tests: Sequence[str], times: int = 1) -> list[list[TestOutcome]]:
-        """See `Grader.run_tests`."""
         return [self._run_once(problem, code, tests) for _ in range(times)]
 
     def _run_once(self, problem: Problem, code: str, tests: Sequence[str]) -> list[TestOutcome]:
@@ -62,7 +61,6 @@ class PythonGrader:
         ]
 
     def valid_tests(self, problem: Problem, tests: Sequence[str]) -> list[str]:
-        """See `Grader.valid_tests`."""
         setup = _setup(problem)
         return [test for test in tests if valid(test, problem.entry_point, setup)]
 

@@ -5,7 +5,7 @@ import json
 import socket
 import sys
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -73,25 +73,23 @@ class PythonRuns:
 
     def checks(self, code: str, entry_point: str, setup: str, test: str, *, call_check: bool) -> Checked:
         """Run checks after `setup` in one process against a candidate in another; `call_check` calls `check`."""
-        arguments = ["candidate", entry_point, str(_RESULT)]
-        files = {"setup.py": setup.encode(), "test.py": test.encode()}
         # The checks wait for the candidate, and must not time out first.
         longer = with_wall(self._limits, 2 * (self._limits.wall or 10))
+
+        def run_candidate(descriptor: int) -> Result:
+            arguments = ["candidate", entry_point, str(_RESULT)]
+            return self._run(arguments, {"solution.py": _to_file(code)}, self._limits, result=descriptor)
+
+        def run_checks(descriptor: int) -> Result:
+            files = {"setup.py": setup.encode(), "test.py": test.encode()}
+            arguments = ["checks", entry_point, "check" if call_check else ""]
+            return self._run(arguments, files, longer, result=descriptor)
+
         with (
-            self._converse(arguments, {"solution.py": _to_file(code)}, self._limits) as candidate,
-            self._converse(["checks", entry_point, "check" if call_check else ""], files, longer) as checks,
+            contextlib.closing(_Conversation(run_candidate)) as candidate,
+            contextlib.closing(_Conversation(run_checks)) as checks,
         ):
             return _relay(candidate, checks, self._limits)
-
-    @contextlib.contextmanager
-    def _converse(
-        self, arguments: list[str], files: Mapping[str, bytes], limits: Limits
-    ) -> "Iterator[_Conversation]":
-        conversation = _Conversation(lambda number: self._run(arguments, files, limits, result=number))
-        try:
-            yield conversation
-        finally:
-            conversation.close()
 
     def _run(self, arguments: list[str], files: Mapping[str, bytes], limits: Limits, **options: Any) -> Result:
         if self._sandbox.backend not in ("bubblewrap", "landlock"):

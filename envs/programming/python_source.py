@@ -7,7 +7,6 @@ import re
 import threading
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from langgraph_reflexion.envs.programming.problems import Case
@@ -41,36 +40,28 @@ class NotLiteralError(ValueError):
 _parsing = threading.Lock()
 
 
-def parse(source: str) -> ast.Module | None:
-    """Parse source without warnings; None if it is not Python."""
+def parse(source: str, *, compiled: bool = False) -> ast.Module | None:
+    """Parse source without warnings.
+
+    Returns:
+        The tree; None if the source is not Python, or `compiled` and it does not compile (a `return` out of place).
+    """
     with _parsing, warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            return ast.parse(source)
+            tree = ast.parse(source)
+            if compiled:
+                compile(tree, "solution.py", "exec")
+            return tree
         except (SyntaxError, ValueError, RecursionError, MemoryError):
             return None
 
 
 def defines(source: str, name: str) -> bool:
     """Whether a program compiles and defines a function or method of this name."""
-    tree = parse(source)
+    tree = parse(source, compiled=True)
     kinds = ast.FunctionDef | ast.AsyncFunctionDef
-    return (
-        tree is not None
-        and compiles(tree)
-        and any(isinstance(node, kinds) and node.name == name for node in ast.walk(tree))
-    )
-
-
-def compiles(tree: ast.Module) -> bool:
-    """Whether a parsed program compiles: `return` and `await` are in their places."""
-    with _parsing, warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        try:
-            compile(tree, "solution.py", "exec")
-        except (SyntaxError, ValueError, RecursionError, MemoryError):
-            return False
-    return True
+    return tree is not None and any(isinstance(node, kinds) and node.name == name for node in ast.walk(tree))
 
 
 def expression(text: str) -> ast.expr:
@@ -83,7 +74,7 @@ def expression(text: str) -> ast.expr:
 
 
 def literal(node: ast.expr) -> Any:
-    """Evaluate a literal; arithmetic of small numbers, and float('nan'), are literals here."""
+    """Evaluate a literal; arithmetic of small numbers, `nan`, `inf` and `float('nan')` are literals here."""
     match node:
         case ast.BinOp(left, kind, right) if type(kind) in _ARITHMETIC:
             numbers = [literal(left), literal(right)]
@@ -100,7 +91,7 @@ def literal(node: ast.expr) -> Any:
             return [literal(each) for each in items]
         case ast.Tuple(items):
             return tuple([literal(each) for each in items])
-        case ast.Call(ast.Name("float"), [ast.Constant(str(text))], []):
+        case ast.Call(ast.Name("float"), [ast.Constant(str(text))], []) | ast.Name("inf" | "nan" as text):
             return float(text)
     try:
         return ast.literal_eval(node)
@@ -155,17 +146,12 @@ def _call(node: ast.expr, names: Sequence[str]) -> str:
     return ast.unparse(node)
 
 
-@dataclass(frozen=True, slots=True)
-class Split:
-    """Hidden tests as cases."""
+def cases_of(source: str, entry_point: str) -> tuple[Case, ...] | None:
+    """Return hidden tests, a function `check` or plain asserts, as cases; None if one of them is something else.
 
-    cases: tuple[Case, ...]
-    rest: bool
-    """Whether there are other statements."""
-
-
-def split_tests(source: str, entry_point: str) -> Split:
-    """Split hidden tests, a function `check` or plain asserts, into cases; raise ValueError for invalid Python."""
+    Raises:
+        ValueError: they are not Python.
+    """
     tree = parse(source)
     if tree is None:
         raise ValueError("the tests are not Python")
@@ -173,16 +159,11 @@ def split_tests(source: str, entry_point: str) -> Split:
     checks = [node for node in body if isinstance(node, ast.FunctionDef) and node.name == "check"]
     statements = checks[0].body if checks else body
     if checks and len(checks[0].args.args) != 1:
-        return Split((), rest=True)
-    names = {checks[0].args.args[0].arg, entry_point} if checks else {entry_point}
-    cases, rest = [], False
-    for statement in statements:
-        if _is_empty(statement):
-            continue
-        case = case_of(statement, sorted(names))
-        rest = rest or case is None
-        cases += [case] if case else []
-    return Split(tuple(cases), rest)
+        return None
+    names = [entry_point, *(check.args.args[0].arg for check in checks[:1])]
+    cases = [case_of(statement, names) for statement in statements if not _is_empty(statement)]
+    found = tuple(case for case in cases if case)
+    return found if len(found) == len(cases) else None
 
 
 def _is_empty(statement: ast.stmt) -> bool:
@@ -199,21 +180,15 @@ def helpers(prompt: str, entry_point: str) -> str:
     kinds = ast.Import | ast.ImportFrom | ast.Assign | ast.FunctionDef | ast.ClassDef
     for ending in ("", "\n    pass\n", "\n        pass\n"):
         if (tree := parse(prompt.rstrip() + ending)) is not None:
-            kept = [node for node in tree.body if isinstance(node, kinds) and not _is_requested(node, entry_point)]
-            return "\n".join(ast.unparse(node) for node in kept)
+            kept = [ast.unparse(node) for node in tree.body if isinstance(node, kinds)]
+            return "\n".join(each for each in kept if not defines(each, entry_point))
     return ""
-
-
-def _is_requested(node: ast.stmt, entry_point: str) -> bool:
-    return any(isinstance(each, ast.FunctionDef) and each.name == entry_point for each in ast.walk(node))
 
 
 def valid(test: str, entry_point: str, setup: str) -> bool:
     """Whether a text is a single assert that calls the function and knows every name in it, given the `setup`."""
-    tree = parse(test)
-    if tree is None or not compiles(tree):
-        return False
-    match tree.body:
+    tree = parse(test, compiled=True)
+    match tree and tree.body:
         case [ast.Assert() as node] if _calls(node, entry_point):
             names = [each for each in ast.walk(node) if isinstance(each, ast.Name)]
             bound = {each.id for each in names if isinstance(each.ctx, ast.Store)}

@@ -43,22 +43,6 @@ def _blank(text: str) -> str:
     return "".join("\n" if each == "\n" else "_" for each in text)
 
 
-def depth(source: str) -> int:
-    """Return the number of braces that are open at the end."""
-    code = code_of(source)
-    return code.count("{") - code.count("}")
-
-
-def function_end(source: str, start: int) -> int | None:
-    """Return the end of the function that is open at `start`; None if it never ends."""
-    level, code = 0, code_of(source)
-    for index, each in enumerate(code):
-        level += (each == "{") - (each == "}")
-        if level <= 0 and index >= start and each == "}":
-            return index + 1
-    return None
-
-
 def balanced(source: str) -> bool:
     """Whether all brackets match."""
     stack: list[str] = []
@@ -118,7 +102,7 @@ def comparison(expression: str) -> tuple[str, str, str] | None:
     return None
 
 
-def cases_of(test: str, entry_point: str) -> tuple[Case, ...]:
+def rust_cases_of(test: str, entry_point: str) -> tuple[Case, ...]:
     """Return the hidden tests in MultiPL-E's `main`, which calls `candidate`; raise ValueError for others."""
     cases = []
     for macro in macros(test):

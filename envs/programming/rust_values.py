@@ -1,10 +1,10 @@
 """Rust values in the agent's process: literals and Debug output, as trees that compare as in Rust.
 
 A tree is a tuple of a kind and its parts: `("int", 3)`, `("str", "a")`, `("list", ...)`. Maps and sets are unordered.
-Strings and string slices are the same kind, since Rust compares them.
+Strings and string slices are the same kind, since Rust compares them. Each NaN is a separate object, so that
+two are unequal in tuples, too.
 """
 
-import math
 import re
 from typing import Any, NoReturn
 
@@ -41,25 +41,12 @@ def read_value(text: str) -> Tree:
     return value
 
 
-def same(one: Tree, other: Tree) -> bool:
-    """Whether two values are equal by Rust's `==`: NaN equals nothing."""
-    return one == other and not _unequal(one)
-
-
 def close(one: Tree, other: Tree, atol: float) -> bool:
     """Whether two numbers are within a tolerance."""
     return all(each[0] in ("float", "int") for each in (one, other)) and abs(one[1] - other[1]) < atol
 
 
-def _unequal(tree: Tree) -> bool:
-    if tree[0] == "float":
-        return math.isnan(tree[1])
-    return any(isinstance(part, tuple) and _unequal(part) for part in tree[1:])
-
-
 class _Reader:
-    """A parser of one value."""
-
     def __init__(self, text: str) -> None:
         self._text, self._at = text.rstrip(), 0
         self.kind, self._token = "", ""
@@ -120,7 +107,6 @@ class _Reader:
         return self.fail()
 
     def _named(self, name: str, depth: int) -> Tree:
-        """Parse a constant, variant, macro, constructor or struct."""
         if name in ("true", "false"):
             return ("bool", name == "true")
         if name in ("inf", "NaN"):
@@ -134,7 +120,7 @@ class _Reader:
             items, _ = self._items(")", depth)
             return self._made(parts[-2], items)
         if parts[0] in ("f64", "f32") and parts[-1] in ("NAN", "INFINITY", "NEG_INFINITY"):
-            return ("float", {"NAN": math.nan, "INFINITY": math.inf}.get(parts[-1], -math.inf))
+            return ("float", float({"NAN": "nan", "INFINITY": "inf"}.get(parts[-1], "-inf")))
         if self._accept("("):
             return ("name", parts[-1], *self._items(")", depth)[0])
         if self._accept("{"):
@@ -184,7 +170,6 @@ class _Reader:
         return [first]
 
     def _entries(self, depth: int) -> list[Tree]:
-        """Parse the rest of Debug output in braces."""
         entries: list[Tree] = []
         comma = False
         while not self._accept("}"):

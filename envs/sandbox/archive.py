@@ -1,8 +1,6 @@
-"""Archives of a run's files and of those that it leaves, and file names that can exist together."""
+"""Archives of the files that a run leaves, and file names that can exist together."""
 
-import io
 import os
-import tarfile
 from collections.abc import Sequence
 
 _BLOCK = 512
@@ -39,19 +37,6 @@ class Names:
         self._files.add(name)
         self._folders.update(above)
         return ""
-
-
-def pack(names: Sequence[str], blobs: Sequence[bytes]) -> bytes:
-    """Return a tar of executable files."""
-    made = io.BytesIO()
-    with tarfile.open(
-        fileobj=made, mode="w", format=tarfile.GNU_FORMAT, encoding="utf-8", errors="surrogateescape"
-    ) as writer:
-        for name, blob in zip(names, blobs, strict=True):
-            member = tarfile.TarInfo(name)
-            member.size, member.mode = len(blob), 0o755
-            writer.addfile(member, io.BytesIO(blob))
-    return made.getvalue()
 
 
 def unpack(archive: bytes, names: Sequence[str]) -> dict[str, bytes]:

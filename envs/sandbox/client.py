@@ -84,7 +84,6 @@ def carry_out(
     *,
     stdin: bytes = b"",
     result: int | None = None,
-    cancelled: int | None = None,
 ) -> Result:
     """Carry out one run.
 
@@ -94,7 +93,6 @@ def carry_out(
         limits: How much output is kept.
         stdin: Its standard input, unless it inherits this process's streams.
         result: A descriptor to use instead of the one for results.
-        cancelled: A descriptor; the run is ended as soon as it is readable.
 
     Raises:
         EnvironmentFault: the sandbox failed to start, or was lost.
@@ -134,7 +132,7 @@ def carry_out(
                 start_new_session=True,
             )
         try:
-            report = _read(selector, control, captures, limits, cancelled)
+            report = _read(selector, control, captures, limits)
         finally:
             control.close()
             try:
@@ -156,12 +154,9 @@ def _read(
     control: socket.socket,
     captures: dict[str, Capture],
     limits: Limits,
-    cancelled: int | None,
 ) -> protocol.Report | None:
     """Read until the report has arrived and all streams have ended; None if the helper was lost."""
     selector.register(control, selectors.EVENT_READ, "control")
-    if cancelled is not None:
-        selector.register(cancelled, selectors.EVENT_READ, "cancelled")
     latest = time.monotonic() + (
         limits.wall + START_SECONDS + _GRACE_SECONDS if limits.wall is not None else float("inf")
     )
@@ -172,8 +167,6 @@ def _read(
         if left <= 0:
             raise EnvironmentFault("the sandbox did not end in time")
         for key, _ in selector.select(min(left, 3600)):
-            if key.data == "cancelled":
-                raise EnvironmentFault("the run was cancelled")
             data = os.read(key.fd, 1 << 16)
             if not data:
                 selector.unregister(key.fd)

@@ -144,7 +144,6 @@ def _homes() -> frozenset[str]:
 
 
 def _base(settings: str) -> str | None:
-    """Return the folder of the interpreter that a virtual environment was created with."""
     with open(settings, encoding="utf-8") as file:
         for line in file:
             name, equals, value = line.partition("=")

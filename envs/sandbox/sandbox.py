@@ -1,6 +1,5 @@
 """The sandbox: runs a command with files, limits and a policy, isolated from the host."""
 
-import asyncio
 import os
 import shutil
 import subprocess
@@ -11,12 +10,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from langgraph_reflexion.envs.sandbox.archive import pack
 from langgraph_reflexion.envs.sandbox.backends import BACKENDS, HOST, choose, limit_values
 from langgraph_reflexion.envs.sandbox.client import carry_out, launch
 from langgraph_reflexion.envs.sandbox.exposed_paths import exposed_paths
 from langgraph_reflexion.envs.sandbox.helper import protocol
 from langgraph_reflexion.envs.sandbox.types import (
+    MAX_FILES,
     Limits,
     Policy,
     Result,
@@ -30,9 +29,6 @@ from langgraph_reflexion.envs.sandbox.types import (
     word,
 )
 from langgraph_reflexion.errors import ConfigurationError, EnvironmentUnavailable
-
-_MAX_FILES = 200
-"""Number of files that bubblewrap itself can write."""
 
 
 class Sandbox:
@@ -84,13 +80,13 @@ class Sandbox:
         policy: Policy | None = None,
         inherit: bool = False,
         result: int | None = None,
-        cancelled: int | None = None,
     ) -> Result:
         """Run one command, and wait until it and all processes that it started are gone.
 
         Args:
             argv: The program, found on the sandbox's PATH, and its arguments.
-            files: The contents of its working directory by relative name. All files are executable.
+            files: The contents of its working directory by relative name, at most 200 files and without `cwd`. All
+                are executable.
             stdin: Its standard input.
             collect: Names of files or folders, relative to its working directory, to return after it has ended.
                 Requires that it may start processes.
@@ -99,43 +95,20 @@ class Sandbox:
             policy: What it may see and do.
             inherit: Use this process's standard streams, and keep none of the output.
             result: A descriptor to pass as descriptor 3, such as one end of a socket pair. No results are kept then.
-            cancelled: A descriptor; the run is ended as soon as it is readable.
 
         Raises:
             ConfigurationError: a name, a bind or a combination is invalid.
             EnvironmentUnavailable: there is no such program.
-            EnvironmentFault: the sandbox failed to start, or the run was cancelled.
+            EnvironmentFault: the sandbox failed to start.
         """
         limits = limits or Limits()
+        # bubblewrap writes files while the host is still reachable, and follows links: only a fresh folder has none.
+        if files and (cwd or len(files) > MAX_FILES):
+            raise ConfigurationError(f"a run gets at most {MAX_FILES} files, in a fresh folder: give no cwd")
         request = self.request(argv, tuple(files or ()), collect, cwd, limits, policy or Policy())
         request["inherit"] = inherit
         blobs = [to_bytes(content, name) for name, content in (files or {}).items()]
-        # bubblewrap itself writes files while the host is still reachable, and follows links: it may do so only in a
-        # fresh folder. It also accepts only a few thousand arguments.
-        if self.backend == "bubblewrap" and (len(blobs) > _MAX_FILES or (blobs and cwd)):
-            if not request["fork"]:
-                raise ConfigurationError(
-                    f"a run that may not start processes gets at most {_MAX_FILES} files, in a fresh folder (no "
-                    "cwd): more need a process that writes them"
-                )
-            request["packed"], blobs = True, [pack(request["files"], blobs)]
-        read = to_bytes(stdin, "stdin")
-        return carry_out(request, blobs, limits, stdin=read, result=result, cancelled=cancelled)
-
-    async def arun(self, argv: Sequence[str], **options: Any) -> Result:
-        """Run one command in a thread; see `run`. Cancelling the task ends the run."""
-        waking, cancelling = os.pipe()
-        running = asyncio.ensure_future(asyncio.to_thread(self.run, argv, cancelled=waking, **options))
-        try:
-            return await asyncio.shield(running)
-        except asyncio.CancelledError:
-            os.write(cancelling, b"x")
-            await asyncio.wait([running])
-            running.exception()  # retrieved, to avoid the warning about it
-            raise
-        finally:
-            os.close(waking)
-            os.close(cancelling)
+        return carry_out(request, blobs, limits, stdin=to_bytes(stdin, "stdin"), result=result)
 
     def attach(
         self,

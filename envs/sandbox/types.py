@@ -11,6 +11,8 @@ from langgraph_reflexion.envs.sandbox.helper.launch import HOME, WORK
 from langgraph_reflexion.errors import ConfigurationError
 
 MB = 1 << 20
+MAX_FILES = 200
+"""Number of files of a run: bubblewrap writes each from a descriptor, and accepts a few thousand arguments."""
 
 Status = Literal["ok", "failed", "timeout", "cpu", "memory", "output", "files"]
 

@@ -45,7 +45,7 @@ def official_goals(path: Path, product: Callable[[str], tuple[int, Product] | No
 
     Args:
         path: The file `items_human_ins.json`.
-        product: Function that returns the number and the product of a code, or None.
+        product: Returns the number and the product of a code, or None.
         seed: Seed of the budgets.
 
     Raises:

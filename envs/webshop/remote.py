@@ -40,7 +40,7 @@ class Remote:
         """Return the instruction of a goal by its position in the official order; None if there are fewer goals.
 
         Raises:
-            EnvironmentFault: The server did not answer properly.
+            EnvironmentFault: The server failed.
         """
         for _ in range(2):
             try:

@@ -46,43 +46,26 @@ _NO_NOUNS = frozenset(_OTHERS.split())
 
 
 @dataclass(frozen=True, slots=True)
-class TypeMatch:
-    """How well the type of the bought product matches the wanted one.
-
-    Attributes:
-        factor: Factor of the reward: 1, 0.5, 0.1 or 0.
-        query: Whether both products have the same query.
-        category: Whether they have two categories in common.
-        title: Share of the wanted title's nouns in the bought title; 0.2 if it has none.
-    """
-
-    factor: float
-    query: bool
-    category: bool
-    title: float
-
-
-@dataclass(frozen=True, slots=True)
 class Reward:
     """The reward of a purchase and its parts.
 
     Attributes:
         total: The reward, from 0 to 1.
-        type: The match of the types of product.
+        type: The factor for the type of product: 1, 0.5, 0.1 or 0.
         attributes: Share of the wanted attributes that the product has.
         options: Share of the wanted options that were chosen; 1 if none are wanted.
         price: Whether the price is within the budget.
     """
 
     total: float
-    type: TypeMatch
+    type: float
     attributes: float
     options: float
     price: bool
 
     def measures(self) -> dict[str, float]:
         """Return the reward and its parts by name."""
-        values = (self.total, self.type.factor, self.attributes, self.options, float(self.price))
+        values = (self.total, self.type, self.attributes, self.options, float(self.price))
         return dict(zip(PARTS, values, strict=True))
 
 
@@ -130,14 +113,14 @@ def reward(
         chosen: The chosen values of its options.
         wanted: The product that the goal was made from.
         goal: The goal.
-        nouns: Function that returns the nouns of a title.
+        nouns: Returns the nouns of a title.
     """
     kind = match_type(bought, wanted, nouns)
     attributes, options = match_attributes(bought, goal.attributes), match_options(chosen, goal.options)
     within = goal.price_upper > 0 and price <= goal.price_upper
     asked = len(goal.attributes) + len(goal.options) + 1
     return Reward(
-        total=(attributes + options + within) / asked * kind.factor,
+        total=(attributes + options + within) / asked * kind,
         type=kind,
         attributes=attributes / len(goal.attributes) if goal.attributes else 1.0,
         options=options / len(goal.options) if goal.options else 1.0,
@@ -145,17 +128,20 @@ def reward(
     )
 
 
-def match_type(bought: Product, wanted: Product, nouns: Callable[[str], list[str]] = rule_nouns) -> TypeMatch:
-    """Compare the types of two products."""
-    query = bought.query == wanted.query
-    category = len(_categories(bought) & _categories(wanted)) >= 2
-    # A repeated noun counts twice in the denominator, but once in the numerator, as in the original.
-    desired = nouns(wanted.title)
-    title = len(set(nouns(bought.title)) & set(desired)) / len(desired) if desired else 0.2
-    factor = 1.0 if query or category or title > 0.2 else 0.5
+def match_type(bought: Product, wanted: Product, nouns: Callable[[str], list[str]] = rule_nouns) -> float:
+    """Return how well the types of two products match: 1, 0.5, 0.1 or 0."""
+    title = shared_nouns(bought.title, wanted.title, nouns)
     if title < 0.1:
-        factor = 0.1 if title else 0.0
-    return TypeMatch(factor, query, category, title)
+        return 0.1 if title else 0.0
+    category = len(_categories(bought) & _categories(wanted)) >= 2
+    return 1.0 if bought.query == wanted.query or category or title > 0.2 else 0.5
+
+
+def shared_nouns(bought: str, wanted: str, nouns: Callable[[str], list[str]]) -> float:
+    """Return the share of the wanted title's nouns in the bought title; 0.2 if it has none."""
+    # A repeated noun counts twice in the denominator, but once in the numerator, as in the original.
+    desired = nouns(wanted)
+    return len(set(nouns(bought)) & set(desired)) / len(desired) if desired else 0.2
 
 
 def match_attributes(bought: Product, attributes: Sequence[str]) -> int:

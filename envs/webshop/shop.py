@@ -33,7 +33,7 @@ class LocalShop:
         store: The products.
         goal: The goal.
         seed: Seed of prices given as a range.
-        nouns: Function that returns the nouns of a title.
+        nouns: Returns the nouns of a title.
     """
 
     replays = True

@@ -89,9 +89,6 @@ class Store:
 
         return cls(cached_database(_KIND, [products, attributes], build))
 
-    def __len__(self) -> int:
-        return int(self._size)
-
     def search(self, query: str, limit: int = MAX_RESULTS) -> list[int]:
         """Return the numbers of the products that fit best, ties in the order of the catalogue.
 

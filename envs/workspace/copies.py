@@ -1,14 +1,13 @@
 """Copies of a workspace on disk."""
 
-import fcntl
 import os
 import shutil
 import subprocess
-import tempfile
 from collections.abc import Collection
 from contextlib import suppress
 from pathlib import Path
 
+from langgraph_reflexion.envs.sandbox.helper import staging
 from langgraph_reflexion.envs.workspace.snapshots import Files, SnapshotRepo
 from langgraph_reflexion.envs.workspace.tree_walk import walk
 
@@ -38,7 +37,8 @@ class Copy:
     def __init__(self, repo: SnapshotRepo, parent: Path, dependencies: Collection[str], files: Files) -> None:
         self.dependencies = frozenset(dependencies)
         self._repo = repo
-        self._folder, self._lock = _locked_folder(parent)
+        folder, self._lock = staging.make(str(parent))
+        self._folder = Path(folder)
         self.root = self._folder / "files"
         try:
             self.reset(files)
@@ -47,7 +47,7 @@ class Copy:
             raise
 
     def reset(self, files: Files) -> None:
-        """Write a state anew."""
+        """Replace all files by those of a state."""
         remove(self.root)
         self.root.mkdir()
         # Before the files, which may have a link or a file in their place.
@@ -90,32 +90,6 @@ class Copy:
             remove(self._folder)
             os.close(self._lock)
             self._lock = -1
-
-
-def _locked_folder(parent: Path) -> tuple[Path, int]:
-    """Make a folder, with the lock that marks it as in use by this process."""
-    while True:
-        folder = Path(tempfile.mkdtemp(prefix="copy-", dir=parent))
-        with suppress(FileNotFoundError):
-            lock = os.open(folder, os.O_RDONLY)
-            fcntl.flock(lock, fcntl.LOCK_EX)
-            if folder.exists():
-                return folder, lock
-            # Another process has removed it as a dead one's.
-            os.close(lock)
-
-
-def remove_stale(parent: Path) -> None:
-    """Remove the copies of dead processes."""
-    for folder in parent.glob("copy-*"):
-        # It may be in use, or another process may remove it, too.
-        with suppress(OSError):
-            lock = os.open(folder, os.O_RDONLY)
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                remove(folder)
-            finally:
-                os.close(lock)
 
 
 def remove(path: Path) -> None:

@@ -12,13 +12,15 @@ from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
 from langgraph_reflexion.envs.base import Action, Environment, FinishedTrial, Review, Task, choose_split
+from langgraph_reflexion.envs.cache import cache_folder
 from langgraph_reflexion.envs.sandbox import Sandbox
+from langgraph_reflexion.envs.sandbox.helper import staging
 from langgraph_reflexion.envs.workspace.apply import apply_patch
 from langgraph_reflexion.envs.workspace.artifacts import TrialFiles
 from langgraph_reflexion.envs.workspace.commands import Commands
-from langgraph_reflexion.envs.workspace.copies import Copy, remove_stale
+from langgraph_reflexion.envs.workspace.copies import Copy
 from langgraph_reflexion.envs.workspace.episode import WorkspaceEpisode
-from langgraph_reflexion.envs.workspace.folder import cache_folder, folder_in
+from langgraph_reflexion.envs.workspace.folder import folder_in
 from langgraph_reflexion.envs.workspace.generate import generate
 from langgraph_reflexion.envs.workspace.repositories import own_repositories, write_repositories
 from langgraph_reflexion.envs.workspace.snapshots import Files, SnapshotRepo
@@ -56,7 +58,7 @@ class Workspace(Environment):
         **more: Further keys of a task file for the single task (`protect`, `allow`, `network`, `timeout`, ...).
 
     Raises:
-        ConfigurationError: there is no such option, the tasks are wrong, or there are none.
+        ConfigurationError: an option is unknown, or the tasks are invalid or missing.
     """
 
     name = "workspace"
@@ -208,13 +210,11 @@ class Workspace(Environment):
             if folder not in self._repos:
                 self._repos[folder] = SnapshotRepo(folder / "states.git")
                 (folder / "work").mkdir(exist_ok=True)
-                remove_stale(folder / "work")
+                staging.sweep(str(folder / "work"))
             return self._repos[folder]
 
 
 class _Site(NamedTuple):
-    """What belongs to one task."""
-
     repo: SnapshotRepo
     pristine: Files
     commands: Commands

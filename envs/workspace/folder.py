@@ -6,15 +6,11 @@ import re
 from pathlib import Path
 from typing import Any
 
+from langgraph_reflexion.envs.cache import cache_folder
 from langgraph_reflexion.envs.workspace.copies import remove
 from langgraph_reflexion.envs.workspace.snapshots import Files, SnapshotRepo
 from langgraph_reflexion.envs.workspace.tree_walk import walk
 from langgraph_reflexion.errors import ConfigurationError, checked
-
-
-def cache_folder() -> Path:
-    """Return the folder of what this package keeps for a user."""
-    return Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "langgraph-reflexion"
 
 
 def folder_in(store: Path, path: Path) -> Path:

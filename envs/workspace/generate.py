@@ -52,8 +52,6 @@ def generate(seed: int) -> Repository:
 
 
 class _Part:
-    """A part with names and numbers filled in."""
-
     def __init__(self, part: dict[str, Any], names: dict[str, list[str]], functions: list[str], rng: Random) -> None:
         drawn = {kind: rng.choice(words) for kind, words in names.items() if kind not in ("do", "things")}
         numbers = sorted(rng.sample(range(1, 40), len(_NUMBERS)))

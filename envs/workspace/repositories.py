@@ -41,20 +41,16 @@ class Repository:
     """The correct files by path."""
     defect: Defect
 
-    def write(self, folder: Path, *, broken: bool = True) -> Path:
-        """Write the files into a folder, which is created, and return the folder.
-
-        Args:
-            folder: The folder. Files that are there already are left alone.
-            broken: Whether to insert the defect.
+    def write(self, folder: Path) -> Path:
+        """Write the files, with the defect, into a folder, which is created, and return the folder.
 
         Raises:
             ConfigurationError: the defect does not fit its file.
         """
         for name, text in self.files.items():
-            if broken and name == self.defect.path:
+            if name == self.defect.path:
                 if text.count(self.defect.right) != 1:
-                    raise ConfigurationError(f"{self.id}: {self.defect.right!r} is not exactly once in {name}")
+                    raise ConfigurationError(f"{self.id}: {self.defect.right!r} must occur exactly once in {name}")
                 text = text.replace(self.defect.right, self.defect.wrong)
             path = folder / name
             # A patch may have been applied there. Another process may read it, so it changes as a whole.

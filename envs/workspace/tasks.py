@@ -32,8 +32,6 @@ _Texts = Annotated[list[_Text], BeforeValidator(_list)]
 
 
 class _Table(BaseModel):
-    """A task in a task file."""
-
     model_config = ConfigDict(extra="forbid", strict=True)
 
     id: Annotated[str, Field(pattern=r"\A[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}\z")] = ""
@@ -88,7 +86,7 @@ def make_tasks(given: Sequence[Mapping[str, Any]], base: Path, where: str) -> li
     ]
     ids = [task["id"] for task in tasks]
     if twice := [name for name in ids if ids.count(name) > 1]:
-        raise ConfigurationError(f"{where}: two tasks have the id {twice[0]!r}: give each an id of its own")
+        raise ConfigurationError(f"{where}: two tasks have the id {twice[0]!r}: give them different ids")
     return tasks
 
 

@@ -115,3 +115,19 @@ def test_a_task_without_words_is_found():
 
     with pytest.raises(AssertionError, match="no instruction"):
         CHECKS["models_are_shown_the_task"](Case.of(Wordless()))
+
+
+def test_an_environment_that_fails_a_check_is_closed():
+    class Careless(Counter):
+        closed = False
+
+        def tasks(self, split=None, limit=None):
+            return super().tasks(None, limit)
+
+        def close(self):
+            self.closed = True
+
+    environment = Careless()
+    with pytest.raises(AssertionError, match=r"tasks_are_stable: an unknown split"):
+        check_environment(environment)
+    assert environment.closed

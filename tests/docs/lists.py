@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -9,7 +10,7 @@ from tests.support.upstream_clone import write_env_results
 
 ELSEWHERE = {
     "langgraph-reflexion run alfworld --limit 20 --database postgresql://user:password@localhost/reflexion"
-    " --out runs/shared": "wants a server: tests/long/test_postgres_checkpoints.py and kill_test run one",
+    " --out runs/shared": "wants a server: tests/long/experiments/test_kills.py runs one",
     "langgraph-reflexion resume runs/shared --database postgresql://user:password@localhost/reflexion": "the same",
     "docs/howto/postgres.md: from langgraph.checkpoint.postgres import PostgresSaver": "the same",
     "git clone https://github.com/noahshinn/reflexion": "wants the network; a made-up clone stands in its place",
@@ -20,15 +21,6 @@ ELSEWHERE = {
     "export PGPASSWORD=... OPENAI_API_KEY=...": "the same",
     "ray start --head --port=6379": "the same",
     "ray start --address=first.example:6379": "the same",
-    **{
-        f"langgraph-reflexion {command}": "wants the official games: tests/envs/alfworld/test_releases.py plays them"
-        for command in (
-            "run alfworld --split valid_unseen --out runs/official-reflexion",
-            "run alfworld --split valid_unseen --max-trials 12 --strategy retry --out runs/official-retry",
-            "run alfworld --split valid_unseen --max-trials 12 --strategy reflexion --out runs/official-reflexion",
-            "report runs/official-retry runs/official-reflexion",
-        )
-    },
     "python tree.py > tree.txt": "wants openinference-instrumentation-langchain; loop/test_tracing.py has the tree",
     "export LANGSMITH_TRACING=true LANGSMITH_API_KEY=...": "wants a key; loop/test_tracing.py has an endpoint",
     "python -m build": "tests/long/test_packaging.py builds",
@@ -39,38 +31,9 @@ ELSEWHERE = {
 FAILS = {"langgraph-reflexion run alfworld --limit 2 --budget task.actions=10 --out runs/limited": 1}
 """Commands that are to end with another exit status than 0."""
 
-FEW = " --limit 2 --max-trials 2"
-SMALLER = {
-    "langgraph-reflexion run alfworld --concurrency 256 --workers 4 --model openai:gpt-4o-mini --out runs/wide": FEW
-    + " --workers 2",
-    **{
-        f"langgraph-reflexion run hotpotqa --lessons lessons.db{more}": FEW
-        for more in ("", " --no-recall", " --frozen")
-    },
-    "langgraph-reflexion run alfworld --split shared-rooms-train --max-trials 5 --lessons lessons.db --no-recall"
-    " --out runs/train": FEW,
-    "langgraph-reflexion run alfworld --split shared-rooms-test --max-trials 1 --lessons lessons.db --frozen"
-    " --out runs/with": " --limit 2",
-    "langgraph-reflexion run alfworld --split shared-rooms-test --max-trials 1 --out runs/without": " --limit 2",
-    "langgraph-reflexion run alfworld --limit 20 --max-trials 5 --model openai:gpt-4o-mini --out runs/mine": FEW,
-    "langgraph-reflexion run alfworld --limit 20 --max-trials 5 --model openai:qwen3 --base-url"
-    " http://localhost:11434/v1": FEW,
-    "langgraph-reflexion run alfworld --model openai:gpt-4o-mini --price gpt-4o-mini=0.15,0.60"
-    " --budget run.cost=5": FEW,
-    **{
-        f"langgraph-reflexion run {command}": FEW
-        for command in (
-            "hotpotqa --split own --model demo --max-trials 8 --strategy retry --out runs/hotpotqa-retry",
-            "hotpotqa --split own --model demo --max-trials 8 --strategy reflexion --out runs/hotpotqa-reflexion",
-            "programming --split own --language python --model demo --out runs/python",
-            "programming --split own --language python --model demo --strategy last_attempt --out runs/last",
-            "webshop --split own --model demo --max-trials 4 --strategy retry --out runs/webshop-retry",
-            "webshop --split own --model demo --max-trials 4 --strategy reflexion --out runs/webshop-reflexion",
-            "webshop --split own --model demo --max-trials 4 --profile upstream --out runs/webshop-upstream",
-        )
-    },
-}
-"""What is added to commands whose runs are long, so that a part of them is run."""
+LONG = re.compile(r"langgraph-reflexion run (?!.*(--limit \d\b|--task ))")
+FEW = " --limit 2 --max-trials 2 --workers 1"
+"""What is added to the runs that are long, so that a part of them is run."""
 
 
 def humaneval(home: Path) -> None:

@@ -3,6 +3,7 @@
 import re
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
@@ -22,13 +23,6 @@ class Block(NamedTuple):
     text: str
     line: int
     """Where its first line stands on the page, counted from 1."""
-
-
-class Command(NamedTuple):
-    """A line for the shell."""
-
-    text: str
-    line: int
 
 
 @dataclass(frozen=True)
@@ -81,7 +75,7 @@ class Page:
     @property
     def anchors(self) -> set[str]:
         """What a link within the page may lead to."""
-        headings = [t.content for before, t in zip(self.tokens, self.tokens[1:], strict=False) if is_heading(before)]
+        headings = [text.content for before, text in pairwise(self.tokens) if before.type == "heading_open"]
         return {slug(heading) for heading in headings} | set(self.docstrings)
 
     @property
@@ -90,28 +84,16 @@ class Page:
         return re.findall(r"^::: (\S+)$", self.text, re.MULTILINE)
 
 
-def is_heading(token: Token) -> bool:
-    return token.type == "heading_open"
-
-
 def slug(heading: str) -> str:
     """The anchor of a heading, where the site and code hosts make the same of it."""
     words = re.sub(r"[^\w\s-]", "", heading.replace("`", "").lower()).strip()
     return re.sub(r"\s", "-", words)
 
 
-def commands(block: Block) -> list[Command]:
-    """The commands of a block, lines that a backslash ends joined with the next, comments left out."""
-    found: list[Command] = []
-    open_line = ""
-    for number, line in enumerate(block.text.splitlines(), block.line):
-        line = open_line + line.strip()
-        open_line = ""
-        if line.endswith("\\"):
-            open_line = line.removesuffix("\\")
-        elif line and not line.startswith("#"):
-            found.append(Command(re.sub(r"\s+# .*", "", line), number))
-    return found
+def commands(block: Block) -> list[str]:
+    """Return the commands of a block, without comments."""
+    lines = [line.strip() for line in block.text.replace("\\\n", "").splitlines()]
+    return [re.sub(r"\s+# .*", "", line) for line in lines if line and not line.startswith("#")]
 
 
 PAGES = [Page(path) for path in (ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(DOCS.rglob("*.md")))]

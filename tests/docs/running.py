@@ -14,7 +14,7 @@ import pytest
 
 from langgraph_reflexion import cli
 from langgraph_reflexion.testing import ModelServer
-from tests.docs.pages import Block, Command
+from tests.docs.pages import Block
 
 LOCAL = re.compile(r"http://(?:localhost|127\.0\.0\.1):\d+/v1")
 """Where a page says that a server of the reader's listens."""
@@ -74,9 +74,9 @@ class Reader:
         assert done.returncode == 0, f"{page}, line {block.line}: {done.stderr}"
         return done.stdout
 
-    def command(self, command: Command) -> tuple[int, str, str]:
+    def command(self, command: str) -> tuple[int, str, str]:
         """Run a command line of ours, and give its exit status, what it printed, and what it complained of."""
-        program, *words = shlex.split(LOCAL.sub(self.server.url, command.text))
+        program, *words = shlex.split(LOCAL.sub(self.server.url, command))
         assert program == "langgraph-reflexion", command
         self.patch.setattr(sys, "argv", [program, *words])
         out, err = io.StringIO(), io.StringIO()

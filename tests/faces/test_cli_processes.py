@@ -6,15 +6,8 @@ import sys
 import time
 from pathlib import Path
 
-import pytest
-
 from langgraph_reflexion import __version__
-from tests.support.cli import GuessingServer, make_home, one_line, run_args, start
-
-
-@pytest.fixture
-def home(tmp_path: Path) -> Path:
-    return make_home(tmp_path)
+from tests.support.cli import GuessingServer, one_line, run_args, start
 
 
 def test_an_early_interrupt_leaves_nothing(home: Path) -> None:

@@ -3,12 +3,10 @@
 Inspect is slow to start and warns while it does so: evaluations run in processes of their own, which tests share.
 """
 
-import json
 import math
 import os
 import subprocess
 import sys
-import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -30,23 +28,11 @@ OFFLINE = {f"{scheme}_proxy": "http://127.0.0.1:9" for scheme in ("http", "https
 @pytest.fixture(scope="module")
 def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Outside of any repository, of which Inspect would ask git for every task."""
-    folder = tmp_path_factory.mktemp("inspect")
-    # What installing the package writes, for where it is used uninstalled: otherwise Inspect knows nothing of it.
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    installed = folder / "installed" / f"langgraph_reflexion-{project['version']}.dist-info"
-    installed.mkdir(parents=True)
-    written = "\n".join(f"{name} = {module}" for name, module in project["entry-points"]["inspect_ai"].items())
-    (installed / "METADATA").write_text(
-        f"Metadata-Version: 2.1\nName: {project['name']}\nVersion: {project['version']}\n", encoding="utf-8"
-    )
-    (installed / "entry_points.txt").write_text(f"[inspect_ai]\n{written}\n", encoding="utf-8")
-    editable = {"url": ROOT.as_uri(), "dir_info": {"editable": True}}
-    (installed / "direct_url.json").write_text(json.dumps(editable), encoding="utf-8")
-    return folder
+    return tmp_path_factory.mktemp("inspect")
 
 
 def environ(home: Path) -> dict[str, str]:
-    paths = [str(home / "installed"), *filter(None, [os.environ.get("PYTHONPATH")]), str(ROOT)]
+    paths = [*filter(None, [os.environ.get("PYTHONPATH")]), str(ROOT)]
     return {**os.environ, **OFFLINE, "PYTHONPATH": os.pathsep.join(paths), "XDG_DATA_HOME": str(home / "data")}
 
 
@@ -187,7 +173,7 @@ def test_a_limit_ends_the_sample_and_is_no_fault(small: dict[str, Any], name: st
 
 @pytest.mark.parametrize(
     ("name", "words"),
-    [("broken", "fell off the wall"), ("silent", "the model is gone"), ("empty", "answered with nothing")],
+    [("broken", "fell off the wall"), ("silent", "the model is gone"), ("empty", "reply is empty")],
 )
 def test_a_fault_is_an_error_and_no_wrong_answer(small: dict[str, Any], name: str, words: str) -> None:
     failed = sample(small[name])

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -77,18 +78,18 @@ def test_the_reference_is_made_of_docstrings(site: Path) -> None:
 
 
 @needs_chromium
-@pytest.mark.parametrize("width", [400, 1400])
-def test_pages_open_fit_and_are_found_without_the_network(address: str, width: int) -> None:
+def test_pages_open_fit_and_are_found_without_the_network(address: str) -> None:
     from playwright.sync_api import sync_playwright
 
     asked: list[str] = []
     with sync_playwright() as playwright:
         # Its own sandbox does not work as root, nor in most containers; what is opened here is our own.
         browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
-        tab = browser.new_page(viewport={"width": width, "height": 900})
+        tab = browser.new_page()
         tab.on("request", lambda request: asked.append(request.url))
         tab.on("pageerror", lambda error: asked.append(str(error)))
-        for page in VISITED:
+        for width, page in product((400, 1400), VISITED):
+            tab.set_viewport_size({"width": width, "height": 900})
             tab.goto(address + page, wait_until="networkidle")
             assert tab.evaluate("document.documentElement.scrollWidth") <= width, f"{page} is wider than {width}"
             broken = "[...document.images].filter(i => i.complete && !i.naturalWidth).map(i => i.src)"

@@ -4,6 +4,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+ROOT = Path(__file__).parents[2]
+
 SCRIPT = """
 from langgraph_reflexion import Memory, connect, create_reflexion
 
@@ -20,8 +22,9 @@ connect(graph, graph.loop, "reflecion")
 def test_a_misspelt_setting_is_found_by_mypy(tmp_path: Path) -> None:
     script = tmp_path / "script.py"
     script.write_text(SCRIPT)
-    command = [sys.executable, "-m", "mypy", "--strict", "--no-error-summary", "--cache-dir", str(tmp_path / "cache")]
-    done = subprocess.run([*command, str(script)], capture_output=True, text=True, check=False)
+    command = [sys.executable, "-m", "mypy", "--strict", "--no-error-summary"]
+    # In the repository, where `make lint` has left a cache.
+    done = subprocess.run([*command, str(script)], cwd=ROOT, capture_output=True, text=True, check=False)
     found = [line for line in done.stdout.splitlines() if ": error: " in line]
     assert [int(line.split(":")[1]) for line in found] == [5, 6, 7, 8, 9, 10], done.stdout
     for line, word in zip(found, ["strategy", "feedback", "keep", "max_trials", "retries", "connect"], strict=True):

@@ -1,4 +1,4 @@
-"""Budgets: where a run stops, what it leaves, and that it goes on as if it had never stopped."""
+"""Budgets: where a task stops, and that it continues as if it had not."""
 
 import time
 
@@ -42,7 +42,7 @@ def whole():
     return graph().invoke(INPUT)
 
 
-def test_without_budgets_all_is_counted(whole):
+def test_usage_is_counted_without_budgets(whole):
     assert whole["status"] == "solved"
     first = whole["trials"][0]
     assert first["usage"]["act"] == {
@@ -55,16 +55,15 @@ def test_without_budgets_all_is_counted(whole):
 
 
 # What a task of counting_badly spends: trials of 5, 5 and 2 actions, 5, 6 and 2 acts, and 2 reflections.
-COUNTS = [("actions", 1), ("actions", 11), ("llm_calls", 8), ("llm_calls", 13), ("tokens", 1200), ("cost", 0.0021)]
-FEW = [("actions", 4), ("llm_calls", 1), ("tokens", 430), ("cost", 0.0002)]
 LIMITS = [
-    *(("trial", what, limit) for what, limit in FEW),
-    *((scope, what, limit) for scope in ("task", "run") for what, limit in COUNTS),
+    *(("trial", what, limit) for what, limit in (("actions", 4), ("llm_calls", 1), ("cost", 0.0002))),
+    *(("task", what, limit) for what, limit in (("actions", 11), ("llm_calls", 8), ("tokens", 1200))),
+    *(("run", what, limit) for what, limit in (("actions", 1), ("llm_calls", 13), ("cost", 0.0021))),
 ]
 
 
 @pytest.mark.parametrize(("scope", "what", "limit"), LIMITS)
-def test_it_stops_within_one_action_and_goes_on_as_if_it_had_not(scope, what, limit, whole):
+def test_a_task_stops_within_one_action_of_its_budget_and_continues_identically(scope, what, limit, whole):
     saver, first, second = InMemorySaver(), ScriptedChatModel(replies=badly), ScriptedChatModel(replies=badly)
     stopped = graph(Budgets(**{scope: Budget(**{what: limit})}), saver, first).invoke(INPUT, THREAD)
     assert stopped["status"] == "budget"
@@ -92,7 +91,7 @@ def spent_by(state, trials):
     }
 
 
-def test_after_a_verdict_nothing_is_reflected_on_any_more(whole):
+def test_a_budget_used_up_at_the_verdict_leaves_no_reflection(whole):
     # The fifth action ends the first trial; so the limit on calls is reached when the verdict is there.
     saver = InMemorySaver()
     stopped = graph(Budgets(task=Budget(llm_calls=5)), saver).invoke(INPUT, THREAD)
@@ -111,16 +110,15 @@ def test_the_last_action_may_still_solve_the_task():
     assert final["status"] == "solved"
 
 
-def test_seconds_are_the_nodes_and_not_a_pause():
-    saver = InMemorySaver()
+def test_a_tasks_seconds_are_those_of_its_nodes_and_a_runs_those_of_the_clock():
+    saver, budgets = InMemorySaver(), Budgets(run=Budget(seconds=0.1))
 
     def slowly(messages):
         time.sleep(0.1)
         return badly(messages)
 
     model = ScriptedChatModel(replies=slowly)
-    pausing = graph(Budgets(task=Budget(seconds=0.25)), saver, model, approval=Approval(reflections=True))
-    stopped = pausing.invoke(INPUT, THREAD)
+    stopped = graph(Budgets(task=Budget(seconds=0.25)), saver, model).invoke(INPUT, THREAD)
     assert stopped["status"] == "budget"
     assert len(stopped["trajectory"]) == 3
     going_on = graph(saver=saver, approval=Approval(reflections=True))
@@ -128,16 +126,11 @@ def test_seconds_are_the_nodes_and_not_a_pause():
     paused = going_on.invoke(None, THREAD)
     time.sleep(0.1)
     assert going_on.get_state(THREAD).values["seconds"] == paused["seconds"] >= 0.25
-
-
-def test_a_runs_seconds_are_the_wall_clocks_and_pass_between_tasks():
-    budgets = Budgets(run=Budget(seconds=0.1))
-    time.sleep(0.15)
     assert graph(budgets).invoke(INPUT)["status"] == "budget"
 
 
-@pytest.mark.parametrize("again", ["another task", "the same on another thread", "the same on the same thread"])
-def test_the_runs_budget_is_for_all_that_is_done(again):
+@pytest.mark.parametrize("again", ["another task", "the same on the same thread"])
+def test_the_budget_of_a_run_is_shared_by_its_tasks_and_threads(again):
     budgets = Budgets(run=Budget(actions=20))
     together = graph(budgets, InMemorySaver())
     first = together.invoke(INPUT, THREAD)
@@ -148,7 +141,7 @@ def test_the_runs_budget_is_for_all_that_is_done(again):
     assert sum(record["actions"] for record in stopped["trials"]) == 8
 
 
-def test_a_fork_pays_for_what_it_does_anew():
+def test_a_fork_is_charged_for_its_own_actions():
     budgets = Budgets(run=Budget(actions=20))
     together = graph(budgets, InMemorySaver())
     together.invoke(INPUT, THREAD)
@@ -161,16 +154,11 @@ def test_a_fork_pays_for_what_it_does_anew():
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: Budget(actions=0), "actions"),
         (lambda: Budget(seconds=float("nan")), "seconds"),
         (lambda: Price(-1, 0), "at least 0"),
-        (lambda: Price.parse("1"), r"the price '1': write it as INPUT,OUTPUT"),
-        (
-            lambda: create_reflexion(ScriptedChatModel(replies=[]), Counter(), budgets=Budgets(run=Budget(cost=1))),
-            "a budget of money needs the price of scripted",
-        ),
+        (lambda: create_reflexion("demo", Counter(), budgets=Budgets(run=Budget(cost=1))), "needs the price of"),
     ],
 )
-def test_what_makes_no_sense_is_refused(make, message):
+def test_an_impossible_budget_or_price_is_refused(make, message):
     with pytest.raises(ConfigurationError, match=message):
         make()

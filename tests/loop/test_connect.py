@@ -1,10 +1,10 @@
-"""Nodes that are connected by hand: another input and output, a node of one's own, the same drawing."""
+"""Connecting the nodes in another graph: input, output, a replaced node, the drawing."""
 
 import pytest
 from langgraph.graph import StateGraph
 from typing_extensions import TypedDict
 
-from langgraph_reflexion import ConfigurationError, ReflexionState, connect, create_reflexion
+from langgraph_reflexion import ConfigurationError, ReflexionState, Strategy, connect, create_reflexion
 from langgraph_reflexion.testing import ScriptedChatModel
 from tests.support.toys import Counter, Timeless, count_to, counting_badly
 
@@ -25,37 +25,32 @@ def run(compiled):
     return compiled.invoke(INPUT, {"recursion_limit": 1000})
 
 
-def test_connected_again_they_are_the_same_graph():
+def test_the_nodes_connected_again_are_the_same_graph():
     graph = made()
     again = connected(graph.loop, graph.rules.strategy)
     assert run(again) == Timeless(run(made().compile()))
     assert again.get_graph().draw_mermaid() == graph.compile().get_graph().draw_mermaid()
 
 
-@pytest.mark.parametrize(("strategy", "reflections"), [("retry", 0), ("reflexion", 2)])
-def test_the_strategy_decides_whether_a_failed_trial_is_reflected_on(strategy, reflections):
-    assert len(run(connected(made().loop, strategy))["reflections"]) == reflections
+def test_no_setting_changes_the_drawing():
+    settings = [*({"strategy": strategy} for strategy in Strategy), {"actor": "tools"}, {"profile": "upstream"}]
+    drawings = {made(**each).compile().get_graph().draw_mermaid() for each in [*settings, {"evaluator": "llm"}]}
+    assert len(drawings) == 1
 
 
 class Form(TypedDict):
-    """The input of a graph of one's own."""
-
     target: int
 
 
 class Counting(ReflexionState, total=False):
-    """Its state."""
-
     target: int
 
 
 class Outcome(TypedDict):
-    """Its output."""
-
     status: str
 
 
-def test_a_form_as_input_and_an_outcome_as_output():
+def test_the_graph_can_have_its_own_input_and_output():
     loop = made().loop
 
     async def begin(state, config):
@@ -67,7 +62,7 @@ def test_a_form_as_input_and_an_outcome_as_output():
     assert compiled.invoke({"target": 3}, {"recursion_limit": 1000}) == {"status": "solved"}
 
 
-async def test_a_node_of_ones_own_takes_the_place_of_another():
+async def test_a_node_can_be_replaced():
     async def stop(state, config):
         return {"stop_reason": "enough" if state["trajectory"] else None}
 
@@ -77,7 +72,7 @@ async def test_a_node_of_ones_own_takes_the_place_of_another():
         assert final["seconds"] > 0
 
 
-def test_a_loop_that_is_none_is_refused():
+def test_unknown_strategies_and_incomplete_nodes_are_refused():
     loop = made().loop
     with pytest.raises(ConfigurationError, match="strategy='reflection': choose one of retry"):
         connected(loop, "reflection")

@@ -1,8 +1,7 @@
-"""The graph runs from anywhere: plain code, a notebook, coroutines, under every checkpointer."""
+"""Running the graph from plain code, notebooks and coroutines."""
 
 import asyncio
 import json
-import sys
 
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
@@ -25,19 +24,19 @@ def expected():
     return Timeless(compiled().invoke(INPUT))
 
 
-async def test_inside_a_running_loop_as_in_a_notebook(expected):
+async def test_a_graph_runs_inside_a_running_loop_as_in_a_notebook(expected):
     assert compiled().invoke(INPUT) == expected
     assert list(compiled().stream(INPUT, stream_mode="values"))[-1] == expected
     assert [state async for state in compiled().astream(INPUT, stream_mode="values")][-1] == expected
 
 
-def test_one_graph_from_plain_code_and_from_two_loops(expected):
+def test_a_graph_runs_in_plain_code_and_in_several_loops(expected):
     graph = compiled()
     for run in (graph.invoke, lambda given: asyncio.run(graph.ainvoke(given))) * 2:
         assert run(INPUT) == expected
 
 
-async def test_many_runs_at_once_do_not_mix(expected):
+async def test_parallel_runs_do_not_mix(expected):
     environment = SlowCounter()
     environment.seconds = 0.02
     graph = compiled(environment=environment)
@@ -45,17 +44,7 @@ async def test_many_runs_at_once_do_not_mix(expected):
     assert finals == [expected] * 3
 
 
-def test_an_environment_that_exits_leaves_nobody_waiting(expected):
-    class Exits(Counter):
-        def start(self, task):
-            sys.exit(3)
-
-    with pytest.raises(SystemExit, match="3"):
-        compiled(environment=Exits()).invoke(INPUT)
-    assert compiled().invoke(INPUT) == expected
-
-
-def test_every_state_in_memory_is_json(expected, caplog):
+def test_every_checkpointed_state_is_json(expected, caplog):
     graph = compiled(InMemorySaver())
     assert graph.invoke(INPUT, THREAD) == expected
     states = list(graph.get_state_history(THREAD))

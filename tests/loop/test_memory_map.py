@@ -1,4 +1,4 @@
-"""The memory map in prompts: at the end, drawn for every call, and empty for strategies without memory."""
+"""The memory map in prompts: appended to them, and empty for strategies without memory."""
 
 from functools import cache
 
@@ -40,7 +40,7 @@ def texts(messages):
 
 
 @pytest.mark.parametrize("options", [{}, {"environment": "hotpotqa", "heuristic": None, "profile": "upstream"}])
-def test_it_is_appended_to_a_prompt_that_stays_the_same(options):
+def test_the_map_is_appended_to_an_unchanged_prompt(options):
     plain, finals = run(**options)
     mapped, finals_mapped = run(memory=MAP, **options)
     assert not any(HEAD in text for messages in plain for text in texts(messages))
@@ -61,7 +61,7 @@ def test_it_is_appended_to_a_prompt_that_stays_the_same(options):
     assert shown > len(mapped) / 2
 
 
-def test_the_self_reflection_is_shown_it_too_and_the_next_trial_knows_what_lasts():
+def test_the_map_reaches_the_self_reflection_and_the_next_trial():
     asked, finals = run(memory=MAP)
     reflecting = [messages[-1].text for messages in asked if asks_for(messages) == "reflect"]
     assert reflecting
@@ -73,32 +73,25 @@ def test_the_self_reflection_is_shown_it_too_and_the_next_trial_knows_what_lasts
     assert len(openings) == sum(len(final["trials"]) for final in finals)
 
 
-def test_a_strategy_without_reflections_starts_every_trial_with_an_empty_map():
+def test_without_reflections_every_trial_starts_with_an_empty_map():
     asked, finals = run(memory=MAP, strategy="last_attempt")
     assert any(len(final["trials"]) > 1 for final in finals)
     assert not any(HEAD in m[-1].text for m in asked if asks_for(m) == "act" and len(m) == 2)
     assert any(HEAD in m[-1].text for m in asked)
 
 
-def test_a_new_task_on_a_used_thread_starts_with_an_empty_map():
-    model, environment = Listening(asked=[]), load_environment("alfworld")
-    graph = create_reflexion(model, environment, memory=MAP, heuristic=FEW, max_trials=2).compile(InMemorySaver())
-    for task in environment.tasks(limit=2):
-        model.asked.clear()
-        assert graph.invoke({"task": task}, THREAD)["memory_map"]
-        assert HEAD not in model.asked[0][-1].text
-
-
-def test_a_resumed_run_shows_the_same_map():
+def test_a_resumed_run_shows_the_same_map_and_a_new_task_an_empty_one():
     expected, environment = run(memory=MAP)[0], load_environment("alfworld")
     model, saver = Listening(asked=[]), InMemorySaver()
     graph = create_reflexion(model, environment, memory=MAP, heuristic=FEW, max_trials=2)
     for task in environment.tasks(limit=2):
+        first = len(model.asked)
         graph.compile(saver).invoke({"task": task}, THREAD, interrupt_after=["observe"])
-        graph.compile(saver).invoke(None, THREAD)  # as in a new process
+        assert HEAD not in model.asked[first][-1].text
+        assert graph.compile(saver).invoke(None, THREAD)["memory_map"]  # as in a new process
     assert [texts(messages) for messages in model.asked] == [texts(messages) for messages in expected]
 
 
-def test_an_environment_that_keeps_none_says_so():
+def test_an_environment_without_a_map_is_refused():
     with pytest.raises(ConfigurationError, match="counter draws no memory map"):
         create_reflexion(DemoChatModel(), Counter(), memory=MAP)

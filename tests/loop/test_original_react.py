@@ -1,4 +1,4 @@
-"""The profile `upstream` on HotPotQA: what of the original code is kept, point by point."""
+"""The profile `upstream` on HotPotQA prompts, reads and remembers as the original code."""
 
 from itertools import count
 
@@ -38,7 +38,7 @@ def acts(model):
     return [prompt for prompt in model.prompts if asks_for(prompt) == "act"]
 
 
-def test_one_message_ends_with_the_numbered_mark_that_the_model_goes_on_from():
+def test_the_prompt_ends_with_the_numbered_label_of_the_next_part():
     model = player(answers_at=2)
     _, question = play(model, max_trials=1)
     said = [prompt[1].text for prompt in model.prompts]
@@ -55,10 +55,8 @@ def test_one_message_ends_with_the_numbered_mark_that_the_model_goes_on_from():
     ("thought", "action", "name"),
     [
         ("Thought 1: a thought\nAction 1: finish[b]", "Action 1: finish[Rome]", "finish"),
-        ("a thought", "finish[Rome]\nObservation 1: Right.\nThought 2: Well", "finish"),
-        ("\n\na thought", "\n\nfinish[Rome].", "finish"),
-        ("a\nthought", "I would rather not.", ""),
-        ("a thought", "Thought 1: still thinking", ""),
+        ("\n\na thought", "finish[Rome]\nObservation 1: Right.\nThought 2: Well", "finish"),
+        ("a\nthought", "Thought 1: still thinking", ""),
     ],
 )
 def test_replies_are_read_however_much_a_chat_model_writes(thought, action, name):
@@ -68,7 +66,7 @@ def test_replies_are_read_however_much_a_chat_model_writes(thought, action, name
     assert (step["thought"], step["action"]["name"]) == ("a thought", name)
 
 
-def test_answers_without_tools_are_not_numbered_and_see_six_or_three_examples():
+def test_answers_without_tools_are_not_numbered():
     for actor, examples in (("cot", 6), ("cot-gt", 3)):
         model = player(answers_at=1)
         final, _ = play(model, actor=actor, max_trials=1)
@@ -78,7 +76,7 @@ def test_answers_without_tools_are_not_numbered_and_see_six_or_three_examples():
         assert final["trajectory"][0]["action"]["args"] == {"answer": "nobody"}
 
 
-def test_every_reflection_is_kept_and_none_is_shown_to_the_next_reflection():
+def test_every_reflection_is_kept_and_none_is_shown_when_reflecting():
     model = player(answers_at=1)
     final, _ = play(model)
     assert len(final["trials"]) == 5
@@ -88,7 +86,7 @@ def test_every_reflection_is_kept_and_none_is_shown_to_the_next_reflection():
     assert not any("Lesson" in text for text in reflecting)
 
 
-def test_beside_the_last_attempt_only_the_newest_reflection_stands_and_after_it():
+def test_only_the_newest_reflection_follows_the_last_attempt():
     model = player(answers_at=2)
     final, question = play(model, strategy="last_attempt_and_reflexion")
     assert [each["text"] for each in final["reflections"]] == ["Lesson 4."]
@@ -98,7 +96,7 @@ def test_beside_the_last_attempt_only_the_newest_reflection_stands_and_after_it(
     assert "Lesson 3." not in last
 
 
-def test_the_longest_observations_of_a_long_attempt_are_left_out():
+def test_a_long_attempt_is_shown_without_its_longest_observations():
     words = "Very long title of a page " * 60
     model = player(observe=lambda number: f"{words}{number}" if number in (2, 4, 5) else f"Page {number}")
     play(model, strategy="last_attempt_and_reflexion", max_trials=2)

@@ -1,4 +1,4 @@
-"""The loop on programming problems: programs in replies, self-written tests, and hidden tests that stay hidden."""
+"""Programming problems in the graph: programs in replies, self-written tests, hidden tests."""
 
 import asyncio
 import json
@@ -11,9 +11,7 @@ from langchain_core.messages import AIMessage
 
 from langgraph_reflexion import ConfigurationError, ModelOptions, ReflexionError, create_reflexion, load_environment
 from langgraph_reflexion.envs.programming.environment import Programming
-from langgraph_reflexion.envs.programming.episode import HANDED_IN, NO_TESTS
-from langgraph_reflexion.envs.programming.problems import Case as Call
-from langgraph_reflexion.envs.programming.problems import Problem
+from langgraph_reflexion.envs.programming.episode import HANDED_IN
 from langgraph_reflexion.experiments.locks import locked
 from langgraph_reflexion.experiments.runner import run_setup
 from langgraph_reflexion.experiments.setup import Setup, SharedBudgets
@@ -63,7 +61,7 @@ def play(problems: Programming, *programs: str, tests: str = TESTS, **options: A
     return graph.invoke({"task": problems.tasks()[0]}), model
 
 
-def test_loop_of_the_paper(problems: Programming) -> None:
+def test_a_program_is_repaired_by_its_self_written_tests(problems: Programming) -> None:
     final, model = play(problems, block(WRONG), block(RIGHT))
     assert final["task"]["prepared"]["tests"] == ["assert area(2) == 4", "assert area(-1) == 0"]
     assert [trial["verdict"] for trial in final["trials"]] == [False, True]
@@ -78,13 +76,6 @@ def test_loop_of_the_paper(problems: Programming) -> None:
     assert {usage for trial in final["trials"] for usage in trial["usage"]} == {"reset", "act", "reflect"}
 
 
-def test_loop_without_tests(problems: Programming) -> None:
-    final, model = play(problems, block(RIGHT), block(RIGHT), evaluator="none")
-    assert (final["status"], len(final["trials"])) == ("failed", 2)
-    assert not any(prompt[-1].text.endswith("Tests:") for prompt in model.prompts)
-    assert "Tests were left out" in text_of(model.prompts[-1])
-
-
 def test_hidden_tests_stay_hidden(problems: Programming) -> None:
     final, model = play(problems, block(WRONG), block(WRONG))
     for hidden in ("candidate(3)", "candidate(-2)", "area(3)", "area(-2)", PROBLEM["canonical_solution"].strip()):
@@ -92,18 +83,14 @@ def test_hidden_tests_stay_hidden(problems: Programming) -> None:
         assert hidden not in "".join(map(text_of, model.prompts))
 
 
-def test_review(problems: Programming) -> None:
-    task, code = problems.tasks()[0], problems.variant("code")
-    assert problems.review(task, finished(code.parse(block(RIGHT)))).success is True
-    assert problems.review(task, finished(code.parse(block(WRONG)))).success is False
-    assert problems.review(task, finished()).success is False
+def test_only_a_submitted_program_of_a_completed_trial_is_graded(problems: Programming) -> None:
+    task = problems.tasks()[0]
     tried = {"name": "run_tests", "args": {"code": RIGHT}, "text": ""}
-    assert problems.review(task, finished(tried)).success is False, "tried out, and not handed in"
-    cut_short = {**finished(tried), "stop_reason": "fault"}
-    assert problems.review(task, cut_short).success is None, "nobody knows what it would have been"
+    assert problems.review(task, finished(tried)).success is False
+    assert problems.review(task, {**finished(tried), "stop_reason": "fault"}).success is None
 
 
-def test_run_records_verdict_and_truth(problems: Programming, tmp_path: Path) -> None:
+def test_a_run_records_verdict_and_truth(problems: Programming, tmp_path: Path) -> None:
     written = iter([block(WRONG), block(RIGHT)])
     tests = "```\nassert area(2) == 4\n```"
     model = ScriptedChatModel(replies=lambda prompt: tests if prompt[-1].text.endswith("Tests:") else next(written))
@@ -116,43 +103,34 @@ def test_run_records_verdict_and_truth(problems: Programming, tmp_path: Path) ->
     assert summary.report.solved == [0, 0]
 
 
-def test_environment_evaluator_is_refused(problems: Programming) -> None:
-    with pytest.raises(ConfigurationError, match="self-tests"):
-        create_reflexion(ScriptedChatModel(replies=[]), problems, evaluator="environment")
-
-
-def test_flaky_test_is_dropped(problems: Programming) -> None:
-    luck = "import os\ndef area(side):\n    return os.urandom(1)[0] if side == 7 else side * side"
-    tests = "```\nassert area(2) == 4\nassert area(7) % 2 == 0\nassert area(-1) == 0\n```"
-    for _ in range(40):
+def test_flaky_tests_are_dropped(problems: Programming) -> None:
+    luck = "import os\ndef area(side):\n    return os.urandom(1)[0] if side > 6 else side * side"
+    flaky = [f"assert area({side}) % 2 == 0" for side in range(7, 12)]
+    tests = "\n".join(["```", "assert area(2) == 4", *flaky, "```"])
+    for _ in range(5):  # five tests have the same outcomes twice in one of 32 cases
         final, _ = play(problems, block(luck), block(RIGHT), tests=tests)
-        dropped = "assert area(7) % 2 == 0" not in final["task"]["prepared"]["tests"]
-        assert dropped == any("two outcomes: 1" in note for trial in final["trials"] for note in trial["notes"])
-        if dropped:
-            return
-    raise AssertionError("half of the programs give two outcomes at once")
+        if len(final["task"]["prepared"]["tests"]) < 6:
+            break
+    assert any("two outcomes: " in note for trial in final["trials"] for note in trial["notes"])
+    assert "assert area(2) == 4" in final["task"]["prepared"]["tests"]
 
 
-def test_first_program_is_accepted_without_valid_tests(problems: Programming) -> None:
+def test_without_valid_tests_the_first_program_is_accepted(problems: Programming) -> None:
     final, _ = play(problems, block(WRONG), tests="I cannot think of any.")
     assert (final["status"], final["task"]["prepared"]["tests"]) == ("solved", [])
     assert "tests: none that is valid was written" in final["trials"][0]["notes"]
 
 
-def test_tests_are_sampled_by_the_seed(problems: Programming) -> None:
+def test_six_tests_are_drawn_by_the_seed(problems: Programming) -> None:
     many = "```\n" + "\n".join(f"assert area({side}) == {side * side}" for side in range(10)) + "\n```"
-    drawn = [
-        play(problems, block(RIGHT), tests=many, options=ModelOptions(seed=seed))[0]["task"]["prepared"]["tests"]
-        for seed in (1, 1, 2)
-    ]
-    assert {len(tests) for tests in drawn} == {6}
-    assert drawn[0] == drawn[1] != drawn[2]
-    one, _ = play(problems, block(RIGHT), tests=many, profile="upstream")
-    assert len(one["task"]["prepared"]["tests"]) == 1, "as in the original code"
+    finals = [play(problems, block(RIGHT), tests=many, options=ModelOptions(seed=seed))[0] for seed in (1, 2)]
+    one, other = (final["task"]["prepared"]["tests"] for final in finals)
+    assert len(one) == len(other) == 6
+    assert one != other
 
 
 @pytest.mark.parametrize("agent", ["react", "tools"])
-def test_agents_with_actions(agent: str, problems: Programming) -> None:
+def test_actors_with_actions_run_their_tests(agent: str, problems: Programming) -> None:
     steps = iter([("run_tests", WRONG), ("submit", RIGHT)])
 
     def reply(prompt: Any) -> Any:
@@ -172,66 +150,34 @@ def test_agents_with_actions(agent: str, problems: Programming) -> None:
     assert final["status"] == "solved"
 
 
-def test_tools_by_hand(problems: Programming) -> None:
-    names = {tool.name: tool for tool in problems.start(problems.tasks()[0]).tools}
-    assert "submit wants a program" in names["submit"].invoke({"code": " \n\t\n"})
-    assert names["run_tests"].invoke({"code": RIGHT}) == NO_TESTS
-
-
-def test_lone_surrogates(problems: Programming) -> None:
-    odd = 'def area(side):\n    raise ValueError("\\ud800")'
-    tests = "```\nassert area(2) == 4  # \ud800\nassert area(3) == '\ud800'\n```"
-    final, _ = play(problems, block(odd), tests=tests)
-    assert final["status"] == "failed"
-    json.dumps(final, default=str, ensure_ascii=False).encode()
-
-
-def test_language_without_self_written_tests(tmp_path: Path) -> None:
-    problem = Problem("x", "own", "go", "func area(side int) int {\n", "area", (Call("area(2)", "4"),)).as_json()
-    path = tmp_path / "go.jsonl"
-    path.write_text(json.dumps(problem) + "\n")
-    environment = load_environment("programming", path=str(path))
-    model = ScriptedChatModel(replies=[])
-    graph = create_reflexion(model, environment).compile()
-    with pytest.raises(ConfigurationError, match="evaluator"):
-        graph.invoke({"task": environment.tasks()[0]})
-    assert not model.prompts
-
-
 @pytest.mark.parametrize(
     ("reply", "code"),
     [
-        (block(RIGHT), RIGHT),
         (f"Here is a sketch:\n```text\nmultiply\n```\nand the program:\n```python\n{RIGHT}\n```", RIGHT),
-        (f"Of course.\n{RIGHT}", RIGHT),
-        (f"~~~py\n{RIGHT}\n~~~", RIGHT),
-        (f"```python\n# Action: multiply\n{RIGHT}\n```", f"# Action: multiply\n{RIGHT}"),
         (f"```python\n{RIGHT}", RIGHT),
         (f"It says `area`.\r\n```python\r\n{RIGHT}\r\n```\r\n".replace("\n    ", "\r\n    "), RIGHT),
         (f"1. The program:\n   ```python\n{indent(RIGHT, '   ')}\n   ```", RIGHT),
         (f"```python\n{FENCED}\n```\nIt multiplies.", FENCED),
     ],
 )
-def test_program_in_a_reply(reply: str, code: str, problems: Programming) -> None:
+def test_the_program_is_found_in_a_reply(reply: str, code: str, problems: Programming) -> None:
     final, _ = play(problems, reply)
     assert final["trajectory"][0]["action"]["args"]["code"] == code
 
 
-@pytest.mark.parametrize("reply", ["I do not know.", "```python\n\n```", "def area(side): return side"])
-def test_reply_without_a_program(reply: str, problems: Programming) -> None:
+@pytest.mark.parametrize("reply", ["I do not know.", "```python\n\n```"])
+def test_a_reply_without_a_program_fails(reply: str, problems: Programming) -> None:
     final, _ = play(problems, reply)
     assert (final["status"], final["trials"][0]["verdict"]) == ("failed", False)
     assert "No program was handed in." in final["evaluation"]["feedback"]
 
 
-def test_invalid_options(problems: Programming) -> None:
-    for options, says in (
-        ({"language": "cobol"}, "cobol"),
-        ({"path": "/nowhere/x.jsonl"}, "/nowhere/x.jsonl"),
-    ):
+def test_invalid_options_are_refused(problems: Programming) -> None:
+    for options, says in (({"language": "cobol"}, "cobol"), ({"path": "/nowhere/x.jsonl"}, "/nowhere/x.jsonl")):
         with pytest.raises(ReflexionError, match=says):
             load_environment("programming", **options)
     with pytest.raises(ConfigurationError, match="elsewhere"):
         problems.start({"id": "elsewhere", "instruction": ""})
-    with pytest.raises(ConfigurationError, match=r"self-tests.*hotpotqa"):
-        create_reflexion(ScriptedChatModel(replies=[]), load_environment("hotpotqa"), evaluator="self-tests")
+    for environment, evaluator in ((problems, "environment"), (load_environment("hotpotqa"), "self-tests")):
+        with pytest.raises(ConfigurationError, match="self-tests"):
+            create_reflexion(ScriptedChatModel(replies=[]), environment, evaluator=evaluator)

@@ -26,27 +26,17 @@ def play(*replies, actor="cot", samples=3, **options):
 @pytest.mark.parametrize(
     ("samples", "score"),
     [
-        (["Rome", "Rome", "Rome"], 1.0),
         (["the rome.", "Paris", "Rome"], 1.0),
         (["Paris", "Paris", "Rome"], 1 / 3),
-        (["Paris", "Paris", "Paris"], 0.0),
     ],
 )
-def test_the_majority_decides_by_what_answers_come_to(samples, score):
+def test_the_majority_of_normalized_answers_decides(samples, score):
     final, _ = play(said("Rome"), *map(said, samples))
     assert final["trials"][0]["score"] == pytest.approx(score)
     assert final["trials"][0]["verdict"] == (score == 1.0)
 
 
-def test_a_right_answer_can_be_rejected_and_a_wrong_one_accepted():
-    gold = HotPotQA().tasks()[0]["data"]["answer"]
-    rejected, _ = play(said(gold), *map(said, "abc"))
-    accepted, _ = play(*[said("nobody")] * 4)
-    assert [rejected["status"], accepted["status"]] == ["failed", "solved"]
-    assert [rejected["trials"][0]["success"], accepted["trials"][0]["success"]] == [True, False]
-
-
-def test_samples_come_from_the_very_prompt_of_the_answer_with_seeds_of_their_own():
+def test_samples_have_the_prompt_of_the_answer_and_seeds_of_their_own():
     final, model = play("Thought: Let me look.\nAction: search[Rome]", *[said("x")] * 4, actor="react")
     assert final["trials"][0]["verdict"] is True
     answered, *sampled = [[(type(m), m.text) for m in prompt] for prompt in model.prompts[1:]]
@@ -54,13 +44,7 @@ def test_samples_come_from_the_very_prompt_of_the_answer_with_seeds_of_their_own
     assert len(set(model.seeds)) == len(model.seeds) == 5
 
 
-def test_two_calls_a_step_are_two_calls_a_sample():
-    final, model = play(*["Hm.", "finish[Rome]"] * 4, profile="upstream")
-    assert final["trials"][0]["verdict"] is True
-    assert len(model.prompts) == 8
-
-
-def test_what_was_never_answered_is_rejected_without_asking():
+def test_a_trial_without_an_answer_is_rejected_without_sampling():
     final, model = play("I cannot say.")
     assert (final["trials"][0]["score"], len(model.prompts)) == (0.0, 1)
     final, model = play(*["Action: search[Rome]"] * 4, actor="react")
@@ -68,16 +52,13 @@ def test_what_was_never_answered_is_rejected_without_asking():
     assert (final["trials"][0]["verdict"], len(model.prompts)) == (False, 4)
 
 
-def test_a_model_that_fails_passes_no_verdict():
+def test_a_failing_model_gives_no_verdict():
     final, _ = play(said("Rome"), said("Rome"), ModelFault("down"), said("Rome"))
     assert (final["status"], final["trials"][0]["verdict"]) == ("fault", None)
     assert "down" in final["fault"]
 
 
-@pytest.mark.parametrize(
-    ("samples", "says"),
-    [("0", "an odd number"), ("2", "an odd number"), ("", "takes a number"), ("many", "takes a number")],
-)
+@pytest.mark.parametrize(("samples", "says"), [("2", "an odd number"), ("many", "takes a number")])
 def test_a_number_of_samples_without_a_majority_is_refused(samples, says):
     with pytest.raises(ConfigurationError, match=says):
         play(samples=samples)

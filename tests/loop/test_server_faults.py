@@ -1,7 +1,6 @@
-"""What a run does about each thing that a model's server can get wrong: over HTTP, with the real client.
+"""Errors of a model's server, over HTTP and with the real client.
 
-The counter is brought to 3 in two actions. The server is well at the first request, and has the fault at the second,
-once or from then on.
+The counter reaches 3 in two actions. The server answers the first request, and fails at the second or from then on.
 """
 
 import json
@@ -43,12 +42,10 @@ def later(fault):
     return lambda request: fault if request.number > 1 else None
 
 
-# What passes when it is asked again; what a fault of the task says of it when it does not.
+# Transient errors, and what the fault says when they last.
 PASSING = {
     "429": "RateLimit.* 429",
-    "429-retry-after:0.05": "RateLimit.* 429",
     "500": "Error code: 500",
-    "503": "Error code: 503",
     "hang": "timed out",
     "reset": "Connection error",
     "truncated-stream": "could not answer",
@@ -58,7 +55,7 @@ PASSING = {
 
 
 @pytest.mark.parametrize("fault", PASSING)
-def test_what_passes_is_tried_again(fault):
+def test_a_transient_error_is_retried(fault):
     with server([None, fault]) as asked:
         final = run(asked)
         assert (final["status"], len(asked.requests)) == ("solved", 3)
@@ -66,7 +63,7 @@ def test_what_passes_is_tried_again(fault):
     assert final["trials"][0]["fault"] == ""
 
 
-def test_empty_replies_and_refusals_are_paid_for_and_tried_again():
+def test_empty_replies_and_refusals_are_charged_and_retried():
     refusal = AIMessage("", additional_kwargs={"refusal": "I cannot help."})
     with ModelServer(ScriptedChatModel(replies=["", refusal, "Action: add 3"])) as asked:
         final = run(asked)
@@ -75,8 +72,8 @@ def test_empty_replies_and_refusals_are_paid_for_and_tried_again():
         assert re.search("the model refused: I cannot", run(asked)["fault"])
 
 
-@pytest.mark.parametrize("fault", ["429", "503", "reset", "invalid-json"])
-def test_what_does_not_pass_is_a_fault_after_all_attempts(fault):
+@pytest.mark.parametrize("fault", ["429", "invalid-json"])
+def test_a_lasting_error_is_a_fault_after_all_attempts(fault):
     with server(later(fault)) as asked:
         final = run(asked)
         assert len(asked.requests) == 1 + QUICK.attempts
@@ -88,21 +85,18 @@ def test_what_does_not_pass_is_a_fault_after_all_attempts(fault):
     assert re.search(PASSING[fault], record["fault"]), record["fault"]
 
 
-def test_a_server_that_says_when_is_asked_then():
+def test_the_servers_waiting_time_is_kept_unless_it_is_too_long():
     with server([None, "429-retry-after:0.2"]) as asked:
         assert run(asked)["status"] == "solved"
         _, refused, again = (request.arrived for request in asked.requests)
     assert 0.2 <= again - refused < 2
-
-
-def test_a_server_that_asks_for_too_much_patience_is_not_asked_again():
     with server(later("429-retry-after:3600")) as asked:
         assert run(asked)["status"] == "fault"
         assert len(asked.requests) == 2
 
 
 @pytest.mark.parametrize("fault", ["wrong-key", "unknown-model", "quota"])
-def test_what_stays_stops_the_run_at_once(fault):
+def test_a_permanent_error_stops_the_run_at_once(fault):
     with server(later(fault)) as asked:
         with pytest.raises(ModelFault) as raised:
             run(asked)
@@ -111,19 +105,16 @@ def test_what_stays_stops_the_run_at_once(fault):
     assert KEY not in str(raised.value)
 
 
-@pytest.mark.parametrize("fault", ["500", "empty-choices"])
-def test_a_server_that_never_answered_stops_the_run(fault):
-    with server(lambda request: fault) as asked:
-        with pytest.raises(ModelFault, match="the model has not answered once: ") as raised:
+def test_a_server_that_never_answered_stops_the_run():
+    with server(lambda request: "500") as asked:
+        with pytest.raises(ModelFault, match="the model has never answered: ") as raised:
             run(asked)
         assert len(asked.requests) == QUICK.attempts
     assert raised.value.permanent
 
 
-@pytest.mark.parametrize(
-    ("option", "actor"), [("stop", "react"), ("temperature", "react"), ("seed", "react"), ("tools", "tools")]
-)
-def test_an_option_that_is_refused_is_left_out_from_then_on(option, actor):
+@pytest.mark.parametrize(("option", "actor"), [("stop", "react"), ("temperature", "react"), ("tools", "tools")])
+def test_a_refused_option_is_left_out_afterwards(option, actor):
     with server(refuses=[option]) as asked:
         final = run(asked, actor=actor)
         assert [option in request.body for request in asked.requests] == [True, False, False]
@@ -148,13 +139,13 @@ class Talkative(Counter):
 
 
 def reading_first(messages):
-    """Reads 5 times, then adds."""
+    """Reads 3 times, then adds."""
     said = [message.text for message in messages if message.type == "ai"]
     return "Action: read[]" if len(said) < 3 else adding(messages)
 
 
 @pytest.mark.parametrize("actor", ["react", "tools"])
-def test_a_prompt_that_is_too_long_is_shortened_at_its_oldest_longest_observations(actor):
+def test_a_prompt_that_is_too_long_is_shortened_at_its_oldest_long_observations(actor):
     with ModelServer(ScriptedChatModel(replies=reading_first), context_chars=11_000) as asked:
         model = ChatOpenAI(model="any", base_url=asked.url, api_key=KEY)
         graph = create_reflexion(
@@ -173,7 +164,7 @@ def test_a_prompt_that_is_too_long_is_shortened_at_its_oldest_longest_observatio
     assert len(bodies) <= len(final["trajectory"]) + 4
 
 
-def test_what_does_not_fit_however_short_is_a_fault_by_that_name():
+def test_a_prompt_that_cannot_be_shortened_enough_is_a_fault():
     with server(context_chars=100) as asked:
         final = run(asked)
         assert len(asked.requests) == 1
@@ -181,7 +172,7 @@ def test_what_does_not_fit_however_short_is_a_fault_by_that_name():
     assert final["fault"].startswith("the prompt is too long for the model's context")
 
 
-def test_in_a_stream_as_well():
+def test_a_broken_stream_is_retried():
     with server([None, "truncated-stream"]) as asked:
         model = ChatOpenAI(model="any", base_url=asked.url, api_key=KEY, timeout=1.5)
         graph = create_reflexion(model, Counter(), options=ModelOptions(retries=QUICK), max_trials=1).compile()
@@ -191,7 +182,7 @@ def test_in_a_stream_as_well():
     assert states[-1][1]["status"] == "solved"
 
 
-def test_the_clients_own_retries_are_off_and_the_users_model_is_as_it_was():
+def test_the_clients_retries_are_off_and_the_users_model_is_unchanged():
     with server(later("500")) as asked:
         model = ChatOpenAI(model="any", base_url=asked.url, api_key=KEY, max_retries=4)
         graph = create_reflexion(model, Counter(), options=ModelOptions(retries=QUICK)).compile()

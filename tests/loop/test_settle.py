@@ -1,68 +1,35 @@
-"""A trial that was stopped: the environment has the last word, and the driver asks it for the truth."""
+"""A trial that the heuristic stopped: its environment judges it in `finalize`."""
 
-from collections.abc import Sequence
-from typing import Annotated, Any
+from typing import Any
 
 from langgraph.checkpoint.memory import InMemorySaver
 
-from langgraph_reflexion import (
-    Environment,
-    Episode,
-    Heuristic,
-    ModelOptions,
-    Retries,
-    StepResult,
-    Task,
-    action,
-    create_reflexion,
-)
+from langgraph_reflexion import Heuristic, ModelOptions, Retries, StepResult, Task, create_reflexion
+from langgraph_reflexion.envs.base import Action
 from langgraph_reflexion.testing import ScriptedChatModel
-from tests.support.toys import asks_for, text_of
+from tests.support.toys import Parrot, ParrotEpisode, asks_for, text_of
 
 
-class DraftEpisode(Episode):
-    """Write a word; it is looked at when it is handed in, or when the trial is stopped."""
+class DraftEpisode(ParrotEpisode):
+    """Solved if the last word that was said has three letters, which only `finalize` looks at."""
 
-    def __init__(self) -> None:
-        self.observation = "Write a word of three letters."
-        self.word = ""
+    word = ""
 
-    @action("write {word}")
-    def write(self, word: Annotated[str, "the word"]) -> str:
-        """Write a word in place of the one that stands there."""
-        self.word = word
-        return "Written."
-
-    @action("hand in")
-    def submit(self) -> StepResult:
-        """Hand the word in."""
-        return StepResult(self._looked_at(), self._reward(), terminated=True)
+    def step(self, action: Action) -> StepResult:
+        self.word = action["args"]["words"]
+        return super().step(action)
 
     def finalize(self) -> StepResult:
         if self.word == "burn":
             raise OSError("the paper is on fire")
-        return StepResult(self._looked_at(), self._reward())
-
-    def _looked_at(self) -> str:
-        return f"{self.word!r} has {len(self.word)} letters."
-
-    def _reward(self) -> float:
-        return float(len(self.word) == 3)
+        return StepResult(f"{self.word!r} has {len(self.word)} letters.", float(len(self.word) == 3))
 
 
-class Drafts(Environment):
-    """Drafts."""
-
-    name = "drafts"
-    splits = ("all",)
+class Drafts(Parrot):
     episode = DraftEpisode
-    blocking = False
-
-    def tasks(self, split: str | None = None, limit: int | None = None) -> Sequence[Task]:
-        return [Task(id="d", instruction="Write a word.")]
 
     def start(self, task: Task) -> DraftEpisode:
-        return DraftEpisode()
+        return DraftEpisode({})
 
 
 def saying(*words: str) -> ScriptedChatModel:
@@ -78,8 +45,8 @@ def played(*words: str, trials: int = 2, **options: Any) -> tuple[Any, ScriptedC
     return graph.invoke({"task": Drafts().tasks()[0]}), model
 
 
-def test_what_was_stopped_is_settled_by_the_environment() -> None:
-    final, model = played("write moon", "write sunny", "write sun", "write sky")
+def test_the_environment_judges_a_stopped_trial() -> None:
+    final, model = played("say moon", "say sunny", "say sun", "say sky")
     assert [(t["verdict"], t["success"], t["actions"]) for t in final["trials"]] == [
         (False, False, 2),
         (True, True, 2),
@@ -92,14 +59,26 @@ def test_what_was_stopped_is_settled_by_the_environment() -> None:
     assert "'sunny' has 5 letters." in reflected
 
 
-def test_a_failure_to_settle_is_a_fault() -> None:
-    final, _ = played("write a", "write burn", trials=1, options=ModelOptions(retries=Retries(attempts=1)))
+def test_an_evaluator_sees_what_the_environment_adds() -> None:
+    seen: list[str] = []
+
+    def judge(task: str, steps: Any) -> bool:
+        seen.append(steps[-1]["observation"])
+        return True
+
+    final, _ = played("say sun", "say moon", trials=1, evaluator=judge)
+    assert seen == ["'moon' has 4 letters."]
+    assert (final["trials"][0]["verdict"], final["trials"][0]["success"]) == (True, False)
+
+
+def test_an_environment_that_cannot_judge_a_stopped_trial_is_a_fault() -> None:
+    final, _ = played("say a", "say burn", trials=1, options=ModelOptions(retries=Retries(attempts=1)))
     assert (final["status"], final["trials"][0]["verdict"]) == ("fault", None)
     assert "the paper is on fire" in final["fault"]
 
 
-def test_a_trial_is_settled_after_its_episode_was_lost() -> None:
-    model, config, saver = saying("write a", "write sky"), {"configurable": {"thread_id": "1"}}, InMemorySaver()
+def test_a_stopped_trial_is_judged_after_a_restart() -> None:
+    model, config, saver = saying("say a", "say sky"), {"configurable": {"thread_id": "1"}}, InMemorySaver()
 
     def graph() -> Any:
         made = create_reflexion(model, Drafts(), heuristic=Heuristic(max_actions=1), max_trials=1)

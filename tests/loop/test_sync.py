@@ -1,14 +1,13 @@
-"""The background loop that synchronous calls run on: one for the process, and nothing ends it."""
+"""The background event loop of synchronous calls."""
 
 import asyncio
 import multiprocessing
 import signal
+import sys
 import threading
 import time
-from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from langchain_core.language_models import BaseChatModel
 
 from langgraph_reflexion import ModelFault, ModelOptions, StepResult, create_reflexion
 from langgraph_reflexion.retries import Retries
@@ -24,27 +23,25 @@ def solved():
     return graph.invoke(INPUT)["status"] == "solved"
 
 
-class Leaving(BaseChatModel):
-    """A model that wants to end the process."""
+def test_an_exit_inside_a_model_leaves_the_loop_running():
+    class Leaving(ScriptedChatModel):
+        def _generate(self, *args, **options):
+            sys.exit(3)
 
-    leaving: type[BaseException]
-
-    @property
-    def _llm_type(self):
-        return "leaving"
-
-    def _generate(self, *args, **options):
-        raise self.leaving
-
-
-@pytest.mark.parametrize("leaving", [SystemExit, KeyboardInterrupt])
-def test_an_exit_inside_a_model_leaves_the_loop_to_others(leaving):
-    # LangChain makes an error of its own of it, as long as there is a loop that it can return to.
-    graph = create_reflexion(
-        Leaving(leaving=leaving), Counter(), options=ModelOptions(retries=Retries(attempts=1))
-    ).compile()
+    # LangChain turns the exit into an error of its own.
+    once = ModelOptions(retries=Retries(attempts=1))
     with pytest.raises(ModelFault):
-        graph.invoke(INPUT)
+        create_reflexion(Leaving(replies=[]), Counter(), options=once).compile().invoke(INPUT)
+    assert solved()
+
+
+def test_an_exit_inside_an_environment_ends_its_caller_alone():
+    class Exits(Counter):
+        def start(self, task):
+            sys.exit(3)
+
+    with pytest.raises(SystemExit, match="3"):
+        create_reflexion(ScriptedChatModel(replies=[]), Exits()).compile().invoke(INPUT)
     assert solved()
 
 
@@ -53,7 +50,7 @@ def _solve_in_child(queue):
 
 
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
-def test_it_works_again_after_a_fork():
+def test_synchronous_calls_work_in_a_forked_process():
     assert solved()
     context = multiprocessing.get_context("fork")
     queue = context.Queue()
@@ -66,21 +63,7 @@ def test_it_works_again_after_a_fork():
     assert queue.get(timeout=5)
 
 
-def test_there_is_one_loop_however_many_begin_at_once():
-    async def where():
-        return threading.get_ident()
-
-    barrier = threading.Barrier(16)
-
-    def ask(_):
-        barrier.wait()
-        return run_blocking(where())
-
-    with ThreadPoolExecutor(16) as threads:
-        assert len(set(threads.map(ask, range(16)))) == 1
-
-
-def test_a_call_from_within_itself_is_refused_instead_of_waiting_for_ever():
+def test_a_nested_synchronous_call_is_refused():
     class Nested(CounterEpisode):
         def step(self, action):
             return StepResult(str(solved()))
@@ -102,7 +85,7 @@ def interruptible():
     signal.signal(signal.SIGINT, before)
 
 
-def test_interrupting_a_call_cancels_what_it_waits_for(interruptible):
+def test_an_interrupt_cancels_the_call(interruptible):
     ended = threading.Event()
 
     async def long():

@@ -1,15 +1,13 @@
-"""The task's instruction in prompts: exactly once in each, wherever it comes from."""
+"""The task's instruction: once in each prompt."""
 
 from dataclasses import replace
 
 import pytest
 
-from langgraph_reflexion import PROFILES, create_reflexion, load_environment
-from langgraph_reflexion.envs import ENVIRONMENTS
+from langgraph_reflexion import PROFILES, create_reflexion
 from langgraph_reflexion.envs.base import Environment, Episode, StepResult, Task, action, choose_split
-from langgraph_reflexion.prompts import contains, load_prompts
+from langgraph_reflexion.prompts import contains
 from langgraph_reflexion.testing import ScriptedChatModel
-from tests.support.tools import need
 from tests.support.toys import asks_for, text_of
 
 GOAL = "Reach the far shore without falling in."
@@ -33,8 +31,6 @@ class LakeEpisode(Episode):
 
 
 class Lake(Environment):
-    """A lake whose first observation is given, and says nothing of the goal unless it is made to."""
-
     name = "lake"
     splits = ("all",)
     episode = LakeEpisode
@@ -81,7 +77,7 @@ WAYS = [{"actor": "react"}, {"actor": "tools"}, TWO_CALLS]
 
 
 @pytest.mark.parametrize("way", WAYS, ids=["react", "tools", "two calls"])
-def test_every_prompt_states_a_goal_that_no_observation_states(way):
+def test_every_prompt_states_the_goal_once(way):
     judged, sampled = (asked(Lake(), evaluator=evaluator, **way) for evaluator in ("llm", "self-consistency"))
     assert all(judged.values())
     assert sampled["act"]
@@ -89,7 +85,7 @@ def test_every_prompt_states_a_goal_that_no_observation_states(way):
         assert text_of(prompt).count(GOAL) == 1
 
 
-def test_an_observation_that_states_the_goal_stays_as_it_is():
+def test_an_observation_that_states_the_goal_is_not_changed():
     observation = "A frozen lake. REACH the far shore\n  without falling in, or else."
     for ask, prompts in asked(Lake(observation), evaluator="llm").items():
         for prompt in prompts:
@@ -103,27 +99,9 @@ def test_an_observation_that_states_the_goal_stays_as_it_is():
         ("Count to 3.", "count  to\n3", True),
         ("Count to 30.", "Count to 3.", False),
         ("First count to 3, then stop.", "Count to 3!", True),
-        ("Use C++ or C.", "Use C++", True),
-        ("Use C++ here.", "Use C", False),
-        ("Never delete /tmp/x.", "Delete /tmp", False),
-        ("-5 wins", "5 wins", False),
         ("A room.", "", False),
         ("?", "?", True),
     ],
 )
-def test_words_are_found_whatever_their_capitals_and_line_breaks(text, words, expected):
+def test_a_text_is_searched_for_words_ignoring_case_and_line_breaks(text, words, expected):
     assert contains(text, words) == expected
-
-
-@pytest.mark.parametrize("name", ENVIRONMENTS)
-def test_what_ships_states_its_goals_in_its_first_observations(name):
-    if name in ("programming", "workspace"):
-        need("bubblewrap" if name == "workspace" else "sandbox")
-    environment = load_environment(name)
-    for way in (environment, *map(environment.variant, environment.variants)):
-        prompts = load_prompts(way.prompts_from)
-        for task in way.tasks(limit=20):
-            episode = way.start(task)
-            assert prompts.opening(task["instruction"], episode.observation) == episode.observation
-            episode.close()
-    environment.close()

@@ -14,40 +14,32 @@ from tests.support.toys import Counter, add, count_to, counting_badly
 THREAD: Any = {"configurable": {"thread_id": "1"}}
 
 
-def graph_of(**options: Any) -> Any:
+def graph_of() -> Any:
     """Return a graph that counts to 3 in three trials."""
     model = ScriptedChatModel(replies=counting_badly)
-    return create_reflexion(model, Counter(), **options).compile(checkpointer=InMemorySaver())
-
-
-@pytest.fixture(scope="module")
-def states() -> list[dict[str, Any]]:
-    return list(graph_of().stream({"task": count_to(3)}, THREAD, stream_mode="values"))
+    return create_reflexion(model, Counter()).compile(checkpointer=InMemorySaver())
 
 
 def actions(trials: Trials) -> list[list[str]]:
     return [[step["action"]["text"] for step in view.steps if step["action"]] for view in trials.views]
 
 
-def test_the_states_of_a_stream_hold_every_trial_with_its_steps(states: list[dict[str, Any]]) -> None:
+def test_the_states_of_a_stream_hold_every_trial_with_its_steps() -> None:
+    states = list(graph_of().stream({"task": count_to(3)}, THREAD, stream_mode="values"))
     trials = trials_of(states)
     assert [view.row["actions"] for view in trials.views] == list(map(len, actions(trials)))
     assert actions(trials)[2] == ["add 1", "add 2"]
     assert [view.as_json()["solved"] for view in trials.views] == [False, False, True]
-    assert [view.row["reflection"] for view in trials.views] == ["Lesson 1.", "Lesson 2.", None]
     assert [view.remembered for view in trials.views] == [[], [1], [1, 2]]
-    assert [view.shared_steps for view in trials.views] == [None, 0, 0]
+    final = trials_of(states[-1])
+    assert [view.trajectory is None for view in final.views] == [True, True, False]
+    assert [view.row for view in final.views] == [view.row for view in trials.views]
 
 
-def test_a_final_state_holds_the_steps_of_the_last_trial_only(states: list[dict[str, Any]]) -> None:
-    trials = trials_of(states[-1])
-    assert [view.trajectory is None for view in trials.views] == [True, True, False]
-    assert [view.row for view in trials.views] == [view.row for view in trials_of(states).views]
-    assert trials._repr_html_().count("Its steps were not recorded.") == 2
-
-
-def test_a_thread_holds_its_newest_branch_and_any_other_by_its_end() -> None:
+def test_a_thread_gives_the_trials_of_its_newest_branch_or_of_the_one_named() -> None:
     graph = graph_of()
+    with pytest.raises(ConfigurationError, match="no trial"):
+        trials_of_thread(graph, THREAD)
     graph.invoke({"task": count_to(3)}, THREAD)
     end = graph.get_state(THREAD).config
     before = trials_of_thread(graph, THREAD)
@@ -61,8 +53,3 @@ def test_a_thread_holds_its_newest_branch_and_any_other_by_its_end() -> None:
     assert actions(trials_of_thread(graph, THREAD)) == [["add 1", "add 2"]]
     assert trials_of_thread(graph, end) == before
     assert len(before.views) == 3
-
-
-def test_a_thread_without_a_trial_is_refused() -> None:
-    with pytest.raises(ConfigurationError, match="no trial"):
-        trials_of_thread(graph_of(), THREAD)

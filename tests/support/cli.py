@@ -9,11 +9,12 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 from unittest import mock
 
+import pytest
 from langchain_core.messages import AIMessage, BaseMessage
 
 from langgraph_reflexion.cli import main
@@ -101,6 +102,19 @@ class GuessingServer(ModelServer):
 def game_of(text: str) -> str:
     """The number of the game that a text is about."""
     return re.findall(r"This is game (\d+)\.|$", text)[0]
+
+
+@pytest.fixture
+def server() -> Iterator[GuessingServer]:
+    """A model server for the game."""
+    with GuessingServer() as made:
+        yield made
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    """Where the user is."""
+    return make_home(tmp_path)
 
 
 def make_home(folder: Path) -> Path:

@@ -12,10 +12,9 @@ from langgraph_reflexion.demo import DemoChatModel
 from tests.support.toys import asks_for
 
 
-def play_all(environment, limit, *, model=None, seed=0, **options):
+def play_all(environment, limit, *, model=None, **options):
     """Return the final states of an environment's first tasks."""
-    options |= {"options": ModelOptions(seed=seed)}
-    graph = create_reflexion(model or DemoChatModel(), environment, **options).compile()
+    graph = create_reflexion(model or DemoChatModel(), environment, options=ModelOptions(seed=0), **options).compile()
 
     async def all_of_them():
         return await asyncio.gather(*(graph.ainvoke({"task": task}) for task in environment.tasks(limit=limit)))

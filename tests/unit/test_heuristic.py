@@ -121,7 +121,6 @@ def test_the_profiles_settings():
     assert (paper.memory_size, paper.max_trials, paper.until_no_improvement) == (3, 12, False)
     assert preprint.until_no_improvement
     assert (upstream.memory_size, upstream.max_trials) == (3, 10)
-    assert load_profile("paper") is paper
     assert load_profile(paper) is paper
     with pytest.raises(FrozenInstanceError):
         paper.memory_size = 1

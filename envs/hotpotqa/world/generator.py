@@ -1,8 +1,7 @@
 """An invented country, drawn from a seed.
 
-All of its names are made up by rule, so that nobody knows them by heart. Some are borne by two: towns in different
-provinces, people of different callings, works of different forms; and some people's pages stand under a longer
-name than the one that others call them by.
+All names are generated, so that no model knows them. Some are ambiguous: towns in different provinces, people of
+different callings and works of different forms share a name. The pages of some people have a longer name as title.
 """
 
 import re
@@ -12,14 +11,14 @@ from random import Random
 from langgraph_reflexion.envs.hotpotqa.world.model import Country, Person, Prize, Province, River, Town, Work, words
 
 PROVINCES, RIVERS, TOWNS, PEOPLE, WORKS, PRIZES = 4, 8, 16, 40, 34, 10
-"""How many of each there are."""
+"""Number of each."""
 TOWN_NAMESAKES, PERSON_NAMESAKES, WORK_NAMESAKES, LONG_NAMES = 3, 4, 6, 6
-"""How many pairs of towns share a name, how many people have that of another, how many works share one, and how many
-people's pages stand under a longer name. The towns and people come on top, the works are among those above."""
+"""Number of additional towns and people with the name of another, of works that share a name, and of people whose
+page has a longer name as title."""
 
 
 class _Names:
-    """Makes up names, none of them twice."""
+    """Generates unique names."""
 
     def __init__(self, random: Random) -> None:
         self.random = random
@@ -40,7 +39,7 @@ class _Names:
 
 
 def draw_country(seed: int) -> Country:
-    """Draw a country; another seed gives another one, with other names."""
+    """Draw the country of a seed."""
     random = Random(f"hotpotqa country {seed}")
     names = _Names(random)
     provinces = _provinces(random, names)
@@ -94,7 +93,7 @@ def _people(random: Random, names: _Names, towns: list[Town]) -> list[Person]:
     years = random.sample(range(1720, 1900), PEOPLE + PERSON_NAMESAKES)
     made: list[Person] = []
     for index, born in enumerate(years):
-        # Families are as large as three, so that a family name alone tells nobody.
+        # Families have up to three members, so that a family name alone is ambiguous.
         family = made[-1].family if made and index % 3 else names.word("family_first", "family_middle", "family_last")
         given = names.new(lambda: names.glued("given_first", "given_last"))
         name = f"{given} {family}"
@@ -140,7 +139,7 @@ def _works(random: Random, names: _Names, towns: list[Town], people: list[Person
         word = random.choice(towns).name if random.random() < 0.5 else names.glued("river_first", "town_last")
         return str(random.choice(choices["titles"])).format(thing=random.choice(choices["things"]), word=word)
 
-    # Everybody's first, then more works for some.
+    # One work each, then more for some.
     for index in range(WORKS - WORK_NAMESAKES):
         name = names.new(title)
         add(name, name, makers[index] if index < len(makers) else random.choice(makers))

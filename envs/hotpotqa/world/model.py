@@ -1,4 +1,4 @@
-"""What there is in an invented country: provinces, rivers, towns, people, works and prizes."""
+"""The model of an invented country: provinces, rivers, towns, people, works and prizes."""
 
 import tomllib
 from dataclasses import dataclass, field
@@ -15,11 +15,11 @@ def words() -> dict[str, Any]:
 
 @dataclass(eq=False)
 class Thing:
-    """Whatever has a page.
+    """A thing with a page.
 
     Attributes:
-        name: What others call it.
-        title: What its page is called.
+        name: Its name in sentences.
+        title: The title of its page.
     """
 
     name: str
@@ -28,7 +28,7 @@ class Thing:
 
 @dataclass(eq=False)
 class Province(Thing):
-    """A province, founded in a year."""
+    """A province."""
 
     direction: str
     founded: int
@@ -37,7 +37,7 @@ class Province(Thing):
 
 @dataclass(eq=False)
 class River(Thing):
-    """A river, from a hill, of a length in kilometres."""
+    """A river, with its source and its length in kilometres."""
 
     province: Province
     length: int
@@ -92,7 +92,7 @@ class Prize(Thing):
 
 @dataclass(eq=False)
 class Country:
-    """Everything that there is."""
+    """All things of a country."""
 
     provinces: list[Province]
     rivers: list[River]
@@ -103,5 +103,5 @@ class Country:
 
     @property
     def things(self) -> list[Thing]:
-        """All that have pages."""
+        """All things, in the order of their pages."""
         return [*self.provinces, *self.rivers, *self.towns, *self.people, *self.works, *self.prizes]

@@ -8,13 +8,13 @@ from langgraph_reflexion.envs.hotpotqa.world.model import Country, Person, Prize
 
 
 def write_pages(country: Country, seed: int) -> list[Page]:
-    """Return the page of every thing; the seed draws the extra facts and the order."""
+    """Return the page of each thing, with extra facts and an order that depend on the seed."""
     random = Random(f"hotpotqa pages {seed}")
     return [_page(thing, country, random) for thing in country.things]
 
 
 def in_sentence(town: Town) -> str:
-    """Name a town in the middle of a sentence: with the province where two bear the name."""
+    """Return a town's name in a sentence, with its province if the name is ambiguous."""
     return town.name if town.name == town.title else f"{town.name} in the province of {town.province.name}"
 
 
@@ -22,10 +22,10 @@ def _page(thing: Thing, country: Country, random: Random) -> Page:
     template, known = words()[type(thing).__name__.lower()], _known(thing)
     first = template["first_known" if known.get("full", thing.name) != thing.name else "first"]
     also = random.sample(template["also"], random.randint(4, 6))
-    # A sentence that speaks of what there is not (a teacher, a prize) is left out.
-    told = [*(fact for fact in template["facts"] if _can_be_told(fact, known)), *also]
-    random.shuffle(told)
-    lines = [sentence.format_map(_trivia(country, random) | known) for sentence in [first, *told]]
+    # Without sentences about a teacher, a prize, ... that the thing does not have.
+    facts = [*(fact for fact in template["facts"] if _is_known(fact, known)), *also]
+    random.shuffle(facts)
+    lines = [sentence.format_map(_trivia(country, random) | known) for sentence in [first, *facts]]
     return Page(thing.title, (lines[0], *(f" {line}" for line in lines[1:])))
 
 
@@ -42,7 +42,7 @@ def _a(noun: str) -> str:
     return f"{'an' if noun[0] in 'aeiou' else 'a'} {noun}"
 
 
-def _can_be_told(fact: str, known: dict[str, Any]) -> bool:
+def _is_known(fact: str, known: dict[str, Any]) -> bool:
     try:
         fact.format_map(known)
     except KeyError:

@@ -15,15 +15,15 @@ from langgraph_reflexion.envs.hotpotqa.world.model import Country, Person, Thing
 from langgraph_reflexion.envs.hotpotqa.world.pages import in_sentence, write_pages
 
 OWN = 48
-"""How many questions there are over a country: two bridge questions to a comparison."""
+"""Number of questions of a country: two bridge questions for each comparison."""
 TOPIC_SPLITS = ("topics-train", "topics-test")
-"""The two halves of the questions about shared topics."""
+"""The splits with shared topics."""
 TOPICS, QUESTIONS = 12, 4
-"""How many topics there are, and how many questions of each split about each."""
+"""Number of topics, and of questions about each in each split."""
 ALIKE = 3
-"""How many questions about a topic are of one kind at most."""
+"""Maximum number of questions of one kind about a topic."""
 
-# Which things, the other page, and the answer; both as attributes.
+# By kind: the things asked about, and the attributes that lead to the second page and to the answer.
 _BRIDGES = {
     "birthplace": ("works", "maker", "town.name"),
     "birthplace_river": ("people", "town", "river.name"),
@@ -34,7 +34,7 @@ _BRIDGES = {
     "setting_river": ("works", "place", "river.name"),
     "capital": ("towns", "province", "capital.name"),
 }
-# Which things, by what they are compared, and which one is the answer; without one, whether it is the same.
+# By kind: the things compared, the attribute, and the function that picks the answer; None for yes or no.
 _COMPARISONS: dict[str, tuple[str, str, Callable[..., Thing] | None]] = {
     "older": ("people", "born", min),
     "longer": ("rivers", "length", max),
@@ -46,7 +46,7 @@ _COMPARISONS: dict[str, tuple[str, str, Callable[..., Thing] | None]] = {
 
 
 class World(NamedTuple):
-    """A country's pages, and the questions over them."""
+    """A country's pages and questions."""
 
     pages: tuple[Page, ...]
     questions: tuple[Question, ...]
@@ -60,28 +60,28 @@ class _Draft(NamedTuple):
 
 @lru_cache(8)
 def own_world(seed: int) -> World:
-    """Return the project's own questions and pages; another seed gives another country, with other names."""
+    """Return the questions and pages of a seed's country."""
     country = draw_country(seed)
     return World(tuple(write_pages(country, seed)), tuple(_questions(country, seed)))
 
 
 @lru_cache(8)
 def topic_questions(split: str, seed: int) -> tuple[Question, ...]:
-    """Return questions that share their topics, topic by topic in turn.
+    """Return the questions of a split, topics in turn.
 
-    In the two splits the questions are others and the topics (a work, a person, a town) are the same, so that what
-    was learned of a page in the one can help in the other.
+    The two splits have different questions about the same topics (a work, a person, a town), so that lessons about a
+    page can transfer.
 
     Args:
         split: One of `TOPIC_SPLITS`.
-        seed: Another seed gives another country, the same as for the project's other questions.
+        seed: The seed of the country.
     """
     country, random = draw_country(seed), Random(f"hotpotqa topics {seed}")
     about: dict[Thing, list[tuple[str, _Draft]]] = defaultdict(list)
     for kind in (*_BRIDGES, *_COMPARISONS):
         alike: dict[Thing, list[_Draft]] = defaultdict(list)
         for asked in _drafts(kind, country):
-            # What a bridge question leads to is not its topic: its words do not name it.
+            # A bridge question does not name its second page, which therefore is not its topic.
             for thing in () if _gives_away(kind, asked) else asked.pages[: 1 if kind in _BRIDGES else 2]:
                 alike[thing].append(asked)
         for thing, possible in alike.items():
@@ -89,7 +89,7 @@ def topic_questions(split: str, seed: int) -> tuple[Question, ...]:
     half = TOPIC_SPLITS.index(split)
     used, questions = set[int](), list[list[Question]]()
     for thing in random.sample(country.things, len(country.things)):
-        # One that compares two topics belongs to the first.
+        # A comparison of two topics belongs to the first.
         left = [(kind, asked) for kind, asked in about[thing] if id(asked) not in used]
         if len(left) < 2 * QUESTIONS or len(questions) == TOPICS:
             continue
@@ -110,7 +110,7 @@ def _questions(country: Country, seed: int) -> Iterator[Question]:
     shuffled = {kind: sorted(_drafts(kind, country), key=lambda _: random.random()) for kind in kinds}
     left = {kind: [each for each in all_ if not _gives_away(kind, each)] for kind, all_ in shuffled.items()}
     bridge, comparison = cycle(_BRIDGES), cycle(_COMPARISONS)
-    # Of the questions to which yes or no is the answer, every other one has either.
+    # The answers yes and no alternate.
     wanted, unwanted = "yes", "no"
     for index in range(OWN):
         kind = next(comparison if index % 3 == 1 else bridge)
@@ -133,7 +133,6 @@ def _gives_away(kind: str, asked: _Draft) -> bool:
 
 
 def _drafts(kind: str, country: Country) -> Iterator[_Draft]:
-    """Yield every question of a kind that there is over a country."""
     return _bridges(kind, country) if kind in _BRIDGES else _comparisons(kind, country)
 
 
@@ -143,7 +142,7 @@ def _bridges(kind: str, country: Country) -> Iterator[_Draft]:
         answer = other = getattr(thing, to)
         for name in path.split("."):
             answer = getattr(answer, name, None)
-        # For one of two towns of a name, the question would have to tell the province.
+        # The name of a town that shares it does not identify the province.
         ambiguous = kind == "capital" and (thing.name != thing.title or answer == thing.name)
         if answer is not None and not ambiguous:
             yield _Draft(_told(thing), str(answer), (thing, other))

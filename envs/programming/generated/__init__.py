@@ -51,7 +51,6 @@ def _case(pipeline: Pipeline, arguments: list[Any], language: str) -> Case:
 
 
 def _prompt(drawn: Drawn, language: str) -> str:
-    """Return signature, description and examples in the syntax of the language."""
     pipeline = drawn.pipeline
     lines_ = [*fill(pipeline.words(), 84).splitlines(), ""]
     for case in (_case(pipeline, each, language) for each in drawn.examples):

@@ -61,7 +61,8 @@ class Inputs:
         return self.random.choices(pool, k=self.random.randint(5, 8))
 
     def _words(self) -> list[str]:
-        avoided = {len(each) for each in self._elements(0)} if self._by_length() else set()
+        by_length = {"longer", "brief"} & self.operations
+        avoided = {len(each) for each in self._elements(0)} if by_length else set()
         words = [word for word in (self._word() for _ in range(12)) if len(word) not in avoided]
         pool = words[: self.random.randint(4, 5)]
         return [*pool, self.random.choice(pool)] if "unique" in self.operations else pool
@@ -73,9 +74,6 @@ class Inputs:
         word += self.random.choice(["", "n", "s", "rt"])
         capital = "lower" in self.operations and word[0] not in "aeiou" and self.random.random() < 0.5
         return word.capitalize() if capital else word
-
-    def _by_length(self) -> bool:
-        return bool({"longer", "brief"} & self.operations)
 
     def _elements(self, limit: int) -> list[Any]:
         """Return the elements that examples avoid."""
@@ -147,7 +145,8 @@ def _draw(source: Type, random: Random) -> Drawn | None:
         return None
     inputs = Inputs(pipeline, random)
     plain = _distinct(inputs.plain() for _ in range(3 * (EXAMPLES + PLAIN)))
-    informative = [each for each in plain if pipeline(*each) not in (_empty_result(pipeline), [], "")]
+    # The last constant is the result if no element is left.
+    informative = [each for each in plain if pipeline(*each) not in (pipeline.steps[-1].constant, [], "")]
     outcomes = {str(pipeline(*each)): each for each in informative}
     if len(outcomes) < EXAMPLES + 1:
         return None
@@ -189,11 +188,6 @@ def _matters(pipeline: Pipeline, index: int, examples: list[list[Any]]) -> bool:
         return True
     shorter = pipeline.without(index)
     return any(shorter(*(each if shorter.argument else each[:1])) != pipeline(*each) for each in examples)
-
-
-def _empty_result(pipeline: Pipeline) -> Any:
-    """Return the result if no element is left."""
-    return pipeline.steps[-1].constant
 
 
 def _distinct(arguments: Iterable[list[Any]]) -> list[list[Any]]:

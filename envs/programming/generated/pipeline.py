@@ -39,10 +39,6 @@ class Operation:
         """Whether it makes sense after a step of a kind, empty for the first step."""
         return kind != self.kind and (not self.after or kind in self.after)
 
-    def describe(self, constant: int | str) -> str:
-        """Return the description with its constant."""
-        return Template(self.words).substitute(c=constant)
-
     def write(self, language: str, constant: int | str) -> str:
         """Return the expression over the variable of its type."""
         code = self.python if language == "python" else self.rust
@@ -59,12 +55,11 @@ class Operation:
 def library() -> tuple[Operation, ...]:
     """Return all operations."""
     content = tomllib.loads((Path(__file__).parent / "operations.toml").read_text(encoding="utf-8"))
-    return tuple(_operation(entry) for entry in content["operation"])
-
-
-def _operation(entry: dict[str, Any]) -> Operation:
-    values: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in entry.items()}
-    return Operation(**values)
+    entries: list[dict[str, Any]] = [
+        {key: tuple(value) if isinstance(value, list) else value for key, value in entry.items()}
+        for entry in content["operation"]
+    ]
+    return tuple(Operation(**entry) for entry in entries)
 
 
 ARGUMENT = "limit"
@@ -115,7 +110,7 @@ class Pipeline:
     def words(self) -> str:
         """Return the description."""
         given = {"number": "the number", "numbers": "the list of numbers", "text": "the text", "words": "the words"}
-        said = [step.operation.describe(step.written) for step in self.steps]
+        said = [Template(step.operation.words).substitute(c=step.written) for step in self.steps]
         begin = f"Take {given[self.source]}"
         sentences = [f"{said[0][0].upper()}{said[0][1:]}", *(f"Then {each}" for each in said[1:])]
         return ". ".join([begin, *sentences]) + "."

@@ -7,7 +7,6 @@ from langgraph_reflexion.envs.sandbox.helper import kernel, protocol, seccomp, s
 from langgraph_reflexion.envs.sandbox.helper.launch import (
     COLLECTED,
     ENVIRONMENT,
-    FILES,
     HOME,
     IGNORED,
     WORK,
@@ -19,7 +18,7 @@ from langgraph_reflexion.envs.sandbox.helper.launch import (
     script,
 )
 
-_FIRST = FILES + 1
+_FIRST = COLLECTED + 1
 USER = 1000
 _SHARED_MEMORY = 64 << 20
 _PASSWD = f"root:x:0:0::/:/bin/false\nsandbox:x:{USER}:{USER}::{HOME}:/bin/sh\n"
@@ -47,8 +46,6 @@ class Bubblewrap(Plan):
             _FIRST + index: protocol.memory_file(each)
             for index, each in enumerate([b"\0".join(map(os.fsencode, arguments)), *contents])
         }
-        if request["packed"]:
-            held[FILES] = protocol.memory_file(*self.blobs)
         above = _FIRST + len(held)
         moved = {new: fcntl.fcntl(old, fcntl.F_DUPFD_CLOEXEC, above) for new, old in held.items()}
         try:
@@ -86,7 +83,7 @@ class Bubblewrap(Plan):
             words += ["--perms", "0644", "--file", content(text.encode()), f"/etc/{name}"]
         for source, target, writable in sorted(request["binds"], key=lambda bind: bind[1]):
             words += ["--bind" if writable else "--ro-bind", source, target]
-        for name, blob in [] if request["packed"] else zip(request["files"], self.blobs, strict=True):
+        for name, blob in zip(request["files"], self.blobs, strict=True):
             words += ["--perms", "0755", "--file", content(blob), os.path.join(WORK, name)]
         # Only file systems with a size may grow.
         words += ["--remount-ro", "/dev", "--remount-ro", "/", "--chdir", request["cwd"] or WORK]
@@ -106,7 +103,7 @@ class Bubblewrap(Plan):
         program has left, so the number of processes is then limited for the program alone.
         """
         request = self.request
-        said = ["/bin/sh", "-c", script(request["collect"], unpack=request["packed"]), "sandbox"]
+        said = ["/bin/sh", "-c", script(request["collect"]), "sandbox"]
         values = kernel_limits(request["limits"])
         later = {"nproc": values.pop("nproc")} if request["collect"] else {}
         return [*limited(values), *said, *(limited(later) if later else []), *request["argv"]]

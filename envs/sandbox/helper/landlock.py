@@ -139,7 +139,6 @@ class Confined(Plan):
             os._exit(127 if error.errno == errno.ENOENT else 126)
 
     def _prepare(self) -> None:
-        """Go to the working directory, as the run's user and with its limits."""
         request = self.request
         os.setsid()
         folder = request["cwd"] or self.work
@@ -197,7 +196,6 @@ def _found(program: str, path: str) -> str:
 
 
 def _processes_of(user: int) -> int:
-    """Return the number of processes and threads of a user."""
     count = 0
     for number in os.listdir("/proc"):
         if number.isdigit():

@@ -13,8 +13,6 @@ from langgraph_reflexion.envs.sandbox.helper.protocol import LimitValues, Reques
 
 STDIN, STDOUT, STDERR, RESULT, STARTED, COLLECTED = range(6)
 """The descriptors of a child. The program gets the first four."""
-FILES = COLLECTED + 1
-"""The descriptor of an archive that is unpacked inside before the program starts. A shell supports one digit."""
 WORK, HOME = "/tmp/sandbox-work", "/tmp/sandbox-home"
 """Working directory and home of a program with its own file system."""
 ENVIRONMENT = {"HOME": HOME, "TMPDIR": "/tmp", "USER": "sandbox", "LANG": "C.UTF-8"}
@@ -120,12 +118,9 @@ def limited(values: dict[str, int]) -> list[str]:
     return ["/usr/bin/prlimit", *(f"--{name}={value}:{value}" for name, value in most.items()), "--"]
 
 
-def script(collect: list[str], *, unpack: bool = False) -> str:
-    """Return a shell script that unpacks files, reports the start, runs its arguments, and collects files."""
+def script(collect: list[str]) -> str:
+    """Return a shell script that reports the start, runs its arguments, and collects files."""
     begin = f"printf + >&{STARTED}; exec {STARTED}>&-; "
-    if unpack:
-        away = f"{STARTED}>&- {COLLECTED}>&- {RESULT}>&-"
-        begin = f"PATH=/usr/bin:/bin tar -xpmf - <&{FILES} {away} || exit 125; exec {FILES}<&-; {begin}"
     if not collect:
         return f'{begin} exec "$@" {COLLECTED}>&-'
     names = " ".join(shlex.quote(f"./{name}") for name in collect)

@@ -31,8 +31,6 @@ class Request(TypedDict):
     cwd: str | None
     files: list[str]
     """Names in the working directory; the blobs are their contents, in this order."""
-    packed: bool
-    """Whether the only blob is instead an archive of the files, which a process inside unpacks."""
     collect: list[str]
     limits: LimitValues
     network: bool
@@ -46,7 +44,7 @@ class Request(TypedDict):
 def request(backend: str, argv: list[str], limits: LimitValues, **fields: Any) -> Request:
     """Return a request with defaults for the fields that are not given."""
     defaults: dict[str, Any] = {"env": {}, "exposed": [], "binds": [], "cwd": None, "files": [], "collect": []}
-    defaults |= {"network": False, "fork": True, "packed": False, "inherit": False, "tool": ""}
+    defaults |= {"network": False, "fork": True, "inherit": False, "tool": ""}
     return cast(Request, {"backend": backend, "argv": argv, "limits": limits, **defaults, **fields})
 
 

@@ -138,7 +138,6 @@ class _Run:
         return message[:1] == b"+", time.monotonic()
 
     def _watch(self, begin: float) -> None:
-        """Wait until the program ends or has to be ended."""
         wall = self.limits["wall"]
         deadline = begin + wall if wall is not None else float("inf")
         pause = _SAMPLE_SECONDS
@@ -184,7 +183,6 @@ class _Run:
                     os.waitpid(pid, os.WNOHANG)
 
     def _end(self) -> None:
-        """Kill all processes that are left, and wait until they are gone."""
         while True:
             left = usage.children(os.getpid())
             if self.status is not None:

@@ -101,7 +101,6 @@ def unmapped(pids: list[int]) -> int:
 
 
 def _covered(parts: list[tuple[int, int]]) -> int:
-    """Return the total length that ranges cover."""
     length, reached = 0, 0
     for begin, end in sorted(parts):
         length += max(0, end - max(begin, reached))

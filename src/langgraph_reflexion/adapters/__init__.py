@@ -1,1 +1,1 @@
-"""In other people's frameworks: the sandbox (`langchain`, `deepagents`), and all of it (`inspect`)."""
+"""Adapters for other frameworks: the sandbox in LangChain and deepagents, Reflexion in Inspect."""

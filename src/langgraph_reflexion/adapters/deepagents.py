@@ -30,15 +30,15 @@ _LARGEST = 256 << 20
 
 
 class DeepagentsSandbox(BaseSandbox):
-    """Commands and files of a deep agent, in a workspace that is all it sees of the host.
+    """Commands and files of a deep agent, confined to a workspace folder of the host.
 
-    Files are read and written inside as well: a link that an agent has laid leads nowhere.
+    Files are read and written inside the sandbox, so that the agent's symbolic links cannot lead out of it.
 
     Args:
-        workspace: A folder, which is made if need be. It keeps what the agent does.
+        workspace: The folder, created if missing. The agent's changes to it persist.
         sandbox: Where commands run. Landlock needs `allow_degraded`.
-        limits: What one command may use.
-        policy: What it may see and do, beside its workspace.
+        limits: The limits of one command.
+        policy: What a command may see and do in addition to its workspace.
     """
 
     def __init__(
@@ -62,52 +62,46 @@ class DeepagentsSandbox(BaseSandbox):
         return self._id
 
     def execute(self, command: str, *, timeout: int | None = None) -> ExecuteResponse:
-        """Run a shell command in the workspace, for `timeout` seconds or the limits' wall time.
+        """Run a shell command in the workspace, for at most `timeout` seconds or the limits' wall time.
 
         Raises:
-            EnvironmentFault: the sandbox did not start.
+            EnvironmentFault: the sandbox failed to start.
         """
         if wrong := _wrong(command):
             return ExecuteResponse(output=wrong, exit_code=126, truncated=False)
-        limits = with_wall(self._limits, timeout or None)  # 0 is as much as none
-        done = self._run(["/bin/sh", "-c", f"exec 2>&1\n{command}"], limits=limits)
+        limits = with_wall(self._limits, timeout or None)  # 0 means none
+        done = self._run(["/bin/sh", "-c", f"exec 2>&1\n{command}"], limits)
         output = done.text if done.status in ("ok", "failed") else f"{done.text}\n[ended: {done.status}]"
         return ExecuteResponse(output=output, exit_code=done.exit_code, truncated=done.truncated)
 
     def upload_files(self, files: list[tuple[str, bytes]]) -> list[FileUploadResponse]:
-        """Write files, by their paths inside."""
-        answers = []
-        for path, content in files:
-            if _wrong(path):
-                answers.append(FileUploadResponse(path=path, error="invalid_path"))
-                continue
-            done = self._run(["/bin/sh", "-c", _WRITE, "sandbox", path], stdin=content)
-            answers.append(FileUploadResponse(path=path, error=None if done.status == "ok" else "permission_denied"))
-        return answers
+        """Write files, by their paths in the sandbox."""
+        return [self._upload(path, content) for path, content in files]
 
     def download_files(self, paths: list[str]) -> list[FileDownloadResponse]:
-        """Read files, by their paths inside."""
-        answers = []
-        for path in paths:
-            if _wrong(path):
-                answers.append(FileDownloadResponse(path=path, error="invalid_path"))
-                continue
-            limits = replace(self._limits, output=_LARGEST)
-            done = self._run(["/bin/sh", "-c", _READ, "sandbox", path], limits=limits)
-            if done.status == "ok" and not done.truncated:
-                answers.append(FileDownloadResponse(path=path, content=done.stdout))
-            else:
-                why = _WHY.get(done.exit_code, "permission_denied")
-                answers.append(FileDownloadResponse(path=path, error=why))
-        return answers
+        """Read files, by their paths in the sandbox."""
+        return [self._download(path) for path in paths]
 
-    def _run(self, argv: list[str], *, limits: Limits | None = None, stdin: bytes = b"") -> Result:
-        given = limits or self._limits
-        return self._sandbox.run(argv, cwd=self._workspace, limits=given, policy=self._policy, stdin=stdin)
+    def _upload(self, path: str, content: bytes) -> FileUploadResponse:
+        if _wrong(path):
+            return FileUploadResponse(path=path, error="invalid_path")
+        done = self._run(["/bin/sh", "-c", _WRITE, "sandbox", path], self._limits, stdin=content)
+        return FileUploadResponse(path=path, error=None if done.status == "ok" else "permission_denied")
+
+    def _download(self, path: str) -> FileDownloadResponse:
+        if _wrong(path):
+            return FileDownloadResponse(path=path, error="invalid_path")
+        done = self._run(["/bin/sh", "-c", _READ, "sandbox", path], replace(self._limits, output=_LARGEST))
+        if done.status == "ok" and not done.truncated:
+            return FileDownloadResponse(path=path, content=done.stdout)
+        return FileDownloadResponse(path=path, error=_WHY.get(done.exit_code, "permission_denied"))
+
+    def _run(self, argv: list[str], limits: Limits, stdin: bytes = b"") -> Result:
+        return self._sandbox.run(argv, cwd=self._workspace, limits=limits, policy=self._policy, stdin=stdin)
 
 
 def _wrong(text: str) -> str:
-    """What is wrong with a word that a model has made: that is an answer to it, and no end of the agent."""
+    """Return what is wrong with a model's command or path, which the model should see; empty if it is valid."""
     try:
         word(text, "the command")
     except ConfigurationError as error:

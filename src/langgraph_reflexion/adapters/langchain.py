@@ -1,4 +1,4 @@
-"""LangChain's persistent shell, run in the sandbox.
+"""LangChain's persistent shell in the sandbox.
 
 ```python
 from langchain.agents.middleware import ShellToolMiddleware
@@ -21,18 +21,18 @@ from langgraph_reflexion.errors import ConfigurationError
 
 @dataclass
 class SandboxExecutionPolicy(HostExecutionPolicy):
-    """Runs the shell where it sees its workspace, interpreters and compilers, and nothing else.
+    """Runs the shell in a sandbox that contains only its workspace, interpreters and compilers.
 
-    LangChain reads the status of a command from the shell's own output, where the command can forge it. That is good
-    enough for a tool, but not for an evaluation: for that, use `Sandbox.run`.
+    LangChain reads the status of a command from the shell's output, where the command can forge it: good enough for a
+    tool, but not for an evaluation, which should use `Sandbox.run`.
     """
 
     sandbox: Sandbox = field(default_factory=Sandbox)
     """Where the shell runs. Landlock needs `allow_degraded`, as the shell works in a folder of the host."""
     limits: Limits = field(default_factory=lambda: Limits(wall=None, cpu=3600, disk=1 << 30))
-    """What the shell may use as long as it lives."""
+    """The limits of the shell over its whole life."""
     policy: Policy = field(default_factory=Policy)
-    """What it may see and do, beside its workspace."""
+    """What the shell may see and do in addition to its workspace."""
 
     def __post_init__(self) -> None:
         super().__post_init__()

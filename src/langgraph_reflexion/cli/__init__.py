@@ -1,7 +1,7 @@
 """The command line.
 
 Exit status: 0 the run finished, however much was solved; 1 some task ended by a fault, an error or on a budget;
-2 wrong use, or nothing could start. Errors are one line on standard error. Heavy packages are imported inside the
+2 usage error, or nothing could start. Errors are one line on standard error. Heavy packages are imported inside the
 commands, so that `--help` is quick.
 """
 

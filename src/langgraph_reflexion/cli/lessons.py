@@ -107,7 +107,7 @@ def edit(
 
 @lessons.command()
 def retire(where: Where, lesson: Id, env: Env = None, user: User = None) -> None:
-    """Do not recall a lesson any more, whatever its numbers."""
+    """Stop recalling a lesson, whatever its numbers."""
     typer.echo(f"{_change(where, env, user, lesson, retired=True)} is retired")
 
 

@@ -25,11 +25,7 @@ def takes(
     """Give a command one option for each field of a settings class.
 
     A required field is an argument. The command's own parameters stay. It is called with the settings as `settings`,
-    or with nothing but the values that were given, by field, as `given`.
-
-    Args:
-        settings: The class.
-        only: The names of the fields that are options; all unless given.
+    or with nothing but the values that were given, by field, as `given`. `only` limits the fields.
     """
     fields = {name: field for name, field in settings.model_fields.items() if only is None or name in only}
 
@@ -116,7 +112,7 @@ def _is_argument(parameter: inspect.Parameter) -> bool:
 
 
 def _kind(field: FieldInfo) -> Any:
-    """Return the type of a field's values, None apart."""
+    """Return the type of a field's values other than None."""
     kind: Any = field.annotation
     if get_origin(kind) in (Union, UnionType):
         (kind,) = (each for each in get_args(kind) if each is not NoneType)
@@ -137,7 +133,7 @@ def _metavar(field: FieldInfo) -> str:
 
 
 def _read(field: FieldInfo, option: str, given: Any) -> Any:
-    """Return what was given as the value of a field: for one that is repeated, by key."""
+    """Parse the value of an option; that of a repeatable one is a mapping."""
     if not isinstance(given, list):
         return given
     values: dict[str, Any] = {}
@@ -157,7 +153,7 @@ def _read(field: FieldInfo, option: str, given: Any) -> Any:
 
 
 def _environment_options(words: list[str]) -> dict[str, Any]:
-    """Return the environment's options in the rest of a command's line: `--key value` or `--key=value`."""
+    """Parse the rest of a command line as the environment's options: `--key value` or `--key=value`."""
     options: dict[str, Any] = {}
     left = iter(words)
     for word in left:
@@ -167,14 +163,14 @@ def _environment_options(words: list[str]) -> dict[str, Any]:
         value = value if equals else next(left, "--")
         if value.startswith("--"):
             raise ConfigurationError(
-                f"{name} is no option of this command, and as one of the environment needs a value"
+                f"{name} is not an option of this command; as an option of the environment it needs a value"
             )
         options[name[2:].replace("-", "_")] = _json(value)
     return options
 
 
 def _json(text: str) -> Any:
-    """Return a value that is JSON (`3`, `true`) as that, and any other as text."""
+    """Parse a value as JSON (`3`, `true`), or else take it as text."""
     try:
         return json.loads(text)
     except ValueError:

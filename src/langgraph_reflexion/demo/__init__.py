@@ -1,11 +1,13 @@
 """The demo model: rules instead of a language model, so that everything runs without a key.
 
-It is no language model, and results with it say nothing about any. But it plays by a language model's rules: it
+It is not a language model, and its results say nothing about one. But it plays by a language model's rules: it
 sees the messages and nothing else, makes mistakes of its own accord, and learns between trials from nothing but
 the reflections in its prompt.
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
+from random import Random
 from typing import Any
 
 from langchain_core.callbacks import CallbackManagerForLLMRun
@@ -18,8 +20,8 @@ from langchain_core.utils.function_calling import convert_to_openai_tool
 
 from langgraph_reflexion.demo import alfworld, hotpotqa, programming, webshop, workspace
 from langgraph_reflexion.demo.programming.task import read_assignment
-from langgraph_reflexion.demo.prompt import read_prompt, split_notes
-from langgraph_reflexion.demo.reply import condensed, retold
+from langgraph_reflexion.demo.prompt import Prompt, read_prompt, split_notes
+from langgraph_reflexion.demo.reply import condensed, reply, retold
 
 CHARACTERS_PER_TOKEN = 4
 """Characters per token, for usage and budgets."""
@@ -49,32 +51,33 @@ class DemoChatModel(BaseChatModel):
         **kwargs: Any,
     ) -> ChatResult:
         tools = [convert_to_openai_tool(tool)["function"]["name"] for tool in kwargs.get("tools", ())]
-        prompt = read_prompt(messages, tools)
+        told, lessons = split_notes(messages)
+        prompt = replace(read_prompt(told, tools), recalled=lessons)
         seed = kwargs.get("seed", self.seed)
-        fitting = (world for world in (workspace, hotpotqa, webshop) if world.recognises(prompt))
-        world = next(fitting, alfworld)
-        assignment = read_assignment(split_notes(messages)[0])
-        if prompt.role == "condense":
-            reply = AIMessage(condensed(prompt.reflections))
-        elif prompt.role == "learn" and (assignment or world in (workspace, webshop)):
-            reply = AIMessage(retold(prompt.turns))
-        elif assignment:
-            reply = programming.answer(assignment, seed=seed, allowed=prompt.allowed, in_text=not tools)
+        assignment = read_assignment(told)
+        if assignment and prompt.role not in ("condense", "learn"):
+            said = programming.answer(assignment, Random(seed), allowed=prompt.allowed, in_text=not tools)
         else:
-            reply = world.answer(prompt, seed=seed, in_text=not tools)
+            said = _answer(prompt, Random(seed), in_text=not tools, retells=assignment is not None)
         read = sum(len(message.text) for message in messages) // CHARACTERS_PER_TOKEN
-        wrote = len(reply.text) // CHARACTERS_PER_TOKEN + 1
-        reply.usage_metadata = UsageMetadata(input_tokens=read, output_tokens=wrote, total_tokens=read + wrote)
-        return ChatResult(generations=[ChatGeneration(message=reply)])
+        wrote = len(said.text) // CHARACTERS_PER_TOKEN + 1
+        said.usage_metadata = UsageMetadata(input_tokens=read, output_tokens=wrote, total_tokens=read + wrote)
+        return ChatResult(generations=[ChatGeneration(message=said)])
 
-    async def _agenerate(
-        self,
-        messages: list[BaseMessage],
-        stop: list[str] | None = None,
-        run_manager: Any = None,
-        **kwargs: Any,
-    ) -> ChatResult:
-        return self._generate(messages, stop, **kwargs)
+
+def _answer(prompt: Prompt, rng: Random, *, in_text: bool, retells: bool) -> AIMessage:
+    world = next((each for each in (workspace, hotpotqa, webshop) if each.recognises(prompt)), alfworld)
+    match prompt.role:
+        case "condense":
+            return AIMessage(condensed(prompt.reflections))
+        case "learn":
+            retells |= world in (workspace, webshop)
+            return AIMessage(retold(prompt.turns) if retells else world.learn(prompt))
+        case "reflect":
+            return AIMessage(world.reflect(prompt, rng))
+        case "judge":
+            return AIMessage(world.judge(prompt))
+    return reply(prompt, world.act(prompt, rng), in_text=in_text)
 
 
 __all__ = ["DemoChatModel"]

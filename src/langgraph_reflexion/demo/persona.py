@@ -1,4 +1,4 @@
-"""Habits of the demo model: mistakes that it repeats at a task until a reflection speaks of them."""
+"""Habits of the demo model: mistakes that it repeats on a task until a reflection names them."""
 
 import hashlib
 from collections.abc import Callable, Mapping

@@ -3,7 +3,7 @@
 import json
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal
 
 from langchain_core.messages import AIMessage, BaseMessage, SystemMessage
@@ -12,6 +12,28 @@ from langchain_core.messages import AIMessage, BaseMessage, SystemMessage
 def sentences_of(text: str) -> list[str]:
     """Split a text into sentences."""
     return [part.strip() for part in re.split(r"(?<=[.!?])\s+(?=[\"A-Z])", text) if part.strip()]
+
+
+@dataclass(frozen=True)
+class Advice:
+    """The sentences of some notes."""
+
+    sentences: tuple[str, ...]
+
+    @classmethod
+    def of(cls, notes: Sequence[str]) -> "Advice":
+        return cls(tuple(sentence for text in notes for sentence in sentences_of(text)))
+
+    def on(self, name: str) -> "Advice":
+        """Return the sentences that mention a name."""
+        return Advice(tuple(s for s in self.sentences if re.search(rf"(?<!\w){re.escape(name)}(?!\w)", s)))
+
+    def says(self, what: str) -> bool:
+        return any(what in sentence for sentence in self.sentences)
+
+    def quoted(self, form: str) -> list[str]:
+        """Return what the group of a pattern matches."""
+        return [found for sentence in self.sentences for found in re.findall(form, sentence)]
 
 
 Role = Literal["act", "reflect", "judge", "learn", "condense"]
@@ -72,13 +94,8 @@ def split_notes(messages: Sequence[BaseMessage]) -> tuple[list[BaseMessage], tup
     return read, tuple(notes)
 
 
-def read_prompt(messages: Sequence[BaseMessage], tools: Sequence[str] = ()) -> Prompt:
-    """Read a prompt; `tools` are the names of the bound tools."""
-    messages, notes = split_notes(messages)
-    return replace(_read(messages, tools), recalled=notes)
-
-
-def _read(messages: Sequence[BaseMessage], tools: Sequence[str]) -> Prompt:
+def read_prompt(messages: Sequence[BaseMessage], tools: Sequence[str]) -> Prompt:
+    """Read a prompt without lessons from other tasks; `tools` are the names of the bound tools."""
     system = "\n".join(message.text for message in messages if isinstance(message, SystemMessage))
     said = [message for message in messages if not isinstance(message, SystemMessage)]
     first = said[0].text if said else ""

@@ -1,32 +1,30 @@
 """Replies of the demo model that are the same for all environments."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from langchain_core.messages import AIMessage
 
 from langgraph_reflexion.demo.prompt import Prompt, Turn, sentences_of
 
 
-@dataclass(frozen=True)
-class Act:
-    """The next action, and the thought behind it."""
+class Act(NamedTuple):
+    """A thought, and an action as a tool call and as text."""
 
     thought: str
     name: str
+    args: dict[str, str]
     text: str
-    known: bool = True
-    """Whether it is based on something read."""
 
 
-def reply(prompt: Prompt, thought: str, action: str, name: str, args: dict[str, str], *, in_text: bool) -> AIMessage:
-    """Return a step as text or as a tool call."""
+def reply(prompt: Prompt, act: Act, *, in_text: bool) -> AIMessage:
+    """Return an action as text or as a tool call."""
     if prompt.cue:
-        return AIMessage(thought if prompt.cue == "Thought" else action)
+        return AIMessage(act.thought if prompt.cue == "Thought" else act.text)
     if in_text:
-        return AIMessage(f"Thought: {thought}\nAction: {action}")
-    call = {"name": name, "args": args, "id": f"demo_{len(prompt.turns)}", "type": "tool_call"}
-    return AIMessage(thought, tool_calls=[call])
+        return AIMessage(f"Thought: {act.thought}\nAction: {act.text}")
+    call = {"name": act.name, "args": act.args, "id": f"demo_{len(prompt.turns)}", "type": "tool_call"}
+    return AIMessage(act.thought, tool_calls=[call])
 
 
 STEPS, LETTERS = 8, 80

@@ -10,14 +10,7 @@ from langgraph_reflexion.experiments.record import read_info
 
 
 def apply_results(folder: Path | str, task: str | None = None) -> Iterator[str]:
-    """Apply the patches of a run's solved tasks, each as a whole or not at all.
-
-    Args:
-        folder: The run folder.
-        task: The id of one task; all solved ones unless given.
-
-    Yields:
-        A line about each patch.
+    """Apply the patches of a run's solved tasks, or of one, each as a whole or not at all; yield a line about each.
 
     Raises:
         ConfigurationError: the folder holds a run of another environment, the task was not solved, or its folder has

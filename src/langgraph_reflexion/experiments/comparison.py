@@ -24,19 +24,15 @@ from langgraph_reflexion.experiments.tables import Table
 
 @dataclass(frozen=True, repr=False)
 class Comparison:
-    """One run or several, side by side. Notebooks and `report` show it as tables.
-
-    Attributes:
-        runs: The report of each run.
-        groups: The runs, grouped if they differ only in their seed.
-        pairs: Every two groups, compared.
-        brief: Whether only the overview and the pairs are shown, as of an experiment.
-    """
+    """One run or several, side by side. Notebooks and `report` show it as tables."""
 
     runs: tuple[RunReport, ...]
     groups: tuple[RunGroup, ...]
+    """The runs, grouped if they differ only in their seed."""
     pairs: tuple[Pair, ...]
+    """Every two groups, compared."""
     brief: bool = False
+    """Whether only the overview and the pairs are shown, as of an experiment."""
 
     @property
     def caption(self) -> str:
@@ -93,7 +89,6 @@ class Comparison:
         return parts + ([f"{report.unfinished} unfinished"] if report.unfinished else [])
 
     def as_json(self) -> dict[str, Any]:
-        """Return the comparison as plain JSON."""
         return {
             "runs": [run.as_json() for run in self.runs],
             "groups": [each.as_json() for each in self.groups],

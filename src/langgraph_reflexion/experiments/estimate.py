@@ -14,32 +14,29 @@ from langgraph_reflexion.models.usage import Price, price_of
 
 LEGEND = (
     "Trials left at most, and likely amounts: trials per task and means per trial of a recorded run of the same "
-    "environment and actor. ?: none is recorded (name one by --like), or there is no price."
+    "environment and actor. ?: no such run is recorded (name one by --like), or there is no price."
 )
 AMOUNTS = ("trials", "calls", "tokens", "seconds", "cost")
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """The work left in a run: unfinished tasks, trials at most, and likely amounts; None is an unknown amount.
-
-    Attributes:
-        refusal: Why it cannot run; empty if it can.
-        seconds: Wall time.
-        cost: At the prices of the file.
-        basis: The recorded run that the means come from.
-    """
+    """The work left in a run: unfinished tasks, trials at most, and likely amounts; None is an unknown amount."""
 
     name: str
     refusal: str = ""
+    """Why it cannot run; empty if it can."""
     tasks: int = 0
     most: int = 0
     trials: float | None = 0.0
     calls: float | None = 0.0
     tokens: float | None = 0.0
     seconds: float | None = 0.0
+    """Wall time."""
     cost: float | None = 0.0
+    """At the prices of the file."""
     basis: str = ""
+    """The recorded run that the means come from."""
 
 
 def estimate(planned: PlannedRun, recorded: Sequence[Run]) -> Estimate:

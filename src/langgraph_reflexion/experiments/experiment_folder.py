@@ -13,10 +13,8 @@ EXPERIMENT = "experiment.json"
 
 
 def write_experiment(folder: Path, facts: Mapping[str, Any], runs: Mapping[str, Any]) -> None:
-    """Write `experiment.json`. Runs that it lists and the experiment no longer has are kept, marked as dropped."""
-    before = read_experiment_info(folder)["runs"] if holds_experiment(folder) else {}
-    dropped = {name: {**run, "dropped": True} for name, run in before.items() if name not in runs}
-    info = {**facts, "runs": {**runs, **dropped}}
+    """Write `experiment.json`. The folders of runs that the experiment no longer has stay, and are not listed."""
+    info = {**facts, "runs": runs}
     atomic_write(folder / EXPERIMENT, [(json.dumps(info, indent=2, ensure_ascii=False) + "\n").encode()])
 
 
@@ -37,8 +35,7 @@ def read_experiment_info(folder: Path | str) -> dict[str, Any]:
 
 def run_folders(folder: Path | str) -> list[Path]:
     """Return the run folders of the experiment's runs that have begun."""
-    runs = read_experiment_info(folder)["runs"]
-    names = [name for name, run in runs.items() if not run.get("dropped")]
-    if found := [Path(folder, name) for name in names if holds_run(Path(folder, name))]:
-        return found
+    listed = [Path(folder, name) for name in read_experiment_info(folder)["runs"]]
+    if begun := [run for run in listed if holds_run(run)]:
+        return begun
     raise ConfigurationError(f"{folder} holds an experiment of which no run has begun")

@@ -50,7 +50,6 @@ class Grades:
         return {k: sum(pass_at_k(len(each), sum(each), k) for each in samples.values()) / len(samples) for k in ks}
 
     def as_json(self) -> dict[str, Any]:
-        """Return the output of `grade --json`."""
         return {
             "passed": self.passed,
             "total": len(self.rows),

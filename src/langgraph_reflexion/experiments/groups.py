@@ -31,19 +31,16 @@ FREE = ("seed", "database", "checkpoints", *RunSettings.resumable("free"))
 
 @dataclass(frozen=True)
 class RunGroup:
-    """One run, or several that differ only in their seed.
-
-    Attributes:
-        label: Its name: a letter, if there are several groups, and the strategy.
-        runs: The runs, one for each seed.
-        report: The report of all of them together.
-        differences: Settings in which the groups differ and which `experiments.provenance` does not describe.
-    """
+    """One run, or several that differ only in their seed."""
 
     label: str
+    """Its name: a letter, if there are several groups, and the strategy."""
     runs: tuple[Run, ...]
+    """The runs, one for each seed."""
     report: RunReport
+    """The report of all of them together."""
     differences: dict[str, str] = field(default_factory=dict)
+    """Settings in which the groups differ and which `experiments.provenance` does not describe."""
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -105,7 +102,6 @@ class RunGroup:
         return [seed_stats(shares) for shares in zip(*curves, strict=False)]
 
     def as_json(self) -> dict[str, Any]:
-        """Return the group as plain JSON."""
         by_seed = self.by_seed()
         return {
             "label": self.label,

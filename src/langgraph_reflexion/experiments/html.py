@@ -1,10 +1,9 @@
 """HTML from templates: notebook outputs, readable in light and dark themes, and the page of a report."""
 
-from functools import cache
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from langgraph_reflexion.experiments.printable import printable
@@ -14,24 +13,18 @@ TEMPLATES = Path(__file__).parent / "templates"
 
 def framed(*parts: Markup) -> str:
     """Return a notebook output with its style: the parts, one below the other."""
-    html = Markup("\n").join(parts)
-    return str(Markup('<div class="reflexion"><style>\n{}</style>\n{}\n</div>').format(Markup(_style()), html))
+    style = (TEMPLATES / "notebook.css").read_text(encoding="utf-8")
+    return str(
+        Markup('<div class="reflexion"><style>\n{}</style>\n{}\n</div>').format(
+            Markup(style), Markup("\n").join(parts)
+        )
+    )
 
 
 def fill(name: str, **values: Any) -> Markup:
     """Fill in a template, every value escaped."""
-    return Markup(_template(name).render(**values))
-
-
-@cache
-def _style() -> str:
-    return (TEMPLATES / "notebook.css").read_text(encoding="utf-8")
-
-
-@cache
-def _template(name: str) -> Template:
     environment = Environment(
         loader=FileSystemLoader(TEMPLATES), autoescape=True, undefined=StrictUndefined, trim_blocks=True
     )
     environment.filters["printable"] = printable
-    return environment.get_template(name)
+    return Markup(environment.get_template(name).render(**values))

@@ -31,13 +31,9 @@ TaskLock = Callable[[str], AbstractAsyncContextManager[None]]
 
 @contextmanager
 def locked(folder: Path) -> Iterator[str]:
-    """Hold a run folder. The kernel releases it when this process ends, however it ends.
+    """Create and hold a run folder; yield a token with which the workers of this process `join`.
 
-    Args:
-        folder: The folder; it is made. If no run begins in it, nothing of it stays.
-
-    Yields:
-        A token with which the workers of this process `join`.
+    The kernel releases it when this process ends, however it ends. If no run begins in it, it is removed.
 
     Raises:
         ConfigurationError: another process holds it, or it cannot be written to.
@@ -87,11 +83,10 @@ def _hold(descriptor: int, folder: Path) -> None:
     except OSError:
         held = False
     if not held:
-        raise ConfigurationError(f"another process is at work on {folder}: wait for it, or stop it")
+        raise ConfigurationError(f"another process is using {folder}: wait for it, or stop it")
 
 
 def _wait_for_workers(folder: Path) -> None:
-    """Wait until the workers of an earlier driver have ended."""
     if not (folder / WORKERS).exists():
         return
     deadline = time.monotonic() + WORKERS_SECONDS
@@ -102,13 +97,10 @@ def _wait_for_workers(folder: Path) -> None:
                 return
             except BlockingIOError as error:
                 if time.monotonic() > deadline:
-                    raise ConfigurationError(f"workers are at work on {folder}: stop them (ray stop)") from error
+                    raise ConfigurationError(
+                        f"workers are still running on {folder}: stop them with ray stop"
+                    ) from error
             time.sleep(RETRY_SECONDS)
-
-
-def no_lock(thread: str) -> AbstractAsyncContextManager[None]:
-    """Return no lock: that of the run folder protects its checkpoints."""
-    return nullcontext()
 
 
 @asynccontextmanager
@@ -119,7 +111,7 @@ async def open_task_lock(database: str | None) -> AsyncIterator[TaskLock]:
     not keeps the next one waiting until its trial has ended.
     """
     if database is None:
-        yield no_lock
+        yield lambda thread: nullcontext()  # the lock of the run folder protects its checkpoints
         return
     from psycopg import AsyncConnection
 

@@ -30,41 +30,34 @@ Status = Literal["finished", "faults", "stopped", "refused"]
 
 @dataclass(frozen=True)
 class PlannedRun:
-    """A run of an experiment whose settings have been checked and resolved.
-
-    Attributes:
-        run: Its record; None before it has begun.
-        refusal: Why it cannot run; empty if it can.
-    """
+    """A run of an experiment whose settings have been checked and resolved."""
 
     spec: RunSpec
     folder: Path
     settings: RunSettings
     tasks: tuple[Task, ...] = ()
     run: Run | None = None
+    """Its record; None before it has begun."""
     refusal: str = ""
+    """Why it cannot run; empty if it can."""
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """The outcome of a run.
-
-    Attributes:
-        status: `finished`; `faults` if tasks ended by faults, by errors or on their own budget; `stopped` by an
-            error or by the experiment's budget; `refused` if it was not begun.
-        why: What stopped or refused it.
-        tasks: N tasks by the status that they ended with.
-    """
+    """The outcome of a run."""
 
     name: str
     folder: Path
     status: Status
+    """`finished`; `faults` if tasks ended by faults, by errors or on their own budget; `stopped` by an error or by
+    the experiment's budget; `refused` if it was not begun."""
     why: str = ""
+    """What stopped or refused it."""
     tasks: dict[str, int] = field(default_factory=dict)
+    """N tasks by the status that they ended with."""
     seconds: float = 0.0
 
     def as_json(self) -> dict[str, Any]:
-        """Return the outcome as plain JSON."""
         fields = {name: value for name, value in vars(self).items() if name != "folder"}
         return fields | {"dir": str(self.folder), "seconds": round(self.seconds, 3)}
 
@@ -171,7 +164,7 @@ async def _run(
         summary = await arun(each.spec.settings.changed(dict(given)), each.folder, observer, Budget(**left))
     except ReflexionError as error:
         return "stopped", str(error), {}
-    except Exception as error:  # an environment may have a bug, which is no reason to stop the other runs
+    except Exception as error:  # a bug in one run's environment does not stop the other runs
         return "stopped", f"{type(error).__name__}: {error}", {}
     if summary.statuses["budget"] and (why := _used_up(budget, others + _consumption([each.folder]))):
         return "stopped", why, summary.statuses
@@ -179,7 +172,6 @@ async def _run(
 
 
 def _consumption(folders: Iterable[Path]) -> Consumption:
-    """Return what the trials recorded in run folders have spent."""
     runs = [read_run(folder) for folder in folders if holds_run(folder)]
     rows = [
         Consumption(row["actions"], row["llm_calls"], tokens(row), row["cost"]) for run in runs for row in run.trials

@@ -96,17 +96,13 @@ class RunSpec:
 
 @dataclass(frozen=True)
 class Experiment:
-    """A matrix of runs.
-
-    Attributes:
-        file: The file that it was read from.
-        specs: Its runs in their order: all of the first seed, then all of the next.
-        budget: Limits of all runs together, finished ones included.
-    """
+    """A matrix of runs."""
 
     file: Path
     specs: tuple[RunSpec, ...]
+    """Its runs in their order: all of the first seed, then all of the next."""
     budget: Budget
+    """Limits of all runs together, finished ones included."""
 
 
 def read_experiment(file: Path | str) -> Experiment:
@@ -121,13 +117,13 @@ def read_experiment(file: Path | str) -> Experiment:
         read = _validated(_File, tomllib.loads(file.read_text(encoding="utf-8")), "table")
         for table, settings in _settings_tables(read).items():
             if given := {"environment", "seed"} & {*settings}:
-                raise ConfigurationError(f"[{table}]: {min(given)} is an axis, and no setting")
+                raise ConfigurationError(f"[{table}]: {min(given)} is an axis, not a setting")
             RunSettings.read({"environment": "any", **settings}, f"key of [{table}]")
         return Experiment(file, _specs(read), read.budget.budget())
     except OSError as error:
         raise ConfigurationError(f"{file} cannot be read: {error.strerror}") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ConfigurationError(f"{file} is no TOML: {error}") from error
+        raise ConfigurationError(f"{file} is not TOML: {error}") from error
     except ConfigurationError as error:
         raise ConfigurationError(f"{file}: {error}") from error
 
@@ -182,7 +178,7 @@ def _specs(read: _File) -> tuple[RunSpec, ...]:
         raise ConfigurationError("every combination is excluded")
     name, times = Counter(spec.name.casefold() for spec in found).most_common(1)[0]
     if times > 1:
-        raise ConfigurationError(f"{times} runs would be called {name}: give the labels names that differ")
+        raise ConfigurationError(f"{times} runs would be called {name}: rename the labels")
     # A whole comparison under the first seed comes before a second seed of anything.
     seeds = list(dict.fromkeys(spec.axes["seed"] for spec in found))
     return tuple(sorted(found, key=lambda spec: seeds.index(spec.axes["seed"])))

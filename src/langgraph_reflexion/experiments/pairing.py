@@ -20,20 +20,15 @@ Trials = Mapping[TaskSeed, Sequence[TrialRow]]
 
 @dataclass(frozen=True)
 class Match:
-    """Two groups compared at an equal amount of trials or tokens.
-
-    Attributes:
-        equal: "trials" or "tokens".
-        amount: N trials of each task, or N tokens of all tasks together.
-        solved: N tasks that each group has solved.
-        of: N tasks, counted once for each seed.
-        test: The paired test.
-    """
+    """Two groups compared at an equal amount of trials or tokens."""
 
     equal: str
     amount: int
+    """N trials of each task, or N tokens of all tasks together."""
     solved: tuple[int, int]
+    """N tasks that each group has solved."""
     of: int
+    """N tasks, counted once for each seed."""
     test: SignTest
 
     @property
@@ -55,28 +50,22 @@ class Match:
         return f", but on fewer tasks {numbers}" if behind else f" {numbers}"
 
     def as_json(self) -> dict[str, Any]:
-        """Return the match as plain JSON."""
         test = {"only": [self.test.wins, self.test.losses], "p": self.test.p}
         return {"amount": self.amount, "solved": list(self.solved), "of": self.of, **test}
 
 
 @dataclass(frozen=True)
 class Pair:
-    """Two groups of runs, compared.
-
-    Attributes:
-        one: The first.
-        other: The second.
-        left_out: Number of common tasks that are not compared because of a fault or an unknown truth.
-        matches: The comparisons at equal trials and at equal tokens.
-        notes: What could not be compared, and why.
-    """
+    """Two groups of runs, compared."""
 
     one: RunGroup
     other: RunGroup
     left_out: int = 0
+    """Number of common tasks that are not compared because of a fault or an unknown truth."""
     matches: tuple[Match, ...] = ()
+    """The comparisons at equal trials and at equal tokens."""
     notes: tuple[str, ...] = ()
+    """What could not be compared, and why."""
 
     @property
     def conclusion(self) -> str:
@@ -91,7 +80,6 @@ class Pair:
         return f"{sentence[0].upper()}{sentence[1:]}." if sentence else ""
 
     def as_json(self) -> dict[str, Any]:
-        """Return the comparison as plain JSON."""
         return {
             "groups": [self.one.label, self.other.label],
             "left_out": self.left_out,
@@ -190,7 +178,6 @@ def _incomparable(one: RunGroup, other: RunGroup, mine: Trials, theirs: Trials) 
 
 
 def _origin(group: RunGroup) -> tuple[Any, ...]:
-    """Return where a group's tasks come from."""
     return group.settings["environment"], group.settings["split"], group.settings.get("options", {})
 
 

@@ -16,10 +16,7 @@ from langgraph_reflexion.experiments.scheduler import Observer
 class LiveProgress(Observer):
     """One line on standard error: tasks done, solved so far, the current trial, actions taken.
 
-    Args:
-        console: The terminal; nothing is drawn elsewhere.
-        hidden: Draw and print nothing at all.
-        notice: A line that is printed when the run begins.
+    It is drawn in terminals only, unless `hidden`. A `notice` is printed when the run begins.
 
     Attributes:
         folder: The run folder; None before the run began.
@@ -86,13 +83,7 @@ class LiveProgress(Observer):
 
 
 class ExperimentProgress(LiveProgress, ExperimentObserver):
-    """Two lines on standard error, and one that stays for each run that has ended.
-
-    Args:
-        console: The terminal; elsewhere, only the lines that stay are written.
-        hidden: Write nothing at all.
-        runs: N runs.
-    """
+    """Two lines on standard error, and one that stays for each of the N `runs` that has ended."""
 
     def __init__(self, console: Console, *, hidden: bool, runs: int) -> None:
         super().__init__(console, hidden=hidden)

@@ -69,7 +69,7 @@ def resumed_info(info: dict[str, Any], settings: RunSettings, tasks: Sequence[st
 
 
 def _limits(name: str, was: Any, now: Any) -> Iterator[tuple[str, Any, Any]]:
-    """Yield each number of a setting that can be raised: its name, the old and the new value; None is no limit."""
+    """Yield each number of a setting that can be raised: its name, the old and the new value; None means no limit."""
     if isinstance(was, dict) or isinstance(now, dict):
         was, now = was or {}, now or {}
         for key in {**was, **now}:

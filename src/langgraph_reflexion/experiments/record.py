@@ -261,11 +261,3 @@ def _check_folder(folder: Path) -> None:
 def _expect(names: Collection[str], found: Mapping[str, Any], file: str) -> None:
     if missing := [name for name in names if name not in found]:
         raise ValueError(f"{file} lacks {', '.join(sorted(missing))}")
-
-
-def free_folder(base: Path, stem: str) -> Path:
-    """Return the first of `base/stem-1`, `base/stem-2`, ... that does not exist."""
-    number = 1
-    while (base / f"{stem}-{number}").exists():
-        number += 1
-    return base / f"{stem}-{number}"

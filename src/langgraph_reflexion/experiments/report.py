@@ -60,39 +60,33 @@ at once."""
 
 @dataclass(frozen=True, repr=False)
 class RunReport:
-    """The numbers of one run.
-
-    Attributes:
-        folder: The run folder.
-        settings: The settings of the run.
-        tasks: N tasks that can be graded.
-        ungradable: N others, which count for no rate.
-        unfinished: N tasks that are neither solved nor out of trials, nor ended by a fault.
-        solved: Tasks truly solved, cumulative by trial (see `experiments.metrics`).
-        measures: The environment's measures of the answers (F1, say), as means by trial.
-        failures: Failed trials by reason, for each trial (see `experiments.metrics.failure`).
-        tokens: Tokens spent by all tasks together, cumulative by trial.
-        verdicts: Right and wrong verdicts over all trials; None for an oracle, which is always right.
-        answers: The same over the answers that the loop returned, one per task (Table 2 of the paper).
-        costs: The values of `COSTS`.
-        errors: Tasks ended by an exception of a bug, with the exception in one line.
-        notes: Irregularities, and N trials with each.
-    """
+    """The numbers of one run."""
 
     folder: Path
     settings: dict[str, Any]
     tasks: int
+    """N tasks that can be graded."""
     ungradable: int
+    """N others, which count for no rate."""
     unfinished: int
+    """N tasks that are neither solved nor out of trials, nor ended by a fault."""
     solved: list[int]
+    """Tasks truly solved, cumulative by trial (see `experiments.metrics`)."""
     measures: dict[str, list[float]]
+    """The environment's measures of the answers (F1, say), as means by trial."""
     failures: list[dict[str, int]]
+    """Failed trials by reason, for each trial (see `experiments.metrics.failure`)."""
     tokens: list[int]
+    """Tokens spent by all tasks together, cumulative by trial."""
     verdicts: dict[str, int] | None
+    """Right and wrong verdicts over all trials; None for an oracle, which is always right."""
     answers: dict[str, int] | None
+    """The same over the answers that the loop returned, one per task (Table 2 of the paper)."""
     costs: dict[str, float | None]
     errors: dict[str, str]
+    """Tasks ended by an exception of a bug, with the exception in one line."""
     notes: dict[str, int]
+    """Irregularities, and N trials with each."""
 
     @property
     def demo(self) -> bool:
@@ -104,7 +98,6 @@ class RunReport:
         return tasks / self.tasks if self.tasks else 0.0
 
     def as_json(self) -> dict[str, Any]:
-        """Return the report as plain JSON."""
         fields = {name: value for name, value in vars(self).items() if name not in ("folder", "costs")}
         rates = confusion_rates(self.answers) if self.answers else None
         return {"dir": str(self.folder), "demo": self.demo, **fields, "answer_rates": rates, **self.costs}

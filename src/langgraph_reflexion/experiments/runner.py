@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Coroutine
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 from time import perf_counter
 from typing import Any, cast
@@ -14,7 +15,7 @@ from langgraph_reflexion.budgets import Budget
 from langgraph_reflexion.errors import ModelFault
 from langgraph_reflexion.experiments.locks import locked
 from langgraph_reflexion.experiments.provenance import new_info, resumed_info, settings_of
-from langgraph_reflexion.experiments.record import RunRecord, free_folder, holds_run, read_info, read_run
+from langgraph_reflexion.experiments.record import RunRecord, holds_run, read_info, read_run
 from langgraph_reflexion.experiments.report import RunReport, report_run
 from langgraph_reflexion.experiments.scheduler import Observer, Scheduler
 from langgraph_reflexion.experiments.setup import Setup, lower, open_run, open_setup
@@ -48,7 +49,6 @@ class Summary:
         return not (self.statuses["fault"] or self.statuses["error"] or self.statuses["budget"])
 
     def as_json(self) -> dict[str, Any]:
-        """The summary as plain JSON."""
         return self.report.as_json() | {"statuses": self.statuses, "seconds": round(self.seconds, 3)}
 
 
@@ -172,8 +172,9 @@ def _status(task: TaskRun, waiting: str) -> str:
 
 
 def _default_folder(settings: RunSettings, setup: Setup) -> Path:
-    stem = f"{setup.environment.name}-{settings.split}-{settings.strategy}"
-    return free_folder(Path("runs"), re.sub(r"[^\w.-]+", "-", stem))
+    stem = re.sub(r"[^\w.-]+", "-", f"{setup.environment.name}-{settings.split}-{settings.strategy}")
+    numbered = (Path("runs", f"{stem}-{number}") for number in count(1))
+    return next(folder for folder in numbered if not folder.exists())
 
 
 def _wait_for(work: Coroutine[Any, Any, Summary]) -> Summary:

@@ -19,14 +19,7 @@ class Observer:
     """Sees how runs go; the methods of this one do nothing."""
 
     def on_start(self, folder: Path, tasks: int, trials: int, played_by: str) -> None:
-        """A run begins.
-
-        Args:
-            folder: Where it is recorded.
-            tasks: N tasks.
-            trials: N trials that each task may have.
-            played_by: The engine of the environment; empty if it has no choice of engines.
-        """
+        """A run of N tasks with up to N trials each begins; `played_by` names the engine, where there is a choice."""
 
     def on_action(self) -> None:
         """An action was taken."""

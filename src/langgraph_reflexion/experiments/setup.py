@@ -77,15 +77,12 @@ class Setup(NamedTuple):
 
 
 class OpenRun(NamedTuple):
-    """A run whose checkpointer and lessons are open.
-
-    Attributes:
-        store: The lessons; None without any.
-        task_run: Makes the `TaskRun` of a task, by its id, with more of its arguments.
-    """
+    """A run whose checkpointer and lessons are open."""
 
     store: BaseStore | None
+    """The lessons; None without any."""
     task_run: Callable[..., TaskRun]
+    """Makes the `TaskRun` of a task, by its id, with more of its arguments."""
 
 
 def set_up(

@@ -57,11 +57,9 @@ class SeedStats(NamedTuple):
 def interval(solved: Mapping[str, Sequence[bool]]) -> Interval | None:
     """Return Wilson's 95 % interval of the share of solved tasks; None without tasks.
 
-    A task that was run under several seeds is a cluster: what counts is the effective sample size (Korn and Graubard
-    1998), which lies between the number of tasks and the number of answers.
-
-    Args:
-        solved: By task, whether it was solved, once for each seed.
+    `solved` says for each task, once for each seed, whether it was solved. A task that was run under several seeds is
+    a cluster: what counts is the effective sample size (Korn and Graubard 1998), which lies between the number of
+    tasks and the number of answers.
     """
     answers = [each for task in solved.values() for each in task]
     if not answers:

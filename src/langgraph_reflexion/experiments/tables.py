@@ -29,21 +29,17 @@ Cell = str | PercentCell
 
 @dataclass(frozen=True, repr=False)
 class Table:
-    """A table.
-
-    Attributes:
-        title: The title.
-        head: The names of the columns; the first one names the rows.
-        rows: The cells; a row of one cell is a heading within the table.
-        caption: The settings behind the numbers: model, profile, oracle or not, seeds, commit.
-        dense: Whether there are many narrow columns.
-    """
+    """A table."""
 
     title: str
     head: Sequence[str]
+    """The names of the columns; the first one names the rows."""
     rows: Sequence[Sequence[Cell]]
+    """The cells; a row of one cell is a heading within the table."""
     caption: str = ""
+    """The settings behind the numbers: model, profile, oracle or not, seeds, commit."""
     dense: bool = False
+    """Whether there are many narrow columns."""
 
     def print(self, console: Console) -> None:
         """Print the table and its caption."""

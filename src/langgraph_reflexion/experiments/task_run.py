@@ -20,7 +20,7 @@ from langgraph.graph.state import CompiledStateGraph
 from langgraph_reflexion.budgets import Budgets
 from langgraph_reflexion.envs.base import FinishedTrial, Review, Task
 from langgraph_reflexion.errors import Fault
-from langgraph_reflexion.experiments.locks import TaskLock, no_lock
+from langgraph_reflexion.experiments.locks import TaskLock
 from langgraph_reflexion.experiments.rows import Finished, TrialRow, trajectory_of
 from langgraph_reflexion.graph.resume import resume_point
 from langgraph_reflexion.models.calls import sanitize
@@ -69,14 +69,9 @@ class TaskRun:
     """Advances one task. Between two calls of `advance` the graph waits, checkpointed.
 
     Args:
-        graph: The Reflexion graph, compiled with a checkpointer.
-        task: The task.
         thread: The thread of its checkpoints.
         reflects: True if a failed trial is finished only after the reflection on it.
         max_trials: N trials after which the task has failed.
-        budgets: The graph's.
-        review: The environment's review of a finished trial.
-        on_action: Called after every action.
         progress: The task's progress, if it is known.
         lock: Held while the task is advanced.
 
@@ -95,9 +90,9 @@ class TaskRun:
         max_trials: int,
         budgets: Budgets,
         review: Callable[[Task, FinishedTrial], Review],
+        lock: TaskLock,
         on_action: Callable[[], None] = lambda: None,
         progress: TaskProgress = TaskProgress(),  # noqa: B008 - immutable
-        lock: TaskLock = no_lock,
     ) -> None:
         self.task = task
         self.progress = progress

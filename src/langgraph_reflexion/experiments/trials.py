@@ -29,28 +29,23 @@ ON_PROMPTS = "Prompt contents are derived from strategy and memory size: prompts
 
 @dataclass(frozen=True)
 class TrialView:
-    """One trial for a reader.
-
-    Attributes:
-        row: Its row.
-        trajectory: Its steps; None if they were not recorded.
-        remembered: The trials whose reflections were in its prompt, oldest first.
-        last_attempt: The trial whose steps were in its prompt, if any.
-        shared_steps: N first steps that equal those of another trial, usually the one before; None if the steps of
-            either are unknown.
-        shared_with: The other trial, in words; if given, the shared steps are left out.
-    """
+    """One trial for a reader."""
 
     row: TrialRow
     trajectory: TrajectoryRow | None
+    """Its steps; None if they were not recorded."""
     remembered: list[int]
+    """The trials whose reflections were in its prompt, oldest first."""
     last_attempt: int | None
+    """The trial whose steps were in its prompt, if any."""
     shared_steps: int | None
+    """N first steps that equal those of another trial, usually the one before; None if the steps of either are
+    unknown."""
     shared_with: str = ""
+    """The other trial, in words; if given, the shared steps are left out."""
 
     @property
     def steps(self) -> list[Step]:
-        """Its steps."""
         return self.trajectory["steps"] if self.trajectory else []
 
     @property
@@ -104,17 +99,13 @@ class TrialView:
 
 @dataclass(frozen=True, repr=False)
 class Trials:
-    """A task's trials. Notebooks show them; `print` prints them in a terminal.
-
-    Attributes:
-        title: The task.
-        views: Its trials in order, each without the first steps that it shares with the one before.
-        caption: The settings of the run.
-    """
+    """A task's trials. Notebooks show them; `print` prints them in a terminal."""
 
     title: str
     views: tuple[TrialView, ...]
+    """Its trials in order, each without the first steps that it shares with the one before."""
     caption: str = ""
+    """The settings of the run."""
 
     def __getitem__(self, trial: int) -> "Trials":
         """Return one trial, by its number from 1, with every step.

@@ -84,12 +84,7 @@ class EpisodicMemory:
 
 
 def status_line(evaluation: Evaluation | None, feedback: Feedback) -> str:
-    """Return the verdict on a failed trial as a prompt shows it.
-
-    Args:
-        evaluation: The verdict; None before the first one.
-        feedback: How much of it is shown.
-    """
+    """Return the verdict on a failed trial as a prompt shows it; there is none before the first one."""
     line = "Status: FAILED"
     if evaluation is None or feedback == "binary":
         return line

@@ -169,7 +169,6 @@ def now() -> str:
 
 
 def _trial(state: ReflexionState, config: RunnableConfig) -> dict[str, Any]:
-    """Return what the records of a trial have in common."""
     thread = str(config.get("configurable", {}).get("thread_id") or "")
     return {
         "task": state["task"]["id"],

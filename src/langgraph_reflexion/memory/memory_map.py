@@ -14,8 +14,6 @@ class MapMemory:
     """The memory map of a task, drawn from the state before every call whose prompt shows it.
 
     Args:
-        environment: Draws the map.
-        prompts: The template around it.
         lasting: Whether it keeps what earlier trials have shown and a reset leaves true; strategies without memory
             begin every trial with an empty map.
 
@@ -40,12 +38,9 @@ class MapMemory:
         return self.prompts.render("map", lines=lines, earlier=bool(state.get("memory_map"))) if lines else ""
 
     def append_to(self, messages: list[BaseMessage], state: ReflexionState, cue: str = "") -> list[BaseMessage]:
-        """Return a prompt with the map at its end, where it leaves the provider's prefix cache valid.
+        """Return a prompt with the map at its end (before a cue), where it leaves the provider's prefix cache valid.
 
-        Args:
-            messages: The prompt.
-            state: The state, with observations in full.
-            cue: The words that end the prompt, and stay at its end.
+        The state has observations in full.
         """
         if not (drawn := self.text(state)):
             return messages

@@ -18,7 +18,7 @@ MAX_CHARACTERS = 4000
 SHOWN_CHARACTERS = 800
 """Characters of a lesson in a prompt."""
 
-_WORDS = re.compile(r"\w+|!=|[<>=+]+|(?<![\w)])-(?=\d)")  # and the signs that change what is said of numbers
+_WORDS = re.compile(r"\w+|!=|[<>=+]+|(?<![\w)])-(?=\d)")  # and signs that change the meaning of numbers
 _INVISIBLE = re.compile(r"[^\S\n]|[\u0000-\u0009\u000b-\u001f\u007f-\u009f]")
 _CHAT_MARKS = re.compile(r"<(?=[|\uff5c/]|<SYS|s>|start_of_|end_of_)|\[(?=/?INST)", re.IGNORECASE)
 
@@ -88,13 +88,13 @@ class LessonSource(Record):
     """The task's kind."""
     instruction: Text = ""
     observation: Text = ""
-    """The first observation, which tells a place that was met before."""
+    """The first observation, by which a known place is recognized."""
     trial: int = 0
     profile: str = ""
     model: str = ""
     """The model that wrote the lesson."""
     run: str = ""
-    """Tells tasks apart that were run twice."""
+    """Distinguishes repeated runs of a task."""
     thread: str = ""
     date: str = ""
 
@@ -115,7 +115,7 @@ class LessonUse(Record):
     stored_as = "uses"
 
     lessons: list[str]
-    """Their ids; empty where none was recalled: these trials are what the others are compared with."""
+    """Their ids; trials without any are the control group."""
     success: bool
     """The evaluator's verdict."""
     task: str

@@ -1,4 +1,4 @@
-"""All lessons of one environment and user at one moment, put together from their records."""
+"""Snapshots of the lessons of one environment and user, assembled from their records."""
 
 import warnings
 from collections import Counter, defaultdict
@@ -20,20 +20,15 @@ with warnings.catch_warnings():
     import bm25s
 
 MIN_TRIALS = 10
-"""First trials with a lesson, and as many without it, below which it is not retired."""
+"""Minimum number of first trials with a lesson, and of others without it, before it can be retired."""
 
 ALPHA = 0.01
-"""Probability of so few successes, were the lesson without effect, below which it is retired."""
+"""Significance level of the test by which a lesson is retired."""
 
 
 @dataclass
 class Lesson:
-    """A lesson with its sources, the trials whose prompts had it, and a person's edits, each oldest first.
-
-    Attributes:
-        expected: The success rate of its first trials had they not had it; None while there are too few trials.
-        retired: Whether it is no longer recalled.
-    """
+    """A lesson with its sources, the trials whose prompts had it, and a person's edits, each oldest first."""
 
     id: str
     text: str
@@ -41,7 +36,9 @@ class Lesson:
     uses: list[LessonUse]
     edits: list[LessonEdit]
     expected: float | None = None
+    """The success rate expected of its first trials without it; None while there are too few trials."""
     retired: bool = False
+    """Whether it is no longer recalled."""
 
     @property
     def recalled(self) -> int:
@@ -99,7 +96,7 @@ class LessonSnapshot:
                 lesson.retired = lesson.retired if edit.retired is None else edit.retired
 
     def find(self, lesson: str) -> Lesson:
-        """Return the lesson whose id begins so.
+        """Return the lesson whose id begins with this text.
 
         Raises:
             ConfigurationError: there is none, or more than one.

@@ -25,22 +25,17 @@ NO_LIMIT = 10_000_000
 """More records than a store holds."""
 
 BUSY_MILLISECONDS = 60_000
-"""How long a process waits for others that write to the same SQLite file."""
+"""Milliseconds that a process waits for others that write to the same SQLite file."""
 
 SETUP_ATTEMPTS = 20
-"""Attempts to create tables: of processes that do so at the same time all but one are refused."""
+"""Number of attempts to create tables: of several processes that do so at once, all but one are refused."""
 
 
 class LessonStore:
     """Reads and writes the lessons of a namespace; nothing is cached, as other processes may write to it.
 
-    Args:
-        store: The store.
-        environment: The environment's name.
-        user: The user's name; everyone's lessons unless given.
-
     Raises:
-        ConfigurationError: a name is empty.
+        ConfigurationError: the environment or the user has an empty name.
     """
 
     def __init__(self, store: BaseStore, environment: str, user: str | None = None) -> None:
@@ -71,13 +66,9 @@ class LessonStore:
     async def recall(
         self, task: Mapping[str, Any], observation: str, count: int, *, of_others: bool = False
     ) -> list[Lesson]:
-        """Return at most `count` lessons for a task, the best match first.
+        """Return at most `count` lessons for a task and its first observation, the best match first.
 
-        Args:
-            task: The task.
-            observation: Its first observation.
-            count: The number of lessons.
-            of_others: Whether lessons that the task taught itself are left out.
+        `of_others` leaves out lessons that the task taught itself.
         """
         query = task_text(task.get("kind") or "", plain(task["instruction"]), plain(observation))
         snapshot = await self.snapshot()
@@ -107,7 +98,7 @@ class LessonStore:
 
 
 async def environments(store: BaseStore) -> list[str]:
-    """Return the environments that a store has lessons of."""
+    """Return the environments that a store has lessons for."""
     [spaces] = await _run(
         store, [ListNamespacesOp((MatchCondition("prefix", (ROOT,)),), max_depth=2, limit=NO_LIMIT)]
     )
@@ -132,7 +123,7 @@ async def _run(store: BaseStore, operations: Sequence[Op]) -> list[Any]:
 
 
 def _escape(name: str) -> str:
-    """Return a name as a part of a namespace: no store reads a pattern in it, or ignores its case."""
+    """Escape a name for a namespace: some stores read patterns in it, or ignore its case."""
     return re.sub(r"[^a-z0-9-]", lambda found: f"={ord(found[0]):x}=", name)
 
 
@@ -146,7 +137,7 @@ def is_postgres(where: Path | str | None) -> bool:
 
 
 def expect_lessons(where: str) -> None:
-    """Make sure that lessons are there.
+    """Check that there are lessons.
 
     Raises:
         ConfigurationError: the file is missing.
@@ -200,7 +191,7 @@ async def _open_postgres(url: str, stack: AsyncExitStack) -> BaseStore:
     except ImportError as error:
         raise ConfigurationError(f"lessons in Postgres need {the_extra('postgres')}") from error
     try:
-        await (await psycopg.AsyncConnection.connect(url, connect_timeout=10)).close()  # a pool would try for long
+        await (await psycopg.AsyncConnection.connect(url, connect_timeout=10)).close()  # a pool would keep trying
         pooled = AsyncPostgresStore.from_conn_string(url, pool_config={"min_size": 1, "max_size": 4})
         store = await stack.enter_async_context(pooled)
         await _set_up(store, (psycopg.Error,))

@@ -25,13 +25,13 @@ class ReplyCache:
     The key of a reply is its `CallId`, the model and the prompt: a retry of a task is a new sample with a cache, too.
 
     Raises:
-        ConfigurationError: the file cannot be created, or is no database.
+        ConfigurationError: the file cannot be created, or is not a database.
     """
 
     def __init__(self, cache: BaseCache[Any] | Path | str, model: BaseChatModel) -> None:
         self._cache = cache if isinstance(cache, BaseCache) else _open(Path(cache))
         made = cast(dict[str, Any], dumpd(model))
-        # Of a class of the user's own, LangChain writes no settings.
+        # LangChain writes no settings of a user's class.
         settings = made.get("kwargs", {"name": getattr(model, "model_name", getattr(model, "model", ""))})
         self._model = made["id"], {name: value for name, value in settings.items() if name not in _IRRELEVANT}
 

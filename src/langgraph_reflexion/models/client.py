@@ -84,7 +84,7 @@ class Client:
         *,
         priced: bool = False,
     ) -> "tuple[Client, Client]":
-        """Return the clients of the actor and of the self-reflection: one client unless two models are given."""
+        """Return the clients of actor and self-reflection: the same one unless two models are given."""
         second = model if reflection_model is None else reflection_model
         for name, given in (("model", model), ("reflection_model", second)):
             if not isinstance(given, Runnable | str):
@@ -150,7 +150,7 @@ class Client:
             raise
         except ModelFault as fault:
             if not (self.answered or fault.permanent):
-                raise ModelFault(f"the model has not answered once: {fault}", permanent=True) from fault
+                raise ModelFault(f"the model has never answered: {fault}", permanent=True) from fault
             raise
         if self._cache and key:
             await self._cache.keep(key, reply)

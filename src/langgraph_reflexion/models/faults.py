@@ -103,11 +103,11 @@ def validate_reply(reply: AIMessage) -> None:
         raise ModelFault(f"the model refused: {' '.join(str(refusal).split())[:300]}")
     # OpenAI's protocol ends every reply with a reason; without one, the stream broke off.
     if ended.get("model_provider") == "openai" and not (ended.get("finish_reason") or ended.get("status")):
-        raise ModelFault("the model's answer was cut off on its way")
+        raise ModelFault("the model's reply was cut off")
     if not (reply.text.strip() or reply.tool_calls or reply.invalid_tool_calls):
         if ended.get("finish_reason") == "content_filter":
-            raise ModelFault("the model refused: its provider's content filter kept the answer")
-        raise ModelFault("the model answered with nothing")
+            raise ModelFault("the model refused: its provider's content filter withheld the reply")
+        raise ModelFault("the model's reply is empty")
 
 
 def _sources(error: Any) -> Iterator[Any]:

@@ -132,7 +132,7 @@ def _checked(base_url: str) -> str:
         parts = urlsplit(base_url)
         if parts.scheme in ("http", "https") and parts.hostname and parts.port != 0:
             return base_url
-    raise ConfigurationError("the base URL is not an address: write it as http://localhost:8000/v1")
+    raise ConfigurationError("the base URL is invalid: write it as http://localhost:8000/v1")
 
 
 def without_own_retries(model: "BaseChatModel") -> "BaseChatModel":

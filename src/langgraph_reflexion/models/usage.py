@@ -57,7 +57,7 @@ class Price:
         """Read a price such as `0.15,0.60` or `0.15,0.60,0.075`.
 
         Raises:
-            ConfigurationError: it is no price.
+            ConfigurationError: it is not a price.
         """
         try:
             return cls(*map(float, text.split(",")))
@@ -88,7 +88,7 @@ def price_of(model: str, prices: Mapping[str, Price], *, needed: bool = False) -
 
 
 def usage_of(reply: AIMessage, price: Price | None, *, cached: bool = False) -> Usage:
-    """Return the usage of a reply: at this price, or without cost; free if it is out of a cache."""
+    """Return the usage of a reply: at this price, or without cost; free if it comes from a cache."""
     counted = reply.usage_metadata
     # LangChain's own cache marks its replies by this key, with the tokens of the original call.
     if cached or (counted and counted.get("total_cost") == 0):
@@ -126,7 +126,7 @@ class UsageCallback(BaseCallbackHandler):
     def __init__(self, prices: Mapping[str, Price]) -> None:
         self.usage = NO_USAGE
         self.unpriced: set[str] = set()
-        # A name may hold a colon of its own (`qwen3:8b`).
+        # A name may contain a colon itself (`qwen3:8b`).
         self._prices = {**prices, **{name.partition(":")[2]: price for name, price in prices.items() if ":" in name}}
         self._lock = threading.Lock()
 

@@ -21,7 +21,8 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 from langgraph_reflexion.errors import ConfigurationError
-from langgraph_reflexion.replication.logs import read_text, twice_note
+from langgraph_reflexion.experiments.pairing import count
+from langgraph_reflexion.replication.logs import twice_note
 from langgraph_reflexion.state import Strategy
 
 Outcome = Literal["right", "wrong", "halted"]
@@ -58,25 +59,20 @@ class LoggedStep(NamedTuple):
 
 @dataclass(frozen=True)
 class Row:
-    """A question in one trial.
-
-    Attributes:
-        question: The question.
-        key: The right answer.
-        context: The paragraphs before the question, if any.
-        steps: The steps; empty if they are not logged.
-        reflections: The earlier reflections in the prompt, oldest first.
-        last_attempt: Whether the attempt before was in the prompt.
-        numbered: Whether the steps are numbered, as ReAct's are.
-    """
+    """A question in one trial."""
 
     question: str
     key: str
+    """The right answer."""
     context: str
+    """The paragraphs before the question, if any."""
     steps: tuple[LoggedStep, ...]
     reflections: tuple[str, ...]
+    """Those in the prompt, oldest first."""
     last_attempt: bool
+    """Whether the attempt before was in the prompt."""
     numbered: bool
+    """Whether the steps are numbered, as ReAct's are."""
 
     @property
     def observation(self) -> str:
@@ -109,16 +105,11 @@ class Counts(NamedTuple):
 
 @dataclass
 class LoggedTrial:
-    """One trial of a log.
-
-    Attributes:
-        number: Its number in the log.
-        summary: The counts of its summary line, if it has one.
-        rows: Its questions, with section and text.
-    """
+    """One trial of a log."""
 
     number: int
     summary: Counts | None = None
+    """The counts of its summary line, if it has one."""
     rows: dict[str, tuple[Outcome, Row]] = field(default_factory=dict)
 
     @property
@@ -135,19 +126,14 @@ class LoggedTrial:
 
 @dataclass(frozen=True)
 class HotPotQALog:
-    """A log of questions and answers.
-
-    Attributes:
-        path: The file.
-        trials: The trials in the order of their numbers.
-        strategy: The strategy.
-        notes: Irregularities, and how they are counted.
-    """
+    """A log of questions and answers."""
 
     path: Path
     trials: list[LoggedTrial]
+    """In the order of their numbers."""
     strategy: Strategy
     notes: list[str]
+    """Irregularities, and how they are counted."""
 
     @property
     def agent(self) -> str:
@@ -182,7 +168,7 @@ class HotPotQALog:
 
 
 def is_hotpotqa_log(path: Path) -> bool:
-    """Return whether a text is such a log, by its name or its first lines."""
+    """Return whether a file is a HotPotQA log, by its name or its first lines."""
     if "_questions_" in path.name:
         return True
     with path.open(encoding="utf-8", errors="replace") as file:
@@ -204,7 +190,7 @@ def read_log(path: Path) -> HotPotQALog:
         path = found[0]
     trials: dict[int, LoggedTrial] = {}
     notes: list[str] = []
-    for number, body in _parts(_TRIAL, _RULE.sub("", read_text(path))):
+    for number, body in _parts(_TRIAL, _RULE.sub("", path.read_text(encoding="utf-8-sig", errors="replace"))):
         trial = trials.setdefault(int(number), LoggedTrial(int(number)))
         if trial.summary is None and (summary := _SUMMARY.search(body)):
             trial.summary = Counts(*(int(count or 0) for count in summary.groups()))
@@ -247,9 +233,9 @@ def _irregular(trial: LoggedTrial, questions: int) -> Iterator[str]:
     elif summary and listed != summary:
         yield f"its summary line says {summary}, its sections hold {listed}: the summary counts"
     if (absent := questions - max(sum(listed), sum(summary or ()))) > 0:
-        yield f"{_questions(absent)} of other trials missing: unless solved before, not counted"
+        yield f"{count(absent, 'question')} of other trials missing: unless solved before, not counted"
     if empty := sum(not row.steps for _, row in trial.rows.values()):
-        yield f"{_questions(empty)} listed without steps: counted only if solved"
+        yield f"{count(empty, 'question')} listed without steps: counted only if solved"
 
 
 def strategy_of(path: Path, rows: Sequence[Row]) -> Strategy:
@@ -266,10 +252,6 @@ def _parts(mark: re.Pattern[str], text: str) -> Iterator[tuple[str, str]]:
     """Split a text at marks: yield each mark's word with the text after it."""
     _, *parts = mark.split(text)
     return zip(parts[::2], parts[1::2], strict=True)
-
-
-def _questions(count: int) -> str:
-    return f"{count} question{'s' if count > 1 else ''}"
 
 
 def key_of(question: str) -> str:

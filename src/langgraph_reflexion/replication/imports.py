@@ -31,17 +31,13 @@ _PARTS = {"alfworld": "ALFWorld", "hotpotqa": "HotPotQA", "programming": "progra
 
 @dataclass(frozen=True)
 class Import:
-    """The result of an import.
-
-    Attributes:
-        folder: The folder of the import.
-        runs: The logs, by the names of their run folders.
-        left_out: The files that were not imported, and why.
-    """
+    """The result of an import."""
 
     folder: Path
     runs: dict[str, LoggedRun] = field(default_factory=dict)
+    """The logs, by the names of their run folders."""
     left_out: list[tuple[str, str]] = field(default_factory=list)
+    """The files that were not imported, and why."""
 
     @property
     def missing(self) -> list[str]:
@@ -50,7 +46,6 @@ class Import:
         return [label for environment, label in _PARTS.items() if environment not in found]
 
     def as_json(self) -> dict[str, Any]:
-        """Return the import as plain JSON."""
         runs = [
             {
                 "name": name,
@@ -62,15 +57,12 @@ class Import:
             }
             for name, run in self.runs.items()
         ]
-        return {"dir": str(self.folder), "runs": runs, **self._others()}
+        left_out = [{"source": source, "why": why} for source, why in self.left_out]
+        return {"dir": str(self.folder), "runs": runs, "left_out": left_out, "missing": self.missing}
 
     def write_list(self, *, complete: bool) -> None:
         """Write `import.json`."""
-        _write_json(self.folder / IMPORT, {"complete": complete, "runs": list(self.runs), **self._others()})
-
-    def _others(self) -> dict[str, Any]:
-        left_out = [{"source": source, "why": why} for source, why in self.left_out]
-        return {"left_out": left_out, "missing": self.missing}
+        _write_json(self.folder / IMPORT, {"complete": complete, **self.as_json()})
 
 
 def solved(run: LoggedRun) -> list[int]:
@@ -114,7 +106,7 @@ def read_import(folder: Path | str) -> dict[str, Any]:
     """
     try:
         listed = json.loads((Path(folder) / IMPORT).read_text(encoding="utf-8"))
-        if not all(isinstance(name, str) and (name,) == Path(name).parts != ("..",) for name in listed["runs"]):
+        if not all((run["name"],) == Path(run["name"]).parts != ("..",) for run in listed["runs"]):
             raise ValueError("a run is not a folder of it")
     except (OSError, ValueError, KeyError, TypeError) as error:
         why = f"there is no {IMPORT}" if isinstance(error, FileNotFoundError) else f"{IMPORT} {json_error(error)}"
@@ -131,9 +123,10 @@ def _read_logs(root: Path, known: Mapping[str, Original], left_out: list[tuple[s
         inside = path.relative_to(root.parent if root.is_file() else root)
         if any(part.startswith(".") for part in inside.parts) or (RESULTS.fullmatch(path.name)):
             continue
-        original = known.get(digest(path), {})
-        source = original.get("path") or _source(path, inside)
+        source = _source(path, inside)
         try:
+            original = known.get(digest(path), {})
+            source = original.get("path", source)
             if (run := read_run_log(path, source, original)) is None:
                 continue
         except (ConfigurationError, OSError) as error:
@@ -176,7 +169,7 @@ def _clear(done: Import) -> None:
         return
     if not out.is_dir() or not (out / IMPORT).exists():
         raise ConfigurationError(f"{out} holds something else: choose another --out")
-    imported = read_import(out)["runs"]
+    imported = [run["name"] for run in read_import(out)["runs"]]
     if own := [name for name in done.runs if name not in imported and holds_run(out / name)]:
         raise ConfigurationError(f"{out / own[0]} holds a run that was not imported: choose another --out")
     for name in imported:

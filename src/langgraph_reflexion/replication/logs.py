@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from langgraph_reflexion.errors import ConfigurationError
+from langgraph_reflexion.experiments.pairing import count
 from langgraph_reflexion.experiments.rows import Finished, TrajectoryRow, TrialRow
 from langgraph_reflexion.settings import RunSettings
 from langgraph_reflexion.state import Evaluation, Step
@@ -26,21 +26,17 @@ Original = Mapping[str, str]
 
 @dataclass(frozen=True)
 class LoggedRun:
-    """A log as a run.
-
-    Attributes:
-        source: Its place in the original repository: a file, or a folder with a file for each trial.
-        settings: The settings according to the log, or to the code of its date (see `logged_settings`).
-        tasks: The tasks in the order of the log.
-        finished: The trials. Those of a task end with the one that solved it.
-        notes: Irregularities, and how they are counted.
-    """
+    """A log as a run."""
 
     source: str
+    """Its place in the original repository: a file, or a folder with a file for each trial."""
     settings: dict[str, Any]
+    """From the log, or from the code of its date (see `logged_settings`)."""
     tasks: list[str]
     finished: list[Finished]
+    """The trials. Those of a task end with the one that solved it."""
     notes: list[str]
+    """Irregularities, and how they are counted."""
 
 
 @cache
@@ -52,7 +48,7 @@ def originals() -> dict[str, Original]:
 
 
 def digest(log: Path) -> str:
-    """Return the SHA-256 of a log, or "" if it is none or cannot be read.
+    """Return the SHA-256 of a log, or "" if it is none.
 
     Lines end in a line feed, as a checkout may have changed their ends. A folder's digest is that of the names and
     digests of its results.
@@ -63,28 +59,12 @@ def digest(log: Path) -> str:
     elif not log.is_file() or log.suffix not in (".json", ".jsonl", ".txt"):
         return ""
     else:
-        try:
-            content = log.read_bytes().replace(b"\r\n", b"\n")
-        except OSError:
-            return ""
+        content = log.read_bytes().replace(b"\r\n", b"\n")
     return hashlib.sha256(content).hexdigest()
-
-
-def read_text(path: Path) -> str:
-    """Read a log as UTF-8, replacing what is not; lines end in a line feed.
-
-    Raises:
-        ConfigurationError: it cannot be read.
-    """
-    try:
-        return path.read_text(encoding="utf-8-sig", errors="replace")
-    except OSError as error:
-        raise ConfigurationError(f"{path} cannot be read: {error.strerror}") from error
 
 
 def logged_settings(
     environment: str,
-    source: str,
     original: Original,
     *,
     benchmark: str,
@@ -93,26 +73,13 @@ def logged_settings(
     model: str,
     memory_size: int,
     first_trial: int = 1,
-    logged_strategy: str | None = None,
     **others: Any,
 ) -> dict[str, Any]:
     """Return the settings of an imported run for `run.json`, with its origin.
 
-    What `originals.toml` says of the log overrides its rows and its name. Only logs that are listed there as whole
-    are compared with published numbers.
-
-    Args:
-        environment: The environment.
-        source: The log's path in the original repository, or below the imported folder.
-        original: What `originals.toml` says of the log.
-        benchmark: The problems, such as `humaneval-py`.
-        strategy: The strategy.
-        trials: The number of trials in the log.
-        model: The actor's model.
-        memory_size: The number of reflections in the prompt.
-        first_trial: The log's number of its first trial, counted from 1.
-        logged_strategy: The original's name of the strategy, if it has another one.
-        others: Other settings of a run.
+    What `originals.toml` says of the log (`original`) overrides its rows and its name. Only logs that it lists as
+    whole are compared with published numbers. `benchmark` names the problems, such as `humaneval-py`; `first_trial`
+    is the log's number of its first trial, counted from 1; `others` are further settings of a run.
     """
     usual: dict[str, Any] = {"actor": "react", "evaluator": "environment", "feedback": "binary", "model": model}
     usual |= others | {key: original[key] for key in ("actor", "model") if key in original}
@@ -132,7 +99,6 @@ def logged_settings(
         excluded = f"it holds {original['part']}"
     imported = {
         "benchmark": original.get("benchmark", benchmark),
-        "strategy": logged_strategy or strategy,
         "first_trial": first_trial,
         "excluded": excluded,
     }
@@ -181,6 +147,6 @@ def logged_trial(
     return Finished(row, trajectory)
 
 
-def twice_note(what: str, count: int) -> list[str]:
+def twice_note(what: str, times: int) -> list[str]:
     """Return a note on entries that are listed more than once, if there are any."""
-    return [f"{count} {what}{'s' * (count > 1)} listed twice: counted once, as listed first"] if count else []
+    return [f"{count(times, what)} listed twice: counted once, as listed first"] if times else []

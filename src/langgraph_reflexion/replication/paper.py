@@ -19,41 +19,32 @@ from langgraph_reflexion.experiments.record import holds_run, read_run
 from langgraph_reflexion.experiments.report import RunReport, report_run
 from langgraph_reflexion.replication.imports import IMPORT, read_import
 
-_LANGUAGES = {"python": "py", "rust": "rs"}
-
 
 @dataclass(frozen=True)
 class Number:
-    """A published number.
-
-    Attributes:
-        row: Its row in the table.
-        column: Its column.
-        published: The number as printed.
-        unit: `%`, `share` or `tasks`.
-        source: The table or section where it is printed.
-        run: The settings of the runs that it is about.
-        measure: `solved`; or, as in Table 2 of the NeurIPS version, the share of programs that are right (TP) and
-            wrong (FP) if the self-written tests passed, and right (FN) and wrong (TN) if they failed.
-        at: The trial after which it is counted.
-        minus: The runs that it is a difference to, if it is one.
-        minus_at: The trial of these; by default the same one, or their last if that is earlier.
-    """
+    """A published number."""
 
     row: str
     column: str
     published: str
+    """The number as printed."""
     unit: Literal["%", "share", "tasks"]
     source: str
+    """The table or section where it is printed."""
     run: dict[str, str]
+    """The settings of the runs that it is about."""
     measure: Literal["solved", "TP", "FN", "FP", "TN"] = "solved"
+    """`solved`; or, as in Table 2 of the NeurIPS version, the share of programs that are right (TP) and wrong (FP) if
+    the self-written tests passed, and right (FN) and wrong (TN) if they failed."""
     at: int | Literal["first", "last"] = "last"
+    """The trial after which it is counted."""
     minus: dict[str, str] | None = None
+    """The runs that it is a difference to, if it is one."""
     minus_at: int | Literal["first", "last"] | None = None
+    """The trial of these; by default the same one, or their last if that is earlier."""
 
     @property
     def digits(self) -> int:
-        """Number of decimals."""
         return len(self.published.partition(".")[2])
 
 
@@ -82,19 +73,14 @@ def published_tables() -> dict[str, list[Number]]:
 
 @dataclass(frozen=True)
 class PaperRun:
-    """A run that is compared with the papers.
-
-    Attributes:
-        name: Its name in the tables.
-        report: Its report.
-        matrix: The confusion counts of the last verdict on each task.
-        imported: Its origin; None for your own run.
-    """
+    """A run that is compared with the papers."""
 
     name: str
     report: RunReport
     matrix: dict[str, int]
+    """The confusion counts of the last verdict on each task."""
     imported: dict[str, Any] | None
+    """Its origin; None for your own run."""
 
     @property
     def about(self) -> dict[str, str]:
@@ -111,7 +97,6 @@ class PaperRun:
 
     @property
     def trials(self) -> list[int]:
-        """The numbers of its trials."""
         first = self.imported["first_trial"] if self.imported else 1
         return list(range(first, first + len(self.report.solved)))
 
@@ -137,7 +122,6 @@ class PaperRun:
         return (self.matrix[right if measure in ("TP", "FN") else wrong], total) if total else None
 
     def as_json(self) -> dict[str, Any]:
-        """Return the run as plain JSON."""
         settings = self.report.settings
         return {
             "name": self.name,
@@ -157,23 +141,17 @@ class PaperRun:
 
 @dataclass(frozen=True)
 class Line:
-    """A published number and a run's.
-
-    Attributes:
-        number: The published number.
-        runs: The run, or both if the number is a difference; none if no run fits.
-        counted: The counts of the rows.
-        value: The same in the number's unit.
-    """
+    """A published number and a run's."""
 
     number: Number
     runs: tuple[PaperRun, ...] = ()
+    """The run, or both if the number is a difference; empty if no run fits."""
     counted: str = ""
     value: float | None = None
+    """What was counted, in the number's unit."""
 
     @property
     def difference(self) -> float | None:
-        """The value minus the published number."""
         return None if self.value is None else self.value - float(self.number.published)
 
     @property
@@ -182,7 +160,6 @@ class Line:
         return self.difference is not None and abs(self.difference) > 0.5 * 10.0**-self.number.digits + 1e-9
 
     def as_json(self) -> dict[str, Any]:
-        """Return the line as plain JSON."""
         number = self.number
         return {
             **{name: getattr(number, name) for name in ("row", "column", "unit", "source")},
@@ -194,32 +171,22 @@ class Line:
 
 @dataclass(frozen=True)
 class Paper:
-    """The papers' results and those of run folders.
-
-    Attributes:
-        runs: The runs, imported ones first.
-        tables: The lines, by the titles of the tables.
-        notes: Unfinished runs, and what an import lacks.
-    """
+    """The papers' results and those of run folders, imported ones first."""
 
     runs: list[PaperRun]
     tables: dict[str, list[Line]]
+    """By the titles of the papers' tables."""
     notes: list[str]
-
-    @property
-    def mismatches(self) -> list[dict[str, str]]:
-        """Where paper, code and log disagree."""
-        return list(published()["mismatch"])
+    """Unfinished runs, and what an import lacks."""
 
     def as_json(self) -> dict[str, Any]:
-        """Return everything as plain JSON."""
         return {
             "runs": [run.as_json() for run in self.runs],
             "tables": [
                 {"title": title, "numbers": [line.as_json() for line in lines]}
                 for title, lines in self.tables.items()
             ],
-            "mismatches": self.mismatches,
+            "mismatches": published()["mismatch"],
             "notes": self.notes,
         }
 
@@ -237,9 +204,11 @@ def compare(folders: Sequence[Path | str]) -> Paper:
             runs.append(_run(folder, str(folder)))
             continue
         listed = read_import(folder)
-        names = [name for name in listed["runs"] if holds_run(folder / name)]
-        runs += [_run(folder / name, name) for name in names]
-        notes += [f"{folder / name}: the run is missing" for name in listed["runs"] if name not in names]
+        for name in (each["name"] for each in listed["runs"]):
+            if holds_run(folder / name):
+                runs.append(_run(folder / name, name))
+            else:
+                notes.append(f"{folder / name}: the run is missing")
         notes += [f"no {part} log was imported" for part in listed.get("missing", [])]
         if not listed.get("complete"):
             notes.append(f"{folder / IMPORT}: the import was interrupted: import again")
@@ -306,6 +275,7 @@ def _benchmark(settings: dict[str, Any]) -> str:
     found = re.search(r"humaneval|mbpp|leetcode", words)
     if not found:
         return str(settings["environment"])
-    language = str(settings["options"].get("language", "rust" if re.search(r"\brs\b|rust", words) else "python"))
+    language = settings["options"].get("language", "rust" if re.search(r"\brs\b|rust", words) else "python")
+    short = {"python": "py", "rust": "rs"}.get(language, language)
     hardest = "-hardest50" if re.search(r"hard(est)?_?50", words) else ""
-    return f"{found[0]}-{_LANGUAGES.get(language, language)}{hardest}"
+    return f"{found[0]}-{short}{hardest}"

@@ -25,7 +25,7 @@ def print_paper(console: Console, paper: Paper) -> None:
         for table in published()["table"]:
             if table["environment"] == environment:
                 published_table(paper, table["title"]).print(console)
-        for mismatch in paper.mismatches:
+        for mismatch in published()["mismatch"]:
             if mismatch["environment"] == environment:
                 console.print(Text(f"  {mismatch['between']}: ", "bold").append(mismatch["text"], "default"))
         for run in runs:

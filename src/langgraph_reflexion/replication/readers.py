@@ -29,7 +29,6 @@ from langgraph_reflexion.replication.logs import (
     Original,
     logged_settings,
     logged_trial,
-    read_text,
     twice_note,
 )
 from langgraph_reflexion.state import Step, Strategy
@@ -50,12 +49,7 @@ _EVALUATORS = {
 
 
 def read_run_log(path: Path, source: str, original: Original) -> LoggedRun | None:
-    """Read a file or a folder; None if it is not a log.
-
-    Args:
-        path: The file or folder.
-        source: Its path in the original repository, or below the imported folder.
-        original: What `originals.toml` says of it.
+    """Read a file or a folder, whose path in the original repository is `source`; None if it is not a log.
 
     Raises:
         ConfigurationError: it is a log that cannot be read.
@@ -69,16 +63,11 @@ def read_run_log(path: Path, source: str, original: Original) -> LoggedRun | Non
         return _questions(path, source, original)
     if path.suffix == ".jsonl" and (PROGRAMS.fullmatch(path.stem) or original):
         return _programs(path, source, original)
-    if path.suffix in (".joblib", ".pkl", ".pickle") or (not path.suffix and _is_pickle(path)):
+    if path.suffix in (".joblib", ".pkl", ".pickle") or (not path.suffix and path.read_bytes()[:1] == b"\x80"):
         raise ConfigurationError("pickles are not read: loading one can run code")
     if "root" in PurePosixPath(source).parts and path.suffix in (".txt", ".jsonl"):
         raise ConfigurationError("not a log of trials")
     return None
-
-
-def _is_pickle(path: Path) -> bool:
-    with path.open("rb") as file:
-        return file.read(1) == b"\x80"
 
 
 def _results(files: Mapping[int, Path], source: str, original: Original) -> LoggedRun:
@@ -90,9 +79,9 @@ def _results(files: Mapping[int, Path], source: str, original: Original) -> Logg
     for number, path in files.items():
         states: dict[str, tuple[bool, list[str]]] = {}
         try:
-            for entry in json.loads(read_text(path)):
+            for entry in json.loads(path.read_text(encoding="utf-8-sig", errors="replace")):
                 states.setdefault(entry["name"], (entry["is_success"] is True, [*map(str, entry.get("memory", []))]))
-        except (ConfigurationError, ValueError, KeyError, TypeError) as error:
+        except (OSError, ValueError, KeyError, TypeError) as error:
             notes.append(f"{path.name} cannot be read: {error}")
         else:
             trials[number] = states
@@ -116,7 +105,6 @@ def _results(files: Mapping[int, Path], source: str, original: Original) -> Logg
     actor, reflector = ("text-davinci-002", "text-davinci-003") if original else (NOT_LOGGED,) * 2
     settings = logged_settings(
         environment,
-        source,
         original,
         benchmark=environment,
         strategy=next((strategy for name, strategy in _STRATEGIES.items() if name in folder), NOT_LOGGED),
@@ -156,7 +144,6 @@ def _questions(path: Path, source: str, original: Original) -> LoggedRun:
     strategy = Strategy(original.get("strategy", log.strategy))
     settings = logged_settings(
         "hotpotqa",
-        source,
         original,
         benchmark="hotpotqa",
         strategy=strategy.value,
@@ -187,7 +174,7 @@ def _programs(path: Path, source: str, original: Original) -> LoggedRun:
     notes: list[str] = []
     again = 0
     # Not `splitlines`: strings in a row may hold other line separators.
-    for number, line in enumerate(read_text(path).split("\n"), 1):
+    for number, line in enumerate(path.read_text(encoding="utf-8-sig", errors="replace").split("\n"), 1):
         if not line.strip():
             continue
         try:
@@ -207,11 +194,9 @@ def _programs(path: Path, source: str, original: Original) -> LoggedRun:
     allowed = int(named["iterations"]) - 1 if named else max(len(_reflections(row)) for row in rows.values())
     settings = logged_settings(
         "programming",
-        source,
         original,
         benchmark=NOT_LOGGED,
         strategy=_STRATEGIES.get(strategy, strategy),
-        logged_strategy=strategy,
         trials=1,
         model=named["model"] if named else NOT_LOGGED,
         memory_size=1,

@@ -6,23 +6,22 @@ The log's steps and reflections are the model, its observations the environment.
 import asyncio
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import aclosing
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from langgraph.graph.state import CompiledStateGraph
 from rich.console import Console
 from rich.text import Text
 
 from langgraph_reflexion import prompts
-from langgraph_reflexion.budgets import Budgets
-from langgraph_reflexion.checkpoints import open_checkpointer
-from langgraph_reflexion.envs.base import Action, Environment, Episode, Review, StepResult, Task, action
+from langgraph_reflexion.envs.base import Action, Environment, Episode, StepResult, Task, action
 from langgraph_reflexion.envs.hotpotqa.grading import exact_match
-from langgraph_reflexion.errors import EnvironmentFault
 from langgraph_reflexion.experiments.tables import Table
-from langgraph_reflexion.experiments.task_run import Graph, TaskRun
 from langgraph_reflexion.graph.reflexion import create_reflexion
 from langgraph_reflexion.replication.hotpotqa_log import Counts, HotPotQALog, LoggedStep, Row, read_log
+from langgraph_reflexion.state import TrialRecord
 from langgraph_reflexion.testing.recorded import RecordedChatModel, RecordedReply
 
 PLACEHOLDER = "[The log holds no reflection on this trial.]"
@@ -120,20 +119,15 @@ def _reply(step: LoggedStep) -> str:
 
 @dataclass(frozen=True)
 class Replay:
-    """A log and its replay.
-
-    Attributes:
-        log: The log.
-        replayed: The graph's counts of each of its trials.
-        notes: Notes on the log, and on reflections that it lacks.
-    """
+    """A log and its replay."""
 
     log: HotPotQALog
     replayed: list[Counts]
+    """The graph's counts of each trial of the log."""
     notes: list[str]
+    """Notes on the log, and on reflections that it lacks."""
 
     def as_json(self) -> dict[str, Any]:
-        """Return the counts as plain JSON."""
         trials = self.log.trials
         return {
             "path": str(self.log.path),
@@ -144,7 +138,6 @@ class Replay:
             "trials": [trial.number for trial in trials],
             "logged": [trial.counts._asdict() for trial in trials],
             "replayed": [counts._asdict() for counts in self.replayed],
-            "summaries": [trial.summary and trial.summary._asdict() for trial in trials],
             "notes": self.notes,
         }
 
@@ -177,13 +170,12 @@ def replay(path: Path | str) -> Replay:
 
     Raises:
         ConfigurationError: there is no log, or more than one.
-        EnvironmentFault: an attempt could not be run.
     """
     return asyncio.run(_replay(read_log(Path(path))))
 
 
 async def _replay(log: HotPotQALog) -> Replay:
-    environment, budgets = LoggedQuestions(log), Budgets()
+    environment = LoggedQuestions(log)
     tasks = environment.tasks()
     most = max((len(log.attempts(task["id"])) for task in tasks), default=1)
     graph = create_reflexion(
@@ -194,18 +186,19 @@ async def _replay(log: HotPotQALog) -> Replay:
         # As in the original's code: all reflections are kept, but only the newest beside the last attempt.
         memory=1 if log.strategy.shows_last_attempt else most,
         max_trials=most,
-        budgets=budgets,
-    )
-    outcomes: Counter[tuple[int, str]] = Counter()
+    ).compile()
     before = sum(map(log.solved_before, log.questions))
-    outcomes.update({(trial.number, "right"): before for trial in log.trials})
+    outcomes = Counter({(trial.number, "right"): before for trial in log.trials})
     lessons: list[str] = []
-    async with open_checkpointer("latest", ":memory:") as saver:
-        compiled = graph.compile(checkpointer=saver)
-        for task in tasks:
-            ended, reflections = await _advance(compiled, task, log, most, budgets)
-            outcomes.update(ended)
-            lessons += reflections
+    for task in tasks:
+        attempts = [number for number, _ in log.attempts(task["id"])]
+        records, reflections = await _play(graph, task, len(attempts))
+        lessons += reflections
+        for number, record in zip(attempts, records, strict=False):
+            if record["verdict"]:
+                outcomes.update((trial.number, "right") for trial in log.trials if trial.number >= number)
+            else:
+                outcomes[number, "wrong" if record["stop_reason"] == "terminated" else "halted"] += 1
     notes = list(log.notes)
     if missing := lessons.count(PLACEHOLDER):
         notes.append(f"{missing} of {len(lessons)} reflections are not in the log: a placeholder was used")
@@ -213,30 +206,17 @@ async def _replay(log: HotPotQALog) -> Replay:
     return Replay(log, replayed, notes)
 
 
-async def _advance(
-    graph: Graph, task: Task, log: HotPotQALog, most: int, budgets: Budgets
-) -> tuple[list[tuple[int, str]], list[str]]:
-    """Try one question as often as the log does; return its outcome after each trial, and the reflections."""
-    run = TaskRun(
-        graph,
-        task,
-        task["id"],
-        reflects=log.strategy.reflects,
-        max_trials=most,
-        budgets=budgets,
-        review=lambda task, trial: Review(),
-        on_action=lambda: None,
-    )
-    ended: list[tuple[int, str]] = []
-    reflections: list[str] = []
-    attempts = [number for number, _ in log.attempts(task["id"])]
-    for number in attempts:
-        row = (await run.advance()).row
-        if row["fault"]:
-            raise EnvironmentFault(f"trial {number} of {task['id']!r} cannot be replayed: {row['fault']}")
-        if row["reflection"] is not None and number < attempts[-1]:
-            reflections.append(row["reflection"])
-        if run.status == "solved":
-            return [*ended, *((trial.number, "right") for trial in log.trials if trial.number >= number)], reflections
-        ended.append((number, "wrong" if row["stop_reason"] == "terminated" else "halted"))
-    return ended, reflections
+async def _play(
+    graph: CompiledStateGraph[Any, Any, Any, Any], task: Task, trials: int
+) -> tuple[list[TrialRecord], list[str]]:
+    """Run a task for this number of trials, or until it is solved; return the trials, and the reflections between."""
+    records: list[TrialRecord] = []
+    reflections: dict[int, str] = {}
+    states: Any = graph.astream({"task": task}, stream_mode="values")
+    async with aclosing(states):
+        async for state in states:
+            records = state.get("trials", [])
+            reflections |= {each["trial"]: each["text"] for each in state.get("reflections", [])}
+            if len(records) == trials:
+                break
+    return records, list(reflections.values())

@@ -108,7 +108,7 @@ def task_in(state: Mapping[str, Any], form: type[TaskForm], environment: Environ
     # The state keeps the thread's own task, so that one counts as given only in its unprepared form.
     prepared = isinstance(task, dict) and "prepared" in task
     if task is not None and not (prepared and state.get("episode", {}).get("task") == task.get("id")):
-        return cast(Task, task)  # `reset` refuses a value that is no task at all
+        return cast(Task, task)  # `reset` refuses what is not a task
     if not filled and under_way(state):
         return None
     return validate(form, filled, "field").find(environment, oracle=oracle)

@@ -58,7 +58,7 @@ class GraphFactory:
     build: Callable[[Any], BuiltGraph]
 
     def serve(self, config: RunnableConfig, runtime: ServerRuntime[Any]) -> AbstractAsyncContextManager[Compiled]:
-        """Return the graph that the server asks for. Only a run needs settings that are right.
+        """Return the graph that the server asks for. Only a run needs valid settings.
 
         With a wrong setting, or without a model's key, an assistant still has its form to correct, and threads to
         read. For these a graph only has to know where it continues after a failed trial.

@@ -42,7 +42,7 @@ def prompt_field(default: str, node: str, description: str) -> tuple[type, Any]:
 
 
 def words(names: Sequence[str]) -> Any:
-    """Return the type of these words."""
+    """Return a type whose values are these words."""
     return Literal[tuple(names)]
 
 
@@ -60,7 +60,7 @@ class SettingsForm(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     def reflexion(self) -> ReflexionSettings:
-        """Return the settings of the graph. A text that is left empty counts as not given."""
+        """Return the settings of the graph. An empty text counts as not given."""
         shown = self.model_dump(include=set(ReflexionSettings.model_fields))
         if shown.get("memory") == "full":  # the form shows a size all the same
             del shown["memory_size"]
@@ -70,7 +70,7 @@ class SettingsForm(BaseModel):
         return given
 
     def approval(self, actions: Collection[str] = ()) -> Approval:
-        """Return where the graph pauses, given the actions of its actor: another one may know more."""
+        """Return where the graph pauses; the chosen actor, with these `actions`, may lack some of the form."""
         named = [name for name in getattr(self, "approve_actions", ()) if name in actions]
         return Approval(actions=named, reflections=cast(Any, self).approve_reflections)
 
@@ -99,7 +99,7 @@ def settings_form(
         node = declared.json_schema_extra["node"] if isinstance(declared.json_schema_extra, dict) else ""
         if not node:
             continue
-        # A form shows the value that holds unless set, or an empty text: None is no value.
+        # A form shows the default, and an empty text in place of None.
         kinds = [kind for kind in get_args(declared.annotation) if type(None) in get_args(declared.annotation)]
         given = kinds[0] if kinds else declared.annotation
         for limit in declared.metadata:

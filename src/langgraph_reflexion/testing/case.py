@@ -3,18 +3,15 @@
 import asyncio
 import time
 import traceback
-from collections.abc import Coroutine, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any
 
 from jinja2.exceptions import TemplateError
 
 from langgraph_reflexion.envs.base import Action, ActionSpec, Environment, StepResult, Task
 from langgraph_reflexion.envs.pool import EpisodePool
 from langgraph_reflexion.prompts import Prompts
-
-_T = TypeVar("_T")
 
 
 @dataclass(frozen=True)
@@ -35,15 +32,7 @@ class Case:
         actions: Sequence[Action | str] | None = None,
         limit: int | None = None,
     ) -> "Case":
-        """Make a case, with defaults.
-
-        Args:
-            environment: The environment.
-            task: The task to play; the first one unless given.
-            actions: The actions, as objects or as text: best of all kinds, and too few to end the episode. Unless
-                given, each action once, with generated arguments.
-            limit: Steps after which the environment truncates an episode, if it does.
-        """
+        """Make a case from the arguments of `check_environment`."""
         chosen = environment.tasks(limit=1)[0] if task is None else task
         if actions is None:
             return cls(environment, chosen, [made_up(spec) for spec in specs(environment)], limit)
@@ -135,12 +124,6 @@ async def largest_gap(case: Case) -> float:
         gap = max(gap, time.perf_counter() - before)
     await playing
     return gap
-
-
-def run(coroutine: Coroutine[Any, Any, _T]) -> _T:
-    """Run a coroutine in a new thread, as the caller's may have a running loop."""
-    with ThreadPoolExecutor(1) as executor:
-        return executor.submit(asyncio.run, coroutine).result()
 
 
 def difference(when: str, expected: Sequence[StepResult], found: Sequence[StepResult]) -> str:

@@ -25,6 +25,7 @@ from langgraph_reflexion.envs.base import Action, ActionSpec, Environment, Obser
 from langgraph_reflexion.envs.pool import EpisodePool
 from langgraph_reflexion.errors import ConfigurationError, explain
 from langgraph_reflexion.prompts import Example, ExampleStep, ReflectionExample, contains, load_prompts
+from langgraph_reflexion.sync import run_blocking
 from langgraph_reflexion.testing.case import (
     Case,
     difference,
@@ -35,7 +36,6 @@ from langgraph_reflexion.testing.case import (
     played,
     pooled,
     rendered,
-    run,
     specs,
 )
 
@@ -59,7 +59,8 @@ def check_environment(
     Args:
         environment: The environment.
         task: The task to play; the first one unless given.
-        actions: The actions to take in it; see `Case.of`.
+        actions: The actions to take in it, as objects or as text: best of all kinds, and too few to end the episode.
+            Unless given, each action once, with generated arguments.
         limit: Steps after which the environment truncates an episode, if it does. The check repeats the first action.
 
     Raises:
@@ -85,7 +86,10 @@ def tasks_are_stable(case: Case) -> None:
     _require(all(task["instruction"].strip() for task in tasks), "a task has no instruction")
     _require(list(case.environment.tasks()) == tasks, "tasks() returns different tasks when called twice")
     for limit in {0, 1, len(tasks) // 2, len(tasks), len(tasks) + 1}:
-        _require(list(case.environment.tasks(limit=limit)) == tasks[:limit], f"tasks(limit={limit}) is no prefix")
+        _require(
+            list(case.environment.tasks(limit=limit)) == tasks[:limit],
+            f"tasks(limit={limit}) is not a prefix of tasks()",
+        )
     first = case.environment.splits[0]
     _require(list(case.environment.tasks(first, 1)) == tasks[:1], "the default split is not the first of `splits`")
     try:
@@ -187,7 +191,7 @@ def replay_equals_live(case: Case) -> None:
             differs = difference(f"rebuilt before step {index + 1}", live[index:][:1], [again.result])
             _require(again.result == live[index], differs)
 
-    run(compare())
+    run_blocking(compare())
 
 
 def invalid_actions_are_observations(case: Case) -> None:
@@ -242,7 +246,7 @@ def event_loop_stays_free(case: Case) -> None:
     """Other coroutines run while the pool starts an episode and takes steps."""
     # A busy machine makes gaps of its own: the best of three counts.
     for _ in range(3):
-        if (gap := run(largest_gap(case))) < LONGEST_GAP:
+        if (gap := run_blocking(largest_gap(case))) < LONGEST_GAP:
             return
     raise AssertionError(f"the event loop was blocked for {gap:.2f} s: is `blocking` False by mistake?")
 

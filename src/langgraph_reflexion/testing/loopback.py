@@ -107,7 +107,7 @@ class Listener(ThreadingTCPServer):
         self._connections.discard(request)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        # Clients that have left are no error.
+        # A client that disconnects is not an error.
         if not isinstance(sys.exception(), OSError):
             super().handle_error(request, client_address)
 
@@ -181,23 +181,30 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 class FaultyServer(Generic[_R]):
-    """A server on loopback inside `with`, which keeps its requests, and fails as `faults` says for each."""
+    """A server on loopback inside `with`.
 
-    def __init__(self, faults: Iterable[str | None]) -> None:
+    Attributes:
+        url: Its address, once it runs.
+        requests: The requests so far.
+        faults: The faults of the next requests; may be set at any time.
+    """
+
+    def __init__(self, faults: Iterable[str | None], port: int = 0) -> None:
         self.faults: Iterator[str | None] = iter(faults)
         self.requests: list[_R] = []
         self.url = ""
+        self._port = port
         self._lock = threading.Lock()
 
     def __enter__(self) -> Self:
-        self._listener = Listener(0, self._reply)
+        self._listener = Listener(self._port, self._answer)
         self.url = self._listener.url
         return self
 
     def __exit__(self, *_: object) -> None:
         self._listener.close()
 
-    def _reply(self, call: Call) -> Answer:
+    def _answer(self, call: Call) -> Answer:
         raise NotImplementedError
 
     def _record(self, request: _R) -> str | None:

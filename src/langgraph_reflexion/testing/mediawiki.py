@@ -41,11 +41,9 @@ class MediaWikiServer(FaultyServer[dict[str, str]]):
         redirects: Title to title.
         disambiguations: Title to the titles that it may mean.
         faults: The faults of the next requests in order, from `MEDIAWIKI_FAULTS`; None for none.
-        retry_after: The value of the header.
 
     Attributes:
         requests: The parameters of the requests so far, and their `User-Agent`.
-        faults: The faults of the next requests; may be set at any time.
     """
 
     def __init__(
@@ -136,7 +134,7 @@ class MediaWikiServer(FaultyServer[dict[str, str]]):
     def _id(self, title: str) -> int:
         return [*self.pages, *self.disambiguations].index(title) + 1
 
-    def _reply(self, call: Call) -> Answer:
+    def _answer(self, call: Call) -> Answer:
         asked = dict(parse_qsl(urlsplit(call.path).query, keep_blank_values=True))
         fault = self._record(asked | {"User-Agent": call.headers.get("user-agent", "")})
         if fault is None:

@@ -13,13 +13,13 @@ import json
 import threading
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import Any, NoReturn
+from typing import Any, Self
 
 from langchain_core.language_models import BaseChatModel
 
 from langgraph_reflexion.demo import DemoChatModel
 from langgraph_reflexion.errors import ConfigurationError
-from langgraph_reflexion.testing.loopback import Answer, Call, ErrorAnswer, Listener
+from langgraph_reflexion.testing.loopback import Answer, Call, ErrorAnswer, FaultyServer
 from langgraph_reflexion.testing.model_answers import ModelRequest, ask, completion, event, events, refused
 
 __all__ = ["MODEL_FAULTS", "Faults", "ModelRequest", "ModelServer"]
@@ -42,10 +42,10 @@ MODEL_FAULTS: Mapping[str, str] = {
 """The faults of `ModelServer`, each with a description. For an odd reply, give it a model that replies so."""
 
 Faults = Sequence[str | None] | Callable[[ModelRequest], str | None]
-"""Names from `MODEL_FAULTS`, one per request, or a function of the request; None and `ok` are no fault."""
+"""Names from `MODEL_FAULTS`, one per request, or a function of the request; None and `ok` mean no fault."""
 
 
-class ModelServer:
+class ModelServer(FaultyServer[ModelRequest]):
     """A server that answers for a chat model as OpenAI would, inside `with`.
 
     Args:
@@ -71,34 +71,15 @@ class ModelServer:
         refuses: Collection[str] = (),
         port: int = 0,
     ) -> None:
+        super().__init__([] if callable(faults) else [_checked(fault) for fault in faults], port)
         self.model = model or DemoChatModel()
         self._fault_for = faults if callable(faults) else None
-        self._faults = iter([] if callable(faults) else [_checked(fault) for fault in faults])
-        self._key, self._context_chars, self._refuses, self._port = key, context_chars, refuses, port
-        self._requests: list[ModelRequest] = []
-        self._lock = threading.Lock()
-        self._listener: Listener | None = None
+        self._key, self._context_chars, self._refuses = key, context_chars, refuses
 
-    def __enter__(self) -> "ModelServer":
-        self._listener = Listener(self._port, self._answer)
+    def __enter__(self) -> Self:
+        super().__enter__()
+        self.url += "/v1"
         return self
-
-    def __exit__(self, *_: object) -> None:
-        if self._listener:
-            self._listener.close()
-
-    @property
-    def url(self) -> str:
-        """The `base_url` for clients."""
-        if self._listener is None:
-            raise RuntimeError("the server runs inside `with` only")
-        return f"{self._listener.url}/v1"
-
-    @property
-    def requests(self) -> list[ModelRequest]:
-        """All requests for a completion so far, in order of arrival."""
-        with self._lock:
-            return self._requests.copy()
 
     def _answer(self, call: Call) -> Answer:
         if (call.method, call.path.partition("?")[0]) != ("POST", "/v1/chat/completions"):
@@ -106,10 +87,10 @@ class ModelServer:
             raise ErrorAnswer(404, said, code="unknown_url")
         body = _body(call.content)
         with self._lock:
-            request = ModelRequest(len(self._requests) + 1, body, call.headers, time.monotonic())
-            self._requests.append(request)
-            fault = next(self._faults, "ok")
-        return self._complete(request, _checked(self._fault_for(request)) if self._fault_for else fault)
+            request = ModelRequest(len(self.requests) + 1, body, call.headers, time.monotonic())
+            self.requests.append(request)
+            fault = None if self._fault_for else next(self.faults, None)
+        return self._complete(request, _checked(self._fault_for(request) if self._fault_for else fault))
 
     def _complete(self, request: ModelRequest, fault: str) -> Answer:
         if fault == "hang":
@@ -155,7 +136,7 @@ def _error_for(fault: str, request: ModelRequest) -> ErrorAnswer | None:
             said = "Too many requests."
             return ErrorAnswer(429, said, kind="requests", code="rate_limit_exceeded", headers=headers)
         case "quota":
-            said = "Your quota is used up, see to your plan and billing."
+            said = "You exceeded your quota, check your plan and billing."
             return ErrorAnswer(429, said, kind="insufficient_quota", code="insufficient_quota")
         case "500":
             return ErrorAnswer(500, "The server failed while it worked on your request.", kind="server_error")
@@ -164,7 +145,7 @@ def _error_for(fault: str, request: ModelRequest) -> ErrorAnswer | None:
         case "wrong-key":
             return _wrong_key(request)
         case "unknown-model":
-            said = f"There is no model {request.body.get('model')!r}, or not for you."
+            said = f"The model {request.body.get('model')!r} does not exist, or you have no access to it."
             return ErrorAnswer(404, said, code="model_not_found")
         case "context":
             length = _length(request.body["messages"])
@@ -175,7 +156,7 @@ def _error_for(fault: str, request: ModelRequest) -> ErrorAnswer | None:
 
 def _wrong_key(request: ModelRequest) -> ErrorAnswer:
     # Some servers quote the key, too.
-    return ErrorAnswer(401, f"This is no valid API key: {request.key}", code="invalid_api_key")
+    return ErrorAnswer(401, f"Invalid API key: {request.key}", code="invalid_api_key")
 
 
 def _length(messages: list[dict[str, Any]]) -> int:
@@ -195,7 +176,7 @@ def _body(content: bytes) -> dict[str, Any]:
     return dict(body)
 
 
-def main() -> NoReturn:
+def main() -> None:
     """Serve the demo model until interrupted."""
     parser = argparse.ArgumentParser(
         prog="python -m langgraph_reflexion.testing.model_server",
@@ -216,7 +197,6 @@ def main() -> NoReturn:
         parser.exit(2, f"{error}\n")
     except KeyboardInterrupt:
         parser.exit(0)
-    raise AssertionError("waiting never ends")
 
 
 if __name__ == "__main__":

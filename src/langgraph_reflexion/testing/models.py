@@ -54,7 +54,9 @@ class ScriptedChatModel(BaseChatModel):
         if callable(self.replies):
             reply = self.replies(messages)
         elif len(self.prompts) > len(self.replies):
-            raise ScriptExhausted(f"the script has no reply left: it has {len(self.replies)}, for as many calls")
+            raise ScriptExhausted(
+                f"the script has no reply left: it has {len(self.replies)}, and this is call {len(self.prompts)}"
+            )
         else:
             reply = self.replies[len(self.prompts) - 1]
         if isinstance(reply, Exception):

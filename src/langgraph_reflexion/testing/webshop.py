@@ -44,11 +44,8 @@ class WebShopServer(FaultyServer[str]):
         faults: The faults of the next requests in order, from `WEBSHOP_FAULTS`; None for none.
 
     Attributes:
-        url: Its address.
         requests: The addresses of the requests so far.
-        faults: The faults of the next requests; may be set at any time.
         goals: The goals; may be changed, as by a restarted server.
-        sessions: The known sessions.
     """
 
     def __init__(self, store: Store, goals: Sequence[Goal], *, faults: Iterable[str | None] = ()) -> None:
@@ -86,7 +83,7 @@ class WebShopServer(FaultyServer[str]):
         page = LocalShop(self.store, goal).page(state)
         return 200, _html(page, goal)
 
-    def _reply(self, call: Call) -> Answer:
+    def _answer(self, call: Call) -> Answer:
         match fault := self._record(call.path):
             case None:
                 return _page_of(*self.answer(call.path))

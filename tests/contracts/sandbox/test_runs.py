@@ -1,13 +1,13 @@
 """The contract of a sandbox backend: streams, files, limits, policy and isolation, in bubblewrap and Landlock."""
 
-import contextlib
 import socket
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
-from langgraph_reflexion import ConfigurationError, EnvironmentFault, EnvironmentUnavailable
+from langgraph_reflexion import ConfigurationError, EnvironmentUnavailable
 from langgraph_reflexion.envs.sandbox import Bind, Limits, Policy, Sandbox
 from tests.support.sandbox.columns import make
 
@@ -68,18 +68,13 @@ def test_exceeded_limit_is_the_status(sandbox, source, status, limits):
     assert len(done.stdout) < 2000
 
 
-def test_writable_folder_keeps_its_owner_and_links_lead_nowhere(sandbox, tmp_path):
-    (tmp_path / "outside").write_text("mine")
+def test_writable_folder_keeps_its_owner(sandbox, tmp_path):
     work = tmp_path / "work"
     work.mkdir()
-    (work / "main.py").symlink_to(tmp_path / "outside")
     policy = Policy(binds=(Bind(work, writable=True),))
     done = sandbox.run([sys.executable, "-c", "open('new', 'w'); print(1)"], cwd=work, policy=policy)
     assert (done.text, done.errors) == ("1\n", "")
     assert (work / "new").stat().st_uid == work.stat().st_uid
-    with contextlib.suppress(EnvironmentFault):
-        sandbox.run(PYTHON, files={"main.py": "theirs"}, cwd=work, policy=policy)
-    assert (tmp_path / "outside").read_text() == "mine"
 
 
 ESCAPES = {
@@ -111,6 +106,8 @@ def test_policy_is_enforced(sandbox, tmp_path):
         (["no-such-program"], {}, EnvironmentUnavailable),
         (["true"], {"files": {"../x": ""}}, ConfigurationError),
         (["true"], {"collect": ["x"], "policy": Policy(fork=False)}, ConfigurationError),
+        (["true"], {"files": {"x": ""}, "cwd": Path("/usr")}, ConfigurationError),
+        (["true"], {"files": {str(number): "" for number in range(201)}}, ConfigurationError),
     ],
 )
 def test_invalid_requests_are_refused(sandbox, argv, options, error):
@@ -122,10 +119,6 @@ def test_attached_command(sandbox):
     with sandbox.attach(["cat"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         assert process.communicate("hello", timeout=20)[0] == "hello"
     assert process.returncode == 0
-
-
-async def test_arun(sandbox):
-    assert (await sandbox.arun(["echo", "x"])).text == "x\n"
 
 
 def test_result_descriptor_of_the_caller(sandbox):

@@ -17,7 +17,7 @@ from langgraph_reflexion.envs.alfworld.native import NativeEngine
 from langgraph_reflexion.envs.alfworld.releases import HELP, Release, release_of
 from langgraph_reflexion.envs.alfworld.textworld import TextWorldEngine, Workers, installed_texts, unavailable
 from tests.support.alfworld import Case, play, read_cases
-from tests.support.compare_engines import compare, compare_all, generated
+from tests.support.compare_engines import compare
 
 needs_engine = pytest.mark.skipif(unavailable() is not None, reason=str(unavailable()))
 OFFICIAL = Path(os.environ.get("ALFWORLD_OFFICIAL", "none"))
@@ -47,14 +47,7 @@ def test_the_golden_cases_are_what_the_reference_does(workers: Workers) -> None:
 
     with ThreadPoolExecutor(2) as threads:
         # The engine takes a second for a few commands.
-        assert [name for name in threads.map(differs, CASES[::7]) if name] == []
-
-
-@needs_engine
-def test_generated_games_agree() -> None:
-    tally = compare_all(generated(2, seed=5), steps=5, seed=5)
-    assert (tally.differences, tally.solved) == ([], 2)
-    assert tally.steps > 15
+        assert [name for name in threads.map(differs, CASES[::12]) if name] == []
 
 
 @needs_engine
@@ -87,7 +80,7 @@ def test_every_release_is_known_and_plays_as_in_the_original(release: str, is_: 
     grammar = grammar.replace("UNKNOWN GOAL", game.instruction.removesuffix("."))
     file = replace(game, domain=domain, grammar=grammar)
     assert release_of(file) == is_
-    tally = compare(file, steps=3, seed=1, workers=workers)
+    tally = compare(file, steps=5, seed=1, workers=workers)
     assert (tally.differences, tally.solved) == ([], 1)
 
 

@@ -16,7 +16,6 @@ from langgraph_reflexion.demo.programming.task import read_exercise
 from langgraph_reflexion.envs.programming.generated import generated_problems
 from langgraph_reflexion.envs.programming.generated.draw import draw_family
 from tests.support.demo import forgetful
-from tests.support.toys import Timeless
 
 TASKS, TRIALS, BOTH = 20, 4, "last_attempt_and_reflexion"
 
@@ -24,12 +23,12 @@ TASKS, TRIALS, BOTH = 20, 4, "last_attempt_and_reflexion"
 class Played:
     """A run: the final states, and for each task whether the program of each trial was right."""
 
-    def __init__(self, model=None, seed=0, strategy="last_attempt_and_reflexion", tasks=TASKS, **options):
-        self.environment = load_environment("programming", seed=seed)
+    def __init__(self, model=None, strategy=BOTH, tasks=TASKS, **options):
+        self.environment = load_environment("programming", seed=0)
         options = {"max_trials": TRIALS, **options}
         model = model or DemoChatModel()
         self.graph = create_reflexion(
-            model, self.environment, strategy=strategy, options=ModelOptions(seed=seed), **options
+            model, self.environment, strategy=strategy, options=ModelOptions(seed=0), **options
         ).compile()
         self.finals, self.truths = zip(*asyncio.run(self._all(tasks)), strict=True)
         self.environment.close()
@@ -78,21 +77,16 @@ def test_its_own_tests_are_right_and_wrong_in_every_way():
 
 def test_without_the_reflections_in_its_prompt_the_gain_is_gone():
     model, removed = forgetful()
-    without = Played(model)
+    without = Played(model, tasks=8)
     assert removed, "there were lessons to remove"
-    assert without.truths == played("last_attempt").truths
+    assert without.truths == played("last_attempt").truths[:8]
 
 
 def test_without_tests_it_gropes_in_the_dark():
-    blind = Played(evaluator="none")
+    blind = Played(evaluator="none", tasks=12)
     assert {len(truths) for truths in blind.truths} == {TRIALS}, "nothing ends a task early"
     assert blind.rate(TRIALS) - blind.rate(1) < 0.12
-    assert "reading number" in blind.finals[-1]["reflections"][-1]["text"]
-
-
-def test_the_same_seed_gives_the_same_run():
-    again = Played(tasks=6)
-    assert list(again.finals) == [Timeless(final) for final in played().finals[:6]]
+    assert any("reading number" in final["reflections"][-1]["text"] for final in blind.finals)
 
 
 @pytest.mark.parametrize("actor", ["react", "tools"])

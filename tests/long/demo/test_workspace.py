@@ -33,7 +33,7 @@ def played(tmp_path_factory):
     folder = tmp_path_factory.mktemp("workshop")
 
     @cache
-    def play(names, strategy="reflexion", actor="react", trials=3):
+    def play(names, strategy="reflexion", trials=3):
         heard = []
 
         def hear(messages):
@@ -45,7 +45,7 @@ def played(tmp_path_factory):
             tasks=write_repositories(repositories, folder / "repositories"), store=folder / "store"
         )
         model = Between(hears=hear)
-        graph = create_reflexion(model, environment, strategy=strategy, actor=actor, max_trials=trials).compile()
+        graph = create_reflexion(model, environment, strategy=strategy, actor="react", max_trials=trials).compile()
 
         async def all_of_them():
             return await asyncio.gather(*(graph.ainvoke({"task": task}) for task in environment.tasks()))
@@ -103,14 +103,6 @@ def test_generated_ones_are_repaired_after_trials_that_failed_and_only_with_thei
         assert DemoChatModel().invoke(with_reflections(messages, other)).text == fresh[task]
         for line, code in re.findall(r"(line \d+ of \S+) changed to: (.+) - it ", reflections_in(messages)):
             assert f"change {line} to: {code}" not in said
-
-
-@needs_sandbox
-def test_tool_calls_do_as_well_as_text(played):
-    by_text, _ = played(SEEDS)
-    (by_tools,), _ = played(SEEDS[1:], actor="tools")
-    assert by_tools["status"] == "solved"
-    assert by_tools["reflections"] == by_text[1]["reflections"]
 
 
 @needs_sandbox

@@ -1,6 +1,6 @@
 """Runs whose driver or workers are killed with SIGKILL record the same as the reference run, each trial once.
 
-`KILLS=100` and `ROUNDS=5` in the environment kill more often.
+`KILLS=100` in the environment kills the driver more often.
 """
 
 import os
@@ -12,18 +12,18 @@ from urllib.parse import quote
 
 import pytest
 
+from langgraph_reflexion.checkpoints import open_checkpointer
+from langgraph_reflexion.errors import ConfigurationError
 from tests.loop.experiments.test_errors import count_and_resume
 from tests.support.cli import KEY, GuessingServer, make_home, start
-from tests.support.driver_kills import DriverKills
+from tests.support.kills import Kills
 from tests.support.postgres_server import postgres_server
 from tests.support.ray_cluster import ray_cluster
-from tests.support.worker_kills import WorkerKills
 
 KILLS = int(os.environ.get("KILLS", "0"))
-ROUNDS = int(os.environ.get("ROUNDS", "1"))
 PASSWORD = "pa55word/with+more"
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="forks processes, and finds them in /proc")
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="finds processes in /proc")
 needs_ray = pytest.mark.skipif(find_spec("ray") is None, reason="needs the extra ray")
 needs_postgres = pytest.mark.skipif(find_spec("psycopg") is None, reason="needs the extra postgres")
 
@@ -36,31 +36,9 @@ def cluster() -> Iterator[tuple[tuple[str, ...], dict[str, str]]]:
         yield ("--ray-address", address, "--database", database), environment | {"OPENAI_API_KEY": KEY}
 
 
-@pytest.mark.parametrize(
-    ("kills", "options", "more"),
-    [
-        (10, {}, ()),
-        (3, {"trials": 2}, ("--checkpoints", "history")),
-        pytest.param(2, {"tasks": 8, "trials": 2, "seconds": 0.02}, ("--workers", "2"), marks=needs_ray),
-    ],
-    ids=["sqlite", "history", "workers"],
-)
-def test_a_driver_that_is_killed_loses_and_repeats_nothing(
-    tmp_path: Path, kills: int, options: dict[str, int], more: tuple[str, ...]
-) -> None:
-    kills = KILLS or kills
-    outcome = DriverKills(tmp_path, more=more, **options).run(kills)
-    assert outcome.violations == []
-    assert outcome.kills == kills
-    assert sum(outcome.kept) > 0
-
-
-@needs_postgres
-@pytest.mark.needs("PostgreSQL")
-def test_a_driver_that_is_killed_loses_nothing_in_postgres(tmp_path: Path) -> None:
-    with postgres_server() as database:
-        outcome = DriverKills(tmp_path, trials=2, more=("--database", database)).run(KILLS or 3)
-    assert outcome.violations == []
+@pytest.mark.parametrize(("kills", "more"), [(3, ()), (1, ("--checkpoints", "history"))], ids=["latest", "history"])
+def test_a_driver_that_is_killed_loses_and_repeats_nothing(tmp_path: Path, kills: int, more: tuple[str, ...]) -> None:
+    Kills(tmp_path, *more).kill_drivers(KILLS or kills)
 
 
 @needs_ray
@@ -68,16 +46,13 @@ def test_a_driver_that_is_killed_loses_nothing_in_postgres(tmp_path: Path) -> No
 @pytest.mark.needs("PostgreSQL")
 def test_a_driver_that_is_killed_loses_nothing_with_workers_and_postgres(tmp_path: Path) -> None:
     with postgres_server() as database:
-        more = ("--workers", "2", "--database", database)
-        outcome = DriverKills(tmp_path, tasks=8, trials=2, seconds=0.02, more=more).run(KILLS or 2)
-    assert outcome.violations == []
+        run = Kills(tmp_path, "--workers", "2", "--database", database, "--checkpoints", "history")
+        run.kill_drivers(KILLS or 1)
 
 
 @needs_ray
 def test_workers_that_are_killed_lose_and_repeat_nothing(tmp_path: Path) -> None:
-    outcome = WorkerKills(tmp_path).run(ROUNDS, kills=2)
-    assert outcome.violations == []
-    assert outcome.kills == 2 * ROUNDS
+    Kills(tmp_path, "--workers", "2").kill_worker()
 
 
 @needs_ray
@@ -87,9 +62,7 @@ def test_workers_of_a_cluster_that_are_killed_lose_nothing_and_ray_sees_no_secre
     tmp_path: Path, cluster: tuple[tuple[str, ...], dict[str, str]]
 ) -> None:
     more, environment = cluster
-    outcome = WorkerKills(tmp_path, more, environment).run(ROUNDS)
-    assert outcome.violations == []
-    assert outcome.kills == ROUNDS
+    Kills(tmp_path, "--workers", "2", *more, environment=environment).kill_worker()
     # Logs, object store, and whatever else Ray keeps.
     written = [path for path in Path(environment["RAY_TMPDIR"]).rglob("*") if path.is_file()]
     assert len(written) > 10
@@ -113,3 +86,10 @@ def test_a_bug_in_a_worker_of_a_cluster_ends_one_task(
 
     with GuessingServer() as server:
         count_and_resume(make_home(tmp_path), server, "--workers", "2", *more, call=call)
+
+
+@needs_postgres
+async def test_a_database_that_is_not_there_is_a_clear_error() -> None:
+    with pytest.raises(ConfigurationError, match="cannot be reached"):
+        async with open_checkpointer("latest", "postgresql://nobody@127.0.0.1:9/none"):
+            pass

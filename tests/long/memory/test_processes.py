@@ -11,7 +11,7 @@ import pytest
 from langgraph_reflexion.memory.store import LessonStore, open_lessons
 from tests.support.postgres_server import postgres_server
 
-EACH = 12
+EACH = 6
 
 
 def write_at_once(where):

@@ -1,51 +1,50 @@
-"""The experiment on lessons: they help with unseen tasks in rooms that were met, and other worlds' lessons do not."""
-
-import asyncio
+"""Lessons help with unseen tasks in rooms that were met, and other worlds' lessons do not."""
 
 import pytest
+from langgraph.store.base import BaseStore
 from langgraph.store.memory import InMemoryStore
 
-from langgraph_reflexion.memory.records import LessonSource
+from langgraph_reflexion import Environment, Lessons, Memory, ModelOptions, create_reflexion, load_environment
 from langgraph_reflexion.memory.store import LessonStore
-from tests.performance.memory_transfer import Transfer, difference, exact, measure, swapped, table
 
 
-@pytest.mark.parametrize(("environment", "limit"), [("alfworld", 12), ("hotpotqa", 24)])
-def test_lessons_raise_first_trial_success_on_unseen_tasks_and_swapped_ones_do_not(environment, limit):
-    result = asyncio.run(measure(environment, seeds=2, limit=limit))
-    helped, fooled = result.pair("with", "without"), result.pair("swapped", "without")
-    assert helped.gain > 0.1
-    assert helped.only_first >= 6 * helped.only_second
-    assert helped.p < 0.05
-    assert abs(fooled.gain) < helped.gain / 2
-    assert helped.worlds == (2, 0), "another seed keeps it"
-    solved = sum(result.solved["with"].values())
-    assert f"with     {solved:>4} of {2 * limit}  {solved / (2 * limit):>6.1%}" in table(environment, result)
+async def solved_at_once(
+    environment: Environment, split: str, limit: int, lessons: Lessons | None, store: BaseStore, trials: int = 1
+) -> int:
+    """Play the tasks of a split, and return how many were solved in the first trial."""
+    options = ModelOptions(seed=environment.seed)  # type: ignore[attr-defined]
+    graph = create_reflexion("demo", environment, memory=Memory(lessons=lessons), max_trials=trials, options=options)
+    compiled = graph.compile(store=store)
+    finals = [await compiled.ainvoke({"task": task}) for task in environment.tasks(split, limit)]
+    return sum(final["trials"][0]["success"] for final in finals)
 
 
-def test_the_intervals_are_exact():
-    # Clopper and Pearson's by hand: 0 of n ends at 1 - 0.025^(1/n), 9 of 10 begins at 0.555.
-    assert exact(0, 10).high == pytest.approx(1 - 0.025**0.1)
-    assert exact(9, 10) == pytest.approx((0.5550, 0.9975), abs=1e-4)
-    low, high = difference(0, 0, 240)
-    assert low == pytest.approx(-(1 - 0.0125 ** (1 / 240)))
-    assert high == -low
+async def swapped(name: str, store: BaseStore, other: BaseStore) -> BaseStore:
+    """Return a store with one store's lessons, recalled for the same tasks, in the words of the other's."""
+    mixed = InMemoryStore()
+    lessons = (await LessonStore(store, name).snapshot()).lessons.values()
+    texts = [lesson.text for lesson in (await LessonStore(other, name).snapshot()).lessons.values()]
+    await LessonStore(mixed, name).add(
+        source.model_copy(update={"text": texts[number % len(texts)]})
+        for number, lesson in enumerate(lessons)
+        for source in lesson.sources
+    )
+    return mixed
 
 
-def test_pairs_are_counted_task_by_task():
-    one = {f"t{n}": n < 9 for n in range(12)}
-    other = {f"t{n}": n == 10 for n in range(12)}
-    pair = Transfer({"with": one, "without": other}, {f"t{n}": n // 6 for n in range(12)}, 0).pair("with", "without")
-    assert (pair.only_first, pair.only_second, pair.worlds) == (9, 1, (2, 0))
-    assert pair.p == pytest.approx(22 / 1024)
-    assert pair.gain == pytest.approx(8 / 12)
-    assert pair.interval == difference(9, 1, 12)
-
-
-async def test_swapping_keeps_what_lessons_are_found_by_and_changes_what_they_say():
+@pytest.mark.parametrize(("name", "topic", "limit"), [("alfworld", "shared-rooms", 12), ("hotpotqa", "topics", 24)])
+async def test_lessons_raise_first_trial_success_on_unseen_tasks_and_swapped_ones_do_not(
+    name: str, topic: str, limit: int
+) -> None:
+    environments = [load_environment(name, seed=seed) for seed in (0, 1)]
     stores = InMemoryStore(), InMemoryStore()
-    for store, text in zip(stores, ("The key is under the mat", "The cat sat on the mat"), strict=True):
-        await LessonStore(store, "house").add([LessonSource(text=text, instruction=f"task of {text}", task="t")])
-    [lesson] = (await LessonStore(await swapped("house", *stores), "house").snapshot()).lessons.values()
-    assert lesson.text == "The cat sat on the mat"
-    assert lesson.about.startswith("task of The key is under the mat")
+    for environment, store in zip(environments, stores, strict=True):
+        await solved_at_once(environment, f"{topic}-train", limit, Lessons(recall=False), store, trials=5)
+    test = (environments[0], f"{topic}-test", limit)
+    without = await solved_at_once(*test, None, stores[0])
+    helped = await solved_at_once(*test, Lessons(learn=False), stores[0])
+    fooled = await solved_at_once(*test, Lessons(learn=False), await swapped(name, *stores))
+    for environment in environments:
+        environment.close()
+    assert helped - without >= limit / 6
+    assert abs(fooled - without) < (helped - without) / 2

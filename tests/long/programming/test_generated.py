@@ -15,6 +15,8 @@ INSTALLED = ["python", pytest.param("rust", marks=needs_rust)]
 def test_canonical_solutions_pass(grader, language):
     problems = generated_problems(language)
     assert len(problems) >= 20
+    if language == "rust":
+        problems = problems[::3]  # half a second each to compile
     both = [replace(each, cases=(*each.cases, *examples_of(each))) for each in problems]
     with ThreadPoolExecutor(2) as threads:
         verdicts = threads.map(lambda each: grader.grade(each, each.canonical), both)

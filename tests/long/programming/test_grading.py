@@ -20,10 +20,6 @@ RUST_HONEST = (
 )
 
 
-def one(call, expected, comparison="==", atol=0.0, name="f"):
-    return replace(CALLS, entry_point=name, cases=(Case(call, expected, comparison, atol),))
-
-
 COMPARISONS = [
     ("True", "1", "==", True),
     ("1.0", "1", "==", True),
@@ -50,12 +46,15 @@ COMPARISONS = [
 
 
 def test_values_compare_by_the_operator_of_the_test(grader):
-    wrong = []
-    for returned, expected, comparison, holds in COMPARISONS:
-        problem = one("f()", expected, comparison, 1e-3)
-        if grader.grade(problem, f"def f():\n    return {returned}").passed is not holds:
-            wrong.append((returned, comparison, expected))
-    assert wrong == []
+    code = f"def f(n):\n    return [{', '.join(f'lambda: {returned}' for returned, *_ in COMPARISONS)}][n]()"
+    cases = {
+        Case(f"f({number})", expected, comparison, 1e-3): holds
+        for number, (_, expected, comparison, holds) in enumerate(COMPARISONS)
+    }
+    right = [case for case, holds in cases.items() if holds]
+    assert grader.grade(replace(CALLS, entry_point="f", cases=tuple(right)), code).passed
+    for case in cases.keys() - right:
+        assert not grader.grade(replace(CALLS, entry_point="f", cases=(case,)), code).passed, case
 
 
 def test_reason_names_test_and_value(grader):

@@ -1,11 +1,10 @@
 """Every language grades a right, a wrong and a broken program."""
 
-import re
 from dataclasses import replace
 
 import pytest
 
-from langgraph_reflexion.envs.programming.compiled import CompiledRuns
+from langgraph_reflexion.envs.programming.compiled import CompiledGrader
 from langgraph_reflexion.envs.programming.languages import LANGUAGES
 from langgraph_reflexion.envs.programming.limits import CANDIDATE
 from langgraph_reflexion.envs.sandbox import Sandbox
@@ -32,11 +31,8 @@ def test_sample(grader, name):
 
 
 @pytest.mark.needs("bubblewrap")
-@pytest.mark.parametrize("name", [name for name in LANGUAGES if name != "python"])
-def test_missing_toolchain(name):
-    nowhere = replace(LANGUAGES[name], compile=["no-such-compiler", "-o", "main"])
-    with pytest.raises(
-        EnvironmentUnavailable, match=rf"^{re.escape(name)}: no-such-compiler: .*; install "
-    ) as raised:
-        CompiledRuns(Sandbox("bubblewrap"), CANDIDATE).build(nowhere, "", [])
+def test_missing_toolchain():
+    nowhere = replace(LANGUAGES["rust"], compile=["no-such-compiler", "-o", "main"])
+    with pytest.raises(EnvironmentUnavailable, match=r"rust: no-such-compiler: .*; install ") as raised:
+        CompiledGrader(Sandbox("bubblewrap"), CANDIDATE).build(nowhere, "", [])
     assert "\n" not in str(raised.value)

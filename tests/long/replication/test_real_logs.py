@@ -45,17 +45,6 @@ def test_a_real_log(real: dict[str, Any], name: str, tasks: int, solved: list[in
     assert (run["tasks"], run["solved"]) == (tasks, solved)
 
 
-def test_an_altered_verdict_moves_the_count(tmp_path: Path) -> None:
-    (path,) = (REAL / "programming_runs/root" / "simple_humaneval_rs_hard50").glob("*.jsonl")
-    copy = tmp_path / "clone" / path.relative_to(REAL)
-    copy.parent.mkdir(parents=True)
-    text = path.read_text(encoding="utf-8")
-    copy.write_text(text.replace('"is_solved": true', '"is_solved": false', 1), encoding="utf-8")
-    (run,) = compare([import_logs(tmp_path / "clone", tmp_path / "out").folder]).as_json()["runs"]
-    assert run["solved"] == [29]
-    assert "not one of the original's logs" in " ".join(run["notes"])
-
-
 @whole
 def test_the_whole_repository_holds_the_listed_logs_and_every_number(
     paper: dict[str, Any], real: dict[str, Any], tmp_path: Path

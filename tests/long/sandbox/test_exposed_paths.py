@@ -65,20 +65,6 @@ def test_link_to_a_program_exposes_its_installation(folder: Path) -> None:
     assert str(folder / "apps") not in shown
 
 
-def test_virtual_environment_in_a_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("HOME", str(tmp_path))
-    exposed_paths.__globals__["_homes"].cache_clear()
-    venv.create(tmp_path, symlinks=True)
-    (tmp_path / "private.txt").write_text("secret")
-    packages = tmp_path / "lib" / f"python3.{sys.version_info.minor}" / "site-packages"
-    (packages / "wonderful.py").write_text("VALUE = 42\n")
-    sandbox = make("bubblewrap", f"{tmp_path / 'bin'}{os.pathsep}/usr/bin")
-    code = f"import wonderful, os; print(wonderful.VALUE, os.path.exists({str(tmp_path / 'private.txt')!r}))"
-    done = sandbox.run(["python", "-c", code])
-    exposed_paths.__globals__["_homes"].cache_clear()
-    assert (done.text, done.errors) == ("42 False\n", "")
-
-
 def test_link_on_path_exposes_only_its_target(tmp_path: Path) -> None:
     executable(tmp_path / "notes" / "tool.sh", "#!/bin/sh\necho tool\n")
     (tmp_path / "notes" / "secret").write_text("secret")

@@ -1,6 +1,5 @@
-"""Runs in rare situations: cancelled, attached, killed helpers, hostile leftovers, restricted hosts."""
+"""Runs in rare situations: attached, killed helpers, hostile leftovers, restricted hosts."""
 
-import asyncio
 import contextlib
 import os
 import socket
@@ -12,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from langgraph_reflexion import ConfigurationError, EnvironmentFault, EnvironmentUnavailable
+from langgraph_reflexion import EnvironmentFault, EnvironmentUnavailable
 from langgraph_reflexion.envs.sandbox import Bind, Limits, Policy, Sandbox
 
 PYTHON = [sys.executable, "main.py"]
@@ -33,35 +32,6 @@ def ends(word):
             return True
         time.sleep(0.05)
     return False
-
-
-def test_compiled_program_runs_in_other_runs(sandbox):
-    source = '#include <stdio.h>\nint main(int n, char **a) { printf("%s", a[1]); return 0; }\n'
-    files = {"main.c": source, "out/x": ""}
-    built = sandbox.run(["cc", "main.c", "-o", "out/main"], files=files, collect=["out", "no"])
-    assert built.status == "ok", built.errors
-    assert set(built.files) == {"out/main", "out/x"}
-    for word in ("one", "two"):
-        assert sandbox.run(["./out/main", word], files=built.files).text == word
-
-
-@pytest.mark.parametrize(
-    ("source", "limits"),
-    [
-        ("while True: pass", Limits(cpu=0.3)),
-        ("import os\nwhile True: os.write(3, b'x' * 1000)", Limits(result=4096)),
-    ],
-)
-def test_other_limits(sandbox, source, limits):
-    done = run(sandbox, source, limits=limits)
-    assert (done.status, done.result) == ("cpu" if limits.cpu < 1 else "output", b"")
-
-
-def test_long_output_keeps_both_ends(sandbox):
-    done = run(sandbox, "for n in range(5000): print(n)", limits=Limits(output=1000))
-    assert (done.status, done.truncated) == ("ok", True)
-    assert done.text.startswith("0\n1\n")
-    assert done.text.endswith("4998\n4999\n")
 
 
 def test_current_folder_of_the_agent_does_not_matter(sandbox, tmp_path):
@@ -99,26 +69,6 @@ def test_sandbox_that_fails_to_start_is_a_fault(sandbox, tmp_path):
     assert process.returncode == 125
 
 
-async def test_cancelled_task_ends_its_run(sandbox):
-    task = asyncio.create_task(sandbox.arun(["sleep", "77.25"], limits=Limits(wall=60)))
-    await asyncio.sleep(0.4)
-    task.cancel()
-    begin = time.monotonic()
-    with pytest.raises(asyncio.CancelledError):
-        await task
-    assert time.monotonic() - begin < 5
-    assert ends("77.25")
-
-
-async def test_task_cancelled_after_its_run_is_cancelled(sandbox):
-    task = asyncio.create_task(sandbox.arun(["true"]))
-    await asyncio.sleep(0.01)
-    time.sleep(1)  # noqa: ASYNC251 - the loop is busy while the run ends
-    task.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await task
-
-
 def test_killed_attached_command_ends(sandbox):
     process = sandbox.attach(["sh", "-c", "echo x; sleep 78.25"], stdout=subprocess.PIPE)
     assert process.stdout.readline() == b"x\n"
@@ -126,22 +76,6 @@ def test_killed_attached_command_ends(sandbox):
     process.wait()
     process.stdout.close()
     assert ends("78.25")
-
-
-@pytest.mark.parametrize("way", ["/oldroot", "/../../../../oldroot", "../../../../../../oldroot"])
-def test_links_left_by_a_run_do_not_lead_to_the_host(bubblewrap, tmp_path, way):
-    work, outside = tmp_path / "work", tmp_path / "outside"
-    work.mkdir()
-    outside.mkdir(mode=0o777)
-    outside.chmod(0o777)
-    policy = Policy(binds=(Bind(work, writable=True),))
-    source = f"import os; os.symlink('{way}{outside}/file', 'main.py'); os.symlink('{way}{outside}', 'folder')"
-    assert bubblewrap.run([sys.executable, "-c", source], cwd=work, policy=policy).status == "ok"
-    done = bubblewrap.run(["cat", "main.py"], files={"main.py": "theirs"}, cwd=work, policy=policy)
-    assert done.text == "theirs"
-    with contextlib.suppress(EnvironmentFault):
-        bubblewrap.run(["true"], files={"folder/file": "theirs"}, cwd=work, policy=policy)
-    assert list(outside.iterdir()) == []
 
 
 def test_hostile_files_are_passed_to_the_next_run(sandbox):
@@ -153,16 +87,13 @@ def test_hostile_files_are_passed_to_the_next_run(sandbox):
     done = run(sandbox, source, collect=["."])
     assert (done.status, done.errors) == ("ok", "")
     assert len(done.files) == 2003
-    assert sandbox.run(["sh", "-c", "ls o | wc -l; cat o/a*"], files=done.files).text == "2003\ny"
+    odd = {name: content for name, content in done.files.items() if not name[2:].isdigit()}
+    assert sandbox.run(["sh", "-c", "ls -q o | wc -l; cat o/a*"], files=odd).text == "2\ny"
 
 
-def test_files_without_processes(bubblewrap, tmp_path):
-    policy = Policy(fork=False, binds=(Bind(tmp_path, writable=True),))
-    files = {f"f{number}": "x" for number in range(150)}
-    assert len(bubblewrap.run(["ls"], files=files, policy=policy).text.split()) == 150
-    for options in ({"files": files, "cwd": tmp_path}, {"files": {f"{name}{n}": "" for name in files for n in "ab"}}):
-        with pytest.raises(ConfigurationError, match="200 files"):
-            bubblewrap.run(["ls"], policy=policy, **options)
+def test_many_files_without_processes(bubblewrap):
+    files = {f"f{number}": "x" for number in range(200)}
+    assert len(bubblewrap.run(["ls"], files=files, policy=Policy(fork=False)).text.split()) == 200
 
 
 def test_programs_that_are_not_exposed(sandbox, tmp_path):
@@ -193,3 +124,15 @@ def test_folder_of_a_killed_helper_is_removed_by_the_next():
     (left / "file").touch()
     Sandbox("unsafe-bare-host").run(["true"])
     assert not left.exists()
+
+
+def test_slow_sampling_stays_frequent(sandbox):
+    # 25 processes with many maps each are slow to sample; a burst afterwards must still be seen.
+    source = (
+        "import mmap, os, time\nheld = [mmap.mmap(-1, 4096, prot=1 + 2 * (n % 2)) for n in range(8000)]\n"
+        "for _ in range(25): os.fork() == 0 and (time.sleep(5), os._exit(0))\ntime.sleep(1)\n"
+        "x = bytearray(b'y') * (300 << 20)\ntime.sleep(2)\nos.write(3, b'unseen')"
+    )
+    limits = Limits(memory=256 << 20, processes=40, wall=20, cpu=20)
+    done = sandbox.run([sys.executable, "-c", source], limits=limits)
+    assert (done.status, done.result) == ("memory", b"")

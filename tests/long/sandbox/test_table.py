@@ -49,4 +49,4 @@ def test_documentation_contains_the_table():
     assert len({hostile.name for hostile in HOSTILE}) == len(HOSTILE) > 40
     assert table() in (DOCS / "sandbox.md").read_text(encoding="utf-8")
     security = (DOCS / "howto" / "security.md").read_text(encoding="utf-8")
-    assert "../sandbox.md#who-contains-what" in security
+    assert "../sandbox.md#what-each-backend-contains" in security

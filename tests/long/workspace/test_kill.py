@@ -77,10 +77,10 @@ def test_killed_at_any_moment_it_ends_with_the_same_record(folder: Path, tmp_pat
     process: subprocess.Popen[str] | None = None
 
     def counted(messages: list[BaseMessage]) -> str:
-        """Every second life of the killed run ends at its fifth call, the others a moment later, within a command."""
+        """Every second life of the killed run ends at its sixth call, the others a moment later, within a command."""
         nonlocal calls
         calls += 1
-        if process is not None and calls == 5:
+        if process is not None and calls == 6:
             threading.Timer(0.15 * (lives % 2), process.send_signal, [signal.SIGKILL]).start()
         return reply(messages)
 

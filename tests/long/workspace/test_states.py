@@ -41,7 +41,7 @@ def contents(folder):
 
 
 def copies(tmp_path):
-    return list(tmp_path.glob("store/*/work/copy-*"))
+    return list(tmp_path.glob("store/*/work/*"))
 
 
 def changed(played: Played) -> Played:

@@ -1,4 +1,4 @@
-"""Bugs in evaluators, heuristics and environments: each ends one task of a run and is tried again by the next."""
+"""Bugs in evaluators, heuristics and environments: each ends one task, which resuming tries again."""
 
 import io
 import json
@@ -20,27 +20,12 @@ from tests.support.cli import KEY, GuessingServer, call, make_home, run_args
 from tests.support.cli import timeless as timeless_rows
 from tests.support.guessing import Guess, Guessing, drive_all, rows, timeless
 
-WHOLE = {"solved": 4, "failed": 0, "fault": 0, "error": 0, "budget": 0, "unfinished": 0}
-
 
 class Reviewed(Guessing):
-    """Reads every finished trial, with a slip for one of the games."""
+    """Divides by zero when it reviews one of the games."""
 
     def review(self, task: Task, trial: FinishedTrial) -> Review:
         return Review(measures={"luck": 1 / (task["data"]["number"] - 2)})
-
-
-class Stepping(Guessing):
-    """Divides by zero in the steps of one of the games."""
-
-    def start(self, task: Task) -> Guess:
-        episode = super().start(task)
-        return BrokenGuess(episode.number) if episode.number == 2 else episode
-
-
-class BrokenGuess(Guess):
-    def snapshot(self) -> dict[str, Any] | None:
-        raise ZeroDivisionError("division by zero")
 
 
 def wrong_arity(trajectory: list[Step]) -> bool:
@@ -58,13 +43,12 @@ ALL = ["g1", "g2", "g3", "g4"]
     ("broken", "tasks", "says", "in_step"),
     [
         ({"evaluator": wrong_arity}, ALL, "TypeError: wrong_arity() takes 1 positional argument", False),
-        ({"environment": Stepping}, ["g2"], "ZeroDivisionError: division by zero", True),
         ({"environment": Reviewed}, ["g2"], "ZeroDivisionError: division by zero", False),
         ({"heuristic": raising}, ALL, "NameError: name 'reason' is not defined", True),
     ],
-    ids=["evaluator", "environment", "review", "heuristic"],
+    ids=["evaluator", "review", "heuristic"],
 )
-def test_a_bug_ends_its_task_and_resuming_tries_it_again(
+def test_a_bug_ends_its_task_and_resuming_tries_the_task_again(
     tmp_path: Path, broken: dict[str, Any], tasks: list[str], says: str, in_step: bool
 ) -> None:
     broken = {name: part() if isinstance(part, type) else part for name, part in broken.items()}
@@ -88,7 +72,7 @@ def test_a_bug_ends_its_task_and_resuming_tries_it_again(
     assert any("tasks ended by an error" in str(grid.rows) for grid in comparison.tables())
 
     summary, _ = drive_all(folder, think_first, in_step=in_step)
-    assert summary.statuses == WHOLE
+    assert (summary.clean, summary.statuses["solved"]) == (True, 4)
     assert summary.report.errors == read_run(folder).errors == {}
     if not isinstance(broken.get("environment"), Reviewed):  # whose other rows have its measures
         assert timeless(folder) == timeless(tmp_path / "whole")
@@ -101,14 +85,12 @@ class Stop(BaseException):
 @pytest.mark.parametrize(
     ("error", "says"),
     [
-        (RuntimeError("bad \ud800 text"), "RuntimeError: bad ? text"),
-        (StopIteration(), "RuntimeError: "),
+        (RuntimeError("bad \ud800 text" + "x" * 9000), "RuntimeError: bad ? textxxx"),
         (Stop("at once"), "Stop: at once"),
-        (ValueError("x" * 9000), "ValueError: xxx"),
     ],
-    ids=["half a surrogate", "StopIteration", "BaseException", "long"],
+    ids=["half a surrogate in a long text", "BaseException"],
 )
-def test_whatever_a_bug_raises_ends_its_task_alone(tmp_path: Path, error: BaseException, says: str) -> None:
+def test_any_exception_ends_its_task_alone(tmp_path: Path, error: BaseException, says: str) -> None:
     class Raising(Guessing):
         blocking = True
 
@@ -134,10 +116,10 @@ import os
 from toys.guessing import Guessing
 
 class Broken(Guessing):
-    """Divides by zero in one game, until it is mended."""
+    """Divides by zero in one game, until it is fixed."""
 
     def start(self, task):
-        if task["id"] == "g2" and not os.path.exists("mended"):
+        if task["id"] == "g2" and not os.path.exists("fixed"):
             1 / 0
         return super().start(task)
 '''
@@ -149,11 +131,8 @@ def server() -> Iterator[GuessingServer]:
         yield made
 
 
-@pytest.mark.parametrize("workers", ["1", pytest.param("2", marks=pytest.mark.long)])
-def test_the_command_line_counts_errors_and_resumes_them(
-    tmp_path: Path, server: GuessingServer, workers: str
-) -> None:
-    count_and_resume(make_home(tmp_path), server, "--workers", workers)
+def test_the_command_line_counts_errors_and_resumes_their_tasks(tmp_path: Path, server: GuessingServer) -> None:
+    count_and_resume(make_home(tmp_path), server)
 
 
 def count_and_resume(
@@ -169,7 +148,7 @@ def count_and_resume(
     assert "in start\n    1 / 0" in (home / "run" / "errors.log").read_text()
     status, out, err = call(home, "report", "run", "--json")
     assert json.loads(out)["runs"][0]["errors"] == {"g2": "ZeroDivisionError: division by zero"}
-    (home / "mended").touch()
+    (home / "fixed").touch()
     again = more[more.index("--database") :][:2] if "--database" in more else ()
     status, out, err = call(home, "resume", "run", *again, key=KEY)
     assert (status, err) == (0, "")

@@ -1,4 +1,4 @@
-"""A matrix from a file: what it stands for, what is wrong with it, what it will take, and that it is run whole."""
+"""Experiments from files: their runs, mistakes, estimates, budgets."""
 
 import asyncio
 import json
@@ -80,7 +80,7 @@ def statuses(outcomes: list[Outcome]) -> list[str]:
     return [outcome.status for outcome in outcomes]
 
 
-def test_every_combination_is_a_run_and_what_is_said_nearest_to_it_holds(tmp_path: Path) -> None:
+def test_every_combination_is_a_run_with_the_most_specific_settings(tmp_path: Path) -> None:
     experiment = read(
         tmp_path,
         """
@@ -116,38 +116,30 @@ def test_every_combination_is_a_run_and_what_is_said_nearest_to_it_holds(tmp_pat
         """,
     )
     names = [spec.name for spec in experiment.specs]
-    first = [
-        *("alfworld-retry-demo-s3", "alfworld-retry-large-s3"),
-        *("alfworld-reflexion-demo-s3", "alfworld-reflexion-large-s3"),
-        *("questions-react-reflexion-demo-s3", "questions-react-reflexion-large-s3"),
-        *("questions-react-reflexion-short-memory-demo-s3", "questions-react-reflexion-short-memory-large-s3"),
-        *("questions-cot-reflexion-demo-s3", "questions-cot-reflexion-large-s3"),
-    ]
-    assert sorted(names[:10]) == sorted(first), "all of the first seed, then all of the next"
-    assert names[10:] == [name.replace("-s3", "-s7") for name in names[:10]]
+    assert len(names) == 20
+    assert names[10:] == [name.replace("-s3", "-s7") for name in names[:10]], "all of the first seed, then the next"
+    assert not [name for name in names if "-cot-reflexion-short-memory" in name]
     settings = {spec.name: spec.settings for spec in experiment.specs}
-    household, short = settings[first[1]], settings[first[7]]
+    household = settings["alfworld-retry-large-s3"]
+    short = settings["questions-react-reflexion-short-memory-large-s3"]
     assert (household.environment, household.limit, household.max_trials, household.seed) == ("alfworld", 10, 5, 3)
     assert (household.model, household.temperature, household.prices) == ("openai:large", 0, {"openai:large": "1,2"})
     assert household.public()["budgets"] == {"task": {"actions": 100}, "run": {"cost": 2}}
     assert (short.environment, short.max_trials, short.memory_size, short.actor) == ("hotpotqa", 2, 1, "react")
     assert short.options == {"engine": "native", "language": "de"}
-    assert settings[first[0]].model == "demo"
+    assert settings["alfworld-retry-demo-s3"].model == "demo"
 
 
 @pytest.mark.needs("sandbox")
-def test_the_files_of_the_documentation_are_what_they_say(tmp_path: Path) -> None:
-    demo = read_experiment(DOCS / "experiments" / "demo.toml")
-    runs = check(demo, tmp_path / "out")
-    assert len(runs) == 3 * (2 + 4 + 3)
-    assert not any(each.refusal for each in runs)
+def test_the_experiments_of_the_documentation_can_run(tmp_path: Path) -> None:
+    runs = check(read_experiment(DOCS / "experiments" / "demo.toml"), tmp_path / "out")
     assert [len(each.tasks) for each in runs[:9]] == [20] * 2 + [24] * 4 + [8] * 3
-    full = [spec.series for spec in read_experiment(DOCS / "experiments" / "llm.toml").specs]
-    assert (len(full), len(set(full))) == (3 * 17, 17)
+    assert not any(each.refusal for each in runs)
+    assert len({spec.series for spec in read_experiment(DOCS / "experiments" / "llm.toml").specs}) == 17
     first, larger = re.findall(r"```toml [^\n]*\n(.*?)```", (DOCS / "experiments.md").read_text(), re.DOTALL)
     assert "alfworld-reflexion-demo-s1" in [spec.name for spec in read(tmp_path, first).specs]
     names = {spec.series for spec in read(tmp_path, larger).specs}
-    assert {"hotpotqa-cot-retry-short-memory-demo", "hotpotqa-react-retry-short-memory-small"} <= names
+    assert "hotpotqa-cot-retry-short-memory-demo" in names
     assert "hotpotqa-cot-retry-short-memory-small" not in names
 
 
@@ -156,26 +148,20 @@ def test_the_files_of_the_documentation_are_what_they_say(tmp_path: Path) -> Non
     [
         ("[comon]\nmax_trials = 3", "'comon'"),
         ("[common]\nmax_trails = 3", "unknown key of [common] 'max_trails'"),
-        ("[environments.alfworld]\nmax_trials = 'x'", "[environments.alfworld] max_trials"),
         ("[common.budgets.run]\ncots = 1", "budgets.run.cots"),
-        ("[matrix]\nseeds = [1, 1]", "1 is listed twice"),
         ("[matrix]\nstrategies = ['retry']", "environments"),
-        ("[budget]\ncost = 0", "budget.cost"),
         ("[environments.alfworld]\n[[exclude]]\nactor = 'cot'", "[[exclude]] number 1 excludes nothing"),
-        ("[environments.alfworld]\n[[exclude]]\nseed = 0", "every combination is excluded"),
         ("[environments.alfworld]\n[ablations.small]\nmemory_size = 1", "[ablations.small]: no run uses it"),
-        ("[environments.alfworld]\nablations = ['small']", "no table [ablations.small]"),
         ("[matrix]\nenvironments = ['a/b', 'a b']", "2 runs would be called a-b-demo-s0"),
-        ("[matrix", "TOML"),
     ],
 )
-def test_mistakes_are_named_by_file_table_and_key(tmp_path: Path, text: str, said: str) -> None:
+def test_a_mistake_is_named_by_file_table_and_key(tmp_path: Path, text: str, said: str) -> None:
     with pytest.raises(ConfigurationError, match=re.escape(said)) as caught:
         read(tmp_path, text)
     assert "experiment.toml" in str(caught.value)
 
 
-def test_combinations_that_an_environment_does_not_have_are_named_before_anything_begins(tmp_path: Path) -> None:
+def test_impossible_combinations_are_named_before_any_run(tmp_path: Path) -> None:
     text = f'[matrix]\nenvironments = ["{GUESSING}", "huntpotqa", "alfworld"]\nactors = ["react", "cot"]'
     experiment = read(tmp_path, f"{text}\n[environments.alfworld]\nray_address = 'host:1'\nactors = ['react']")
     with pytest.raises(ConfigurationError) as caught:
@@ -187,9 +173,7 @@ def test_combinations_that_an_environment_does_not_have_are_named_before_anythin
     assert not (tmp_path / "out").exists()
 
 
-def test_a_rerun_changes_nothing_and_a_changed_file_runs_what_is_new(
-    tmp_path: Path, server: GuessingServer, run: Run
-) -> None:
+def test_a_repeated_experiment_runs_only_what_is_new(tmp_path: Path, server: GuessingServer, run: Run) -> None:
     experiment, out = read(tmp_path, matrix(server)), tmp_path / "out"
     outcomes = run(experiment, out)
     assert statuses(outcomes) == ["finished"] * 4
@@ -207,9 +191,7 @@ def test_a_rerun_changes_nothing_and_a_changed_file_runs_what_is_new(
     outcomes = run(read(tmp_path, changed), out)
     assert statuses(outcomes) == ["stopped", "stopped", "finished"]
     assert "temperature was unset, is 0.5" in outcomes[0].why
-    told = json.loads((out / "experiment.json").read_text())["runs"]
-    dropped = [name for name, each in told.items() if each.get("dropped")]
-    assert dropped == ["game-retry-toy-s1", "game-reflexion-toy-s1"]
+    assert (out / "game-retry-toy-s1" / "run.json").exists()
     assert len(compare(out).runs) == 3
 
 
@@ -217,12 +199,11 @@ def test_estimates_come_from_recorded_runs(tmp_path: Path, server: GuessingServe
     experiment, out = read(tmp_path, matrix(server, seeds="1")), tmp_path / "out"
     before = [estimate(each, []) for each in check(experiment, out)]
     assert [(each.tasks, each.most, each.calls, each.basis) for each in before] == [(4, 16, None, "")] * 2
-    assert not out.exists(), "nothing is run"
     run(experiment, out)
     planned = check(experiment, out)
     assert total([estimate(each, []) for each in planned]).tasks == 0
 
-    # Another seed of the same games takes what the first ones took, under its own strategy.
+    # Another seed is expected to take what the recorded run of the same strategy took.
     recorded = [each.run for each in planned if each.run]
     other = read(tmp_path, matrix(server, seeds="[8]"))
     estimates = [estimate(each, recorded) for each in check(other, tmp_path / "other")]
@@ -231,7 +212,6 @@ def test_estimates_come_from_recorded_runs(tmp_path: Path, server: GuessingServe
         spent = [sum(row[name] for row in took) for name in ("llm_calls", "input_tokens", "output_tokens", "cost")]
         assert (each.trials, each.calls) == pytest.approx((len(took), spent[0]))
         assert (each.tokens, each.cost) == pytest.approx((spent[1] + spent[2], spent[3]))
-        assert (each.seconds or 0) > 0
     assert "game-retry-toy-s0" in estimate_table(estimates).caption
 
 
@@ -245,21 +225,17 @@ def test_runs_that_cannot_start_are_refused_and_the_others_run(
     assert "OPENAI_API_KEY" in outcomes[0].why
 
 
-@pytest.mark.parametrize(("limit", "seconds"), [("cost = 0.002", 0.0), ("seconds = 0.2", 0.1)])
-def test_an_experiment_stops_on_its_budget_and_continues_with_a_larger_one(
-    tmp_path: Path, server: GuessingServer, run: Run, limit: str, seconds: float
+def test_an_experiment_stops_on_its_budget_and_continues_without_one(
+    tmp_path: Path, server: GuessingServer, run: Run
 ) -> None:
-    out, whole = tmp_path / "out", matrix(server, seeds="1")
-    server.seconds = seconds
-    try:
-        outcomes = run(read(tmp_path, matrix(server, f"[budget]\n{limit}", seeds="1")), out, concurrency=1)
-    finally:
-        server.seconds = 0.0
+    out, whole = tmp_path / "out", read(tmp_path, matrix(server, seeds="1"))
+    limited = read(tmp_path, matrix(server, "[budget]\ncost = 0.002\nseconds = 60", seeds="1"))
+    outcomes = run(limited, out, concurrency=1)
     assert statuses(outcomes) == ["stopped", "refused"]
     assert "the experiment's budget" in outcomes[0].why
-    outcomes = run(read(tmp_path, whole), out)
+    outcomes = run(whole, out)
     assert statuses(outcomes) == ["finished"] * 2
-    for one, other in zip(outcomes, run(read(tmp_path, whole), tmp_path / "whole"), strict=True):
+    for one, other in zip(outcomes, run(whole, tmp_path / "whole"), strict=True):
         # A baseline's trial that ended with the budget keeps the note of it.
         recorded, expected = (
             [{**row, "notes": [], "seconds": 0} for row in rows(each.folder)] for each in (one, other)

@@ -1,4 +1,4 @@
-"""Files of solutions are graded: HumanEval's completions, the original's logs, several samples a task."""
+"""Grading files of solutions in several formats."""
 
 import gzip
 import json
@@ -9,7 +9,7 @@ import pytest
 
 from langgraph_reflexion.envs.programming.formats import load_problems
 from langgraph_reflexion.errors import ConfigurationError
-from langgraph_reflexion.experiments.grade import grade, pass_at_k
+from langgraph_reflexion.experiments.grade import grade
 from tests.support.cli import call
 
 pytestmark = pytest.mark.needs("bubblewrap")
@@ -38,7 +38,7 @@ def problems(tmp_path: Path) -> Path:
     return write(tmp_path / "problems.jsonl.gz", [*PROBLEMS, LEET])
 
 
-def test_completions_and_whole_functions_by_either_name(problems, tmp_path):
+def test_completions_and_whole_functions_are_graded_under_either_name(problems, tmp_path):
     solutions = write(
         tmp_path / "solutions.jsonl",
         [
@@ -60,21 +60,13 @@ def test_completions_and_whole_functions_by_either_name(problems, tmp_path):
     ]
 
 
-def test_several_samples_a_task(problems, tmp_path):
+def test_several_samples_for_a_task_give_pass_at_k(problems, tmp_path):
     right, wrong = "    return n + n\n", "    return n\n"
     codes = [right, wrong, wrong, wrong]
     rows = [{"task_id": "Mine/twice", "completion": code} for code in codes]
     rows += [{"task_id": "Mine/next", "completion": code} for code in (wrong, wrong)]
     grades = grade(problems, write(tmp_path / "solutions.jsonl", rows))
     assert grades.pass_at() == {1: pytest.approx(0.125), 2: pytest.approx(0.25)}
-
-
-def test_pass_at_k_is_what_drawing_gives():
-    assert pass_at_k(10, 3, 1) == pytest.approx(0.3)
-    # All ways to draw 2 of 4, one of which is right.
-    assert pass_at_k(4, 1, 2) == pytest.approx(3 / 6)
-    assert pass_at_k(5, 4, 2) == 1.0
-    assert pass_at_k(5, 0, 5) == 0.0
 
 
 @pytest.mark.parametrize(
@@ -85,7 +77,7 @@ def test_pass_at_k_is_what_drawing_gives():
         ({"task_id": "Mine/next"}, "line 1: a solution has its code as 'completion' or 'solution'"),
     ],
 )
-def test_what_is_wrong_with_a_file_is_said(problems, tmp_path, row, said):
+def test_a_wrong_line_is_named(problems, tmp_path, row, said):
     with pytest.raises(ConfigurationError, match=said):
         grade(problems, write(tmp_path / "solutions.jsonl", [row]))
 

@@ -1,4 +1,4 @@
-"""Runs with lessons: in which order, what is recorded of it, and how they are held against runs without."""
+"""Runs with lessons: their order, record and comparison with other runs."""
 
 import asyncio
 import io
@@ -36,28 +36,21 @@ def kept(lessons: Path) -> LessonSnapshot:
     return asyncio.run(read())
 
 
-def test_a_run_that_fills_and_reads_goes_in_order_and_is_the_same_every_time(tmp_path: Path) -> None:
+def test_a_run_that_learns_takes_one_task_at_a_time_and_can_be_repeated_and_resumed(tmp_path: Path) -> None:
     info = play(tmp_path / "one", tmp_path / "1.db", concurrency=8)
-    assert info["settings"]["concurrency"] == 1
-    assert info["seen"] == []
-    play(tmp_path / "two", tmp_path / "2.db", concurrency=4)
+    assert (info["settings"]["concurrency"], info["seen"]) == (1, [])
+    play(tmp_path / "two", tmp_path / "2.db", limit=3, concurrency=4)
+    resume(tmp_path / "two", limit=6)
     assert timeless(tmp_path / "one") == timeless(tmp_path / "two")
     book = kept(tmp_path / "1.db")
-    told = {each for recorded in rows(tmp_path / "one") for each in recorded["lessons"]}
-    assert told
-    assert told <= set(book.lessons)
-    assert len(book.uses) == len(rows(tmp_path / "one"))
-    assert rows(tmp_path / "one")[0]["lessons"] == []
-
-
-def test_it_goes_on_as_if_it_had_never_stopped(tmp_path: Path) -> None:
-    play(tmp_path / "whole", tmp_path / "1.db")
-    play(tmp_path / "parts", tmp_path / "2.db", limit=3)
-    resume(tmp_path / "parts", limit=6)
-    assert timeless(tmp_path / "whole") == timeless(tmp_path / "parts")
+    recorded = rows(tmp_path / "one")
+    told = {each for row in recorded for each in row["lessons"]}
+    assert set() < told <= set(book.lessons)
+    assert len(book.uses) == len(recorded)
+    assert recorded[0]["lessons"] == []
     (tmp_path / "2.db").unlink()
     with pytest.raises(ConfigurationError, match="there are no lessons in"):
-        resume(tmp_path / "parts")
+        resume(tmp_path / "two")
 
 
 def test_frozen_lessons_are_read_in_any_order_and_stay_as_they_are(tmp_path: Path) -> None:
@@ -67,25 +60,19 @@ def test_frozen_lessons_are_read_in_any_order_and_stay_as_they_are(tmp_path: Pat
     before = kept(lessons).records
     info = play(tmp_path / "one", lessons, frozen=True, concurrency=8)
     assert info["settings"]["concurrency"] == 8
-    assert len(info["seen"]) == 4
-    play(tmp_path / "two", lessons, frozen=True, concurrency=1)
+    play(tmp_path / "two", lessons, limit=1, frozen=True)
+    resume(tmp_path / "two", limit=6)
     assert timeless(tmp_path / "one") == timeless(tmp_path / "two")
+    for name in ("one", "two"):
+        info = json.loads((tmp_path / name / "run.json").read_text())
+        assert info["seen"] == info["tasks"][:4], "lessons come from these tasks"
     assert any(recorded["lessons"] for recorded in rows(tmp_path / "one"))
     assert kept(lessons).records == before
     with pytest.raises(ConfigurationError, match="there are no lessons in"):
         play(tmp_path / "three", tmp_path / "none.db", frozen=True)
 
 
-def test_tasks_that_are_added_to_a_run_may_have_been_seen_before_it(tmp_path: Path) -> None:
-    lessons = tmp_path / "l.db"
-    play(tmp_path / "fill", lessons, limit=2, recall=False)
-    assert len(play(tmp_path / "run", lessons, limit=1, frozen=True)["seen"]) == 1
-    resume(tmp_path / "run", limit=3)
-    info = json.loads((tmp_path / "run" / "run.json").read_text())
-    assert info["seen"] == info["tasks"][:2]
-
-
-def test_no_password_is_written_down_or_said(tmp_path: Path) -> None:
+def test_no_password_is_written_or_shown(tmp_path: Path) -> None:
     address = f"postgresql://ann:{PASSWORD}@127.0.0.1:1/lessons?sslpassword={PASSWORD}"
     assert PASSWORD not in json.dumps(RunSettings(environment="hotpotqa", lessons=address).public())
     pytest.importorskip("psycopg")
@@ -98,7 +85,7 @@ def test_no_password_is_written_down_or_said(tmp_path: Path) -> None:
         assert PASSWORD.encode() not in path.read_bytes()
 
 
-def test_runs_are_compared_on_tasks_that_no_lesson_is_from(tmp_path: Path) -> None:
+def test_runs_are_compared_on_tasks_without_lessons_of_their_own(tmp_path: Path) -> None:
     tasks = ["a", "b", "c", "d"]
     settings: dict[str, Any] = {"lessons": "l.db", "recall": True, "frozen": True}
     with_them = folder(tmp_path / "with", [row(each, 1, True) for each in tasks], tasks, **settings)
@@ -113,7 +100,7 @@ def test_runs_are_compared_on_tasks_that_no_lesson_is_from(tmp_path: Path) -> No
     assert "lessons recalled, none written" in comparison.caption
 
 
-def test_a_trial_is_shown_with_the_lessons_that_it_was_told(tmp_path: Path) -> None:
+def test_a_trial_is_shown_with_its_lessons(tmp_path: Path) -> None:
     settings: dict[str, Any] = {"memory": "full", "memory_size": 1}
     told = [row("a", number, False, reflection="hm", lessons=["0123abcd"]) for number in (1, 2, 3)]
     run = folder(tmp_path / "run", told, ["a"], **settings)

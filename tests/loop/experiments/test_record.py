@@ -1,6 +1,7 @@
-"""The run folder: rows that are added one at a time, by one process after another."""
+"""The run folder: rows that are added one at a time, by one process after another, and the code's commit."""
 
 import json
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +9,7 @@ import pytest
 
 from langgraph_reflexion.errors import ConfigurationError
 from langgraph_reflexion.experiments.locks import locked
+from langgraph_reflexion.experiments.provenance import commit_of
 from langgraph_reflexion.experiments.record import RunRecord, read_run
 from langgraph_reflexion.experiments.rows import Finished, TrajectoryRow, TrialRow
 from tests.loop.experiments.test_sweep import TRIAL_KEYS
@@ -26,7 +28,7 @@ def trajectory(task: str, number: int) -> TrajectoryRow:
     return TrajectoryRow(task_id=task, trial=number, observation="", steps=[], evaluation=None)
 
 
-def test_rows_are_put_in_the_order_of_tasks_and_trials(tmp_path: Path) -> None:
+def test_rows_are_ordered_by_task_and_trial(tmp_path: Path) -> None:
     record = RunRecord(tmp_path, INFO)
     for task, number in (("a", 1), ("b", 2), ("b", 1)):
         record.append(Finished(trial(task, number), trajectory(task, number)))
@@ -39,7 +41,7 @@ def test_rows_are_put_in_the_order_of_tasks_and_trials(tmp_path: Path) -> None:
     assert sorted(path.name for path in tmp_path.iterdir()) == ["run.json", "trajectories.jsonl", "trials.jsonl"]
 
 
-def test_a_torn_last_line_is_left_out_and_cut_off_by_the_next_process(tmp_path: Path) -> None:
+def test_an_incomplete_last_line_is_ignored_and_cut_off_by_the_next_process(tmp_path: Path) -> None:
     record = RunRecord(tmp_path, INFO)
     record.append(Finished(trial("a", 1), trajectory("a", 1)))
     for name in ("trials.jsonl", "trajectories.jsonl"):
@@ -53,7 +55,7 @@ def test_a_torn_last_line_is_left_out_and_cut_off_by_the_next_process(tmp_path: 
     again.close(1.0)
 
 
-def test_a_run_whose_process_was_killed_before_it_could_add_a_row_has_none(tmp_path: Path) -> None:
+def test_a_run_that_was_killed_before_its_first_row_has_no_rows(tmp_path: Path) -> None:
     RunRecord(tmp_path, INFO).close(1.0)
     for name in ("trials.jsonl", "trajectories.jsonl"):
         (tmp_path / name).unlink()
@@ -65,29 +67,15 @@ def test_a_run_whose_process_was_killed_before_it_could_add_a_row_has_none(tmp_p
     assert (run.trials, run.trajectories()) == ([], {})
 
 
-@pytest.mark.parametrize("line", ["{}", "nonsense", "[]", '{"task_id": "a"}'])
-def test_a_line_that_cannot_be_read_is_named(tmp_path: Path, line: str) -> None:
+@pytest.mark.parametrize("line", ["nonsense", '{"task_id": "a"}'])
+def test_an_unreadable_line_is_named(tmp_path: Path, line: str) -> None:
     RunRecord(tmp_path, INFO).close(1.0)
     (tmp_path / "trajectories.jsonl").write_text(line + "\n")
     with pytest.raises(ConfigurationError, match=r"trajectories.jsonl, line 1, cannot be read"):
         RunRecord(tmp_path, INFO)
 
 
-def test_a_folder_with_a_run_goes_on_and_finished_rows_stay_as_they_are(tmp_path: Path) -> None:
-    record = RunRecord(tmp_path, INFO)
-    record.append(Finished(trial("a", 1), trajectory("a", 1)))
-    record.close(1.0)
-    before = {path.name: (path.read_bytes(), path.stat().st_mtime_ns) for path in tmp_path.glob("*.jsonl")}
-    again = RunRecord(tmp_path, read_run(tmp_path).info)
-    assert (record.new, again.new) == (True, False)
-    assert again.trials == {("a", 1): trial("a", 1)}
-    # What a checkpoint still holds is here already.
-    again.restore(Finished(trial("a", 1), trajectory("a", 1)))
-    again.close(1.0)
-    assert {path.name: (path.read_bytes(), path.stat().st_mtime_ns) for path in tmp_path.glob("*.jsonl")} == before
-
-
-def test_what_is_no_run_is_refused(tmp_path: Path) -> None:
+def test_a_folder_that_holds_no_run_is_refused(tmp_path: Path) -> None:
     (tmp_path / "trials.jsonl").touch()
     with pytest.raises(ConfigurationError, match=r"holds trials and no run.json"):
         RunRecord(tmp_path, INFO)
@@ -97,10 +85,10 @@ def test_what_is_no_run_is_refused(tmp_path: Path) -> None:
             RunRecord(tmp_path / name, INFO)
 
 
-def test_one_process_at_a_time_holds_a_folder(tmp_path: Path) -> None:
+def test_a_folder_is_locked_by_one_process_at_a_time(tmp_path: Path) -> None:
     folder = tmp_path / "runs" / "run"
     with locked(folder):
-        with pytest.raises(ConfigurationError, match=r"another process is at work on .*run"), locked(folder):
+        with pytest.raises(ConfigurationError, match=r"another process is using .*run"), locked(folder):
             raise AssertionError
         (folder / "run.json").touch()
     with locked(folder):
@@ -109,7 +97,7 @@ def test_one_process_at_a_time_holds_a_folder(tmp_path: Path) -> None:
         raise AssertionError
 
 
-def test_a_folder_in_which_nothing_was_begun_is_left_as_it_was(tmp_path: Path) -> None:
+def test_a_folder_without_a_first_row_is_left_as_it_was(tmp_path: Path) -> None:
     with locked(tmp_path / "runs" / "run"):
         pass
     assert list(tmp_path.iterdir()) == []
@@ -120,8 +108,28 @@ def test_a_folder_in_which_nothing_was_begun_is_left_as_it_was(tmp_path: Path) -
     assert list(tmp_path.iterdir()) == []
 
 
-def test_secrets_are_blotted_out(tmp_path: Path) -> None:
+def test_secrets_are_replaced_in_rows(tmp_path: Path) -> None:
     record = RunRecord(tmp_path, INFO, ['sk-very"secret'])
     record.append(Finished(trial("a", 1, fault='401: sk-very"secret is no key'), trajectory("a", 1)))
     record.close(1.0)
     assert rows(tmp_path)[0]["fault"] == "401: [secret] is no key"
+
+
+def test_a_file_has_a_commit_if_a_repository_tracks_it(tmp_path: Path) -> None:
+    def git(*args: str) -> str:
+        who = ["-c", "user.name=A", "-c", "user.email=a@example.org", "-c", "commit.gpgsign=false"]
+        done = subprocess.run(["git", *who, *args], cwd=tmp_path, check=True, capture_output=True, text=True)
+        return done.stdout.strip()
+
+    code, installed = tmp_path / "package" / "__init__.py", tmp_path / "site-packages" / "__init__.py"
+    for each in (code, installed):
+        each.parent.mkdir()
+        each.write_text("1")
+    git("init", "--quiet")
+    git("add", "package")
+    git("commit", "--quiet", "-m", "First")
+    git("tag", "v1")
+    head = git("rev-parse", "HEAD")[:12]
+    assert (commit_of(code), commit_of(installed)) == (head, None)
+    code.write_text("2")
+    assert commit_of(code) == f"{head}-dirty"

@@ -1,18 +1,15 @@
-import asyncio
+"""Runs in parallel and in lockstep: rows, order, errors, settings."""
+
 from pathlib import Path
 from typing import Any
 
-import pytest
 from langchain_core.messages import BaseMessage
 
-from langgraph_reflexion import ModelFault, Task, experiments
+from langgraph_reflexion import Task, experiments
 from langgraph_reflexion.envs.base import FinishedTrial, Review
 from langgraph_reflexion.experiments.provenance import new_info
-from langgraph_reflexion.experiments.record import read_run
-from langgraph_reflexion.experiments.rows import TrialRow
-from langgraph_reflexion.experiments.runner import Summary
 from langgraph_reflexion.settings import RunSettings
-from tests.support.guessing import Guessing, RefusedError, Watch, count_up, drive_all, rows, timeless
+from tests.support.guessing import Guessing, Watch, count_up, drive_all, rows, timeless
 
 TRIAL_KEYS = [
     *("task_id", "trial", "success", "gradable", "verdict", "score", "stop_reason", "actions"),
@@ -25,27 +22,21 @@ def test_every_trial_is_a_row_with_the_reflection_that_followed_it(tmp_path: Pat
     drive_all(tmp_path)
     written = rows(tmp_path)
     assert all(list(row) == TRIAL_KEYS for row in written)
-    assert [(row["task_id"], row["trial"]) for row in written] == [
-        (f"g{n}", trial) for n in (1, 2, 3, 4) for trial in range(1, n + 1)
-    ]
     failed, solved = written[1], written[2]
     assert failed["reflection"] == "1 was wrong. Next time I will say 2."
     assert (failed["success"], failed["verdict"], failed["score"]) == (False, False, 0.0)
     assert (failed["stop_reason"], failed["actions"], failed["fault"]) == ("terminated", 1, "")
     assert (failed["llm_calls"], failed["input_tokens"], failed["output_tokens"]) == (2, 20, 4)
     assert (solved["success"], solved["verdict"], solved["reflection"]) == (True, True, None)
-    assert (solved["llm_calls"], solved["input_tokens"]) == (1, 10)
-    assert failed["seconds"] > 0
 
 
-@pytest.mark.parametrize("in_step", [False, True])
-def test_the_record_does_not_depend_on_the_concurrency(tmp_path: Path, in_step: bool) -> None:
+def test_in_step_the_record_does_not_depend_on_the_concurrency(tmp_path: Path) -> None:
     for concurrency in (1, 8):
-        drive_all(tmp_path / str(concurrency), concurrency=concurrency, in_step=in_step)
+        drive_all(tmp_path / str(concurrency), concurrency=concurrency, in_step=True)
     assert timeless(tmp_path / "1") == timeless(tmp_path / "8")
 
 
-def test_in_step_the_sweep_ends_when_a_trial_solves_nothing_new(tmp_path: Path) -> None:
+def test_in_step_the_run_ends_after_a_trial_that_solves_nothing_new(tmp_path: Path) -> None:
     # Solved after each trial: 1, 2, 2. The task that trial 4 would have solved is left unfinished.
     watch = Watch()
     summary, model = drive_all(tmp_path, numbers=[1, 2, 4], in_step=True, observer=watch)
@@ -56,7 +47,7 @@ def test_in_step_the_sweep_ends_when_a_trial_solves_nothing_new(tmp_path: Path) 
     assert len(model.prompts) == sum(row["llm_calls"] for row in rows(tmp_path)) == 6 + 4
 
 
-def test_in_step_a_task_that_ended_by_an_error_is_left_out_of_the_comparison(tmp_path: Path) -> None:
+def test_in_step_a_task_that_ended_by_an_error_is_no_improvement(tmp_path: Path) -> None:
     class Reviewed(Guessing):
         def review(self, task: Task, trial: FinishedTrial) -> Review:
             if trial["verdict"]:
@@ -69,18 +60,7 @@ def test_in_step_a_task_that_ended_by_an_error_is_left_out_of_the_comparison(tmp
     assert max(row["trial"] for row in rows(tmp_path)) == 2
 
 
-def test_a_fault_of_one_task_leaves_the_others_alone(tmp_path: Path) -> None:
-    def replies(messages: list[BaseMessage]) -> Any:
-        return "Action: drop it" if "This is game 2" in messages[-1].text else count_up(messages)
-
-    summary, _ = drive_all(tmp_path, replies)
-    assert (summary.statuses["solved"], summary.statuses["fault"]) == (3, 1)
-    (fault,) = (row for row in rows(tmp_path) if row["task_id"] == "g2")
-    assert (fault["success"], fault["verdict"], fault["stop_reason"]) == (None, None, "fault")
-    assert "fell on the floor" in fault["fault"]
-
-
-def test_a_reflection_that_cannot_be_had_leaves_a_failed_trial_and_a_fault(tmp_path: Path) -> None:
+def test_a_reflection_that_fails_leaves_a_failed_trial_and_a_fault(tmp_path: Path) -> None:
     def replies(messages: list[BaseMessage]) -> Any:
         return ConnectionError("gone") if "Status: FAILED" in messages[-1].text else count_up(messages)
 
@@ -91,36 +71,6 @@ def test_a_reflection_that_cannot_be_had_leaves_a_failed_trial_and_a_fault(tmp_p
     assert "gone" in row["fault"]
 
 
-def test_a_model_that_never_answered_stops_the_run_and_leaves_no_folder(tmp_path: Path) -> None:
-    with pytest.raises(ModelFault, match=r"has not answered once.*nobody is there") as caught:
-        drive_all(tmp_path / "run", lambda messages: ConnectionError("nobody is there"))
-    assert caught.value.permanent
-    assert not (tmp_path / "run").exists()
-
-
-def test_a_permanent_fault_stops_the_run_and_keeps_the_rows(tmp_path: Path) -> None:
-    def replies(messages: list[BaseMessage]) -> Any:
-        return RefusedError("no") if "This is game 3" in messages[-1].text else count_up(messages)
-
-    with pytest.raises(ModelFault):
-        drive_all(tmp_path, replies, concurrency=1)
-    assert [row["task_id"] for row in rows(tmp_path)] == ["g1", "g2", "g2"]
-
-
-def test_a_programming_error_is_raised_and_the_rows_are_safe(tmp_path: Path) -> None:
-    class Clumsy(Watch):
-        def on_trial(self, row: TrialRow, finished: bool) -> None:
-            super().on_trial(row, finished)
-            if len(self.seen) == 3:
-                raise ZeroDivisionError
-
-    with pytest.raises(ZeroDivisionError):
-        drive_all(tmp_path, observer=Clumsy())
-    written = rows(tmp_path)
-    assert 3 <= len(written) < 10
-    assert written == read_run(tmp_path).trials
-
-
 def test_settings_are_filled_in_from_environment_and_profile() -> None:
     environment = Guessing()
     settings = RunSettings(environment="guessing").resolved(environment)
@@ -129,12 +79,11 @@ def test_settings_are_filled_in_from_environment_and_profile() -> None:
     assert settings.until_no_improvement is False
     preprint = RunSettings(environment="guessing", profile="preprint")
     assert preprint.resolved(environment).until_no_improvement is True
-    own = RunSettings(environment="guessing", profile="preprint", until_no_improvement=False, max_trials=2)
+    own = RunSettings(environment="guessing", profile="preprint", until_no_improvement=False)
     assert own.resolved(environment).until_no_improvement is False
-    assert own.resolved(environment).max_trials == 2
 
 
-def test_run_json_names_everything_and_no_secret() -> None:
+def test_run_json_has_settings_versions_and_no_secret() -> None:
     settings = RunSettings(environment="guessing", base_url="http://user:pa55word@host:1/v1?key=k", model="openai:m")
     info = new_info(settings.resolved(Guessing()), ["g1"])
     assert info["settings"]["base_url"] == "http://host:1/v1"
@@ -145,18 +94,10 @@ def test_run_json_names_everything_and_no_secret() -> None:
     assert "not an LLM" in new_info(RunSettings(environment="guessing").resolved(Guessing()), [])["note"]
 
 
-@pytest.mark.parametrize("running", [False, True], ids=["program", "notebook"])
-def test_strings_are_paths_and_a_run_can_be_waited_for_in_an_event_loop(tmp_path: Path, running: bool) -> None:
+async def test_a_run_can_be_started_in_an_event_loop_with_a_string_as_its_folder(tmp_path: Path) -> None:
     folder = str(tmp_path / "run")
     settings = experiments.RunSettings(environment="alfworld", limit=2, max_trials=1, strategy="retry")
-
-    def both() -> tuple[Summary, Summary]:
-        return experiments.run(settings, folder), experiments.resume(folder, max_trials=2)
-
-    async def cell() -> tuple[Summary, Summary]:
-        return both()
-
-    first, second = asyncio.run(cell()) if running else both()
+    first, second = experiments.run(settings, folder), experiments.resume(folder, max_trials=2)
     assert (first.report.settings["max_trials"], second.report.settings["max_trials"]) == (1, 2)
     assert experiments.compare(folder).runs == (second.report,)
     last = experiments.read_run(folder).trials[-1]

@@ -1,4 +1,4 @@
-"""The graph on HotPotQA: a fault is told from what was not found, and from a wrong answer."""
+"""The graph on HotPotQA: answers, faults, measures, variants."""
 
 import json
 import os
@@ -15,7 +15,6 @@ from langgraph_reflexion.retries import Retries
 from langgraph_reflexion.settings import RunSettings
 from langgraph_reflexion.testing import MediaWikiServer, ScriptedChatModel
 from tests.support.hotpotqa import as_on_the_hub
-from tests.support.toys import asks_for
 
 
 @pytest.fixture(autouse=True)
@@ -30,68 +29,28 @@ def play(environment, task, *actions, **options):
     return graph.invoke({"task": task}), model
 
 
-def test_a_question_of_our_own_is_answered_from_its_pages():
+def test_a_question_is_answered_from_its_pages():
     environment = HotPotQA()
     task = environment.tasks()[0]
     titles, answer = task["data"]["supporting"], task["data"]["answer"]
     final, model = play(environment, task, *(f"search[{title}]" for title in titles), f"finish[{answer}]")
     assert (final["status"], final["trials"][0]["success"]) == ("solved", True)
-    told = [message.text for message in model.prompts[0]]
-    assert any(task["instruction"] in text for text in told)
-    assert not any(answer in text for text in told)
-    final, _ = play(environment, task, "finish[nobody knows]")
-    assert (final["status"], final["trials"][0]["success"], final["fault"]) == ("failed", False, "")
+    assert any(task["instruction"] in message.text for message in model.prompts[0])
 
 
-@pytest.mark.parametrize(("fault", "cause"), [("429", "Retry-After 30 s"), ("garbage", "sent no JSON")])
-def test_the_record_of_a_run_tells_a_fault_from_not_found(fault, cause):
+def test_a_fault_is_recorded_and_a_missing_page_is_not():
     with MediaWikiServer({"Elm": "The elm is a tree."}) as server:
         environment = HotPotQA(pages="wikipedia", api=server.api)
         task = environment.tasks()[0]
         missed, _ = play(environment, task, "search[Oak]", "finish[no]")
-        server.faults = repeat(fault)
+        server.faults = repeat("429")
         faulty, _ = play(environment, task, "search[Oak]", "finish[no]")
         environment.close()
-    assert missed["status"] == "failed"
     assert missed["trajectory"][0]["observation"] == "Could not find Oak. Similar: []."
     assert (missed["trials"][0]["fault"], missed["trials"][0]["success"]) == ("", False)
     assert faulty["status"] == "fault"
-    assert cause in faulty["trials"][0]["fault"]
+    assert "Retry-After 30 s" in faulty["trials"][0]["fault"]
     assert (faulty["trials"][0]["success"], faulty["trials"][0]["verdict"]) == (None, None)
-
-
-def told(model):
-    """All that a model was told besides the instructions, which are the same for every question."""
-    return "\n".join(message.text for prompt in model.prompts for message in prompt[1:])
-
-
-@pytest.mark.parametrize(
-    ("actor", "evaluator", "strategy"),
-    [
-        ("react", "llm", "last_attempt_and_reflexion"),
-        ("cot", "llm", "last_attempt"),
-        ("react", "self-consistency", "reflexion"),
-    ],
-)
-def test_without_an_oracle_nothing_of_the_right_answer_reaches_the_loop(actor, evaluator, strategy):
-    environment = HotPotQA()
-    # What the question itself says, and yes and no, may stand anywhere.
-    tasks = [
-        t for t in environment.tasks(limit=12) if not any(w in t["instruction"] for w in t["data"]["answer"].split())
-    ]
-    tasks = [task for task in tasks if task["data"]["answer"] not in ("yes", "no")][:3]
-    assert tasks
-
-    def reply(messages):
-        says = {"act": "Action: finish[nobody]", "judge": "Verdict: no", "reflect": "I should think again."}
-        return says[asks_for(messages)]
-
-    options = {"actor": actor, "evaluator": evaluator, "strategy": strategy, "feedback": "words"}
-    for task in tasks:
-        model = ScriptedChatModel(replies=reply)
-        final = create_reflexion(model, environment, max_trials=3, **options).compile().invoke({"task": task})
-        assert len(final["trials"]) == (1 if evaluator == "self-consistency" else 3)
-        assert task["data"]["answer"] not in told(model)
 
 
 def report_of(path, **settings):
@@ -136,16 +95,13 @@ def test_real_questions_run_end_to_end(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["cot", "cot-gt"])
-def test_the_graph_plays_a_variant_with_its_own_prompts_and_six_examples(name):
+def test_a_variant_is_played_with_its_own_prompts(name):
     questions = HotPotQA()
     model = ScriptedChatModel(replies=["I cannot say.", "I should have answered.", "Thought: Hm.\nAction: finish[x]"])
     graph = create_reflexion(model, questions, actor=name, max_trials=2).compile()
     final = graph.invoke({"task": questions.tasks()[0]})
-    assert [record["stop_reason"] for record in final["trials"]] == ["terminated", "terminated"]
-    assert [record["success"] for record in final["trials"]] == [False, False]
+    assert [(trial["stop_reason"], trial["success"]) for trial in final["trials"]] == [("terminated", False)] * 2
     setting = load_prompts(questions.variant(name).prompts).render("setting")
-    assert model.prompts[0][0].text.startswith(setting)
-    assert model.prompts[0][0].text.count("--- Example ") == 6
+    assert all(prompt[0].text.startswith(setting) for prompt in model.prompts[:2])
     assert "search[" not in model.prompts[0][0].text
-    assert model.prompts[1][0].text.startswith(setting)
     assert "I should have answered." in model.prompts[2][1].text

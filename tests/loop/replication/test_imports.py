@@ -1,8 +1,7 @@
-"""Imports of invented clones, and the papers' tables beside them."""
+"""Imports of invented clones of the original, compared with the papers' tables."""
 
 import json
 import re
-import shutil
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -62,7 +61,7 @@ def solved(done: Import) -> dict[str, list[int]]:
     return {run["environment"]: run["solved"] for run in compare([done.folder]).as_json()["runs"]}
 
 
-def test_every_log_is_a_run_folder_that_can_be_reported(imported: Import) -> None:
+def test_every_log_becomes_a_run_that_can_be_reported(imported: Import) -> None:
     assert len(imported.runs) == 31
     reports = [report_run(read_run(imported.folder / name)) for name in imported.runs]
     assert [report.unfinished for report in reports] == [0] * 31
@@ -76,23 +75,18 @@ def test_every_log_is_a_run_folder_that_can_be_reported(imported: Import) -> Non
     assert list(noted) == ["hotpotqa-ReAct-reflexion-100_questions_trials_6_to_7"], "a part of a run"
 
 
-@pytest.mark.parametrize(
-    ("name", "expected"),
-    [
+def test_the_settings_are_those_of_the_log_or_of_its_code(imported: Import) -> None:
+    for name, expected in (
         ("alfworld-base_run_logs", {"environment": "alfworld", "strategy": "retry", "model": "text-davinci-002"}),
         ("hotpotqa-CoT-context-last_trial", {"actor": "cot-gt", "strategy": "last_attempt", "memory_size": 1}),
         ("programming-reflexion_mbpp_rs", {"strategy": "reflexion", "evaluator": "tests", "max_trials": 1}),
-    ],
-)
-def test_the_settings_are_those_of_the_log_or_of_its_code(
-    imported: Import, name: str, expected: dict[str, object]
-) -> None:
-    settings = read_run(imported.folder / name).settings
-    assert {key: settings[key] for key in expected} == expected
-    assert settings["imported"]["source"] == imported.runs[name].source
+    ):
+        settings = read_run(imported.folder / name).settings
+        assert {key: settings[key] for key in expected} == expected
+        assert settings["imported"]["source"] == imported.runs[name].source
 
 
-def test_every_published_number_has_a_log_and_more_than_rounding_is_marked(paper: Paper) -> None:
+def test_every_published_number_has_a_log_and_differences_beyond_rounding_are_marked(paper: Paper) -> None:
     numbers = [number for table in published_tables().values() for number in table]
     assert all(number.source.startswith(("neurips, ", "preprint, ", "both, ")) for number in numbers)
     lines = [(re.split("[,:]", title)[0], line) for title, lines in paper.tables.items() for line in lines]
@@ -106,39 +100,20 @@ def test_every_published_number_has_a_log_and_more_than_rounding_is_marked(paper
     ("title", "row", "column", "counted"),
     [
         ("Table 1", "HumanEval (PY)", "Reflexion", [("150/164", "+0.46")]),
-        ("Table 1", "MBPP (RS)", "Reflexion", [("268/354", "+0.31")]),
-        ("Table 1", "Leetcode Hard (PY)", "Reflexion", [("6/40", "+0.00")]),
         ("Table 2", "HumanEval (PY)", "TP", [("142/144", "-0.00")]),
-        ("Table 2", "HumanEval (RS)", "FP", [("4/31", "-0.00")]),
-        ("Table 2", "MBPP (RS)", "TN", [("45/92", "-0.00")]),
         ("Table 3", "Test generation omission", "reflection alone", [("26/50", "+0.00")]),
         ("Programming, in the text", "MBPP (PY)", "false positives", [("47/289", "-0.04")]),
-        ("ALFWorld", "ReAct + Reflexion", "tasks, trial 12", [("130/134", "+0.00")]),
         ("ALFWorld", "Reflexion over ReAct", "%, trial 12", [("130/134 - 101/134", "-0.36")]),
         ("ALFWorld", "ReAct", "gain, trial 6 to 7", [("101/134 - 101/134", "+0.00")]),
         ("HotPotQA", "ReAct + Reflexion", "%, trial 5", [("51/100", "+0.00")] * 2),
-        ("HotPotQA", "ReAct + Reflexion", "%, trial 7", [("53/100", "-1.00")]),
-        ("HotPotQA", "ReAct + Reflexion", "gain, trial 1 to 7", [("53/100 - 32/100", "-1.00")]),
         ("HotPotQA", "Reflexion over ReAct", "%, trial 5", [("51/100 - 34/100", "+0.00")] * 2),
-        ("HotPotQA", "CoT (GT), EPM + Reflexion over EPM", "%, last trial", [("74/100 - 66/100", "+0.00")]),
         ("WebShop", "ReAct + Reflexion", "%, trial 4", [("35/100", "+0.00"), ("35/100", "+0.00")]),
     ],
 )
-def test_a_published_number_beside_what_was_counted(
+def test_a_published_number_is_compared_with_the_count(
     paper: Paper, title: str, row: str, column: str, counted: list[tuple[str, str]]
 ) -> None:
     assert value(paper, title, row, column) == counted
-
-
-def test_altered_rows_move_the_counts(tmp_path: Path, imported: Import) -> None:
-    name = "programming-reflexion_humaneval_py_pass_at_1"
-    again = shutil.copytree(imported.folder / name, tmp_path / name)
-    trials = again / "trials.jsonl"
-    text = trials.read_text(encoding="utf-8")
-    trials.write_text(text.replace('"success": true', '"success": false', 1), encoding="utf-8")
-    altered = compare([again])
-    assert value(altered, "Table 1", "HumanEval (PY)", "Reflexion") == [("149/164", "-0.15")]
-    assert value(altered, "Table 2", "HumanEval (PY)", "TP") == [("141/144", "-0.01")]
 
 
 def test_a_part_of_a_clone_can_be_imported(tmp_path: Path, clone: Path) -> None:
@@ -149,19 +124,23 @@ def test_a_part_of_a_clone_can_be_imported(tmp_path: Path, clone: Path) -> None:
     assert list(one.runs) == ["hotpotqa-ReAct-base"]
 
 
-def test_a_log_is_known_by_its_content_wherever_it_is(tmp_path: Path, clone: Path) -> None:
+def test_a_moved_log_is_known_by_its_content_and_altered_rows_change_its_counts(tmp_path: Path, clone: Path) -> None:
     elsewhere = tmp_path / "mine" / "log.jsonl"
     elsewhere.parent.mkdir()
     log = clone / PROGRAMS / "reflexion_humaneval_py_pass_at_1" / "reflexion_humaneval_py_pass_at_1.jsonl"
     elsewhere.write_bytes(log.read_bytes().replace(b"\n", b"\r\n"))
-    moved = compare([import_logs(tmp_path / "mine", tmp_path / "out", known(clone)).folder])
-    assert value(moved, "Table 1", "HumanEval (PY)", "Reflexion") == [("150/164", "+0.46")]
+    done = import_logs(tmp_path / "mine", tmp_path / "out", known(clone))
+    assert value(compare([done.folder]), "Table 1", "HumanEval (PY)", "Reflexion") == [("150/164", "+0.46")]
+    [trials] = done.folder.glob("*/trials.jsonl")
+    text = trials.read_text(encoding="utf-8")
+    trials.write_text(text.replace('"success": true', '"success": false', 1), encoding="utf-8")
+    altered = compare([done.folder])
+    assert value(altered, "Table 1", "HumanEval (PY)", "Reflexion") == [("149/164", "-0.15")]
+    assert value(altered, "Table 2", "HumanEval (PY)", "TP") == [("141/144", "-0.01")]
 
 
-@pytest.mark.parametrize(
-    ("folder_name", "part"), [("reflexion_mbpp_py3", True), ("reflexion_mbpp_py", False), ("of_my_own", False)]
-)
-def test_parts_and_other_logs_are_not_compared_with_published_numbers(
+@pytest.mark.parametrize(("folder_name", "part"), [("reflexion_mbpp_py3", True), ("of_my_own", False)])
+def test_partial_and_other_logs_are_not_compared_with_published_numbers(
     tmp_path: Path, folder_name: str, part: bool
 ) -> None:
     log = PROGRAMS / folder_name / "mbpp-py._reflexion_5_gpt-4_pass_at_k_1_py.jsonl"
@@ -193,7 +172,7 @@ def test_unreadable_parts_of_logs_are_named_and_the_rest_is_counted(tmp_path: Pa
     assert [Path(source).name for source, _ in done.left_out] == ["a.joblib", "b.joblib"]
 
 
-def test_an_import_replaces_an_import_and_nothing_else(tmp_path: Path, clone: Path) -> None:
+def test_an_import_replaces_only_an_earlier_import(tmp_path: Path, clone: Path) -> None:
     out = tmp_path / "out"
     import_logs(clone / "webshop_runs", out)
     (out / "webshop-base_run_logs_1" / "mine.txt").write_text("mine")
@@ -209,10 +188,10 @@ def test_an_import_replaces_an_import_and_nothing_else(tmp_path: Path, clone: Pa
         import_logs(clone / "alfworld_runs", own.parent)
 
 
-@pytest.mark.parametrize("name", ["..", "", "a/b", "/tmp"])
-def test_an_import_never_leaves_its_folder(tmp_path: Path, clone: Path, name: str) -> None:
+@pytest.mark.parametrize("name", ["..", "/tmp"])
+def test_an_import_writes_only_into_its_folder(tmp_path: Path, clone: Path, name: str) -> None:
     (tmp_path / "out").mkdir()
-    (tmp_path / "out" / "import.json").write_text(json.dumps({"runs": [name]}))
+    (tmp_path / "out" / "import.json").write_text(json.dumps({"runs": [{"name": name}]}))
     (tmp_path / "run.json").write_text("mine")
     with pytest.raises(ConfigurationError, match=r"import\.json"):
         import_logs(clone / "alfworld_runs", tmp_path / "out")
@@ -263,9 +242,7 @@ def test_your_own_programs_are_counted_by_their_last_trial(tmp_path: Path) -> No
     ("settings", "rows_of"),
     [
         ({"environment": "hotpotqa", "actor": "tools"}, {"ReAct + Reflexion"}),
-        ({"environment": "hotpotqa", "actor": "cot", "strategy": "retry"}, {"CoT"}),
         ({"environment": "programming", "actor": "code", "split": "own"}, set()),
-        ({"environment": "workspace", "actor": "react"}, set()),
     ],
 )
 def test_your_own_runs_are_compared_with_numbers_of_their_kind(
@@ -277,7 +254,7 @@ def test_your_own_runs_are_compared_with_numbers_of_their_kind(
     assert not [line for line in lines.values() if line.number.unit == "tasks"], "the run has fewer tasks"
 
 
-def test_the_commands(tmp_path: Path, clone: Path, imported: Import) -> None:
+def test_the_commands_import_and_compare(tmp_path: Path, clone: Path, imported: Import) -> None:
     def call(*arguments: object) -> Result:
         done = CliRunner().invoke(app, [*map(str, arguments)])
         assert done.exit_code == 0, done.output

@@ -1,4 +1,4 @@
-"""Invented and real HotPotQA logs, run through the graph."""
+"""Invented HotPotQA logs, replayed in the graph."""
 
 import contextlib
 import json
@@ -52,14 +52,12 @@ def test_react_is_replayed_as_logged(tmp_path: Path) -> None:
     assert replayed.notes == ["trial 1: 1 question listed twice: counted once, as listed first"]
 
 
-def test_an_altered_answer_moves_the_replayed_counts_only(tmp_path: Path) -> None:
-    altered = REACT_BASE.replace("Finish[Tavel]", "Finish[The Moor]", 1)
-    assert counts(write(tmp_path, altered)) == [[(1, 1, 1), (2, 0, 1)], [(0, 2, 1), (2, 0, 1)]]
+def test_an_altered_answer_changes_the_replayed_counts_only(tmp_path: Path) -> None:
     answered = REACT_BASE.replace("Action 6: Search[page 6]", "Action 6: Finish[1871]", 1)
     assert counts(write(tmp_path, answered)) == [[(1, 1, 1), (2, 0, 1)], [(2, 1, 0), (3, 0, 0)]]
 
 
-def test_the_observations_are_those_of_the_trial(tmp_path: Path) -> None:
+def test_each_trial_gives_its_own_observations(tmp_path: Path) -> None:
     second = react(MAYOR, "Ilse Kranz", steps=3, told="Brise Bay, later on.")
     log = read_log(write(tmp_path, REACT_BASE.replace(react(MAYOR, "Ilse Kranz", steps=3), second)))
     environment = LoggedQuestions(log)
@@ -138,22 +136,19 @@ def test_questions_without_steps_count_if_they_were_solved_before_the_log(tmp_pa
     assert "without steps" in replayed.notes[0]
 
 
-@pytest.mark.parametrize("start", range(0, len(REACT_BASE) - 1500, 500))
-def test_any_part_of_a_log_is_replayed_or_refused(tmp_path: Path, start: int) -> None:
-    path = write(tmp_path, REACT_BASE[start : start + 1500])
-    with contextlib.suppress(ConfigurationError):
-        replay(path)
+def test_any_part_of_a_log_is_replayed_or_refused(tmp_path: Path) -> None:
+    for start in range(0, len(REACT_BASE) - 1500, 500):
+        path = write(tmp_path, REACT_BASE[start : start + 1500])
+        with contextlib.suppress(ConfigurationError):
+            replay(path)
+    with pytest.raises(ConfigurationError, match="lists no question"):
+        replay(write(tmp_path, "not a log"))
 
 
 def test_invalid_actions_are_replayed(tmp_path: Path) -> None:
     for action in ("think: I wonder", "Think[of it]", "Observation 1:", "", "Search[a], Search[b]"):
         row = react(TOWER, steps=4).replace("Search[page 2]", action).replace("Search[page 3]", action)
         assert counts(write(tmp_path, trial(1, (0, 0, 1), halted=[row]))) == [[(0, 0, 1)]] * 2
-
-
-def test_a_text_without_a_question_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(ConfigurationError, match="lists no question"):
-        replay(write(tmp_path, "not a log"))
 
 
 def test_the_command_shows_logged_and_replayed_counts(tmp_path: Path) -> None:

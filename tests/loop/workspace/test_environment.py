@@ -1,4 +1,4 @@
-"""The environment: what every one must do, and what is kept of its trials for people."""
+"""Trials in a workspace: patches, output, reflections, missing files."""
 
 import asyncio
 import json
@@ -30,7 +30,7 @@ def finished(played: Played, number: int, verdict: bool | None, reflection: str 
     )
 
 
-def test_each_trial_leaves_its_patch_its_output_and_its_reflection(play: Play, folder, tmp_path):
+def test_each_trial_leaves_its_patch_output_and_reflection(play: Play, folder, tmp_path):
     played = play(verify=["PYTHONPATH=. python3 tests/check.py", "echo 'a.ts(1,2): error TS1: no'; test -f done"])
     played.do("edit_file", path="code_.py", old="n + 2", new="n * 3")
     played.do("write_file", path="tests/check.py", text="")
@@ -80,7 +80,7 @@ def test_a_trial_that_was_not_verified_says_so(play: Play):
     assert files["task-original/attempts/trial-1.patch"] == ""
 
 
-def test_files_that_are_gone_are_said(play: Play, folder, tmp_path):
+def test_missing_files_make_the_environment_unavailable(play: Play, folder, tmp_path):
     played = play()
     other = Workspace(path=folder, instruction="x", verify=["true"], store=tmp_path / "elsewhere")
     with pytest.raises(EnvironmentUnavailable, match="copy that folder"):
@@ -90,7 +90,7 @@ def test_files_that_are_gone_are_said(play: Play, folder, tmp_path):
         played.environment.prepare(played.task)
 
 
-def test_a_file_name_that_is_no_utf8_stops_nothing(play: Play, folder: Path):
+def test_file_names_need_not_be_utf8(play: Play, folder: Path):
     (folder / os.fsdecode(b"caf\xe9.txt")).write_bytes(b"caf\xe9\n")
     played = play(verify=["rm code_.py"])
     model = ScriptedChatModel(replies=["Action: run_command[mv caf* tests/]", "Action: submit[]"])

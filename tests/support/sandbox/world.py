@@ -150,7 +150,7 @@ def main(backend: str) -> None:
             }
 
         chosen = [each for each in HOSTILE if backend != "unsafe-bare-host" or each.bare]
-        with ThreadPoolExecutor(2) as pool:
+        with ThreadPoolExecutor(3) as pool:
             print(json.dumps({each.name: row for each, row in zip(chosen, pool.map(attempt, chosen), strict=True)}))
 
 

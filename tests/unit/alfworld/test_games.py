@@ -57,13 +57,7 @@ def test_a_written_game_reads_the_same(tmp_path: Path) -> None:
         assert after == whole
 
 
-def test_a_task_with_characters_of_grammars_is_not_exported() -> None:
-    game = Game("odd", "pick", "put a #mug# on the desk.", GAMES[0].problem)
-    with pytest.raises(ConfigurationError, match="odd"):
-        to_tw_pddl(game, DOMAIN, GRAMMAR)
-
-
-@pytest.mark.parametrize("above", ["json_2.1.2/", "json_2.1.1/", ""])
+@pytest.mark.parametrize("above", ["json_2.1.1/", ""])
 def test_official_games_come_in_the_order_of_their_paths(tmp_path: Path, above: str) -> None:
     # An empty layout does not hide another.
     (tmp_path / "json_2.1.2" / "valid_unseen" / "some" / "trial").mkdir(parents=True)
@@ -114,7 +108,7 @@ def test_a_broken_file_is_named(tmp_path: Path, changes: dict[str, Any], why: st
         list(games_in(tmp_path))
 
 
-@pytest.mark.parametrize("content", [b"", b"[]", b"{", b"\xff\xfe"])
+@pytest.mark.parametrize("content", [b"[]", b"\xff\xfe"])
 def test_other_content_is_an_error(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "game.tw-pddl").write_bytes(content)
     with pytest.raises(EnvironmentUnavailable, match=r"game\.tw-pddl"):
@@ -135,11 +129,3 @@ def test_a_state_without_a_goal_gets_one(tmp_path: Path) -> None:
     assert (second.kind, second.instruction) == ("look", "look at a pen under the floorlamp.")
     assert "FloorLampType" in second.problem
     assert third.instruction == "look at a pen under the desklamp."
-
-
-def test_states_of_other_types_are_left_out(tmp_path: Path) -> None:
-    state(tmp_path / "0", GAMES[0], pddl_params={"object_sliced": True})
-    state(tmp_path / "1", GAMES[0], pddl_params={"mrecep_target": "Bowl"})
-    state(tmp_path / "2", GAMES[0], task_type="other")
-    with pytest.raises(ConfigurationError, match="no games in"):
-        list(games_in(tmp_path))

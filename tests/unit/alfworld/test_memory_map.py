@@ -85,19 +85,6 @@ def test_the_map_is_true_after_every_action_and_in_later_trials():
     assert moved > 25
 
 
-def test_an_edited_observation_counts():
-    environment = load_environment("alfworld")
-    task = environment.tasks(limit=1)[0]
-    opening = environment.start(task).observation
-    go = environment.parse("go to countertop 1")
-    steps = [{"action": go, "observation": "You arrive at countertop 1. On the countertop 1, you see a mug 9."}]
-    assert "countertop 1: mug 9." in environment.memory_map(task, opening, steps, {}).lines
-    again = [*steps, {"action": go, "observation": "On the countertop 1, you see nothing."}]
-    lines = environment.memory_map(task, opening, again, {}).lines
-    assert "Empty: countertop 1." in lines
-    assert not any("mug 9" in line for line in lines)
-
-
 def test_the_wording_of_older_games_is_read():
     environment = load_environment("alfworld")
     task = environment.tasks(limit=1)[0]

@@ -90,13 +90,10 @@ def test_a_command_with_some_fields_gets_only_the_given_values(bake: Any) -> Non
     ("args", "says"),
     [
         (["--heat", "left"], "--heat must be 'top' or 'bottom', not 'left'"),
-        (["--degrees", "0"], "--degrees must be greater than 0"),
         (["--degrees", "nan"], "--degrees must be a finite number"),
         (["--spice", "salt"], "--spice 'salt': write it as KEY=VALUE"),
-        (["--budget", "day=1"], "--budget 'day=1': write it as"),
         (["--budget", "year.tokens=1"], "--budget year must be 'day' or 'week'"),
         (["--budget", "day.tokens=few"], "--budget day.tokens must be a valid integer, not 'few'"),
-        (["--herb", "mint"], "--herb 'mint': write it as HERB=LEAVES"),
     ],
 )
 def test_an_error_names_the_option(bake: Any, args: list[str], says: str) -> None:

@@ -71,11 +71,11 @@ def typed(kind):
 TYPES = [name for name in vars(Typed) if not name.startswith("_")]
 
 
-@pytest.mark.parametrize("kind", [name for name in TYPES if name != "between"])
-def test_values_are_made_up_that_the_schema_allows(kind):
-    environment = typed(kind)
-    case = Case.of(environment)
-    assert "Invalid" not in environment.start(case.task).step(case.actions[0]).observation
+def test_values_are_made_up_that_the_schema_allows():
+    for kind in [name for name in TYPES if name != "between"]:
+        environment = typed(kind)
+        case = Case.of(environment)
+        assert "Invalid" not in environment.start(case.task).step(case.actions[0]).observation, kind
 
 
 @pytest.mark.parametrize(
@@ -83,13 +83,10 @@ def test_values_are_made_up_that_the_schema_allows(kind):
     [
         ("numbered", "2", "2"),
         ("paced", "2", "<Pace.FAST: 2>"),
-        ("perhaps", "b", "'b'"),
         ("united", "all", "'all'"),
         ("united", "7", "7"),
-        ("spaced", "a b", "'a b'"),
         ("spaced", '"a b"', "'a b'"),
         ("listed", '["c", "a b"]', "['c', 'a b']"),
-        ("counted", "[1, 2]", "[1, 2]"),
         ("point", '{"x": 1}', "Point(x=1, y=0)"),
     ],
 )
@@ -102,11 +99,8 @@ def test_an_argument_written_as_text_is_read_as_its_type(kind, written, read):
 @pytest.mark.parametrize(
     ("kind", "explanation"),
     [
-        ("numbered", "1, 2 or 3"),
         ("perhaps", "which (a or b)"),
-        ("counted", "a JSON list"),
         ("between", "how many (more than 6 and less than 9)"),
-        ("bounded_or_not", "at least 5 and at most 9"),
         ("spaced", '"a b", c or ""'),
         ("point", "a JSON object"),
     ],
@@ -132,9 +126,8 @@ def hinted(self, it: str) -> str:
     ("method", "form", "says"),
     [
         (no_hint, "do {it}", r"the action 'no_hint' \(no_hint\): 'it' has no type hint: give one, such as `str`"),
-        (starred, "do", r"takes \*them: str: give each argument a name"),
+        (starred, "do", r"takes \*them: str: name each argument"),
         (hinted, "do {it} {it}", r"the action 'hinted' .* the form 'do \{it\} \{it\}' names \{it\} twice"),
-        (hinted, "do {1} {it}", r"names \{1\}, which is not an argument: it has it"),
         (hinted, "do", r"the form 'do' lacks \{it\}"),
     ],
 )

@@ -9,6 +9,7 @@ import pytest
 from langgraph_reflexion.envs.base import Action, Episode, StepResult, Task
 from langgraph_reflexion.envs.pool import EpisodePool
 from langgraph_reflexion.errors import EnvironmentFault
+from langgraph_reflexion.sync import to_thread
 from tests.support.toys import Counter, Notebook, SlowCounter, add
 
 TASK = Task(id="c1000", instruction="Count to 1000.", data={"goal": 1000})
@@ -123,6 +124,11 @@ async def test_an_episode_that_nobody_waits_for_any_more_is_closed():
         await starting
     await asyncio.sleep(2 * SlowCounter.seconds)
     assert [episode.closed for episode in environment.started] == [1]
+
+
+async def test_a_function_that_runs_out_of_items_in_a_thread_raises_instead_of_hanging():
+    with pytest.raises(RuntimeError, match="StopIteration"):
+        await to_thread(next, iter(()))
 
 
 async def test_blocking_environments_run_in_a_thread_and_others_do_not():

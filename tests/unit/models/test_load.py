@@ -20,15 +20,12 @@ def test_a_name_with_a_provider_makes_its_model(monkeypatch: pytest.MonkeyPatch)
     assert secrets_of(model) == ["sk-0123456789"]
 
 
-def test_a_local_server_needs_no_key() -> None:
+def test_a_local_server_needs_no_key_and_is_given_one_that_is_set(monkeypatch: pytest.MonkeyPatch) -> None:
     model = load_model("openai:qwen2.5:7b", base_url="http://localhost:11434/v1")
     assert model.model_name == "qwen2.5:7b"  # type: ignore[attr-defined]
     assert model.openai_api_base == "http://localhost:11434/v1"  # type: ignore[attr-defined]
     assert model.use_responses_api is False  # type: ignore[attr-defined]
     assert secrets_of(model, "http://localhost:11434/v1") == []
-
-
-def test_a_local_server_is_given_the_key_that_is_set(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-0123456789")
     assert secrets_of(load_model("openai:m", base_url="http://localhost:1/v1")) == ["sk-0123456789"]
 
@@ -40,21 +37,12 @@ def test_a_password_in_the_address_is_a_secret() -> None:
     assert public_url(None) is None
 
 
-def test_the_demo_model_needs_nothing() -> None:
-    assert type(load_model("demo")).__name__ == "DemoChatModel"
-    assert secrets_of(load_model("demo")) == []
-
-
 @pytest.mark.parametrize(
     ("name", "says"),
     [
         ("openai:gpt-4o-mini", "set OPENAI_API_KEY, or use --base-url for a local server, or --model demo"),
-        ("azure_openai:x", "set AZURE_OPENAI_API_KEY"),
         ("nobody:gpt", "unknown provider.*openai:gpt-4o-mini"),
-        ("gibberish", "unknown provider.*openai:gpt-4o-mini"),
         ("openai:", "give a provider and its model"),
-        (":gpt", "give a provider and its model"),
-        ("", "give a provider and its model"),
         ("perplexity:sonar", "pip install langchain-perplexity"),
     ],
 )
@@ -64,9 +52,7 @@ def test_what_is_wrong_with_a_name_is_one_line(name: str, says: str) -> None:
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize(
-    "url", ["localhost:8000", "ftp://host/v1", "http://", "nonsense", "http://[::1", "http://host:99999/v1"]
-)
+@pytest.mark.parametrize("url", ["localhost:8000", "http://[::1", "http://host:99999/v1"])
 def test_an_address_that_is_none_is_refused(url: str) -> None:
     with pytest.raises(ConfigurationError, match="http://localhost:8000/v1"):
         load_model("openai:m", base_url=url)

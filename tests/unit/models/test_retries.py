@@ -24,13 +24,10 @@ def busy(**said):
     return EnvironmentFault("the wiki is busy", **said)
 
 
-async def test_it_tries_until_it_succeeds():
+async def test_it_tries_until_it_succeeds_or_was_tried_often_enough():
     attempt, times = failing(busy(), busy())
     assert await Retries(3, first_wait=0.01)(attempt) == "done"
     assert len(times) == 3
-
-
-async def test_the_last_fault_is_raised_when_it_was_tried_often_enough():
     last = busy()
     attempt, times = failing(busy(), last, busy())
     with pytest.raises(Fault) as caught:

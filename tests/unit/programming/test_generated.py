@@ -2,12 +2,8 @@
 
 import re
 
-import pytest
-
 from langgraph_reflexion.envs.programming.generated import generated_problems
 from langgraph_reflexion.envs.programming.generated.draw import draw_family
-from langgraph_reflexion.envs.programming.generated.pipeline import library
-from langgraph_reflexion.errors import ConfigurationError
 from tests.support.programming.spread import examples_of
 
 LANGUAGES = ["python", "rust"]
@@ -43,13 +39,3 @@ def test_problems_depend_on_the_seed():
     assert len(names) == len(first)
     assert len(names & {each.entry_point for each in other}) < len(names) / 4
     assert not {each.id for each in first} & {each.id for each in other}
-
-
-def test_every_operation_is_used():
-    used = {step.operation.name for seed in range(4) for drawn in draw_family(seed) for step in drawn.pipeline.steps}
-    assert {each.name for each in library()} - used == set()
-
-
-def test_a_language_without_generated_problems_is_named():
-    with pytest.raises(ConfigurationError, match="go"):
-        generated_problems("go")

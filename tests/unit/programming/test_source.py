@@ -7,11 +7,9 @@ import pytest
 
 from langgraph_reflexion.envs.programming import test_extraction
 from langgraph_reflexion.envs.programming.assemble import assemble
-from langgraph_reflexion.envs.programming.languages import language_of
 from langgraph_reflexion.envs.programming.python_source import helpers, valid
 from langgraph_reflexion.envs.programming.sandbox_runner import NotPlainError, decode, encode
 from langgraph_reflexion.envs.programming.values import holds, shown
-from langgraph_reflexion.errors import ConfigurationError
 from tests.support.programming.cheats import RIGHT
 from tests.support.programming.spread import CALLS, RUST
 
@@ -91,10 +89,3 @@ def test_comparison_and_display():
     )
     assert "digits" in shown(10**5000)
     assert shown("x" * 2000).endswith("(2002 characters)")
-
-
-def test_language_aliases():
-    names = ("py", "RS", "js", "cpp", "c++")
-    assert [language_of(name) for name in names] == ["python", "rust", "javascript", "c++", "c++"]
-    with pytest.raises(ConfigurationError, match="cobol"):
-        language_of("cobol")

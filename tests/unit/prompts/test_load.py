@@ -3,7 +3,7 @@
 import pytest
 
 from langgraph_reflexion import ConfigurationError, create_reflexion
-from langgraph_reflexion.prompts import Prompts, load_prompts
+from langgraph_reflexion.prompts import load_prompts
 from langgraph_reflexion.testing import ScriptedChatModel
 from tests.support.toys import Counter, count_to
 
@@ -50,8 +50,6 @@ def test_examples_by_kind(tmp_path):
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("", "'example'"),
-        ("example = [5]", r"example\.0"),
         ("[[example", "cannot be read: "),
         (example("Fog.") + "[[example]]\nobservation = 'Fog.'", r"example\.\d.(step|reflection) is missing"),
         ("[[example]]\nobservation = 5\n" + STEP, r"example\.0\.observation must"),
@@ -82,9 +80,3 @@ def test_the_users_prompts_reach_the_model(tmp_path, by):
     assert graph.invoke({"task": count_to(3)})["status"] == "solved"
     assert "You are at sea." in model.prompts[0][0].text
     assert "Fog over the harbour." in model.prompts[0][0].text
-
-
-def test_a_domains_file_replaces_the_general_one(tmp_path):
-    (tmp_path / "setting.md").write_text("You are at sea.\n", encoding="utf-8")
-    domain, general = load_prompts(tmp_path), Prompts()
-    assert domain.render("judge") == general.render("judge").replace(general.render("setting"), "You are at sea.")

@@ -5,7 +5,7 @@ import tarfile
 
 import pytest
 
-from langgraph_reflexion.envs.sandbox.archive import Names, pack, unpack
+from langgraph_reflexion.envs.sandbox.archive import Names, unpack
 from langgraph_reflexion.envs.sandbox.client import Capture
 
 
@@ -44,7 +44,13 @@ def test_malformed_archives_are_empty():
 
 def test_first_of_conflicting_names_wins():
     names = ["a", "a/b", "c/d", "c", "a", "n" * 200 + "/m", "o/" * 40 + "p" * 250, "q/" * 120 + "q"]
-    made = pack(names, [name.encode() for name in names])
+    content = io.BytesIO()
+    with tarfile.open(fileobj=content, mode="w", format=tarfile.GNU_FORMAT) as writer:
+        for name in names:
+            info = tarfile.TarInfo(name)
+            info.size = len(name)
+            writer.addfile(info, io.BytesIO(name.encode()))
+    made = content.getvalue()
     taken = ["a", "c/d", "n" * 200 + "/m", "o/" * 40 + "p" * 250]
     assert unpack(made, ["."]) == {name: name.encode() for name in taken}
     assert unpack(made[:512], ["."]) == {}

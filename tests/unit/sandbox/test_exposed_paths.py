@@ -10,8 +10,7 @@ from langgraph_reflexion.envs.sandbox.exposed_paths import SYSTEM, exposed_paths
 @pytest.mark.parametrize(
     ("inside", "beside"),
     [
-        *((".local/bin", "lib"), (".cargo/bin", "lib"), ("bin", "lib")),
-        *(("bin", "pyvenv.cfg"), (".local/bin", ".local/pyvenv.cfg"), ("shims", "versions/3.11")),
+        *((".local/bin", "lib"), ("bin", "pyvenv.cfg"), ("shims", "versions/3.11")),
     ],
 )
 def test_only_programs_of_a_home_are_exposed(
@@ -34,7 +33,7 @@ def test_only_programs_of_a_home_are_exposed(
     assert not {str(tmp_path), str((tmp_path / inside).parent)} & set(shown)
 
 
-@pytest.mark.parametrize("path", ["/tmp", "/", "relative", "/no/such/folder", "", ":::"])
+@pytest.mark.parametrize("path", ["/tmp", "/", "relative", ":::"])
 def test_path_without_programs_exposes_nothing(path: str) -> None:
     theirs = exposed_paths(path)
     assert theirs.paths == exposed_paths("/usr/bin").paths

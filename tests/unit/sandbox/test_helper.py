@@ -4,7 +4,6 @@ import mmap
 import os
 
 from langgraph_reflexion.envs.sandbox.helper import staging, usage
-from langgraph_reflexion.envs.sandbox.helper.launch import limited
 
 MB = 1 << 20
 
@@ -26,16 +25,6 @@ def test_shared_memory_outside_page_tables_counts():
         assert usage.unmapped([os.getpid()]) >= 80 * MB
         assert usage.proportional([os.getpid()]) >= 80 * MB
     assert usage.unmapped([os.getpid()]) < 80 * MB
-
-
-def test_overlapping_ranges_and_the_hosts_files():
-    assert usage._covered([(0, 10), (5, 20), (30, 40), (32, 35)]) == 30
-    assert usage.inodes([os.getpid()], "/tmp") == 0
-
-
-def test_limits_are_prefixed():
-    assert limited({}) == ["/usr/bin/prlimit", "--"]
-    assert limited({"nofile": 16}) == ["/usr/bin/prlimit", "--nofile=16:16", "--"]
 
 
 def test_removal_follows_no_link(tmp_path):

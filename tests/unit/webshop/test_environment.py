@@ -104,9 +104,8 @@ def test_an_impossible_action_is_told_what_is_possible(store):
 
 @pytest.mark.parametrize(
     "query",
-    ["stick " * 5_000, "'stick'; DROP TABLE products --", '["stick"', "stick\x00\n\x1b[2J", "100% stick? #1 & a/b",
-     "\ud83d stick \U0001f9f4", "{query} stick", "<r> stick"],
-)  # fmt: skip
+    ["stick " * 5_000, "'stick'; DROP TABLE products --", '["stick"', "stick\x00\n\x1b[2J", "\ud83d {query} stick"],
+)
 def test_no_query_breaks_the_search(store, query):
     assert len(clean_query(query)) <= LONGEST_QUERY
     result = episode(store).step(Action(name="search", args={"query": query}, text=""))
@@ -116,8 +115,8 @@ def test_no_query_breaks_the_search(store, query):
 @pytest.mark.parametrize(
     ("before", "name", "value"),
     [
-        *(([], "search", query) for query in ("", "[]", "?!", "\x00", "<>/", "\u200b")),
-        *((["search[stick]"], "click", name) for name in ("", "[", "x" * 100_000, "a\nb", "\ud83d", "%s {0}")),
+        *(([], "search", query) for query in ("", "?!", "\x00", "\u200b")),
+        *((["search[stick]"], "click", name) for name in ("", "x" * 100_000, "\ud83d")),
     ],
 )
 def test_a_search_without_words_and_a_click_on_nothing_are_refused(store, before, name, value):
@@ -130,36 +129,22 @@ def test_a_search_without_words_and_a_click_on_nothing_are_refused(store, before
     assert shopping.state == state
 
 
-@pytest.mark.parametrize("text", ["click[ buy now ]", "Click [Buy Now]", "click[Buy Now].", "click[[BUY  NOW]]"])
-def test_actions_are_parsed_leniently(environment, store, text):
-    shopping = episode(store)
-    do(shopping, "search[stick]", f"click[{STICK['asin'].lower()}]")
-    assert shopping.step(environment.parse(text)).terminated
-
-
-def test_other_text_is_not_an_action(environment):
-    for text in ("search", "search[]", "think[hm]", "click Buy Now", "click[Buy Now] now"):
+def test_text_is_read_leniently(environment, store):
+    for text in ("click[ buy now ]", "Click [Buy Now].", "click[[BUY  NOW]]"):
+        shopping = episode(store)
+        do(shopping, "search[stick]", f"click[{STICK['asin'].lower()}]")
+        assert shopping.step(environment.parse(text)).terminated
+    for text in ("search[]", "think[hm]", "click Buy Now", "click[Buy Now] now"):
         assert environment.parse(text) is None
-
-
-@pytest.mark.parametrize(
-    ("one", "other", "same"),
-    [
-        ("click[Buy Now]", "click[ buy  now]", True),
-        ("search[Blue soap]", "search[blue SOAP]", True),
-        ("search[blue soap]", "click[blue soap]", False),
-        ("click[blue]", "click[red]", False),
-    ],
-)
-def test_equivalent_actions(environment, one, other, same):
-    assert environment.equivalent(environment.parse(one), environment.parse(other)) is same
+    one, other, third = map(environment.parse, ("search[Blue soap]", "search[blue  SOAP]", "click[blue soap]"))
+    assert environment.equivalent(one, other)
+    assert not environment.equivalent(one, third)
 
 
 @pytest.mark.parametrize(
     ("before", "refused"),
     [
-        ([], ["click[Back to Search]", "click[Search]", "click[B000000001]", "click[Buy Now]"]),
-        (["search[meadow]"], ["search[stick]", "click[Next >]", "click[b000000001]", "click[Buy Now]"]),
+        ([], ["click[Back to Search]", "click[B000000001]", "click[Buy Now]"]),
         (["search[meadow]", "click[B000000001]"], ["click[buy now]", "click[Bright Citrus]", "click[B000000002]"]),
     ],
 )
@@ -197,6 +182,8 @@ def test_only_shops_outside_memory_block(environment):
     official = task | {"data": task["data"] | {"split": "test"}}
     assert not environment.blocks(task)
     assert environment.blocks(official)
+    with pytest.raises(ConfigurationError, match="path="):
+        environment.start(official)
     assert WebShop().blocks(task)
     assert WebShop(base_url="http://localhost").blocks(official)
 
@@ -206,25 +193,10 @@ def test_only_shops_outside_memory_block(environment):
     [
         ({"rendering": "html"}, "html"),
         ({"base_url": "localhost"}, "base_url"),
-        ({"base_url": "http://x", "timeout": 0}, "timeout"),
         ({"strict": "False"}, "strict"),
         ({"base_url": "http://x", "path": "y"}, "path="),
-        ({"base_url": "http://x", "exact_types": True}, "exact_types="),
     ],
 )
 def test_invalid_options_are_named(options, message):
     with pytest.raises(ConfigurationError, match=message):
         WebShop(**options)
-
-
-@pytest.mark.parametrize(
-    ("data", "message"),
-    [
-        ({"question": "?"}, "x is not a task"),
-        ({"split": "test", "goal": 1, "seed": 0}, "path="),
-        ({"split": "own", "goal": 100, "seed": 0}, "none is x"),
-    ],
-)
-def test_an_invalid_task_is_named(environment, data, message):
-    with pytest.raises(ConfigurationError, match=message):
-        environment.start({"id": "x", "instruction": "x", "data": data})

@@ -76,7 +76,7 @@ def test_a_subpage_of_a_product(name, in_brackets, as_text):
     assert text(page) == f"Instruction: [SEP] {TOLD} [SEP] Back to Search [SEP] < Prev{as_text}"
 
 
-@pytest.mark.parametrize(("reward", "said"), [(1.0, "1.0"), (2 / 3, "0.6666666666666666"), (0.0, "0.0")])
+@pytest.mark.parametrize(("reward", "said"), [(1.0, "1.0"), (2 / 3, "0.6666666666666666")])
 def test_the_last_page_has_the_score_and_nothing_of_the_goal(reward, said):
     assert bracketed(done_page(reward)) == f"Your score (min 0.0, max 1.0): {said}"
     assert text(done_page(reward)) == (

@@ -6,14 +6,6 @@ from langgraph_reflexion.envs.workspace.failure_parser import failed_tests, firs
 from langgraph_reflexion.envs.workspace.truncate import plain_text, truncate
 
 PYTEST = """\
-============================= test session starts ==============================
-collected 3 items
-
-tests/test_tax.py .F.                                                    [100%]
-
-=================================== FAILURES ===================================
-________________________________ test_rounding _________________________________
-
     def test_rounding():
 >       assert tax(0.05) == 1
 E       assert 0 == 1
@@ -25,31 +17,16 @@ FAILED tests/test_tax.py::test_rounding - assert 0 == 1
 ========================= 1 failed, 2 passed in 0.03s ==========================
 """
 NODE = """\
-TAP version 13
-# Subtest: adds
 ok 1 - adds
-  ---
-  duration_ms: 1.0512
-  ...
 # Subtest: handles an empty list
 not ok 2 - handles an empty list
   ---
   duration_ms: 0.731
   error: "Cannot read properties of undefined (reading 'map')"
-  code: 'ERR_TEST_FAILURE'
-  name: 'TypeError'
   ...
-1..2
-# tests 2
-# pass 1
 # fail 1
-# duration_ms 61.77
 """
 CARGO = """\
-   Compiling heap v0.1.0 (/code/heap)
-    Finished `test` profile [unoptimized + debuginfo] target(s) in 0.41s
-     Running unittests src/lib.rs (target/debug/deps/heap-0123456789abcdef)
-
 running 2 tests
 test tests::pops_in_order ... FAILED
 test tests::starts_empty ... ok
@@ -62,8 +39,6 @@ thread 'tests::pops_in_order' (4711) panicked at src/lib.rs:31:9:
 assertion `left == right` failed
   left: 3
  right: 1
-
-test result: FAILED. 1 passed; 1 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.00s
 
 error: test failed, to rerun pass `--lib`
 """
@@ -101,25 +76,14 @@ JEST = "  ● cart adds up\n\n    expect(received).toBe(expected)\n\n    Expecte
     [
         (PYTEST, "assert 0 == 1", ["tests/test_tax.py::test_rounding"], []),
         (NODE, "error: \"Cannot read properties of undefined (reading 'map')\"", ["handles an empty list"], []),
-        (
-            CARGO,
-            "thread 'tests::pops_in_order' panicked at src/lib.rs:31:9:",
-            ["tests::pops_in_order"],
-            [],
-        ),
+        (CARGO, "thread 'tests::pops_in_order' panicked at src/lib.rs:31:9:", ["tests::pops_in_order"], []),
         (RUSTC, "error[E0308]: mismatched types", [], ["error[E0308]: mismatched types"]),
         (TSC, TSC.split("\n")[0], [], TSC.strip().split("\n")),
-        (
-            ESLINT,
-            "3:7   error    'total' is assigned a value but never used  no-unused-vars",
-            [],
-            ESLINT.split("\n")[2:3],
-        ),
+        (ESLINT, ESLINT.split("\n")[2].strip(), [], ESLINT.split("\n")[2:3]),
         (MYPY, MYPY.split("\n")[0], [], MYPY.split("\n")[:1]),
         (RUFF, RUFF.split("\n")[0], [], RUFF.split("\n")[:1]),
         (JEST, "● cart adds up", ["cart adds up"], []),
         ("make: *** [Makefile:2: check] Error 1\n", "make: *** [Makefile:2: check] Error 1", [], []),
-        ("no words\n", "no words", [], []),
         ("", "", [], []),
     ],
 )
@@ -129,11 +93,10 @@ def test_findings(output, error, tests, linters):
     assert linter_errors(output) == [each.strip() for each in linters]
 
 
-@pytest.mark.parametrize("output", [PYTEST, NODE, CARGO, RUSTC, TSC, ESLINT])
-def test_what_is_short_is_told_whole_but_for_times(output):
-    told = truncate(output)
+def test_what_is_short_is_told_whole_but_for_times():
+    told = truncate(PYTEST)
     assert "omitted" not in told
-    assert told.count("\n") == output.strip("\n").count("\n")
+    assert told.count("\n") == PYTEST.strip("\n").count("\n")
     assert truncate(told) == told
 
 

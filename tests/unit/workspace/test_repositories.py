@@ -6,9 +6,8 @@ from pathlib import Path
 import pytest
 
 from langgraph_reflexion.envs.workspace.environment import Workspace
-from langgraph_reflexion.envs.workspace.generate import generate
-from langgraph_reflexion.envs.workspace.repositories import Defect, own_repositories, write_repositories
-from langgraph_reflexion.errors import ConfigurationError, EnvironmentUnavailable
+from langgraph_reflexion.envs.workspace.repositories import own_repositories, write_repositories
+from langgraph_reflexion.errors import ConfigurationError
 from tests.support.workspace import state
 
 OWN = {repository.id: repository for repository in own_repositories()}
@@ -24,21 +23,6 @@ def test_the_mistake_is_one_line_outside_of_the_tests_and_nothing_tells_of_it(na
     assert "test" not in differing[0]
     assert repository.defect.path not in repository.instruction
     assert {str(path.relative_to(wrong)) for path in wrong.rglob("*") if path.is_file()} == set(repository.files)
-
-
-def test_where_a_repository_cannot_be_written_that_is_said(tmp_path):
-    repository = replace(OWN["ledger-py"], defect=Defect("ledger/book.py", "no such line", ""))
-    with pytest.raises(ConfigurationError, match=r"ledger/book\.py"):
-        repository.write(tmp_path)
-    (tmp_path / "file").write_text("")
-    with pytest.raises(EnvironmentUnavailable, match="cannot be written"):
-        write_repositories(OWN.values(), tmp_path / "file")
-
-
-def test_the_same_seed_gives_the_same_repository_and_another_seed_another():
-    made = [generate(seed) for seed in range(20)]
-    assert made[:3] == [generate(seed) for seed in range(3)]
-    assert len({repository.defect for repository in made}) == 20
 
 
 def test_without_tasks_of_ones_own_there_are_these(tmp_path, monkeypatch):

@@ -40,18 +40,13 @@ def test_several_tasks_each_have_an_id(tmp_path):
     ("text", "said"),
     [
         ("", "path"),
-        ("path = ", "Invalid value"),
         (GOOD.replace("repo", "none"), "no folder"),
         (GOOD.replace('["make check"]', "[]"), "verify"),
-        (GOOD.replace('["make check"]', "[1]"), "verify"),
         (GOOD.replace('"Mend it."', '" "'), "instruction"),
         (GOOD + "verfy = 1", "verfy.*a task has id, path"),
         (GOOD + 'network = "yes"', "network"),
-        (GOOD + "timeout = 0", "timeout"),
-        (GOOD + "env = {A = 1}", "env"),
         (GOOD + 'id = "../x"', "id: "),
         (GOOD + 'show = ["none"]', "there is no .*none"),
-        ("task = 3", r"\[\[task\]\]"),
         (f"id = 'x'\n[[task]]\n{GOOD}", "path"),
     ],
 )
@@ -69,8 +64,6 @@ def test_tasks_come_from_one_place(tmp_path):
         Workspace(tmp_path / "task.toml", verify=["true"])
     with pytest.raises(ConfigurationError, match="No such file"):
         Workspace(tmp_path / "task.toml")
-    with pytest.raises(ConfigurationError, match="no split 'dev'"):
-        Workspace(tasks=[{"path": tmp_path, "instruction": "x", "verify": "true"}]).tasks("dev")
 
 
 def test_the_store_lies_outside_of_the_workspace(tmp_path):

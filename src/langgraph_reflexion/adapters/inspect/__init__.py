@@ -5,7 +5,7 @@ inspect eval langgraph_reflexion/alfworld --model openai/gpt-4o-mini --limit 10 
 inspect view
 ```
 
-`docs/inspect.md` says what is mapped to what, and where the bridge ends.
+`docs/inspect.md` describes the mapping and its limits.
 """
 
 from langgraph_reflexion.errors import EnvironmentUnavailable, the_extra

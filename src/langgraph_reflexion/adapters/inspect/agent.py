@@ -1,4 +1,4 @@
-"""The Reflexion agent as an agent of Inspect's."""
+"""The Reflexion agent as an Inspect agent."""
 
 import hashlib
 import weakref
@@ -26,18 +26,18 @@ from langgraph_reflexion.settings import ReflexionSettings
 from langgraph_reflexion.state import Strategy
 
 REFLECTOR = "reflector"
-"""The model role that reflects and judges: `--model-role reflector=...`. Without it, the evaluation's model does."""
+"""The model role that reflects and judges (`--model-role reflector=...`), by default the evaluation's model."""
 
 TASK = "reflexion_task"
 """The key of the environment's task in a sample's metadata."""
 
 OF_INSPECT = {"model", "reflection_model", "base_url", "temperature", "timeout", "cache"}
-"""The settings that are Inspect's options (--model, --model-role, --temperature, ...) and not the agent's."""
+"""The settings that are options of Inspect (--model, --model-role, --temperature, ...) instead."""
 
 
 @solver
 def sample_context() -> Solver:
-    """Pass the sample's epoch and task to the agent. The `setup` of a task."""
+    """Return the `setup` of an Inspect task: it passes the sample's epoch and task to the agent."""
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:
         store = state.store_as(SampleStore)
@@ -51,7 +51,7 @@ def read_settings(given: dict[str, Any]) -> ReflexionSettings:
     """Return the settings of an agent.
 
     Raises:
-        ConfigurationError: a name is unknown or Inspect's, or a value is wrong.
+        ConfigurationError: a name is unknown or an option of Inspect, or a value is invalid.
     """
     for name in given.keys() & OF_INSPECT:
         raise ConfigurationError(
@@ -65,21 +65,21 @@ def read_settings(given: dict[str, Any]) -> ReflexionSettings:
 def reflexion_agent(
     environment: Environment | str | None = None, *, options: dict[str, Any] | None = None, **settings: Any
 ) -> Agent:
-    """Return the Reflexion agent: trial, evaluation, reflection, and the next trial, all within one sample.
+    """Return the Reflexion agent, which plays all trials of a task within one sample.
 
-    In a task of your own, `sample_context()` is the task's `setup`, and a sample's metadata hold the environment's
-    task under `reflexion_task` (`samples_of` makes such samples). With a LangChain agent as `actor`, neither is
-    needed: the task is the conversation's last message by a user.
+    Your own Inspect task needs `setup=sample_context()`, and samples whose metadata contain the environment's task
+    under `reflexion_task` (see `samples_of`). With a LangChain agent as `actor`, it needs neither: the task is the
+    conversation's last user message.
 
     Args:
         environment: The environment, or its name.
         options: The options of an environment given by name.
-        **settings: The settings of `ReflexionSettings` but for those of models, by name: `actor`, `strategy`,
-            `evaluator`, `max_trials`, `max_actions`, `profile` and so on. `actor`, `evaluator` and `heuristic` may be
-            objects, as in `create_reflexion`. `seed` is the first epoch's; each further epoch has the next one.
+        **settings: Fields of `ReflexionSettings` except those of models: `actor`, `strategy`, `evaluator`,
+            `max_trials`, `max_actions`, `profile` and so on. `actor`, `evaluator` and `heuristic` may be objects, as
+            in `create_reflexion`. `seed` is that of the first epoch, and rises by one with each epoch.
 
     Raises:
-        ConfigurationError: a setting is wrong.
+        ConfigurationError: a setting is invalid.
         EnvironmentUnavailable: the environment cannot be used here.
     """
     parts = {
@@ -103,14 +103,12 @@ def reflexion_agent(
 
 
 class _Reflexion:
-    """The settings of an agent, and how it advances a sample."""
-
     def __init__(self, environment: Environment | None, settings: ReflexionSettings, parts: dict[str, Any]) -> None:
         self.environment = environment
         self.settings = settings
         self.parts = parts
         self.budgets = Budgets(**{scope: limit.budget() for scope, limit in settings.budgets.items()})
-        # A wrong setting fails here, before the first sample.
+        # An invalid setting fails here, before the first sample.
         self.graphs = {1: self.graph(epoch=1)}
         self.wraps = isinstance(parts.get("actor"), Runnable | WrappedAgent)
 
@@ -127,9 +125,9 @@ class _Reflexion:
         """Advance the sample's task to its end.
 
         Raises:
-            ConfigurationError: the sample has no task of the environment's.
+            ConfigurationError: the sample has no task of the environment.
             Fault: something outside the agent failed.
-            LimitExceededError: a limit of Inspect's is reached.
+            LimitExceededError: a limit of Inspect is reached.
             Exception: an evaluator, a tool, a heuristic or the environment has a bug.
         """
         store = store_as(SampleStore)
@@ -166,12 +164,12 @@ class _Reflexion:
             return cast(Task, store.task)
         if not self.wraps:
             raise ConfigurationError(
-                "the sample has no task of an environment: its Inspect task needs setup=sample_context(), and "
-                "samples made by samples_of(tasks)"
+                "the sample contains no environment's task: give its Inspect task setup=sample_context() and the "
+                "samples of samples_of(tasks)"
             )
         asked = [message for message in state.messages if isinstance(message, ChatMessageUser)]
         if not asked:
-            raise ConfigurationError("the conversation has no message by a user, which would be the task")
+            raise ConfigurationError("the conversation has no user message, which is the task")
         text = asked[-1].text
         return Task(id=hashlib.blake2b(text.encode("utf-8", "replace"), digest_size=8).hexdigest(), instruction=text)
 

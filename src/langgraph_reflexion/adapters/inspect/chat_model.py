@@ -1,4 +1,4 @@
-"""Inspect's models as a LangChain chat model: any provider that Inspect knows, by its limits, logs and accounts."""
+"""Inspect's models as a LangChain chat model: any of its providers, with its limits, logs and usage."""
 
 from collections.abc import Sequence
 from itertools import groupby
@@ -30,10 +30,10 @@ from langgraph_reflexion.models.secrets import secrets_around
 
 
 class LimitReached(ReflexionError):
-    """A limit of Inspect's ended the sample. Nodes let it through, as it is no fault of anybody's.
+    """A limit of Inspect ended the sample. This is no fault, and nodes do not catch it.
 
     Attributes:
-        limit: What Inspect raised.
+        limit: Inspect's exception.
     """
 
     def __init__(self, limit: LimitExceededError) -> None:
@@ -42,18 +42,17 @@ class LimitReached(ReflexionError):
 
 
 class InspectChatModel(BaseChatModel):
-    """Answers with a model of Inspect's, in a running evaluation. Asynchronous: `ainvoke`.
+    """A model of Inspect, for use in a running evaluation, with `ainvoke` only.
 
-    Its calls are in the sample's transcript, count against its limits, and are tried again by Inspect. What the
-    evaluation says of generation (`--temperature`, `--max-tokens`, ...) holds, unless it is set here or with a call.
+    Its calls are in the sample's transcript, count against its limits, and are retried by Inspect. The evaluation's
+    options (`--temperature`, `--max-tokens`, ...) apply unless they are set here or in a call.
 
     Attributes:
-        model: A model by its name in Inspect, such as `openai/gpt-4o`.
-        role: A model role (`--model-role reflector=...`); where the evaluation binds none of that name, its model.
-            Without name and role: the evaluation's model.
-        temperature: How random the answers are.
-        seed: Which sample is drawn, where a provider takes one.
-        max_tokens: How long an answer may be.
+        model: The model's name in Inspect, such as `openai/gpt-4o`; by default the evaluation's model.
+        role: A model role (`--model-role reflector=...`). If the evaluation does not bind it, its model is used.
+        temperature: The sampling temperature.
+        seed: The sampling seed, for providers that take one.
+        max_tokens: The maximum length of a reply.
     """
 
     model: str | None = None
@@ -73,7 +72,6 @@ class InspectChatModel(BaseChatModel):
     def bind_tools(
         self, tools: Sequence[Any], *, tool_choice: Any = None, **kwargs: Any
     ) -> Runnable[LanguageModelInput, AIMessage]:
-        """Return the model with tools that it may call."""
         if tool_choice is not None:
             kwargs["tool_choice"] = tool_choice
         return self.bind(tools=[convert_to_openai_tool(each) for each in tools], **kwargs)
@@ -85,7 +83,7 @@ class InspectChatModel(BaseChatModel):
         run_manager: CallbackManagerForLLMRun | None = None,
         **kwargs: Any,
     ) -> ChatResult:
-        raise ConfigurationError("Inspect's models answer only asynchronous calls: use ainvoke")
+        raise ConfigurationError("models of Inspect support asynchronous calls only: use ainvoke")
 
     async def _agenerate(
         self, messages: list[BaseMessage], stop: list[str] | None = None, run_manager: Any = None, **kwargs: Any
@@ -112,7 +110,7 @@ class InspectChatModel(BaseChatModel):
             sent = [name for name, value in (("stop", stop), ("seed", config.seed), ("tools", tools)) if value]
             if refused_option(error, sent):
                 raise
-            # Inspect has retried as often as it was configured to, so the graph must not.
+            # Inspect has retried already, so the graph must not.
             fault = to_fault(error, secrets_around())
             fault.transient = False
             raise fault from error
@@ -124,11 +122,11 @@ class InspectChatModel(BaseChatModel):
 
 
 WHOLE = "inspect_message"
-"""Where an answer keeps what LangChain has no place for, such as reasoning that its provider wants to see again."""
+"""The key of a reply's whole Inspect message, for parts that LangChain lacks, such as reasoning to be sent again."""
 
 
 async def to_inspect(messages: Sequence[BaseMessage]) -> list[ChatMessage]:
-    """Return a prompt as Inspect's models take it."""
+    """Convert a prompt to Inspect's messages."""
     converted: list[ChatMessage] = []
     for whole, some in groupby(messages, lambda message: message.additional_kwargs.get(WHOLE)):
         if whole:
@@ -140,7 +138,7 @@ async def to_inspect(messages: Sequence[BaseMessage]) -> list[ChatMessage]:
 
 
 def tools_to_inspect(tools: Sequence[dict[str, Any]]) -> list[ToolInfo]:
-    """Return tools in OpenAI's form as Inspect's models take them."""
+    """Convert tools from OpenAI's form to Inspect's."""
     functions = [tool["function"] for tool in tools]
     return [
         ToolInfo(
@@ -153,7 +151,7 @@ def tools_to_inspect(tools: Sequence[dict[str, Any]]) -> list[ToolInfo]:
 
 
 def choice_to_inspect(choice: Any) -> ToolChoice | None:
-    """Return LangChain's `tool_choice` as Inspect has it."""
+    """Convert LangChain's `tool_choice` to Inspect's."""
     match choice:
         case "required" | True:
             return "any"
@@ -165,7 +163,7 @@ def choice_to_inspect(choice: Any) -> ToolChoice | None:
 
 
 def to_langchain(output: ModelOutput) -> AIMessage:
-    """Return what a model of Inspect's answered, with its usage."""
+    """Convert a model's reply, with its usage."""
     if output.empty:
         return AIMessage("", response_metadata={"model_name": output.model})
     message = output.message
@@ -197,7 +195,7 @@ def to_langchain(output: ModelOutput) -> AIMessage:
 
 
 def _usage(used: ModelUsage) -> UsageMetadata:
-    # Inspect counts what came out of the provider's prefix cache beside the input, LangChain as part of it.
+    # LangChain's input includes the tokens from the provider's prefix cache, Inspect's does not.
     read, written = used.input_tokens_cache_read or 0, used.input_tokens_cache_write or 0
     sent = used.input_tokens + read + written
     return UsageMetadata(

@@ -1,4 +1,4 @@
-"""The demo model as a provider of Inspect's: `--model reflexion/demo`. It follows rules, and is not an LLM."""
+"""The demo model as an Inspect provider: `--model reflexion/demo`. It follows rules, and is not an LLM."""
 
 from typing import Any
 
@@ -30,7 +30,7 @@ def reflexion_models() -> type[ModelAPI]:
 
 
 class DemoProvider(ModelAPI):
-    """The demo model. It reaches for no network, and counts tokens by itself.
+    """The demo model. It uses no network, and counts tokens itself.
 
     Raises:
         ConfigurationError: there is no such model.
@@ -50,7 +50,6 @@ class DemoProvider(ModelAPI):
     async def generate(
         self, input: list[ChatMessage], tools: list[ToolInfo], tool_choice: ToolChoice, config: GenerateConfig
     ) -> ModelOutput:
-        """Answer a prompt."""
         written: Any = await messages_to_openai(input)
         messages = convert_to_messages(written)
         options: dict[str, Any] = {} if config.seed is None else {"seed": config.seed}
@@ -67,7 +66,7 @@ def _output(reply: AIMessage) -> ModelOutput:
     ]
     message = ChatMessageAssistant(content=reply.text, tool_calls=calls or None, model=MODEL, source="generate")
     ended: StopReason = "tool_calls" if calls else "stop"
-    # Without an account, Inspect would count tokens with an encoding that is downloaded.
+    # Without usage, Inspect would download an encoding to count tokens.
     used = reply.usage_metadata or {"input_tokens": 0, "output_tokens": 0, "total_tokens": 0}
     return ModelOutput(
         model=MODEL,

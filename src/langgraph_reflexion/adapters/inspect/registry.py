@@ -1,4 +1,4 @@
-"""The names that Inspect finds (`inspect eval langgraph_reflexion/alfworld`): tasks, agent, scorers, offline models.
+"""The names that Inspect finds (`inspect eval langgraph_reflexion/alfworld`): tasks, agent, scorers, provider.
 
 The entry point `inspect_ai` of the package names this module.
 """
@@ -20,7 +20,7 @@ from langgraph_reflexion.errors import ConfigurationError
 
 
 def samples_of(tasks: Sequence[Task]) -> list[Sample]:
-    """Return tasks as Inspect's samples: the instruction is the input, and the task is in the metadata.
+    """Return tasks as Inspect samples, with the instruction as input and the task in the metadata.
 
     Args:
         tasks: The tasks, such as `environment.tasks()`.
@@ -35,16 +35,16 @@ def samples_of(tasks: Sequence[Task]) -> list[Sample]:
 def reflexion(
     environment: str, split: str | None = None, options: dict[str, Any] | None = None, **settings: Any
 ) -> InspectTask:
-    """Return the tasks of an environment as a task of Inspect's.
+    """Return the tasks of an environment as an Inspect task.
 
     Args:
         environment: The environment's name, or the path of your own, such as `package.module:Class`.
-        split: The set of tasks; the environment's first one unless given.
-        options: The environment's options, as a mapping.
+        split: The split, by default the environment's first one.
+        options: The environment's options.
         **settings: The settings of the agent; see `reflexion_agent`.
 
     Raises:
-        ConfigurationError: a setting is wrong.
+        ConfigurationError: a setting is invalid.
         EnvironmentUnavailable: the environment cannot be used here.
     """
     made = load_environment(environment, **{"seed": read_settings(settings).seed, **(options or {})})

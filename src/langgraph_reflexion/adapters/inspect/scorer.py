@@ -1,4 +1,4 @@
-"""A sample's trials in Inspect's store, and their scores: read from there, so that a log can be scored again."""
+"""A sample's trials in Inspect's store, and scores that are computed from it, so that a log can be scored again."""
 
 from collections.abc import Sequence
 from typing import Any, cast
@@ -12,11 +12,11 @@ from langgraph_reflexion.experiments.metrics import final_answer
 from langgraph_reflexion.experiments.rows import TrialRow
 
 Row = dict[str, Any]
-"""A finished trial: a row of a run's record (`experiments.rows.TrialRow`), with the `answer` that the trial gave."""
+"""A finished trial: a row of a run's record (`experiments.rows.TrialRow`), with the trial's `answer`."""
 
 
 class SampleStore(StoreModel):
-    """The sample and its result, which Inspect writes into the log."""
+    """A sample's task and trials, which Inspect writes to the log."""
 
     epoch: int = 1
     task: dict[str, Any] = Field(default_factory=dict)
@@ -31,15 +31,15 @@ class SampleStore(StoreModel):
 
 
 def answer_of(rows: Sequence[Row]) -> Row | None:
-    """Return the trial whose answer the loop returns, or None before the first."""
+    """Return the trial whose answer the loop returns; None before the first trial."""
     return cast(Row, final_answer(cast(Sequence[TrialRow], rows))) if rows else None
 
 
 @scorer(metrics=[accuracy(), stderr()])
 def solved() -> Scorer:
-    """Score whether the answer that the loop returns is right: hidden tests, gold answer, the goal reached.
+    """Score whether the loop's answer is right, by hidden tests, the gold answer or the goal.
 
-    The evaluator's opinion of it is `verdict` in the score's metadata. A task whose truth is unknown is not scored.
+    The evaluator's verdict is in the score's metadata. A task whose truth is unknown is not scored.
     """
 
     async def score(state: TaskState, target: Target) -> Score:
@@ -65,7 +65,7 @@ def solved() -> Scorer:
 
 @scorer(metrics={"*": [mean()]})
 def solved_by_trial() -> Scorer:
-    """Score the same after each trial, up to the last that a task may have. The means are the success curve."""
+    """Score the same after each trial, up to `max_trials`. The means are the success curve."""
 
     async def score(state: TaskState, target: Target) -> Score:
         sampled = state.store_as(SampleStore)
@@ -82,7 +82,7 @@ def _curve(sampled: SampleStore) -> list[bool]:
 
 
 def _unknowable(sampled: SampleStore) -> str:
-    """Return why the sample counts for no rate, or "" if it does."""
+    """Return why the sample counts in no rate; empty if it does."""
     rows = sampled.rows
     if any(not row.get("gradable", True) for row in rows):
         return "the truth of the task is unknown"
@@ -92,7 +92,7 @@ def _unknowable(sampled: SampleStore) -> str:
 
 
 def _table(rows: list[Row]) -> str:
-    """Return the trials as a table, for the viewer."""
+    """Return the trials as a Markdown table for the viewer."""
     words: dict[Any, str] = {True: "yes", False: "no", None: "unknown"}
     lines = ["| trial | right | verdict | ended | actions |", "| --- | --- | --- | --- | --- |"]
     for row in rows:

@@ -1,4 +1,4 @@
-"""The graph's progress in Inspect's transcript and conversation, for a person to follow in the viewer."""
+"""The graph's progress in Inspect's transcript and conversation, for the viewer."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -15,10 +15,10 @@ from langgraph_reflexion.state import Step
 
 
 class TranscriptRun(TaskRun):
-    """A task's run that writes the transcript, and the agent's conversation in `state`, as it goes.
+    """A task's run that writes to the transcript and to the conversation in `state`.
 
     Attributes:
-        result: The result of the best trial so far, if the actor is an agent of your own.
+        result: The best trial's result so far, if the actor is a wrapped agent.
     """
 
     def __init__(self, graph: Graph, *args: Any, state: AgentState, **options: Any) -> None:

@@ -16,9 +16,6 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from random import Random
-from typing import TypeAlias
-
-from langchain_core.messages import AIMessage
 
 from langgraph_reflexion.demo.alfworld.world import (
     NAME,
@@ -32,7 +29,7 @@ from langgraph_reflexion.demo.alfworld.world import (
 )
 from langgraph_reflexion.demo.persona import habit
 from langgraph_reflexion.demo.prompt import Prompt, Turn
-from langgraph_reflexion.demo.reply import reply
+from langgraph_reflexion.demo.reply import Act
 
 CONFUSION = {4: 0.4, 5: 0.8}
 """Probability of taking a seen thing for a held one, by the number of things around it: 0 below, 1 above."""
@@ -58,7 +55,7 @@ _KINDS = (
 )
 
 
-Step: TypeAlias = tuple[str, str, dict[str, str]]
+Step = tuple[str, str, dict[str, str]]
 """A thought, and the action with its arguments."""
 
 
@@ -82,17 +79,10 @@ class Notes:
     take_first: bool = False
 
 
-def answer(prompt: Prompt, *, seed: int, in_text: bool) -> AIMessage:
-    """Answer a prompt about a household."""
-    goal = read_goal(prompt)
-    if prompt.role == "reflect":
-        return AIMessage(reflect(prompt, goal, Random(seed)))
-    if prompt.role == "judge":
-        return AIMessage(judge(prompt, goal))
-    if prompt.role == "learn":
-        return AIMessage(learn(prompt, goal))
-    thought, name, args = act(prompt, goal, Random(seed))
-    return reply(prompt, thought, _as_text(name, args, prompt.system), name, args, in_text=in_text)
+def act(prompt: Prompt, rng: Random) -> Act:
+    """Return the next action."""
+    thought, name, args = _step(prompt, read_goal(prompt), rng)
+    return Act(thought, name, args, _as_text(name, args, prompt.system))
 
 
 def read_goal(prompt: Prompt) -> Goal:
@@ -109,8 +99,7 @@ def read_goal(prompt: Prompt) -> Goal:
     return Goal(kind, thing, target, tool[1].lower() if tool else "", text)
 
 
-def act(prompt: Prompt, goal: Goal, rng: Random) -> Step:
-    """Return the next step."""
+def _step(prompt: Prompt, goal: Goal, rng: Random) -> Step:
     world = read_world(prompt)
     notes = read_notes(prompt.reflections, goal)
     told = read_rooms(prompt.recalled, world.places)
@@ -212,9 +201,9 @@ def read_notes(reflections: tuple[str, ...], goal: Goal) -> Notes:
     return notes
 
 
-def reflect(prompt: Prompt, goal: Goal, rng: Random) -> str:
+def reflect(prompt: Prompt, rng: Random) -> str:
     """Name the action to blame, and what to know next time."""
-    world = read_world(prompt)
+    goal, world = read_goal(prompt), read_world(prompt)
     earlier = read_notes(prompt.reflections, goal)
     last = prompt.turns[-1] if prompt.turns else Turn("", "", "")
     if rng.random() < VAGUE:
@@ -249,9 +238,9 @@ def reflect(prompt: Prompt, goal: Goal, rng: Random) -> str:
     return " ".join(filter(None, parts))
 
 
-def learn(prompt: Prompt, goal: Goal) -> str:
+def learn(prompt: Prompt) -> str:
     """Say what worked, and what this trial and the notes saw of the room."""
-    world = read_world(prompt)
+    goal, world = read_goal(prompt), read_world(prompt)
     places = [place for thing, place in world.picked_up.items() if class_of(thing) == goal.thing]
     known = {place: sorted(things) for place, things in read_rooms(prompt.reflections, world.places).items()}
     known |= seen_at_first(world)
@@ -259,9 +248,9 @@ def learn(prompt: Prompt, goal: Goal) -> str:
     return f"{worked} {tell_room(world.places, known)}"
 
 
-def judge(prompt: Prompt, goal: Goal) -> str:
+def judge(prompt: Prompt) -> str:
     """Say whether the observations show the task done."""
-    world = read_world(prompt)
+    goal, world = read_goal(prompt), read_world(prompt)
     done = [
         (thing, place)
         for thing, place in world.put_down.items()

@@ -15,24 +15,36 @@ to do instead prevents the slip.
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from langgraph_reflexion.demo.hotpotqa.task import Asked
 from langgraph_reflexion.demo.hotpotqa.world import (
-    Advice,
     Library,
     Page,
     Target,
     Wanted,
+    advised_title,
+    advised_word,
     closest,
     find,
     first_mentioned,
     namesake,
     page_of,
 )
-from langgraph_reflexion.demo.reply import Act
+from langgraph_reflexion.demo.prompt import Advice
 
 SLIPS = {"halfway": 0.25, "hasty": 0.6, "namesake": 0.6, "again": 0.2, "one side": 0.5, "sentence": 0.12}
 """Share of questions with each slip."""
+
+
+class Choice(NamedTuple):
+    """The next action, `search`, `lookup` or `finish`, and the thought behind it."""
+
+    thought: str
+    name: str
+    text: str
+    known: bool = True
+    """Whether it is based on something read."""
 
 
 @dataclass(frozen=True)
@@ -45,54 +57,51 @@ class Reader:
     advice: Advice
     tools: bool = True
 
-    def next(self) -> Act:
+    def next(self) -> Choice:
         act = self._compare() if self.asked.choice else self._follow()
-        if act.name == "finish" and self.slips("sentence") and not self.advice.bare(act.text):
-            return Act(act.thought, "finish", in_a_sentence(act.text))
+        if act.name == "finish" and self.slips("sentence") and not self.advice.on(act.text).says("nothing else"):
+            return Choice(act.thought, "finish", in_a_sentence(act.text))
         return act
 
-    def _follow(self) -> Act:
+    def _follow(self) -> Choice:
         target = self.asked.targets[0] if self.asked.targets else Target(self.asked.text)
         *bridges, last = self.asked.hops
         for wanted in bridges:
-            page = self._page(target)
-            found = page if isinstance(page, Act) else self._find(page, wanted, careful=True)
-            if isinstance(found, Act):
+            found = self._find(target, wanted, careful=True)
+            if isinstance(found, Choice):
                 return found
-            if self.slips("halfway") and not self.advice.not_yet(found.name):
-                return Act(f"{target.name} leads to {found.name}, which must be it.", "finish", found.name)
+            if self.slips("halfway") and not self.advice.on(found.name).says("on the way"):
+                return Choice(f"{target.name} leads to {found.name}, which must be it.", "finish", found.name)
             target = found
-        page = self._page(target)
-        found = page if isinstance(page, Act) else self._find(page, last)
-        if isinstance(found, Act):
+        found = self._find(target, last)
+        if isinstance(found, Choice):
             return found
-        return Act(f"By the page of {target.name} it is {found.name}.", "finish", found.name)
+        return Choice(f"By the page of {target.name} it is {found.name}.", "finish", found.name)
 
-    def _compare(self) -> Act:
+    def _compare(self) -> Choice:
         one, other = self.asked.targets
         told: list[Target] = []
         for target in (one, other):
-            if told and self.slips("one side") and not self.advice.both(other.name):
+            if told and self.slips("one side") and not self.advice.on(other.name).says("both"):
                 guess = "yes" if self.asked.closed else one.name
-                return Act(f"For {one.name} it is {told[0].name}. That settles it.", "finish", guess)
-            page = self._page(target)
-            found = page if isinstance(page, Act) else self._find(page, self.asked.hops[0], careful=self.asked.closed)
-            if isinstance(found, Act):
+                return Choice(f"For {one.name} it is {told[0].name}. That settles it.", "finish", guess)
+            found = self._find(target, self.asked.hops[0], careful=self.asked.closed)
+            if isinstance(found, Choice):
                 return found
             told.append(found)
         because = f"For {one.name} it is {told[0].name}, for {other.name} {told[1].name}."
-        return Act(because, "finish", compared(self.asked, told))
+        return Choice(because, "finish", compared(self.asked, told))
 
-    def _page(self, target: Target) -> Page | Act:
+    def _page(self, target: Target) -> Page | Choice:
         if not self.tools:
             return page_of(self.library, target) or _give_up(target)
-        wanted, tried = self.advice.title(target) or target.name, set[str]()
+        wanted, tried = advised_title(self.advice, target) or target.name, set[str]()
         while wanted not in self.library.pages:
             titles = self.library.missed.get(wanted)
             if titles is None:
-                return Act(f"I need the page of {target.known_as}.", "search", wanted)
+                return Choice(f"I need the page of {target.known_as}.", "search", wanted)
             if wanted == target.name and self.slips("again"):
-                return Act(f"The page of {target.name} must be there. I try again.", "search", wanted)
+                return Choice(f"The page of {target.name} must be there. I try again.", "search", wanted)
             tried.add(wanted)
             pick = namesake if self.slips("namesake") else closest
             chosen = pick([title for title in titles if title not in tried], target)
@@ -101,8 +110,11 @@ class Reader:
             wanted = chosen
         return self.library.pages[wanted]
 
-    def _find(self, page: Page, wanted: Wanted, *, careful: bool = False) -> Target | Act:
-        hint = self.advice.word(page.title)
+    def _find(self, target: Target, wanted: Wanted, *, careful: bool = False) -> Target | Choice:
+        page = self._page(target)
+        if isinstance(page, Choice):
+            return page
+        hint = advised_word(self.advice, page)
         hasty = not careful and self.slips("hasty") and not hint
         if hasty and not self.tools and (taken := first_mentioned(page, wanted)):
             return taken
@@ -113,12 +125,12 @@ class Reader:
         if not self.tools:
             return _give_up(Target(page.title))
         if self.library.open != page.title:
-            return Act(f"I go back to {page.title}.", "search", page.title)
+            return Choice(f"I go back to {page.title}.", "search", page.title)
         terms = [term for term in (hint, *wanted.terms) if term and term not in page.searched_for]
         if not terms:
             taken = first_mentioned(page, wanted)
             return taken or _give_up(Target(page.title))
-        return Act(f"What I see of {page.title} does not say it. I look further down.", "lookup", terms[0])
+        return Choice(f"What I see of {page.title} does not say it. I look further down.", "lookup", terms[0])
 
 
 def compared(asked: Asked, told: list[Target]) -> str:
@@ -137,7 +149,7 @@ def in_a_sentence(answer: str) -> str:
     return f"{answer.capitalize()}, as far as I can see" if answer in ("yes", "no") else f"It is {answer}"
 
 
-def carefully(asked: Asked, library: Library) -> Act:
+def carefully(asked: Asked, library: Library) -> Choice:
     """Return what a careful reader would answer without reading on."""
     return Reader(asked, library, lambda slip: False, Advice(()), tools=False).next()
 
@@ -147,5 +159,5 @@ def _number(text: str) -> float:
     return float(digits) if digits.replace(".", "", 1).isdigit() else 0.0
 
 
-def _give_up(target: Target) -> Act:
-    return Act(f"I cannot find out more about {target.name}.", "finish", target.name or "unknown", known=False)
+def _give_up(target: Target) -> Choice:
+    return Choice(f"I cannot find out more about {target.name}.", "finish", target.name or "unknown", known=False)

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from langgraph_reflexion.demo.prompt import Prompt, Turn, sentences_of
+from langgraph_reflexion.demo.prompt import Advice, Prompt, Turn, sentences_of
 
 _WORD = r"[A-Z][\w'\u2019-]*"
 _NAMES = {
@@ -31,7 +31,7 @@ _FUNCTION_WORDS = frozenset(_SMALL_WORDS.split())
 
 @dataclass(frozen=True)
 class Target:
-    """Somebody or something with a name, and what distinguishes it from its namesakes."""
+    """A named person or thing, and what distinguishes it from its namesakes."""
 
     name: str
     role: str = ""  # the noun before the name
@@ -77,7 +77,7 @@ def stem(word: str) -> str:
 
 
 def content_words(text: str) -> list[str]:
-    """Return the lower-case words that are no function words."""
+    """Return the lower-case words except function words."""
     return [word for word in re.findall(r"\b[a-z][a-z-]*\b", text) if word not in _FUNCTION_WORDS]
 
 
@@ -185,7 +185,8 @@ def _read_turn(library: Library, turn: Turn) -> None:
     call = _CALL.fullmatch(turn.action.strip())
     if not call:
         return
-    name, said = call["name"], (call["text"] or _unquoted(call["quoted"]) or call["plain"] or "").strip()
+    quoted = json.loads(f'"{call["quoted"] or ""}"', strict=False)
+    name, said = call["name"], (call["text"] or quoted or call["plain"] or "").strip()
     if name == "finish":
         library.answer = said
     elif name == "search":
@@ -201,14 +202,6 @@ def _read_turn(library: Library, turn: Turn) -> None:
             page.add(result["text"])
         if result is None or result["at"] == result["of"]:
             page.searched_for.add(said)
-
-
-def _unquoted(text: str | None) -> str:
-    """Return the string argument of a tool call."""
-    try:
-        return str(json.loads(f'"{text or ""}"'))
-    except ValueError:
-        return ""
 
 
 def page_of(library: Library, target: Target) -> Page | None:
@@ -235,41 +228,16 @@ def _likeness(title: str, target: Target) -> int:
         return 0
     told = {target.role, target.where, *content_words(target.role)} - {""}
     fits = bool(brackets) and any(word in brackets for word in told)
-    # Another one of that name is none; without brackets there is but one.
+    # Brackets that do not fit mean a namesake; without brackets there is only one of the name.
     wrong = bool(brackets) and bool(told) and not fits
     return 0 if wrong else 1 + (base == target.name) + 2 * fits
 
 
-@dataclass(frozen=True)
-class Advice:
-    """The sentences of all reflections in the prompt."""
+def advised_title(advice: Advice, target: Target) -> str | None:
+    """Return the title that notes give for the page of a target."""
+    return closest(advice.quoted(r"go straight to search\[(.*?)\]"), target)
 
-    sentences: tuple[str, ...]
 
-    @classmethod
-    def of(cls, reflections: tuple[str, ...]) -> "Advice":
-        return cls(tuple(sentence for text in reflections for sentence in sentences_of(text)))
-
-    def not_yet(self, name: str) -> bool:
-        return any("on the way" in sentence for sentence in self._on(name))
-
-    def both(self, name: str) -> bool:
-        return any("both" in sentence for sentence in self._on(name))
-
-    def bare(self, answer: str) -> bool:
-        return any("nothing else" in sentence for sentence in self._on(answer))
-
-    def word(self, title: str) -> str:
-        found = (re.search(r"the word \"([^\"]+)\"", sentence) for sentence in self._on(title))
-        return next((match[1] for match in found if match), "")
-
-    def title(self, target: Target) -> str | None:
-        told = [title for s in self.sentences if "go straight to" in s for title in re.findall(r"search\[(.*?)\]", s)]
-        return closest(told, target)
-
-    def wrong(self, target: str) -> list[str]:
-        found = (re.search(r"\"([^\"]*)\" was wrong", sentence) for sentence in self._on(target))
-        return [match[1] for match in found if match]
-
-    def _on(self, name: str) -> list[str]:
-        return [s for s in self.sentences if re.search(rf"(?<!\w){re.escape(name)}(?!\w)", s)]
+def advised_word(advice: Advice, page: Page) -> str:
+    """Return the word that notes give for a page; empty without one."""
+    return next(iter(advice.on(page.title).quoted(r"the word \"([^\"]+)\"")), "")

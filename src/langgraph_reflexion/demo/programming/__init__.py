@@ -30,9 +30,8 @@ VAGUE = 0.25
 _READING = re.compile(r"reading number (?P<number>\d+)")
 
 
-def answer(assignment: Assignment, *, seed: int, allowed: Collection[str], in_text: bool) -> AIMessage:
+def answer(assignment: Assignment, rng: Random, *, allowed: Collection[str], in_text: bool) -> AIMessage:
     """Answer a prompt about programming."""
-    rng = Random(seed)
     if assignment.role == "tests":
         return AIMessage(_tests(assignment.exercise))
     if assignment.role == "reflect":
@@ -99,7 +98,6 @@ def _programs(exercise: Exercise, minded: list[Case]) -> tuple[Program, ...]:
 
 
 def _mended(exercise: Exercise, code: str, case: Case) -> str:
-    """Return the code with an exception for one case."""
     assert exercise.function is not None
     given = zip(exercise.function.arguments, case.example.arguments, strict=False)
     condition = " and ".join(f"{name} == {literal(value)}" for (name, _), value in given)

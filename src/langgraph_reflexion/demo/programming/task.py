@@ -117,7 +117,7 @@ def _function(match: re.Match[str]) -> Function | None:
 
 
 def _until(text: str, begin: int, ends: str) -> int:
-    """Return the offset of the next of some signs outside brackets and quotes."""
+    """Return the offset of the next of these signs outside brackets and quotes."""
     depth, quote, index = 0, "", begin
     while index < len(text):
         sign = text[index]
@@ -135,7 +135,6 @@ def _until(text: str, begin: int, ends: str) -> int:
 
 
 def _value(written: str) -> Any:
-    """Return the value of a literal, with tuples for lists."""
     return _frozen(ast.literal_eval(written))
 
 

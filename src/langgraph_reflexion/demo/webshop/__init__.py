@@ -3,12 +3,10 @@
 import re
 from random import Random
 
-from langchain_core.messages import AIMessage
-
 from langgraph_reflexion.demo.persona import slips_at
-from langgraph_reflexion.demo.prompt import Prompt, sentences_of
-from langgraph_reflexion.demo.reply import reply
-from langgraph_reflexion.demo.webshop.act import SLIPS, Buyer, Notes
+from langgraph_reflexion.demo.prompt import Advice, Prompt, sentences_of
+from langgraph_reflexion.demo.reply import Act
+from langgraph_reflexion.demo.webshop.act import SLIPS, Buyer, queries_in
 from langgraph_reflexion.demo.webshop.world import Errand, Offer, Shop, in_brackets, read_errand, read_shop
 
 VAGUE = 0.2
@@ -20,30 +18,33 @@ def recognises(prompt: Prompt) -> bool:
     return re.search(r"^Instruction:", in_brackets(prompt.opening), re.MULTILINE) is not None
 
 
-def answer(prompt: Prompt, *, seed: int, in_text: bool) -> AIMessage:
-    """Answer a prompt about a shop."""
-    errand, rng = read_errand(in_brackets(prompt.opening)), Random(seed)
-    if prompt.role == "reflect":
-        return AIMessage(_reflect(prompt, errand, rng))
-    if prompt.role == "judge":
-        return AIMessage(_judge(prompt, errand))
-    slips = slips_at(errand.text, SLIPS, rng)
-    act = Buyer(errand, read_shop(prompt), slips, Notes.on(errand, prompt.reflections)).next()
-    args = {{"search": "query", "click": "element"}[act.name]: act.text}
-    return reply(prompt, act.thought, f"{act.name}[{act.text}]", act.name, args, in_text=in_text)
+def act(prompt: Prompt, rng: Random) -> Act:
+    """Return the next action."""
+    errand = _errand(prompt)
+    notes = Advice.of(prompt.reflections).on(errand.thing)
+    return Buyer(errand, read_shop(prompt), slips_at(errand.text, SLIPS, rng), notes).next()
 
 
-def _reflect(prompt: Prompt, errand: Errand, rng: Random) -> str:
+def _errand(prompt: Prompt) -> Errand:
+    return read_errand(in_brackets(prompt.opening))
+
+
+def reflect(prompt: Prompt, rng: Random) -> str:
+    """Say what was wrong with what it bought, and with what it looked at."""
     if rng.random() < VAGUE:
         return "I did not get what was wanted. Next time I will shop more carefully and compare what there is."
-    earlier = Notes.on(errand, prompt.reflections)
-    said = look_back(errand, read_shop(prompt), earlier)
+    errand, shop = _errand(prompt), read_shop(prompt)
+    earlier = Advice.of(prompt.reflections).on(errand.thing)
+    looked_at = [shop.offers[code] for code in dict.fromkeys(shop.opened)]
+    unfit = [_wrong(offer, errand.thing) for offer in looked_at if _unfit(offer, errand)]
+    said = " ".join([_blame(errand, shop, earlier), *unfit])
     # What earlier notes say stays true.
     return " ".join(dict.fromkeys([*sentences_of(said), *earlier.sentences]))
 
 
-def _judge(prompt: Prompt, errand: Errand) -> str:
-    shop = read_shop(prompt)
+def judge(prompt: Prompt) -> str:
+    """Compare what was bought with what was wanted."""
+    errand, shop = _errand(prompt), read_shop(prompt)
     bought = shop.offers.get(shop.bought)
     if bought is None:
         return "Nothing was bought.\nVerdict: no"
@@ -58,12 +59,7 @@ def _judge(prompt: Prompt, errand: Errand) -> str:
     return f"{bought.code} is what was wanted, as far as the pages say.\nVerdict: yes"
 
 
-def look_back(errand: Errand, shop: Shop, earlier: Notes) -> str:
-    """Say what went wrong in a failed trial."""
-    return " ".join([_blame(errand, shop, earlier), *_known(errand, shop)])
-
-
-def _blame(errand: Errand, shop: Shop, earlier: Notes) -> str:
+def _blame(errand: Errand, shop: Shop, earlier: Advice) -> str:
     thing, bought = errand.thing, shop.offers.get(shop.bought)
     if bought is None:
         return f"I ran out of actions before I had bought any {thing}. {_advice(errand, shop, earlier)}"
@@ -99,16 +95,10 @@ def _blame(errand: Errand, shop: Shop, earlier: Notes) -> str:
     return f"I cannot see what is wrong with it, but {_wrong(bought, thing)}"
 
 
-def _advice(errand: Errand, shop: Shop, earlier: Notes) -> str:
-    tried = {*shop.queries, *earlier.queries}
+def _advice(errand: Errand, shop: Shop, earlier: Advice) -> str:
+    tried = {*shop.queries, *queries_in(earlier)}
     better = next((query for query in errand.queries if query not in tried), errand.queries[0])
     return f"Next time I will search[{better}] to find a {errand.thing} that fits."
-
-
-def _known(errand: Errand, shop: Shop) -> list[str]:
-    """Return a sentence for each opened product that does not fit."""
-    looked_at = [shop.offers[code] for code in dict.fromkeys(shop.opened)]
-    return [_wrong(offer, errand.thing) for offer in looked_at if _unfit(offer, errand)]
 
 
 def _unfit(offer: Offer, errand: Errand) -> bool:

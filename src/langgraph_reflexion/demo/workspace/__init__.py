@@ -14,11 +14,9 @@ import math
 import re
 from random import Random
 
-from langchain_core.messages import AIMessage
-
 from langgraph_reflexion.demo.persona import habit
 from langgraph_reflexion.demo.prompt import Prompt
-from langgraph_reflexion.demo.reply import reply
+from langgraph_reflexion.demo.reply import Act
 from langgraph_reflexion.demo.workspace.edits import candidates, is_test
 from langgraph_reflexion.demo.workspace.world import NOTHING, NOTHING_RUNS, Try, Workshop, note, noted, read_workshop
 
@@ -35,7 +33,7 @@ MOST_TESTS, MOST_SOURCES = 2, 4
 """Number of files that it reads of each sort."""
 _ASIDE = re.compile(r"(?:^|/)(?:__init__\.py|conftest\.py|setup\.py|build\.rs|[\w.]+\.config\.\w+)$")
 
-Act = tuple[str, str, dict[str, str]]
+Step = tuple[str, str, dict[str, str]]
 
 
 def recognises(prompt: Prompt) -> bool:
@@ -43,18 +41,16 @@ def recognises(prompt: Prompt) -> bool:
     return "It is solved when verification succeeds: " in prompt.opening
 
 
-def answer(prompt: Prompt, *, seed: int, in_text: bool) -> AIMessage:
-    """Answer a prompt about a workspace."""
+def act(prompt: Prompt, rng: Random) -> Act:
+    """Return the next action, as text in the form that the instruction gives."""
+    thought, name, args = _step(prompt, rng)
+    form = re.search(rf"^- ({name}\b.*?)(?=\n- |\n\n|\Z)", prompt.system, re.MULTILINE | re.DOTALL)
+    text = re.sub(r"\{(\w+)\}", lambda match: args.get(match[1], ""), form[1]) if form else name
+    return Act(thought, name, args, text)
+
+
+def _step(prompt: Prompt, rng: Random) -> Step:
     shop = read_workshop(prompt.opening, prompt.turns)
-    if prompt.role == "reflect":
-        return AIMessage(_reflect(prompt, shop))
-    if prompt.role == "judge":
-        return AIMessage(_judge(shop))
-    thought, name, args = _act(prompt, shop, Random(seed))
-    return reply(prompt, thought, _as_text(name, args, prompt.system), name, args, in_text=in_text)
-
-
-def _act(prompt: Prompt, shop: Workshop, rng: Random) -> Act:
     if not shop.checked:
         return "I check whether that helps.", "verify", {}
     if not shop.outcomes:
@@ -70,7 +66,7 @@ def _act(prompt: Prompt, shop: Workshop, rng: Random) -> Act:
     return _repair(prompt, shop, failed, so_far, rng)
 
 
-def _repair(prompt: Prompt, shop: Workshop, failed: int, so_far: str, rng: Random) -> Act:
+def _repair(prompt: Prompt, shop: Workshop, failed: int, so_far: str, rng: Random) -> Step:
     first = shop.outcomes[0]
     known = noted(prompt.reflections)
     warned = any(IN_PART in what for what in known.values())
@@ -115,7 +111,9 @@ def _to_read(shop: Workshop) -> str | None:
     return unread[0] if len(unread) == len(sources) and unread else None
 
 
-def _reflect(prompt: Prompt, shop: Workshop) -> str:
+def reflect(prompt: Prompt, rng: Random) -> str:
+    """List the edits that did not help."""
+    shop = read_workshop(prompt.opening, prompt.turns)
     notes = dict(noted(prompt.reflections))
     for tried in shop.tried:
         notes[tried.edit] = _came_to(tried.failed, shop.first)
@@ -139,7 +137,9 @@ def _came_to(failed: int | None, first: int | None) -> str:
     return f"it did not help, {failed} failed"
 
 
-def _judge(shop: Workshop) -> str:
+def judge(prompt: Prompt) -> str:
+    """Say whether the last checks passed."""
+    shop = read_workshop(prompt.opening, prompt.turns)
     if not shop.outcomes or not shop.checked:
         return "The checks have not run since the last edit.\nVerdict: no"
     failed = shop.outcomes[-1].failed
@@ -147,7 +147,6 @@ def _judge(shop: Workshop) -> str:
 
 
 def _key(edit: Try) -> tuple[str, int, str]:
-    """Return an edit regardless of white space."""
     return edit.path, edit.number, " ".join(edit.line.split())
 
 
@@ -155,9 +154,3 @@ def _patience(task: str) -> float:
     low, high = PATIENCE
     stubborn = habit(task, "stubborn") < STUBBORN
     return math.inf if stubborn else low + int(habit(task, "patience") * (high - low + 1))
-
-
-def _as_text(name: str, args: dict[str, str], system: str) -> str:
-    """Return an action in the form that the instruction gives."""
-    form = re.search(rf"^- ({name}\b.*?)(?=\n- |\n\n|\Z)", system, re.MULTILINE | re.DOTALL)
-    return re.sub(r"\{(\w+)\}", lambda match: args.get(match[1], ""), form[1]) if form else name

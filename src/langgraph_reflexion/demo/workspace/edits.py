@@ -12,19 +12,11 @@ from math import sqrt
 
 from langgraph_reflexion.demo.workspace.world import Outcome, Try
 
-_PAIRS = (
-    ("min", "max"),
-    ("any", "all"),
-    ("lower", "upper"),
-    ("startswith", "endswith"),
-    ("some", "every"),
-    ("True", "False"),
-    ("true", "false"),
-    ("append", "insert"),
-    ("find", "rfind"),
-    ("width", "height"),
-)
-_WORDS = {one: other for pair in _PAIRS for one, other in (pair, pair[::-1])}
+_PAIRS = """
+    min max, any all, lower upper, startswith endswith, some every, True False, true false, append insert, find rfind,
+    width height
+"""
+_WORDS = {one: other for pair in map(str.split, _PAIRS.split(",")) for one, other in (pair, pair[::-1])}
 
 _OPERATORS: dict[str, tuple[tuple[str, str], ...]] = {
     "<": (("<=", "bound"), (">", "compare")),

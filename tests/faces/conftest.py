@@ -1,0 +1,3 @@
+from tests.support.cli import home, server
+
+__all__ = ["home", "server"]
