@@ -119,7 +119,7 @@ def room(module):
 FLOORS = {name: number for number, line in enumerate(LAYERS.split("\n")) for name in line.split()}
 
 
-def test_imports_run_down():
+def test_imports_point_downwards():
     assert {room(module) for module in MODULES if module} <= set(FLOORS), "every folder has a layer"
     up = [
         f"{module} -> {other}"
@@ -147,7 +147,7 @@ def test_imports_have_no_cycle():
     assert cycles == []
 
 
-def test_the_agent_knows_no_environment_and_environments_know_no_agent():
+def test_agent_and_environments_do_not_import_each_other():
     agent = [module for module in MODULES if FLOORS["state"] <= FLOORS.get(room(module), -1) <= FLOORS["settings"]]
     known = [
         f"{module} -> {other}"
@@ -161,7 +161,7 @@ def test_the_agent_knows_no_environment_and_environments_know_no_agent():
     assert known == []
 
 
-def test_heavy_packages_are_imported_where_they_are_used():
+def test_heavy_packages_are_imported_only_where_used():
     eager = [
         f"{module} -> {name}"
         for module in MODULES
@@ -171,7 +171,7 @@ def test_heavy_packages_are_imported_where_they_are_used():
     assert eager == []
 
 
-def test_no_private_name_of_a_dependency_is_used_but_for_those_that_are_listed():
+def test_only_listed_private_names_of_dependencies_are_used():
     texts = {module: path.read_text(encoding="utf-8") for module, path in MODULES.items()}
     using = {pattern: {each for each, text in texts.items() if re.search(pattern, text)} for pattern in PRIVATE}
     assert using == PRIVATE
@@ -183,7 +183,7 @@ def test_no_private_name_of_a_dependency_is_used_but_for_those_that_are_listed()
     assert not private
 
 
-def test_the_core_stays_small():
+def test_core_stays_small():
     core = [module for module in MODULES if room(module) in ("graph", "nodes", "state", "heuristic")]
     assert {f"nodes.{name}" for name in ("reset", "act", "observe", "heuristic_check", "evaluate", "reflect")} < {
         *core
@@ -192,7 +192,7 @@ def test_the_core_stays_small():
     assert sum(lines.values()) <= CORE_LINES, lines
 
 
-def test_the_top_level_folders_are_linked_into_the_package():
+def test_top_level_folders_are_linked_into_the_package():
     for name in TOP:
         link = FOLDERS[""] / name
         assert link.is_symlink()

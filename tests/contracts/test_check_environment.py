@@ -60,7 +60,7 @@ class Presuming(Counter):
         (Presuming, ["go up"], "memory_maps_go_by_texts"),
     ],
 )
-def test_the_checks_find_what_is_wrong(broken, actions, by):
+def test_checks_detect_broken_environments(broken, actions, by):
     case = Case.of(broken(), actions=actions, limit=20)
     with pytest.raises(AssertionError):
         CHECKS[by](case)
@@ -74,14 +74,14 @@ def patterned(environment_actions=None):
     check_environment(with_action(action("do {it}", "please do {it}")(act)), actions=environment_actions)
 
 
-def test_actions_are_requested_where_values_cannot_be_generated():
+def test_actions_are_requested_if_values_cannot_be_generated():
     with pytest.raises(AssertionError, match=r"text_forms_parse_back: the act argument it .* actions=\[...\] with"):
         patterned()
     patterned(["do xy"])
 
 
 @pytest.mark.parametrize("template", ["task", "failed_trial"])
-def test_prompts_that_keep_the_task_from_a_model_are_found(template, tmp_path):
+def test_prompts_that_omit_the_task_are_detected(template, tmp_path):
     class Secretive(Notebook):
         prompts = tmp_path
 
@@ -99,7 +99,7 @@ def test_prompts_that_keep_the_task_from_a_model_are_found(template, tmp_path):
         ("opening", "{{ observation }}", r"opening\.md in .* lacks \{\{ instruction \}\}"),
     ],
 )
-def test_templates_that_cannot_be_rendered_are_found(template, text, says, tmp_path):
+def test_templates_that_cannot_be_rendered_are_detected(template, text, says, tmp_path):
     class Broken(Notebook):
         prompts = tmp_path
 
@@ -108,7 +108,7 @@ def test_templates_that_cannot_be_rendered_are_found(template, text, says, tmp_p
         check_environment(Broken())
 
 
-def test_a_task_without_words_is_found():
+def test_task_without_instruction_is_detected():
     class Wordless(Counter):
         def tasks(self, split=None, limit=None):
             return [Task(**{**task, "instruction": " "}) for task in super().tasks(split, limit)]
@@ -117,7 +117,7 @@ def test_a_task_without_words_is_found():
         CHECKS["models_are_shown_the_task"](Case.of(Wordless()))
 
 
-def test_an_environment_that_fails_a_check_is_closed():
+def test_environment_is_closed_after_a_failed_check():
     class Careless(Counter):
         closed = False
 

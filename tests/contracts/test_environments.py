@@ -20,7 +20,7 @@ def cache(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("name", sorted({*ENVIRONMENTS} - {"workspace"}))
-def test_environments_that_ship(name):
+def test_built_in_environments(name):
     if name == "programming":
         need("sandbox")
     check_environment(load_environment(name))
@@ -34,7 +34,7 @@ def test_environments_that_ship(name):
     ],
     ids=["replayed", "snapshots"],
 )
-def test_toys(make, actions):
+def test_toy_environments(make, actions):
     check_environment(make(), actions=actions, limit=20 if make is Counter else None)
 
 

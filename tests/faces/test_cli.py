@@ -43,7 +43,7 @@ def line_of(out: str, name: str) -> list[str]:
     return line.strip().removeprefix(name).split()
 
 
-def test_a_run_is_recorded_and_reported_without_the_key(home: Path, server: GuessingServer) -> None:
+def test_run_is_recorded_and_reported_without_the_key(home: Path, server: GuessingServer) -> None:
     status, out, err = call(home, *run_args(server, "--max-trials", "2"), key=KEY)
     assert (status, err) == (0, "")
     assert "2 solved, 1 failed in " in out
@@ -69,7 +69,7 @@ def test_a_run_is_recorded_and_reported_without_the_key(home: Path, server: Gues
     assert one["failures"] == [{"wrong answer": 2}, {"wrong answer": 1}]
 
 
-def test_the_record_does_not_depend_on_the_concurrency(home: Path, server: GuessingServer) -> None:
+def test_record_does_not_depend_on_concurrency(home: Path, server: GuessingServer) -> None:
     args = run_args(server, "--highest", "5", "--limit", "4", "--seed", "7", "--json")
     for concurrency in ("1", "8"):
         status, out, err = call(home, *args, "--out", concurrency, "--concurrency", concurrency)
@@ -83,7 +83,7 @@ def test_the_record_does_not_depend_on_the_concurrency(home: Path, server: Guess
     assert trajectories[0] == trajectories[1]
 
 
-def test_the_demo_model_is_not_presented_as_an_llm(home: Path) -> None:
+def test_demo_model_is_not_presented_as_an_llm(home: Path) -> None:
     status, out, err = call(home, "run", "alfworld", "--limit", "4", "--max-trials", "3", "--out", "run")
     assert status == 0
     assert "native" in one_line(err)
@@ -91,7 +91,7 @@ def test_the_demo_model_is_not_presented_as_an_llm(home: Path) -> None:
     assert "not an LLM" in json.loads((home / "run" / "run.json").read_text())["note"]
 
 
-def test_a_fault_of_the_environment_sets_the_status(home: Path, server: GuessingServer) -> None:
+def test_environment_fault_sets_exit_status(home: Path, server: GuessingServer) -> None:
     server.drops = {"2"}
     status, out, err = call(home, *run_args(server), "--retries", "1")
     assert (status, err) == (1, "")
@@ -122,7 +122,7 @@ def test_a_fault_of_the_environment_sets_the_status(home: Path, server: Guessing
         (["run", ENV, "--cache", "toys/guessing.py/kept.db"], "guessing.py"),
     ],
 )
-def test_wrong_use_is_one_line(home: Path, args: list[str], word: str) -> None:
+def test_invalid_arguments_print_one_line(home: Path, args: list[str], word: str) -> None:
     if args[:1] == ["run"] and "--model" not in args:
         args = [*args, "--model", "openai:m", "--base-url", "http://127.0.0.1:9/v1"]
     status, out, err = call(home, *args)
@@ -132,7 +132,7 @@ def test_wrong_use_is_one_line(home: Path, args: list[str], word: str) -> None:
     assert sorted(path.name for path in home.glob("*/*.*")) == ["__init__.py", "guessing.py"]
 
 
-def test_a_run_resumes_only_with_the_same_settings(home: Path, server: GuessingServer) -> None:
+def test_run_resumes_only_with_the_same_settings(home: Path, server: GuessingServer) -> None:
     args = run_args(server, "--out", "run", "--max-trials", "2")
     assert call(home, *args)[0] == 0
 
@@ -151,7 +151,7 @@ def test_a_run_resumes_only_with_the_same_settings(home: Path, server: GuessingS
     assert record() == before
 
 
-def test_a_person_plays(home: Path) -> None:
+def test_play_command(home: Path) -> None:
     status, out, err = call(home, "play", ENV, "--task", "g2", typed="help\ndance\n\nwait\nsay 2\nsay 3\n")
     assert (status, err) == (0, "")
     assert out.splitlines()[:3] == ["Your task: Guess it.", "", "I think of a number. This is game 2."]
@@ -175,7 +175,7 @@ def test_a_person_plays(home: Path) -> None:
         ("nobody", "never answered", 0),
     ],
 )
-def test_a_run_that_cannot_start_leaves_nothing(home: Path, fault: str, word: str, requests: int) -> None:
+def test_run_that_cannot_start_leaves_no_files(home: Path, fault: str, word: str, requests: int) -> None:
     with ExitStack() as stack:
         server = stack.enter_context(GuessingServer(key="sk-another" if fault == "wrong-key" else None))
         args = run_args(server, "--concurrency", "1", "--timeout", "0.5", "--retries", "1", "--out", "run")
@@ -192,7 +192,7 @@ def test_a_run_that_cannot_start_leaves_nothing(home: Path, fault: str, word: st
     assert {path.name for path in home.glob("run/*")} <= {"lock"}
 
 
-def test_refused_options_are_left_out_and_noted(whole: Whole) -> None:
+def test_rejected_options_are_omitted_and_noted(whole: Whole) -> None:
     for option in ("stop", "temperature"):
         note = f"the server refuses {option}, which is left out"
         assert all(note in row["notes"] for row in whole.rows)
@@ -200,13 +200,13 @@ def test_refused_options_are_left_out_and_noted(whole: Whole) -> None:
         assert sum(option in request.body for request in whole.server.requests[: whole.requests]) in (1, 2)
 
 
-def test_a_price_gives_a_cost(whole: Whole) -> None:
+def test_cost_is_computed_from_price(whole: Whole) -> None:
     calls = sum(row["llm_calls"] for row in whole.rows)
     assert line_of(whole.out, "cost") == [f"{calls * (100 * 1 + 5 * 10) / 1e6:.4f}"]
     assert whole.requests == calls + 2
 
 
-def test_a_cached_reply_costs_no_call(whole: Whole) -> None:
+def test_cached_reply_costs_no_call(whole: Whole) -> None:
     before = len(whole.server.requests)
     args = run_args(whole.server, *OPTIONS, "--cache", "answers/kept.db", "--out", "again")
     status, out, err = call(whole.home, *args)
@@ -215,7 +215,7 @@ def test_a_cached_reply_costs_no_call(whole: Whole) -> None:
     assert line_of(out, "model calls") == ["0"]
 
 
-def test_faults_of_single_tasks_are_resumed(whole: Whole) -> None:
+def test_tasks_with_faults_are_resumed(whole: Whole) -> None:
     home, server = whole.home, whole.server
     asked: list[str] = []
 
@@ -242,7 +242,7 @@ def test_faults_of_single_tasks_are_resumed(whole: Whole) -> None:
     assert timeless(home / "run") == whole.rows
 
 
-def test_a_budget_ends_the_run_until_it_is_lifted(whole: Whole) -> None:
+def test_budget_ends_run_until_it_is_lifted(whole: Whole) -> None:
     home, server = whole.home, whole.server
     before = len(server.requests)
     args = run_args(server, *OPTIONS, "--out", "short", "--concurrency", "1", "--budget", "run.llm_calls=4")
@@ -257,7 +257,7 @@ def test_a_budget_ends_the_run_until_it_is_lifted(whole: Whole) -> None:
     assert timeless(home / "short") == whole.rows
 
 
-def test_a_terminal_without_unicode(whole: Whole, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_terminal_without_unicode(whole: Whole, monkeypatch: pytest.MonkeyPatch) -> None:
     written = io.BytesIO()
     monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(written, encoding="ascii", write_through=True))
     monkeypatch.setattr(sys, "argv", ["langgraph-reflexion", "show", str(whole.home / "whole"), "2"])
@@ -266,7 +266,7 @@ def test_a_terminal_without_unicode(whole: Whole, monkeypatch: pytest.MonkeyPatc
     assert b"reflexion ? toys.guessing:Guessing" in written.getvalue()
 
 
-def test_an_experiment_is_estimated_run_and_resumed(home: Path, server: GuessingServer) -> None:
+def test_experiment_is_estimated_run_and_resumed(home: Path, server: GuessingServer) -> None:
     file = home / "games.toml"
     file.write_text(
         f"""

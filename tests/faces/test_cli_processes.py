@@ -10,7 +10,7 @@ from langgraph_reflexion import __version__
 from tests.support.cli import GuessingServer, one_line, run_args, start
 
 
-def test_an_early_interrupt_leaves_nothing(home: Path) -> None:
+def test_early_interrupt_leaves_no_files(home: Path) -> None:
     with GuessingServer() as server:
         server.seconds = 0.3
         process = start(home, *run_args(server, "--option", "highest=1", "--out", "run"))

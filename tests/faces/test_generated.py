@@ -18,11 +18,11 @@ FAULTS = {("reset", "evaluate"), ("act", "evaluate"), ("observe", "evaluate"), (
 
 
 @pytest.mark.parametrize("page", [page for page in PAGES if REGION.search(page.text)], ids=lambda page: page.name)
-def test_a_generated_part_is_what_the_code_says(page: Page) -> None:
+def test_generated_part_is_up_to_date(page: Page) -> None:
     assert regenerated(page.text) == page.text, "write it anew: python -m tests.docs.generated"
 
 
-def test_every_generated_part_is_shown() -> None:
+def test_every_generated_part_is_on_a_page() -> None:
     assert {name for page in PAGES for _, name, _ in REGION.findall(page.text)} == set(writers())
 
 
@@ -32,7 +32,7 @@ def test_every_environment_has_a_page() -> None:
     }
 
 
-def test_the_reference_has_every_public_name() -> None:
+def test_reference_lists_every_public_name() -> None:
     page = BY_NAME["docs/reference/python.md"]
     in_short = {link.removeprefix("#") for link in page.links}
     assert set(langgraph_reflexion.__all__) <= {name.rpartition(".")[2] for name in page.docstrings}
@@ -52,12 +52,12 @@ def compiled() -> set[tuple[str, str]]:
     return found
 
 
-def test_the_picture_of_the_graph_is_the_compiled_graph(compiled: set[tuple[str, str]]) -> None:
+def test_graph_diagram_matches_the_compiled_graph(compiled: set[tuple[str, str]]) -> None:
     arrows = re.findall(r'data-id="l_(\w+)_0"', (DOCS / "drawings" / "graph.svg").read_text(encoding="utf-8").lower())
     assert set(arrows) == {f"{start}_{end}" for start, end in compiled}
 
 
-def test_the_drawing_in_the_readme_is_the_compiled_graph_without_faults(compiled: set[tuple[str, str]]) -> None:
+def test_readme_diagram_matches_the_compiled_graph_without_faults(compiled: set[tuple[str, str]]) -> None:
     [drawing] = [block.text for block in BY_NAME["README.md"].blocks if block.language == "mermaid"]
     arrows = set()
     for line in drawing.splitlines():

@@ -38,7 +38,7 @@ def test_every_environment_is_a_task_with_the_settings_of_a_run() -> None:
         registry.alfworld(trials=2)
 
 
-async def test_messages_keep_their_words_on_the_way() -> None:
+async def test_messages_keep_their_content_when_converted() -> None:
     from langgraph_reflexion.adapters.inspect.chat_model import to_inspect
 
     call = {"name": "add", "args": {"amount": 3}, "id": "one"}
@@ -67,7 +67,7 @@ async def test_messages_keep_their_words_on_the_way() -> None:
     assert [part.type for part in converted[4].content] == ["text", "image"]
 
 
-async def test_what_a_provider_wants_to_see_again_comes_back() -> None:
+async def test_provider_content_survives_a_round_trip() -> None:
     from inspect_ai.model import (
         ChatCompletionChoice,
         ChatMessageAssistant,

@@ -12,7 +12,7 @@ PATH = re.compile(r"(?:src|docs|envs|graph|nodes|prompts|tests|notebooks)/[\w./-
 """How a sentence names a file of the repository."""
 
 
-def test_links_lead_somewhere() -> None:
+def test_links_resolve() -> None:
     broken = []
     for page in PAGES:
         for link in page.links:
@@ -35,14 +35,14 @@ def test_named_files_exist() -> None:
     assert [(page, name) for page, name in files if not list(ROOT.glob(name.rstrip("/.")))] == []
 
 
-def test_commands_in_sentences_are_right() -> None:
+def test_commands_in_sentences_are_valid() -> None:
     for page in PAGES:
         for code in page.inline_code:
             if code.startswith((*CHECKS,)) and "..." not in code:
                 assert check(code), f"{page.name}: {code}"
 
 
-def test_a_wrong_command_is_found() -> None:
+def test_invalid_command_is_detected() -> None:
     for text in (f"{NAME} fly", f"{NAME} report a --wings", "make tea", "pytest tests/nothing.py"):
         with pytest.raises(AssertionError):
             check(text)

@@ -22,7 +22,7 @@ def outputs(notebook: dict[str, Any]) -> list[dict[str, Any]]:
     return [output for cell in notebook["cells"] for output in cell.get("outputs", [])]
 
 
-def test_the_committed_notebooks() -> None:
+def test_committed_notebooks_are_valid() -> None:
     assert [path.stem[:2] for path in NOTEBOOKS] == ["01", "02", "03", "04", "05"]
     for path in NOTEBOOKS:
         notebook = json.loads(path.read_text(encoding="utf-8"))
@@ -49,7 +49,7 @@ def texts(notebook: dict[str, Any]) -> list[str]:
 
 @pytest.mark.long
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
-def test_a_notebook_runs_and_gives_the_same(path: Path) -> None:
+def test_notebook_runs_with_the_same_outputs(path: Path) -> None:
     notebook = nbformat.read(path, as_version=4)
     again = NotebookClient(notebook, timeout=300, resources={"metadata": {"path": path.parent}}).execute()
     if path.stem in COMPARED:

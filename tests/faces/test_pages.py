@@ -46,7 +46,7 @@ SHOWN = [
 
 
 @pytest.mark.parametrize("page", SHOWN)
-def test_a_page(page: Page, reader: Reader) -> None:
+def test_page_code_runs(page: Page, reader: Reader) -> None:
     if page.name in SANDBOXED:
         need("bubblewrap")
     PREPARED.get(page.name, lambda home: None)(reader.home)
@@ -109,7 +109,7 @@ def test_the_lists_name_existing_blocks() -> None:
     assert set(PREPARED) | set(APART) | SANDBOXED <= {page.name for page in PAGES}
 
 
-def test_no_code_is_hidden_from_these_tests() -> None:
+def test_every_code_block_is_fenced_with_a_language() -> None:
     for page in PAGES:
         assert page.indented == [], f"{page.name}: indented code is not run: use a fence"
         assert all(block.language for block in page.blocks), f"{page.name}: a fence without a language is not run"
@@ -123,7 +123,7 @@ def test_no_code_is_hidden_from_these_tests() -> None:
         "```bash\nlanggraph-reflexion run alfworld --limit 0\n```\n",
     ],
 )
-def test_an_error_on_a_page_is_found(reader: Reader, tmp_path: Path, text: str) -> None:
+def test_error_on_a_page_is_detected(reader: Reader, tmp_path: Path, text: str) -> None:
     (tmp_path / "page.md").write_text(text, encoding="utf-8")
     with pytest.raises(AssertionError):
         follow(Page(tmp_path / "page.md"), reader)

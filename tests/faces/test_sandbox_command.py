@@ -37,7 +37,7 @@ def test_exec(tmp_path):
         (["--backend", "chroot"], "chroot"),
     ],
 )
-def test_wrong_option_is_one_line(tmp_path, options, word):
+def test_invalid_option_prints_one_line(tmp_path, options, word):
     status, _, err = call(tmp_path, "sandbox", "exec", *options, "--", "true")
     assert status == 2
     assert word in one_line(err)

@@ -36,7 +36,7 @@ def test_langgraph_json_lists_every_environment() -> None:
 
 
 @pytest.mark.parametrize("name", SERVED)
-async def test_form_settings_and_drawing(name: str) -> None:
+async def test_form_settings_and_diagram(name: str) -> None:
     factory = SERVED[name]
     for field, schema in factory.form.model_json_schema()["properties"].items():
         assert schema["description"], field
@@ -57,7 +57,7 @@ def alfworld(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
     return SERVED["alfworld"]
 
 
-async def test_runs_on_one_thread(alfworld: Any) -> None:
+async def test_several_runs_on_one_thread(alfworld: Any) -> None:
     tasks = load_environment("alfworld").tasks(limit=3)
     settings = alfworld.form(max_trials=1, max_actions=1, approve_actions=["go_to"])
     async with alfworld.graph(settings) as served:
@@ -65,7 +65,7 @@ async def test_runs_on_one_thread(alfworld: Any) -> None:
         paused = await graph.ainvoke({}, THREAD)
         assert paused["task"]["id"] == tasks[0]["id"]
         [request] = paused["__interrupt__"]
-        assert request.value["answers"] == ["approve", "edit", "reject"]
+        assert request.value["action_requests"][0]["name"] == "go_to"
         first = await graph.ainvoke(Command(resume="reject"), THREAD)
         while "__interrupt__" in first:
             first = await graph.ainvoke(Command(resume="approve"), THREAD)
@@ -90,7 +90,7 @@ async def test_runs_on_one_thread(alfworld: Any) -> None:
     ],
 )
 @pytest.mark.usefixtures("alfworld")
-async def test_a_wrong_form_ends_the_run(name: str, form: dict[str, Any], word: str) -> None:
+async def test_invalid_form_ends_the_run(name: str, form: dict[str, Any], word: str) -> None:
     factory = SERVED[name]
     async with factory.graph(factory.form()) as graph:
         with pytest.raises((ConfigurationError, EnvironmentUnavailable), match=word):
@@ -112,7 +112,7 @@ async def test_a_wrong_form_ends_the_run(name: str, form: dict[str, Any], word: 
         ({"model": "openai:any", "base_url": "http://me:secret@127.0.0.1/v1"}, "password"),
     ],
 )
-async def test_a_wrong_setting_ends_the_run(settings: dict[str, Any], word: str) -> None:
+async def test_invalid_setting_ends_the_run(settings: dict[str, Any], word: str) -> None:
     chat = SERVED["chat"]
     with pytest.raises(ConfigurationError, match=word) as refused:
         async with chat.graph(validate(chat.form, settings, "setting")) as graph:
@@ -120,7 +120,7 @@ async def test_a_wrong_setting_ends_the_run(settings: dict[str, Any], word: str)
     assert "secret" not in str(refused.value)
 
 
-async def test_a_question_of_the_user_is_the_task() -> None:
+async def test_user_question_becomes_the_task() -> None:
     hotpotqa = SERVED["hotpotqa"]
     async with hotpotqa.graph(hotpotqa.form(max_trials=1)) as graph:
         given = {"question": "Which river runs through  Frosegarth?", "answer": "the Nobody"}
@@ -130,7 +130,7 @@ async def test_a_question_of_the_user_is_the_task() -> None:
     assert state["task"]["instruction"] == "Question: Which river runs through Frosegarth?"
 
 
-async def test_the_chat_learns_from_its_reflections_and_continues() -> None:
+async def test_chat_learns_from_its_reflections_and_continues() -> None:
     async with SERVED["chat"].graph(SERVED["chat"].form()) as graph:
         first = await graph.ainvoke(message(FAILS_FIRST))
         asked = "How many kilometres long is the river that runs through Melarmouth?"
@@ -149,7 +149,7 @@ class Closing(Counter):
         self.closed.set()
 
 
-async def test_a_graph_is_closed_after_its_use() -> None:
+async def test_graph_is_closed_after_use() -> None:
     made, building, proceed = list[Closing](), threading.Event(), threading.Event()
     alfworld = SERVED["alfworld"]
 
@@ -178,7 +178,7 @@ async def test_a_graph_is_closed_after_its_use() -> None:
     assert [episode.closed for episode in made[1].started] == [1]
 
 
-def test_model_servers_that_a_setting_may_name(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_allowed_model_servers_are_accepted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(ALLOWED, "https://models.example/v1, https://other.example")
     for allowed in ("https://models.example/v1/", "http://localhost:11434/v1"):
         check_address(allowed)
@@ -187,7 +187,7 @@ def test_model_servers_that_a_setting_may_name(monkeypatch: pytest.MonkeyPatch) 
             check_address(other)
 
 
-def test_an_unedited_prompt_is_the_actors_own() -> None:
+def test_unedited_prompt_is_the_actors_default() -> None:
     programming: Any = SERVED["programming"]
     base, settings = load_prompts("programming"), programming.form(actor="react")
     assert settings.prompts(base) is base

@@ -14,7 +14,7 @@ from tests.support.cli import (
 )
 
 
-def test_a_killed_run_is_resumed_by_either_command_and_on_another_machine(home: Path, server: GuessingServer) -> None:
+def test_killed_run_is_resumed_by_either_command_and_on_another_machine(home: Path, server: GuessingServer) -> None:
     args = run_args(server, "--option", "highest=5", "--max-trials", "4", "--concurrency", "2", "--out")
     assert call(home, *args, "whole")[0] == 0
     asked = len(server.requests)

@@ -101,7 +101,7 @@ def sample(log: Any) -> Any:
 
 
 @pytest.mark.parametrize("epoch", [1, 2])
-def test_a_score_is_what_our_own_sweep_says(evaluated: Path, tmp_path: Path, epoch: int) -> None:
+def test_score_equals_that_of_our_own_run(evaluated: Path, tmp_path: Path, epoch: int) -> None:
     # Every epoch has a seed of its own, and the environment the first one's.
     settings = RunSettings(
         environment="alfworld",
@@ -131,7 +131,7 @@ def test_a_score_is_what_our_own_sweep_says(evaluated: Path, tmp_path: Path, epo
     assert 0 < curve[0] < len(samples)  # otherwise this compares little
 
 
-def test_the_metrics_are_the_success_curve_over_all_epochs(evaluated: Path) -> None:
+def test_metrics_are_the_success_curve_over_all_epochs(evaluated: Path) -> None:
     log = logs(evaluated)["alfworld"]
     told = metrics(log)
     for trial in range(1, TRIALS + 1):
@@ -144,7 +144,7 @@ def test_the_metrics_are_the_success_curve_over_all_epochs(evaluated: Path) -> N
     )
 
 
-def test_trials_and_reflections_are_in_the_transcript(evaluated: Path) -> None:
+def test_transcript_contains_trials_and_reflections(evaluated: Path) -> None:
     log = logs(evaluated)["alfworld"]
     retried = max(log.samples, key=lambda each: each.scores["solved"].metadata["trials"])
     trials = [event for event in retried.events if event.event == "span_begin" and event.type == "trial"]
@@ -164,7 +164,7 @@ def test_trials_and_reflections_are_in_the_transcript(evaluated: Path) -> None:
 
 
 @pytest.mark.parametrize(("name", "limit"), [("limited", "token"), ("talkative", "message")])
-def test_a_limit_ends_the_sample_and_is_no_fault(small: dict[str, Any], name: str, limit: str) -> None:
+def test_limit_ends_the_sample_without_a_fault(small: dict[str, Any], name: str, limit: str) -> None:
     ended = sample(small[name])
     assert (ended.limit.type, ended.error) == (limit, None)
     assert ended.scores["solved"].value == "I"
@@ -175,20 +175,20 @@ def test_a_limit_ends_the_sample_and_is_no_fault(small: dict[str, Any], name: st
     ("name", "words"),
     [("broken", "fell off the wall"), ("silent", "the model is gone"), ("empty", "reply is empty")],
 )
-def test_a_fault_is_an_error_and_no_wrong_answer(small: dict[str, Any], name: str, words: str) -> None:
+def test_fault_is_an_error_rather_than_a_wrong_answer(small: dict[str, Any], name: str, words: str) -> None:
     failed = sample(small[name])
     assert words in failed.error.message
     assert not failed.scores
 
 
-def test_a_bug_is_the_error_that_it_is(small: dict[str, Any]) -> None:
+def test_bug_is_reported_as_the_original_error(small: dict[str, Any]) -> None:
     failed = sample(small["buggy"])
     assert "ZeroDivisionError: division by zero" in failed.error.traceback
     assert "TaskError" not in failed.error.traceback
     assert not failed.scores
 
 
-def test_tools_are_called_both_ways(small: dict[str, Any]) -> None:
+def test_tool_calls_are_converted_in_both_directions(small: dict[str, Any]) -> None:
     ended = sample(small["tools"])
     assert ended.scores["solved"].value == "C"
     (call,) = [event for event in ended.events if event.event == "model"]
@@ -200,7 +200,7 @@ def test_tools_are_called_both_ways(small: dict[str, Any]) -> None:
     assert (shown.function, shown.arguments) == ("add", {"amount": 3})
 
 
-def test_the_reflector_is_a_role_and_settings_of_generation_arrive(small: dict[str, Any]) -> None:
+def test_reflector_is_a_model_role_and_generation_settings_apply(small: dict[str, Any]) -> None:
     ended = sample(small["roles"])
     calls = [event for event in ended.events if event.event == "model"]
     assert [call.role for call in calls] == [None, None, "reflector", None]
@@ -215,7 +215,7 @@ def test_the_reflector_is_a_role_and_settings_of_generation_arrive(small: dict[s
     assert calls[0].config.stop_seqs
 
 
-def test_a_task_that_nobody_can_judge_is_not_scored(small: dict[str, Any]) -> None:
+def test_ungradable_task_is_not_scored(small: dict[str, Any]) -> None:
     log = small["doubtful"]
     values = [each.scores["solved"].value for each in log.samples]
     assert math.isnan(values[0])
@@ -224,14 +224,14 @@ def test_a_task_that_nobody_can_judge_is_not_scored(small: dict[str, Any]) -> No
     assert metrics(log)["trial 1"] == 0.5
 
 
-def test_an_agent_of_ones_own_is_wrapped(small: dict[str, Any]) -> None:
+def test_custom_agent_is_wrapped(small: dict[str, Any]) -> None:
     ended = sample(small["own_agent"])
     assert ended.output.completion == "forty-two"
     assert ended.scores["includes"].value == "C"
     assert sum(event.event == "model" for event in ended.events) == 3
 
 
-def test_without_inspect_the_error_names_the_extra() -> None:
+def test_error_without_inspect_names_the_extra() -> None:
     code = (
         "import sys; sys.modules['inspect_ai'] = None\n"
         "from langgraph_reflexion import EnvironmentUnavailable\n"

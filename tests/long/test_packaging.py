@@ -40,7 +40,7 @@ def shipped() -> set[str]:
     return linked | {name.removeprefix("src/") for name in tracked if name.startswith("src/")}
 
 
-def test_wheel_holds_every_file_and_no_other_top_level(wheel: Path) -> None:
+def test_wheel_contains_every_file_and_no_other_top_level_name(wheel: Path) -> None:
     names = {name for name in zipfile.ZipFile(wheel).namelist() if ".dist-info/" not in name}
     assert {name.split("/")[0] for name in names} == {"langgraph_reflexion"}
     assert names == shipped()

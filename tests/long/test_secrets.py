@@ -71,7 +71,7 @@ def logged(home: Path, server: Telltale, what: str, *args: str) -> tuple[int, st
     return server.process.returncode, out, err
 
 
-def test_the_key_is_written_nowhere(tmp_path: Path, server: Telltale) -> None:
+def test_key_is_not_written_to_any_file(tmp_path: Path, server: Telltale) -> None:
     home = make_home(tmp_path)
     args = run_args(server, "--option", "highest=5", "--max-trials", "2", "--concurrency", "1", "--retries", "2")
     args += ["--checkpoints", "history", "--cache", "answers/kept.db", "--out", "run"]
@@ -99,7 +99,7 @@ def test_the_key_is_written_nowhere(tmp_path: Path, server: Telltale) -> None:
     assert [each for each in spellings(KEY) if each in server.arguments] == []
 
 
-def test_the_password_of_an_address_is_written_nowhere(tmp_path: Path, server: Telltale) -> None:
+def test_password_of_an_address_is_not_written_to_any_file(tmp_path: Path, server: Telltale) -> None:
     # In the process's arguments it stands, as the user typed it there. A key comes by the environment.
     home = make_home(tmp_path)
     server.secret = PASSWORD

@@ -53,7 +53,7 @@ def html_of(page: str) -> str:
     return "index.html" if path.name == "index" else f"{path.as_posix()}/index.html"
 
 
-def test_every_page_is_in_the_site_and_in_its_navigation(site: Path) -> None:
+def test_every_page_is_in_the_site_and_its_navigation(site: Path) -> None:
     listed = re.findall(r"^ *- [^#\n]*: (\S+\.md)$", (ROOT / "mkdocs.yml").read_text(encoding="utf-8"), re.MULTILINE)
     for page in PAGES:
         if page.path.is_relative_to(DOCS):
@@ -61,14 +61,14 @@ def test_every_page_is_in_the_site_and_in_its_navigation(site: Path) -> None:
             assert page.path.relative_to(DOCS).as_posix() in listed, f"{page.name} is not in the nav of mkdocs.yml"
 
 
-def test_no_page_loads_anything_from_elsewhere(site: Path) -> None:
+def test_pages_load_no_external_resources(site: Path) -> None:
     loads = re.compile(r'<(?:script|img|iframe|link)\b[^>]*?\b(?:src|href)="((?:https?:)?//[^"]*)"')
     for file in site.rglob("*.html"):
         for tag in loads.finditer(file.read_text(encoding="utf-8")):
             assert 'rel="canonical"' in tag[0] or 'rel="license"' in tag[0], f"{file.name} loads {tag[1]}"
 
 
-def test_the_reference_is_made_of_docstrings(site: Path) -> None:
+def test_reference_is_built_from_docstrings(site: Path) -> None:
     text = (site / "reference" / "python" / "index.html").read_text(encoding="utf-8")
     anchors = set(re.findall(r'id="(langgraph_reflexion\.[\w.]+)"', text))
     assert "langgraph_reflexion.create_reflexion" in anchors
@@ -78,7 +78,7 @@ def test_the_reference_is_made_of_docstrings(site: Path) -> None:
 
 
 @needs_chromium
-def test_pages_open_fit_and_are_found_without_the_network(address: str) -> None:
+def test_pages_work_offline_fit_the_screen_and_are_searchable(address: str) -> None:
     from playwright.sync_api import sync_playwright
 
     asked: list[str] = []

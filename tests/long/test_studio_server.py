@@ -197,7 +197,7 @@ def life(request: pytest.FixtureRequest, lives: dict[str, Future[Life]]) -> Life
     return lives[request.param].result()
 
 
-def test_the_state_is_described_and_plain(life: Life) -> None:
+def test_state_has_a_schema_and_is_plain_json(life: Life) -> None:
     # Seen through, the agent of the chat has nodes of its own.
     assert NODES - {"act"} <= life.drawing
     assert ({"act:model", "act:tools"} <= life.drawing) == (life.graph == "chat")
@@ -209,7 +209,7 @@ def test_the_state_is_described_and_plain(life: Life) -> None:
     assert len(json.dumps(life.state["values"]["episode"])) < 2000
 
 
-def test_a_run_is_streamed_node_by_node(life: Life) -> None:
+def test_run_is_streamed_node_by_node(life: Life) -> None:
     updates = [
         (name, update) for event in life.events if event.event == "updates" for name, update in event.data.items()
     ]
@@ -223,12 +223,12 @@ def test_a_run_is_streamed_node_by_node(life: Life) -> None:
         assert (final["messages"][-1]["content"], final["messages"][-1]["name"]) == ("Golarbrook", "chat")
 
 
-def test_a_fork_goes_on_from_an_edited_observation(life: Life) -> None:
+def test_fork_continues_from_an_edited_observation(life: Life) -> None:
     assert life.forked["trajectory"][0]["observation"] == EDITED
     assert life.forked["status"] == "running"
 
 
-def test_a_second_run_on_a_thread_is_a_new_task(life: Life) -> None:
+def test_second_run_on_a_thread_is_a_new_task(life: Life) -> None:
     assert life.begun["task"]["id"] != life.state["values"]["task"]["id"]
     assert (life.begun["status"], life.begun["trial"], life.begun["trials"]) == ("running", 1, [])
     assert (life.begun["trajectory"], life.begun["reflections"]) == ([], [])
@@ -236,7 +236,7 @@ def test_a_second_run_on_a_thread_is_a_new_task(life: Life) -> None:
         assert life.answered["messages"][-1]["content"] == "526"
 
 
-def test_a_pause_shows_what_is_asked_and_is_resumed(life: Life) -> None:
+def test_pause_shows_the_request_and_is_resumed(life: Life) -> None:
     [pause] = life.paused["tasks"][0]["interrupts"]
     [request] = pause["value"]["action_requests"]
     assert pause["value"]["review_configs"][0]["allowed_decisions"] == ["approve", "edit", "reject"]
@@ -271,14 +271,14 @@ async def test_a_remote_graph_is_an_agent_with_a_thread_for_each_trial(address: 
     assert "nobody" in lost["fault"]
 
 
-def test_an_assistant_with_a_bad_setting_is_mended(life: Life) -> None:
+def test_assistant_with_an_invalid_setting_can_be_corrected(life: Life) -> None:
     assert "max_trials" in life.refused["__error__"]["message"]
     # Its forms are there all the same, and once it is right, it runs.
     assert life.still_there == life.schemas
     assert life.mended["status"] == "running"
 
 
-def test_settings_may_come_as_configurable_beside_the_servers_own_keys(client: SyncLangGraphClient) -> None:
+def test_settings_are_accepted_as_configurable_next_to_server_keys(client: SyncLangGraphClient) -> None:
     given = {"configurable": {"seed": 3, "user_id": "me", "langgraph_auth_user_id": "me"}}
     outcome = wait(client, None, "alfworld", input={}, config=given, interrupt_after=["reset"])
     assert outcome["status"] == "running", outcome
@@ -286,7 +286,7 @@ def test_settings_may_come_as_configurable_beside_the_servers_own_keys(client: S
     assert "unknown setting 'seeds'" in refused["__error__"]["message"]
 
 
-def test_an_edited_prompt_reaches_its_model_and_no_key_comes_back(client: SyncLangGraphClient) -> None:
+def test_edited_prompt_reaches_the_model_and_no_key_is_returned(client: SyncLangGraphClient) -> None:
     """With a model that is called over HTTP, as real ones are; the key is the server's."""
     with ModelServer(key=KEY) as served:
         context = {"model": "openai:any", "base_url": served.url}
@@ -305,7 +305,7 @@ def test_an_edited_prompt_reaches_its_model_and_no_key_comes_back(client: SyncLa
     assert KEY not in told
 
 
-def test_nothing_blocked_the_event_loop(client: SyncLangGraphClient, log: Path) -> None:
+def test_event_loop_was_not_blocked(client: SyncLangGraphClient, log: Path) -> None:
     """Comes last, and reads what the server's own detector has said all along."""
     written = log.read_text()
     assert "Starting background run" in written

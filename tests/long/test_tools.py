@@ -10,7 +10,7 @@ TESTS = Path(__file__).parents[1]
 WITHOUT = str(TESTS / "without-tools")
 
 
-def test_they_are_hidden_and_nothing_else_is() -> None:
+def test_without_tools_hides_exactly_the_listed_tools() -> None:
     asked = [name for names in commands().values() for name in names]
     script = 'for name in "$@"; do command -v "$name" >/dev/null && echo "$name"; done; :'
     done = subprocess.run(
@@ -19,7 +19,7 @@ def test_they_are_hidden_and_nothing_else_is() -> None:
     assert done.stdout.split() == ["sh", "git"]
 
 
-def test_a_run_says_at_its_end_what_was_skipped_and_what_installs_it() -> None:
+def test_summary_counts_skipped_tests_and_names_the_installer() -> None:
     chosen = ["tests/long/experiments/test_page.py", "-m", "", "-k", "hostile or opens_in", "-p", "no:cacheprovider"]
     shown = subprocess.run(
         [WITHOUT, sys.executable, "-m", "pytest", *chosen],

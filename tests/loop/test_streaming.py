@@ -6,7 +6,7 @@ from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
 from langchain_core.messages import AIMessage
 from langchain_core.runnables import RunnableLambda
 
-from langgraph_reflexion import create_reflexion
+from langgraph_reflexion import ReflexionMiddleware, create_reflexion
 from langgraph_reflexion.testing import ScriptedChatModel
 from tests.support.toys import Counter
 
@@ -112,3 +112,18 @@ def test_without_messages_a_stream_is_langgraphs_own(subgraphs):
     chunks = list(graph.compile().stream(TASK, stream_mode="updates", subgraphs=subgraphs))
     nodes = [next(iter(chunk[1] if subgraphs else chunk)) for chunk in chunks]
     assert nodes == ["reset", "act", "observe", "heuristic_check", "evaluate"]
+
+
+def test_the_middleware_tells_of_its_trials_too():
+    model = speaking("one two three", "I began at one.", "four five six")
+    right = ReflexionMiddleware(model, evaluator=lambda task, result: "five" in result)
+    agent = create_agent(model, tools=[], middleware=[right])
+    question = {"messages": [{"role": "user", "content": TASK["task"]}]}
+    events = [(each["event"], each["trial"]) for each in agent.stream(question, stream_mode="custom")]
+    assert events == [
+        ("trial_started", 1),
+        ("verdict", 1),
+        ("reflection", 1),
+        ("trial_started", 2),
+        ("verdict", 2),
+    ]

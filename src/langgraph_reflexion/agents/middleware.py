@@ -34,6 +34,7 @@ from langgraph_reflexion.envs.pool import EpisodePool
 from langgraph_reflexion.errors import ConfigurationError, checked
 from langgraph_reflexion.evaluators import make_evaluator
 from langgraph_reflexion.evaluators.base import Evaluator
+from langgraph_reflexion.events import emit
 from langgraph_reflexion.heuristic import Heuristic, HeuristicFunction
 from langgraph_reflexion.memory import Memory, make_memory
 from langgraph_reflexion.models.client import Client
@@ -190,7 +191,7 @@ class ReflexionMiddleware(AgentMiddleware[ReflexionAgentState, Any, Any]):
 
     async def _begun(self, state: ReflexionAgentState, own: MiddlewareState, config: RunnableConfig) -> Update:
         """Reset, and give the agent the state with which its trials begin."""
-        trials = await _apply_node(self._reset, own["trials"], config)
+        trials = await _apply_node("reset", self._reset, own["trials"], config)
         start = dict(trials.get("start") or {})
         made = ((trials["episode"]["snapshot"] or {}).get("state")) or {}
         update = self._own.update(start, state) | made
@@ -206,7 +207,7 @@ class ReflexionMiddleware(AgentMiddleware[ReflexionAgentState, Any, Any]):
             return await self._begun(state, own, config)
         trials = self._seen(own, list(messages_in(state, own["given"]).values()))
         if trials["stop_reason"] is None:
-            trials = await _apply_node(self._check, trials, config)
+            trials = await _apply_node("heuristic_check", self._check, trials, config)
         # What was seen is not written at every step, as the messages are in the state already.
         return (
             {"reflexion": {**own, "trials": trials, "clock": time.time()}, "jump_to": "end"}
@@ -239,13 +240,14 @@ class ReflexionMiddleware(AgentMiddleware[ReflexionAgentState, Any, Any]):
             result=result_of(state, done),
             state=state_of(self._own.of(state)),
         )
-        trials = await _apply_node(self._evaluate, trials, config)
+        emit("observe", trials, {"trajectory": trials["trajectory"]})
+        trials = await _apply_node("evaluate", self._evaluate, trials, config)
         is_best = trials["best"] in (None, trials["trial"])
         if is_best:
             best, response = cast(list[AnyMessage], done), state.get("structured_response")
             own = {**own, "best": best, "best_response": response}
         if trials["status"] == "running" and self._strategy.reflects:
-            trials = await _apply_node(self._reflect, trials, config)
+            trials = await _apply_node("reflect", self._reflect, trials, config)
         trials["attempt"] = None
         own = {**own, "trials": trials, "called": False, "over": True, "clock": time.time()}
         if trials["status"] != "running":
@@ -268,11 +270,13 @@ class ReflexionMiddleware(AgentMiddleware[ReflexionAgentState, Any, Any]):
 
 
 async def _apply_node(
-    node: Callable[[Any, RunnableConfig], Awaitable[Update]], state: TaskState, config: RunnableConfig
+    name: str, node: Callable[[Any, RunnableConfig], Awaitable[Update]], state: TaskState, config: RunnableConfig
 ) -> TaskState:
     """Return the state after a node of the graph, which runs outside the graph."""
     after: dict[str, Any] = {**state}
-    for key, value in (await node(state, config)).items():
+    update = await node(state, config)
+    emit(name, state, update)
+    for key, value in update.items():
         if isinstance(value, Overwrite):
             after[key] = value.value
         else:

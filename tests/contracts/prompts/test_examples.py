@@ -140,18 +140,18 @@ def replay(domain: Domain, entry: Entry, folder: Path, agent: str) -> None:
     assert (results[-1].reward == 1.0) == (entry in domain.solved)
 
 
-def test_the_environment_gives_every_observation(domain: Domain, tmp_path: Path) -> None:
+def test_environment_gives_every_observation(domain: Domain, tmp_path: Path) -> None:
     for entry in [*domain.solved, *domain.failed]:
         replay(domain, entry, tmp_path, domain.agent)
 
 
-def test_webshops_examples_need_only_the_originals_actions(tmp_path: Path) -> None:
+def test_webshop_examples_use_only_the_original_actions(tmp_path: Path) -> None:
     shop = next(domain for domain in DOMAINS if domain.folder == "webshop")
     for entry in [*shop.solved, *shop.failed]:
         replay(shop, entry, tmp_path, "strict")
 
 
-def test_examples_are_new_and_of_different_tasks(domain: Domain) -> None:
+def test_examples_are_original_and_cover_different_tasks(domain: Domain) -> None:
     entries = [*domain.solved, *domain.failed]
     assert (len(domain.solved), len(domain.failed)) == domain.counts
     assert len({entry["observation"] for entry in entries}) == len(entries)

@@ -52,7 +52,7 @@ def shown_tests(text: str) -> list[str]:
 
 
 @pytest.mark.parametrize(("agent", "example"), SHOWN)
-def test_an_example_shows_what_comes_out(agent: str, example: Any, tmp_path: Path) -> None:
+def test_example_shows_the_actual_output(agent: str, example: Any, tmp_path: Path) -> None:
     need("sandbox", *(["Rust"] if "fn " in example.observation else []))
     problems = problems_of(example, tmp_path)
     environment = problems.variant("code") if agent == "code" else problems

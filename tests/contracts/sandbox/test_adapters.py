@@ -30,20 +30,20 @@ def session(tmp_path):
         stream.close()
 
 
-def test_langchains_shell_keeps_its_state_and_its_workspace(session, tmp_path):
+def test_langchain_shell_keeps_its_state_and_workspace(session, tmp_path):
     first = session.execute("x=42; echo $MORE > file; pwd", timeout=20)
     assert (first.output.strip(), first.exit_code) == (str(tmp_path), 0)
     assert session.execute("echo $x; exit_code=3; (exit $exit_code)", timeout=20).output.startswith("42")
     assert (tmp_path / "file").read_text() == "1\n"
 
 
-def test_langchains_shell_sees_nothing_else(session, tmp_path):
+def test_langchain_shell_sees_only_its_workspace(session, tmp_path):
     (tmp_path.parent / "secret").write_text("secret")
     assert session.execute(f"cat {tmp_path.parent}/secret", timeout=20).exit_code == 1
     assert "No such file" in session.execute("ls /home/* /var 2>&1", timeout=20).output
 
 
-def test_langchains_shell_is_gone_when_it_is_stopped(session):
+def test_langchain_shell_ends_when_stopped(session):
     process = session._process
     session.execute("sleep 95.25 &", timeout=20)
     session.stop(5)
@@ -54,7 +54,7 @@ def test_langchains_shell_is_gone_when_it_is_stopped(session):
 
 
 @pytest.mark.parametrize("limit", ["cpu_time_seconds", "memory_bytes"])
-def test_langchains_own_limits_are_refused_rather_than_ignored(limit):
+def test_langchain_limits_are_refused_rather_than_ignored(limit):
     from langgraph_reflexion import ConfigurationError
     from langgraph_reflexion.adapters.langchain import SandboxExecutionPolicy
 
@@ -88,7 +88,7 @@ def test_deepagents_files_and_commands(backend, tmp_path):
     assert backend.id
 
 
-def test_deepagents_own_operations_work_through_it(backend, tmp_path):
+def test_deepagents_operations_work(backend, tmp_path):
     place = f"{tmp_path}/work"
     assert backend.write(f"{place}/x.py", "value = 1\n").error is None
     assert backend.edit(f"{place}/x.py", "1", "2").error is None
@@ -97,7 +97,7 @@ def test_deepagents_own_operations_work_through_it(backend, tmp_path):
     assert "x.py" in str(backend.grep("value", place))
 
 
-def test_a_link_laid_by_an_agent_leads_nowhere(backend, tmp_path):
+def test_links_created_by_an_agent_are_not_followed(backend, tmp_path):
     (tmp_path / "outside").write_text("secret")
     place = f"{tmp_path}/work"
     backend.execute(f"ln -s {tmp_path}/outside link; ln -s {tmp_path} up")
@@ -108,14 +108,14 @@ def test_a_link_laid_by_an_agent_leads_nowhere(backend, tmp_path):
     assert (tmp_path / "outside").read_text() == "secret"
 
 
-def test_what_a_deep_agent_asks_for_in_vain_is_an_answer_to_it(backend):
+def test_invalid_deepagents_requests_return_errors(backend):
     assert "a NUL" in backend.execute("echo a\0b").output
     assert backend.execute("echo x", timeout=0).output == "x\n"
     assert backend.upload_files([("a\0b", b"x")])[0].error == "invalid_path"
     assert backend.download_files(["a\0b"])[0].error == "invalid_path"
 
 
-def test_without_deepagents_the_error_names_the_extra():
+def test_error_without_deepagents_names_the_extra():
     code = (
         "import sys, json; sys.modules['deepagents'] = None\n"
         "from langgraph_reflexion import EnvironmentUnavailable\n"

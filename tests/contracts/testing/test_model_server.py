@@ -76,7 +76,7 @@ NOT_ARRIVING = {
 """The errors of the client for a whole reply, and for a stream; None where it notices nothing."""
 
 
-def test_errors_have_openais_status_and_code():
+def test_errors_have_the_status_and_code_of_openai():
     assert {*ERRORS, *NOT_ARRIVING} == set(MODEL_FAULTS)
     with ModelServer(always(), faults=[fault for fault in ERRORS for _ in range(2)]) as server:
         for fault, (kind, *expected) in ERRORS.items():
@@ -90,7 +90,7 @@ def test_errors_have_openais_status_and_code():
 
 
 @pytest.mark.parametrize("fault", NOT_ARRIVING)
-def test_replies_that_do_not_arrive(fault):
+def test_lost_replies(fault):
     with ModelServer(always(), faults=[fault, fault]) as server:
         model = client(server, timeout=0.3)
         for kind, ask in zip(NOT_ARRIVING[fault], replies(model), strict=True):
@@ -113,7 +113,7 @@ def test_retry_after():
 
 
 @pytest.mark.parametrize("fault", ["418", "429:1"])
-def test_an_unknown_fault_is_refused(fault):
+def test_unknown_fault_is_refused(fault):
     with pytest.raises(ConfigurationError, match="choose one of 429"):
         ModelServer(faults=["ok", fault])
     with ModelServer(faults=lambda _: fault) as server:
@@ -121,7 +121,7 @@ def test_an_unknown_fault_is_refused(fault):
     assert (status, body["error"]["message"].split(":")[0]) == (500, "ConfigurationError")
 
 
-def test_a_reply_and_its_usage():
+def test_reply_and_its_usage():
     with ModelServer(always(COUNTED)) as server:
         model = client(server, stream_usage=True)
         for ask in replies(model):
@@ -135,7 +135,7 @@ def test_a_reply_and_its_usage():
         assert client(server).invoke("?").usage_metadata is None
 
 
-def test_the_model_sees_what_was_sent():
+def test_model_receives_the_request():
     history = [
         SystemMessage("rules"),
         HumanMessage("task"),
@@ -183,7 +183,7 @@ def test_tool_calls_and_refusals():
     assert raised.value.param == "tools"
 
 
-def test_limits_of_the_server():
+def test_server_limits():
     with ModelServer(always(), key=KEY) as server:
         assert client(server).invoke("?").text == SAYS
         with pytest.raises(openai.AuthenticationError, match="sk-another"):
@@ -202,7 +202,7 @@ def test_limits_of_the_server():
             assert [raised.value.param, raised.value.code] == [name, code]
 
 
-def test_a_model_that_fails_is_a_server_that_fails():
+def test_exception_in_the_model_is_a_server_error():
     with ModelServer(ScriptedChatModel(replies=[OSError("out of memory")])) as server:
         for word in ("out of memory", "no reply left"):
             with pytest.raises(openai.InternalServerError, match=word):
@@ -246,7 +246,7 @@ def test_clients_that_hang_or_leave(capfd):
     assert capfd.readouterr().err == ""
 
 
-def test_the_command():
+def test_command_line():
     command = [sys.executable, "-W", "error", "-m", "langgraph_reflexion.testing.model_server"]
     options = ["--fault", "500", "--fault", "ok"]
     with subprocess.Popen([*command, *options], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:

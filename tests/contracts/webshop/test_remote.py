@@ -48,7 +48,7 @@ def test_conformance(server, rendering):
 
 
 @pytest.mark.parametrize("rendering", RENDERINGS)
-def test_pages_are_those_of_the_local_shop(server, rendering):
+def test_pages_equal_those_of_the_local_shop(server, rendering):
     served, own = WebShop(base_url=server.url, rendering=rendering), WebShop(rendering=rendering)
     about = ["click[Description]", "click[< Prev]", "click[Features]", "click[< Prev]", "click[Reviews]"]
     for number in (0, 42):
@@ -61,7 +61,7 @@ def test_pages_are_those_of_the_local_shop(server, rendering):
     served.close()
 
 
-def test_tasks_are_those_of_the_server(environment, server):
+def test_tasks_come_from_the_server(environment, server):
     tasks = environment.tasks()
     assert environment.splits == ("test", "eval", "train")
     assert [task["instruction"] for task in tasks] == [goal.instruction for goal in CATALOGUE.goals]
@@ -80,7 +80,7 @@ def test_tasks_are_those_of_the_server(environment, server):
         WebShop(base_url=server.url).tasks()
 
 
-def test_a_url_with_a_password_is_refused():
+def test_url_with_a_password_is_refused():
     with pytest.raises(ConfigurationError, match="base_url") as caught:
         WebShop(base_url="http://bob:sesame@localhost")
     assert "sesame" not in str(caught.value)
@@ -111,7 +111,7 @@ def test_queries_arrive_unchanged(server):
     assert all(len(address) < 10_000 for address in server.requests)
 
 
-def test_options_with_slashes_quotes_and_backslashes_arrive():
+def test_options_with_slashes_quotes_and_backslashes_are_sent_correctly():
     odd = {"Cord/Plug": values("2\" pin's", "back\\slash/n"), "50% #?&": values("a{b}", "ü")}
     goal = Goal("B1", "buy a lamp", ("lamp",), ("2\" pin's", "a{b}"), 20.0)
     with WebShopServer(Store.in_memory([product("B1", "Lamp", options=odd)], {}), [goal]) as server:
@@ -151,7 +151,7 @@ def test_every_error_is_a_fault_with_its_cause(environment, server, fault):
 
 
 @pytest.mark.parametrize("fault", ["500", "empty", "no score", "garbage"])
-def test_an_unanswered_purchase_is_a_fault(environment, server, fault):
+def test_purchase_without_response_is_a_fault(environment, server, fault):
     task = environment.tasks(limit=1)[0]
     episode = environment.start(task)
     do(environment, episode, *WAY[:-1])
@@ -169,7 +169,7 @@ def test_an_unanswered_purchase_is_a_fault(environment, server, fault):
     assert len(server.requests) == asked
 
 
-def test_restoring_repeats_nothing(environment, server):
+def test_restoring_repeats_no_request(environment, server):
     task = environment.tasks(limit=1)[0]
     episode = environment.start(task)
     do(environment, episode, *WAY[:-1])
@@ -183,7 +183,7 @@ def test_restoring_repeats_nothing(environment, server):
     assert paths == ["fixed_0", "item_page", "done"]
 
 
-def test_a_server_with_other_budgets_is_refused(environment, server):
+def test_server_with_other_budgets_is_refused(environment, server):
     task = environment.tasks(limit=1)[0]
     snapshot = environment.start(task).snapshot()
     server.goals[0] = replace(server.goals[0], instruction="buy it, and price lower than 90.00 dollars")
@@ -192,7 +192,7 @@ def test_a_server_with_other_budgets_is_refused(environment, server):
     assert not caught.value.transient
 
 
-def test_a_last_page_without_a_score_is_an_error():
+def test_last_page_without_a_score_is_an_error():
     for score in ("", "<pre></pre>", "<pre>none</pre>", "<pre>nan</pre>", "<pre>7.5</pre>"):
         with pytest.raises(ValueError, match=r"score|could not convert"):
             read_page(f"<h3>Your score (min 0.0, max 1.0){score}</h3>", State("done"))

@@ -36,7 +36,7 @@ def workers() -> Iterator[Workers]:
 
 
 @needs_engine
-def test_the_golden_cases_are_what_the_reference_does(workers: Workers) -> None:
+def test_golden_cases_match_the_reference_engine(workers: Workers) -> None:
     def differs(case: Case) -> str | None:
         engine = TextWorldEngine(case.file(), workers)
         try:
@@ -59,7 +59,9 @@ def test_the_golden_cases_are_what_the_reference_does(workers: Workers) -> None:
         ("json_2.1.1", Release("put", ("sinktype", "sinkbasintype"))),
     ],
 )
-def test_every_release_is_known_and_plays_as_in_the_original(release: str, is_: Release, workers: Workers) -> None:
+def test_every_release_is_recognised_and_plays_as_in_the_original(
+    release: str, is_: Release, workers: Workers
+) -> None:
     """The files of the other releases, made from the wheel's."""
     game = generate("clean", seed=2, index=0)
     domain, grammar = installed_texts()
@@ -85,7 +87,7 @@ def test_every_release_is_known_and_plays_as_in_the_original(release: str, is_: 
 
 
 @needs_official
-def test_the_official_unseen_split_is_the_benchmark(tmp_path: Path) -> None:
+def test_official_unseen_split_is_the_benchmark(tmp_path: Path) -> None:
     with tarfile.open(ARCHIVE) as archive:
         archive.extractall(tmp_path / "json_2.1.1", filter="data")
     environment = ALFWorld(path=tmp_path)
@@ -116,7 +118,7 @@ def test_both_engines_agree_on_official_games(release: str, number: int, workers
 
 @pytest.mark.skipif("ALFWORLD_SAMPLE" not in os.environ, reason="ALFWORLD_SAMPLE names no folder of official games")
 @needs_engine
-def test_an_official_state_can_be_played(workers: Workers) -> None:
+def test_official_state_can_be_played(workers: Workers) -> None:
     game = next(game for game in games_in(os.environ["ALFWORLD_SAMPLE"]) if "Potato-None-SinkBasin-14" in game.id)
     assert (game.kind, game.instruction) == ("heat", "put a hot potato in the sinkbasin.")
     solution = (

@@ -48,7 +48,7 @@ def gone(pid, within=5.0):
 
 
 @needs_engine
-def test_several_games_at_once_do_not_mix(workers):
+def test_concurrent_games_are_independent(workers):
     games = [GAME, OTHER]
     engines = [TextWorldEngine(game, workers) for game in games]
 
@@ -69,7 +69,7 @@ def test_several_games_at_once_do_not_mix(workers):
 
 
 @needs_engine
-def test_a_broken_game_is_a_fault_and_the_child_goes_on(workers):
+def test_broken_game_is_a_fault_and_the_child_continues(workers):
     with pytest.raises(EnvironmentFault, match="failed to load"):
         TextWorldEngine(replace(GAME, problem="(define nonsense"), workers)
     assert TextWorldEngine(GAME, workers).reset().startswith(OPENING)
@@ -77,7 +77,7 @@ def test_a_broken_game_is_a_fault_and_the_child_goes_on(workers):
 
 
 @needs_engine
-def test_a_killed_child_is_a_fault_and_the_next_engine_gets_another(workers):
+def test_killed_child_is_a_fault_and_is_replaced(workers):
     engine = TextWorldEngine(GAME, workers)
     (pid,) = workers.pids
     os.kill(pid, signal.SIGKILL)
@@ -89,7 +89,7 @@ def test_a_killed_child_is_a_fault_and_the_next_engine_gets_another(workers):
 
 
 @needs_engine
-def test_a_child_that_hangs_is_killed():
+def test_hanging_child_is_killed():
     workers = Workers(timeout=5)
     engine = TextWorldEngine(GAME, workers)
     (pid,) = workers.pids
@@ -101,7 +101,7 @@ def test_a_child_that_hangs_is_killed():
 
 
 @needs_engine
-def test_closing_ends_the_children_and_nothing_is_written_to_the_home_folder(workers, tmp_path, monkeypatch):
+def test_closing_ends_the_children_and_writes_nothing_to_the_home_folder(workers, tmp_path, monkeypatch):
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.delenv("ALFWORLD_DATA", raising=False)
     engine = TextWorldEngine(GAME, workers)
@@ -137,7 +137,7 @@ def write_game(folder, change=lambda grammar: grammar):
 
 
 @needs_engine
-async def test_the_original_plays_games_that_the_native_engine_does_not_know(tmp_path, monkeypatch):
+async def test_reference_engine_plays_games_unknown_to_the_native_engine(tmp_path, monkeypatch):
     # The words of json_2.1.1 for setting down, and others for opening.
     put = {"move {o} to {r}": "put {o} in/on {r}", "You move the {o.name} to": "You put the {o.name} in/on"}
     write_game(tmp_path / "game", lambda grammar: grammar.replace("You open", "You pull open"))
@@ -164,7 +164,7 @@ async def test_the_original_plays_games_that_the_native_engine_does_not_know(tmp
         environment.start(task)
 
 
-def test_without_the_extra_it_says_how_to_get_it(monkeypatch):
+def test_error_without_the_extra_says_how_to_install_it(monkeypatch):
     for name in ("alfworld", "textworld", "fast_downward"):
         monkeypatch.setitem(sys.modules, name, None)
     ALFWorld().close()

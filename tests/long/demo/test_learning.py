@@ -39,7 +39,7 @@ def curve(name, finals):
 
 
 @pytest.mark.parametrize("name", TASKS)
-def test_it_learns_by_the_reflections_in_its_prompt_and_by_nothing_else(name):
+def test_demo_model_learns_only_from_reflections_in_its_prompt(name):
     learned, retried = (curve(name, played(name, strategy)) for strategy in ("reflexion", "retry"))
     assert learned[0] == retried[0], "the first trial is the same"
     assert 0.3 <= learned[0] <= 0.65
@@ -52,7 +52,7 @@ def test_it_learns_by_the_reflections_in_its_prompt_and_by_nothing_else(name):
 
 
 @pytest.mark.parametrize("name", QUESTION)
-def test_with_another_tasks_reflections_the_gain_is_gone(name):
+def test_reflections_of_another_task_give_no_gain(name):
     model, swapped = confused(lambda text: text.rpartition(QUESTION[name])[2])
     finals = play(name, model=model)
     assert len(set(swapped)) > 5
@@ -60,14 +60,14 @@ def test_with_another_tasks_reflections_the_gain_is_gone(name):
 
 
 @pytest.mark.parametrize("name", QUESTION)
-def test_acting_by_tool_calls_gives_the_same_run(name):
+def test_tool_calls_give_the_same_run(name):
     finals, expected = play(name, actor="tools"), played(name, "reflexion")
     assert curve(name, finals) == curve(name, expected)
     assert [final["reflections"] for final in finals] == [final["reflections"] for final in expected]
 
 
 @pytest.mark.parametrize(("name", "agreement"), [(ALFWORLD, 0.9), (HOTPOTQA, 0.85), (WEBSHOP, 0.8)])
-def test_as_a_judge_it_mostly_agrees_with_the_truth(name, agreement):
+def test_judge_mostly_agrees_with_the_truth(name, agreement):
     records = [record for final in play(name, evaluator="llm", max_trials=2) for record in final["trials"]]
     assert sum(record["verdict"] == record["success"] for record in records) / len(records) > agreement
     assert {record["verdict"] for record in records} == {True, False}
@@ -92,13 +92,13 @@ def test_trials_fail_for_every_reason_and_reflections_name_each(name, reasons, p
     assert all(phrase in text for phrase in phrases)
 
 
-def test_where_reflections_are_not_shown_reflexion_is_retry():
+def test_reflexion_without_visible_reflections_equals_retry():
     finals = play(WEBSHOP, profile=replace(PROFILES["paper"], shows_reflections=False))
     assert any(final["reflections"] for final in finals)
     assert curve(WEBSHOP, finals) == curve(WEBSHOP, played(WEBSHOP, "retry"))
 
 
-def test_it_reads_the_original_layout_and_webshops_text_mode():
+def test_original_layout_and_webshop_text_mode_are_understood():
     first, *_, last = curve_of(play(HOTPOTQA, profile="upstream", max_trials=5), 5)
     assert first == pytest.approx(curve(HOTPOTQA, played(HOTPOTQA, "reflexion"))[0], abs=0.1)
     assert last >= 0.8
@@ -106,7 +106,7 @@ def test_it_reads_the_original_layout_and_webshops_text_mode():
     assert curve_of(finals, 4)[-1] >= curve(WEBSHOP, played(WEBSHOP, "reflexion"))[-1]
 
 
-def test_from_memory_it_guesses_and_learns_which_guesses_were_wrong():
+def test_cot_actor_guesses_and_learns_from_wrong_guesses():
     finals = play(HOTPOTQA, actor="cot")
     learned = curve(HOTPOTQA, finals)
     assert learned[0] < 0.3
@@ -116,12 +116,12 @@ def test_from_memory_it_guesses_and_learns_which_guesses_were_wrong():
     assert {record["verdict"] for final in judged for record in final["trials"]} == {False}
 
 
-def test_a_mistake_that_is_made_every_time_passes_self_consistency():
+def test_consistent_mistake_passes_self_consistency():
     finals = play(HOTPOTQA, evaluator="self-consistency", max_trials=1)
     assert {(True, True), (True, False)} <= {(r["verdict"], r["success"]) for f in finals for r in f["trials"]}
 
 
-def test_with_things_and_places_renamed_it_learns_as_well():
+def test_learning_does_not_depend_on_object_names():
     seen = " ".join(step["observation"] for final in played(ALFWORLD, "retry") for step in final["trajectory"])
     names = sorted(set(re.findall(r"\b([a-z]+) \d", seen)))
     assert {"cabinet", "sinkbasin", "fridge", "mug", "apple"} <= set(names)
@@ -150,7 +150,7 @@ def test_with_things_and_places_renamed_it_learns_as_well():
     assert not {*names} & {name for each in heard[:500] for name in re.findall(r"\b([a-z]+) \d", text_of(each))}
 
 
-def test_it_knows_no_world():
+def test_demo_model_contains_no_world():
     assert set(DemoChatModel.model_fields) - set(DemoChatModel.__mro__[1].model_fields) == {"seed"}
     source = {path: path.read_text(encoding="utf-8") for path in SOURCES.rglob("*.py")}
     assert not [path for path, text in source.items() if re.search(r"langgraph_reflexion\.(?!demo)", text)]

@@ -62,7 +62,7 @@ def played(strategy=BOTH):
     return Played(strategy=strategy)
 
 
-def test_reflexion_gains_and_the_bare_feedback_hardly_does():
+def test_reflexion_gains_and_feedback_alone_hardly_does():
     learned, mended = played(), played("last_attempt")
     assert learned.rate(1) == mended.rate(1), "the first trial is the same"
     assert 0.2 <= learned.rate(1) <= 0.6
@@ -70,19 +70,19 @@ def test_reflexion_gains_and_the_bare_feedback_hardly_does():
     assert mended.rate(TRIALS) - mended.rate(1) <= 0.05
 
 
-def test_its_own_tests_are_right_and_wrong_in_every_way():
+def test_self_written_tests_have_all_four_outcomes():
     seen = {*played().matrix(), *played("last_attempt").matrix()}
     assert seen == {(True, True), (True, False), (False, True), (False, False)}
 
 
-def test_without_the_reflections_in_its_prompt_the_gain_is_gone():
+def test_removing_reflections_from_the_prompt_removes_the_gain():
     model, removed = forgetful()
     without = Played(model, tasks=8)
     assert removed, "there were lessons to remove"
     assert without.truths == played("last_attempt").truths[:8]
 
 
-def test_without_tests_it_gropes_in_the_dark():
+def test_without_tests_there_is_little_gain():
     blind = Played(evaluator="none", tasks=12)
     assert {len(truths) for truths in blind.truths} == {TRIALS}, "nothing ends a task early"
     assert blind.rate(TRIALS) - blind.rate(1) < 0.12
@@ -90,13 +90,13 @@ def test_without_tests_it_gropes_in_the_dark():
 
 
 @pytest.mark.parametrize("actor", ["react", "tools"])
-def test_it_tries_a_program_out_before_it_hands_it_in(actor):
+def test_program_is_tested_before_it_is_submitted(actor):
     told = Played(actor=actor, tasks=4, max_trials=2)
     assert {final["trials"][0]["actions"] for final in told.finals} == {2}
     assert [truths[0] for truths in told.truths] == [truths[0] for truths in played().truths[:4]]
 
 
-def test_its_tests_are_the_examples_and_guesses_with_a_reason():
+def test_self_written_tests_are_the_examples_and_reasoned_guesses():
     wrong = 0
     for problem, drawn in zip(generated_problems("python"), draw_family(0), strict=True):
         exercise = read_exercise(problem.prompt)
@@ -112,7 +112,7 @@ def test_its_tests_are_the_examples_and_guesses_with_a_reason():
     assert 3 < wrong < 40
 
 
-def test_it_knows_no_problem():
+def test_demo_model_contains_no_problem():
     source = "\n".join(path.read_text(encoding="utf-8") for path in Path(package.__file__).parent.rglob("*.py"))
     assert "envs" not in re.findall(r"langgraph_reflexion\.(\w+)", source)
     for seed in range(3):

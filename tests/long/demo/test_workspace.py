@@ -75,7 +75,7 @@ def told(messages):
 
 @needs_sandbox
 @pytest.mark.parametrize("name", OWN)
-def test_each_of_our_own_is_repaired_within_three_trials_and_the_patch_applies(name, played, tmp_path):
+def test_own_workspaces_are_repaired_within_three_trials_and_the_patch_applies(name, played, tmp_path):
     need_programs(OWN[name].needs)
     ((final,), _) = played((name,))
     assert final["status"] == "solved", final["trials"]
@@ -85,7 +85,7 @@ def test_each_of_our_own_is_repaired_within_three_trials_and_the_patch_applies(n
 
 
 @needs_sandbox
-def test_generated_ones_are_repaired_after_trials_that_failed_and_only_with_their_reflections(played):
+def test_generated_workspaces_are_repaired_only_with_their_reflections(played):
     finals, prompts = played(SEEDS)
     assert {final["status"] for final in finals} == {"solved"}
     assert all(len(final["trials"]) > 1 for final in finals)
@@ -106,7 +106,7 @@ def test_generated_ones_are_repaired_after_trials_that_failed_and_only_with_thei
 
 
 @needs_sandbox
-def test_as_a_judge_it_goes_by_the_last_verification(played):
+def test_judge_follows_the_last_verification(played):
     prompts = load_prompts("workspace")
 
     def verdict(final):

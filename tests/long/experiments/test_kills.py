@@ -37,28 +37,28 @@ def cluster() -> Iterator[tuple[tuple[str, ...], dict[str, str]]]:
 
 
 @pytest.mark.parametrize(("kills", "more"), [(3, ()), (1, ("--checkpoints", "history"))], ids=["latest", "history"])
-def test_a_driver_that_is_killed_loses_and_repeats_nothing(tmp_path: Path, kills: int, more: tuple[str, ...]) -> None:
+def test_killed_driver_loses_and_repeats_nothing(tmp_path: Path, kills: int, more: tuple[str, ...]) -> None:
     Kills(tmp_path, *more).kill_drivers(KILLS or kills)
 
 
 @needs_ray
 @needs_postgres
 @pytest.mark.needs("PostgreSQL")
-def test_a_driver_that_is_killed_loses_nothing_with_workers_and_postgres(tmp_path: Path) -> None:
+def test_killed_driver_loses_nothing_with_workers_and_postgres(tmp_path: Path) -> None:
     with postgres_server() as database:
         run = Kills(tmp_path, "--workers", "2", "--database", database, "--checkpoints", "history")
         run.kill_drivers(KILLS or 1)
 
 
 @needs_ray
-def test_workers_that_are_killed_lose_and_repeat_nothing(tmp_path: Path) -> None:
+def test_killed_workers_lose_and_repeat_nothing(tmp_path: Path) -> None:
     Kills(tmp_path, "--workers", "2").kill_worker()
 
 
 @needs_ray
 @needs_postgres
 @pytest.mark.needs("PostgreSQL")
-def test_workers_of_a_cluster_that_are_killed_lose_nothing_and_ray_sees_no_secret(
+def test_killed_cluster_workers_lose_nothing_and_ray_sees_no_secret(
     tmp_path: Path, cluster: tuple[tuple[str, ...], dict[str, str]]
 ) -> None:
     more, environment = cluster
@@ -73,7 +73,7 @@ def test_workers_of_a_cluster_that_are_killed_lose_nothing_and_ray_sees_no_secre
 @needs_ray
 @needs_postgres
 @pytest.mark.needs("PostgreSQL")
-def test_a_bug_in_a_worker_of_a_cluster_ends_one_task(
+def test_bug_in_a_cluster_worker_ends_one_task(
     tmp_path: Path, cluster: tuple[tuple[str, ...], dict[str, str]]
 ) -> None:
     more, environment = cluster
@@ -89,7 +89,7 @@ def test_a_bug_in_a_worker_of_a_cluster_ends_one_task(
 
 
 @needs_postgres
-async def test_a_database_that_is_not_there_is_a_clear_error() -> None:
+async def test_missing_database_is_a_clear_error() -> None:
     with pytest.raises(ConfigurationError, match="cannot be reached"):
         async with open_checkpointer("latest", "postgresql://nobody@127.0.0.1:9/none"):
             pass

@@ -73,7 +73,7 @@ def focused(tab: Any) -> str:
 
 @needs_chromium
 @pytest.mark.parametrize("width", [400, 1400])
-def test_a_real_run_is_read_with_the_keyboard(real: Path, opened: Opened, width: int) -> None:
+def test_real_run_is_readable_with_the_keyboard(real: Path, opened: Opened, width: int) -> None:
     tab = opened(real, width)
     assert tab.evaluate("document.documentElement.scrollWidth") <= width, "no horizontal scrolling"
     everything = names(tab)
@@ -149,7 +149,7 @@ HOSTILE = (
 
 @needs_chromium
 @pytest.mark.parametrize("width", [400, 1400])
-def test_a_hostile_text_does_no_harm(tmp_path: Path, opened: Opened, width: int) -> None:
+def test_hostile_text_does_no_harm(tmp_path: Path, opened: Opened, width: int) -> None:
     task, huge = f"a{HOSTILE.encode('utf-8', 'replace').decode()}", HOSTILE + "x" * 1_000_000
     made = folder(
         tmp_path / "run",

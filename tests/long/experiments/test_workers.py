@@ -37,7 +37,7 @@ def guessing(server: GuessingServer, highest: int = 3, environment: str = ENV, *
 
 
 @pytest.mark.needs("sandbox")
-def test_the_record_is_that_of_one_process(tmp_path: Path) -> None:
+def test_record_equals_that_of_one_process(tmp_path: Path) -> None:
     settings = RunSettings(environment="programming", limit=3, max_trials=2, checkpoints="history")
     for workers in (1, 2):
         run(settings.changed({"workers": workers}), tmp_path / str(workers))
@@ -46,7 +46,7 @@ def test_the_record_is_that_of_one_process(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
-def test_workers_end_with_their_driver_and_no_other_process_meets_them(
+def test_workers_end_with_their_driver_and_exclude_other_processes(
     home: Path, server: GuessingServer, how: signal.Signals
 ) -> None:
     server.seconds = 0.1
@@ -82,7 +82,7 @@ def test_budgets_hold_over_all_workers(home: Path, server: GuessingServer) -> No
     assert len(server.requests) == asked
 
 
-def test_faults_are_what_they_are_in_one_process(home: Path, server: GuessingServer) -> None:
+def test_faults_are_handled_as_in_one_process(home: Path, server: GuessingServer) -> None:
     settings = guessing(server, retries=1, concurrency=2, workers=2)
     # Nobody has answered: the run ends, and leaves nothing.
     server.faults = lambda game: "500"
@@ -98,7 +98,7 @@ def test_faults_are_what_they_are_in_one_process(home: Path, server: GuessingSer
     assert [row["task_id"] for row in rows(home / "run")] == ["g1", "g2", "g2"]
 
 
-def test_a_model_that_has_answered_one_worker_is_no_stranger_to_the_next(home: Path, server: GuessingServer) -> None:
+def test_model_that_answered_one_worker_is_known_to_the_next(home: Path, server: GuessingServer) -> None:
     server.faults, server.seconds = {"2": "500"}.get, 0.3
     # The second worker is asked for g2 alone, and gets no answer; the first has had some by then.
     settings = guessing(server, 4, retries=2, concurrency=2, workers=2, limit=2)
@@ -123,7 +123,7 @@ class Fatal(Guessing):
 '''
 
 
-def test_workers_that_die_in_a_row_end_the_run(home: Path, server: GuessingServer) -> None:
+def test_repeatedly_dying_workers_end_the_run(home: Path, server: GuessingServer) -> None:
     (home / "toys" / "fatal.py").write_text(FATAL)
     settings = guessing(server, environment="toys.fatal:Fatal", workers=2, concurrency=2)
     with pytest.raises(WorkersLost, match="workers died in a row"):
@@ -142,7 +142,9 @@ def test_workers_that_die_in_a_row_end_the_run(home: Path, server: GuessingServe
         ({"database": "postgresql://host/db", "base_url": "http://me:word@host/v1"}, "get no password|extra"),
     ],
 )
-def test_what_ray_lacks_is_said_before_anything_begins(tmp_path: Path, changes: dict[str, Any], says: str) -> None:
+def test_missing_requirements_of_ray_are_reported_before_the_run(
+    tmp_path: Path, changes: dict[str, Any], says: str
+) -> None:
     with pytest.raises(ConfigurationError, match=says):
         run(RunSettings(environment="alfworld", limit=1, ray_address="host:1", **changes), tmp_path / "run")
     assert not (tmp_path / "run").exists()

@@ -36,7 +36,7 @@ async def read(where):
         return await LessonStore(store, "shared").snapshot()
 
 
-def test_in_sqlite(tmp_path):
+def test_processes_share_lessons_in_sqlite(tmp_path):
     write_at_once(tmp_path / "lessons.db")
 
 
@@ -44,6 +44,6 @@ def test_in_sqlite(tmp_path):
 @pytest.mark.skipif(
     importlib.util.find_spec("psycopg") is None, reason="needs the extra: pip install 'langgraph-reflexion[postgres]'"
 )
-def test_in_postgres():
+def test_processes_share_lessons_in_postgres():
     with postgres_server() as url:
         write_at_once(url)

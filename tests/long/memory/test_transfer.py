@@ -33,7 +33,7 @@ async def swapped(name: str, store: BaseStore, other: BaseStore) -> BaseStore:
 
 
 @pytest.mark.parametrize(("name", "topic", "limit"), [("alfworld", "shared-rooms", 12), ("hotpotqa", "topics", 24)])
-async def test_lessons_raise_first_trial_success_on_unseen_tasks_and_swapped_ones_do_not(
+async def test_lessons_raise_first_trial_success_on_unseen_tasks_unless_swapped(
     name: str, topic: str, limit: int
 ) -> None:
     environments = [load_environment(name, seed=seed) for seed in (0, 1)]

@@ -40,13 +40,13 @@ def real(paper: dict[str, Any]) -> dict[str, Any]:
         ("programming-simple_mbpp_py", 397, [318]),
     ],
 )
-def test_a_real_log(real: dict[str, Any], name: str, tasks: int, solved: list[int]) -> None:
+def test_original_log_is_imported(real: dict[str, Any], name: str, tasks: int, solved: list[int]) -> None:
     (run,) = (run for run in real.values() if run["name"] == name)
     assert (run["tasks"], run["solved"]) == (tasks, solved)
 
 
 @whole
-def test_the_whole_repository_holds_the_listed_logs_and_every_number(
+def test_original_repository_contains_the_listed_logs_and_every_number(
     paper: dict[str, Any], real: dict[str, Any], tmp_path: Path
 ) -> None:
     assert set(real) == {run["path"] for run in originals().values()}
@@ -66,7 +66,7 @@ def test_the_whole_repository_holds_the_listed_logs_and_every_number(
         ("CoT/no_context/base", [(32, 68, 0), *[(33, 67, 0)] * 4]),
     ],
 )
-def test_the_originals_logs_are_replayed_as_logged(log: str, expected: list[tuple[int, ...]]) -> None:
+def test_original_logs_are_replayed_as_logged(log: str, expected: list[tuple[int, ...]]) -> None:
     (path,) = (REAL / "hotpotqa_runs" / "root" / log).glob("*_trials.txt")
     replayed = replay(path)
     assert [tuple(trial.counts) for trial in replayed.log.trials] == expected

@@ -59,7 +59,7 @@ def landlock():
     return columns.make("landlock")
 
 
-def test_sixteen_at_once_with_a_fork_bomb(sandbox):
+def test_sixteen_concurrent_runs_with_a_fork_bomb(sandbox):
     before, kept, mounts = helpers(), folders(), Path("/proc/mounts").read_text()
 
     def run(number):
@@ -76,7 +76,7 @@ def test_sixteen_at_once_with_a_fork_bomb(sandbox):
     assert Path("/proc/mounts").read_text() == mounts
 
 
-def test_killed_agent_leaves_nothing(sandbox):
+def test_killed_agent_leaves_nothing_behind(sandbox):
     token = uuid.uuid4().hex
     before, kept, mounts = helpers(), folders(), Path("/proc/mounts").read_text()
 
@@ -106,7 +106,7 @@ def test_no_descriptor_stays_open(sandbox):
 
 
 @pytest.mark.parametrize("source", [DEEP, SHUT], ids=["deep", "shut"])
-def test_folder_is_removed_whatever_is_in_it(landlock, source):
+def test_folder_is_removed_whatever_it_contains(landlock, source):
     source = "import os; print(os.environ['HOME'], flush=True)\n" + source
     done = landlock.run([sys.executable, "-c", source], limits=Limits(wall=20))
     assert done.status == "ok"

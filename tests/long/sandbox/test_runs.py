@@ -34,7 +34,7 @@ def ends(word):
     return False
 
 
-def test_current_folder_of_the_agent_does_not_matter(sandbox, tmp_path):
+def test_working_directory_of_the_agent_does_not_matter(sandbox, tmp_path):
     (tmp_path / "gone").mkdir(mode=0o700)
     code = "import os, warnings; warnings.simplefilter('ignore'); os.rmdir(os.getcwd())\n"
     code += "from langgraph_reflexion.envs.sandbox import Sandbox\n"
@@ -43,7 +43,7 @@ def test_current_folder_of_the_agent_does_not_matter(sandbox, tmp_path):
     assert done.stdout == "ok\n", done.stderr
 
 
-def test_bind_elsewhere(bubblewrap, tmp_path):
+def test_bind_to_another_path(bubblewrap, tmp_path):
     (tmp_path / "data").write_text("data")
     assert bubblewrap.run(["cat", "/data/data"], policy=Policy(binds=(Bind(tmp_path, Path("/data")),))).text == "data"
 

@@ -14,7 +14,7 @@ from tests.support.workspace import CODE, Play, state
 
 
 @pytest.mark.needs("bubblewrap")
-def test_results_are_applied_to_what_they_fit_when_that_is_asked_for(folder: Path, tmp_path: Path):
+def test_results_are_applied_on_request_if_they_fit(folder: Path, tmp_path: Path):
     before, run = state(folder), tmp_path / "run"
     file = task_file(folder)
 
@@ -48,7 +48,7 @@ def test_results_are_applied_to_what_they_fit_when_that_is_asked_for(folder: Pat
         list(apply_results(run, "other"))
 
 
-def test_what_cannot_be_written_whole_is_not_written_at_all(play: Play, folder: Path, tmp_path: Path):
+def test_results_are_written_completely_or_not_at_all(play: Play, folder: Path, tmp_path: Path):
     (folder / "old").write_text("stays\n" * 20)
     (folder / "docs" / "__pycache__").mkdir(parents=True)
     (folder / "docs" / "page").write_text("a page\n")

@@ -33,7 +33,7 @@ TRIED = {
 
 
 @pytest.mark.parametrize("how", TRIED)
-def test_the_judge_is_put_back(play: Play, tested, how):
+def test_verification_files_are_restored(play: Play, tested, how):
     command, told = TRIED[how]
     before = state(tested)
     played = play(verify=[PYTEST])
@@ -45,7 +45,7 @@ def test_the_judge_is_put_back(play: Play, tested, how):
     assert state(tested) == before
 
 
-def test_an_honest_change_beside_a_dishonest_one_counts_alone(play: Play, tested):
+def test_honest_change_counts_without_the_dishonest_one(play: Play, tested):
     played = play(verify=[PYTEST])
     played.do("write_file", path="tests/test_code.py", text="def test(): pass")
     played.do("edit_file", path="code_.py", old="n + 2", new="n * 2")
@@ -56,7 +56,7 @@ def test_an_honest_change_beside_a_dishonest_one_counts_alone(play: Play, tested
     assert "test_code.py" not in played.patch()
 
 
-def test_leftovers_of_earlier_commands_are_not_there(play: Play, tested):
+def test_leftovers_of_earlier_commands_are_removed(play: Play, tested):
     played = play(verify=[PYTEST])
     # Bytecode of another source, and caches that tell of other results.
     played.do(
@@ -69,7 +69,7 @@ def test_leftovers_of_earlier_commands_are_not_there(play: Play, tested):
     assert played.do("verify").reward == 0.0
 
 
-def test_the_scripts_of_package_json_are_put_back(play: Play, folder):
+def test_scripts_of_package_json_are_restored(play: Play, folder):
     need("npm")
     (folder / "package.json").write_text('{"scripts": {"test": "test -f done"}}')
     played = play(verify=["npm test"])
@@ -81,7 +81,7 @@ def test_the_scripts_of_package_json_are_put_back(play: Play, folder):
     assert played.do("verify").reward == 1.0
 
 
-def test_a_script_that_verification_runs_is_put_back(play: Play, folder):
+def test_script_that_verification_runs_is_restored(play: Play, folder):
     (folder / "ci").mkdir()
     (folder / "ci" / "all.sh").write_text("exec false\n")
     played = play(verify=["sh ./ci/all.sh"])
@@ -92,7 +92,7 @@ def test_a_script_that_verification_runs_is_put_back(play: Play, folder):
     assert allowing.do("verify").reward == 1.0
 
 
-def test_a_link_out_of_the_workspace_is_no_part_of_what_is_handed_in(play: Play, tmp_path):
+def test_link_out_of_the_workspace_is_not_part_of_the_result(play: Play, tmp_path):
     (tmp_path / "code_.py").write_text("def double(n):\n    return n * 2\n")
     played = play()
     played.do(
@@ -108,7 +108,7 @@ def test_a_link_out_of_the_workspace_is_no_part_of_what_is_handed_in(play: Play,
     assert "b/inner" in played.patch()
 
 
-def test_an_empty_folder_in_the_place_of_the_judge_gives_way(play: Play):
+def test_empty_folder_in_place_of_a_verification_file_is_replaced(play: Play):
     played = play()
     played.do("run_command", command="rm tests/check.py; mkdir -p tests/check.py/deeper")
     result = played.do("submit")
@@ -139,7 +139,7 @@ HIDDEN = {
 
 
 @pytest.mark.parametrize("how", HIDDEN)
-def test_what_one_command_hides_the_next_does_not_find(play: Play, tested, how):
+def test_files_hidden_by_one_command_are_removed_before_the_next(play: Play, tested, how):
     (tested / "tests" / "run.py").write_text("import sys\n\nsys.path[0] = '.'\nimport code_\n\ncode_.double(1)\n")
     played = play(verify=["python3 tests/run.py", PYTEST])
     code = f"import os\n\ndef double(n):\n    if n == 1:{HIDDEN[how]}\n    return 0\n"
@@ -149,7 +149,7 @@ def test_what_one_command_hides_the_next_does_not_find(play: Play, tested, how):
     assert "assert 0 == 8" in result.observation
 
 
-def test_what_one_command_changes_of_the_judge_the_next_does_not_see(play: Play, folder, tmp_path):
+def test_verification_files_changed_by_one_command_are_restored_for_the_next(play: Play, folder, tmp_path):
     (folder / "tests" / "answer").write_text("no")
     (folder / "data").mkdir()
     (folder / "data" / "wanted").write_text("no")
@@ -169,7 +169,7 @@ def test_what_one_command_changes_of_the_judge_the_next_does_not_see(play: Play,
     assert [path.read_text() for path in (tmp_path / "outside").iterdir()] == ["mine"]
 
 
-def test_all_commands_have_to_succeed(play: Play):
+def test_all_commands_must_succeed(play: Play):
     result = play(verify=["true", "echo one; exit 4", "no-such-program"]).do("verify")
     assert result.reward == 0.0
     assert result.observation.startswith(
@@ -193,7 +193,7 @@ ENDS = {
 
 
 @pytest.mark.parametrize("how", ENDS)
-def test_an_exit_status_that_the_test_program_does_not_speak_for_does_not_count(play: Play, tested: Path, how):
+def test_exit_status_without_a_test_summary_does_not_count(play: Play, tested: Path, how):
     played = play(verify=[PYTEST])
     played.do("write_file", path="code_.py", text=f"{ENDS[how]}\n\n\ndef double(n):\n    return 0\n")
     result = played.do("submit")
@@ -201,7 +201,7 @@ def test_an_exit_status_that_the_test_program_does_not_speak_for_does_not_count(
     assert re.search(r"which does not count: pytest|\[exit status [1-9]", result.observation)
 
 
-def test_the_same_with_cargo_and_what_cargo_would_run_besides(play: Play, folder: Path):
+def test_cargo_test_that_exits_early_does_not_count(play: Play, folder: Path):
     need("Rust")
     shutil.rmtree(folder)
     OWN["grid-rs"].write(folder)
@@ -220,14 +220,14 @@ def test_the_same_with_cargo_and_what_cargo_would_run_besides(play: Play, folder
     assert ".cargo/config.toml (added), build.rs (added)" in result.observation
 
 
-def test_a_program_of_the_same_name_is_not_found_first(play: Play, tested: Path):
+def test_program_of_the_same_name_in_the_workspace_is_ignored(play: Play, tested: Path):
     played = play(verify=[PYTEST])
     fake = "printf '#!/bin/sh\\necho 1 passed in 0.01s\\n' > $name; chmod +x $name"
     played.do("run_command", command=f"mkdir bin; for name in pytest env python3 bin/pytest; do {fake}; done")
     assert played.do("verify").reward == 0.0
 
 
-def test_what_a_command_leaves_outside_of_the_workspace_is_gone(play: Play, tested: Path):
+def test_files_left_outside_the_workspace_are_removed(play: Play, tested: Path):
     played = play(verify=[PYTEST])
     left = (
         'for place in "$HOME" /tmp "$HOME/.local/bin" "$(python3 -m site --user-site)"; do mkdir -p "$place"; '
@@ -240,9 +240,7 @@ def test_what_a_command_leaves_outside_of_the_workspace_is_gone(play: Play, test
     assert played.do("verify").reward == 0.0
 
 
-def test_hooks_and_filters_of_a_repository_in_the_workspace_do_not_run_outside(
-    play: Play, tested: Path, tmp_path: Path
-):
+def test_git_hooks_and_filters_of_the_workspace_do_not_run_outside(play: Play, tested: Path, tmp_path: Path):
     mark = tmp_path / "ran"
     played = play(verify=[PYTEST])
     config = (
@@ -261,7 +259,7 @@ def test_hooks_and_filters_of_a_repository_in_the_workspace_do_not_run_outside(
     assert not mark.exists()
 
 
-def test_a_test_file_that_ends_early_does_not_count_with_node_and_a_helper_beside_it_does(play: Play, folder):
+def test_node_test_file_that_ends_early_fails_and_a_helper_file_is_allowed(play: Play, folder):
     need("Node.js")
     (folder / "calc.js").write_text("exports.same = n => n;\n")
     (folder / "test").mkdir()

@@ -71,7 +71,7 @@ def recorded(run: Path) -> dict[str, Any]:
 
 
 @pytest.mark.needs("bubblewrap")
-def test_killed_at_any_moment_it_ends_with_the_same_record(folder: Path, tmp_path: Path):
+def test_run_killed_at_any_moment_ends_with_the_same_record(folder: Path, tmp_path: Path):
     before, file = state(folder), task_file(folder)
     calls = 0
     process: subprocess.Popen[str] | None = None
@@ -108,8 +108,8 @@ def test_killed_at_any_moment_it_ends_with_the_same_record(folder: Path, tmp_pat
     subprocess.run(["git", "apply", str(patch)], cwd=folder, check=True)
 
 
-@pytest.mark.parametrize("live", [True, False], ids=["in the same process", "in another one"])
-def test_a_fork_begins_with_the_files_of_its_step(play: Play, folder: Path, live: bool):
+@pytest.mark.parametrize("live", [True, False], ids=["same process", "another process"])
+def test_fork_begins_with_the_files_of_its_step(play: Play, folder: Path, live: bool):
     played: Played = play()
     config = {"configurable": {"thread_id": "1"}}
     saver = InMemorySaver()

@@ -14,7 +14,7 @@ OWN = {repository.id: repository for repository in own_repositories()}
 
 @pytest.mark.needs("bubblewrap")
 @pytest.mark.parametrize("name", [*OWN, 4])
-def test_the_mistake_and_nothing_else_makes_several_tests_fail(name, tmp_path):
+def test_only_the_planted_bug_makes_several_tests_fail(name, tmp_path):
     repository = OWN.get(name) or generate(name)
     need_programs(repository.needs)
     folder = repository.write(tmp_path / "folder")

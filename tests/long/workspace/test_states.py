@@ -50,7 +50,7 @@ def changed(played: Played) -> Played:
     return played
 
 
-def test_every_state_comes_back_exactly(play: Play):
+def test_every_state_is_restored_exactly(play: Play):
     played = changed(play())
     with closing(played.again()) as again:
         assert contents(again._copy.root) == contents(played.root)
@@ -58,7 +58,7 @@ def test_every_state_comes_back_exactly(play: Play):
         assert again._copy.refresh() == played.episode._copy.files
 
 
-def test_the_same_files_have_the_same_state_whatever_led_there(play: Play):
+def test_equal_files_have_equal_states(play: Play):
     one, other = play(), play()
     one.do("write_file", path="a/b", text="x")
     other.do("run_command", command="mkdir a; echo x > a/b")
@@ -67,7 +67,7 @@ def test_the_same_files_have_the_same_state_whatever_led_there(play: Play):
     assert other.episode.snapshot()["tree"] == other.task["prepared"]["tree"]
 
 
-def test_a_file_that_changes_back_and_forth_within_a_moment_is_seen(play: Play):
+def test_rapid_changes_of_a_file_are_detected(play: Play):
     played = play()
     trees = []
     for text in ("aa", "bb", "cc", "aa"):
@@ -77,7 +77,7 @@ def test_a_file_that_changes_back_and_forth_within_a_moment_is_seen(play: Play):
     assert trees[0] == trees[3]
 
 
-def test_the_patch_leads_from_the_original_to_what_was_made(play: Play, folder, tmp_path):
+def test_patch_turns_the_original_into_the_result(play: Play, folder, tmp_path):
     (folder / "latin").write_bytes(b"gr\xfc\xdfe\n")
     played = changed(play(allow=["tests", "*"]))
     played.do("run_command", command="printf 'gr\\374n\\n' > latin; rm dangling")
@@ -116,7 +116,7 @@ def test_caches_and_dependencies_are_not_part_of_a_state(play: Play, folder, tmp
         assert again.run_command("cat web/node_modules/file").observation == "x\n[exit status 0]"
 
 
-def test_the_users_git_settings_and_variables_mean_nothing(play: Play, folder, tmp_path, monkeypatch):
+def test_git_settings_and_variables_of_the_user_are_ignored(play: Play, folder, tmp_path, monkeypatch):
     home = tmp_path / "home"
     home.mkdir()
     (home / ".gitconfig").write_text("[core]\n\tautocrlf = true\n[diff]\n\tnoprefix = true\n\trenames = false\n")
@@ -145,7 +145,7 @@ def test_copies_of_dead_processes_are_removed(play: Play, folder, tmp_path):
     assert copies(tmp_path) == [played.root.parent]
 
 
-def test_a_copy_that_cannot_be_made_is_removed(play: Play, tmp_path):
+def test_failed_copy_is_removed(play: Play, tmp_path):
     played = play()
     with pytest.raises(EnvironmentFault):
         played.environment.restore(played.task, {**played.episode.snapshot(), "empty": "0" * 40})
