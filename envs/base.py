@@ -291,6 +291,16 @@ class Environment(ABC):
                 return Action(name=spec.name, args=args, text=written)
         return None
 
+    def read_call(self, name: Any, args: Any) -> Action | None:
+        """Read an action given by its name and arguments; return None if it is not an allowed one."""
+        if (spec := self.episode.actions().get(name)) is None:
+            return None
+        try:
+            given = spec.schema.model_validate(args).model_dump()
+        except ValidationError:
+            return None
+        return Action(name=name, args=given, text=spec.render(given))
+
     def close(self) -> None:  # noqa: B027 - most environments have no resources
         """Release the environment's resources. May be called twice."""
 

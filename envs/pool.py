@@ -92,6 +92,19 @@ class EpisodePool:
         await self._keep(_Live(task, [*actions, action], episode))
         return stepped
 
+    async def borrow(self, task: Task, actions: list[Action], snapshot: dict[str, Any] | None = None) -> Episode:
+        """Take the episode with this history out of the pool, live or rebuilt, to use it and `give_back` it."""
+
+        def found() -> Episode:
+            live = self._take(task, actions)
+            return live.episode if live else self._rebuild(task, actions, snapshot)
+
+        return await self._tried(task, found, self._close)
+
+    async def give_back(self, task: Task, actions: list[Action], episode: Episode) -> None:
+        """Keep an episode that was borrowed, in which exactly `actions` were taken."""
+        await self._keep(_Live(task, actions, episode))
+
     async def finalize(
         self, task: Task, actions: list[Action], snapshot: dict[str, Any] | None = None
     ) -> StepResult | None:

@@ -1,19 +1,18 @@
 """The Reflexion agent (Shinn et al. 2023, Algorithm 1) as a graph of six nodes."""
 
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar, cast
 
 from langchain_core.language_models import BaseChatModel
-from langchain_core.runnables import Runnable, RunnableConfig, ensure_config
+from langchain_core.runnables import Runnable
 from langgraph.graph import END, START, StateGraph
-from langgraph.graph.state import CompiledStateGraph
 from pydantic import SkipValidation
 
-from langgraph_reflexion._langgraph import AGENT_NAME
 from langgraph_reflexion.actors import ACTORS, make_actor
-from langgraph_reflexion.agents import NoEnvironment, WrappedAgent, agent_nodes, schema_for, task_from
+from langgraph_reflexion.agents import NO_MODEL, WrappedAgent, agent_nodes, own_keys, schemas_for, task_from
 from langgraph_reflexion.budgets import Budgets
 from langgraph_reflexion.choices import UNLIMITED, Feedback, StrategyName
+from langgraph_reflexion.compiled import NAME, CompiledReflexion
 from langgraph_reflexion.envs import load_environment
 from langgraph_reflexion.envs.base import Environment, read_task
 from langgraph_reflexion.envs.pool import EpisodePool
@@ -42,10 +41,10 @@ _Graph = TypeVar("_Graph", bound=StateGraph[Any, Any, Any, Any])
 
 @checked
 def create_reflexion(
-    model: BaseChatModel | str,
+    model: BaseChatModel | str | None = None,
     environment: Environment | str | None = None,
     *,
-    actor: str | Runnable[Any, Any] | WrappedAgent | None = None,
+    actor: str | Runnable[Any, Any] | Callable[..., Any] | WrappedAgent | None = None,
     evaluator: EvaluatorName | str | Evaluator | Callable[..., Any] | None = None,
     heuristic: HeuristicFunction | None = None,
     reflection_model: BaseChatModel | str | None = None,
@@ -67,10 +66,11 @@ def create_reflexion(
 
     Args:
         model: The actor (M_a): a chat model, or a name such as "openai:gpt-4o-mini" or "demo". Beside an agent it
-            reflects and judges.
+            reflects and judges; the model of an agent of `create_agent` or `create_deep_agent` unless given.
         environment: The tasks and the actions that solve them, or a name such as "alfworld".
         actor: `react` (ReAct as text, for any chat model), `tools` (native tool calls), or a variant of the
-            environment's such as `cot`; without an environment a compiled graph, a runnable or a `WrappedAgent`.
+            environment's such as `cot`; without an environment a compiled graph, any runnable, a function, or a
+            `WrappedAgent`, whose trials begin in a fresh world.
         evaluator: Scores a trial (M_e): `environment` (its own signal: an oracle), `llm`, `self-consistency` (five
             more samples; seven with `self-consistency:7`), `self-tests` (for programs), `none`, an `Evaluator`, or a
             function of `(instruction, trajectory)`, for an agent of `(task, result)`, that returns a bool, a score,
@@ -90,7 +90,7 @@ def create_reflexion(
 
     Returns:
         The uncompiled graph: checkpointer, store and name are the caller's. Its input is `{"task": task}`, for an
-        agent also `{"messages": [...]}`; its output is the final state.
+        agent also `{"messages": [...]}`; its output is the final state, and as a node of another graph `OUTPUTS`.
 
     Raises:
         ConfigurationError: an argument is wrong, or two do not go together.
@@ -99,7 +99,11 @@ def create_reflexion(
     memory = Memory.of(memory)
     environment = load_environment(environment) if isinstance(environment, str) else environment
     agent = WrappedAgent.of(actor, environment, evaluator)
-    environment = environment or NoEnvironment()
+    if agent:
+        environment, model = agent.environment, model or agent.model
+    if model is None:
+        raise ConfigurationError("create_reflexion needs model=...: " + (NO_MODEL if agent else "it is the actor"))
+    environment = cast(Environment, environment)
     rules = load_profile(profile).resolve(
         environment,
         actor=cast(str | None, "agent" if agent else actor),
@@ -121,21 +125,23 @@ def create_reflexion(
     kept = make_memory(memory, environment, reflector, prompts, rules, budgets, options, approval.reflections)
     acting = None if agent else make_actor(client, environment, prompts, rules, kept.map)
     judge = make_evaluator(evaluator, reflector, acting, environment, prompts, rules, seed)
-    stops = heuristic or rules.heuristic
-    pool = EpisodePool(environment, options.retries)
-    clears = ("attempt", "result") if agent else ("memory_map",) if kept.map else ()
+    stops, pool = heuristic or rules.heuristic, EpisodePool(environment, options.retries)
+    clears = ("attempt", "result", "best_attempt") if agent else ("memory_map",) if kept.map else ()
+    reset = Reset(pool, judge, chosen, budgets, approval, kept, task_from if agent else read_task, clears)
+    evaluate = Evaluate(judge, pool, budgets, rules, kept)
+    schemas = schemas_for(agent, state_schema)
     loop: dict[str, Any] = {
-        "reset": Reset(pool, judge, chosen, budgets, approval, kept, task_from if agent else read_task, clears),
+        "reset": reset,
         "heuristic_check": HeuristicCheck(stops, budgets),
-        "evaluate": Evaluate(judge, pool, budgets, rules, kept),
+        "evaluate": evaluate,
         "reflect": Reflect(reflector, prompts, kept, rules, seed),
     }
     if acting:
         loop |= {"act": Act(acting, seed), "observe": Observe(pool, approval.actions)}
     elif agent:
-        loop |= agent_nodes(agent, prompts, stops, judge, pool, budgets, rules, kept, options.prices)
+        loop |= agent_nodes(agent, reset, evaluate, stops, prompts, options.prices, own_keys(schemas["state_schema"]))
 
-    graph = ReflexionGraph(schema_for(agent, state_schema))
+    graph = ReflexionGraph(**schemas)
     graph.loop, graph.rules, graph.pool, graph.clients = loop, rules, pool, (client, reflector)
     graph.pauses = bool(approval.actions or approval.reflections)
     return connect(graph, loop, chosen)
@@ -156,7 +162,7 @@ def connect(
     if set(nodes) != set(NODES):
         raise ConfigurationError(f"connect: the nodes are {', '.join(NODES)}; got {', '.join(nodes)}")
     for name in NODES:
-        node = nodes[name] if isinstance(nodes[name], Runnable) else Node(nodes[name])
+        node = nodes[name] if isinstance(nodes[name], Runnable) else Node(nodes[name], name)
         graph.add_node(name, node, metadata=metadata.get(name))
     for name, path, ends in (
         ("reset", routing.unless_fault("act"), ["act", "evaluate"]),
@@ -171,30 +177,7 @@ def connect(
     return graph
 
 
-class CompiledReflexion(CompiledStateGraph[Any, None, Any, Any]):
-    """A compiled graph without LangGraph's limit on supersteps, as trials and the heuristic bound the loop.
-
-    Inside a tool or a pipe a graph gets a limit of 25 that nobody chose, and as a subgraph its parent's.
-    """
-
-    def stream(self, input: Any, config: RunnableConfig | None = None, **options: Any) -> Iterator[Any]:
-        return super().stream(input, self._unlimited(config), **options)
-
-    def astream(self, input: Any, config: RunnableConfig | None = None, **options: Any) -> AsyncIterator[Any]:
-        return super().astream(input, self._unlimited(config), **options)
-
-    def _unlimited(self, config: RunnableConfig | None) -> RunnableConfig:
-        alone = "checkpoint_ns" not in ensure_config(config)["configurable"]  # not in a run of another graph
-        if alone and self.checkpointer is None and cast(ReflexionGraph, self.builder).pauses:
-            how = "create_reflexion(...).compile(checkpointer=...)"
-            raise ConfigurationError(f"pauses for approval need a checkpointer: {how}")
-        called: RunnableConfig = {**(config or {}), "recursion_limit": UNLIMITED}
-        if self.name != "LangGraph":  # which is the name of a graph without one
-            called["metadata"] = {**called.get("metadata", {}), AGENT_NAME: self.name}
-        return called
-
-
-class ReflexionGraph(StateGraph[Any, None, Any, Any]):
+class ReflexionGraph(StateGraph[Any, Any, Any, Any]):
     """The graph before it is compiled.
 
     It knows its six nodes (`loop`, for `connect`), its profile with what was given as a name, a number or a
@@ -209,6 +192,6 @@ class ReflexionGraph(StateGraph[Any, None, Any, Any]):
     pauses: bool = False
 
     def compile(self, *args: Any, **options: Any) -> CompiledReflexion:
-        compiled = super().compile(*args, **options)
+        compiled = super().compile(*args, **options | {"name": options.get("name") or NAME})
         compiled.__class__ = CompiledReflexion  # LangGraph names the class itself; this one only adds methods
         return cast(CompiledReflexion, compiled)

@@ -31,5 +31,5 @@ class Act:
         if decision["action"] is None and trajectory and trajectory[-1]["action"] is None:
             # A thought alone is free. A second in a row counts as an invalid action, or the trial would not end.
             decision = Decision(thought=decision["thought"], action=Action(name="", args={}, text=""))
-        spent = with_spent(state, "act", reply.spent)
-        return {"decision": decision, "observation_budget": reply.observation_budget, **spent}
+        update = self.actor.keep(state, reply) | with_spent(state, "act", reply.spent)
+        return {"decision": decision, "observation_budget": reply.observation_budget, **update}

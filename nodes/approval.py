@@ -32,25 +32,33 @@ class Answer:
     edited: Any = None
 
 
-def ask_person(request: dict[str, Any], read_edit: Callable[[Any], Any]) -> Answer:
-    """Pause until a person has answered with `Command(resume=...)`.
+def ask_person(name: str, args: dict[str, Any], description: str, read_edit: Callable[[Any, Any], Any]) -> Answer:
+    """Pause until a person has answered, in the form of LangChain's `HITLRequest`, which front ends show.
 
-    The answer is `{"decision": "approve"}`, `{"decision": "edit", "edit": ...}`, which `read_edit` reads or returns
-    None, or `{"decision": "reject", "reason": ...}`; plain words work as well. One that cannot be read is asked for
-    again, with an `error` that says why.
+    `Command(resume={"decisions": [decision]})` answers with one decision: `{"type": "approve"}`, `{"type": "reject",
+    "message": ...}` or `{"type": "edit", "edited_action": {"name": ..., "args": {...}}}`; plain `"approve"` and
+    `"reject"` work as well. What cannot be read is asked for again, with the reason before the description.
+
+    Args:
+        name: What is asked about: an action's name, or `reflection`.
+        args: The action's arguments, or the reflection's `text`.
+        description: What the person needs to know, in words.
+        read_edit: Reads the name and the arguments of an `edited_action`, or returns None if it cannot.
     """
-    error = ""
+    problem = ""
     while True:
-        answer = interrupt(request | {"answers": ["approve", "edit", "reject"]} | ({"error": error} if error else {}))
-        given = answer if isinstance(answer, dict) else {"decision": answer}
-        match given.get("decision"):
-            case "approve":
+        request = {"name": name, "args": args, "description": f"{problem}{description}"}
+        config = {"action_name": name, "allowed_decisions": ["approve", "edit", "reject"]}
+        match interrupt({"action_requests": [request], "review_configs": [config]}):
+            case "approve" | {"decisions": [{"type": "approve"}]}:
                 return Answer()
             case "reject":
-                return Answer(rejected=True, reason=str(given.get("reason") or ""))
-            case "edit" if (edited := read_edit(given.get("edit"))) is not None:
-                return Answer(edited=edited)
-            case "edit":
-                error = f"this edit cannot be read: {given.get('edit')!r}"
+                return Answer(rejected=True)
+            case {"decisions": [{"type": "reject", **rest}]}:
+                return Answer(rejected=True, reason=str(rest.get("message") or ""))
+            case {"decisions": [{"type": "edit", "edited_action": {**edited}}]}:
+                if (read := read_edit(edited.get("name"), edited.get("args"))) is not None:
+                    return Answer(edited=read)
+                problem = f"This edit cannot be read: {edited!r:.500}\n\n"
             case other:
-                error = f"the decision is one of approve, edit and reject; got {other!r}"
+                problem = f"An answer has one decision: approve, edit or reject. It was: {other!r:.500}\n\n"

@@ -16,6 +16,7 @@ from langgraph_reflexion.memory.agent import AgentMemory
 from langgraph_reflexion.models.calls import sanitize
 from langgraph_reflexion.nodes.observe import actions_of
 from langgraph_reflexion.profiles import Profile
+from langgraph_reflexion.runtime import allowed_trials
 from langgraph_reflexion.state import Evaluation, ReflexionState, Status, Step, TrialRecord, Update
 
 
@@ -94,7 +95,7 @@ class Evaluate:
             return "budget"
         if evaluation["success"]:
             return "solved"
-        if trial >= self.rules.max_trials:
+        if trial >= allowed_trials(self.rules.max_trials):
             return "failed"
         return "budget" if used_up else "running"
 

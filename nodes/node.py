@@ -8,21 +8,21 @@ from langchain_core.runnables import Runnable, RunnableConfig
 
 from langgraph_reflexion.state import ReflexionState, Update
 from langgraph_reflexion.sync import run_blocking
+from langgraph_reflexion.tracing import observed
 
 
 class Node(Runnable[ReflexionState, Update]):
-    """A node of the graph: a function of the state and the config. Its time is added to the task's `seconds`."""
+    """A node of the graph: a function of the state and the config, traced, with its time added to `seconds`."""
 
-    def __init__(self, function: Callable[[ReflexionState, RunnableConfig], Awaitable[Update]]) -> None:
-        self.function = function
-        self.name = type(function).__name__
+    def __init__(self, function: Callable[[ReflexionState, RunnableConfig], Awaitable[Update]], node: str) -> None:
+        self.function, self.node, self.name = function, node, type(function).__name__
 
     def invoke(self, input: ReflexionState, config: RunnableConfig | None = None, **kwargs: Any) -> Update:
         return run_blocking(self.ainvoke(input, config))
 
     async def ainvoke(self, input: ReflexionState, config: RunnableConfig | None = None, **kwargs: Any) -> Update:
         began = time.perf_counter()
-        return timed(await self.function(input, config or {}), input, began)
+        return timed(await observed(self.node, self.function, input, config or {}), input, began)
 
 
 def timed(update: Update, state: ReflexionState, began: float) -> Update:

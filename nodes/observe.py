@@ -55,10 +55,8 @@ class Observe:
         }
 
     def _approved(self, state: ReflexionState, thought: str, action: Action) -> Answer:
-        task, trial = state["task"]["instruction"], state["trial"]
-        request = {"kind": "action", "task": task, "trial": trial, "thought": thought, "action": action["text"]}
-        parse = self.pool.environment.parse
-        return ask_person(request, lambda edit: parse(edit) if isinstance(edit, str) else None)
+        words = f"Task: {state['task']['instruction']}\nTrial {state['trial']}\nThought: {thought}\n{action['text']}"
+        return ask_person(action["name"], action["args"], words, self.pool.environment.read_call)
 
 
 def actions_of(state: ReflexionState) -> list[Action]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
+from typing import Any
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.types import Overwrite
@@ -39,7 +40,7 @@ class Reset:
         # Only a task that has begun is prepared, which tells a new input on a used thread from the next trial.
         begins = "prepared" not in task or state.get("status") != "running" or state["episode"]["task"] != task["id"]
         update: Update = {"stop_reason": None, "usage": {}, "fault": "", "trajectory": Overwrite([])}
-        update |= {"last_attempt": [], "observation_budget": None, "notes": []}
+        update |= {"last_attempt": [], "observation_budget": None, "notes": [], "replies": {}}
         if begins:
             update |= {"status": "running", "trial": 1, "evaluation": None, "seconds": 0.0, "best": None}
             update |= {"reflections": [], "trials": Overwrite([]), "task": task} | dict.fromkeys(self.clears)
@@ -84,7 +85,11 @@ class Reset:
 def approved(state: ReflexionState) -> list[Reflection]:
     """Return the reflections after a person has seen the newest one: kept, edited or dropped."""
     *earlier, newest = state["reflections"]
-    task, trial = state["task"]["instruction"], newest["trial"]
-    request = {"kind": "reflection", "task": task, "trial": trial, "reflection": newest["text"]}
-    answer = ask_person(request, lambda edit: edit if isinstance(edit, str) and edit.strip() else None)
+    words, trial = f"Task: {state['task']['instruction']}\nTrial {newest['trial']}", newest["trial"]
+    answer = ask_person("reflection", {"text": newest["text"]}, words, _edited_text)
     return earlier if answer.rejected else [*earlier, Reflection(trial=trial, text=answer.edited or newest["text"])]
+
+
+def _edited_text(name: Any, args: Any) -> str | None:
+    text = args.get("text") if isinstance(args, dict) else None
+    return text if isinstance(text, str) and text.strip() else None

@@ -13,11 +13,12 @@ FOLDERS = {"": ROOT / "src" / PACKAGE, **{name: ROOT / name for name in TOP}}
 
 LAYERS = """
     errors choices demo _langgraph _lazy
-    retries sync prompts envs.sandbox
+    retries sync prompts runtime envs.sandbox
     models
     checkpoints envs
     state
-    heuristic budgets
+    heuristic budgets events
+    tracing
     profiles
     context
     memory
@@ -25,6 +26,7 @@ LAYERS = """
     evaluators
     nodes
     agents
+    compiled
     graph
     settings
     testing

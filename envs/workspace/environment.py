@@ -1,6 +1,5 @@
 """The workspace environment: work in a folder until its verification commands succeed."""
 
-import hashlib
 import inspect
 import itertools
 import os
@@ -21,6 +20,7 @@ from langgraph_reflexion.envs.workspace.artifacts import TrialFiles
 from langgraph_reflexion.envs.workspace.commands import Commands
 from langgraph_reflexion.envs.workspace.copies import Copy
 from langgraph_reflexion.envs.workspace.episode import WorkspaceEpisode
+from langgraph_reflexion.envs.workspace.folder import folder_in
 from langgraph_reflexion.envs.workspace.generate import generate
 from langgraph_reflexion.envs.workspace.repositories import own_repositories, write_repositories
 from langgraph_reflexion.envs.workspace.snapshots import Files, SnapshotRepo
@@ -205,9 +205,7 @@ class Workspace(Environment):
 
     def _repo(self, task: Task) -> SnapshotRepo:
         """Return the repository of a task, in a folder of the store that is the same in each process."""
-        path = _data(task)["path"]
-        digest = hashlib.sha256(os.fsencode(path)).hexdigest()[:12]
-        folder = self.store / f"{re.sub(r'[^A-Za-z0-9_.-]+', '-', Path(path).name)[:40]}-{digest}"
+        folder = folder_in(self.store, Path(_data(task)["path"]))
         with self._lock:
             if folder not in self._repos:
                 self._repos[folder] = SnapshotRepo(folder / "states.git")

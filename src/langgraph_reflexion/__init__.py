@@ -18,11 +18,13 @@ from langgraph_reflexion._lazy import lazy_names
 if TYPE_CHECKING:
     from langgraph_reflexion.agents.middleware import ReflexionMiddleware
     from langgraph_reflexion.agents.state import AgentState
+    from langgraph_reflexion.agents.world import World
     from langgraph_reflexion.agents.wrapped import WrappedAgent
     from langgraph_reflexion.budgets import Budget, Budgets
     from langgraph_reflexion.checkpoints import LatestSaver, open_checkpointer
     from langgraph_reflexion.envs import load_environment
     from langgraph_reflexion.envs.base import Action, Environment, Episode, StepResult, Task, action
+    from langgraph_reflexion.envs.workspace.folder import WorkspaceFolder
     from langgraph_reflexion.errors import (
         ConfigurationError,
         ContextTooLong,
@@ -54,11 +56,13 @@ __version__ = "0.1.0"
 _HOME = {
     "agents.middleware": ["ReflexionMiddleware"],
     "agents.state": ["AgentState"],
+    "agents.world": ["World"],
     "agents.wrapped": ["WrappedAgent"],
     "budgets": ["Budget", "Budgets"],
     "checkpoints": ["LatestSaver", "open_checkpointer"],
     "envs": ["load_environment"],
     "envs.base": ["Action", "Environment", "Episode", "StepResult", "Task", "action"],
+    "envs.workspace.folder": ["WorkspaceFolder"],
     "errors": [
         "ConfigurationError",
         "ContextTooLong",
@@ -124,6 +128,8 @@ __all__ = [
     "StepResult",
     "Strategy",
     "Task",
+    "WorkspaceFolder",
+    "World",
     "WrappedAgent",
     "action",
     "connect",

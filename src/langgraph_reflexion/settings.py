@@ -198,7 +198,7 @@ class ReflexionSettings(BaseModel):
         Raises:
             ConfigurationError: a setting is wrong.
         """
-        from langgraph_reflexion.agents.no_environment import NoEnvironment
+        from langgraph_reflexion.agents.world import AgentEnvironment
         from langgraph_reflexion.budgets import Budgets
         from langgraph_reflexion.graph.reflexion import create_reflexion
         from langgraph_reflexion.memory.episodic import Memory
@@ -208,7 +208,7 @@ class ReflexionSettings(BaseModel):
         for name, named_model in (("model", self.model), ("reflection_model", self.reflection_model)):
             if name not in parts and named_model is not None:
                 parts[name] = self.load(named_model, connections)
-        heuristic = self.rules(environment or NoEnvironment()).heuristic
+        heuristic = self.rules(environment or AgentEnvironment()).heuristic
         named = {"actor": self.actor, "evaluator": self.evaluator, "heuristic": heuristic}
         limits = {scope: limit.budget() for scope, limit in self.budgets.items()}
         return create_reflexion(

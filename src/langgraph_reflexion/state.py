@@ -169,6 +169,8 @@ class ReflexionState(TypedDict, total=False):
     """The previous trial's steps, for strategies that show them."""
     memory_map: NotRequired[dict[str, Any] | None]
     """The part of the memory map that earlier trials have drawn (`Environment.memory_map`)."""
+    replies: NotRequired[dict[str, dict[str, Any]]]
+    """The replies of the actor `tools` in the current trial, by step: they go back to the model as they came."""
     trials: Annotated[list[TrialRecord], with_trials]
     best: int | None
     """The best trial so far: the one that the verdict accepts, or the highest score, the latest among equals."""

@@ -21,6 +21,8 @@ ELSEWHERE = {
     "export PGPASSWORD=... OPENAI_API_KEY=...": "the same",
     "ray start --head --port=6379": "the same",
     "ray start --address=first.example:6379": "the same",
+    "python tree.py > tree.txt": "wants openinference-instrumentation-langchain; loop/test_tracing.py has the tree",
+    "export LANGSMITH_TRACING=true LANGSMITH_API_KEY=...": "wants a key; loop/test_tracing.py has an endpoint",
     "python -m build": "tests/long/test_packaging.py builds",
     "git tag v0.1.0": "changes the repository",
 }

@@ -24,7 +24,11 @@ class Group(NamedTuple):
 
 
 GROUPS = [
-    Group("The graph", "create_reflexion connect ReflexionMiddleware WrappedAgent Strategy Approval resume_point"),
+    Group(
+        "The graph",
+        "create_reflexion connect Strategy Approval resume_point",
+    ),
+    Group("Your agent", "WrappedAgent World WorkspaceFolder ReflexionMiddleware"),
     Group("Profiles", "Profile PROFILES"),
     Group("State", "ReflexionState AgentState Step Evaluation Reflection"),
     Group("Environments", "load_environment Environment Episode action Action StepResult Task"),
@@ -38,6 +42,8 @@ GROUPS = [
         "Errors",
         "ReflexionError ConfigurationError EnvironmentUnavailable Fault ModelFault ContextTooLong EnvironmentFault",
     ),
+    Group("Stream events", "TrialStarted ActionTaken VerdictGiven ReflectionWritten", f"{TOP}.events"),
+    Group("Runtime context", "ReflexionContext", f"{TOP}.runtime"),
     Group(
         "Testing",
         "check_environment Case ScriptedChatModel ModelServer MediaWikiServer WebShopServer Recorder"

@@ -16,10 +16,15 @@ from typing import Any
 
 import httpx
 import pytest
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.pregel.remote import RemoteGraph
 from langgraph_sdk import get_sync_client
 from langgraph_sdk.client import SyncLangGraphClient
 
+from langgraph_reflexion import create_reflexion
+from langgraph_reflexion.testing import ScriptedChatModel
 from langgraph_reflexion.testing.model_server import ModelServer
+from tests.support.composing import THREAD
 from tests.support.tools import lacking, need
 
 ROOT = Path(__file__).parents[2]
@@ -97,6 +102,10 @@ def wait(client: SyncLangGraphClient, thread: str | None, graph: str, **options:
     return outcome
 
 
+def edited(name: str, **args: Any) -> dict[str, Any]:
+    return {"type": "edit", "edited_action": {"name": name, "args": args}}
+
+
 class Life:
     """What a user does with a graph in Studio, from opening it."""
 
@@ -147,16 +156,21 @@ class Life:
         answer: dict[str, Any]
         if self.graph == "chat":
             context: dict[str, Any] = {"approve_reflections": True}
-            given, answer, last = said(FAILS_FIRST), {"decision": "edit", "edit": EDITED}, "reset"
+            given, answer, last = said(FAILS_FIRST), edited("reflection", text=EDITED), "reset"
         else:
             known = self.schemas["context_schema"]["properties"]["approve_actions"]["items"]["enum"]
             context = {"approve_actions": known}
-            given, answer, last = {}, {"decision": "reject", "reason": EDITED}, "observe"
+            given, answer, last = {}, {"type": "reject", "message": EDITED}, "observe"
         thread = self.client.threads.create()["thread_id"]
         wait(self.client, thread, self.graph, input=given, context=context)
         self.paused: Any = self.client.threads.get_state(thread)
         self.resumed = wait(
-            self.client, thread, self.graph, command={"resume": answer}, context=context, interrupt_after=[last]
+            self.client,
+            thread,
+            self.graph,
+            command={"resume": {"decisions": [answer]}},
+            context=context,
+            interrupt_after=[last],
         )
 
     def mend(self) -> None:
@@ -224,9 +238,9 @@ def test_second_run_on_a_thread_is_a_new_task(life: Life) -> None:
 
 def test_pause_shows_the_request_and_is_resumed(life: Life) -> None:
     [pause] = life.paused["tasks"][0]["interrupts"]
-    request = pause["value"]
-    assert request["answers"] == ["approve", "edit", "reject"]
-    assert request["task"]
+    [request] = pause["value"]["action_requests"]
+    assert pause["value"]["review_configs"][0]["allowed_decisions"] == ["approve", "edit", "reject"]
+    assert request["description"].startswith("Task: ")
     if life.graph == "chat":
         assert life.paused["next"] == ["reset"]
         assert [reflection["text"] for reflection in life.resumed["reflections"]] == [EDITED]
@@ -234,8 +248,27 @@ def test_pause_shows_the_request_and_is_resumed(life: Life) -> None:
     else:
         assert life.paused["next"] == ["observe"]
         [step] = life.resumed["trajectory"]
-        assert step["action"]["text"] == request["action"]
+        assert request["description"].endswith(step["action"]["text"])
         assert step["observation"].endswith(EDITED)
+
+
+async def test_a_remote_graph_is_an_agent_with_a_thread_for_each_trial(address: str) -> None:
+    seen: list[tuple[str, list[str]]] = []
+
+    def second(result: str, messages: list[Any]) -> bool:
+        seen.append((result, [message.type for message in messages]))
+        return len(seen) == 2
+
+    reflects = ScriptedChatModel(replies=["Once more."])
+    agent = RemoteGraph("chat", url=address)
+    graph = create_reflexion(reflects, actor=agent, evaluator=second).compile(checkpointer=InMemorySaver())
+    final = await graph.ainvoke({"task": SECOND["chat"]["messages"][0]["content"]}, THREAD)
+    assert (final["status"], final["trial"], final["result"]) == ("solved", 2, "526")
+    assert seen == [("526", ["human", "ai"])] * 2
+    gone = RemoteGraph("nobody", url=address)
+    lost = await create_reflexion(reflects, actor=gone, evaluator=second).compile().ainvoke({"task": "Hello?"})
+    assert (lost["status"], lost["result"]) == ("fault", None)
+    assert "nobody" in lost["fault"]
 
 
 def test_assistant_with_an_invalid_setting_can_be_corrected(life: Life) -> None:

@@ -65,12 +65,14 @@ def test_a_call_is_done_and_told_as_a_call():
     assert answer.text == "The counter stands at 1."
 
 
-def test_of_two_calls_in_one_reply_the_first_is_done():
+def test_of_two_calls_in_one_reply_the_first_is_done_and_each_has_a_result():
     final, model = played(
         [calls(call("add", "a", amount=1), call("add", "b", amount=2)), calls(call("add", amount=2))]
     )
     assert [step["observation"][-2:] for step in final["trajectory"]] == ["1.", "3."]
-    assert len(model.prompts[1][2].tool_calls) == 1, "every call in the history has its answer"
+    said, *results = model.prompts[1][2:]
+    assert [each["id"] for each in said.tool_calls] == [each.tool_call_id for each in results] == ["a", "b"]
+    assert [each.text.partition(":")[0] for each in results] == ["The counter stands at 1.", "Not done"]
 
 
 BROKEN = invalid_tool_call(name="add", args='{"amount": ', id="1", error="bad")

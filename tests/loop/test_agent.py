@@ -336,11 +336,11 @@ def test_budgets_and_prices_hold_for_what_the_agent_spends() -> None:
     [
         ({"evaluator": None}, "an agent needs an evaluator"),
         ({"actor": None}, "give an environment"),
-        ({"actor": is_three}, "actor"),
-        ({"model": None}, "model"),
+        ({"actor": 5}, "actor"),
+        ({"model": None, "actor": len}, "model"),
         ({"approval": Approval(actions=["look_up"])}, "'look_up': there are none"),
     ],
-    ids=["no evaluator", "no actor", "a function as actor", "no model", "approval of actions"],
+    ids=["no evaluator", "no actor", "a number as actor", "no model", "approval of actions"],
 )
 def test_what_makes_no_sense_is_refused(options: Any, message: str) -> None:
     parts = {"model": reflecting(), "actor": guesser()[0], "evaluator": is_three}

@@ -20,19 +20,32 @@ def build(replies, saver=InMemorySaver, **options):
     return environment, model, graph, {"task": environment.tasks()[0]}
 
 
-def shown(result):
-    return result["__interrupt__"][0].value
+def asked(result):
+    request = result["__interrupt__"][0].value
+    [config] = request["review_configs"]
+    assert config["allowed_decisions"] == ["approve", "edit", "reject"]
+    [action] = request["action_requests"]
+    assert action["name"] == config["action_name"]
+    return action
+
+
+def decide(kind, **rest):
+    return Command(resume={"decisions": [{"type": kind, **rest}]})
+
+
+def edit(name, **args):
+    return decide("edit", edited_action={"name": name, "args": args})
 
 
 def test_an_action_waits_for_approval_and_approving_repeats_no_call_and_no_step():
     environment, model, graph, task = build(WIN, approval=Approval(actions=["add"]))
     result = graph.invoke(task, CONFIG)
     for count in range(3):
-        assert shown(result)["kind"] == "action"
-        assert shown(result)["action"] == "add 1"
+        assert (asked(result)["name"], asked(result)["args"]) == ("add", {"amount": "1"})
+        assert "Task: Count to 3.\nTrial 1" in asked(result)["description"]
         assert environment.started[0].count == count
         assert len(model.prompts) == count + 1
-        result = graph.invoke(Command(resume="approve"), CONFIG)
+        result = graph.invoke(decide("approve"), CONFIG)
     assert result["status"] == "solved"
     assert environment.started[0].count == 3
     assert len(model.prompts) == 3
@@ -41,7 +54,7 @@ def test_an_action_waits_for_approval_and_approving_repeats_no_call_and_no_step(
 def test_an_edited_action_is_done_and_recorded_instead():
     environment, _, graph, task = build(["Action: add 1"], approval=Approval(actions=["add"]))
     graph.invoke(task, CONFIG)
-    final = graph.invoke(Command(resume={"decision": "edit", "edit": "add 3"}), CONFIG)
+    final = graph.invoke(edit("add", amount=3), CONFIG)
     assert final["status"] == "solved"
     assert environment.started[0].count == 3
     assert final["trajectory"][0]["action"]["text"] == "add 3"
@@ -50,7 +63,7 @@ def test_an_edited_action_is_done_and_recorded_instead():
 def test_a_rejected_action_is_not_done_and_the_actor_is_told_why():
     environment, model, graph, task = build(["Action: add 7", *WIN], approval=Approval(actions=["add"]))
     graph.invoke(task, CONFIG)
-    graph.invoke(Command(resume={"decision": "reject", "reason": "That is too much."}), CONFIG)
+    graph.invoke(decide("reject", message="That is too much."), CONFIG)
     assert "That is too much." in model.prompts[1][-1].content
     for _ in range(3):
         final = graph.invoke(Command(resume="approve"), CONFIG)
@@ -74,38 +87,40 @@ def test_a_rejected_action_is_not_done_in_a_rebuilt_episode_either():
 @pytest.mark.parametrize(
     ("answer", "problem"),
     [
-        ("perhaps", "one of approve, edit and reject"),
-        ({"decision": "edit", "edit": "fly away"}, "cannot be read"),
-        ({"decision": "edit"}, "cannot be read"),
-        (None, "one of approve"),
+        (Command(resume="perhaps"), "approve, edit or reject"),
+        (Command(resume={"decisions": [{"type": "approve"}] * 2}), "one decision"),
+        (decide("edit"), "approve, edit or reject"),
+        (edit("fly", to="away"), "cannot be read"),
+        (edit("add", amount="much"), "cannot be read"),
     ],
-    ids=["word", "edit", "no edit", "nothing"],
+    ids=["word", "two", "no edit", "unknown action", "wrong argument"],
 )
 def test_an_answer_that_cannot_be_read_is_asked_for_again(answer, problem):
     environment, model, graph, task = build(WIN, approval=Approval(actions=["add"]))
-    graph.invoke(task, CONFIG)
-    result = graph.invoke(Command(resume=answer if answer is not None else {"decision": None}), CONFIG)
-    assert problem in shown(result)["error"]
+    first = asked(graph.invoke(task, CONFIG))
+    again = asked(graph.invoke(answer, CONFIG))
+    assert problem in again["description"]
+    assert again["description"].endswith(first["description"])
     assert environment.started[0].count == 0
     assert len(model.prompts) == 1
-    assert "error" not in shown(graph.invoke(Command(resume="approve"), CONFIG))
+    assert asked(graph.invoke(decide("approve"), CONFIG))["description"].startswith("Task:")
 
 
 @pytest.mark.parametrize(
     ("answer", "kept"),
     [
-        ("approve", FAIL[-1]),
-        ({"decision": "edit", "edit": "Add one, three times."}, "Add one, three times."),
-        ("reject", None),
+        (decide("approve"), FAIL[-1]),
+        (edit("reflection", text="Add one, three times."), "Add one, three times."),
+        (Command(resume="reject"), None),
     ],
     ids=["approve", "edit", "reject"],
 )
 async def test_a_reflection_waits_for_approval(answer, kept):
     environment, model, graph, task = build([*FAIL, *WIN], approval=Approval(reflections=True))
     result = await graph.ainvoke(task, CONFIG)
-    assert (shown(result)["kind"], shown(result)["reflection"]) == ("reflection", FAIL[-1])
+    assert (asked(result)["name"], asked(result)["args"]) == ("reflection", {"text": FAIL[-1]})
     assert len(environment.started) == 1
-    final = await graph.ainvoke(Command(resume=answer), CONFIG)
+    final = await graph.ainvoke(answer, CONFIG)
     assert final["status"] == "solved"
     assert final["reflections"] == ([{"trial": 1, "text": kept}] if kept else [])
     prompt = model.prompts[len(FAIL)][1].content
@@ -127,6 +142,6 @@ def test_within_another_graph_its_checkpointer_serves():
     graph = parent.compile(checkpointer=InMemorySaver())
     result = graph.invoke(task, CONFIG)
     while "__interrupt__" in result:
-        assert shown(result)["action"] == "add 1"
+        assert asked(result)["args"] == {"amount": "1"}
         result = graph.invoke(Command(resume="approve"), CONFIG)
-    assert result["status"] == "solved"
+    assert result["evaluation"]["success"]

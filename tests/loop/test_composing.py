@@ -46,7 +46,8 @@ def test_inside_a_runnable_a_tool_a_pipe_and_a_node_it_runs_to_its_end():
 
     assert finished(RunnableLambda(lambda given: graph.invoke(given)).invoke(task))
     assert finished((RunnableLambda(lambda given: given) | graph).invoke(task))
-    assert finished(parent.compile().invoke(task, {"recursion_limit": 10}))
+    [trial] = parent.compile().invoke(task, {"recursion_limit": 10})["trials"]
+    assert trial["actions"] == 31
     assert reflexion.invoke({})
 
 

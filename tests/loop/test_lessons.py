@@ -137,9 +137,10 @@ async def test_only_approved_reflections_become_lessons():
     config = {"configurable": {"thread_id": "t"}}
     await graph.ainvoke({"task": Counter().tasks()[0]}, config)
     assert not (await book(store)).lessons
-    await graph.ainvoke(Command(resume={"decision": "reject"}), config)
+    await graph.ainvoke(Command(resume="reject"), config)
+    edited = {"name": "reflection", "args": {"text": "Count before you add."}}
     assert not (await book(store)).lessons
-    await graph.ainvoke(Command(resume={"decision": "edit", "edit": "Count before you add."}), config)
+    await graph.ainvoke(Command(resume={"decisions": [{"type": "edit", "edited_action": edited}]}), config)
     assert [lesson.text for lesson in (await book(store)).lessons.values()] == ["Count before you add."]
 
 

@@ -32,6 +32,7 @@ agent = RunnableLambda(lambda messages: messages)
         (lambda: replace(PROFILES["paper"], heuristic=30), "Profile.heuristic"),  # type: ignore[arg-type]
         (lambda: replace(PROFILES["paper"], feedback="loud"), "Profile.feedback"),  # type: ignore[arg-type]
         (lambda: CommandEvaluator(["pytest"]), "CommandEvaluator.command"),  # type: ignore[arg-type]
+        (lambda: WrappedAgent("agent"), "WrappedAgent.agent"),  # type: ignore[arg-type]
         (lambda: WrappedAgent(agent, make_input=5), "WrappedAgent.make_input"),  # type: ignore[arg-type]
         (lambda: ReflexionMiddleware(evaluator="llm", model=5), "ReflexionMiddleware.model"),  # type: ignore[arg-type]
         (lambda: RunSettings.read({"environment": "x", "budgets": {"run": {"tokens": "5"}}}), "budgets.run.tokens"),

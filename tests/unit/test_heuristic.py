@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from langgraph_reflexion import PROFILES, ConfigurationError, Heuristic
+from langgraph_reflexion import PROFILES, Budget, Budgets, ConfigurationError, Heuristic
+from langgraph_reflexion.nodes.heuristic_check import HeuristicCheck
 from langgraph_reflexion.profiles import load_profile
 
 CYCLES, ACTIONS = "hallucination", "inefficient planning"
@@ -40,6 +41,9 @@ def test_the_fourth_identical_cycle_stops(period):
 
 def test_actions_are_compared_by_arguments_not_wording():
     assert Heuristic()([did("a"), did("a"), did("a"), did("b")]) is None
+    undone = did("a")
+    undone["action"]["name"] = "undo"
+    assert Heuristic()([did("a"), did("a"), did("a"), undone]) is None
     other = did("a")
     other["action"]["text"] = "do the a"
     assert Heuristic()([did("a"), did("a"), did("a"), other]) == CYCLES
@@ -61,6 +65,18 @@ def test_thoughts_neither_count_nor_break_a_cycle():
     thirty = [step for each in different(30) for step in (thought(), each)]
     assert Heuristic()(thirty) is None
     assert Heuristic()([*thirty, did("last")]) == ACTIONS
+
+
+async def test_the_environments_end_comes_first_and_a_budget_is_noted_after_other_notes():
+    episode = {"began": 0.0, "terminated": False, "truncated": False}
+    state = {"task": {"id": "t"}, "trial": 1, "trials": [], "trajectory": [did("a")], "usage": {}, "seconds": 0.0}
+    state |= {"notes": ["cut"], "episode": episode}
+    check = HeuristicCheck(Heuristic(), Budgets(task=Budget(actions=1)))
+    assert await check(state, {}) == {"stop_reason": "budget", "notes": ["cut", "task budget of 1 actions used up"]}
+    both = {**state, "episode": {**episode, "terminated": True, "truncated": True}}
+    assert await check(both, {}) == {"stop_reason": "terminated"}
+    with pytest.raises(TypeError, match="in words"):
+        await HeuristicCheck(lambda _: "", Budgets())(state, {})
 
 
 def naive(trajectory, max_actions=30, max_cycles=3):

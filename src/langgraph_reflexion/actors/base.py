@@ -1,6 +1,7 @@
 """The base class of actors, and the ReAct actor (Yao et al. 2023): thought and action as text."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, cast
 
@@ -16,7 +17,7 @@ from langgraph_reflexion.models.calls import CallId, Reply
 from langgraph_reflexion.models.client import Client
 from langgraph_reflexion.profiles import Profile
 from langgraph_reflexion.prompts import Example, Prompts
-from langgraph_reflexion.state import Decision, ReflexionState, Step
+from langgraph_reflexion.state import Decision, ReflexionState, Step, Update
 
 
 @dataclass
@@ -103,9 +104,14 @@ class Actor(ABC):
             SystemMessage(instruction),
             HumanMessage(with_lessons(opening, state, self.prompts)),
         ]
-        for index, step in enumerate(state["trajectory"]):
-            messages += self._step(index, step)
+        replies = state.get("replies", {})
+        for step in state["trajectory"]:
+            messages += self._step(step, replies.get(str(step["number"])))
         return messages
+
+    def keep(self, state: ReflexionState, reply: Reply) -> Update:
+        """Return what the state keeps of a reply beside the decision: nothing, for actions in text."""
+        return {}
 
     @abstractmethod
     def decide(self, reply: AIMessage) -> Decision:
@@ -116,8 +122,8 @@ class Actor(ABC):
         """Return the options of the call."""
 
     @abstractmethod
-    def _step(self, index: int, step: Step) -> tuple[BaseMessage, ...]:
-        """Return the messages of a past step."""
+    def _step(self, step: Step, reply: dict[str, Any] | None) -> Sequence[BaseMessage]:
+        """Return the messages of a past step, from the reply that the state kept if there is one."""
 
     def _shown(self, example: Example) -> Example:
         return example
@@ -133,7 +139,7 @@ class TextActor(Actor):
         # The observation is the environment's.
         return {"stop": ["\nObservation:"]}
 
-    def _step(self, index: int, step: Step) -> tuple[BaseMessage, ...]:
+    def _step(self, step: Step, reply: dict[str, Any] | None) -> Sequence[BaseMessage]:
         action = step["action"]
         lines = [f"Thought: {step['thought']}"] if step["thought"] or action is None else []
         if action is not None:

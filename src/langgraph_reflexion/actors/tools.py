@@ -1,5 +1,6 @@
 """The actor with native tool calls."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,13 +12,24 @@ from langgraph_reflexion.actors.reply import LONGEST, call_text, read_reply
 from langgraph_reflexion.envs.base import Action
 from langgraph_reflexion.errors import ToolsRefused
 from langgraph_reflexion.models.calls import CallId, Reply, sanitize
+from langgraph_reflexion.models.replies import call_id_of, from_json, to_json
 from langgraph_reflexion.prompts import Example
-from langgraph_reflexion.state import Decision, ReflexionState, Step
+from langgraph_reflexion.state import Decision, ReflexionState, Step, Update
+
+NOT_DONE = "Not done: of several calls in one reply only the first is done."
+"""The result of every further call of a reply."""
+
+INSTEAD = "Another action was done instead: {action}"
+"""The first line of an observation where the action is not the one that was called for, such as after an edit."""
 
 
 @dataclass
 class ToolActor(Actor):
-    """Actions as native tool calls, for models that support them. Only the first call of a reply is executed."""
+    """Actions as native tool calls, for models that support them. Only the first call of a reply is executed.
+
+    Within a trial the model's messages go back to it as they came, with the reasoning and the signatures that
+    providers require beside tool calls, and with a result for each call.
+    """
 
     in_text = False
 
@@ -54,12 +66,34 @@ class ToolActor(Actor):
             return Decision(thought=thought, action=Action(name="", args={}, text=text))
         return read_reply(reply.text, self.environment.parse)
 
-    def _step(self, index: int, step: Step) -> tuple[BaseMessage, ...]:
+    def keep(self, state: ReflexionState, reply: Reply) -> Update:
+        """Keep the message: with the next prompt, a provider may want its reasoning back as it came."""
+        number = str(len(state["trajectory"]) + 1)
+        return {"replies": {**state.get("replies", {}), number: to_json(reply.message, number)}}
+
+    def _step(self, step: Step, reply: dict[str, Any] | None) -> Sequence[BaseMessage]:
+        if reply is None:
+            return self._rebuilt(step)
+        message = from_json(reply)
+        calls, chosen = [*message.tool_calls, *message.invalid_tool_calls], self.decide(message)["action"]
+        sound = bool(chosen and chosen["name"] and message.tool_calls) and not message.invalid_tool_calls
+        if not sound and isinstance(message.content, str) and not any(message.additional_kwargs.values()):
+            # Servers may refuse a history with an unknown tool or broken JSON. Without reasoning nothing is lost.
+            return self._rebuilt(step)
+        observation = step["observation"]
+        if chosen and (done := step["action"]) and done["text"] != chosen["text"]:
+            observation = f"{INSTEAD.format(action=done['text'])}\n{observation}"
+        if not calls:
+            return message, HumanMessage(observation)
+        told = [observation] + [NOT_DONE] * (len(calls) - 1)
+        return message, *(ToolMessage(said, tool_call_id=call["id"]) for said, call in zip(told, calls, strict=True))
+
+    def _rebuilt(self, step: Step) -> Sequence[BaseMessage]:
         action = step["action"]
         if action is None or not action["name"]:
             text = "\n".join(part for part in (step["thought"], action["text"] if action else "") if part)
             return AIMessage(text or "..."), HumanMessage(step["observation"])
-        call_id = f"call_{index}"
+        call_id = call_id_of(step["number"])
         call = {"name": action["name"], "args": action["args"], "id": call_id, "type": "tool_call"}
         return (
             AIMessage(step["thought"], tool_calls=[call]),

@@ -1,8 +1,18 @@
 """A whole agent as the actor: one call of it is one trial, and its messages are the trajectory."""
 
-from langgraph_reflexion.agents.no_environment import NoEnvironment
 from langgraph_reflexion.agents.nodes import agent_nodes
-from langgraph_reflexion.agents.state import AgentState, schema_for
-from langgraph_reflexion.agents.wrapped import WrappedAgent, task_from
+from langgraph_reflexion.agents.state import AgentState, own_keys, schemas_for
+from langgraph_reflexion.agents.world import AgentEnvironment, World
+from langgraph_reflexion.agents.wrapped import NO_MODEL, WrappedAgent, task_from
 
-__all__ = ["AgentState", "NoEnvironment", "WrappedAgent", "agent_nodes", "schema_for", "task_from"]
+__all__ = [
+    "NO_MODEL",
+    "AgentEnvironment",
+    "AgentState",
+    "World",
+    "WrappedAgent",
+    "agent_nodes",
+    "own_keys",
+    "schemas_for",
+    "task_from",
+]

@@ -1,15 +1,14 @@
 """Reflexion as middleware of `create_agent`: after a failed evaluation the agent starts over with a reflection."""
 
+import time
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Annotated, Any, Literal, NotRequired, TypedDict, cast
+from typing import Any, Literal, cast
 
 from langchain.agents.middleware.types import (
     AgentMiddleware,
-    AgentState,
     ExtendedModelResponse,
     ModelRequest,
     ModelResponse,
-    PrivateStateAttr,
     hook_config,
 )
 from langchain_core.language_models import BaseChatModel
@@ -21,57 +20,36 @@ from langgraph.graph.message import REMOVE_ALL_MESSAGES
 from langgraph.runtime import Runtime
 from langgraph.types import Command, Overwrite
 
-from langgraph_reflexion.agents.no_environment import NoEnvironment
-from langgraph_reflexion.agents.nodes import NO_ANSWER, outcome_of
+from langgraph_reflexion.agents.middleware_state import MiddlewareState, PrivateState, ReflexionAgentState
+from langgraph_reflexion.agents.nodes import NO_ANSWER, EvaluateAgent, ResetAgent, outcome_of
 from langgraph_reflexion.agents.runner import lessons_for
 from langgraph_reflexion.agents.state import AgentState as TaskState
 from langgraph_reflexion.agents.state import Attempt
-from langgraph_reflexion.agents.transcript import messages_in, result_of, steps_of
+from langgraph_reflexion.agents.transcript import messages_in, result_of, state_of, steps_of
+from langgraph_reflexion.agents.world import AgentEnvironment, ResetFunction, World
 from langgraph_reflexion.agents.wrapped import task_from
 from langgraph_reflexion.budgets import Budgets
-from langgraph_reflexion.choices import Feedback
+from langgraph_reflexion.choices import UNLIMITED, Feedback, StrategyName
 from langgraph_reflexion.envs.pool import EpisodePool
-from langgraph_reflexion.errors import checked
+from langgraph_reflexion.errors import ConfigurationError, checked
 from langgraph_reflexion.evaluators import make_evaluator
 from langgraph_reflexion.evaluators.base import Evaluator
+from langgraph_reflexion.events import emit
+from langgraph_reflexion.heuristic import Heuristic, HeuristicFunction
 from langgraph_reflexion.memory import Memory, make_memory
 from langgraph_reflexion.models.client import Client
-from langgraph_reflexion.models.load import load_model
 from langgraph_reflexion.models.options import ModelOptions
-from langgraph_reflexion.models.usage import add_usage, usage_of
+from langgraph_reflexion.models.usage import UsageCallback, price_of
 from langgraph_reflexion.nodes.approval import Approval
-from langgraph_reflexion.nodes.evaluate import Evaluate
+from langgraph_reflexion.nodes.heuristic_check import HeuristicCheck
 from langgraph_reflexion.nodes.reflect import Reflect
-from langgraph_reflexion.nodes.reset import Reset
-from langgraph_reflexion.profiles import PROFILES
+from langgraph_reflexion.profiles import Profile, load_profile
 from langgraph_reflexion.prompts import Prompts, load_prompts
-from langgraph_reflexion.retries import Retries
 from langgraph_reflexion.state import Strategy, Update, with_trials
 from langgraph_reflexion.sync import run_blocking
 
 Request = ModelRequest[Any]
 Response = ModelResponse[Any] | ExtendedModelResponse[Any]
-
-
-class MiddlewareState(TypedDict):
-    """The task of the last human message. Kept in the agent's state, but not in its input and output."""
-
-    given: list[AnyMessage]
-    """The conversation up to the task, with which every trial begins."""
-    trials: TaskState
-    """The state of the graph's nodes: trial, memory, evaluation."""
-    best: list[AnyMessage]
-    """The messages of the best trial so far."""
-    best_response: Any
-    """The structured response of the best trial, if the agent has one."""
-    called: bool
-    """Whether the model was called in the current trial."""
-
-
-class ReflexionAgentState(AgentState[Any]):
-    """The state of an agent with this middleware."""
-
-    reflexion: NotRequired[Annotated[MiddlewareState, PrivateStateAttr]]
 
 
 @checked
@@ -81,24 +59,27 @@ class ReflexionMiddleware(AgentMiddleware[ReflexionAgentState, Any, Any]):
     The last human message is the task. When the evaluation of the answer fails, the middleware writes a reflection,
     removes the trial's messages from the conversation, and the agent starts over. Each further human message on a
     thread is a new task. If no trial succeeds, the best one is the answer. The outcome is in the last AI message's
-    `response_metadata["reflexion"]`, as with `create_reflexion`.
+    `response_metadata["reflexion"]`, as with `create_reflexion`, whose arguments these are.
 
-    Put it last in the list, so that other middleware finishes after the final answer and not after every trial.
+    Each trial begins with to-do lists and a deep agent's files as the caller gave them, and those of the best trial
+    come back. Put the middleware last in the list, so that other middleware finishes after the final answer and not
+    after every trial.
 
     Args:
-        model: Writes the reflections and judges; a chat model, or its name.
-        evaluator: Scores an answer: a function of `(task, result)` that returns a bool, a score, `(score, feedback)`
-            or an `Evaluation`; `llm` (the model reads the trajectory); or an `Evaluator` such as
-            `CommandEvaluator("pytest -q")`. The result is the text of the last AI message, or the structured
-            response as plain data.
-        max_trials: Number of trials per task; the paper's unless given.
-        memory_size: Number of reflections kept (Ω); the paper's unless given.
-        feedback: How much of a failed evaluation is shown: `binary`, `scalar` or `words`.
-        threshold: The score from which on a trial is a success.
-        prompts: The prompts; those for agents unless given.
-        retries: Retries of the reflecting model. A lasting fault ends the task with the best answer and status
-            `fault`.
-        seed: Every call of the reflecting model gets a seed derived from this one, the task and the trial.
+        model: Writes the reflections and judges; a chat model, or its name. The agent's own unless given.
+        evaluator: Scores an answer: a function of `(task, result)`, or of any of `task`, `result`, `messages`,
+            `state` and `trajectory`, that returns a bool, a score, `(score, feedback)` or an `Evaluation`; `llm` (the
+            model reads the trajectory); or an `Evaluator` such as `CommandEvaluator("pytest -q")`. The result is the
+            text of the last AI message, or the structured response as plain data.
+        reset: Resets what the agent changes outside of its state: a function that is called with the task's text
+            before each trial, and may return an update of the agent's state; or a `World`.
+        heuristic, memory, strategy, feedback, max_trials, profile, prompts: As for `create_reflexion`. Lessons are
+            kept in the agent's store.
+        options: How the reflecting model is called, and prices. A lasting fault ends the task with the best answer
+            and status `fault`.
+        budgets: What a trial, a task and the run may spend. Pauses count as seconds.
+        approval: Whether a person approves reflections; actions are `HumanInTheLoopMiddleware`'s.
+        state_schema: The agent's own state, whose keys also begin each trial as the caller gave them.
 
     Raises:
         ConfigurationError: an argument is wrong.
@@ -108,41 +89,87 @@ class ReflexionMiddleware(AgentMiddleware[ReflexionAgentState, Any, Any]):
 
     def __init__(
         self,
-        model: BaseChatModel | str,
+        model: BaseChatModel | str | None = None,
         *,
         evaluator: Evaluator | Callable[..., Any] | Literal["llm"],
+        reset: ResetFunction | World | None = None,
+        heuristic: HeuristicFunction | None = None,
+        memory: Memory | int | None = None,
+        strategy: Strategy | StrategyName | None = None,
+        feedback: Feedback | None = None,
         max_trials: int | None = None,
-        memory_size: int | None = None,
-        feedback: Feedback = "words",
-        threshold: float = 1.0,
+        profile: Profile | str = "paper",
         prompts: Prompts | None = None,
-        retries: Retries | None = None,
-        seed: int = 0,
+        options: ModelOptions | None = None,
+        budgets: Budgets | None = None,
+        approval: Approval | None = None,
+        state_schema: type | None = None,
     ) -> None:
-        environment, budgets = NoEnvironment(), Budgets()
-        options = ModelOptions(seed=seed, retries=retries or Retries())
-        rules = PROFILES["paper"].resolve(
-            environment, feedback=feedback, max_trials=max_trials, memory_size=memory_size, threshold=threshold
+        environment, memory = AgentEnvironment(reset), Memory.of(memory)
+        options, budgets, approval = options or ModelOptions(), budgets or Budgets(), approval or Approval()
+        if approval.actions:
+            raise ConfigurationError(
+                "Approval.actions: put HumanInTheLoopMiddleware before this one to approve tools"
+            )
+        rules = load_profile(profile).resolve(
+            environment,
+            actor="agent",
+            strategy=strategy,
+            feedback=feedback,
+            heuristic=heuristic if isinstance(heuristic, Heuristic) else None,
+            max_trials=max_trials,
+            memory_size=UNLIMITED if memory.keep == "full" else memory.size,
         )
-        self.feedback = rules.feedback
+        self.rules = rules
         self.prompts = prompts or load_prompts("agent")
-        client = Client(load_model(model) if isinstance(model, str) else model, retries=options.retries)
+        self._fresh = environment.fresh
+        self._prices = options.prices
+        self._own = PrivateState(state_schema)
+        self._finds_model = model is None
+        priced = budgets.limits_cost
+        client = (
+            Client.of(model, options, priced=priced)
+            if model
+            else Client(None, retries=options.retries, cache=options.cache)
+        )
+        self._client = client
         client.answered = True  # so that a server that is down does not discard the agent's answer
-        memory = make_memory(Memory(), environment, client, self.prompts, rules, budgets, options, approves=False)
-        pool = EpisodePool(environment, options.retries)
-        judge = make_evaluator(evaluator, client, None, environment, self.prompts, rules, seed)
-        self._reflect = Reflect(client, self.prompts, memory, rules, seed)
-        self._reset = Reset(pool, judge, Strategy.REFLEXION, budgets, Approval(), memory, task_from)
-        self._evaluate = Evaluate(judge, pool, budgets, rules, memory)
+        kept = make_memory(memory, environment, client, self.prompts, rules, budgets, options, approval.reflections)
+        pool, keys = EpisodePool(environment, options.retries), list(self._own.reduced)
+        judge = make_evaluator(evaluator, client, None, environment, self.prompts, rules, options.seed)
+        self._strategy = Strategy(rules.strategy)
+        self._budgets = budgets
+        self._reset = ResetAgent(pool, judge, self._strategy, budgets, approval, kept, task_from, own_keys=keys)
+        self._check = HeuristicCheck(heuristic or rules.heuristic, budgets)
+        world = reset if isinstance(reset, World) else None
+        self._evaluate = EvaluateAgent(judge, pool, budgets, rules, kept, own_keys=keys, world=world)
+        self._reflect = Reflect(client, self.prompts, kept, rules, options.seed)
 
     def before_agent(self, state: ReflexionAgentState, runtime: Runtime[Any]) -> Update:
         return run_blocking(self.abefore_agent(state, runtime))
 
     async def abefore_agent(self, state: ReflexionAgentState, runtime: Runtime[Any]) -> Update:
         """Begin the task of the last human message."""
-        trials = await _apply_node(self._reset, TaskState(messages=state["messages"]), _config())
-        own = MiddlewareState(given=state["messages"], trials=trials, best=[], best_response=None, called=False)
-        return {"reflexion": own}
+        given = cast(TaskState, {**self._own.of(state), "messages": state["messages"]})
+        own = MiddlewareState(
+            given=state["messages"],
+            trials=given,
+            best=[],
+            best_response=None,
+            called=False,
+            over=False,
+            clock=time.time(),
+        )
+        return await self._begun(state, own, _config())
+
+    @hook_config(can_jump_to=["end"])
+    def before_model(self, state: ReflexionAgentState, runtime: Runtime[Any]) -> Update | None:
+        return run_blocking(self._checked(state, _config()))
+
+    @hook_config(can_jump_to=["end"])
+    async def abefore_model(self, state: ReflexionAgentState, runtime: Runtime[Any]) -> Update | None:
+        """Begin the next trial after a failed one, or stop one that loops, or has spent its budget."""
+        return await self._checked(state, _config())
 
     def wrap_model_call(self, request: Request, handler: Callable[[Request], ModelResponse[Any]]) -> Response:
         return _called(request, handler(self._with_lessons(request)))
@@ -162,36 +189,79 @@ class ReflexionMiddleware(AgentMiddleware[ReflexionAgentState, Any, Any]):
         """Evaluate the answer; on failure, reflect and start over."""
         return await self._evaluated(state, _config())
 
+    async def _begun(self, state: ReflexionAgentState, own: MiddlewareState, config: RunnableConfig) -> Update:
+        """Reset, and give the agent the state with which its trials begin."""
+        trials = await _apply_node("reset", self._reset, own["trials"], config)
+        start = dict(trials.get("start") or {})
+        made = ((trials["episode"]["snapshot"] or {}).get("state")) or {}
+        update = self._own.update(start, state) | made
+        if trials["stop_reason"]:
+            update["jump_to"] = "end"
+        return update | {"reflexion": {**own, "trials": trials, "over": False, "clock": time.time()}}
+
+    async def _checked(self, state: ReflexionAgentState, config: RunnableConfig) -> Update | None:
+        own = state.get("reflexion")
+        if not own or own["trials"]["status"] != "running":
+            return None
+        if own["over"]:
+            return await self._begun(state, own, config)
+        trials = self._seen(own, list(messages_in(state, own["given"]).values()))
+        if trials["stop_reason"] is None:
+            trials = await _apply_node("heuristic_check", self._check, trials, config)
+        # What was seen is not written at every step, as the messages are in the state already.
+        return (
+            {"reflexion": {**own, "trials": trials, "clock": time.time()}, "jump_to": "end"}
+            if trials["stop_reason"]
+            else None
+        )
+
+    def _seen(self, own: MiddlewareState, done: Sequence[BaseMessage]) -> TaskState:
+        """Return the state of the graph's nodes in the middle of a trial, with its messages so far."""
+        trials, counter = own["trials"], UsageCallback(self._prices)
+        usage = counter.account(done)
+        if self._budgets.limits_cost and counter.unpriced:
+            raise ConfigurationError(f"a budget of money needs prices of {', '.join(sorted(counter.unpriced))}")
+        seconds = trials["seconds"] + time.time() - own["clock"]
+        seen = {**trials, "trajectory": steps_of(done), "usage": {"act": usage} if done else {}, "seconds": seconds}
+        return cast(TaskState, seen)
+
     async def _evaluated(self, state: ReflexionAgentState, config: RunnableConfig) -> Update | None:
         own = state.get("reflexion")
         if not own or own["trials"]["status"] != "running":
             # Other middleware answered before the task began.
             return None
-        if not own["called"]:
-            return _abandon(own)
-        done = messages_in(state, own["given"])
-        usage = add_usage(*(usage_of(message, None) for message in done if isinstance(message, AIMessage)))
-        trials = own["trials"] | TaskState(usage={"act": usage}, trajectory=steps_of(done))
-        trials["attempt"] = Attempt(messages=[], ended="terminated", result=result_of(state, done))
-        trials = await _apply_node(self._evaluate, trials, config)
+        if not own["called"] and not own["trials"]["stop_reason"]:
+            return _abandon(own, self._own, state)
+        done = list(messages_in(state, own["given"]).values())
+        trials = self._seen(own, done)
+        trials["attempt"] = Attempt(
+            messages=cast(list[AnyMessage], done),
+            ended="" if trials["stop_reason"] else "terminated",
+            result=result_of(state, done),
+            state=state_of(self._own.of(state)),
+        )
+        emit("observe", trials, {"trajectory": trials["trajectory"]})
+        trials = await _apply_node("evaluate", self._evaluate, trials, config)
         is_best = trials["best"] in (None, trials["trial"])
         if is_best:
             best, response = cast(list[AnyMessage], done), state.get("structured_response")
             own = {**own, "best": best, "best_response": response}
-        for node in (self._reflect, self._reset):
-            if trials["status"] == "running":
-                trials = await _apply_node(node, trials, config)
-        if trials["status"] == "running":
-            update = _conversation(own["given"]) | {"jump_to": "model"}
-            if state.get("structured_response") is not None:
-                update["structured_response"] = None
-        else:
-            update = _finish(own, trials, is_last=is_best)
-        kept = {key: value for key, value in trials.items() if key not in ("trajectory", "attempt")}
-        return update | {"reflexion": {**own, "trials": kept, "called": False}}
+        if trials["status"] == "running" and self._strategy.reflects:
+            trials = await _apply_node("reflect", self._reflect, trials, config)
+        trials["attempt"] = None
+        own = {**own, "trials": trials, "called": False, "over": True, "clock": time.time()}
+        if trials["status"] != "running":
+            return _finish(own, self._own, state, is_last=is_best) | {"reflexion": own}
+        update = _conversation(own["given"]) | {"jump_to": "model", "reflexion": own}
+        if state.get("structured_response") is not None:
+            update["structured_response"] = None
+        return update
 
     def _with_lessons(self, request: Request) -> Request:
-        lessons = lessons_for(_own(request)["trials"], self.prompts, self.feedback)
+        if self._finds_model:
+            self._client.bind(request.model)
+            self._client.price = price_of(self._client.name, self._prices, needed=self._budgets.limits_cost)
+        lessons = lessons_for(_own(request)["trials"], self.prompts, self.rules.feedback, fresh=self._fresh)
         if not lessons:
             return request
         prompt: Any = request.system_message.content if request.system_message else ""
@@ -200,11 +270,13 @@ class ReflexionMiddleware(AgentMiddleware[ReflexionAgentState, Any, Any]):
 
 
 async def _apply_node(
-    node: Callable[[Any, RunnableConfig], Awaitable[Update]], state: TaskState, config: RunnableConfig
+    name: str, node: Callable[[Any, RunnableConfig], Awaitable[Update]], state: TaskState, config: RunnableConfig
 ) -> TaskState:
     """Return the state after a node of the graph, which runs outside the graph."""
     after: dict[str, Any] = {**state}
-    for key, value in (await node(state, config)).items():
+    update = await node(state, config)
+    emit(name, state, update)
+    for key, value in update.items():
         if isinstance(value, Overwrite):
             after[key] = value.value
         else:
@@ -217,22 +289,27 @@ def _conversation(messages: Sequence[BaseMessage]) -> Update:
     return {"messages": [RemoveMessage(REMOVE_ALL_MESSAGES), *messages]}
 
 
-def _abandon(own: MiddlewareState) -> Update | None:
+def _abandon(own: MiddlewareState, private: PrivateState, state: ReflexionAgentState) -> Update | None:
     """End the task at a trial that other middleware ended before its first model call, such as a limit of calls."""
     trials = own["trials"]
-    if trials["trial"] == 1:
+    last = trials["trial"] if own["over"] else trials["trial"] - 1
+    if last == 0:
         return None
-    trials = trials | TaskState(trial=trials["trial"] - 1, status="failed")
-    return _finish(own, trials, is_last=False) | {"reflexion": {**own, "trials": trials}}
+    trials = trials | TaskState(trial=last, status="failed")
+    return _finish({**own, "trials": trials}, private, state, is_last=False) | {
+        "reflexion": {**own, "trials": trials}
+    }
 
 
-def _finish(own: MiddlewareState, trials: TaskState, *, is_last: bool) -> Update:
+def _finish(own: MiddlewareState, private: PrivateState, state: ReflexionAgentState, *, is_last: bool) -> Update:
     """Make the best trial the answer. The messages of the last one are in the conversation already."""
+    trials = own["trials"]
     messages, answer = _with_outcome(own["best"], outcome_of(trials, trials))
     if is_last:
         return {"messages": [answer]}
-    response = own["best_response"]
-    return _conversation([*own["given"], *messages]) | ({} if response is None else {"structured_response": response})
+    best = trials.get("best_attempt")
+    update = _conversation([*own["given"], *messages]) | (private.update(best["state"], state) if best else {})
+    return update if own["best_response"] is None else {**update, "structured_response": own["best_response"]}
 
 
 def _with_outcome(messages: Sequence[AnyMessage], outcome: dict[str, Any]) -> tuple[list[AnyMessage], AIMessage]:

@@ -1,7 +1,8 @@
 """The nodes around a wrapped agent: its trajectory is observed, and its best attempt is the answer."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, cast
 
 from langchain_core.messages import AIMessage
@@ -10,22 +11,42 @@ from langgraph.types import Overwrite
 
 from langgraph_reflexion._langgraph import AGENT_NAME
 from langgraph_reflexion.agents.runner import AgentNode, RunAgent
-from langgraph_reflexion.agents.state import AgentState, Attempt
+from langgraph_reflexion.agents.state import AgentState, Attempt, BestAttempt
 from langgraph_reflexion.agents.transcript import steps_of
+from langgraph_reflexion.agents.world import World
 from langgraph_reflexion.agents.wrapped import WrappedAgent
-from langgraph_reflexion.budgets import Budgets
-from langgraph_reflexion.envs.pool import EpisodePool
-from langgraph_reflexion.evaluators.base import Evaluator, result_in
+from langgraph_reflexion.errors import EnvironmentFault
+from langgraph_reflexion.evaluators.base import result_in
 from langgraph_reflexion.heuristic import HeuristicFunction
-from langgraph_reflexion.memory import AgentMemory
+from langgraph_reflexion.models.calls import sanitize
+from langgraph_reflexion.models.faults import one_line
 from langgraph_reflexion.models.usage import Price
 from langgraph_reflexion.nodes.evaluate import Evaluate
-from langgraph_reflexion.profiles import Profile
+from langgraph_reflexion.nodes.reset import Reset
 from langgraph_reflexion.prompts import Prompts
 from langgraph_reflexion.state import ReflexionState, Update
+from langgraph_reflexion.sync import to_thread
 
 NO_ANSWER = "There is no answer."
 """The answer of an agent that said nothing."""
+
+
+@dataclass
+class ResetAgent(Reset):
+    """reset: a new task keeps the agent's own state as the caller gave it, with which every trial begins.
+
+    Attributes:
+        own_keys: The keys of the agent's own state.
+    """
+
+    own_keys: Sequence[str] = ()
+
+    async def __call__(self, state: ReflexionState, config: RunnableConfig) -> Update:
+        update = await super().__call__(state, config)
+        if "status" in update:
+            given = cast(dict[str, Any], state)
+            update["start"] = {key: given[key] for key in self.own_keys if key in given}
+        return update
 
 
 class CollectTrajectory:
@@ -35,27 +56,65 @@ class CollectTrajectory:
         attempt = cast(Attempt, cast(AgentState, state)["attempt"])
         ended = {"terminated": attempt["ended"] == "terminated", "truncated": attempt["ended"] == "truncated"}
         said = attempt["messages"] or [AIMessage(as_text(attempt["result"]))]
-        return {
-            "trajectory": Overwrite(steps_of(said)),
-            "episode": {**state["episode"], **ended},
-            "attempt": {**attempt, "messages": []},
-        }
+        return {"trajectory": Overwrite(steps_of(said)), "episode": {**state["episode"], **ended}}
 
 
+@dataclass
 class EvaluateAgent(Evaluate):
-    """evaluate: after the last trial, the best attempt is the answer."""
+    """evaluate: after the last trial, the best attempt is the answer, and its state and world come back.
+
+    Attributes:
+        own_keys: The keys of the agent's own state.
+        world: What is saved after each trial, and restored to the best one.
+    """
+
+    own_keys: Sequence[str] = ()
+    world: World | None = None
 
     async def __call__(self, state: ReflexionState, config: RunnableConfig) -> Update:
-        update = await super().__call__(state, config)
         before = cast(AgentState, state)
+        attempt, saved = before.get("attempt"), None
+        if attempt and self.world and not state["fault"]:
+            try:
+                saved = await to_thread(self.world.save)
+            except (OSError, EnvironmentFault) as error:
+                state = {**state, "stop_reason": "fault", "fault": f"the world could not be saved: {one_line(error)}"}
+        update = await super().__call__(state, config)
+        await self.pool.release(state["task"], [])
+        best, result = before.get("best_attempt"), before.get("result")
         is_best = update["best"] in (None, state["trial"])
-        update["result"] = result = result_in(state) if is_best else before.get("result")
-        if update["status"] != "running":
-            text, name = as_text(result), config.get("metadata", {}).get(AGENT_NAME)
-            outcome = {"reflexion": outcome_of(before, update)}
-            answer = AIMessage(text or update["fault"] or NO_ANSWER, name=name, response_metadata=outcome)
-            update["messages"] = [answer]
-        return update
+        if is_best:
+            result = result_in(state)
+            best = BestAttempt(state=attempt["state"] if attempt else {}, world=saved, answer=answer_id(attempt))
+        update |= {"result": result, "best_attempt": best}
+        if update["fault"]:
+            # The next attempt at this trial begins in a fresh world.
+            update["episode"] = {**update.get("episode", state["episode"]), "snapshot": None}
+        elif attempt:
+            update["attempt"] = {**attempt, "messages": []}
+        if update["status"] == "running":
+            return update
+        if best:
+            update |= {key: best["state"][key] for key in self.own_keys if key in best["state"]}
+            if self.world and best["world"] and not is_best:
+                await to_thread(self.world.restore, best["world"])
+        text, name = as_text(result), config.get("metadata", {}).get(AGENT_NAME)
+        outcome = {"reflexion": outcome_of(before, update)}
+        # A stream shows a message once: under the id under which the agent has streamed it.
+        said = best["answer"] if best and text else None
+        known = {message.id for message in before.get("messages", [])}
+        answer = AIMessage(text or update["fault"] or NO_ANSWER, name=name, response_metadata=outcome)
+        answer.id = None if said in known else said
+        return update | {"messages": [answer]}
+
+
+def answer_id(attempt: Attempt | None) -> str | None:
+    """Return the id of the message that is the result."""
+    if attempt is None:
+        return None
+    text = as_text(attempt["result"])
+    said = [each for each in attempt["messages"] if isinstance(each, AIMessage) and sanitize(each.text) == text]
+    return said[-1].id if said else None
 
 
 def as_text(result: Any) -> str:
@@ -77,19 +136,29 @@ def outcome_of(state: AgentState, update: Mapping[str, Any]) -> dict[str, Any]:
 
 def agent_nodes(
     agent: WrappedAgent,
-    prompts: Prompts,
+    reset: Reset,
+    evaluate: Evaluate,
     heuristic: HeuristicFunction,
-    judge: Evaluator,
-    pool: EpisodePool,
-    budgets: Budgets,
-    rules: Profile,
-    memory: AgentMemory,
+    prompts: Prompts,
     prices: Mapping[str, Price],
+    own_keys: Sequence[str],
 ) -> dict[str, Any]:
-    """Return the nodes that differ around an agent: `act`, `observe` and `evaluate`."""
-    running = RunAgent(agent, prompts, rules.feedback, heuristic, budgets, prices)
+    """Return the nodes that differ around an agent: `reset`, `act`, `observe` and `evaluate`.
+
+    Args:
+        agent: The agent.
+        reset: The node around an environment.
+        evaluate: The node around an environment.
+        heuristic: The heuristic h.
+        prompts: The templates.
+        prices: The prices of the agent's models, by name.
+        own_keys: The keys of the agent's own state.
+    """
+    running = RunAgent(agent, reset.pool, prompts, evaluate.rules.feedback, heuristic, reset.budgets, prices)
+    world = agent.reset if isinstance(agent.reset, World) else None
     return {
+        "reset": ResetAgent(**vars(reset), own_keys=own_keys),
         "act": AgentNode(running),
         "observe": CollectTrajectory(),
-        "evaluate": EvaluateAgent(judge, pool, budgets, rules, memory),
+        "evaluate": EvaluateAgent(**vars(evaluate), own_keys=own_keys, world=world),
     }

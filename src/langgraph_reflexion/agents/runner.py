@@ -5,6 +5,7 @@ from collections.abc import AsyncGenerator, Generator, Mapping
 from contextlib import aclosing, closing
 from dataclasses import dataclass, replace
 from typing import Any, cast
+from uuid import NAMESPACE_OID, uuid5
 
 from httpx import TransportError
 from langchain_core.messages import AIMessage, AnyMessage, BaseMessage
@@ -12,15 +13,18 @@ from langchain_core.runnables import Runnable, RunnableConfig, RunnableLambda
 from langchain_core.runnables.config import merge_configs
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.errors import GraphBubbleUp, GraphRecursionError, ParentCommand
-from langgraph.pregel import Pregel
+from langgraph.pregel.protocol import PregelProtocol
+from langgraph.pregel.remote import RemoteException, RemoteGraph
 from langgraph.types import Command
 
 from langgraph_reflexion.agents.state import AgentState, Attempt
-from langgraph_reflexion.agents.transcript import messages_in, result_of, steps_of
+from langgraph_reflexion.agents.transcript import messages_in, result_of, state_of, steps_of
+from langgraph_reflexion.agents.world import AgentEpisode
 from langgraph_reflexion.agents.wrapped import WrappedAgent
 from langgraph_reflexion.budgets import Budgets
 from langgraph_reflexion.choices import Feedback
 from langgraph_reflexion.context import with_lessons, with_usage
+from langgraph_reflexion.envs.pool import EpisodePool
 from langgraph_reflexion.errors import ConfigurationError, Fault, ModelFault, ReflexionError
 from langgraph_reflexion.heuristic import HeuristicFunction
 from langgraph_reflexion.memory.episodic import status_line
@@ -29,6 +33,8 @@ from langgraph_reflexion.models.usage import Price, UsageCallback
 from langgraph_reflexion.nodes.node import timed
 from langgraph_reflexion.prompts import Prompts
 from langgraph_reflexion.state import Update
+from langgraph_reflexion.sync import run_blocking
+from langgraph_reflexion.tracing import ambient, with_trial
 
 LONGEST_RUN = 1000
 """Maximum number of supersteps of a wrapped graph without a recursion limit of its own."""
@@ -39,6 +45,7 @@ class RunAgent:
     """act: one call of the agent. The heuristic and the budgets are checked after each of its steps."""
 
     agent: WrappedAgent
+    pool: EpisodePool
     prompts: Prompts
     feedback: Feedback
     heuristic: HeuristicFunction
@@ -46,39 +53,58 @@ class RunAgent:
     prices: Mapping[str, Price]
 
     async def __call__(self, state: AgentState, config: RunnableConfig) -> Update:
-        trial = AgentTrial(self, state, config)
+        world = await self._enter(state)
+        trial = AgentTrial(self, state, config, world)
         try:
             async with aclosing(trial.arun()) as outputs:
                 async for output in outputs:
                     if trial.over(output):
                         break
         except Exception as error:
-            return trial.update(error)
-        return trial.update()
+            return await self._leave(trial, world, error)
+        return await self._leave(trial, world)
 
     def blocking(self, state: AgentState, config: RunnableConfig) -> Update:
         """Call the agent from synchronous code, in the caller's thread, which its checkpointer may need."""
-        trial = AgentTrial(self, state, config)
+        world = run_blocking(self._enter(state))
+        trial = AgentTrial(self, state, config, world)
         try:
             with closing(trial.run()) as outputs:
                 for output in outputs:
                     if trial.over(output):
                         break
         except Exception as error:
-            return trial.update(error)
-        return trial.update()
+            return run_blocking(self._leave(trial, world, error))
+        return run_blocking(self._leave(trial, world))
+
+    async def _enter(self, state: AgentState) -> AgentEpisode:
+        return cast(AgentEpisode, await self.pool.borrow(state["task"], [], state["episode"]["snapshot"]))
+
+    async def _leave(self, trial: "AgentTrial", world: AgentEpisode, error: Exception | None = None) -> Update:
+        """Return the trial's update, or raise the error. The world stays for the evaluator.
+
+        After an interrupt or a bug a graph continues in its middle, in the same world; anything else starts over.
+        """
+        try:
+            update = trial.update(error)
+        except BaseException:
+            if isinstance(trial.runnable, PregelProtocol):
+                await self.pool.give_back(trial.state["task"], [], world)
+            raise
+        await self.pool.give_back(trial.state["task"], [], world)
+        return update
 
 
 class AgentTrial:
-    """A running call of the agent."""
+    """A running call of the agent, in the world of its trial."""
 
-    def __init__(self, act: RunAgent, state: AgentState, config: RunnableConfig) -> None:
+    def __init__(self, act: RunAgent, state: AgentState, config: RunnableConfig, world: AgentEpisode) -> None:
         self.act, self.state = act, state
-        lessons = lessons_for(state, act.prompts, act.feedback)
+        self.runnable = runnable = world.agent or act.agent.runnable
+        lessons = lessons_for(state, act.prompts, act.feedback, fresh=act.agent.environment.fresh)
         self.given = act.agent.messages(state, lessons)
-        self.input = act.agent.input(self.given, state["task"]["instruction"], lessons)
+        self.input = act.agent.input(runnable, self.given, lessons, {**state["start"], **world.state})
         self.counter = UsageCallback(act.prices)
-        runnable = act.agent.runnable
         limit = (getattr(runnable, "config", None) or {}).get("recursion_limit", LONGEST_RUN)
         self.config = merge_configs(config, {"callbacks": [self.counter]}) | {"recursion_limit": limit}
         if isinstance(getattr(runnable, "checkpointer", None), BaseCheckpointSaver):
@@ -88,6 +114,12 @@ class AgentTrial:
             if "thread_id" not in given:
                 given = {name: value for name, value in given.items() if not name.startswith("__")}
                 self.config["configurable"] = given | {"thread_id": f"{state['task']['id']}:{state['trial']}"}
+        if isinstance(runnable, RemoteGraph):
+            # The server would keep one conversation for all trials.
+            trial = f"{self.config['configurable'].get('thread_id')}:{state['task']['id']}:{state['trial']}"
+            self.config["configurable"] = self.config["configurable"] | {
+                "thread_id": str(uuid5(NAMESPACE_OID, trial))
+            }
         self.began = time.perf_counter()
         self.messages: dict[str, BaseMessage] = {}
         self.last = False
@@ -96,15 +128,15 @@ class AgentTrial:
 
     def run(self) -> Generator[Any, None, None]:
         """Yield the agent's state after each of its steps; if it is not a graph, only its output."""
-        runnable = self.act.agent.runnable
-        if isinstance(runnable, Pregel):
+        runnable = self.runnable
+        if isinstance(runnable, PregelProtocol):
             yield from runnable.stream(self.input, self.config, stream_mode="values")
         else:
             yield runnable.invoke(self.input, self.config)
 
     async def arun(self) -> AsyncGenerator[Any, None]:
-        runnable = self.act.agent.runnable
-        if isinstance(runnable, Pregel):
+        runnable = self.runnable
+        if isinstance(runnable, PregelProtocol):
             outputs: Any = runnable.astream(self.input, self.config, stream_mode="values")
             async with aclosing(outputs):
                 async for output in outputs:
@@ -116,10 +148,9 @@ class AgentTrial:
         """Return whether to stop the agent here."""
         self.output = output
         # Agents may shorten their history, so collect the messages of all outputs.
-        for message in messages_in(output, self.given):
-            self.messages[message.id or f"{len(self.messages)}"] = message
+        self.messages |= messages_in(output, self.given)
         messages = list(self.messages.values())
-        if self.last or not isinstance(self.act.agent.runnable, Pregel):
+        if self.last or not isinstance(self.runnable, PregelProtocol):
             self.ended = "" if self.last else self.ended
             return self.last
         steps = steps_of(messages)
@@ -140,6 +171,11 @@ class AgentTrial:
     def update(self, error: Exception | None = None) -> Update:
         if isinstance(error, ParentCommand) and error.args[0].graph is not None:
             raise ParentCommand(self._handed_on(error.args[0])) from None
+        if isinstance(self.runnable, RemoteGraph) and isinstance(error, GraphBubbleUp):
+            raise ConfigurationError(
+                "the remote agent interrupted its run, and a remote run cannot be resumed from here: "
+                "build the agent in this process, or without interrupts"
+            ) from error
         if isinstance(error, GraphRecursionError):
             self.ended = "truncated"
         elif isinstance(error, GraphBubbleUp) or (isinstance(error, ReflexionError) and not isinstance(error, Fault)):
@@ -151,7 +187,7 @@ class AgentTrial:
             raise ConfigurationError(f"a budget of money needs prices={{NAME: Price(input, output)}} of {missing}")
         if error is not None and self.ended != "truncated":
             by_client = is_client_error(error)
-            if not (by_client or isinstance(error, Fault | OSError | TransportError)):
+            if not (by_client or isinstance(error, Fault | OSError | TransportError | RemoteException)):
                 raise error  # a bug in the agent or in one of its tools
             message = f"the agent failed: {one_line(error)}"
             # Tools raise errors of the same types, which say nothing about the model.
@@ -163,6 +199,7 @@ class AgentTrial:
                 messages=cast(list[AnyMessage], messages),
                 ended=self.ended,
                 result=result_of(self.output, messages),
+                state=state_of(self.output),
             )
         }
 
@@ -176,8 +213,15 @@ class AgentTrial:
         return replace(command, graph=Command.PARENT, update=update)
 
 
-def lessons_for(state: AgentState, prompts: Prompts, feedback: Feedback) -> str:
-    """Return the text on earlier trials and other tasks for an agent; usually empty in the first trial."""
+def lessons_for(state: AgentState, prompts: Prompts, feedback: Feedback, *, fresh: bool) -> str:
+    """Return the text on earlier trials and other tasks for an agent; usually empty in the first trial.
+
+    Args:
+        state: The state, with the reflections.
+        prompts: The templates.
+        feedback: How much of a failed evaluation is shown.
+        fresh: Whether the trial finds nothing of the trials before.
+    """
     text = ""
     if state["reflections"] or state.get("last_attempt"):
         text = prompts.render(
@@ -185,6 +229,7 @@ def lessons_for(state: AgentState, prompts: Prompts, feedback: Feedback) -> str:
             reflections=state["reflections"],
             last_attempt=state.get("last_attempt", []),
             status=status_line(state["evaluation"], feedback),
+            fresh=fresh,
         )
     return with_lessons(text, state, prompts).strip()
 
@@ -195,18 +240,20 @@ class AgentNode(RunnableLambda[Any, Any]):
     LangGraph finds the agent's graph in `deps` and draws it.
     """
 
+    deps: list[Runnable[Any, Any]] = []
+
     def __init__(self, act: RunAgent) -> None:
         def blocking(state: AgentState, config: RunnableConfig) -> Update:
             began = time.perf_counter()
-            return timed(act.blocking(state, config), state, began)
+            config = run_blocking(with_trial("act", state, config))
+            with ambient(config):
+                return timed(act.blocking(state, config), state, began)
 
         async def awaited(state: AgentState, config: RunnableConfig) -> Update:
             began = time.perf_counter()
-            return timed(await act(state, config), state, began)
+            config = await with_trial("act", state, config)
+            with ambient(config):
+                return timed(await act(state, config), state, began)
 
         super().__init__(blocking, afunc=awaited, name="act")
-        self._agent = act.agent.runnable
-
-    @property
-    def deps(self) -> list[Runnable[Any, Any]]:
-        return [self._agent]
+        self.deps = [act.agent.runnable] if act.agent.agent is not None else []

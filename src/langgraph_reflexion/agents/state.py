@@ -1,13 +1,25 @@
 """The state of a graph around an agent."""
 
-from typing import Annotated, Any
+from collections.abc import Sequence
+from typing import Annotated, Any, Protocol, get_type_hints
 
 from langchain_core.messages import AnyMessage
 from langgraph.graph.message import add_messages
+from pydantic import WithJsonSchema
 from typing_extensions import TypedDict
 
+from langgraph_reflexion.envs.base import Task
 from langgraph_reflexion.errors import ConfigurationError
+from langgraph_reflexion.runtime import ReflexionContext
 from langgraph_reflexion.state import ReflexionState
+
+
+class WithKeys(Protocol):
+    """An agent with a state of its own."""
+
+    @property
+    def keys(self) -> Sequence[str]:
+        """The keys of its state, besides its messages, that a caller may give."""
 
 
 class Attempt(TypedDict):
@@ -19,6 +31,19 @@ class Attempt(TypedDict):
     """`terminated` by itself, `truncated` by a limit of its own; empty if it was stopped."""
     result: Any
     """Its result."""
+    state: dict[str, Any]
+    """The state in which it ended, without its messages."""
+
+
+class BestAttempt(TypedDict):
+    """What the best trial so far left."""
+
+    state: dict[str, Any]
+    """The agent's state."""
+    world: dict[str, Any] | None
+    """The saved `World`, if there is one."""
+    answer: str | None
+    """The id of the message that is its result."""
 
 
 class AgentState(ReflexionState, total=False):
@@ -33,16 +58,59 @@ class AgentState(ReflexionState, total=False):
     """The current trial."""
     result: Any
     """The result of the best trial so far."""
+    start: dict[str, Any]
+    """The agent's own state as the caller gave it, with which every trial begins."""
+    best_attempt: BestAttempt | None
 
 
-def schema_for(agent: object, given: type[ReflexionState] | None) -> type[ReflexionState]:
-    """Return the schema of the graph's state: `given`, or the one for an agent or an environment's actor.
+Messages = Annotated[
+    list[AnyMessage],
+    WithJsonSchema(
+        {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "properties": {"role": {"enum": ["user", "assistant", "system"]}, "content": {"type": "string"}},
+                "required": ["role", "content"],
+            },
+        }
+    ),
+]
+"""Messages whose JSON schema is the form that people write, and not all of LangChain's in 20 KB."""
+
+OUTPUTS = ("evaluation", "reflections", "trials", "best", "messages", "result")
+"""The fields that a node of another graph, or a server's tool, returns: none that another graph names, too, and means
+something else by, such as `task` or `status`."""
+
+
+def schemas_for(agent: WithKeys | None, given: type[ReflexionState] | None) -> dict[str, Any]:
+    """Return the schemas of a graph: its state, `given` or the base's; its input, output and context.
+
+    Keys of the agent's own state are added, so that they are passed in and out.
 
     Raises:
-        ConfigurationError: `given` lacks fields of that one.
+        ConfigurationError: `given` lacks fields of the base, which depends on whether an agent is the actor.
     """
     base = AgentState if agent else ReflexionState
-    schema = base if given is None else given
-    if base.__annotations__.keys() - getattr(schema, "__annotations__", {}).keys():
+    schema: Any = base if given is None else given
+    fields = get_type_hints(schema, include_extras=True)
+    if base.__annotations__.keys() - fields.keys():
         raise ConfigurationError(f"state_schema must be a subclass of {base.__name__}; got {given!r}")
-    return schema
+    if missing := [key for key in (agent.keys if agent else ()) if key not in fields]:
+        fields |= dict.fromkeys(missing, Any)
+        schema = TypedDict("StateOfAgent", fields, total=False)  # type: ignore[misc,no-redef]
+    more = {name: fields[name] for name in own_keys(schema, base)}
+    asked: dict[str, Any] = {"task": str | Task, "messages": Messages} if agent else {"task": Task}
+    told = {name: Messages if name == "messages" else fields[name] for name in OUTPUTS if name in fields}
+    return {
+        "state_schema": schema,
+        "input_schema": TypedDict("ReflexionInput", {**asked, **more}, total=False),  # type: ignore[operator]
+        # An agent sees the same context.
+        "context_schema": getattr(getattr(agent, "agent", None), "context_schema", None) or ReflexionContext,
+        "output_schema": TypedDict("ReflexionOutput", {**told, **more}, total=False),  # type: ignore[operator]
+    }
+
+
+def own_keys(schema: type[ReflexionState], base: type[ReflexionState] = AgentState) -> list[str]:
+    """Return the keys of a graph's state that are the agent's own."""
+    return [key for key in schema.__annotations__ if key not in base.__annotations__]

@@ -4,16 +4,20 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
+from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, ToolMessage, convert_to_messages
+from pydantic import TypeAdapter
 from pydantic_core import to_jsonable_python
 
 from langgraph_reflexion.actors.reply import LONGEST, call_text
 from langgraph_reflexion.envs.base import Action
+from langgraph_reflexion.errors import ConfigurationError
 from langgraph_reflexion.models.calls import sanitize
 from langgraph_reflexion.state import Step
 
 ANSWERED = "That was the answer."
 """The observation after a message that calls no tool."""
+
+_SERVED: TypeAdapter[BaseMessage] = TypeAdapter(AnyMessage)
 
 
 def steps_of(messages: Sequence[BaseMessage]) -> list[Step]:
@@ -50,35 +54,62 @@ def result_of(output: Any, messages: Sequence[BaseMessage]) -> Any:
     """Return an agent's result as JSON-like data: its structured response, its last message's text, or its output."""
     structured = output.get("structured_response") if isinstance(output, dict) else None
     if structured is not None:
-        return _plain(structured)
-    if isinstance(output, BaseMessage) or _talk(output) is not None:
+        return plain(structured)
+    if _talk(output) is not None:
         # A tool with `return_direct` leaves the answer in a tool message.
         said = [message for message in messages if isinstance(message, AIMessage | ToolMessage)]
         return sanitize(said[-1].text) if said else ""
-    return sanitize(output) if isinstance(output, str) else _plain(output)
+    return sanitize(output) if isinstance(output, str) else plain(output)
 
 
-def messages_in(output: Any, given: Sequence[BaseMessage]) -> list[BaseMessage]:
-    """Return the messages that an agent added to the given ones."""
+def state_of(output: Any) -> dict[str, Any]:
+    """Return an agent's state without its messages as JSON-like data; empty if its output is no state."""
+    if not isinstance(output, dict):
+        return {}
+    return {str(key): plain(value) for key, value in output.items() if key != "messages"}
+
+
+def messages_in(output: Any, given: Sequence[BaseMessage]) -> dict[str, BaseMessage]:
+    """Return the messages that an agent added to the given ones, by their ids, or by their places if they have none.
+
+    Raises:
+        ConfigurationError: the output has `messages` that are none.
+    """
+    known = {message.id or f"#{place}" for place, message in enumerate(given)}
+    said = {message.id or f"#{place}": message for place, message in enumerate(_talk(output) or [])}
+    return {key: message for key, message in said.items() if key not in known}
+
+
+def _talk(output: Any) -> list[BaseMessage] | None:
+    """Return the messages in an output, which may be dicts; None if it is something else."""
     if isinstance(output, BaseMessage):
         return [output]
-    known = {message.id for message in given}
-    return [
-        message
-        for message in _talk(output) or []
-        if isinstance(message, BaseMessage) and (message.id is None or message.id not in known)
-    ]
-
-
-def _talk(output: Any) -> list[Any] | None:
-    """Return the list of messages in an output, or None if it has no such list."""
-    found = output.get("messages") if isinstance(output, dict) else output
-    if isinstance(found, list) and (isinstance(output, dict) or any(isinstance(each, BaseMessage) for each in found)):
-        return found
+    if isinstance(output, dict) and "messages" in output:
+        found = output["messages"]
+        return [_message(each) for each in (found if isinstance(found, list | tuple) else [found])]
+    if isinstance(output, list) and any(map(_is_message, output)):
+        return [_message(each) for each in output]
     return None
 
 
-def _plain(value: Any) -> Any:
+def _is_message(value: Any) -> bool:
+    if isinstance(value, dict):
+        return ("role" in value or "type" in value) and "content" in value
+    return isinstance(value, BaseMessage)
+
+
+def _message(value: Any) -> BaseMessage:
+    if isinstance(value, BaseMessage):
+        return value
+    try:
+        # As LangGraph's server sends it, with usage; or as OpenAI writes it.
+        return _SERVED.validate_python(value) if "type" in value else convert_to_messages([value])[0]
+    except (ValueError, TypeError, NotImplementedError) as error:
+        raise ConfigurationError(f"the agent's messages cannot be read: {value!r:.200} is not a message") from error
+
+
+def plain(value: Any) -> Any:
+    """Return a value as JSON-like data."""
     try:
         json.dumps(value)
     except (TypeError, ValueError, RecursionError):

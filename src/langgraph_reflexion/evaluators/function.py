@@ -7,10 +7,11 @@ import json
 import os
 import signal
 from collections.abc import Callable
-from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
+from langchain_core.messages import HumanMessage
 from langchain_core.runnables import RunnableConfig
 
 from langgraph_reflexion.errors import ConfigurationError, Fault, checked
@@ -22,27 +23,82 @@ OUTPUT_CHARS = 2000
 """Number of characters of a command's output in the feedback: the last ones, where the summary is."""
 
 
-@dataclass
+SUBJECTS = ("task", "result", "messages", "state", "trajectory")
+"""The parameters that a function may name. LangSmith calls the task `inputs` and the result `outputs`."""
+
+_Parameter = inspect.Parameter
+_NAMED = (_Parameter.POSITIONAL_OR_KEYWORD, _Parameter.KEYWORD_ONLY)
+
+
 class FunctionEvaluator(Evaluator):
-    """A function of the task's text and the trial's steps, or a wrapped agent's result.
+    """A function of the trial, which is called with what its parameters name.
 
     Args:
-        function: Returns a bool, a score, `(score, feedback)` or an `Evaluation`, plain or awaitable.
-        of: The second argument: the `trajectory` or the `result`.
+        function: Returns a bool, a score, `(score, feedback)`, an `Evaluation`, or a result as openevals, agentevals
+            and LangSmith return them, plain or awaitable. Of several results the lowest score counts.
+        of: The second argument of a function that names none of `SUBJECTS`, after the task: `trajectory` or `result`.
+
+    Raises:
+        ConfigurationError: the function needs something that an environment's trial does not have.
     """
 
-    function: Callable[[str, Any], Any]
-    of: Literal["trajectory", "result"]
+    def __init__(self, function: Callable[..., Any], of: Literal["trajectory", "result"]) -> None:
+        self.function = function
+        self.of = of
+        try:
+            signature = inspect.signature(function)
+        except (TypeError, ValueError):  # a builtin
+            signature = inspect.Signature([_Parameter(name, _Parameter.POSITIONAL_ONLY) for name in "ab"])
+        needed = [each for each in signature.parameters.values() if each.kind in _NAMED]
+        self.named = {each.name: _subject(each) for each in needed if _subject(each)}
+        missing = [each.name for each in needed if each.name not in self.named and each.default is _Parameter.empty]
+        if missing or not self.named:
+            self.named = {}
+            try:
+                signature.bind("task", of)
+            except TypeError:
+                raise ConfigurationError(
+                    f"the evaluator needs {', '.join(missing) or 'parameters'}: make it a function of (task, {of}) "
+                    f"or of any of {', '.join(SUBJECTS)}"
+                ) from None
+        unknown = {"result", "messages", "state"} & {*self.named.values()}
+        if of == "trajectory" and unknown:
+            raise ConfigurationError(
+                f"the evaluator needs {', '.join(sorted(unknown))}, which only a wrapped agent's trial has"
+            )
 
     async def evaluate(self, state: ReflexionState, config: RunnableConfig) -> Score:
-        subject = result_in(state) if self.of == "result" else state["trajectory"]
-        if subject is None or subject == "":
+        """Call the function.
+
+        Raises:
+            ConfigurationError: its result is no score.
+        """
+        subjects = _subjects(state)
+        if subjects[self.of] in (None, "") and {*self.named.values()} <= {"task", "result"}:
             return Score(0.0, "Nothing was returned.")
-        args = (state["task"]["instruction"], subject)
-        if inspect.iscoroutinefunction(self.function):
-            return to_score(await self.function(*args))
-        result = await to_thread(self.function, *args)
+        args = [] if self.named else [subjects["task"], subjects[self.of]]
+        call = partial(self.function, *args, **{name: subjects[what] for name, what in self.named.items()})
+        result = await (call() if inspect.iscoroutinefunction(self.function) else to_thread(call))
         return to_score(await result if inspect.isawaitable(result) else result)
+
+
+def _subject(parameter: inspect.Parameter) -> str:
+    """Return what a parameter is given; empty if it names nothing that is known."""
+    if parameter.name == "outputs":  # of a whole trajectory, if it is annotated so
+        return "messages" if "Message" in str(parameter.annotation) else "result"
+    return "task" if parameter.name == "inputs" else parameter.name if parameter.name in SUBJECTS else ""
+
+
+def _subjects(state: ReflexionState) -> dict[str, Any]:
+    attempt: dict[str, Any] = cast(dict[str, Any], state).get("attempt") or {}
+    messages = attempt.get("messages") or []
+    return {
+        "task": state["task"]["instruction"],
+        "result": attempt.get("result"),
+        "messages": [HumanMessage(state["task"]["instruction"]), *messages],
+        "state": {**attempt.get("state", {}), "messages": messages},
+        "trajectory": state["trajectory"],
+    }
 
 
 @checked
@@ -105,10 +161,13 @@ def to_score(result: object) -> Score:
     """Return the score for a function's result.
 
     Raises:
-        ConfigurationError: it is no bool, number, pair of a number and words, or `Evaluation`.
+        ConfigurationError: it is no bool, number, pair of a number and words, `Evaluation`, or result of openevals,
+            agentevals or LangSmith.
     """
     if hasattr(result, "item"):  # numbers of numpy and others
         result = result.item()
+    if hasattr(result, "score") and not isinstance(result, Score):  # LangSmith's EvaluationResult
+        result = {"score": result.score, "comment": getattr(result, "comment", None)}
     match result:
         case Score():
             return result
@@ -117,7 +176,12 @@ def to_score(result: object) -> Score:
         case (bool() | int() | float() as score, str() as feedback):
             return Score(float(score), feedback)
         case {"score": bool() | int() | float() as score, **rest}:
-            return Score(float(score), str(rest.get("feedback", "")))
+            return Score(float(score), str(rest.get("feedback") or rest.get("comment") or ""))
+        case {"results": [*several]} | [*several] if several:
+            scores = [to_score(each) for each in several]
+            feedback = "\n".join(each.feedback for each in scores if each.feedback)
+            return Score(min(each.score for each in scores), feedback)
     raise ConfigurationError(
-        f"an evaluator returns a bool, a number, (number, words) or an Evaluation; got {type(result).__name__}"
+        "an evaluator returns a bool, a number, (number, words), an Evaluation or an EvaluationResult; "
+        f"got {result!r:.200}"
     )

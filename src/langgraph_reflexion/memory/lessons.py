@@ -21,6 +21,7 @@ from langgraph_reflexion.models.calls import CallId, Spent
 from langgraph_reflexion.models.client import Client
 from langgraph_reflexion.models.options import ModelOptions
 from langgraph_reflexion.prompts import Prompts
+from langgraph_reflexion.runtime import in_context
 from langgraph_reflexion.state import RecalledLesson, Reflection, ReflexionState, Step, TrialRecord, Update
 
 
@@ -30,8 +31,8 @@ class Lessons:
 
     Attributes:
         environment: The name under which they are kept; the environment's unless given.
-        user: The user whose lessons they are; `config["configurable"]["user_id"]` unless given, and everyone's where
-            neither names a user.
+        user: The user whose lessons they are; `user_id` of the run's `context` or `config["configurable"]` unless
+            given, and everyone's where neither names a user.
         count: The number of lessons recalled for a task, at most.
         recall: Whether lessons are recalled.
         learn: Whether lessons and the trials that had them are recorded.
@@ -119,7 +120,9 @@ class LessonMemory:
         store = get_store()
         if store is None:
             raise ConfigurationError("lessons need a store: create_reflexion(...).compile(store=...)")
-        named = config.get("configurable", {}).get("user_id") if lessons.user is None else lessons.user
+        named = lessons.user
+        if named is None:
+            named = in_context("user_id") or config.get("configurable", {}).get("user_id")
         return LessonStore(store, lessons.environment or self.environment, None if named is None else str(named))
 
     def _learns(self, state: ReflexionState) -> bool:

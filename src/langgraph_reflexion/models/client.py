@@ -17,6 +17,7 @@ from langgraph_reflexion.models.calls import CallId, Reply, Spent
 from langgraph_reflexion.models.faults import OPTIONS, is_bug, refused_option, to_fault, validate_reply
 from langgraph_reflexion.models.load import load_model, without_own_retries
 from langgraph_reflexion.models.options import ModelOptions
+from langgraph_reflexion.models.replies import passing_reasoning
 from langgraph_reflexion.models.secrets import secrets_of
 from langgraph_reflexion.models.usage import Price, Usage, add_usage, price_of, usage_of
 from langgraph_reflexion.retries import Retries
@@ -26,7 +27,7 @@ class Client:
     """A chat model, and what is known about its server.
 
     Args:
-        model: The model. Its own retries are switched off, so that they do not multiply.
+        model: The model, whose own retries are switched off, so that they do not multiply. None if `bind` gives it.
         retries: The retries of a call.
         price: The price of its tokens.
         cache: Where replies are kept for another run of the same calls: a LangGraph cache, or a SQLite file.
@@ -39,23 +40,33 @@ class Client:
 
     def __init__(
         self,
-        model: BaseChatModel,
+        model: BaseChatModel | None,
         *,
         retries: Retries | None = None,
         price: Price | None = None,
         cache: BaseCache[Any] | Path | str | None = None,
     ) -> None:
-        self.model: Any = without_own_retries(model)
-        self.name = name_of(model)
         self.answered = False
         self.refused: set[str] = set()
         self.price = price
         self._retries = retries or Retries()
-        self._cache = ReplyCache(cache, model) if cache is not None else None
+        self._kept = cache
+        self._given: BaseChatModel | None = None
+        if model is not None:
+            self.bind(model)
+
+    def bind(self, model: BaseChatModel) -> None:
+        """Call this model from now on."""
+        if model is self._given:
+            return
+        self.model: Any = without_own_retries(model)
+        self.name = name_of(model)
+        self._cache = ReplyCache(self._kept, model) if self._kept is not None else None
         self._secrets = secrets_of(model)
         self._fields = getattr(type(model), "model_fields", {})
         # Ollama's client takes the seed with the model, not with a call.
         self._seed_is_field = type(model).__module__.startswith("langchain_ollama")
+        self._given = model
 
     @classmethod
     def of(cls, model: BaseChatModel | str, options: ModelOptions, *, priced: bool = False) -> "Client":
@@ -116,6 +127,8 @@ class Client:
             ModelFault: the model could not be reached, refused, or gave an empty reply; permanent if no retry can
                 succeed, or if the server has never answered.
         """
+        if self._given is None:
+            raise ConfigurationError("no model is known yet that could reflect or judge: give model=...")
         key = self._cache.key(messages, call, tools) if self._cache else None
         if self._cache and key and (cached := await self._cache.find(key)):
             return Reply(cached, Spent(usage_of(cached, self.price, cached=True)))
@@ -158,13 +171,14 @@ class Client:
         options |= {"tools": tools} if tools else {}
         if getattr(self.model, "temperature", None) is not None:
             options["temperature"] = None
+        reasoning = passing_reasoning(self.model, messages)
         without = set(self.refused)
         while True:
             if tools and "tools" in without:
                 self.refused.add("tools")
                 raise ToolsRefused("the model's server does not support tool calls")
             sent = {name: value for name, value in options.items() if name not in without}
-            passed = {name: sent[name] for name in ("seed", "stop") if name in sent}
+            passed = {name: sent[name] for name in ("seed", "stop") if name in sent} | reasoning
             fields: dict[str, Any] = {"temperature": None} if "temperature" in without else {}
             if self._seed_is_field and "seed" in passed:
                 fields["seed"] = passed.pop("seed")

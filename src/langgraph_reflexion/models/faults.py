@@ -32,7 +32,8 @@ _SAID = {
     "tools": rf"(support|enable|allow|unknown|unrecognized|unexpected).{{0,60}}{_TOOLS}|"
     rf"{_TOOLS}.{{0,40}}(not (supported|allowed|permitted|available)|unsupported)",
 }
-_CLIENTS = {"openai", "anthropic", "groq", "mistralai", "ollama", "cohere", "openrouter"}
+_UNKNOWN = re.compile(r"unexpected keyword argument '(\w+)'")
+_CLIENTS = {"langgraph_sdk", "openai", "anthropic", "groq", "mistralai", "ollama", "cohere", "openrouter"}
 _OWN_MISTAKES = (AttributeError, ImportError, NameError, NotImplementedError)
 
 
@@ -82,7 +83,10 @@ def is_bug(error: Exception) -> bool:
 
 
 def refused_option(error: Exception, sent: Sequence[str]) -> str | None:
-    """Return the option of those sent that the server refuses, if the error says so."""
+    """Return the option of those sent that the server or its client refuses, if the error says so."""
+    if isinstance(error, TypeError) and (unknown := _UNKNOWN.search(str(error))):
+        # OpenAI's client has no `seed` for the Responses API.
+        return unknown[1] if unknown[1] in sent else None
     if _status(error) not in (400, 404, 422, 501):
         return None
     param = str(getattr(error, "param", None) or "")

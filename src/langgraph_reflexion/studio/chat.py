@@ -6,8 +6,8 @@ from typing import Any, cast
 from langchain_core.messages import AnyMessage
 from pydantic import BaseModel, Field
 
-from langgraph_reflexion.agents.no_environment import NoEnvironment
 from langgraph_reflexion.agents.state import AgentState
+from langgraph_reflexion.agents.world import AgentEnvironment
 from langgraph_reflexion.agents.wrapped import task_from
 from langgraph_reflexion.envs.base import Task
 from langgraph_reflexion.envs.hotpotqa.environment import HotPotQA
@@ -31,7 +31,7 @@ def chat_graphs() -> GraphFactory:
     prompts = load_prompts(HotPotQA.name)
     form = settings_form(
         "ChatSettings",
-        load_profile("paper").resolve(NoEnvironment, max_trials=4),  # nobody in a chat waits for twelve
+        load_profile("paper").resolve(AgentEnvironment, max_trials=4),  # nobody in a chat waits for twelve
         prompts,
         without=["actor", "evaluator", "memory_map", "act_prompt"],
         pages=PAGES,

@@ -16,13 +16,31 @@ from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
 from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.sqlite import SqliteSaver
+from langgraph.store.memory import InMemoryStore
+from langgraph.types import Command
 from pydantic import BaseModel
 
-from langgraph_reflexion import ConfigurationError, Fault, ModelFault, ReflexionMiddleware, Retries
+from langgraph_reflexion import (
+    Approval,
+    Budget,
+    Budgets,
+    ConfigurationError,
+    Fault,
+    Heuristic,
+    Lessons,
+    Memory,
+    ModelFault,
+    ModelOptions,
+    Price,
+    ReflexionMiddleware,
+    Retries,
+)
 from langgraph_reflexion.testing import ScriptedChatModel
 from tests.support.composing import LESSON, SOLVED, TASK, THREAD, Guessing, call
 from tests.support.guessing import RefusedError
 
+NAMED = {"response_metadata": {"model_name": "agent"}}
+PRICED = ModelOptions(prices={"agent": Price(1, 1), "scripted": Price(1, 1)})
 TALK: list[Any] = [HumanMessage("Hello"), AIMessage("Hello."), HumanMessage(TASK)]
 GIVEN: Any = {"messages": TALK}
 
@@ -62,7 +80,7 @@ async def test_an_answer_that_fails_is_reflected_on_and_tried_anew(how: str) -> 
 def test_instructions_in_blocks_stay_blocks_and_options_are_heeded() -> None:
     guessing = Guessing()
     blocks = [{"type": "text", "text": "You guess.", "cache_control": {"type": "ephemeral"}}]
-    middleware = [around(guessing, memory_size=1, feedback="binary")]
+    middleware = [around(guessing, memory=1, feedback="binary")]
     guessing.agent(middleware=middleware, system_prompt=SystemMessage(blocks)).invoke(GIVEN)  # type: ignore[arg-type]
     content: Any = guessing.guesses.prompts[-1][0].content
     assert content[0] == blocks[0]
@@ -178,6 +196,79 @@ def test_a_conversation_without_a_human_message_has_no_task() -> None:
         guessing.agent(middleware=[around(guessing)]).invoke({"messages": [AIMessage("Hello.")]})
 
 
+def test_the_agents_own_model_reflects() -> None:
+    guessing = Guessing()
+
+    def reply(messages: list[Any]) -> Any:
+        return (
+            guessing._reflect(messages) if "You have just failed" in messages[0].text else guessing._guess(messages)
+        )
+
+    guessing.guesses = ScriptedChatModel(replies=reply)
+    final = guessing.agent(middleware=[ReflexionMiddleware(evaluator=guessing.is_three)]).invoke(GIVEN)
+    assert outcome(final["messages"]) == ("It is 3.", "solved", 3, "")
+
+
+@pytest.mark.parametrize(("strategy", "shown"), [("retry", (0, 0)), ("last_attempt", (0, 1)), ("reflexion", (2, 0))])
+def test_a_retry_sees_what_the_strategy_says(strategy: Any, shown: tuple[int, int]) -> None:
+    guessing = Guessing()
+    guessing.guesses.replies = lambda messages: "It is 0."
+    guessing.reflects.replies = lambda messages: "It was not 0."
+    guessing.agent(middleware=[around(guessing, strategy=strategy)]).invoke(GIVEN)
+    instructions = guessing.guesses.prompts[-1][0].text
+    assert len(guessing.guesses.prompts) == 3
+    assert (instructions.count("It was not 0."), instructions.count("It is 0.")) == shown
+
+
+@pytest.mark.parametrize(
+    ("options", "status", "reason", "calls"),
+    [
+        ({"heuristic": Heuristic(max_actions=2)}, "failed", "inefficient planning", 6),
+        ({"heuristic": Heuristic(max_cycles=1)}, "failed", "hallucination", 4),
+        ({"budgets": Budgets(task=Budget(llm_calls=3))}, "budget", "budget", 3),
+        ({"budgets": Budgets(trial=Budget(actions=1))}, "budget", "budget", 1),
+        ({"budgets": Budgets(run=Budget(cost=2e-5)), "options": PRICED}, "budget", "budget", 2),
+    ],
+    ids=["actions", "cycles", "calls of the task", "actions of a trial", "money"],
+)
+def test_a_trial_that_loops_or_costs_too_much_is_stopped(options: Any, status: str, reason: str, calls: int) -> None:
+    guessing = Guessing()
+    guessing.guesses.replies = lambda messages: call("look_up", number=7).model_copy(update=NAMED)
+    guessing.reflects.replies = lambda messages: "Stop."
+    agent = guessing.agent(middleware=[around(guessing, max_trials=2, **options)], checkpointer=InMemorySaver())
+    messages = agent.invoke(GIVEN, THREAD)["messages"]
+    told = [
+        each.response_metadata["reflexion"]["status"] for each in messages if "reflexion" in each.response_metadata
+    ]
+    trials = agent.get_state(THREAD).values["reflexion"]["trials"]["trials"]
+    assert (told, trials[-1]["stop_reason"], len(guessing.guesses.prompts)) == ([status], reason, calls)
+    assert messages[-1].type in ("tool", "ai")
+
+
+def test_a_person_approves_reflections() -> None:
+    guessing = Guessing()
+    middleware = around(guessing, approval=Approval(reflections=True))
+    agent = guessing.agent(middleware=[middleware], checkpointer=InMemorySaver())
+    paused = agent.invoke(GIVEN, THREAD)
+    for number in (1, 2):
+        assert f"It was not {number}." in str(paused["__interrupt__"][0].value)
+        paused = agent.invoke(Command(resume="approve"), THREAD)
+    assert outcome(paused["messages"]) == ("It is 3.", "solved", 3, "")
+    guessing.expect_lessons()
+    with pytest.raises(ConfigurationError, match="HumanInTheLoopMiddleware"):
+        around(guessing, approval=Approval(actions=["look_up"]))
+
+
+def test_lessons_of_a_task_reach_the_next_through_the_agents_store() -> None:
+    guessing = Guessing()
+    agent = guessing.agent(middleware=[around(guessing, memory=Memory(lessons=Lessons()))], store=InMemoryStore())
+    agent.invoke(GIVEN)
+    agent.invoke({"messages": [HumanMessage("Guess the number. Again!")]})
+    instructions = guessing.guesses.prompts[6][0].text
+    assert "It was not 2." in instructions
+    assert LESSON not in instructions
+
+
 class BusyError(Exception):
     status_code = 503
 
@@ -200,7 +291,7 @@ def test_trouble_leaves_the_best_answer(replies: list[Any], evaluator: Any, expe
     middleware = around(
         guessing,
         model=ScriptedChatModel(replies=replies),
-        retries=Retries(attempts=2, first_wait=0.0),
+        options=ModelOptions(retries=Retries(attempts=2, first_wait=0.0)),
         evaluator=evaluator or guessing.is_three,
     )
     assert outcome(guessing.agent(middleware=[middleware]).invoke(GIVEN)["messages"]) == expected

@@ -108,10 +108,10 @@ def test_the_steps_of_a_subgraph_are_streamed() -> None:
 
 async def test_a_front_end_tells_the_trials_from_the_answer() -> None:
     graph = Guessing().graph().compile()
-    said: dict[str, str] = defaultdict(str)
+    said: dict[int, str] = defaultdict(str)
     async for part, about in graph.astream(ways.MESSAGES, stream_mode="messages", subgraphs=False):
-        said[about["langgraph_node"]] += part.text
-    assert (said["evaluate"], said["reflect"]) == ("It is 3.", "It was not 1.It was not 2.")
+        said[about["reflexion_trial"]] += part.text
+    assert dict(said) == {trial: f"{trial} is a number.It is {trial}." for trial in (1, 2, 3)}
 
 
 def test_an_agent_that_raises_ends_its_task_and_not_the_larger_graph() -> None:

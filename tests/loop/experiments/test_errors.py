@@ -28,8 +28,8 @@ class Reviewed(Guessing):
         return Review(measures={"luck": 1 / (task["data"]["number"] - 2)})
 
 
-def wrong_arity(trajectory: list[Step]) -> bool:
-    return True
+def miscounting(task: str, trajectory: list[Step]) -> bool:
+    return len(5) == 3  # type: ignore[arg-type]
 
 
 def raising(trajectory: list[Step]) -> None:
@@ -42,7 +42,7 @@ ALL = ["g1", "g2", "g3", "g4"]
 @pytest.mark.parametrize(
     ("broken", "tasks", "says", "in_step"),
     [
-        ({"evaluator": wrong_arity}, ALL, "TypeError: wrong_arity() takes 1 positional argument", False),
+        ({"evaluator": miscounting}, ALL, "TypeError: object of type 'int' has no len()", False),
         ({"environment": Reviewed}, ["g2"], "ZeroDivisionError: division by zero", False),
         ({"heuristic": raising}, ALL, "NameError: name 'reason' is not defined", True),
     ],

@@ -47,7 +47,7 @@ VALUES = {
     "setting": {},
     "steps": {},
     "task": {"observation": "A room.", **LESSONS},
-    "lessons": LESSONS,
+    "lessons": {**LESSONS, "fresh": True},
     "task_attempt_first": {"observation": "A room.", **LESSONS},
     "write_tests": {"form": "assert f(1) == 2"},
     "trial": {"observation": "A room.", "steps": steps()},

@@ -1,0 +1,76 @@
+"""A folder as the world of an agent that brings its own tools."""
+
+import hashlib
+import os
+import re
+from pathlib import Path
+from typing import Any
+
+from langgraph_reflexion.envs.cache import cache_folder
+from langgraph_reflexion.envs.workspace.copies import remove
+from langgraph_reflexion.envs.workspace.snapshots import Files, SnapshotRepo
+from langgraph_reflexion.envs.workspace.tree_walk import walk
+from langgraph_reflexion.errors import ConfigurationError, checked
+
+
+def folder_in(store: Path, path: Path) -> Path:
+    """Return the folder of a store that belongs to a workspace, the same in each process."""
+    digest = hashlib.sha256(os.fsencode(path)).hexdigest()[:12]
+    return store / f"{re.sub(r'[^A-Za-z0-9_.-]+', '-', path.name)[:40]}-{digest}"
+
+
+@checked
+class WorkspaceFolder:
+    """A folder that an agent works in: each trial begins with its files as they were before the first one.
+
+    Pass it as `reset=` of a `WrappedAgent` or of `ReflexionMiddleware`. In the end the best trial's files are there.
+    `.git`, caches and installed dependencies are left alone. Nothing else may work in the folder meanwhile.
+
+    Args:
+        path: The folder.
+        store: Where its states are kept, as trees in a git repository; `langgraph-reflexion/workspaces` in the user's
+            cache folder unless given. Resuming a run needs it.
+
+    Raises:
+        ConfigurationError: there is no such folder, or it overlaps with the store.
+        EnvironmentUnavailable: git is not installed, or the store cannot be created.
+    """
+
+    def __init__(self, path: str | os.PathLike[str], *, store: str | os.PathLike[str] | None = None) -> None:
+        self.path = Path(path).expanduser().resolve()
+        kept = Path(store).expanduser().resolve() if store else cache_folder() / "workspaces"
+        if not self.path.is_dir():
+            raise ConfigurationError(f"WorkspaceFolder.path: there is no folder {self.path}")
+        if kept.is_relative_to(self.path) or self.path.is_relative_to(kept):
+            raise ConfigurationError(f"{kept} and {self.path} overlap: give a folder elsewhere as store=")
+        self._repo = SnapshotRepo(folder_in(kept, self.path) / "states.git")
+
+    def save(self) -> dict[str, Any]:
+        """Store the files, and return their state.
+
+        Raises:
+            OSError: a folder cannot be read.
+            EnvironmentFault: a file cannot be read.
+        """
+        files = self._repo.store(self.path, walk(self.path))
+        return {"tree": files.tree, "empty": files.empty}
+
+    def restore(self, saved: dict[str, Any]) -> None:
+        """Make the files those of a state that `save` returned.
+
+        Raises:
+            OSError: a file cannot be removed.
+            EnvironmentFault: the state is not in the store, or a file cannot be written.
+        """
+        files = Files(saved["tree"], saved["empty"])
+        found = walk(self.path)
+        now = self._repo.store(self.path, found)
+        # Only what is there now, as a link may lead elsewhere from where a folder was.
+        left = [change.path for change in self._repo.changes(files.tree, now.tree) if change.after]
+        for path in left:
+            remove(self.path / path)
+        parents = {str(parent) for path in left for parent in Path(path).parents} - {"."}
+        for folder in sorted({*found.empty, *parents}, reverse=True):
+            if (self.path / folder).is_dir() and not any((self.path / folder).iterdir()):
+                (self.path / folder).rmdir()
+        self._repo.check_out(files, self.path)

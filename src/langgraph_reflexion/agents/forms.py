@@ -1,0 +1,115 @@
+"""The input of an agent: how it takes the task, by its signature."""
+
+from collections.abc import Callable, Sequence
+from inspect import iscoroutinefunction
+from typing import Any, Literal, NamedTuple, get_origin, get_type_hints
+
+from langchain_core.messages import BaseMessage
+from langchain_core.runnables import Runnable, RunnableLambda
+from langgraph.pregel.protocol import PregelProtocol
+
+from langgraph_reflexion.errors import ConfigurationError
+from langgraph_reflexion.sync import run_blocking
+
+
+class InputForm(NamedTuple):
+    """How an agent takes its input."""
+
+    kind: Literal["state", "messages", "text", "field"]
+    """`{"messages": [...]}`, a list of messages, the text, or a dict with the text in one field."""
+    field: str = ""
+    keys: tuple[str, ...] = ()
+    """Further keys of a `state`."""
+
+    def build(self, messages: Sequence[BaseMessage], text: str, state: dict[str, Any]) -> Any:
+        """Return the input.
+
+        Args:
+            messages: The conversation, the lessons and the task in it.
+            text: The lessons and the task.
+            state: Further keys of the agent's state.
+        """
+        match self.kind:
+            case "state":
+                return {**state, "messages": list(messages)}
+            case "messages":
+                return list(messages)
+            case "text":
+                return text
+        return {**state, self.field: text}
+
+
+def as_runnable(agent: Any) -> Runnable[Any, Any]:
+    """Return an agent as a runnable, which a function becomes.
+
+    Raises:
+        ConfigurationError: it is neither.
+    """
+    if isinstance(agent, Runnable):
+        return agent
+    if not callable(agent) or isinstance(agent, type):
+        raise ConfigurationError(
+            f"an agent is a compiled graph, another runnable or a function of its input; got {type(agent).__name__}"
+        )
+    if iscoroutinefunction(agent) or iscoroutinefunction(getattr(agent, "__call__", None)):  # noqa: B004
+        return RunnableLambda(_blocking(agent), afunc=agent)
+    return RunnableLambda(agent)
+
+
+def input_form(agent: Runnable[Any, Any]) -> InputForm:
+    """Return the form of an agent's input, from its declared type or schema.
+
+    Raises:
+        ConfigurationError: it takes several things, and no messages.
+    """
+    try:
+        declared: Any = agent.InputType
+    except TypeError:  # a chain whose first part declares none
+        declared = Any
+    graph = isinstance(agent, PregelProtocol)
+    if declared is str:
+        return InputForm("text")
+    if get_origin(declared) is list or declared is list:
+        return InputForm("messages")
+    keys = list(get_type_hints(declared)) if _has_fields(declared) else [] if graph else _properties(agent)
+    if "messages" in keys:
+        return InputForm("state", keys=tuple(key for key in keys if key != "messages"))
+    if len(keys) == 1:
+        return InputForm("field", keys[0])
+    if keys:
+        raise ConfigurationError(
+            f"the agent takes {', '.join(keys)}: give WrappedAgent(agent, make_input=...), which makes these of the "
+            "task and the lessons"
+        )
+    known = graph and declared is Any and hasattr(agent, "channels")  # an entrypoint without annotation
+    return InputForm("messages" if known or not (graph or _takes_dict(agent, declared)) else "state")
+
+
+def _blocking(function: Callable[..., Any]) -> Callable[[Any], Any]:
+    def call(given: Any) -> Any:
+        return run_blocking(function(given))
+
+    return call
+
+
+def _has_fields(declared: Any) -> bool:
+    return isinstance(declared, type) and declared not in (dict, list, str) and bool(_annotations(declared))
+
+
+def _annotations(declared: type) -> dict[str, Any]:
+    return getattr(declared, "__annotations__", {})
+
+
+def _takes_dict(agent: Runnable[Any, Any], declared: Any) -> bool:
+    return declared is dict or get_origin(declared) is dict or _schema(agent).get("type") == "object"
+
+
+def _properties(agent: Runnable[Any, Any]) -> list[str]:
+    return list(_schema(agent).get("properties", {}))
+
+
+def _schema(agent: Runnable[Any, Any]) -> dict[str, Any]:
+    try:
+        return agent.get_input_jsonschema()
+    except Exception:  # types that have no schema
+        return {}

@@ -1,0 +1,83 @@
+"""The state of an agent with the middleware: its task, and the keys that every trial begins with afresh."""
+
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import Annotated, Any, NotRequired, Required, TypedDict, get_args, get_origin, get_type_hints
+
+from langchain.agents.middleware.todo import PlanningState
+from langchain.agents.middleware.types import AgentState, PrivateStateAttr
+from langchain_core.messages import AnyMessage
+from langgraph.channels.base import BaseChannel
+from langgraph.types import Overwrite
+
+from langgraph_reflexion.agents.state import AgentState as TaskState
+
+FRAME = ("messages", "jump_to", "structured_response", "reflexion")
+"""The keys that every agent of `create_agent` has, and the middleware's own."""
+
+
+class MiddlewareState(TypedDict):
+    """The task of the last human message. Kept in the agent's state, but not in its input and output."""
+
+    given: list[AnyMessage]
+    """The conversation up to the task, with which every trial begins."""
+    trials: TaskState
+    """The state of the graph's nodes: trial, memory, evaluation."""
+    best: list[AnyMessage]
+    """The messages of the best trial so far."""
+    best_response: Any
+    """The structured response of the best trial, if the agent has one."""
+    called: bool
+    """Whether the model was called in the current trial."""
+    over: bool
+    """Whether the trial is over, and the next one is still to begin."""
+    clock: float
+    """When the trial's seconds were last counted."""
+
+
+class ReflexionAgentState(AgentState[Any]):
+    """The state of an agent with this middleware."""
+
+    reflexion: NotRequired[Annotated[MiddlewareState, PrivateStateAttr]]
+
+
+class PrivateState:
+    """The keys of an agent's state that every trial begins with as the caller gave them.
+
+    Args:
+        schema: The agent's own state. Those of to-do lists and of a deep agent's files are known.
+    """
+
+    def __init__(self, schema: type | None = None) -> None:
+        schemas: list[Any] = [PlanningState]
+        with suppress(ImportError):
+            from deepagents.middleware.filesystem import FilesystemState
+
+            schemas.append(FilesystemState)
+        hints: dict[str, Any] = {}
+        for each in [*schemas, schema] if schema else schemas:
+            hints |= get_type_hints(each, include_extras=True)
+        self.reduced = {key: _has_reducer(hint) for key, hint in hints.items() if key not in FRAME}
+
+    def of(self, state: Mapping[str, Any]) -> dict[str, Any]:
+        """Return these keys of a state."""
+        return {key: state[key] for key in self.reduced if key in state}
+
+    def update(self, values: Mapping[str, Any], now: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the update of the state `now` after which it has these values, and its other keys are empty."""
+        wanted = {key: _empty(value) for key, value in self.of(now).items()} | self.of(values)
+        changed = {key: value for key, value in wanted.items() if key not in now or now[key] != value}
+        return {key: Overwrite(value) if self.reduced[key] else value for key, value in changed.items()}
+
+
+def _empty(value: Any) -> Any:
+    return type(value)() if isinstance(value, dict | list | str) else None
+
+
+def _has_reducer(hint: Any) -> bool:
+    if get_origin(hint) in (NotRequired, Required):
+        return _has_reducer(get_args(hint)[0])
+    if get_origin(hint) is Annotated:
+        inner, *notes = get_args(hint)
+        return any(isinstance(note, BaseChannel) or callable(note) for note in notes) or _has_reducer(inner)
+    return False

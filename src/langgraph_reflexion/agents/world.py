@@ -1,0 +1,115 @@
+"""The world of a wrapped agent: what each of its trials begins with."""
+
+import uuid
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, ClassVar, Protocol, runtime_checkable
+
+from langchain_core.runnables import Runnable
+from langgraph.pregel import Pregel
+
+from langgraph_reflexion.envs.base import Environment, Episode, Task, choose_split
+from langgraph_reflexion.errors import ConfigurationError
+
+
+@runtime_checkable
+class World(Protocol):
+    """What an agent changes outside of its messages, such as a folder or a database.
+
+    It is saved before a task's first trial and restored before each trial. In the end the best trial's world is
+    restored.
+    """
+
+    def save(self) -> dict[str, Any]:
+        """Return the world as plain JSON, or a JSON reference to where it is kept.
+
+        Raises:
+            OSError: it cannot be saved now. The trial is recorded as a fault.
+        """
+        ...
+
+    def restore(self, saved: dict[str, Any]) -> None:
+        """Restore the world from what `save` returned.
+
+        Raises:
+            OSError: it cannot be restored now. The trial is recorded as a fault.
+        """
+        ...
+
+
+ResetFunction = Callable[[str], Any]
+"""Takes the task's text before each trial; returns None, or state of the agent as a dict."""
+
+MakeFunction = Callable[[str], Any]
+"""Takes the task's text before each trial; returns a fresh agent."""
+
+
+class AgentEpisode(Episode):
+    """A trial's world: the agent, and the state that `reset` returned for it. The observation is the task."""
+
+    def __init__(self, task: Task, agent: Runnable[Any, Any] | None, state: dict[str, Any]) -> None:
+        self.observation = task["instruction"]
+        self.agent = agent
+        self.state = state
+
+    def snapshot(self) -> dict[str, Any]:
+        """Return the agent's state at the trial's beginning."""
+        return {"state": self.state}
+
+
+class AgentEnvironment(Environment):
+    """The environment of wrapped agents, which bring their own tools: any text is a task.
+
+    Args:
+        reset: Called before each trial, or a `World`.
+        make: Returns the agent of a trial, as a runnable; None if one agent plays all trials.
+    """
+
+    name = "agent"
+    splits = ("none",)
+    episode = AgentEpisode
+    # An agent's evaluator is written for it, and its words help. Trials are expensive.
+    profile_defaults: ClassVar[Mapping[str, Any]] = {"feedback": "words", "max_trials": 3}
+
+    def __init__(
+        self, reset: ResetFunction | World | None = None, make: Callable[[str], Runnable[Any, Any]] | None = None
+    ) -> None:
+        self.reset = reset
+        self.make = make
+        self.blocking = bool(reset or make)
+
+    @property
+    def fresh(self) -> bool:
+        """Whether a trial finds nothing of the trials before."""
+        return bool(self.reset or self.make)
+
+    def tasks(self, split: str | None = None, limit: int | None = None) -> Sequence[Task]:
+        """Return no tasks: the caller brings them."""
+        choose_split(self, split)
+        return []
+
+    def prepare(self, task: Task) -> dict[str, Any]:
+        """Save the world, and name the task's run: the agents and worlds of two runs of one task differ."""
+        saved = {"world": self.reset.save()} if isinstance(self.reset, World) else {}
+        return {**saved, "run": uuid.uuid4().hex} if self.fresh else {}
+
+    def start(self, task: Task) -> AgentEpisode:
+        """Reset the world, and make the trial's agent.
+
+        Raises:
+            ConfigurationError: `reset` returned something else than state.
+        """
+        text, state = task["instruction"], None
+        if isinstance(self.reset, World):
+            self.reset.restore(task["prepared"]["world"])
+        elif self.reset is not None:
+            state = self.reset(text)
+        if not isinstance(state, Mapping | None):
+            raise ConfigurationError(f"reset returns None or the agent's state as a dict; got {type(state).__name__}")
+        return AgentEpisode(task, self.make(text) if self.make else None, dict(state or {}))
+
+    def restore(self, task: Task, snapshot: dict[str, Any]) -> AgentEpisode:
+        """Return the trial's world after its process has died: a graph continues from its last checkpoint."""
+        agent = self.make(task["instruction"]) if self.make else None
+        if isinstance(agent, Pregel) or agent is None:
+            return AgentEpisode(task, agent, snapshot["state"])
+        return self.start(task)

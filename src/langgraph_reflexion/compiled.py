@@ -1,0 +1,100 @@
+"""The compiled graph: how LangGraph runs it, alone or as a part of another graph."""
+
+from collections.abc import AsyncGenerator, AsyncIterator, Generator, Iterator, Mapping, Sequence
+from contextlib import aclosing, closing
+from typing import Any, cast
+
+from langchain_core.callbacks import BaseCallbackHandler, BaseCallbackManager
+from langchain_core.runnables import RunnableConfig, ensure_config
+from langgraph.graph.state import CompiledStateGraph
+
+from langgraph_reflexion._langgraph import AGENT_NAME
+from langgraph_reflexion.choices import UNLIMITED
+from langgraph_reflexion.errors import ConfigurationError
+from langgraph_reflexion.tracing import TrialTracer
+
+NAME = "Reflexion"
+"""The name of a graph that is compiled without one."""
+
+
+class CompiledReflexion(CompiledStateGraph[Any, Any, Any, Any]):
+    """A compiled graph without LangGraph's limit on supersteps, as trials and the heuristic bound the loop.
+
+    Inside a tool or a pipe a graph gets a limit of 25 that nobody chose, and as a subgraph its parent's.
+
+    `invoke` returns the whole final state, as the last value of `stream` does. As a node of another graph it returns
+    the fields of the output schema, so that the other graph keeps a `task` or a `status` of its own.
+    """
+
+    def invoke(self, input: Any, config: RunnableConfig | None = None, **options: Any) -> Any:
+        return super().invoke(input, config, **self._whole(config) | options)
+
+    async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **options: Any) -> Any:
+        return await super().ainvoke(input, config, **self._whole(config) | options)
+
+    def stream(self, input: Any, config: RunnableConfig | None = None, **options: Any) -> Iterator[Any]:
+        called = self._unlimited(config)
+        if not self._streams_tokens(options):
+            return super().stream(input, called, **options)
+        return self._outer(super().stream(input, called, **options | {"subgraphs": True}), options)
+
+    def astream(self, input: Any, config: RunnableConfig | None = None, **options: Any) -> AsyncIterator[Any]:
+        called = self._unlimited(config)
+        if not self._streams_tokens(options):
+            return super().astream(input, called, **options)
+        return self._aouter(super().astream(input, called, **options | {"subgraphs": True}), options)
+
+    def _streams_tokens(self, options: Mapping[str, Any]) -> bool:
+        """Return whether the messages of a wrapped agent are streamed as if they were this graph's own."""
+        modes = options.get("stream_mode") or self.stream_mode
+        alone = "checkpoint_ns" not in ensure_config()["configurable"]
+        return alone and "messages" in ([modes] if isinstance(modes, str) else modes) and not options.get("subgraphs")
+
+    def _outer(self, chunks: Iterator[Any], options: Mapping[str, Any]) -> Iterator[Any]:
+        with closing(cast(Generator[Any, None, None], chunks)):
+            for chunk in chunks:
+                yield from outermost(chunk, options.get("stream_mode") or self.stream_mode)
+
+    async def _aouter(self, chunks: AsyncIterator[Any], options: Mapping[str, Any]) -> AsyncIterator[Any]:
+        async with aclosing(cast(AsyncGenerator[Any, None], chunks)):
+            async for chunk in chunks:
+                for each in outermost(chunk, options.get("stream_mode") or self.stream_mode):
+                    yield each
+
+    def _whole(self, config: RunnableConfig | None) -> dict[str, Any]:
+        """Return the option by which the whole state is returned, unless a graph calls this one as its node."""
+        as_node = bool((config or {}).get("configurable", {}).get("checkpoint_ns"))
+        return {} if as_node else {"output_keys": self.stream_channels_asis}
+
+    def _unlimited(self, config: RunnableConfig | None) -> RunnableConfig:
+        alone = "checkpoint_ns" not in ensure_config(config)["configurable"]  # not in a run of another graph
+        if alone and self.checkpointer is None and getattr(self.builder, "pauses", False):
+            how = "create_reflexion(...).compile(checkpointer=...)"
+            raise ConfigurationError(f"pauses for approval need a checkpointer: {how}")
+        called: RunnableConfig = {**(config or {}), "recursion_limit": UNLIMITED}
+        called["callbacks"] = self._traced(config)
+        if self.name != NAME:
+            called["metadata"] = {**called.get("metadata", {}), AGENT_NAME: self.name}
+        return called
+
+    def _traced(self, config: RunnableConfig | None) -> BaseCallbackManager | list[BaseCallbackHandler]:
+        """Return the callbacks of a run, with a tracer of trials of its own."""
+        sources: list[Any] = [config, self.config, ensure_config()]
+        given: Any = next((found for each in sources if each and (found := each.get("callbacks"))), [])
+        if not isinstance(given, BaseCallbackManager):
+            return [*given, TrialTracer()]
+        callbacks = given.copy()
+        callbacks.add_handler(TrialTracer(), inherit=True)
+        return callbacks
+
+
+def outermost(chunk: Any, modes: str | Sequence[str]) -> Iterator[Any]:
+    """Yield a chunk as a stream without subgraphs has it, if it is this graph's or a wrapped agent's message."""
+    if isinstance(chunk, dict):  # LangGraph's version 2
+        within, mode, bare = chunk["ns"], chunk["type"], {**chunk, "ns": ()}
+    elif isinstance(modes, str):
+        within, mode, bare = chunk[0], modes, chunk[1]
+    else:
+        within, mode, bare = chunk[0], chunk[1], chunk[1:]
+    if not within or (mode == "messages" and len(within) == 1 and within[0].startswith("act:")):
+        yield bare

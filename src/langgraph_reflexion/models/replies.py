@@ -1,0 +1,70 @@
+"""Replies as JSON for the state, and back to the model as they came."""
+
+import json
+from typing import Any
+
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import AIMessage, BaseMessage, convert_to_openai_messages
+
+from langgraph_reflexion.models.calls import sanitize
+
+_KEPT = {"content", "additional_kwargs", "response_metadata", "id", "tool_calls", "invalid_tool_calls"}
+
+
+def to_json(message: AIMessage, number: int | str) -> dict[str, Any]:
+    """Return a model's message as JSON, with what its provider may want back.
+
+    Usage, log probabilities and the like stay behind: of the response's metadata only texts are kept, which name the
+    provider and the version of the content. A call without an id gets one, for its result to name.
+
+    Args:
+        message: The message.
+        number: The step's number, for the ids of calls.
+    """
+    kept = message.model_dump(include=_KEPT)
+    kept["response_metadata"] = {name: it for name, it in message.response_metadata.items() if isinstance(it, str)}
+    calls = [*kept["tool_calls"], *kept["invalid_tool_calls"]]
+    for index, call in enumerate(calls):
+        call["id"] = call["id"] or call_id_of(number, index)
+    kept = {name: value for name, value in kept.items() if value or name == "content"}
+    plain: dict[str, Any] = json.loads(sanitize(json.dumps(kept, ensure_ascii=False, default=str)))
+    return plain
+
+
+def from_json(kept: dict[str, Any]) -> AIMessage:
+    """Return the message that `to_json` has kept."""
+    return AIMessage(**kept)
+
+
+def call_id_of(number: int | str, index: int = 0) -> str:
+    """Return the id of a call that has none of the provider's."""
+    return f"call_{number}_{index}" if index else f"call_{number}"
+
+
+def passing_reasoning(model: BaseChatModel, messages: list[BaseMessage]) -> dict[str, Any]:
+    """Return options of a call that hand DeepSeek's reasoning back to it; empty for all other models.
+
+    In thinking mode DeepSeek refuses a history whose tool calls lack their `reasoning_content`. The integration reads
+    it from replies, and leaves it out of requests; `extra_body` replaces fields of a request.
+
+    Args:
+        model: The model.
+        messages: The prompt.
+    """
+    ours = any(cls.__module__.startswith("langchain_deepseek") for cls in type(model).__mro__)
+    if not ours or not any("reasoning_content" in message.additional_kwargs for message in messages):
+        return {}
+    return {"extra_body": {**(getattr(model, "extra_body", None) or {}), "messages": [*map(_for_deepseek, messages)]}}
+
+
+def _for_deepseek(message: BaseMessage) -> dict[str, Any]:
+    written: Any = convert_to_openai_messages(message)
+    if isinstance(message, AIMessage):
+        broken = [
+            {"type": "function", "id": call["id"], "function": {"name": call["name"], "arguments": call["args"]}}
+            for call in message.invalid_tool_calls
+        ]
+        written |= {"tool_calls": [*written.get("tool_calls", []), *broken]} if broken else {}
+        reasoning = message.additional_kwargs.get("reasoning_content")
+        written |= {} if reasoning is None else {"reasoning_content": reasoning}
+    return dict(written)

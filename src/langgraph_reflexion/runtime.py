@@ -1,0 +1,45 @@
+"""Settings that a call may change: LangGraph's runtime context."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from langgraph.runtime import get_runtime
+from typing_extensions import TypedDict  # pydantic makes schemas of these alone before Python 3.12
+
+from langgraph_reflexion.errors import ConfigurationError
+
+
+class ReflexionContext(TypedDict, total=False):
+    """What `graph.invoke(..., context={...})` may set for one run.
+
+    A wrapped agent sees the same context. If it has a `context_schema` of its own, that one holds, and these are read
+    from its fields of the same names.
+    """
+
+    max_trials: int
+    """The number of trials after which a task has failed."""
+    user_id: str
+    """The user whose lessons are recalled and written, unless `Lessons` names one."""
+
+
+def in_context(name: str) -> Any:
+    """Return a setting of the run's context; None if it is not given, or nothing runs."""
+    try:
+        context = getattr(get_runtime(), "context", None)
+    except (KeyError, RuntimeError):  # outside a graph
+        return None
+    return context.get(name) if isinstance(context, Mapping) else getattr(context, name, None)
+
+
+def allowed_trials(usual: int) -> int:
+    """Return the number of trials of this run.
+
+    Raises:
+        ConfigurationError: the context's is no positive integer.
+    """
+    given = in_context("max_trials")
+    if given is None:
+        return usual
+    if not isinstance(given, int) or isinstance(given, bool) or given < 1:
+        raise ConfigurationError(f"context: max_trials must be a positive integer; got {given!r}")
+    return given

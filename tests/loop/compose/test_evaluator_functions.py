@@ -1,0 +1,121 @@
+"""Evaluators that are functions: what they are called with, and what they may return."""
+
+from typing import Any
+
+import pytest
+from agentevals.trajectory.llm import create_trajectory_llm_as_judge
+from agentevals.trajectory.match import create_trajectory_match_evaluator
+from langchain_core.messages import AIMessage, ToolMessage
+from langsmith.evaluation import EvaluationResult, EvaluationResults
+from openevals import create_async_llm_as_judge, create_llm_as_judge
+from openevals.exact import exact_match
+
+from langgraph_reflexion import ConfigurationError, create_reflexion
+from langgraph_reflexion.testing import ScriptedChatModel
+from tests.support.composing import TASK, Guessing, call
+
+
+def run(evaluator: Any, max_trials: int = 1) -> dict[str, Any]:
+    graph = Guessing().graph(evaluator=evaluator, max_trials=max_trials)
+    final: dict[str, Any] = graph.compile().invoke({"task": TASK})
+    return final
+
+
+def test_it_is_called_with_what_it_names() -> None:
+    seen: dict[str, Any] = {}
+
+    def named(*, state: Any, messages: Any, trajectory: Any, result: str, task: str, strict: bool = True) -> bool:
+        seen.update(locals())
+        return strict
+
+    run(named)
+    assert (seen["task"], seen["result"]) == (TASK, "It is 1.")
+    assert [message.type for message in seen["messages"]] == ["human", "ai", "tool", "ai"]
+    assert [step["action"] and step["action"]["name"] for step in seen["trajectory"]] == ["look_up", None]
+    assert [message.type for message in seen["state"]["messages"]] == ["ai", "tool", "ai"]
+
+
+@pytest.mark.parametrize("evaluator", [lambda t, r: r == "It is 1.", lambda result: result == "It is 1."])
+def test_it_may_be_called_by_position_or_take_one_thing(evaluator: Any) -> None:
+    assert run(evaluator)["status"] == "solved"
+
+
+@pytest.mark.parametrize(
+    ("returned", "score", "words"),
+    [
+        ({"key": "k", "score": 0.5, "comment": "Half.", "metadata": None}, 0.5, "Half."),
+        ({"key": "k", "score": True, "comment": None}, 1.0, ""),
+        (EvaluationResult(key="k", score=0.25, comment="A quarter."), 0.25, "A quarter."),
+        ([{"key": "a", "score": 1.0, "comment": "A"}, {"key": "b", "score": 0.5, "comment": "B"}], 0.5, "A\nB"),
+        (EvaluationResults(results=[EvaluationResult(key="k", score=0.75)]), 0.75, ""),
+    ],
+    ids=["openevals", "without comment", "langsmith", "several", "langsmith's several"],
+)
+def test_results_of_evaluation_libraries_count_as_they_are(returned: Any, score: float, words: str) -> None:
+    evaluation = run(lambda task, result: returned)["evaluation"]
+    assert (evaluation["score"], evaluation["feedback"]) == (score, words)
+
+
+def judge(verdicts: list[bool]) -> ScriptedChatModel:
+    """A model that judges by calling the tool which openevals asks for."""
+    said = iter(verdicts)
+    return ScriptedChatModel(replies=lambda messages: call("score", score=next(said), reasoning="Too small."))
+
+
+@pytest.mark.parametrize("create", [create_llm_as_judge, create_async_llm_as_judge, create_trajectory_llm_as_judge])
+def test_judges_of_openevals_and_agentevals_are_evaluators(create: Any) -> None:
+    model = judge([False, True])
+    final = run(create(prompt="{outputs}", judge=model), 3)
+    assert (final["status"], final["trial"]) == ("solved", 2)
+    assert [trial["verdict"] for trial in final["trials"]] == [False, True]
+    asked = "\n".join(message.text for message in model.prompts[0])
+    assert "It is 1." in asked
+    assert ("look_up" in asked) == ("trajectory" in create.__name__)
+
+
+def test_the_comment_of_a_judge_reaches_the_reflection() -> None:
+    guessing = Guessing()
+    evaluator = create_llm_as_judge(prompt="{outputs}", judge=judge([False, True]))
+    guessing.graph(evaluator=evaluator).compile().invoke({"task": TASK})
+    assert "Too small." in guessing.reflects.prompts[0][-1].text
+
+
+def test_a_trajectory_is_matched_by_agentevals() -> None:
+    matches = create_trajectory_match_evaluator(trajectory_match_mode="strict")
+    reference = [
+        {"role": "user", "content": TASK},
+        call("look_up", number=2),
+        ToolMessage("2 is a number.", tool_call_id="call-look_up"),
+        AIMessage("It is 2."),
+    ]
+    final = run(lambda messages: matches(outputs=messages, reference_outputs=reference), 3)
+    assert (final["status"], final["trial"]) == ("solved", 2)
+
+
+def test_an_exact_match_of_openevals() -> None:
+    assert run(lambda result: exact_match(outputs=result, reference_outputs="It is 2."), 3)["trial"] == 2
+
+
+@pytest.mark.parametrize(
+    ("evaluator", "message"),
+    [
+        (create_trajectory_match_evaluator(), "the evaluator needs reference_outputs"),
+        (lambda task, answer, key: True, "the evaluator needs answer, key"),
+    ],
+    ids=["a reference", "three things"],
+)
+def test_an_evaluator_that_needs_more_is_refused(evaluator: Any, message: str) -> None:
+    with pytest.raises(ConfigurationError, match=message):
+        Guessing().graph(evaluator=evaluator)
+
+
+def test_an_environments_trial_has_no_messages() -> None:
+    with pytest.raises(ConfigurationError, match="needs messages, which only a wrapped agent"):
+        create_reflexion("demo", "alfworld", evaluator=lambda task, messages: True)
+
+
+def test_nothing_is_a_failure_unless_the_evaluator_looks_further() -> None:
+    graph = create_reflexion("demo", actor=lambda messages: "", evaluator=lambda task, result: True, max_trials=1)
+    assert graph.compile().invoke({"task": TASK})["evaluation"]["feedback"] == "Nothing was returned."
+    graph = create_reflexion("demo", actor=lambda messages: "", evaluator=lambda state: True, max_trials=1)
+    assert graph.compile().invoke({"task": TASK})["status"] == "solved"

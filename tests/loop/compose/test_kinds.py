@@ -1,0 +1,167 @@
+"""Kinds of agents that are wrapped as they are: each takes the task and the lessons by its signature."""
+
+import operator
+from typing import Annotated, Any, TypedDict
+
+import pytest
+from langchain_core.messages import AIMessage, BaseMessage
+from langchain_core.output_parsers import StrOutputParser
+from langchain_core.prompts import ChatPromptTemplate
+from langchain_core.runnables import RunnableLambda
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.func import entrypoint
+from langgraph.graph import START, StateGraph
+from langgraph.graph.message import add_messages
+
+from langgraph_reflexion import ConfigurationError, WrappedAgent, create_reflexion
+from langgraph_reflexion.testing import ScriptedChatModel
+from tests.support.composing import TASK, THREAD, Guessing
+
+
+def guess(text: str) -> str:
+    """Guess one more than the last reflection says that it was not."""
+    assert TASK in text
+    return f"It is {int(text.rpartition('It was not ')[2][:1]) + 1 if 'It was not ' in text else 1}."
+
+
+def said(messages: Any) -> str:
+    return "\n".join(each["content"] if isinstance(each, dict) else each.text for each in messages)
+
+
+class Talk(TypedDict):
+    messages: Annotated[list[Any], add_messages]
+
+
+class Plain(TypedDict):
+    messages: list[Any]
+
+
+class Question(TypedDict, total=False):
+    question: str
+
+
+class Notes(TypedDict, total=False):
+    question: str
+    notes: Annotated[list[str], operator.add]
+
+
+def graph(schema: Any, node: Any, **options: Any) -> Any:
+    return StateGraph(schema).add_node("guess", node).add_edge(START, "guess").compile(**options)
+
+
+def by_model(messages: list[BaseMessage]) -> str:
+    return guess(said(messages))
+
+
+@entrypoint()
+def of_messages(messages: list[Any]) -> str:
+    return guess(said(messages))
+
+
+@entrypoint()
+def of_dict(given: dict[str, Any]) -> dict[str, Any]:
+    return {"messages": [{"role": "assistant", "content": guess(said(given["messages"]))}]}
+
+
+@entrypoint()
+def of_state(given: Plain) -> AIMessage:
+    return AIMessage(guess(said(given["messages"])))
+
+
+@entrypoint()
+def of_text(task: str) -> str:
+    return guess(task)
+
+
+def function_of_text(task: str) -> str:
+    return guess(task)
+
+
+def as_dicts(messages: list[Any]) -> dict[str, Any]:
+    return {"messages": [{"role": "assistant", "content": guess(said(messages))}]}
+
+
+def spoken(state: Any) -> AIMessage:
+    return AIMessage(guess(said(state["messages"])))
+
+
+async def coroutine_of_messages(messages: list[Any]) -> str:
+    return guess(said(messages))
+
+
+class Callable:
+    def __call__(self, task: str) -> dict[str, Any]:
+        return {"messages": [("ai", guess(task))]}
+
+
+MODEL = ScriptedChatModel(replies=by_model)
+KINDS: dict[str, Any] = {
+    "messages as dicts": RunnableLambda(as_dicts),
+    "a graph without a reducer": graph(Plain, lambda state: {"messages": [*state["messages"], spoken(state)]}),
+    "a graph with its own saver": graph(Talk, lambda s: {"messages": [spoken(s)]}, checkpointer=InMemorySaver()),
+    "a graph of one field": graph(Question, lambda s: {"question": guess(s["question"])}),
+    "entrypoint of a list": of_messages,
+    "entrypoint of a dict": of_dict,
+    "entrypoint of a state": of_state,
+    "entrypoint of a text": of_text,
+    "chain of a question": ChatPromptTemplate.from_messages([("human", "{question}")]) | MODEL | StrOutputParser(),
+    "chain of messages": ChatPromptTemplate.from_messages([("placeholder", "{messages}")]) | MODEL,
+    "chat model": MODEL,
+    "function of a text": function_of_text,
+    "coroutine of messages": coroutine_of_messages,
+    "object": Callable(),
+}
+
+
+def three(task: str, result: Any) -> bool:
+    return "It is 3." in str(result)
+
+
+@pytest.mark.parametrize("how", ["invoke", "ainvoke"])
+@pytest.mark.parametrize("kind", KINDS)
+async def test_an_agent_takes_the_task_and_the_lessons_by_its_signature(kind: str, how: str) -> None:
+    reflexion = create_reflexion(Guessing().reflects, actor=KINDS[kind], evaluator=three).compile()
+    final = reflexion.invoke({"task": TASK}) if how == "invoke" else await reflexion.ainvoke({"task": TASK})
+    assert (final["status"], final["trial"]) == ("solved", 3), final["fault"]
+    assert "It is 3." in final["messages"][-1].text
+
+
+def test_an_agent_of_several_fields_is_asked_for_make_input() -> None:
+    agent = graph(Notes, lambda s: {"notes": [guess(s["question"])]})
+    with pytest.raises(ConfigurationError, match=r"question, notes.*make_input"):
+        create_reflexion("demo", actor=agent, evaluator=three)
+    wrapped = WrappedAgent(agent, make_input=lambda task, lessons: {"question": f"{lessons} {task}"})
+    final = create_reflexion(Guessing().reflects, actor=wrapped, evaluator=three).compile().invoke({"task": TASK})
+    assert final["result"]["notes"] == ["It is 3."]
+
+
+def test_messages_that_cannot_be_read_are_an_error() -> None:
+    agent = RunnableLambda(lambda messages: {"messages": [{"answer": 3}]})
+    with pytest.raises(ConfigurationError, match=r"messages cannot be read: \{'answer': 3\}"):
+        create_reflexion("demo", actor=agent, evaluator=three).compile().invoke({"task": TASK})
+
+
+def test_an_agent_by_create_agent_reflects_with_its_own_model() -> None:
+    guessing = Guessing()
+
+    def reply(messages: list[BaseMessage]) -> Any:
+        return (
+            guessing._reflect(messages) if "You have just failed" in messages[0].text else guessing._guess(messages)
+        )
+
+    guessing.guesses = ScriptedChatModel(replies=reply)
+    final = create_reflexion(actor=guessing.agent(), evaluator=guessing.is_three).compile().invoke({"task": TASK})
+    assert (final["status"], final["trial"]) == ("solved", 3)
+    with pytest.raises(ConfigurationError, match=r"model=.*own model was not found"):
+        create_reflexion(actor=KINDS["function of a text"], evaluator=three)
+
+
+def test_three_trials_are_enough_for_an_agent() -> None:
+    final = create_reflexion(Guessing().reflects, actor=function_of_text, evaluator=lambda t, r: False).compile()
+    assert final.invoke({"task": TASK})["trial"] == 3
+
+
+def test_messages_without_ids_are_counted_once() -> None:
+    agent = KINDS["a graph without a reducer"]
+    final = create_reflexion(Guessing().reflects, actor=agent, evaluator=three, max_trials=1).compile()
+    assert [step["thought"] for step in final.invoke({"task": TASK}, THREAD)["trajectory"]] == ["It is 1."]

@@ -1,0 +1,217 @@
+"""Traces: a span for each trial, actions as tool runs, verdicts as LangSmith feedback."""
+
+import json
+import threading
+from contextlib import contextmanager
+from uuid import uuid4
+
+import pytest
+from langchain.agents import create_agent
+from langchain_core.messages import AIMessage
+from langchain_core.runnables import RunnableLambda
+from langchain_core.tools import tool
+from langchain_core.tracers import LangChainTracer
+from langchain_core.tracers.run_collector import RunCollectorCallbackHandler
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.types import Command
+from langsmith import Client
+
+from langgraph_reflexion import Approval, create_reflexion
+from langgraph_reflexion.graph.reflexion import NODES
+from langgraph_reflexion.testing import ScriptedChatModel
+from langgraph_reflexion.testing.loopback import Answer, Listener
+from tests.support.toys import Counter
+
+REPLIES = ["Action: add 1", "Action: add 9", "Add less.", "Action: add 3"]
+
+
+def counting(replies=REPLIES, **options):
+    environment = Counter(limit=2)
+    graph = create_reflexion(ScriptedChatModel(replies=list(replies)), environment, **options)
+    return graph, {"task": environment.tasks()[0]}
+
+
+def tree(run):
+    """The run and those below it, by name; without those of nodes, which LangGraph makes."""
+    below = [tree(each) for each in sorted(run.child_runs, key=lambda each: each.dotted_order)]
+    kept = [each for each in below if each[0] not in NODES or each[2]]
+    return run.name, run.run_type, kept
+
+
+def trials_in(root):
+    return [run for run in root.child_runs if run.name.startswith("trial ")]
+
+
+MODEL = ("ScriptedChatModel", "llm", [])
+ADD = ("add", "tool", [])
+TWO_TRIALS = (
+    "Reflexion",
+    "chain",
+    [
+        ("trial 1", "chain", [MODEL, ADD, MODEL, ADD]),
+        ("reflect", "chain", [MODEL]),
+        ("trial 2", "chain", [MODEL, ADD]),
+    ],
+)
+
+
+def test_model_calls_and_actions_lie_below_their_trial():
+    graph, task = counting()
+    collected = RunCollectorCallbackHandler()
+    graph.compile().invoke(task, {"callbacks": [collected]})
+    [root] = collected.traced_runs
+    assert tree(root) == TWO_TRIALS
+
+
+async def test_they_do_asynchronously_too():
+    graph, task = counting()
+    collected = RunCollectorCallbackHandler()
+    await graph.compile().ainvoke(task, {"callbacks": [collected]})
+    assert tree(collected.traced_runs[0]) == TWO_TRIALS
+
+
+def test_a_trial_has_its_record_and_an_action_its_arguments_and_observation():
+    graph, task = counting()
+    collected = RunCollectorCallbackHandler()
+    graph.compile().invoke(task, {"callbacks": [collected]})
+    first, second = trials_in(collected.traced_runs[0])
+    assert [(run.outputs["trial"], run.outputs["verdict"]) for run in (first, second)] == [(1, False), (2, True)]
+    assert second.inputs["reflections"] == ["Add less."]
+    action = second.child_runs[-1]
+    assert (action.inputs, action.outputs) == ({"amount": "3"}, {"output": "The counter stands at 3."})
+
+
+def test_a_wrapped_agents_calls_lie_below_the_trial_and_know_it():
+    @tool
+    def look() -> str:
+        """Look."""
+        return "It is 42."
+
+    asking = AIMessage("", tool_calls=[{"name": "look", "args": {}, "id": "1"}])
+    agent = create_agent(ScriptedChatModel(replies=[asking, "42"]), [look])
+    graph = create_reflexion(ScriptedChatModel(replies=[]), actor=agent, evaluator=lambda task, result: True)
+    collected = RunCollectorCallbackHandler()
+    graph.compile().invoke({"task": "Look."}, {"callbacks": [collected]})
+    [trial] = trials_in(collected.traced_runs[0])
+    [agents] = trial.child_runs
+    found, runs = [], [agents]
+    while runs:
+        run = runs.pop()
+        runs += run.child_runs
+        found += [run] if run.run_type in ("llm", "tool") else []
+    assert sorted(run.run_type for run in found) == ["llm", "llm", "tool"]
+    assert {run.extra["metadata"]["reflexion_trial"] for run in found} == {1}
+
+
+def test_a_paused_run_ends_its_trial_and_a_resumed_one_begins_it_again():
+    graph, task = counting(["Action: add 3"], approval=Approval(actions=["add"]))
+    compiled, thread = graph.compile(checkpointer=InMemorySaver()), {"configurable": {"thread_id": "1"}}
+    collected = RunCollectorCallbackHandler()
+    compiled.invoke(task, thread | {"callbacks": [collected]})
+    compiled.invoke(Command(resume="approve"), thread | {"callbacks": [collected]})
+    [paused], [resumed] = map(trials_in, collected.traced_runs)
+    assert paused.outputs == {"status": "interrupted"}
+    assert (resumed.name, resumed.outputs["verdict"]) == ("trial 1", True)
+
+
+def test_a_bug_ends_the_trial_with_its_error():
+    def buggy(task, result):
+        raise ZeroDivisionError("a bug")
+
+    agent = RunnableLambda(lambda messages: "42")
+    graph = create_reflexion(ScriptedChatModel(replies=[]), actor=agent, evaluator=buggy).compile()
+    collected = RunCollectorCallbackHandler()
+    with pytest.raises(ZeroDivisionError):
+        graph.invoke({"task": "Look."}, {"callbacks": [collected]})
+    [trial] = trials_in(collected.traced_runs[0])
+    assert "a bug" in trial.error
+
+
+def test_a_graph_within_an_agent_has_trials_of_its_own():
+    inner, task = counting()
+    solving = inner.compile()
+    agent = RunnableLambda(lambda messages: solving.invoke(task)["status"])
+    outer = create_reflexion(ScriptedChatModel(replies=[]), actor=agent, evaluator=lambda task, result: True)
+    collected = RunCollectorCallbackHandler()
+    outer.compile().invoke({"task": "Count."}, {"callbacks": [collected]})
+    [trial] = trials_in(collected.traced_runs[0])
+    runs = [trial]
+    while runs[0].name != "Reflexion":
+        runs = [below for run in runs for below in run.child_runs]
+    assert tree(runs[0]) == TWO_TRIALS
+
+
+INGEST = {
+    "use_multipart_endpoint": False,
+    "size_limit": 100,
+    "size_limit_bytes": 1_000_000,
+    "scale_up_nthreads_limit": 2,
+    "scale_up_qsize_trigger": 1_000,
+}
+"""How the server wants runs: as JSON."""
+
+
+@contextmanager
+def langsmith(broken=False):
+    """A server that takes what LangSmith's client sends, with the client and what it got."""
+    got, project = {"runs": {}, "feedback": []}, str(uuid4())
+    enough = threading.Event()
+
+    def answer(call):
+        if call.path.endswith("/info"):
+            return Answer(json.dumps({"version": "0.12.0", "batch_ingest_config": INGEST}).encode())
+        if "/sessions" in call.path:
+            return Answer(
+                json.dumps(
+                    [{"id": project, "name": "test", "tenant_id": project, "reference_dataset_id": None}]
+                ).encode()
+            )
+        if call.path.endswith("/runs/batch"):
+            sent = json.loads(call.content)
+            for run in [*sent.get("post", []), *sent.get("patch", [])]:
+                got["runs"].setdefault(run["id"], {}).update(run)
+        elif call.path.endswith("/feedback"):
+            if broken:
+                enough.set()
+                return Answer(b"no", 422)
+            got["feedback"].append(json.loads(call.content))
+            if got["feedback"][-1]["key"] == "trials":
+                enough.set()
+        return Answer(b"{}")
+
+    server = Listener(0, answer)
+    client = Client(api_url=server.url, api_key="none")
+    try:
+        yield client, got, enough
+    finally:
+        client.cleanup()
+        server.close()
+
+
+def test_langsmith_gets_verdict_and_score_as_feedback_on_the_trial_and_the_outcome_on_the_run():
+    graph, task = counting()
+    with langsmith() as (client, got, enough):
+        tracer = LangChainTracer(client=client, project_name="test")
+        graph.compile().invoke(task, {"callbacks": [tracer]})
+        assert enough.wait(20)
+        client.flush()
+    given = {(got["runs"][each["run_id"]]["name"], each["key"]): each["score"] for each in got["feedback"]}
+    assert given == {
+        ("trial 1", "verdict"): 0,
+        ("trial 1", "score"): 0.0,
+        ("trial 2", "verdict"): 1,
+        ("trial 2", "score"): 1.0,
+        ("Reflexion", "solved"): 1,
+        ("Reflexion", "trials"): 2,
+    }
+    runs = got["runs"].values()
+    parents = {run["name"]: got["runs"][run["parent_run_id"]]["name"] for run in runs if run.get("parent_run_id")}
+    assert (parents["trial 1"], parents["trial 2"], parents["add"]) == ("Reflexion", "Reflexion", "trial 2")
+
+
+def test_feedback_that_langsmith_refuses_costs_no_run():
+    graph, task = counting()
+    with langsmith(broken=True) as (client, _, enough):
+        tracer = LangChainTracer(client=client, project_name="test")
+        assert graph.compile().invoke(task, {"callbacks": [tracer]})["status"] == "solved"
+        assert enough.wait(20)

@@ -1,0 +1,129 @@
+"""Anthropic's Messages with extended thinking.
+
+The rules are of its guide on extended thinking: beside tool calls the thinking blocks, redacted ones too, go back
+complete and unmodified, at least those of the last assistant message; each `tool_use` has its `tool_result` in the
+next message.
+"""
+
+import json
+from itertools import pairwise
+from typing import Any
+
+from langgraph_reflexion.testing.loopback import Answer
+from tests.support.reasoning.base import ReasoningServer, RefusedAsProvider, Turn, whole
+
+THINKING = ("thinking", "redacted_thinking")
+
+
+class AnthropicServer(ReasoningServer):
+    """Signs its thinking, and redacts some of it."""
+
+    path = "/v1/messages"
+    says = "must start with a thinking block"
+
+    def client(self, **settings: Any) -> Any:
+        from langchain_anthropic import ChatAnthropic
+
+        thinking = {"type": "enabled", "budget_tokens": 1024}
+        given = {"model": "claude", "max_tokens": 4096, "api_key": "any", "base_url": self.url, "thinking": thinking}
+        return ChatAnthropic(**given | settings)
+
+    def error(self, message: str, status: int = 400) -> Exception:
+        error = {"type": "invalid_request_error", "message": message}
+        return RefusedAsProvider(status, {"type": "error", "error": error})
+
+    def check(self, body: dict[str, Any]) -> None:
+        thinks = body.get("thinking", {}).get("type") in ("enabled", "adaptive")
+        if thinks and body.get("temperature") not in (None, 1, 1.0):
+            raise self.error("`temperature` may only be set to 1 when thinking is enabled.")
+        issued = {turn.reasoning: self._blocks(turn) for turn in self.turns}
+        said = [at for at, message in enumerate(body["messages"]) if message["role"] == "assistant"]
+        for at, (message, then) in enumerate(pairwise([*body["messages"], {"content": []}])):
+            blocks = _blocks_of(message)
+            if message["role"] != "assistant":
+                continue
+            thoughts = [block for block in blocks if block["type"] in THINKING]
+            if thinks and at == said[-1] and blocks[0]["type"] not in THINKING:
+                raise self.error(
+                    f"messages.{at}.content.0.type: Expected `thinking` or `redacted_thinking`, but found "
+                    f"`{blocks[0]['type']}`. When `thinking` is enabled, a final `assistant` message must start with "
+                    "a thinking block (preceeding the lastmost set of `tool_use` and `tool_result` blocks)."
+                )
+            if thoughts and thoughts not in issued.values():
+                raise self.error(
+                    f"messages.{at}.content.0: `thinking` or `redacted_thinking` blocks in the latest assistant "
+                    "message cannot be modified. These blocks must remain as they were in the original response."
+                )
+            asked = [block["id"] for block in blocks if block["type"] == "tool_use"]
+            told = [block["tool_use_id"] for block in _blocks_of(then) if block["type"] == "tool_result"]
+            if missing := set(asked) - set(told):
+                raise self.error(
+                    f"messages.{at}: `tool_use` ids were found without `tool_result` blocks immediately after: "
+                    f"{', '.join(sorted(missing))}. Each `tool_use` block must have a corresponding `tool_result` "
+                    "block in the next message."
+                )
+            if extra := set(told) - set(asked):
+                raise self.error(f"messages.{at + 1}: unexpected `tool_use_id` in `tool_result` blocks: {extra}")
+
+    def history(self, body: dict[str, Any]) -> tuple[str, int]:
+        first = "".join(block["text"] for block in _blocks_of(body["messages"][0]))
+        return first, sum(message["role"] == "assistant" for message in body["messages"])
+
+    def strip(self, body: dict[str, Any]) -> None:
+        for message in body["messages"]:
+            message["content"] = [block for block in _blocks_of(message) if block["type"] not in THINKING]
+
+    def answer(self, body: dict[str, Any], turn: Turn) -> Answer:
+        content = [*self._blocks(turn), *([{"type": "text", "text": turn.text}] if turn.text else [])]
+        content += [
+            {"type": "tool_use", "id": f"toolu_{call['id']}", "name": "turn", "input": call["args"]}
+            for call in turn.calls
+        ]
+        message = {
+            "id": f"msg_{turn.number}",
+            "type": "message",
+            "role": "assistant",
+            "model": "claude",
+            "content": content,
+            "stop_reason": "tool_use" if turn.calls else "end_turn",
+            "stop_sequence": None,
+            "usage": {"input_tokens": 9, "output_tokens": 9},
+        }
+        return Answer(list(_events(message))) if body.get("stream") else whole(message)
+
+    def _blocks(self, turn: Turn) -> list[dict[str, Any]]:
+        said = {"type": "thinking", "thinking": f"{turn.number}?", "signature": turn.reasoning}
+        hidden = {"type": "redacted_thinking", "data": turn.reasoning}
+        return [said, hidden] if len(turn.calls) == 2 else [said]
+
+
+def _blocks_of(message: dict[str, Any]) -> list[dict[str, Any]]:
+    content = message["content"]
+    return [{"type": "text", "text": content}] if isinstance(content, str) else content
+
+
+def _events(message: dict[str, Any]) -> Any:
+    def event(kind: str, **data: Any) -> bytes:
+        return f"event: {kind}\ndata: {json.dumps({'type': kind, **data})}\n\n".encode()
+
+    yield event("message_start", message={**message, "content": [], "stop_reason": None})
+    for index, block in enumerate(message["content"]):
+        empty = {"thinking": {"thinking": "", "signature": ""}, "text": {"text": ""}, "tool_use": {"input": {}}}
+        yield event("content_block_start", index=index, content_block={**block, **empty.get(block["type"], {})})
+        match block["type"]:
+            case "thinking":
+                for part in block["thinking"]:
+                    yield event(
+                        "content_block_delta", index=index, delta={"type": "thinking_delta", "thinking": part}
+                    )
+                signature = {"type": "signature_delta", "signature": block["signature"]}
+                yield event("content_block_delta", index=index, delta=signature)
+            case "text":
+                yield event("content_block_delta", index=index, delta={"type": "text_delta", "text": block["text"]})
+            case "tool_use":
+                given = {"type": "input_json_delta", "partial_json": json.dumps(block["input"])}
+                yield event("content_block_delta", index=index, delta=given)
+        yield event("content_block_stop", index=index)
+    ended = {"stop_reason": message["stop_reason"], "stop_sequence": None}
+    yield event("message_delta", delta=ended, usage={"output_tokens": 9})
+    yield event("message_stop")

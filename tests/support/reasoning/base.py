@@ -1,0 +1,120 @@
+"""A model server on loopback that wants its reasoning back."""
+
+import http.client
+import json
+from abc import ABC, abstractmethod
+from dataclasses import replace
+from typing import Any, ClassVar, NamedTuple
+from urllib.parse import urlsplit
+
+from langgraph_reflexion.testing.loopback import Answer, Call, ErrorAnswer, Listener
+
+LESSON = "Next time I go up."
+
+
+class Turn(NamedTuple):
+    """What the model says next: it counts down, and once it has reflected, up; in the second step with two calls.
+
+    `number` is unique for a server, and names its reasoning and its calls.
+    """
+
+    number: int
+    text: str
+    calls: list[dict[str, Any]]
+
+    @property
+    def reasoning(self) -> str:
+        return f"reasoning {self.number}."
+
+
+class ReasoningServer(ABC):
+    """A provider's protocol with its rules on reasoning; what breaks them is answered as the provider answers it.
+
+    Attributes:
+        bodies: The requests so far.
+        turns: The answers to requests with tools so far.
+    """
+
+    path: ClassVar[str]
+    """The path of completions."""
+    says: ClassVar[str]
+    """Words of the error where the reasoning is missing."""
+
+    def __init__(self) -> None:
+        self.bodies: list[dict[str, Any]] = []
+        self.turns: list[Turn] = []
+
+    def __enter__(self) -> "ReasoningServer":
+        # Clients that are never closed leave no connection behind.
+        self._listener = Listener(0, lambda call: replace(self._answer(call), headers={"Connection": "close"}))
+        self.url = self._listener.url
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._listener.close()
+
+    @abstractmethod
+    def client(self, **settings: Any) -> Any:
+        """Return LangChain's own chat model of the provider."""
+
+    @abstractmethod
+    def check(self, body: dict[str, Any]) -> None:
+        """Raise the provider's error if a request breaks a rule."""
+
+    @abstractmethod
+    def history(self, body: dict[str, Any]) -> tuple[str, int]:
+        """Return the first message of the user, and the number of the model's messages."""
+
+    @abstractmethod
+    def answer(self, body: dict[str, Any], turn: Turn) -> Answer:
+        """Return what the model says, as the provider writes it."""
+
+    @abstractmethod
+    def strip(self, body: dict[str, Any]) -> None:
+        """Take the reasoning out of a request."""
+
+    def trace(self, turn: Turn) -> str:
+        """Return what shows in a request that a turn's reasoning is in it."""
+        return turn.reasoning
+
+    def error(self, message: str, status: int = 400) -> Exception:
+        """Return an error as the provider writes it."""
+        return ErrorAnswer(status, message)
+
+    def post(self, body: dict[str, Any]) -> tuple[int, str]:
+        """Return the status and the text that a request gets."""
+        connection = http.client.HTTPConnection(urlsplit(self.url).netloc, timeout=5)
+        connection.request("POST", self.path, json.dumps(body))
+        answer = connection.getresponse()
+        status, text = answer.status, answer.read().decode()
+        connection.close()
+        return status, text
+
+    def _answer(self, call: Call) -> Answer:
+        body = json.loads(call.content)
+        if call.path.partition("?")[0] != self.path:
+            raise self.error(f"there is no {call.path}", 404)
+        self.check(body)
+        user, before = self.history(body)
+        number, way = len(self.bodies), "up" if LESSON in user else "down"
+        self.bodies.append(body)
+        if not body.get("tools"):
+            return self.answer(body, Turn(number, LESSON, []))
+        calls = [
+            {"id": f"call{number}x{each}", "args": {"direction": way}} for each in range(2 if before == 1 else 1)
+        ]
+        self.turns.append(Turn(number, "I move on." if before == 0 else "", calls))
+        return self.answer(body, self.turns[-1])
+
+
+def whole(body: dict[str, Any]) -> Answer:
+    """Return an answer in JSON."""
+    return Answer(json.dumps(body).encode())
+
+
+class RefusedAsProvider(ErrorAnswer):
+    """An error in a provider's own format."""
+
+    def __init__(self, status: int, body: dict[str, Any]) -> None:
+        super().__init__(status, "")
+        self.answer = Answer(json.dumps(body).encode(), status)
