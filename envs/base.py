@@ -293,7 +293,7 @@ class Environment(ABC):
 
     def read_call(self, name: Any, args: Any) -> Action | None:
         """Read an action given by its name and arguments; return None if it is not an allowed one."""
-        if (spec := self.episode.actions().get(name)) is None:
+        if not isinstance(name, str) or (spec := self.episode.actions().get(name)) is None:
             return None
         try:
             given = spec.schema.model_validate(args).model_dump()

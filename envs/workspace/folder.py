@@ -69,7 +69,7 @@ class WorkspaceFolder:
         left = [change.path for change in self._repo.changes(files.tree, now.tree) if change.after]
         for path in left:
             remove(self.path / path)
-        parents = {str(parent) for path in left for parent in Path(path).parents} - {"."}
+        parents = {str(parent) for path in [*left, *found.empty] for parent in Path(path).parents} - {"."}
         for folder in sorted({*found.empty, *parents}, reverse=True):
             if (self.path / folder).is_dir() and not any((self.path / folder).iterdir()):
                 (self.path / folder).rmdir()

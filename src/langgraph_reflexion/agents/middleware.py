@@ -135,7 +135,7 @@ class ReflexionMiddleware(AgentMiddleware[ReflexionAgentState, Any, Any]):
         self._client = client
         client.answered = True  # so that a server that is down does not discard the agent's answer
         kept = make_memory(memory, environment, client, self.prompts, rules, budgets, options, approval.reflections)
-        pool, keys = EpisodePool(environment, options.retries), list(self._own.reduced)
+        pool, keys = EpisodePool(environment, options.retries), self._own.reduced
         judge = make_evaluator(evaluator, client, None, environment, self.prompts, rules, options.seed)
         self._strategy = Strategy(rules.strategy)
         self._budgets = budgets
@@ -190,11 +190,11 @@ class ReflexionMiddleware(AgentMiddleware[ReflexionAgentState, Any, Any]):
         return await self._evaluated(state, _config())
 
     async def _begun(self, state: ReflexionAgentState, own: MiddlewareState, config: RunnableConfig) -> Update:
-        """Reset, and give the agent the state with which its trials begin."""
+        """Reset, and give the agent the state that `reset` returned."""
         trials = await _apply_node("reset", self._reset, own["trials"], config)
-        start = dict(trials.get("start") or {})
         made = ((trials["episode"]["snapshot"] or {}).get("state")) or {}
-        update = self._own.update(start, state) | made
+        others = {key: value for key, value in made.items() if key not in self._own.reduced}
+        update = self._own.update(self._own.of(state) | made, state) | others
         if trials["stop_reason"]:
             update["jump_to"] = "end"
         return update | {"reflexion": {**own, "trials": trials, "over": False, "clock": time.time()}}
@@ -252,7 +252,8 @@ class ReflexionMiddleware(AgentMiddleware[ReflexionAgentState, Any, Any]):
         own = {**own, "trials": trials, "called": False, "over": True, "clock": time.time()}
         if trials["status"] != "running":
             return _finish(own, self._own, state, is_last=is_best) | {"reflexion": own}
-        update = _conversation(own["given"]) | {"jump_to": "model", "reflexion": own}
+        update = _conversation(own["given"]) | self._own.update(trials["start"], state)
+        update |= {"jump_to": "model", "reflexion": own}
         if state.get("structured_response") is not None:
             update["structured_response"] = None
         return update
@@ -309,7 +310,9 @@ def _finish(own: MiddlewareState, private: PrivateState, state: ReflexionAgentSt
         return {"messages": [answer]}
     best = trials.get("best_attempt")
     update = _conversation([*own["given"], *messages]) | (private.update(best["state"], state) if best else {})
-    return update if own["best_response"] is None else {**update, "structured_response": own["best_response"]}
+    if state.get("structured_response") is not None or own["best_response"] is not None:
+        update["structured_response"] = own["best_response"]
+    return update
 
 
 def _with_outcome(messages: Sequence[AnyMessage], outcome: dict[str, Any]) -> tuple[list[AnyMessage], AIMessage]:

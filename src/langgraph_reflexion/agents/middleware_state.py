@@ -2,15 +2,15 @@
 
 from collections.abc import Mapping
 from contextlib import suppress
-from typing import Annotated, Any, NotRequired, Required, TypedDict, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, NotRequired, TypedDict, get_type_hints
 
 from langchain.agents.middleware.todo import PlanningState
 from langchain.agents.middleware.types import AgentState, PrivateStateAttr
 from langchain_core.messages import AnyMessage
-from langgraph.channels.base import BaseChannel
 from langgraph.types import Overwrite
 
 from langgraph_reflexion.agents.state import AgentState as TaskState
+from langgraph_reflexion.agents.state import has_reducer
 
 FRAME = ("messages", "jump_to", "structured_response", "reflexion")
 """The keys that every agent of `create_agent` has, and the middleware's own."""
@@ -57,7 +57,7 @@ class PrivateState:
         hints: dict[str, Any] = {}
         for each in [*schemas, schema] if schema else schemas:
             hints |= get_type_hints(each, include_extras=True)
-        self.reduced = {key: _has_reducer(hint) for key, hint in hints.items() if key not in FRAME}
+        self.reduced = {key: has_reducer(hint) for key, hint in hints.items() if key not in FRAME}
 
     def of(self, state: Mapping[str, Any]) -> dict[str, Any]:
         """Return these keys of a state."""
@@ -71,13 +71,4 @@ class PrivateState:
 
 
 def _empty(value: Any) -> Any:
-    return type(value)() if isinstance(value, dict | list | str) else None
-
-
-def _has_reducer(hint: Any) -> bool:
-    if get_origin(hint) in (NotRequired, Required):
-        return _has_reducer(get_args(hint)[0])
-    if get_origin(hint) is Annotated:
-        inner, *notes = get_args(hint)
-        return any(isinstance(note, BaseChannel) or callable(note) for note in notes) or _has_reducer(inner)
-    return False
+    return type(value)() if isinstance(value, dict | list | set | tuple | str | int | float) else None

@@ -1,8 +1,8 @@
 """The nodes around a wrapped agent: its trajectory is observed, and its best attempt is the answer."""
 
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
 from typing import Any, cast
 
 from langchain_core.messages import AIMessage
@@ -39,7 +39,7 @@ class ResetAgent(Reset):
         own_keys: The keys of the agent's own state.
     """
 
-    own_keys: Sequence[str] = ()
+    own_keys: Collection[str] = ()
 
     async def __call__(self, state: ReflexionState, config: RunnableConfig) -> Update:
         update = await super().__call__(state, config)
@@ -64,11 +64,11 @@ class EvaluateAgent(Evaluate):
     """evaluate: after the last trial, the best attempt is the answer, and its state and world come back.
 
     Attributes:
-        own_keys: The keys of the agent's own state.
+        own_keys: The keys of the agent's own state, and whether each has a reducer.
         world: What is saved after each trial, and restored to the best one.
     """
 
-    own_keys: Sequence[str] = ()
+    own_keys: Mapping[str, bool] = field(default_factory=dict)
     world: World | None = None
 
     async def __call__(self, state: ReflexionState, config: RunnableConfig) -> Update:
@@ -87,17 +87,23 @@ class EvaluateAgent(Evaluate):
             result = result_in(state)
             best = BestAttempt(state=attempt["state"] if attempt else {}, world=saved, answer=answer_id(attempt))
         update |= {"result": result, "best_attempt": best}
-        if update["fault"]:
-            # The next attempt at this trial begins in a fresh world.
+        if update["status"] in ("budget", "fault"):
+            # If this trial is resumed, it begins again, in a fresh world.
             update["episode"] = {**update.get("episode", state["episode"]), "snapshot": None}
-        elif attempt:
+        if attempt and not update["fault"]:
             update["attempt"] = {**attempt, "messages": []}
         if update["status"] == "running":
             return update
         if best:
-            update |= {key: best["state"][key] for key in self.own_keys if key in best["state"]}
+            for key, reduced in self.own_keys.items():
+                if key in best["state"]:
+                    update[key] = Overwrite(best["state"][key]) if reduced else best["state"][key]
             if self.world and best["world"] and not is_best:
-                await to_thread(self.world.restore, best["world"])
+                try:
+                    await to_thread(self.world.restore, best["world"])
+                except (OSError, EnvironmentFault) as error:
+                    fault = f"the best trial's world could not be restored: {one_line(error)}"
+                    update |= {"status": "fault", "fault": fault}
         text, name = as_text(result), config.get("metadata", {}).get(AGENT_NAME)
         outcome = {"reflexion": outcome_of(before, update)}
         # A stream shows a message once: under the id under which the agent has streamed it.
@@ -141,7 +147,7 @@ def agent_nodes(
     heuristic: HeuristicFunction,
     prompts: Prompts,
     prices: Mapping[str, Price],
-    own_keys: Sequence[str],
+    own_keys: Mapping[str, bool],
 ) -> dict[str, Any]:
     """Return the nodes that differ around an agent: `reset`, `act`, `observe` and `evaluate`.
 
@@ -152,7 +158,7 @@ def agent_nodes(
         heuristic: The heuristic h.
         prompts: The templates.
         prices: The prices of the agent's models, by name.
-        own_keys: The keys of the agent's own state.
+        own_keys: The keys of the agent's own state, and whether each has a reducer.
     """
     running = RunAgent(agent, reset.pool, prompts, evaluate.rules.feedback, heuristic, reset.budgets, prices)
     world = agent.reset if isinstance(agent.reset, World) else None

@@ -5,7 +5,7 @@ from collections.abc import AsyncGenerator, Generator, Mapping
 from contextlib import aclosing, closing
 from dataclasses import dataclass, replace
 from typing import Any, cast
-from uuid import NAMESPACE_OID, uuid5
+from uuid import uuid4
 
 from httpx import TransportError
 from langchain_core.messages import AIMessage, AnyMessage, BaseMessage
@@ -53,7 +53,10 @@ class RunAgent:
     prices: Mapping[str, Price]
 
     async def __call__(self, state: AgentState, config: RunnableConfig) -> Update:
-        world = await self._enter(state)
+        try:
+            world = await self._enter(state)
+        except Fault as fault:
+            return _stopped_by(str(fault))
         trial = AgentTrial(self, state, config, world)
         try:
             async with aclosing(trial.arun()) as outputs:
@@ -66,7 +69,10 @@ class RunAgent:
 
     def blocking(self, state: AgentState, config: RunnableConfig) -> Update:
         """Call the agent from synchronous code, in the caller's thread, which its checkpointer may need."""
-        world = run_blocking(self._enter(state))
+        try:
+            world = run_blocking(self._enter(state))
+        except Fault as fault:
+            return _stopped_by(str(fault))
         trial = AgentTrial(self, state, config, world)
         try:
             with closing(trial.run()) as outputs:
@@ -87,6 +93,8 @@ class RunAgent:
         """
         try:
             update = trial.update(error)
+        except ParentCommand:  # the task has been handed on, and nothing continues here
+            raise
         except BaseException:
             if isinstance(trial.runnable, PregelProtocol):
                 await self.pool.give_back(trial.state["task"], [], world)
@@ -113,13 +121,10 @@ class AgentTrial:
             given = self.config.get("configurable", {})
             if "thread_id" not in given:
                 given = {name: value for name, value in given.items() if not name.startswith("__")}
-                self.config["configurable"] = given | {"thread_id": f"{state['task']['id']}:{state['trial']}"}
+                self.config["configurable"] = given | {"thread_id": uuid4().hex}
         if isinstance(runnable, RemoteGraph):
-            # The server would keep one conversation for all trials.
-            trial = f"{self.config['configurable'].get('thread_id')}:{state['task']['id']}:{state['trial']}"
-            self.config["configurable"] = self.config["configurable"] | {
-                "thread_id": str(uuid5(NAMESPACE_OID, trial))
-            }
+            # The server would keep one conversation for all trials, and for a trial that starts over after a fault.
+            self.config["configurable"] = self.config["configurable"] | {"thread_id": str(uuid4())}
         self.began = time.perf_counter()
         self.messages: dict[str, BaseMessage] = {}
         self.last = False
@@ -176,6 +181,12 @@ class AgentTrial:
                 "the remote agent interrupted its run, and a remote run cannot be resumed from here: "
                 "build the agent in this process, or without interrupts"
             ) from error
+        if isinstance(self.output, dict) and "__interrupt__" in self.output and error is None:
+            # A graph with a checkpointer of its own returns so, and would never be resumed.
+            raise ConfigurationError(
+                "the agent interrupted its run, which only a checkpointer of this graph can resume: "
+                "create_reflexion(...).compile(checkpointer=...)"
+            )
         if isinstance(error, GraphRecursionError):
             self.ended = "truncated"
         elif isinstance(error, GraphBubbleUp) or (isinstance(error, ReflexionError) and not isinstance(error, Fault)):
@@ -193,7 +204,7 @@ class AgentTrial:
             # Tools raise errors of the same types, which say nothing about the model.
             if getattr(error, "permanent", False) or (by_client and to_fault(error, []).permanent):
                 raise ModelFault(message, permanent=True) from error
-            return update | {"stop_reason": "fault", "fault": message, "attempt": None}
+            return update | _stopped_by(message)
         return update | {
             "attempt": Attempt(
                 messages=cast(list[AnyMessage], messages),
@@ -211,6 +222,10 @@ class AgentTrial:
             noted = {message.id for message in self.given} - said
             update = {**update, "messages": [each for each in update["messages"] if each.id not in noted]}
         return replace(command, graph=Command.PARENT, update=update)
+
+
+def _stopped_by(fault: str) -> Update:
+    return {"stop_reason": "fault", "fault": fault, "attempt": None}
 
 
 def lessons_for(state: AgentState, prompts: Prompts, feedback: Feedback, *, fresh: bool) -> str:

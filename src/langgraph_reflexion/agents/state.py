@@ -1,9 +1,10 @@
 """The state of a graph around an agent."""
 
 from collections.abc import Sequence
-from typing import Annotated, Any, Protocol, get_type_hints
+from typing import Annotated, Any, NotRequired, Protocol, Required, get_args, get_origin, get_type_hints
 
 from langchain_core.messages import AnyMessage
+from langgraph.channels.base import BaseChannel
 from langgraph.graph.message import add_messages
 from pydantic import WithJsonSchema
 from typing_extensions import TypedDict
@@ -111,6 +112,17 @@ def schemas_for(agent: WithKeys | None, given: type[ReflexionState] | None) -> d
     }
 
 
-def own_keys(schema: type[ReflexionState], base: type[ReflexionState] = AgentState) -> list[str]:
-    """Return the keys of a graph's state that are the agent's own."""
-    return [key for key in schema.__annotations__ if key not in base.__annotations__]
+def own_keys(schema: type[ReflexionState], base: type[ReflexionState] = AgentState) -> dict[str, bool]:
+    """Return the keys of a graph's state that are the agent's own, and whether each has a reducer."""
+    hints = get_type_hints(schema, include_extras=True)
+    return {key: has_reducer(hint) for key, hint in hints.items() if key not in base.__annotations__}
+
+
+def has_reducer(hint: Any) -> bool:
+    """Return whether what is written to a key of this type is merged with what is there."""
+    if get_origin(hint) in (NotRequired, Required):
+        return has_reducer(get_args(hint)[0])
+    if get_origin(hint) is Annotated:
+        inner, *notes = get_args(hint)
+        return any(isinstance(note, BaseChannel) or callable(note) for note in notes) or has_reducer(inner)
+    return False

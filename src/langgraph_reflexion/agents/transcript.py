@@ -37,6 +37,8 @@ def steps_of(messages: Sequence[BaseMessage]) -> list[Step]:
         if isinstance(message, ToolMessage):
             if step := waiting.pop(message.tool_call_id, None):
                 step["observation"] = text
+            else:
+                add("", None, text)
         elif not isinstance(message, AIMessage):
             add("", None, text)
         elif not message.tool_calls:

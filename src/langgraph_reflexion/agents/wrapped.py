@@ -28,7 +28,8 @@ class WrappedAgent:
 
     The agent takes its input by its signature: a graph with `messages` in its state, `{"messages": [...]}`; a list of
     messages; a text; or a dict with one field. The lessons of earlier trials precede the task. Further keys of the
-    agent's state, such as `files`, begin every trial as the caller gave them.
+    agent's state, such as `files`, begin every trial as the caller gave them, unless the graph has keys of the same
+    names, such as `status`.
 
     Attributes:
         agent: A compiled graph, a `RemoteGraph`, any runnable, or a function.

@@ -49,13 +49,17 @@ class FunctionEvaluator(Evaluator):
             signature = inspect.signature(function)
         except (TypeError, ValueError):  # a builtin
             signature = inspect.Signature([_Parameter(name, _Parameter.POSITIONAL_ONLY) for name in "ab"])
-        needed = [each for each in signature.parameters.values() if each.kind in _NAMED]
+        # What `partial` has bound is the user's.
+        bound = function.keywords if isinstance(function, partial) else {}
+        needed = [each for each in signature.parameters.values() if each.kind in _NAMED and each.name not in bound]
         self.named = {each.name: _subject(each) for each in needed if _subject(each)}
         missing = [each.name for each in needed if each.name not in self.named and each.default is _Parameter.empty]
         if missing or not self.named:
             self.named = {}
             try:
-                signature.bind("task", of)
+                given = signature.bind("task", of).arguments
+                if any(_subject(each) not in ("", given.get(each.name)) for each in needed):
+                    raise TypeError("a subject is in another's place")
             except TypeError:
                 raise ConfigurationError(
                     f"the evaluator needs {', '.join(missing) or 'parameters'}: make it a function of (task, {of}) "
@@ -167,14 +171,15 @@ def to_score(result: object) -> Score:
     if hasattr(result, "item"):  # numbers of numpy and others
         result = result.item()
     if hasattr(result, "score") and not isinstance(result, Score):  # LangSmith's EvaluationResult
-        result = {"score": result.score, "comment": getattr(result, "comment", None)}
+        words = getattr(result, "feedback", None) or getattr(result, "comment", None)
+        result = {"score": result.score, "comment": words}
     match result:
         case Score():
             return result
         case bool() | int() | float():
             return Score(float(result))
-        case (bool() | int() | float() as score, str() as feedback):
-            return Score(float(score), feedback)
+        case (bool() | int() | float() as score, str() | None as feedback):
+            return Score(float(score), feedback or "")
         case {"score": bool() | int() | float() as score, **rest}:
             return Score(float(score), str(rest.get("feedback") or rest.get("comment") or ""))
         case {"results": [*several]} | [*several] if several:

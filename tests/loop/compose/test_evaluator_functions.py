@@ -1,5 +1,6 @@
 """Evaluators that are functions: what they are called with, and what they may return."""
 
+from functools import partial
 from typing import Any
 
 import pytest
@@ -9,6 +10,7 @@ from langchain_core.messages import AIMessage, ToolMessage
 from langsmith.evaluation import EvaluationResult, EvaluationResults
 from openevals import create_async_llm_as_judge, create_llm_as_judge
 from openevals.exact import exact_match
+from pydantic import BaseModel
 
 from langgraph_reflexion import ConfigurationError, create_reflexion
 from langgraph_reflexion.testing import ScriptedChatModel
@@ -40,16 +42,30 @@ def test_it_may_be_called_by_position_or_take_one_thing(evaluator: Any) -> None:
     assert run(evaluator)["status"] == "solved"
 
 
+def test_what_partial_has_bound_stays() -> None:
+    def same(result: str, state: str) -> bool:
+        return f"It is {state}." == result
+
+    assert run(partial(same, state="1"))["status"] == "solved"
+
+
+class Grade(BaseModel):
+    score: float
+    feedback: str
+
+
 @pytest.mark.parametrize(
     ("returned", "score", "words"),
     [
         ({"key": "k", "score": 0.5, "comment": "Half.", "metadata": None}, 0.5, "Half."),
         ({"key": "k", "score": True, "comment": None}, 1.0, ""),
         (EvaluationResult(key="k", score=0.25, comment="A quarter."), 0.25, "A quarter."),
+        (Grade(score=0.3, feedback="A third, nearly."), 0.3, "A third, nearly."),
+        ((0.5, None), 0.5, ""),
         ([{"key": "a", "score": 1.0, "comment": "A"}, {"key": "b", "score": 0.5, "comment": "B"}], 0.5, "A\nB"),
         (EvaluationResults(results=[EvaluationResult(key="k", score=0.75)]), 0.75, ""),
     ],
-    ids=["openevals", "without comment", "langsmith", "several", "langsmith's several"],
+    ids=["openevals", "without comment", "langsmith", "a model", "no words", "several", "langsmith's several"],
 )
 def test_results_of_evaluation_libraries_count_as_they_are(returned: Any, score: float, words: str) -> None:
     evaluation = run(lambda task, result: returned)["evaluation"]
@@ -101,8 +117,9 @@ def test_an_exact_match_of_openevals() -> None:
     [
         (create_trajectory_match_evaluator(), "the evaluator needs reference_outputs"),
         (lambda task, answer, key: True, "the evaluator needs answer, key"),
+        (lambda result, key: True, "the evaluator needs key"),
     ],
-    ids=["a reference", "three things"],
+    ids=["a reference", "three things", "the result first"],
 )
 def test_an_evaluator_that_needs_more_is_refused(evaluator: Any, message: str) -> None:
     with pytest.raises(ConfigurationError, match=message):

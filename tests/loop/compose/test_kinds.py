@@ -4,7 +4,7 @@ import operator
 from typing import Annotated, Any, TypedDict
 
 import pytest
-from langchain_core.messages import AIMessage, BaseMessage
+from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 from langchain_core.output_parsers import StrOutputParser
 from langchain_core.prompts import ChatPromptTemplate
 from langchain_core.runnables import RunnableLambda
@@ -165,3 +165,9 @@ def test_messages_without_ids_are_counted_once() -> None:
     agent = KINDS["a graph without a reducer"]
     final = create_reflexion(Guessing().reflects, actor=agent, evaluator=three, max_trials=1).compile()
     assert [step["thought"] for step in final.invoke({"task": TASK}, THREAD)["trajectory"]] == ["It is 1."]
+
+
+def test_a_tools_message_alone_is_in_the_trajectory() -> None:
+    agent = RunnableLambda(lambda messages: {"messages": [ToolMessage("It is 3.", tool_call_id="elsewhere")]})
+    final = create_reflexion("demo", actor=agent, evaluator=three).compile().invoke({"task": TASK})
+    assert (final["result"], [step["observation"] for step in final["trajectory"]]) == ("It is 3.", ["It is 3."])

@@ -1,12 +1,13 @@
 """As middleware of an agent: what its users see, how tasks follow each other, and what happens in trouble."""
 
 import json
-from typing import Any
+from typing import Any, NotRequired
 
 import pytest
 from langchain.agents import create_agent
 from langchain.agents.middleware import (
     AgentMiddleware,
+    AgentState,
     ModelCallLimitMiddleware,
     SummarizationMiddleware,
     hook_config,
@@ -353,3 +354,26 @@ def test_a_conversation_that_was_summed_up_is_whole_again_in_the_next_trial() ->
     assert sums.prompts
     assert len([prompt for prompt in guessing.guesses.prompts if prompt[-1].text == TASK]) == 3
     assert final["messages"][-1].response_metadata["reflexion"] == SOLVED
+
+
+class Counts(AgentState[Any]):
+    calls: NotRequired[int]
+
+
+class Counting(AgentMiddleware[Counts, Any, Any]):
+    state_schema = Counts
+
+    def before_model(self, state: Counts, runtime: Any) -> dict[str, Any]:
+        return {"calls": state.get("calls", 0) + 1}
+
+
+def test_a_number_in_the_agents_state_begins_each_trial_as_if_it_were_not_there() -> None:
+    seen: list[int] = []
+    guessing = Guessing()
+
+    def verify(state: dict[str, Any]) -> bool:
+        seen.append(state["calls"])
+        return False
+
+    guessing.agent(middleware=[Counting(), around(guessing, evaluator=verify, state_schema=Counts)]).invoke(GIVEN)
+    assert len(set(seen)) == 1, seen

@@ -1,5 +1,6 @@
 """The world of a wrapped agent: what a trial finds of the trials before it, and what is there in the end."""
 
+import operator
 from pathlib import Path
 from typing import Annotated, Any, TypedDict
 
@@ -14,6 +15,8 @@ from langgraph.graph.message import add_messages
 from langgraph.types import Command, interrupt
 
 from langgraph_reflexion import (
+    Budget,
+    Budgets,
     CommandEvaluator,
     ConfigurationError,
     Fault,
@@ -23,6 +26,7 @@ from langgraph_reflexion import (
     create_reflexion,
     resume_point,
 )
+from langgraph_reflexion.agents import AgentState
 from langgraph_reflexion.testing import ScriptedChatModel
 from tests.support.composing import TASK, THREAD, call
 
@@ -100,6 +104,7 @@ def test_the_best_trials_files_are_there_in_the_end(folder: Path, tmp_path: Path
         if number == 1:
             (folder / "empty").rmdir()
             (folder / "empty").symlink_to(tmp_path)
+            (folder / "nested" / "empty").mkdir(parents=True)
         return str(number)
 
     agent = WrappedAgent(work, reset=WorkspaceFolder(folder, store=tmp_path / "store"))
@@ -184,6 +189,84 @@ def test_reset_is_called_before_each_trial_and_may_give_state() -> None:
     assert (final["trial"], final["things"], resets) == (2, ["reset", "reset", "thing 3"], [TASK] * 2)
 
 
+def test_a_reset_that_meets_trouble_again_when_its_trial_is_resumed_is_a_fault_again() -> None:
+    trouble: list[Exception] = [OSError("no network")]
+    down: list[str] = []
+
+    def reset(task: str) -> None:
+        if down:
+            raise Fault(down.pop(), transient=False)
+
+    def work(task: str) -> str:
+        if trouble:
+            raise trouble.pop()
+        return "done"
+
+    graph = create_reflexion("demo", actor=WrappedAgent(work, reset=reset), evaluator=lambda t, r: True).compile(
+        checkpointer=InMemorySaver()
+    )
+    stopped = graph.invoke(INPUT, THREAD)
+    down.append("no database")
+    graph.update_state(THREAD, *resume_point(stopped))
+    stopped = graph.invoke(None, THREAD)
+    assert (stopped["status"], stopped["fault"]) == ("fault", "no database")
+    graph.update_state(THREAD, *resume_point(stopped))
+    assert graph.invoke(None, THREAD)["status"] == "solved"
+
+
+def test_a_trial_that_a_budget_cut_short_is_resumed_in_a_fresh_world(folder: Path, tmp_path: Path) -> None:
+    _, tools = appending(folder)
+    model = ScriptedChatModel(replies=lambda seen: "Done." if len(seen) == 5 else call("append"))
+    agent = WrappedAgent(create_agent(model, tools), reset=WorkspaceFolder(folder, store=tmp_path / "store"))
+    saver = InMemorySaver()
+
+    def graph(tokens: int) -> Any:
+        options: dict[str, Any] = {"evaluator": lambda result: True, "budgets": Budgets(task=Budget(tokens=tokens))}
+        return create_reflexion("demo", actor=agent, **options).compile(checkpointer=saver)
+
+    stopped = graph(20).invoke(INPUT, THREAD)
+    assert (stopped["status"], (folder / "lines").read_text()) == ("budget", "line\n")
+    larger = graph(1000)
+    larger.update_state(THREAD, *resume_point(stopped))
+    assert larger.invoke(None, THREAD)["status"] == "solved"
+    assert (folder / "lines").read_text() == "line\nline\n"
+
+
+def test_a_best_world_that_does_not_come_back_is_a_fault() -> None:
+    class Lost:
+        trial = 0
+
+        def save(self) -> dict[str, Any]:
+            return {"trial": self.trial}
+
+        def restore(self, saved: dict[str, Any]) -> None:
+            if saved["trial"] == 1:
+                raise OSError("the disk is full")
+            self.trial += 1
+
+    agent = WrappedAgent(lambda task: "1", reset=(world := Lost()))
+    graph = create_reflexion(reflecting(), actor=agent, evaluator=lambda t, r: 0.5 / world.trial, max_trials=2)
+    final = graph.compile().invoke({"task": TASK})
+    assert (final["status"], final["best"]) == ("fault", 1)
+    assert final["fault"] == "the best trial's world could not be restored: OSError: the disk is full"
+
+
+class Facts(TypedDict, total=False):
+    messages: Annotated[list[Any], add_messages]
+    facts: Annotated[list[str], operator.add]
+
+
+class FactsAround(AgentState, total=False):
+    facts: Annotated[list[str], operator.add]
+
+
+def test_the_agents_keys_come_back_once_where_both_states_have_a_reducer() -> None:
+    agent = StateGraph(Facts).add_node("find", lambda s: {"facts": ["new"], "messages": [AIMessage("x")]})
+    options: dict[str, Any] = {"evaluator": lambda result: True, "state_schema": FactsAround}
+    graph = create_reflexion("demo", actor=agent.add_edge(START, "find").compile(), **options).compile()
+    assert graph.invoke({**INPUT, "facts": ["given"]})["facts"] == ["given", "new"]
+
+
 def test_reset_that_returns_something_else_is_refused() -> None:
     agent = WrappedAgent(basket(), reset=lambda task: 5)
     with pytest.raises(ConfigurationError, match="got int"):
@@ -218,6 +301,23 @@ def asking(world: list[str]) -> Any:
 
     builder = StateGraph(Talk).add_node("work", work).add_node("ask", ask)
     return builder.add_edge(START, "work").add_edge("work", "ask").compile()
+
+
+def test_an_interrupt_that_nothing_could_resume_is_an_error_and_no_result() -> None:
+    agent = asking([]).builder.compile(checkpointer=InMemorySaver())
+    graph = create_reflexion("demo", actor=agent, evaluator=lambda result: True).compile()
+    with pytest.raises(ConfigurationError, match=r"interrupted its run.*compile\(checkpointer="):
+        graph.invoke(INPUT)
+
+
+def test_a_task_that_is_handed_on_leaves_no_live_world() -> None:
+    hand_on = Command(goto="other", graph=Command.PARENT, update={"messages": [AIMessage("Over to you.")]})
+    agent = StateGraph(Talk).add_node("hand on", lambda state: hand_on).add_edge(START, "hand on").compile()
+    reflexion = create_reflexion("demo", actor=agent, evaluator=lambda result: True)
+    parent = StateGraph(Talk).add_node("first", reflexion.compile()).add_node("other", lambda state: {})
+    final = parent.add_edge(START, "first").compile().invoke(INPUT)
+    assert final["messages"][-1].text == "Over to you."
+    assert reflexion.pool._live == []
 
 
 @pytest.mark.parametrize("process", ["the same", "another"])
@@ -269,6 +369,26 @@ def test_a_reset_that_meets_trouble_is_a_fault() -> None:
     assert final.compile().invoke(INPUT)["fault"] == "no database"
 
 
+GIVEN = {"content": "hi", "encoding": "utf-8", "created_at": "2026-01-01", "modified_at": "2026-01-01"}
+
+
+def test_a_deep_agents_files_of_earlier_trials_are_gone_when_reset_gives_it_files() -> None:
+    listed: list[str] = []
+
+    def reply(messages: list[Any]) -> AIMessage:
+        if messages[-1].type == "human":
+            return call("ls", path="/")
+        if messages[-1].name == "ls":
+            listed.append(messages[-1].text)
+            return call("write_file", file_path=f"/trial{len(listed)}.txt", content="x")
+        return AIMessage("Done.")
+
+    reset = lambda task: {"files": {"/reset.txt": GIVEN}}  # noqa: E731
+    around = ReflexionMiddleware(reflecting(), evaluator=lambda result: False, reset=reset)
+    create_deep_agent(ScriptedChatModel(replies=reply), middleware=[around]).invoke(INPUT)
+    assert listed == ["['/reset.txt']"] * 3
+
+
 @pytest.mark.parametrize("way", ["graph", "middleware"])
 def test_a_deep_agent_finds_the_callers_files_and_no_others(way: str) -> None:
     listed: list[str] = []
@@ -291,8 +411,7 @@ def test_a_deep_agent_finds_the_callers_files_and_no_others(way: str) -> None:
         agent = create_reflexion(reflecting(), actor=create_deep_agent(model), evaluator=verify).compile()
     else:
         agent = create_deep_agent(model, middleware=[ReflexionMiddleware(reflecting(), evaluator=verify)])
-    given = {"content": "hi", "encoding": "utf-8", "created_at": "2026-01-01", "modified_at": "2026-01-01"}
-    final = agent.invoke({**INPUT, "files": {"/given.txt": given}})
+    final = agent.invoke({**INPUT, "files": {"/given.txt": GIVEN}})
     assert listed == ["['/given.txt']"] * 3
     assert sorted(final["files"]) == ["/given.txt", "/trial2.txt"]
     assert final["messages"][-1].text == "Done 2."
