@@ -14,7 +14,7 @@ from uuid import UUID
 from langchain_core.callbacks import AsyncCallbackManager, BaseCallbackHandler, BaseCallbackManager
 from langchain_core.callbacks.manager import AsyncCallbackManagerForChainRun, AsyncCallbackManagerForToolRun
 from langchain_core.runnables import RunnableConfig
-from langchain_core.runnables.config import merge_configs, var_child_runnable_config
+from langchain_core.runnables.config import var_child_runnable_config
 from langchain_core.tracers import LangChainTracer
 from langgraph.constants import TAG_NOSTREAM
 from langsmith.utils import LangSmithNotFoundError
@@ -125,13 +125,14 @@ def ambient(config: RunnableConfig) -> Iterator[None]:
 
 async def with_trial(node: str, state: ReflexionState, config: RunnableConfig) -> RunnableConfig:
     """Return the config of a node's calls: below the trial's span, with the task and the trial in the metadata."""
+    config = {**config}
     if node != "act":
-        config = merge_configs(config, {"tags": [TAG_NOSTREAM]})
+        config["tags"] = [*(config.get("tags") or []), TAG_NOSTREAM]
     if node not in IN_TRIAL:
         return config
-    config = merge_configs(config, {"metadata": {TASK: state["task"]["id"], TRIAL: state["trial"]}})
+    config["metadata"] = {**config.get("metadata", {}), TASK: state["task"]["id"], TRIAL: state["trial"]}
     callbacks, tracer = config.get("callbacks"), tracer_of(config)
-    if tracer and isinstance(callbacks, BaseCallbackManager) and len(callbacks.handlers) > 1:  # not the tracer alone
+    if tracer and isinstance(callbacks, BaseCallbackManager) and is_traced(callbacks):
         config["callbacks"] = callbacks = callbacks.copy()
         callbacks.parent_run_id = await tracer.begin(state, callbacks)
     return config
@@ -141,11 +142,16 @@ async def start_tool(state: ReflexionState, config: RunnableConfig) -> AsyncCall
     """Begin the tool run of the chosen action, if it is one and the run is traced."""
     decision, callbacks = state.get("decision"), config.get("callbacks")
     action = decision["action"] if decision else None
-    if not (action and action["name"] and isinstance(callbacks, BaseCallbackManager) and callbacks.handlers):
+    if not (action and action["name"] and isinstance(callbacks, BaseCallbackManager) and is_traced(callbacks)):
         return None
     below = below_run(callbacks, callbacks.parent_run_id)
     given = json.dumps(action["args"], ensure_ascii=False)
     return await below.on_tool_start({"name": action["name"]}, given, name=action["name"], inputs=action["args"])
+
+
+def is_traced(callbacks: BaseCallbackManager) -> bool:
+    """Return whether anybody else listens than the tracers of trials."""
+    return not all(isinstance(each, TrialTracer) for each in callbacks.handlers)
 
 
 def tracer_of(config: RunnableConfig) -> TrialTracer | None:
