@@ -17,10 +17,12 @@ from langchain_core.runnables import RunnableConfig
 from langchain_core.runnables.config import var_child_runnable_config
 from langchain_core.tracers import LangChainTracer
 from langgraph.constants import TAG_NOSTREAM
+from langsmith.run_helpers import get_tracing_context
 from langsmith.utils import LangSmithNotFoundError
 
 from langgraph_reflexion.events import emit, steps_in
 from langgraph_reflexion.models.calls import TASK, TRIAL
+from langgraph_reflexion.models.faults import one_line
 from langgraph_reflexion.state import ReflexionState, Update
 
 IN_TRIAL = ("act", "observe", "evaluate")
@@ -83,8 +85,9 @@ class TrialTracer(BaseCallbackHandler):
             traces = [(tracer, tracer.run_map.get(str(span.run_id))) for tracer in tracers]
             outputs = {**update["trials"][-1], "evaluation": update.get("evaluation"), "status": update["status"]}
             await span.on_chain_end(outputs)
+            local = get_tracing_context()["enabled"] == "local"  # as when LangSmith evaluates without uploading
             for tracer, run in traces:
-                if run is not None:
+                if run is not None and not local:
                     send = partial(send_feedback, tracer, run.trace_id, span.run_id, self.root, update)
                     asyncio.get_running_loop().run_in_executor(None, send)
 
@@ -202,4 +205,4 @@ def send_feedback(
         for run, key, score, comment in given:
             client.create_feedback(run, key, score=score, comment=comment, trace_id=trace, session_id=project)
     except Exception as error:  # a trace must not cost the run
-        logging.getLogger(__name__).warning("LangSmith did not take the feedback: %s", error)
+        logging.getLogger(__name__).warning("LangSmith did not take the feedback: %s", one_line(error))
