@@ -10,7 +10,7 @@ from langchain_core.messages import AnyMessage
 from langgraph.types import Overwrite
 
 from langgraph_reflexion.agents.state import AgentState as TaskState
-from langgraph_reflexion.agents.state import has_reducer
+from langgraph_reflexion.agents.state import copied, has_reducer
 
 FRAME = ("messages", "jump_to", "structured_response", "reflexion")
 """The keys that every agent of `create_agent` has, and the middleware's own."""
@@ -67,7 +67,8 @@ class PrivateState:
         """Return the update of the state `now` after which it has these values, and its other keys are empty."""
         wanted = {key: _empty(value) for key, value in self.of(now).items()} | self.of(values)
         changed = {key: value for key, value in wanted.items() if key not in now or now[key] != value}
-        return {key: Overwrite(value) if self.reduced[key] else value for key, value in changed.items()}
+        given = copied(changed)
+        return {key: Overwrite(value) if self.reduced[key] else value for key, value in given.items()}
 
 
 def _empty(value: Any) -> Any:

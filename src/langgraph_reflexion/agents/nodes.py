@@ -11,7 +11,7 @@ from langgraph.types import Overwrite
 
 from langgraph_reflexion._langgraph import AGENT_NAME
 from langgraph_reflexion.agents.runner import AgentNode, RunAgent
-from langgraph_reflexion.agents.state import AgentState, Attempt, BestAttempt
+from langgraph_reflexion.agents.state import AgentState, Attempt, BestAttempt, copied
 from langgraph_reflexion.agents.transcript import steps_of
 from langgraph_reflexion.agents.world import World
 from langgraph_reflexion.agents.wrapped import WrappedAgent
@@ -45,7 +45,7 @@ class ResetAgent(Reset):
         update = await super().__call__(state, config)
         if "status" in update:
             given = cast(dict[str, Any], state)
-            update["start"] = {key: given[key] for key in self.own_keys if key in given}
+            update["start"] = {key: copied(given[key]) for key in self.own_keys if key in given}
         return update
 
 

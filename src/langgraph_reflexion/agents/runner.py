@@ -17,7 +17,7 @@ from langgraph.pregel.protocol import PregelProtocol
 from langgraph.pregel.remote import RemoteException, RemoteGraph
 from langgraph.types import Command
 
-from langgraph_reflexion.agents.state import AgentState, Attempt
+from langgraph_reflexion.agents.state import AgentState, Attempt, copied
 from langgraph_reflexion.agents.transcript import messages_in, result_of, state_of, steps_of
 from langgraph_reflexion.agents.world import AgentEpisode
 from langgraph_reflexion.agents.wrapped import WrappedAgent
@@ -111,7 +111,7 @@ class AgentTrial:
         self.runnable = runnable = world.agent or act.agent.runnable
         lessons = lessons_for(state, act.prompts, act.feedback, fresh=act.agent.environment.fresh)
         self.given = act.agent.messages(state, lessons)
-        self.input = act.agent.input(runnable, self.given, lessons, {**state["start"], **world.state})
+        self.input = act.agent.input(runnable, self.given, lessons, copied(state["start"] | world.state))
         self.counter = UsageCallback(act.prices)
         limit = (getattr(runnable, "config", None) or {}).get("recursion_limit", LONGEST_RUN)
         self.config = merge_configs(config, {"callbacks": [self.counter]}) | {"recursion_limit": limit}

@@ -118,6 +118,13 @@ def own_keys(schema: type[ReflexionState], base: type[ReflexionState] = AgentSta
     return {key: has_reducer(hint) for key, hint in hints.items() if key not in base.__annotations__}
 
 
+def copied(value: Any) -> Any:
+    """Return a copy of dicts and lists, which an agent may change in place; other values are shared."""
+    if isinstance(value, dict):
+        return {key: copied(each) for key, each in value.items()}
+    return [copied(each) for each in value] if isinstance(value, list) else value
+
+
 def has_reducer(hint: Any) -> bool:
     """Return whether what is written to a key of this type is merged with what is there."""
     if get_origin(hint) in (NotRequired, Required):

@@ -175,6 +175,19 @@ def test_the_agents_own_state_begins_as_the_caller_gave_it_and_the_best_comes_ba
     assert graph.invoke(INPUT, THREAD)["things"] == ["given", "thing 2", "thing 3"], "the next task goes on from it"
 
 
+def test_an_agent_that_changes_its_state_in_place_leaves_nothing_to_the_next_trial() -> None:
+    seen: list[Any] = []
+
+    def add(state: Basket) -> Basket:
+        state["things"].append("thing")
+        return {"messages": [AIMessage("Added.")]}
+
+    agent = StateGraph(Basket).add_node("add", add).add_edge(START, "add").compile()
+    verify = lambda state: seen.append(len(state["things"])) or False  # type: ignore[func-returns-value]  # noqa: E731
+    create_reflexion(reflecting(), actor=agent, evaluator=verify).compile().invoke({**INPUT, "things": []})
+    assert seen == [1, 1, 1]
+
+
 def test_reset_is_called_before_each_trial_and_may_give_state() -> None:
     resets: list[str] = []
 
