@@ -12,10 +12,12 @@ from langchain_core.messages import AIMessage, AnyMessage, BaseMessage
 from langchain_core.runnables import Runnable, RunnableConfig, RunnableLambda
 from langchain_core.runnables.config import merge_configs
 from langgraph.checkpoint.base import BaseCheckpointSaver
+from langgraph.constants import START
 from langgraph.errors import GraphBubbleUp, GraphRecursionError, ParentCommand
+from langgraph.pregel import Pregel
 from langgraph.pregel.protocol import PregelProtocol
 from langgraph.pregel.remote import RemoteException, RemoteGraph
-from langgraph.types import Command
+from langgraph.types import Command, StateSnapshot
 
 from langgraph_reflexion.agents.state import AgentState, Attempt, copied
 from langgraph_reflexion.agents.transcript import messages_in, result_of, state_of, steps_of
@@ -55,9 +57,12 @@ class RunAgent:
     async def __call__(self, state: AgentState, config: RunnableConfig) -> Update:
         try:
             world = await self._enter(state)
+            trial = AgentTrial(self, state, config, world)
+            if world.used and not await trial.acontinues():
+                world = await self._enter(state, fresh=True)
+                trial = AgentTrial(self, state, config, world)
         except Fault as fault:
             return _stopped_by(str(fault))
-        trial = AgentTrial(self, state, config, world)
         try:
             async with aclosing(trial.arun()) as outputs:
                 async for output in outputs:
@@ -71,9 +76,12 @@ class RunAgent:
         """Call the agent from synchronous code, in the caller's thread, which its checkpointer may need."""
         try:
             world = run_blocking(self._enter(state))
+            trial = AgentTrial(self, state, config, world)
+            if world.used and not trial.continues():
+                world = run_blocking(self._enter(state, fresh=True))
+                trial = AgentTrial(self, state, config, world)
         except Fault as fault:
             return _stopped_by(str(fault))
-        trial = AgentTrial(self, state, config, world)
         try:
             with closing(trial.run()) as outputs:
                 for output in outputs:
@@ -83,21 +91,23 @@ class RunAgent:
             return run_blocking(self._leave(trial, world, error))
         return run_blocking(self._leave(trial, world))
 
-    async def _enter(self, state: AgentState) -> AgentEpisode:
-        return cast(AgentEpisode, await self.pool.borrow(state["task"], [], state["episode"]["snapshot"]))
+    async def _enter(self, state: AgentState, *, fresh: bool = False) -> AgentEpisode:
+        snapshot = None if fresh else state["episode"]["snapshot"]
+        return cast(AgentEpisode, await self.pool.borrow(state["task"], [], snapshot))
 
     async def _leave(self, trial: "AgentTrial", world: AgentEpisode, error: Exception | None = None) -> Update:
         """Return the trial's update, or raise the error. The world stays for the evaluator.
 
-        After an interrupt or a bug a graph continues in its middle, in the same world; anything else starts over.
+        After an interrupt the agent continues in the same world. After a bug, or the end of the process, a graph
+        with a checkpoint does so, too; anything else starts over in a fresh world.
         """
         try:
             update = trial.update(error)
         except ParentCommand:  # the task has been handed on, and nothing continues here
             raise
-        except BaseException:
-            if isinstance(trial.runnable, PregelProtocol):
-                await self.pool.give_back(trial.state["task"], [], world)
+        except BaseException as raised:
+            world.used = not isinstance(raised, GraphBubbleUp)
+            await self.pool.give_back(trial.state["task"], [], world)
             raise
         await self.pool.give_back(trial.state["task"], [], world)
         return update
@@ -130,6 +140,21 @@ class AgentTrial:
         self.last = False
         self.output: Any = None
         self.ended = "terminated"
+
+    def continues(self) -> bool:
+        """Return whether a broken attempt continues from a checkpoint of the agent, and does not start over."""
+        return self._has_checkpoints and _has_begun(
+            cast(Pregel[Any, Any, Any, Any], self.runnable).get_state(self.config)
+        )
+
+    async def acontinues(self) -> bool:
+        return self._has_checkpoints and _has_begun(
+            await cast(Pregel[Any, Any, Any, Any], self.runnable).aget_state(self.config)
+        )
+
+    @property
+    def _has_checkpoints(self) -> bool:
+        return isinstance(self.runnable, Pregel) and self.runnable.checkpointer is not False
 
     def run(self) -> Generator[Any, None, None]:
         """Yield the agent's state after each of its steps; if it is not a graph, only its output."""
@@ -226,6 +251,12 @@ class AgentTrial:
 
 def _stopped_by(fault: str) -> Update:
     return {"stop_reason": "fault", "fault": fault, "attempt": None}
+
+
+def _has_begun(saved: StateSnapshot) -> bool:
+    # The input is in the steps -1 and 0.
+    begun = any(task.interrupts or task.result for task in saved.tasks if task.name != START)
+    return begun or (saved.metadata or {}).get("step", 0) > 0
 
 
 def lessons_for(state: AgentState, prompts: Prompts, feedback: Feedback, *, fresh: bool) -> str:

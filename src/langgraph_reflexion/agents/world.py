@@ -5,7 +5,6 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
 from langchain_core.runnables import Runnable
-from langgraph.pregel import Pregel
 
 from langgraph_reflexion.envs.base import Environment, Episode, Task, choose_split
 from langgraph_reflexion.errors import ConfigurationError
@@ -44,7 +43,13 @@ MakeFunction = Callable[[str], Any]
 
 
 class AgentEpisode(Episode):
-    """A trial's world: the agent, and the state that `reset` returned for it. The observation is the task."""
+    """A trial's world: the agent, and the state that `reset` returned for it. The observation is the task.
+
+    Attributes:
+        used: Whether an attempt at the trial was broken off in it, by a bug or the end of its process.
+    """
+
+    used = False
 
     def __init__(self, task: Task, agent: Runnable[Any, Any] | None, state: dict[str, Any]) -> None:
         self.observation = task["instruction"]
@@ -108,8 +113,7 @@ class AgentEnvironment(Environment):
         return AgentEpisode(task, self.make(text) if self.make else None, dict(state or {}))
 
     def restore(self, task: Task, snapshot: dict[str, Any]) -> AgentEpisode:
-        """Return the trial's world after its process has died: a graph continues from its last checkpoint."""
-        agent = self.make(task["instruction"]) if self.make else None
-        if isinstance(agent, Pregel) or agent is None:
-            return AgentEpisode(task, agent, snapshot["state"])
-        return self.start(task)
+        """Return the trial's world as it was left when its process ended."""
+        episode = AgentEpisode(task, self.make(task["instruction"]) if self.make else None, snapshot["state"])
+        episode.used = True
+        return episode

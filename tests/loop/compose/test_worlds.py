@@ -352,6 +352,42 @@ def test_a_graph_that_was_interrupted_continues_in_the_world_of_its_trial(proces
     assert graph.invoke(Command(resume="yes"), THREAD)["status"] == "solved"
 
 
+@pytest.mark.parametrize("process", ["the same", "another"])
+@pytest.mark.parametrize("where", ["function", "first node", "second node"])
+def test_after_a_bug_an_agent_finds_the_world_of_the_place_where_it_goes_on(where: str, process: str) -> None:
+    world: list[str] = []
+    bugs = [ZeroDivisionError("a bug")]
+
+    def work(state: Any) -> dict[str, Any]:
+        world.append("worked")
+        if where != "second node" and bugs:
+            raise bugs.pop()
+        return {"messages": [AIMessage("I worked.")]}
+
+    def answer(state: Talk) -> dict[str, Any]:
+        if bugs:
+            raise bugs.pop()
+        return {"messages": [AIMessage(f"{len(world)}")]}
+
+    def work_and_answer(task: str) -> str:
+        work(task)
+        return f"{len(world)}"
+
+    nodes = StateGraph(Talk).add_node("work", work).add_node("answer", answer).add_edge(START, "work")
+    agent: Any = work_and_answer if where == "function" else nodes.add_edge("work", "answer").compile()
+    saver = InMemorySaver()
+
+    def compiled() -> Any:
+        wrapped = WrappedAgent(agent, reset=lambda task: world.clear())
+        return create_reflexion("demo", actor=wrapped, evaluator=lambda t, r: r == "1").compile(checkpointer=saver)
+
+    graph = compiled()
+    with pytest.raises(ZeroDivisionError):
+        graph.invoke(INPUT, THREAD)
+    final = (graph if process == "the same" else compiled()).invoke(None, THREAD)
+    assert (final["status"], final["trial"], world) == ("solved", 1, ["worked"])
+
+
 def test_what_starts_over_after_a_bug_or_a_fault_starts_over_in_a_fresh_world() -> None:
     world: list[str] = []
     trouble: list[Exception] = [ZeroDivisionError("a bug"), OSError("no such luck")]
