@@ -70,7 +70,7 @@ def as_tool(guessing: Guessing, saver: Any = None) -> Way:
     @tool
     def solve(task: str) -> str:
         """Solve a task."""
-        return str(reflexion.invoke({"task": task})["result"])
+        return str(reflexion.invoke({"task": task})["messages"][-1].text)
 
     agent = create_agent(guessing.caller("solve", task=TASK), [solve], checkpointer=saver)
     return Way(agent, MESSAGES)

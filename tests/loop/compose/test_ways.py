@@ -7,9 +7,12 @@ import pytest
 from deepagents import create_deep_agent
 from langchain.agents import create_agent
 from langchain_core.messages import AIMessage
-from langchain_core.tools import tool
+from langchain_core.runnables import RunnableParallel
+from langchain_core.tools import StructuredTool, tool
 from langgraph.checkpoint.memory import InMemorySaver
-from langgraph.types import Command, interrupt
+from langgraph.func import entrypoint
+from langgraph.graph import START, StateGraph
+from langgraph.types import Command, Send, interrupt
 from langgraph_supervisor import create_supervisor
 from langgraph_supervisor.handoff import create_forward_message_tool
 from langgraph_swarm import create_handoff_tool, create_swarm
@@ -124,6 +127,59 @@ def test_an_agent_that_raises_ends_its_task_and_not_the_larger_graph() -> None:
     answer = way.graph.invoke(way.input)["messages"][-1]
     assert answer.text == "the agent failed: OSError: the book is gone"
     assert answer.response_metadata["reflexion"]["status"] == "fault"
+
+
+def test_a_fault_reaches_the_agent_that_has_it_as_a_tool_in_words() -> None:
+    @tool
+    def look_up(number: int) -> str:
+        """Look a number up."""
+        raise OSError("the book is gone")
+
+    reflexion = Guessing(tool=look_up).graph().compile()
+
+    @tool
+    def solve(task: str) -> str:
+        """Solve a task."""
+        return str(reflexion.invoke({"task": task})["messages"][-1].text)
+
+    def reply(messages: list[Any]) -> Any:
+        return call("solve", task=TASK) if messages[-1].type == "human" else f"I heard: {messages[-1].text}"
+
+    final = create_agent(ScriptedChatModel(replies=reply), [solve]).invoke(ways.MESSAGES)
+    assert final["messages"][-1].text == "I heard: the agent failed: OSError: the book is gone"
+
+
+@pytest.mark.parametrize("how", ["invoke", "ainvoke"])
+async def test_twenty_tasks_are_sent_onto_one_node_at_once(how: str) -> None:
+    builder = StateGraph(ways.Talk)
+    builder.add_node("solve", Guessing().graph().compile())
+    builder.add_conditional_edges(START, lambda state: [Send("solve", ways.MESSAGES) for _ in range(20)])
+    graph = builder.compile()
+    final = graph.invoke({"messages": []}) if how == "invoke" else await graph.ainvoke({"messages": []})
+    assert [message.text for message in final["messages"] if message.type == "ai"] == ["It is 3."] * 20
+
+
+async def test_it_runs_in_an_entrypoint_in_a_batch_and_in_parallel() -> None:
+    reflexion = Guessing().graph().compile()
+
+    @entrypoint()
+    async def twice(task: str) -> list[str]:
+        finals = [await reflexion.ainvoke({"task": each}) for each in (task, task)]
+        return [final["result"] for final in finals]
+
+    assert await twice.ainvoke(TASK) == ["It is 3."] * 2
+    assert [each["status"] for each in reflexion.batch([{"task": TASK}] * 3)] == ["solved"] * 3
+    both = RunnableParallel(one=reflexion, other=reflexion).invoke({"task": TASK})
+    assert (both["one"]["trial"], both["other"]["trial"]) == (3, 3)
+
+
+async def test_an_agent_whose_tools_are_asynchronous_only_is_awaited() -> None:
+    async def look_up(number: int) -> str:
+        return f"{number} is a number."
+
+    only = StructuredTool.from_function(coroutine=look_up, name="look_up", description="Look a number up.")
+    final = await Guessing(tool=only).graph().compile().ainvoke({"task": TASK})
+    assert (final["status"], final["trial"]) == ("solved", 3)
 
 
 def test_a_supervisor_forwards_the_answer_by_the_workers_name() -> None:
