@@ -73,8 +73,8 @@ def create_reflexion(
             `WrappedAgent`, whose trials begin in a fresh world.
         evaluator: Scores a trial (M_e): `environment` (its own signal: an oracle), `llm`, `self-consistency` (five
             more samples; seven with `self-consistency:7`), `self-tests` (for programs), `none`, an `Evaluator`, or a
-            function of `(instruction, trajectory)`, for an agent of `(task, result)`, that returns a bool, a score,
-            `(score, feedback)` or an `Evaluation`. An agent needs one.
+            function of `(task, trajectory)`, for an agent of any of `task`, `result`, `messages`, `state` and
+            `trajectory`, that returns a bool, a score, `(score, feedback)` or an `Evaluation`. An agent needs one.
         heuristic: Says after every action why the trial should stop, or None (h).
         reflection_model: Writes the reflections (M_sr) and judges; `model` unless given.
         memory: What is remembered of earlier trials and other tasks; an int is the number of reflections (Ω).
