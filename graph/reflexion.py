@@ -98,7 +98,7 @@ def create_reflexion(
     options, budgets, approval = options or ModelOptions(), budgets or Budgets(), approval or Approval()
     memory = Memory.of(memory)
     environment = load_environment(environment) if isinstance(environment, str) else environment
-    agent = WrappedAgent.of(actor, environment, evaluator)
+    agent = WrappedAgent.of(actor, environment, evaluator, approval)
     if agent:
         environment, model = agent.environment, model or agent.model
     if model is None:

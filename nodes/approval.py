@@ -25,7 +25,7 @@ class Approval:
 
 @dataclass(frozen=True)
 class Answer:
-    """A person's answer: rejected for a reason, edited (None leaves it as it was), or approved."""
+    """A person's answer: approved, rejected with a reason, or edited."""
 
     rejected: bool = False
     reason: str = ""
@@ -37,7 +37,7 @@ def ask_person(name: str, args: dict[str, Any], description: str, read_edit: Cal
 
     `Command(resume={"decisions": [decision]})` answers with one decision: `{"type": "approve"}`, `{"type": "reject",
     "message": ...}` or `{"type": "edit", "edited_action": {"name": ..., "args": {...}}}`; plain `"approve"` and
-    `"reject"` work as well. What cannot be read is asked for again, with the reason before the description.
+    `"reject"` work as well. Unreadable answers are asked for again, with the reason before the description.
 
     Args:
         name: What is asked about: an action's name, or `reflection`.
@@ -61,4 +61,4 @@ def ask_person(name: str, args: dict[str, Any], description: str, read_edit: Cal
                     return Answer(edited=read)
                 problem = f"This edit cannot be read: {edited!r:.500}\n\n"
             case other:
-                problem = f"An answer has one decision: approve, edit or reject. It was: {other!r:.500}\n\n"
+                problem = f"Answer with one decision: approve, edit or reject. It was: {other!r:.500}\n\n"

@@ -1,4 +1,4 @@
-"""A folder as the world of an agent that brings its own tools."""
+"""A folder that is restored before each trial of a wrapped agent."""
 
 import hashlib
 import os
@@ -21,18 +21,18 @@ def folder_in(store: Path, path: Path) -> Path:
 
 @checked
 class WorkspaceFolder:
-    """A folder that an agent works in: each trial begins with its files as they were before the first one.
+    """A folder that an agent works in: before each trial, its files are restored to what they were before the first.
 
-    Pass it as `reset=` of a `WrappedAgent` or of `ReflexionMiddleware`. In the end the best trial's files are there.
-    `.git`, caches and installed dependencies are left alone. Nothing else may work in the folder meanwhile.
+    Pass it as `reset=` to `WrappedAgent` or `ReflexionMiddleware`. At the end, the folder has the best trial's files.
+    `.git`, caches and installed dependencies are left alone. Nothing else may change the folder during a run.
 
     Args:
         path: The folder.
-        store: Where its states are kept, as trees in a git repository; `langgraph-reflexion/workspaces` in the user's
+        store: Where the snapshots are kept, in a git repository; `langgraph-reflexion/workspaces` in the user's
             cache folder unless given. Resuming a run needs it.
 
     Raises:
-        ConfigurationError: there is no such folder, or it overlaps with the store.
+        ConfigurationError: there is no such folder, or it contains the store or lies in it.
         EnvironmentUnavailable: git is not installed, or the store cannot be created.
     """
 
@@ -46,7 +46,7 @@ class WorkspaceFolder:
         self._repo = SnapshotRepo(folder_in(kept, self.path) / "states.git")
 
     def save(self) -> dict[str, Any]:
-        """Store the files, and return their state.
+        """Store a snapshot of the files, and return a reference to it.
 
         Raises:
             OSError: a folder cannot be read.
@@ -56,11 +56,11 @@ class WorkspaceFolder:
         return {"tree": files.tree, "empty": files.empty}
 
     def restore(self, saved: dict[str, Any]) -> None:
-        """Make the files those of a state that `save` returned.
+        """Restore the files of a snapshot that `save` returned.
 
         Raises:
             OSError: a file cannot be removed.
-            EnvironmentFault: the state is not in the store, or a file cannot be written.
+            EnvironmentFault: the snapshot is not in the store, or a file cannot be written.
         """
         files = Files(saved["tree"], saved["empty"])
         found = walk(self.path)

@@ -18,12 +18,12 @@ NAME = "Reflexion"
 
 
 class CompiledReflexion(CompiledStateGraph[Any, Any, Any, Any]):
-    """A compiled graph without LangGraph's limit on supersteps, as trials and the heuristic bound the loop.
+    """A compiled graph without LangGraph's recursion limit, as the number of trials and the heuristic bound the loop.
 
-    Inside a tool or a pipe a graph gets a limit of 25 that nobody chose, and as a subgraph its parent's.
+    Inside a tool or a pipe, a graph would otherwise get a default limit of 25, and as a subgraph its parent's.
 
-    `invoke` returns the whole final state, as the last value of `stream` does. As a node of another graph it returns
-    the fields of the output schema, so that the other graph keeps a `task` or a `status` of its own.
+    `invoke` returns the whole final state, like the last value of `stream`. As a node of another graph it returns
+    only the fields of the output schema, so that the other graph can have a `task` or a `status` of its own.
     """
 
     def invoke(self, input: Any, config: RunnableConfig | None = None, **options: Any) -> Any:
@@ -70,7 +70,7 @@ class CompiledReflexion(CompiledStateGraph[Any, Any, Any, Any]):
         alone = "checkpoint_ns" not in ensure_config(config)["configurable"]  # not in a run of another graph
         if alone and self.checkpointer is None and getattr(self.builder, "pauses", False):
             how = "create_reflexion(...).compile(checkpointer=...)"
-            raise ConfigurationError(f"pauses for approval need a checkpointer: {how}")
+            raise ConfigurationError(f"approval pauses the run, which needs a checkpointer: {how}")
         called: RunnableConfig = {**(config or {}), "recursion_limit": UNLIMITED}
         called["callbacks"] = self._traced(config)
         if self.name != NAME:

@@ -148,6 +148,7 @@ def explain(error: Any, what: str = "", place: Callable[[list[str]], str] = ".".
         elif each["type"] == "missing":
             reason, given = "is missing", ""
         reason = re.sub(r"^\w+ should ", "must ", reason).partition(", unable to ")[0]
+        reason = reason.replace("a valid dictionary or instance", "an instance").replace("a valid string", "a string")
         found.setdefault(name, ([], given))[0].append(reason)
     lines = []
     for name, (reasons, given) in found.items():

@@ -10,7 +10,7 @@ from typing_extensions import TypedDict
 from langgraph_reflexion.state import ReflexionState, Status, Step, TrialRecord, Update
 
 SHOWN = 500
-"""Characters of an observation in an event; the state has all of it."""
+"""Maximum number of characters of an observation in an event; the state has the whole text."""
 
 
 class TrialStarted(TypedDict):
@@ -23,7 +23,7 @@ class TrialStarted(TypedDict):
 
 
 class ActionTaken(TypedDict):
-    """An action was taken. Those of a wrapped agent follow its trial."""
+    """An action was taken. A wrapped agent's actions are sent when its trial has ended."""
 
     event: Literal["action"]
     task: str
@@ -31,10 +31,10 @@ class ActionTaken(TypedDict):
     number: int
     """The step's number in the trial."""
     name: str
-    """The action's name; empty if it is invalid."""
+    """The action's name; empty if the action is invalid."""
     args: dict[str, Any]
     text: str
-    """The action as it was written."""
+    """The action as the model wrote it, or a tool call as text."""
     observation: str
     """At most 500 characters."""
 
@@ -46,12 +46,12 @@ class VerdictGiven(TypedDict):
     task: str
     trial: int
     verdict: bool | None
-    """None after a fault and on a budget."""
+    """None after a fault or a used-up budget."""
     score: float | None
     feedback: str
     stop_reason: str
     status: Status
-    """The status of the task; not `running` after its last trial."""
+    """The status of the task; `running` unless this was its last trial."""
 
 
 class ReflectionWritten(TypedDict):
@@ -77,7 +77,7 @@ def emit(node: str, state: ReflexionState, update: Update) -> None:
 
 
 def events_of(node: str, state: ReflexionState, update: Mapping[str, Any]) -> Iterator[Event]:
-    """Yield what a node's update tells."""
+    """Yield the events of a node's update."""
     seen = cast(ReflexionState, {**state, **update})
     if not isinstance(seen.get("task"), dict):
         return

@@ -10,10 +10,10 @@ from langgraph_reflexion.errors import ConfigurationError
 
 
 class ReflexionContext(TypedDict, total=False):
-    """What `graph.invoke(..., context={...})` may set for one run.
+    """Settings of one run, as `graph.invoke(..., context={...})`.
 
-    A wrapped agent sees the same context. If it has a `context_schema` of its own, that one holds, and these are read
-    from its fields of the same names.
+    A wrapped agent sees the same context. If it has its own `context_schema`, that schema is used, and these settings
+    are read from its fields of the same names.
     """
 
     max_trials: int
@@ -35,7 +35,7 @@ def allowed_trials(usual: int) -> int:
     """Return the number of trials of this run.
 
     Raises:
-        ConfigurationError: the context's is no positive integer.
+        ConfigurationError: the number in the context is not a positive integer.
     """
     given = in_context("max_trials")
     if given is None:

@@ -36,10 +36,10 @@ NodeFunction = Callable[[Any, RunnableConfig], Awaitable[Update]]
 
 
 class TrialTracer(BaseCallbackHandler):
-    """The span of the trial that is under way in one run of a graph: a chain run named `trial N` below the root.
+    """The span of the current trial in one run of a graph: a chain run named `trial N` below the root.
 
-    As a callback handler it lives as long as its run, and is told how that ends: a trial that is under way then ends
-    with it. When the run is resumed, the trial has another span.
+    As a callback handler it lives as long as its run and learns how the run ends; the span of an unfinished trial is
+    closed then. When the run is resumed, the trial gets another span.
     """
 
     run_inline = True
@@ -65,7 +65,7 @@ class TrialTracer(BaseCallbackHandler):
             self.span = None
 
     async def begin(self, state: ReflexionState, callbacks: BaseCallbackManager) -> UUID:
-        """Return the id of the trial's run, which begins unless it is under way."""
+        """Return the id of the trial's span; begin the span if there is none yet."""
         if self.span is None or self.trial != state["trial"]:
             self.trial = state["trial"]
             inputs = {
@@ -78,7 +78,7 @@ class TrialTracer(BaseCallbackHandler):
         return self.span.run_id
 
     async def end(self, update: Update) -> None:
-        """End the trial with its record."""
+        """End the trial's span with its record."""
         if self.span:
             span, self.span = self.span, None
             tracers = [each for each in span.handlers if isinstance(each, LangChainTracer)]
@@ -93,7 +93,7 @@ class TrialTracer(BaseCallbackHandler):
 
 
 async def observed(node: str, function: NodeFunction, state: ReflexionState, config: RunnableConfig) -> Update:
-    """Call a node's function so that traces and streams show what it does.
+    """Call a node's function, with its traces and events.
 
     Its model calls and actions lie below the trial's span, know the task and the trial, and only the actor's are
     streamed as messages.
@@ -118,7 +118,7 @@ async def observed(node: str, function: NodeFunction, state: ReflexionState, con
 
 @contextmanager
 def ambient(config: RunnableConfig) -> Iterator[None]:
-    """Make a config that of all that is called without one."""
+    """Make this the config of everything that is called without one."""
     token = var_child_runnable_config.set(config)
     try:
         yield
@@ -142,7 +142,7 @@ async def with_trial(node: str, state: ReflexionState, config: RunnableConfig) -
 
 
 async def start_tool(state: ReflexionState, config: RunnableConfig) -> AsyncCallbackManagerForToolRun | None:
-    """Begin the tool run of the chosen action, if it is one and the run is traced."""
+    """Begin the tool run of the chosen action; None if it is invalid or the run is not traced."""
     decision, callbacks = state.get("decision"), config.get("callbacks")
     action = decision["action"] if decision else None
     if not (action and action["name"] and isinstance(callbacks, BaseCallbackManager) and is_traced(callbacks)):

@@ -335,10 +335,10 @@ def test_budgets_and_prices_hold_for_what_the_agent_spends() -> None:
     ("options", "message"),
     [
         ({"evaluator": None}, "an agent needs an evaluator"),
-        ({"actor": None}, "give an environment"),
+        ({"actor": None}, "needs either an environment"),
         ({"actor": 5}, "actor"),
         ({"model": None, "actor": len}, "model"),
-        ({"approval": Approval(actions=["look_up"])}, "'look_up': there are none"),
+        ({"approval": Approval(actions=["look_up"])}, "HumanInTheLoopMiddleware"),
     ],
     ids=["no evaluator", "no actor", "a number as actor", "no model", "approval of actions"],
 )
@@ -351,6 +351,12 @@ def test_what_makes_no_sense_is_refused(options: Any, message: str) -> None:
 def test_an_unusable_part_or_input_is_refused() -> None:
     with pytest.raises(ConfigurationError, match="compile it without a checkpointer"):
         WrappedAgent(guesser(checkpointer=True)[0])
+    with pytest.raises(ConfigurationError, match=r"called with \(input\), but takes a, b"):
+        wrapped(lambda a, b: "It is 3.")
+    with pytest.raises(ConfigurationError, match=r"reset is called with \(task\)"):
+        wrapped(WrappedAgent(guesser()[0], reset=lambda: None))
+    with pytest.raises(ConfigurationError, match="make is called"):
+        WrappedAgent(make=lambda: guesser()[0])
     with pytest.raises(ConfigurationError, match="command is empty"):
         CommandEvaluator(" ")
     with pytest.raises(ConfigurationError, match="a human message in it"):

@@ -129,7 +129,7 @@ async def test_a_reflection_waits_for_approval(answer, kept):
 
 def test_without_a_checkpointer_pauses_are_refused_before_anything_happens():
     environment, model, graph, task = build(WIN, saver=None, approval=Approval(reflections=True))
-    with pytest.raises(ConfigurationError, match="need a checkpointer"):
+    with pytest.raises(ConfigurationError, match="checkpointer"):
         graph.invoke(task, CONFIG)
     assert (model.prompts, environment.started) == ([], [])
 

@@ -1,7 +1,7 @@
 """The input of an agent: how it takes the task, by its signature."""
 
 from collections.abc import Callable, Sequence
-from inspect import iscoroutinefunction
+from inspect import Parameter, iscoroutinefunction, signature
 from typing import Any, Literal, NamedTuple, get_origin, get_type_hints
 
 from langchain_core.messages import BaseMessage
@@ -40,10 +40,10 @@ class InputForm(NamedTuple):
 
 
 def as_runnable(agent: Any) -> Runnable[Any, Any]:
-    """Return an agent as a runnable, which a function becomes.
+    """Return an agent as a runnable; a function is wrapped in one.
 
     Raises:
-        ConfigurationError: it is neither.
+        ConfigurationError: it is neither a runnable nor a function of one argument.
     """
     if isinstance(agent, Runnable):
         return agent
@@ -51,9 +51,28 @@ def as_runnable(agent: Any) -> Runnable[Any, Any]:
         raise ConfigurationError(
             f"an agent is a compiled graph, another runnable or a function of its input; got {type(agent).__name__}"
         )
+    check_call("the agent's function", agent, "input")
     if iscoroutinefunction(agent) or iscoroutinefunction(getattr(agent, "__call__", None)):  # noqa: B004
         return RunnableLambda(_blocking(agent), afunc=agent)
     return RunnableLambda(agent)
+
+
+def check_call(name: str, function: Callable[..., Any], *given: str) -> None:
+    """Check that a function takes these positional arguments, besides those that `RunnableLambda` passes by name.
+
+    Raises:
+        ConfigurationError: it does not.
+    """
+    try:
+        found = signature(function)
+    except (TypeError, ValueError):  # a builtin
+        return
+    passed = [each for each in found.parameters.values() if each.name not in ("config", "run_manager")]
+    try:
+        found.replace(parameters=passed).bind(*given)
+    except TypeError:
+        needed = ", ".join(each.name for each in passed if each.default is Parameter.empty) or "no arguments"
+        raise ConfigurationError(f"{name} is called with ({', '.join(given)}), but takes {needed}") from None
 
 
 def input_form(agent: Runnable[Any, Any]) -> InputForm:
@@ -78,8 +97,8 @@ def input_form(agent: Runnable[Any, Any]) -> InputForm:
         return InputForm("field", keys[0])
     if keys:
         raise ConfigurationError(
-            f"the agent takes {', '.join(keys)}: give WrappedAgent(agent, make_input=...), which makes these of the "
-            "task and the lessons"
+            f"the agent's input has the fields {', '.join(keys)}: say how to fill them with "
+            "WrappedAgent(agent, make_input=lambda task, lessons: {...})"
         )
     known = graph and declared is Any and hasattr(agent, "channels")  # an entrypoint without annotation
     return InputForm("messages" if known or not (graph or _takes_dict(agent, declared)) else "state")

@@ -54,16 +54,16 @@ Response = ModelResponse[Any] | ExtendedModelResponse[Any]
 
 @checked
 class ReflexionMiddleware(AgentMiddleware[ReflexionAgentState, Any, Any]):
-    """Lets an agent of `langchain.agents.create_agent` retry, with its reflections in the system prompt.
+    """Lets an agent of `create_agent` retry a failed task, with its reflections in the system prompt.
 
     The last human message is the task. When the evaluation of the answer fails, the middleware writes a reflection,
     removes the trial's messages from the conversation, and the agent starts over. Each further human message on a
     thread is a new task. If no trial succeeds, the best one is the answer. The outcome is in the last AI message's
     `response_metadata["reflexion"]`, as with `create_reflexion`, whose arguments these are.
 
-    Each trial begins with to-do lists and a deep agent's files as the caller gave them, and those of the best trial
-    come back. Put the middleware last in the list, so that other middleware finishes after the final answer and not
-    after every trial.
+    A to-do list and a deep agent's files start each trial with the caller's values; the final state has those of the
+    best trial. Put this middleware last in the list: the others then see only the final answer, not that of every
+    trial.
 
     Args:
         model: Writes the reflections and judges; a chat model, or its name. The agent's own unless given.
@@ -71,15 +71,15 @@ class ReflexionMiddleware(AgentMiddleware[ReflexionAgentState, Any, Any]):
             `state` and `trajectory`, that returns a bool, a score, `(score, feedback)` or an `Evaluation`; `llm` (the
             model reads the trajectory); or an `Evaluator` such as `CommandEvaluator("pytest -q")`. The result is the
             text of the last AI message, or the structured response as plain data.
-        reset: Resets what the agent changes outside of its state: a function that is called with the task's text
-            before each trial, and may return an update of the agent's state; or a `World`.
+        reset: Resets what the agent changes outside its state: a function that is called with the task's text before
+            each trial, and may return an update of the agent's state; or a `World`, such as a `WorkspaceFolder`.
         heuristic, memory, strategy, feedback, max_trials, profile, prompts: As for `create_reflexion`. Lessons are
             kept in the agent's store.
-        options: How the reflecting model is called, and prices. A lasting fault ends the task with the best answer
-            and status `fault`.
+        options: How the reflecting model is called, and prices. A fault that retries do not cure
+            ends the task with the best answer and status `fault`.
         budgets: What a trial, a task and the run may spend. Pauses count as seconds.
-        approval: Whether a person approves reflections; actions are `HumanInTheLoopMiddleware`'s.
-        state_schema: The agent's own state, whose keys also begin each trial as the caller gave them.
+        approval: Whether a person approves reflections. For tool calls, use `HumanInTheLoopMiddleware`.
+        state_schema: The agent's own state, if it has one: its keys also start each trial with the caller's values.
 
     Raises:
         ConfigurationError: an argument is wrong.
@@ -109,7 +109,8 @@ class ReflexionMiddleware(AgentMiddleware[ReflexionAgentState, Any, Any]):
         options, budgets, approval = options or ModelOptions(), budgets or Budgets(), approval or Approval()
         if approval.actions:
             raise ConfigurationError(
-                "Approval.actions: put HumanInTheLoopMiddleware before this one to approve tools"
+                "approval.actions is for environments: to approve tools, put HumanInTheLoopMiddleware before "
+                "ReflexionMiddleware"
             )
         rules = load_profile(profile).resolve(
             environment,

@@ -6,40 +6,41 @@ from typing import Any, ClassVar, Protocol, runtime_checkable
 
 from langchain_core.runnables import Runnable
 
+from langgraph_reflexion.agents.forms import check_call
 from langgraph_reflexion.envs.base import Environment, Episode, Task, choose_split
 from langgraph_reflexion.errors import ConfigurationError
 
 
 @runtime_checkable
 class World(Protocol):
-    """What an agent changes outside of its messages, such as a folder or a database.
+    """Something that an agent changes outside its state, such as a folder or a database.
 
-    It is saved before a task's first trial and restored before each trial. In the end the best trial's world is
-    restored.
+    It is saved before a task's first trial, restored before each trial, and saved again after each. At the end, it is
+    left as the best trial left it.
     """
 
     def save(self) -> dict[str, Any]:
-        """Return the world as plain JSON, or a JSON reference to where it is kept.
+        """Return the current contents as plain JSON, or a reference in JSON to where they are stored.
 
         Raises:
-            OSError: it cannot be saved now. The trial is recorded as a fault.
+            OSError: saving failed. The trial is recorded as a fault.
         """
         ...
 
     def restore(self, saved: dict[str, Any]) -> None:
-        """Restore the world from what `save` returned.
+        """Restore the contents that an earlier `save` returned.
 
         Raises:
-            OSError: it cannot be restored now. The trial is recorded as a fault.
+            OSError: restoring failed. The trial is recorded as a fault.
         """
         ...
 
 
 ResetFunction = Callable[[str], Any]
-"""Takes the task's text before each trial; returns None, or state of the agent as a dict."""
+"""Called with the task's text before each trial; returns None, or a dict of the agent's state."""
 
 MakeFunction = Callable[[str], Any]
-"""Takes the task's text before each trial; returns a fresh agent."""
+"""Called with the task's text before each trial; returns a new agent."""
 
 
 class AgentEpisode(Episode):
@@ -78,6 +79,8 @@ class AgentEnvironment(Environment):
     def __init__(
         self, reset: ResetFunction | World | None = None, make: Callable[[str], Runnable[Any, Any]] | None = None
     ) -> None:
+        if reset is not None and not isinstance(reset, World):
+            check_call("reset", reset, "task")
         self.reset = reset
         self.make = make
         self.blocking = bool(reset or make)
@@ -101,7 +104,7 @@ class AgentEnvironment(Environment):
         """Reset the world, and make the trial's agent.
 
         Raises:
-            ConfigurationError: `reset` returned something else than state.
+            ConfigurationError: `reset` returned neither None nor a dict.
         """
         text, state = task["instruction"], None
         if isinstance(self.reset, World):
@@ -109,7 +112,9 @@ class AgentEnvironment(Environment):
         elif self.reset is not None:
             state = self.reset(text)
         if not isinstance(state, Mapping | None):
-            raise ConfigurationError(f"reset returns None or the agent's state as a dict; got {type(state).__name__}")
+            raise ConfigurationError(
+                f"reset must return None or a dict of the agent's state; got {type(state).__name__}"
+            )
         return AgentEpisode(task, self.make(text) if self.make else None, dict(state or {}))
 
     def restore(self, task: Task, snapshot: dict[str, Any]) -> AgentEpisode:

@@ -1,4 +1,4 @@
-"""An agent, how it receives the task and the lessons, and what each trial begins with."""
+"""A wrapped agent: how it is called, and what each trial begins with."""
 
 import hashlib
 from collections.abc import Callable, Sequence
@@ -10,37 +10,42 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AnyMessage, BaseMessage, HumanMessage
 from langchain_core.runnables import Runnable
 
-from langgraph_reflexion.agents.forms import InputForm, as_runnable, input_form
+from langgraph_reflexion.agents.forms import InputForm, as_runnable, check_call, input_form
 from langgraph_reflexion.agents.models import model_of
 from langgraph_reflexion.agents.state import AgentState
 from langgraph_reflexion.agents.world import AgentEnvironment, MakeFunction, ResetFunction, World
 from langgraph_reflexion.envs.base import Environment, Task, read_task
 from langgraph_reflexion.errors import ConfigurationError, checked
+from langgraph_reflexion.nodes.approval import Approval
 from langgraph_reflexion.state import ReflexionState
 
-NO_MODEL = "the agent's own model was not found, so give one to reflect"
+NO_MODEL = "the agent's own model was not found, and a chat model writes the reflections"
+INPUT = 'the graph\'s input is {"task": "Write a haiku."} or {"messages": [...]} with a human message in it'
 
 
 @checked
 @dataclass(frozen=True)
 class WrappedAgent:
-    """An agent, and the world that each of its trials begins in.
+    """An agent, how it is called, and how its surroundings are reset before each trial.
 
-    The agent takes its input by its signature: a graph with `messages` in its state, `{"messages": [...]}`; a list of
-    messages; a text; or a dict with one field. The lessons of earlier trials precede the task. Further keys of the
-    agent's state, such as `files`, begin every trial as the caller gave them, unless the graph has keys of the same
-    names, such as `status`.
+    The agent's schema or annotations determine the form of its input: `{"messages": [...]}`, a list of messages, a
+    string, or a dict with one field. The reflections on earlier trials precede the task. Other keys of the agent's
+    state, such as `files`, start each trial with the caller's values, unless the graph has keys of the same names,
+    such as `status`.
 
     Attributes:
         agent: A compiled graph, a `RemoteGraph`, any runnable, or a function.
-        make: Makes a fresh agent for each trial: a function of the task's text, instead of `agent`.
-        reset: Resets what the agent changes outside of its state: a function that is called with the task's text
-            before each trial, and may return state for the agent as a dict; or a `World`, such as a
-            `WorkspaceFolder`. Without `make` and `reset`, agents are warned that earlier trials may have left traces.
-        make_input: Builds the agent's input from the task's text and the lessons (empty in the first trial).
+        make: Instead of `agent`, a function that is called with the task's text and returns a new agent for each
+            trial.
+        reset: Resets what the agent changes outside its state: a function that is called with the task's text
+            before each trial, and may return a dict of the agent's state; or a `World`, such as a `WorkspaceFolder`.
+            Without `make` and `reset`, the prompt warns the agent that earlier trials may have left traces.
+        make_input: Builds the agent's input. It is called with the task's text and the lessons: a text with the
+            reflections on earlier trials, and lessons from other tasks if any; usually empty in the first trial.
 
     Raises:
-        ConfigurationError: neither or both of `agent` and `make` are given, or the agent's input is unclear.
+        ConfigurationError: neither or both of `agent` and `make` are given, the form of the agent's input is unclear,
+            or a function does not take these arguments.
     """
 
     agent: Runnable[Any, Any] | Callable[..., Any] | None = None
@@ -50,32 +55,44 @@ class WrappedAgent:
 
     def __post_init__(self) -> None:
         if (self.agent is None) == (self.make is None):
-            raise ConfigurationError("WrappedAgent needs agent=, or make= for a fresh agent in each trial")
+            raise ConfigurationError("WrappedAgent needs either an agent, or make= for a new agent in each trial")
+        if self.make:
+            check_call("WrappedAgent.make", self.make, "task")
+        if self.make_input:
+            check_call("WrappedAgent.make_input", self.make_input, "task", "lessons")
         if self.agent is not None:
             self.form_of(self.runnable)
 
     @classmethod
-    def of(cls, actor: object, environment: Environment | None, evaluator: object) -> "WrappedAgent | None":
-        """Return the agent that `actor` is; None for the name of an environment's actor.
+    def of(
+        cls, actor: object, environment: Environment | None, evaluator: object, approval: Approval
+    ) -> "WrappedAgent | None":
+        """Return `actor` as a wrapped agent; None if it is the name of an environment's actor.
 
         Raises:
-            ConfigurationError: it is neither an agent nor a name, or an agent with an environment or without an
-                evaluator.
+            ConfigurationError: it is neither an agent nor a name, or an agent with an environment, without an
+                evaluator, or with actions to approve.
         """
         agent = actor if isinstance(actor, cls | str | None) else cls(as_runnable(actor))
         if isinstance(agent, cls) == (environment is not None):
             raise ConfigurationError(
-                "give an environment, whose actions are the steps, or an agent as actor, whose calls are the trials"
+                "create_reflexion needs either an environment, whose actions are the steps of a trial, or an agent "
+                "as actor=, each call of which is a trial"
             )
         if environment is None and evaluator in (None, "environment"):
             raise ConfigurationError(
                 "an agent needs an evaluator: 'llm', CommandEvaluator('...'), or a function of (task, result)"
             )
+        if environment is None and approval.actions:
+            raise ConfigurationError(
+                "approval.actions is for environments: to approve the tools of an agent, give the agent "
+                "HumanInTheLoopMiddleware"
+            )
         return agent if isinstance(agent, cls) else None
 
     @cached_property
     def runnable(self) -> Runnable[Any, Any]:
-        """The agent that plays every trial; there is none with `make`."""
+        """The agent of every trial; there is none with `make`."""
         return as_runnable(self.agent)
 
     @property
@@ -90,7 +107,7 @@ class WrappedAgent:
 
     @property
     def environment(self) -> AgentEnvironment:
-        """The agent's environment, which resets its world."""
+        """The environment that resets the agent's world."""
         make = self.make
         return AgentEnvironment(self.reset, (lambda task: as_runnable(make(task))) if make else None)
 
@@ -103,7 +120,7 @@ class WrappedAgent:
         if getattr(agent, "checkpointer", None) is True:
             raise ConfigurationError(
                 "an agent compiled with checkpointer=True remembers its earlier trials, but each must start afresh: "
-                "compile it without a checkpointer, and this graph's is used for it, too"
+                "compile it without a checkpointer, and it uses the one of this graph"
             )
         return InputForm("state") if self.make_input else input_form(agent)
 
@@ -151,15 +168,16 @@ def task_from(state: ReflexionState) -> Task:
     if isinstance(task, str):
         return Task(id=_name(task), instruction=task, data={"after": last})
     if task and (not isinstance(task, dict) or "prepared" not in task):
-        given = read_task(state)
+        try:
+            given = read_task(state)
+        except ConfigurationError:
+            raise ConfigurationError(f"{INPUT}; got the task {task!r:.200}") from None
         return Task(**{**given, "data": {"after": last, **given.get("data", {})}})
     if humans and (not task or task["data"]["after"] != last):
         text = humans[-1].text
         return Task(id=_name(text), instruction=text, data={"after": last, "message": last})
     if not task:
-        raise ConfigurationError(
-            'the graph\'s input is {"task": "Write a haiku."} or {"messages": [...]} with a human message in it'
-        )
+        raise ConfigurationError(INPUT)
     return cast(Task, task)
 
 

@@ -57,7 +57,12 @@ def make_evaluator(
     if colon and (name != "self-consistency" or not samples.isdecimal()):
         said = "only self-consistency takes a number, as in self-consistency:7"
         raise ConfigurationError(f"evaluator={evaluator!r}: {said}")
-    one_of("evaluator", name, get_args(EvaluatorName) if actor else ["environment", "llm", "none"])
+    if actor is None and name not in ("llm", "none"):
+        raise ConfigurationError(
+            f"evaluator={evaluator!r}: for an agent, choose llm or none, or give a function, an Evaluator or a shell "
+            "command as CommandEvaluator('...')"
+        )
+    one_of("evaluator", name, get_args(EvaluatorName))
     programs = isinstance(environment, ProgramEnvironment)
     match name:
         case "environment" if programs:

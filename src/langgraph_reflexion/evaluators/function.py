@@ -24,22 +24,23 @@ OUTPUT_CHARS = 2000
 
 
 SUBJECTS = ("task", "result", "messages", "state", "trajectory")
-"""The parameters that a function may name. LangSmith calls the task `inputs` and the result `outputs`."""
+"""The parameters that a function may have; also LangSmith's `inputs` (the task) and `outputs` (the result)."""
 
 _Parameter = inspect.Parameter
 _NAMED = (_Parameter.POSITIONAL_OR_KEYWORD, _Parameter.KEYWORD_ONLY)
 
 
 class FunctionEvaluator(Evaluator):
-    """A function of the trial, which is called with what its parameters name.
+    """A function that scores a trial; the names of its parameters say what it is called with.
 
     Args:
-        function: Returns a bool, a score, `(score, feedback)`, an `Evaluation`, or a result as openevals, agentevals
-            and LangSmith return them, plain or awaitable. Of several results the lowest score counts.
-        of: The second argument of a function that names none of `SUBJECTS`, after the task: `trajectory` or `result`.
+        function: Returns a bool, a score, `(score, feedback)`, an `Evaluation`, or a result of openevals, agentevals
+            or LangSmith, plain or awaitable. Of several results the lowest score counts.
+        of: The second argument, after the task, of a function whose parameters have other names than `SUBJECTS`:
+            `trajectory` or `result`.
 
     Raises:
-        ConfigurationError: the function needs something that an environment's trial does not have.
+        ConfigurationError: the function has a parameter that cannot be filled.
     """
 
     def __init__(self, function: Callable[..., Any], of: Literal["trajectory", "result"]) -> None:
@@ -63,19 +64,20 @@ class FunctionEvaluator(Evaluator):
             except TypeError:
                 raise ConfigurationError(
                     f"the evaluator needs {', '.join(missing) or 'parameters'}: make it a function of (task, {of}) "
-                    f"or of any of {', '.join(SUBJECTS)}"
+                    f"or of any of {', '.join(SUBJECTS)}, and bind others with functools.partial"
                 ) from None
         unknown = {"result", "messages", "state"} & {*self.named.values()}
         if of == "trajectory" and unknown:
             raise ConfigurationError(
-                f"the evaluator needs {', '.join(sorted(unknown))}, which only a wrapped agent's trial has"
+                f"the evaluator needs {', '.join(sorted(unknown))}, which only a wrapped agent has: with an "
+                "environment, make it a function of (task, trajectory)"
             )
 
     async def evaluate(self, state: ReflexionState, config: RunnableConfig) -> Score:
         """Call the function.
 
         Raises:
-            ConfigurationError: its result is no score.
+            ConfigurationError: it did not return a score.
         """
         subjects = _subjects(state)
         if subjects[self.of] in (None, "") and {*self.named.values()} <= {"task", "result"}:
@@ -165,8 +167,8 @@ def to_score(result: object) -> Score:
     """Return the score for a function's result.
 
     Raises:
-        ConfigurationError: it is no bool, number, pair of a number and words, `Evaluation`, or result of openevals,
-            agentevals or LangSmith.
+        ConfigurationError: it is not a bool, a score, a pair of score and feedback, an `Evaluation`, or a result of
+            openevals, agentevals or LangSmith.
     """
     if hasattr(result, "item"):  # numbers of numpy and others
         result = result.item()
@@ -182,11 +184,11 @@ def to_score(result: object) -> Score:
             return Score(float(score), feedback or "")
         case {"score": bool() | int() | float() as score, **rest}:
             return Score(float(score), str(rest.get("feedback") or rest.get("comment") or ""))
-        case {"results": [*several]} | [*several] if several:
+        case {"results": [*several]} | [*several] if several and not isinstance(result, tuple):
             scores = [to_score(each) for each in several]
             feedback = "\n".join(each.feedback for each in scores if each.feedback)
             return Score(min(each.score for each in scores), feedback)
     raise ConfigurationError(
-        "an evaluator returns a bool, a number, (number, words), an Evaluation or an EvaluationResult; "
+        "an evaluator must return a bool, a score, (score, feedback), an Evaluation or an EvaluationResult; "
         f"got {result!r:.200}"
     )

@@ -122,8 +122,8 @@ def _init(name: str, provider: str, settings: dict[str, Any]) -> "BaseChatModel"
 
 def _no_key(name: str, variable: str) -> ModelUnavailable:
     return ModelUnavailable(
-        f"no key for the model {name!r}: set {variable}, or use --base-url for a local server, "
-        "or --model demo, which needs no key"
+        f"no key for the model {name!r}: set {variable}, or give the base URL of a local server "
+        "(--base-url), or use the model demo, which needs no key"
     )
 
 

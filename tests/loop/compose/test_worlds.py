@@ -296,7 +296,7 @@ def test_make_gives_each_trial_a_fresh_agent() -> None:
     graph = create_reflexion(reflecting(), actor=WrappedAgent(make=make), evaluator=lambda t, r: len(stocks) == 3)
     assert graph.compile().invoke(INPUT)["trial"] == 3
     assert stocks == [{"calls": 1}] * 3
-    with pytest.raises(ConfigurationError, match=r"agent=, or make="):
+    with pytest.raises(ConfigurationError, match=r"make="):
         WrappedAgent(basket(), make=make)
 
 
