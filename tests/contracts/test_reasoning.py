@@ -24,7 +24,12 @@ class Played(NamedTuple):
     acts: list[dict[str, Any]]
 
 
-@pytest.fixture(params=SERVERS, scope="module")
+def marks(name):
+    """The default run has Anthropic's server, as the other clients take seconds to import."""
+    return () if name == "anthropic" else pytest.mark.long
+
+
+@pytest.fixture(params=[pytest.param(name, marks=marks(name)) for name in SERVERS], scope="module")
 def played(request):
     with running(request.param) as server:
         final = build(server).compile().invoke(TASK)
@@ -81,13 +86,12 @@ def test_all_reasoning_of_a_trial_goes_back_and_none_of_an_earlier_one(played):
 @pytest.mark.parametrize(
     ("name", "settings"),
     [
-        ("anthropic", {"output_version": "v1"}),
-        ("openai", {"output_version": "v1"}),
-        ("openai", {"output_version": "v0"}),
-        ("openai", {"store": True, "include": None}),
-        ("gemini", {"output_version": "v1"}),
+        pytest.param("anthropic", {"output_version": "v1"}, id="anthropic v1"),
+        pytest.param("openai", {"output_version": "v1"}, id="openai v1", marks=pytest.mark.long),
+        pytest.param("openai", {"output_version": "v0"}, id="openai v0", marks=pytest.mark.long),
+        pytest.param("openai", {"store": True, "include": None}, id="openai stored", marks=pytest.mark.long),
+        pytest.param("gemini", {"output_version": "v1"}, id="gemini v1", marks=pytest.mark.long),
     ],
-    ids=["anthropic v1", "openai v1", "openai v0", "openai stored", "gemini v1"],
 )
 def test_other_forms_of_content(name, settings):
     with running(name) as server:
