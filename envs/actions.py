@@ -57,8 +57,50 @@ class ActionSpec:
     name: str
     forms: tuple[str, ...]
     method: str
-    schema: type[BaseModel]
+    schema: type[BaseModel] | dict[str, Any]
     description: str
+
+    @property
+    def model(self) -> type[BaseModel]:
+        """The arguments of an action that is a method."""
+        assert isinstance(self.schema, type)
+        return self.schema
+
+    @property
+    def written(self) -> set[str]:
+        """The names of the arguments that `render` needs."""
+        return {*self.model.model_fields}
+
+    @property
+    def required(self) -> list[str]:
+        """The names of the arguments without a default."""
+        return [name for name, field in self.model.model_fields.items() if field.is_required()]
+
+    def validate(self, args: Any) -> dict[str, Any]:
+        """Return the arguments as the action takes them.
+
+        Raises:
+            ValueError: they are not allowed; the message says where and why.
+        """
+        try:
+            read = self.model.model_validate(args)
+        except ValidationError as error:
+            first = error.errors()[0]
+            raise ValueError(f"{'.'.join(map(str, first['loc']))}: {first['msg']}") from error
+        return {field: getattr(read, field) for field in self.model.model_fields}
+
+    def dump(self, args: Any) -> dict[str, Any]:
+        """Return the arguments as plain data, for the state; see `validate`."""
+        return self.model.model_validate(args).model_dump()
+
+    def explained(self) -> dict[str, str]:
+        """Return the explanation of each argument, such as `{direction}: which way (up or down)`."""
+        return _explained(self.model)
+
+    @property
+    def note(self) -> str:
+        """What the form does not show, in a prompt."""
+        return ""
 
     def read(self, text: str) -> dict[str, Any] | None:
         """Read the arguments from one of the text forms; return None if none matches."""
@@ -75,7 +117,7 @@ class ActionSpec:
     @property
     def function(self) -> dict[str, Any]:
         """The action as a tool's schema."""
-        raw = self.schema.model_json_schema()
+        raw = self.model.model_json_schema()
         for field in raw.get("properties", {}).values():
             field.pop("title", None)
         parameters = {"type": "object", "properties": {}, "required": []}
@@ -155,10 +197,10 @@ def shown_actions(forms: Sequence[str], specs: Sequence[ActionSpec]) -> list[Sho
     """
     shown, known = [], set[str]()
     for form, spec in zip(forms, specs, strict=True):
-        arguments = [each for name, each in _explained(spec.schema).items() if "{" + name + "}" in form]
+        arguments = [each for name, each in spec.explained().items() if "{" + name + "}" in form]
         new = [each for each in arguments if each not in known]
         known.update(new)
-        sentences = [spec.description, "; ".join(new)]
+        sentences = [spec.description, "; ".join(new), spec.note]
         shown.append(ShownAction(form, " ".join(_ended(each) for each in sentences if each)))
     return shown
 
@@ -191,23 +233,26 @@ def _pattern(form: str) -> re.Pattern[str]:
 
 @cache
 def _explained(schema: type[BaseModel]) -> dict[str, str]:
-    """Return the explanation of each argument, such as `{direction}: which way (up or down)`."""
-    described = schema.model_json_schema()
+    return explained(schema.model_json_schema())
+
+
+def explained(schema: dict[str, Any]) -> dict[str, str]:
+    """Return the explanation of each argument in a JSON schema; see `ActionSpec.explained`."""
     explained = {}
-    for name, field in described["properties"].items():
-        what, values = field.get("description", ""), _allowed(field, described.get("$defs", {}))
+    for name, field in schema.get("properties", {}).items():
+        what, values = field.get("description", ""), allowed_values(field, schema.get("$defs", {}))
         if known := f"{what} ({values})" if what and values else what or values:
             explained[name] = f"{{{name}}}: {known}"
     return explained
 
 
-def _allowed(schema: dict[str, Any], definitions: dict[str, Any]) -> str:
+def allowed_values(schema: dict[str, Any], definitions: dict[str, Any]) -> str:
     """Return the values that a schema allows, in words; empty if it allows any value of its type."""
     words = list[str]()
-    for each in _alternatives(schema, definitions):
+    for each in alternatives(schema, definitions):
         kind = each.get("type")
-        if exact := _literals(each):
-            words += map(_shown, exact)
+        if exact := literals(each):
+            words += map(quoted, exact)
         elif bounds := [f"{what} {each[key]}" for key, what in _BOUNDS.items() if key in each]:
             words.append(" and ".join(bounds))
         elif kind in ("array", "object"):
@@ -225,31 +270,32 @@ _BOUNDS = {
 }
 
 
-def _alternatives(schema: dict[str, Any], definitions: dict[str, Any]) -> Iterator[dict[str, Any]]:
+def alternatives(schema: dict[str, Any], definitions: dict[str, Any]) -> Iterator[dict[str, Any]]:
     """Yield the alternative schemas of a value, without references."""
     if "$ref" in schema:
-        yield from _alternatives(definitions[schema["$ref"].rpartition("/")[2]], definitions)
+        yield from alternatives(definitions[schema["$ref"].rpartition("/")[2]], definitions)
     elif several := [each for key in ("anyOf", "oneOf", "allOf") for each in schema.get(key, [])]:
         for each in several:
-            yield from _alternatives(each, definitions)
+            yield from alternatives(each, definitions)
     else:
         yield schema
 
 
-def _literals(schema: dict[str, Any]) -> list[Any]:
+def literals(schema: dict[str, Any]) -> list[Any]:
+    """Return the values that a schema lists, if any."""
     return [schema["const"]] if "const" in schema else [*schema.get("enum", [])]
 
 
-def _shown(value: Any) -> str:
+def quoted(value: Any) -> str:
     """Return an allowed value for a prompt, quoted if it contains blanks."""
-    quoted = isinstance(value, str) and (not value or re.search(r"\s", value))
-    return json.dumps(value, ensure_ascii=False) if quoted else str(value)
+    blank = isinstance(value, str) and (not value or re.search(r"\s", value))
+    return json.dumps(value, ensure_ascii=False) if blank else str(value)
 
 
 def _reader(hint: Any) -> Callable[[Any, ValidatorFunctionWrapHandler], Any]:
     """Validate an argument that may be written as text: a number for `Literal[1, 2]`, JSON for a list."""
     schema = TypeAdapter(hint).json_schema()
-    allowed = [value for each in _alternatives(schema, schema.get("$defs", {})) for value in _literals(each)]
+    allowed = [value for each in alternatives(schema, schema.get("$defs", {})) for value in literals(each)]
 
     def read(value: Any, validate: ValidatorFunctionWrapHandler) -> Any:
         try:
@@ -265,7 +311,7 @@ def _reader(hint: Any) -> Callable[[Any, ValidatorFunctionWrapHandler], Any]:
 
 def _meant(value: Any, allowed: Sequence[Any]) -> Iterator[Any]:
     if isinstance(value, str):
-        yield from (each for each in allowed if value in (str(each), _shown(each)))
+        yield from (each for each in allowed if value in (str(each), quoted(each)))
         if value.startswith(("[", "{")):
             # RecursionError: deeply nested brackets.
             with suppress(ValueError, RecursionError):

@@ -25,7 +25,6 @@ from pathlib import Path
 from typing import Any, ClassVar, NotRequired, cast
 
 from langchain_core.tools import BaseTool, StructuredTool
-from pydantic import ValidationError
 from typing_extensions import TypedDict  # pydantic makes schemas of these alone before Python 3.12
 
 from langgraph_reflexion.envs.actions import Action as Action
@@ -39,6 +38,8 @@ from langgraph_reflexion.envs.trials import FinishedTrial as FinishedTrial
 from langgraph_reflexion.envs.trials import MemoryMap as MemoryMap
 from langgraph_reflexion.envs.trials import ObservedStep as ObservedStep
 from langgraph_reflexion.envs.trials import Review as Review
+from langgraph_reflexion.envs.trials import TestOutcome as TestOutcome
+from langgraph_reflexion.envs.trials import render_tests as render_tests
 from langgraph_reflexion.errors import ConfigurationError
 
 
@@ -82,27 +83,35 @@ class Episode(ABC):
         """Return the actions by name, in the order of their definition."""
         return _actions(cls)
 
+    @property
+    def specs(self) -> Mapping[str, ActionSpec]:
+        """The actions of this very episode by name."""
+        return self.actions()
+
     def step(self, action: Action) -> StepResult:
         """Take an action; its `text` is ignored. An invalid one gives an observation that lists the allowed ones.
 
         Raises:
             EnvironmentFault: the environment itself failed.
         """
-        spec = self.actions().get(action["name"])
+        spec = self.specs.get(action["name"])
         if spec is None:
             return StepResult(self.invalid(f"there is no action {action['name'] or action['text']!r}"))
         try:
-            args = spec.schema.model_validate(action["args"])
-        except ValidationError as error:
-            first = error.errors()[0]
-            where = ".".join(str(part) for part in first["loc"])
-            return StepResult(self.invalid(f"{spec.name}, {where}: {first['msg']}"))
-        result = getattr(self, spec.method)(**{field: getattr(args, field) for field in type(args).model_fields})
+            args = spec.validate(action["args"])
+        except ValueError as error:
+            return StepResult(self.invalid(f"{spec.name}, {error}"))
+        result = self.perform(spec, args)
         return StepResult(result) if isinstance(result, str) else result
+
+    def perform(self, spec: ActionSpec, args: dict[str, Any]) -> StepResult | str:
+        """Carry out an action with valid arguments."""
+        result: StepResult | str = getattr(self, spec.method)(**args)
+        return result
 
     def invalid(self, why: str) -> str:
         """Return the observation for an invalid action; `why` is the reason in a few words."""
-        return invalid_action(why, [spec.forms[0] for spec in self.actions().values()])
+        return invalid_action(why, [spec.forms[0] for spec in self.specs.values()])
 
     @property
     def tools(self) -> list[BaseTool]:
@@ -114,7 +123,7 @@ class Episode(ABC):
 
             return StructuredTool(name=spec.name, description=spec.description, args_schema=spec.schema, func=call)
 
-        return [bind(spec) for spec in self.actions().values()]
+        return [bind(spec) for spec in self.specs.values()]
 
     def finalize(self) -> StepResult | None:
         """Evaluate a trial that was stopped before it ended (a loop, too many actions).
@@ -161,7 +170,7 @@ def read_task(state: Mapping[str, Any]) -> Task:
 class Environment(ABC):
     """A set of tasks with their episodes."""
 
-    name: ClassVar[str]
+    name: str
     """The name, also that of the folder of its prompts if they ship."""
     splits: tuple[str, ...]
     """The names of its splits, the default one first."""
@@ -176,6 +185,9 @@ class Environment(ABC):
     profile_overrides: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
     """Values of `Profile` fields in this environment, by profile ("upstream") or profile and actor ("upstream/cot").
     A heuristic is given by its fields."""
+    replayable: bool = True
+    """Whether an episode can be rebuilt, by replay or from a snapshot. Otherwise a trial that is resumed in another
+    process begins anew, and its record has a note."""
     blocking: bool = True
     """Whether starting an episode or an action can take more than a few milliseconds, and so needs a thread."""
 
@@ -261,9 +273,17 @@ class Environment(ABC):
         """The argument of `load_prompts`: the folder of its prompts, or its name."""
         return Path(self.prompts) if self.prompts else self.name
 
+    def actions(self) -> Mapping[str, ActionSpec]:
+        """Return the actions by name; those of the class of its episodes unless they differ by instance."""
+        return self.episode.actions()
+
+    def for_task(self, task: Task) -> "Environment":
+        """Return the environment with the actions of this task; itself if all tasks have the same ones."""
+        return self
+
     def action_forms(self, task: Task) -> list[str]:
         """Return the text forms of a task's actions, one for each action."""
-        return [spec.forms[0] for spec in self.episode.actions().values()]
+        return [spec.forms[0] for spec in self.actions().values()]
 
     def shown_actions(self, task: Task) -> list[ShownAction]:
         """Return a task's actions for a prompt: each form with its explanation.
@@ -271,7 +291,7 @@ class Environment(ABC):
         Raises:
             ConfigurationError: `action_forms` has more or fewer forms than there are actions.
         """
-        forms, specs = self.action_forms(task), [*self.episode.actions().values()]
+        forms, specs = self.action_forms(task), [*self.actions().values()]
         if len(forms) != len(specs):
             raise ConfigurationError(
                 f"{self.name}.action_forms() gives {len(forms)} forms for {len(specs)} actions: give one for each"
@@ -281,23 +301,23 @@ class Environment(ABC):
     @property
     def tools(self) -> list[dict[str, Any]]:
         """The actions as tool schemas for a chat model."""
-        return [{"type": "function", "function": spec.function} for spec in self.episode.actions().values()]
+        return [{"type": "function", "function": spec.function} for spec in self.actions().values()]
 
     def parse(self, text: str) -> Action | None:
         """Read an action written as text; return None if it is not an allowed one."""
         written = text.strip()
-        for spec in self.episode.actions().values():
+        for spec in self.actions().values():
             if (args := spec.read(written)) is not None:
                 return Action(name=spec.name, args=args, text=written)
         return None
 
     def read_call(self, name: Any, args: Any) -> Action | None:
         """Read an action given by its name and arguments; return None if it is not an allowed one."""
-        if not isinstance(name, str) or (spec := self.episode.actions().get(name)) is None:
+        if not isinstance(name, str) or (spec := self.actions().get(name)) is None:
             return None
         try:
-            given = spec.schema.model_validate(args).model_dump()
-        except ValidationError:
+            given = spec.dump(args)
+        except ValueError:
             return None
         return Action(name=name, args=given, text=spec.render(given))
 
@@ -316,36 +336,3 @@ def choose_split(environment: Environment, split: str | None) -> str:
         known = ", ".join(environment.splits)
         raise ConfigurationError(f"{environment.name} has no split {chosen!r}: choose one of {known}")
     return chosen
-
-
-@dataclass(frozen=True, slots=True)
-class TestOutcome:
-    """The result of one test."""
-
-    __test__ = False  # not a test class of pytest
-
-    test: str
-    passed: bool
-    output: str = ""
-    """The actual result, in the language's notation (`repr`, Debug); empty if there is none."""
-    error: str = ""
-    """The exception, or what ended the program, in one line; empty if it returned."""
-
-    def render(self) -> str:
-        """Return the test, and the actual result if it failed."""
-        if self.passed:
-            return self.test
-        instead = f"came out: {self.output}" if self.output else self.error or "nothing came out"
-        return f"{self.test}  -- {instead}"
-
-
-def render_tests(outcomes: Sequence[TestOutcome]) -> str:
-    """Return the results of tests in words."""
-    passed = [outcome.render() for outcome in outcomes if outcome.passed]
-    failed = [outcome.render() for outcome in outcomes if not outcome.passed]
-    parts = [f"{len(passed)} of {len(outcomes)} tests passed."]
-    if passed:
-        parts += ["Tests that passed:", *passed]
-    if failed:
-        parts += ["Tests that failed:", *failed]
-    return "\n".join(parts)

@@ -16,7 +16,7 @@ from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
 from langgraph_reflexion.envs.base import Action, Environment, Episode, StepResult, Task
-from langgraph_reflexion.errors import EnvironmentFault
+from langgraph_reflexion.errors import EnvironmentFault, EpisodeLost
 from langgraph_reflexion.retries import Retries
 from langgraph_reflexion.sync import to_thread
 
@@ -79,6 +79,7 @@ class EpisodePool:
 
         Raises:
             EnvironmentFault: the environment failed. The episode is closed, and rebuilt the next time.
+            EpisodeLost: it is not live any more, and cannot be rebuilt.
         """
 
         def advance() -> tuple[Episode, Stepped]:
@@ -136,6 +137,8 @@ class EpisodePool:
     def _rebuild(self, task: Task, actions: list[Action], snapshot: dict[str, Any] | None) -> Episode:
         if snapshot is not None:
             return self.environment.restore(task, snapshot)
+        if actions and not self.environment.replayable:
+            raise EpisodeLost(task["id"], len(actions))
         episode = self.environment.start(task)
         with self._closed_on_error(episode):
             for action in actions:

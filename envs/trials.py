@@ -1,5 +1,6 @@
-"""What environments make of trials: memory maps while they are played, and reviews when they are finished."""
+"""What environments make of trials: memory maps, reviews, and results of tests."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -70,3 +71,36 @@ class Review:
     """Files of the trial: text by path below the run folder."""
     gradable: bool = True
     """Whether the truth of this task can be known; tasks without count in no rate."""
+
+
+@dataclass(frozen=True, slots=True)
+class TestOutcome:
+    """The result of one test."""
+
+    __test__ = False  # not a test class of pytest
+
+    test: str
+    passed: bool
+    output: str = ""
+    """The actual result, in the language's notation (`repr`, Debug); empty if there is none."""
+    error: str = ""
+    """The exception, or what ended the program, in one line; empty if it returned."""
+
+    def render(self) -> str:
+        """Return the test, and the actual result if it failed."""
+        if self.passed:
+            return self.test
+        instead = f"came out: {self.output}" if self.output else self.error or "nothing came out"
+        return f"{self.test}  -- {instead}"
+
+
+def render_tests(outcomes: Sequence[TestOutcome]) -> str:
+    """Return the results of tests in words."""
+    passed = [outcome.render() for outcome in outcomes if outcome.passed]
+    failed = [outcome.render() for outcome in outcomes if not outcome.passed]
+    parts = [f"{len(passed)} of {len(outcomes)} tests passed."]
+    if passed:
+        parts += ["Tests that passed:", *passed]
+    if failed:
+        parts += ["Tests that failed:", *failed]
+    return "\n".join(parts)

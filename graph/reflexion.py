@@ -119,7 +119,7 @@ def create_reflexion(
     prompts = prompts or load_prompts(environment.prompts_from)
     chosen, seed = Strategy(rules.strategy), options.seed
     for action in approval.actions:
-        one_of("approval.actions", action, environment.episode.actions())
+        one_of("approval.actions", action, environment.actions())
 
     client, reflector = Client.pair(model, reflection_model, options, priced=budgets.limits_cost)
     kept = make_memory(memory, environment, reflector, prompts, rules, budgets, options, approval.reflections)

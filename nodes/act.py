@@ -23,7 +23,7 @@ class Act:
         trajectory = state["trajectory"]
         call = CallId(self.seed, state["task"]["id"], state["trial"], f"act {len(trajectory)}")
         try:
-            decision, reply = await self.actor.choose(state, config, call)
+            decision, reply = await self.actor.for_task(state["task"]).choose(state, config, call)
         except ModelFault as fault:
             if fault.permanent:
                 raise

@@ -10,7 +10,7 @@ from langchain_core.runnables import RunnableConfig
 from langgraph_reflexion.budgets import Budgets
 from langgraph_reflexion.context import with_spent
 from langgraph_reflexion.envs.pool import EpisodePool
-from langgraph_reflexion.errors import Fault, ModelFault
+from langgraph_reflexion.errors import EpisodeLost, Fault, ModelFault
 from langgraph_reflexion.evaluators.base import STOPPED, Evaluator
 from langgraph_reflexion.memory.agent import AgentMemory
 from langgraph_reflexion.models.calls import sanitize
@@ -43,6 +43,8 @@ class Evaluate:
                 if isinstance(error, ModelFault) and error.permanent:
                     raise
                 fault = str(error)
+                if isinstance(error, EpisodeLost):  # resumed, the trial begins anew
+                    update["stop_reason"] = "fault"
             else:
                 if not math.isfinite(score.score):
                     raise ValueError(f"an evaluator returns a finite score, not {score.score!r}")

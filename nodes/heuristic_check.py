@@ -20,7 +20,8 @@ class HeuristicCheck:
         for ended in ("terminated", "truncated"):
             if state["episode"][ended]:
                 return {"stop_reason": ended}
-        reason = self.heuristic(state["trajectory"])
+        # A trial that begins anew has no steps.
+        reason = self.heuristic(state["trajectory"]) if state["trajectory"] else None
         if reason is not None and not (isinstance(reason, str) and reason):
             raise TypeError(f"a heuristic returns why the trial should stop, in words, or None; got {reason!r}")
         if reason is None and (used_up := self.budgets.used_up(state, config)):

@@ -8,7 +8,8 @@ from langchain_core.runnables import RunnableConfig
 
 from langgraph_reflexion.envs.base import Action
 from langgraph_reflexion.envs.pool import EpisodePool
-from langgraph_reflexion.errors import Fault
+from langgraph_reflexion.episodes import begin_anew
+from langgraph_reflexion.errors import EpisodeLost, Fault
 from langgraph_reflexion.models.calls import sanitize
 from langgraph_reflexion.nodes.approval import Answer, ask_person
 from langgraph_reflexion.state import Decision, ReflexionState, Step, Update
@@ -38,7 +39,10 @@ class Observe:
             # An action without a name changes nothing in the environment, live or replayed.
             action = Action(name="", args={}, text=action["text"])
         try:
-            result, snapshot = await self.pool.step(state["task"], actions_of(state), action, episode["snapshot"])
+            try:
+                result, snapshot = await self.pool.step(state["task"], actions_of(state), action, episode["snapshot"])
+            except EpisodeLost as lost:
+                return await begin_anew(self.pool, state, lost)
         except Fault as fault:
             return {"stop_reason": "fault", "fault": str(fault)}
         observation = f"{REJECTED} {answer.reason}".strip() if answer.rejected else sanitize(result.observation)
@@ -56,7 +60,9 @@ class Observe:
 
     def _approved(self, state: ReflexionState, thought: str, action: Action) -> Answer:
         words = f"Task: {state['task']['instruction']}\nTrial {state['trial']}\nThought: {thought}\n{action['text']}"
-        return ask_person(action["name"], action["args"], words, self.pool.environment.read_call)
+        return ask_person(
+            action["name"], action["args"], words, self.pool.environment.for_task(state["task"]).read_call
+        )
 
 
 def actions_of(state: ReflexionState) -> list[Action]:

@@ -11,12 +11,12 @@ from langgraph_reflexion.budgets import Budgets
 from langgraph_reflexion.context import with_usage
 from langgraph_reflexion.envs.base import Task
 from langgraph_reflexion.envs.pool import EpisodePool
+from langgraph_reflexion.episodes import new_episode
 from langgraph_reflexion.errors import Fault, ModelFault
 from langgraph_reflexion.evaluators.base import Evaluator
 from langgraph_reflexion.memory.agent import AgentMemory
-from langgraph_reflexion.models.calls import sanitize
 from langgraph_reflexion.nodes.approval import Approval, ask_person
-from langgraph_reflexion.state import EpisodeState, Reflection, ReflexionState, Strategy, Update
+from langgraph_reflexion.state import Reflection, ReflexionState, Strategy, Update
 
 
 @dataclass
@@ -70,15 +70,7 @@ class Reset:
             update |= {"stop_reason": "fault", "fault": str(fault)}
         if update["trial"] == 1 and not update["fault"]:
             update |= await self.memory.lessons.recall(task, observation, config)
-        update["episode"] = EpisodeState(
-            task=task["id"],
-            began=0.0 if begins else state["seconds"],
-            observation=sanitize(observation),
-            reward=None,
-            terminated=False,
-            truncated=False,
-            snapshot=snapshot,
-        )
+        update["episode"] = new_episode(task, 0.0 if begins else state["seconds"], observation, snapshot)
         return update
 
 

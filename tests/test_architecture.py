@@ -20,7 +20,7 @@ LAYERS = """
     heuristic budgets events
     tracing
     profiles
-    context
+    context episodes
     memory
     actors
     evaluators

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from langgraph_reflexion._lazy import lazy_names
 
 if TYPE_CHECKING:
+    from langgraph_reflexion.adapters.tools import ToolEnvironment
     from langgraph_reflexion.agents.middleware import ReflexionMiddleware
     from langgraph_reflexion.agents.state import AgentState
     from langgraph_reflexion.agents.world import World
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
         ContextTooLong,
         EnvironmentFault,
         EnvironmentUnavailable,
+        EpisodeLost,
         Fault,
         ModelFault,
         ReflexionError,
@@ -54,6 +56,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOME = {
+    "adapters.tools": ["ToolEnvironment"],
     "agents.middleware": ["ReflexionMiddleware"],
     "agents.state": ["AgentState"],
     "agents.world": ["World"],
@@ -68,6 +71,7 @@ _HOME = {
         "ContextTooLong",
         "EnvironmentFault",
         "EnvironmentUnavailable",
+        "EpisodeLost",
         "Fault",
         "ModelFault",
         "ReflexionError",
@@ -105,6 +109,7 @@ __all__ = [
     "EnvironmentFault",
     "EnvironmentUnavailable",
     "Episode",
+    "EpisodeLost",
     "Evaluation",
     "Evaluator",
     "Fault",
@@ -128,6 +133,7 @@ __all__ = [
     "StepResult",
     "Strategy",
     "Task",
+    "ToolEnvironment",
     "WorkspaceFolder",
     "World",
     "WrappedAgent",

@@ -9,6 +9,7 @@
           │    ├── ContextTooLong
           │    └── ToolsRefused
           └── EnvironmentFault
+               └── EpisodeLost
 
 A failed trial is data, not an error: it is recorded, and the loop continues. A transient `Fault` in a node is
 retried; a lasting one ends the task with status `fault` and keeps its state.
@@ -96,6 +97,16 @@ class ToolsRefused(ModelFault):
 
 class EnvironmentFault(Fault):
     """The environment could not carry out an action or start an episode."""
+
+
+class EpisodeLost(EnvironmentFault):
+    """A trial's episode ended with its process, and cannot be rebuilt (`Environment.replayable`)."""
+
+    def __init__(self, task: str, actions: int) -> None:
+        super().__init__(
+            f"the trial on {task} began anew: its {actions} actions were lost with their process, and have no replay",
+            transient=False,
+        )
 
 
 def checked(target: Checked) -> Checked:

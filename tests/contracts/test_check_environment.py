@@ -75,7 +75,7 @@ def patterned(environment_actions=None):
 
 
 def test_actions_are_requested_if_values_cannot_be_generated():
-    with pytest.raises(AssertionError, match=r"text_forms_parse_back: the act argument it .* actions=\[...\] with"):
+    with pytest.raises(AssertionError, match=r"text_forms_parse_back: act, it: .* actions=\[...\] with"):
         patterned()
     patterned(["do xy"])
 

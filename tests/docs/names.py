@@ -31,7 +31,7 @@ GROUPS = [
     Group("Your agent", "WrappedAgent World WorkspaceFolder ReflexionMiddleware"),
     Group("Profiles", "Profile PROFILES"),
     Group("State", "ReflexionState AgentState Step Evaluation Reflection"),
-    Group("Environments", "load_environment Environment Episode action Action StepResult Task"),
+    Group("Environments", "load_environment Environment Episode action Action StepResult Task ToolEnvironment"),
     Group("Heuristics and evaluators", "Heuristic Evaluator Score Prepared CommandEvaluator"),
     Group("Prompts", "load_prompts Prompts"),
     Group("Models", "load_model ModelOptions Retries Price"),
@@ -40,7 +40,8 @@ GROUPS = [
     Group("Memory", "Memory Lessons open_lessons"),
     Group(
         "Errors",
-        "ReflexionError ConfigurationError EnvironmentUnavailable Fault ModelFault ContextTooLong EnvironmentFault",
+        "ReflexionError ConfigurationError EnvironmentUnavailable Fault ModelFault ContextTooLong EnvironmentFault"
+        " EpisodeLost",
     ),
     Group("Stream events", "TrialStarted ActionTaken VerdictGiven ReflectionWritten", f"{TOP}.events"),
     Group("Runtime context", "ReflexionContext", f"{TOP}.runtime"),

@@ -2,15 +2,15 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, ClassVar, cast
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Self, cast
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
 from langchain_core.runnables import RunnableConfig
 
 from langgraph_reflexion.actors.reply import read_reply
 from langgraph_reflexion.context import call_with_trajectory, opening_of, with_lessons
-from langgraph_reflexion.envs.base import Environment
+from langgraph_reflexion.envs.base import Environment, Task
 from langgraph_reflexion.memory.episodic import status_line
 from langgraph_reflexion.memory.memory_map import MapMemory
 from langgraph_reflexion.models.calls import CallId, Reply
@@ -52,6 +52,11 @@ class Actor(ABC):
     def numbered(self) -> bool:
         """Whether the prompt numbers the steps."""
         return False
+
+    def for_task(self, task: Task) -> Self:
+        """Return the actor with the actions of this task; itself if all tasks have the same ones."""
+        environment = self.environment.for_task(task)
+        return self if environment is self.environment else replace(self, environment=environment)
 
     async def choose(self, state: ReflexionState, config: RunnableConfig, call: CallId) -> tuple[Decision, Reply]:
         """Ask the model for the next step.

@@ -54,8 +54,8 @@ class ToolActor(Actor):
         if reply.tool_calls:
             called, given = reply.tool_calls[0]["name"], reply.tool_calls[0]["args"]
             args = {name: sanitize(value) if isinstance(value, str) else value for name, value in given.items()}
-            spec = self.environment.episode.actions().get(called)
-            whole = spec and set(args) >= set(spec.schema.model_fields)
+            spec = self.environment.actions().get(called)
+            whole = spec and set(args) >= spec.written
             text = spec.render(args) if spec and whole else call_text(called, args)
             # Providers may refuse a history that names an unknown tool.
             action = Action(name=called, args=args, text=text) if spec else Action(name="", args={}, text=text)

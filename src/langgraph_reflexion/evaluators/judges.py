@@ -67,7 +67,8 @@ class SelfConsistencyEvaluator(Evaluator):
         asked = cast(ReflexionState, {**state, "trajectory": before})
         call = CallId(self.seed, state["task"]["id"], state["trial"], "evaluate")
         calls = [call._replace(name=f"evaluate {number}") for number in range(1, self.samples + 1)]
-        sampling = [self.actor.choose(asked, config, call) for call in calls]
+        actor = self.actor.for_task(state["task"])
+        sampling = [actor.choose(asked, config, call) for call in calls]
         # Wait for all samples, so that every call is accounted for.
         settled = await asyncio.gather(*sampling, return_exceptions=True)
         samples = []

@@ -20,6 +20,7 @@ from langgraph.graph.state import CompiledStateGraph
 from langgraph_reflexion.budgets import Budgets
 from langgraph_reflexion.envs.base import FinishedTrial, Review, Task
 from langgraph_reflexion.errors import Fault
+from langgraph_reflexion.events import steps_in
 from langgraph_reflexion.experiments.locks import TaskLock
 from langgraph_reflexion.experiments.rows import Finished, TrialRow, trajectory_of
 from langgraph_reflexion.graph.resume import resume_point
@@ -209,7 +210,7 @@ class TaskRun:
             raise TaskError.of(error) from error
 
     def _watch(self, node: str, written: dict[str, Any]) -> None:
-        if node == "observe" and "trajectory" in written and written["trajectory"][-1]["action"] is not None:
+        if node == "observe" and any(step["action"] is not None for step in steps_in(written)):
             self._on_action()
 
     async def _values(self) -> dict[str, Any]:

@@ -100,7 +100,7 @@ def environment_graphs(environment: type[Environment]) -> GraphFactory:
         graph = chosen.build(
             made,
             prompts=settings.prompts(load_prompts(played.prompts_from)),
-            approval=settings.approval(played.episode.actions()),
+            approval=settings.approval(played.actions()),
         )
 
         def find(state: Mapping[str, Any]) -> Task | None:

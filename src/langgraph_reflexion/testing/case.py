@@ -42,7 +42,7 @@ class Case:
 
 def specs(environment: Environment) -> list[ActionSpec]:
     """Return the environment's actions in order."""
-    return list(environment.episode.actions().values())
+    return list(environment.actions().values())
 
 
 def made_up(spec: ActionSpec) -> Action:

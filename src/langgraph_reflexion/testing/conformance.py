@@ -14,6 +14,7 @@ A failed check raises `AssertionError` with the expected behaviour. Checks take 
 """
 
 import json
+import re
 from collections.abc import Callable, Sequence
 from functools import wraps
 from typing import Any
@@ -23,7 +24,7 @@ from pydantic import ValidationError
 from langgraph_reflexion.envs.actions import fill
 from langgraph_reflexion.envs.base import Action, ActionSpec, Environment, ObservedStep, StepResult, Task
 from langgraph_reflexion.envs.pool import EpisodePool
-from langgraph_reflexion.errors import ConfigurationError, explain
+from langgraph_reflexion.errors import ConfigurationError
 from langgraph_reflexion.prompts import Example, ExampleStep, ReflectionExample, contains, load_prompts
 from langgraph_reflexion.sync import run_blocking
 from langgraph_reflexion.testing.case import (
@@ -145,11 +146,11 @@ def tools_have_schemas(case: Case) -> None:
     _require(names == [spec.name for spec in specs(case.environment)], "tools and actions have different names")
     for tool in tools:
         name, parameters = tool["function"]["name"], tool["function"]["parameters"]
-        _require(name.isidentifier() and len(name) <= 64, f"{name!r} cannot name a tool")
+        _require(bool(re.fullmatch(r"[a-zA-Z_][\w-]{0,63}", name)), f"{name!r} cannot name a tool")
         _require(bool(tool["function"]["description"].strip()), f"{name} has no description: write a docstring")
         _require(parameters["type"] == "object", f"the parameters of {name} must be an object")
         for field, schema in parameters["properties"].items():
-            known = {"type", "anyOf", "allOf", "enum", "const", "$ref"} & set(schema)
+            known = {"type", "anyOf", "oneOf", "allOf", "enum", "const", "$ref"} & set(schema)
             _require(bool(known), f"the schema of {name}, {field} has no type: {schema}")
 
 
@@ -171,8 +172,8 @@ def text_forms_parse_back(case: Case) -> None:
 
 
 def same_actions_same_observations(case: Case) -> None:
-    """The same actions give the same observations, except in episodes with snapshots."""
-    if first_snapshot(case) is None:
+    """The same actions give the same observations, except in episodes with snapshots or that cannot be rebuilt."""
+    if case.environment.replayable and first_snapshot(case) is None:
         first, second = played(case), played(case)
         _require(first == second, difference("the same actions gave other results", first[1], second[1]))
 
@@ -182,7 +183,8 @@ def replay_equals_live(case: Case) -> None:
 
     async def compare() -> None:
         live, snapshots = await pooled(case)
-        for index in sorted({0, len(case.actions) // 2, len(case.actions) - 1}):
+        places = {0, len(case.actions) // 2, len(case.actions) - 1} if case.environment.replayable else set[int]()
+        for index in sorted(places):
             written = json.loads(json.dumps(snapshots[index]))
             _require(written == snapshots[index], "a snapshot changes on a round trip through JSON")
             pool = EpisodePool(case.environment)
@@ -199,7 +201,7 @@ def invalid_actions_are_observations(case: Case) -> None:
     expected = played(case)[1]
     invalid = [_NONSENSE, Action(name="", args={}, text="I am not sure.")]
     for spec in specs(case.environment):
-        if any(field.is_required() for field in spec.schema.model_fields.values()):
+        if spec.required:
             invalid.append(Action(name=spec.name, args={}, text=spec.name))
             invalid.append(Action(name=spec.name, args={"no_such_argument": [1]}, text=spec.name))
     episode = case.environment.start(case.task)
@@ -210,7 +212,7 @@ def invalid_actions_are_observations(case: Case) -> None:
             _require(form in result.observation, f"the observation after {action} does not name {form!r}")
     results = [episode.step(action) for action in case.actions]
     episode.close()
-    if first_snapshot(case) is None:
+    if case.environment.replayable and first_snapshot(case) is None:
         _require(results == expected, difference("after invalid actions", expected, results))
 
 
@@ -307,10 +309,9 @@ def _require(holds: bool, otherwise: str) -> None:
 
 def _require_allowed(spec: ActionSpec, args: dict[str, Any]) -> None:
     try:
-        spec.schema.model_validate(args)
-    except ValidationError as error:
-        said = explain(error, f"{spec.name} argument")
-        raise AssertionError(f"{said}. Pass actions=[...] with an allowed {spec.name}") from error
+        spec.validate(args)
+    except ValueError as error:
+        raise AssertionError(f"{spec.name}, {error}. Pass actions=[...] with an allowed {spec.name}") from error
 
 
 def _reads_as(environment: Environment, spec: ActionSpec, form: str, args: dict[str, Any]) -> None:
@@ -320,9 +321,9 @@ def _reads_as(environment: Environment, spec: ActionSpec, form: str, args: dict[
     action = parsed(environment, text)
     _require(action["name"] == spec.name, f"{text!r} is parsed as {action['name']!r}, not as {spec.name!r}")
     # Read from text, a number is still a string; the schema makes it one.
-    allowed = spec.schema.model_validate(written)
+    allowed = spec.validate(written)
     try:
-        same = spec.schema.model_validate(action["args"]) == allowed
-    except ValidationError:
+        same = spec.validate(action["args"]) == allowed
+    except ValueError:
         same = False
     _require(same, f"{text!r} is parsed as {action['args']}, not as {written}")

@@ -1,0 +1,168 @@
+"""Actions that are described by a JSON schema, such as LangChain's and MCP's tools."""
+
+import json
+import re
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+from langgraph_reflexion.envs.actions import ActionSpec, allowed_values, alternatives, explained, literals, quoted
+
+_TYPES: dict[str, tuple[type, ...]] = {
+    "string": (str,),
+    "integer": (int,),
+    "number": (int, float),
+    "boolean": (bool,),
+    "array": (list,),
+    "object": (dict,),
+    "null": (type(None),),
+}
+_WORDS = {"true": True, "false": False, "none": None, "null": None}
+
+
+@dataclass(frozen=True, slots=True)
+class ToolSpec(ActionSpec):
+    """A tool as text: `name[arguments]`, the required ones in order, or all as one JSON object."""
+
+    @classmethod
+    def of(cls, name: str, description: str, schema: dict[str, Any]) -> "ToolSpec":
+        """Make the specification of a tool from the JSON schema of its arguments."""
+        keys = ("properties", "required", "$defs", "additionalProperties")
+        parameters: dict[str, Any] = {"type": "object", "properties": {}, "required": []}
+        parameters |= {key: schema[key] for key in keys if key in schema}
+        properties = {
+            name: {key: value for key, value in field.items() if key != "title"}
+            for name, field in parameters["properties"].items()
+        }
+        inner = ", ".join(f"{{{each}}}" for each in parameters["required"] or [*properties][:1])
+        description = " ".join(description.split())
+        return cls(name, (f"{name}[{inner}]",), "", {**parameters, "properties": properties}, description)
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """The JSON schema of the arguments."""
+        assert isinstance(self.schema, dict)
+        return self.schema
+
+    @property
+    def function(self) -> dict[str, Any]:
+        """The action as a tool's schema."""
+        return {"name": self.name, "description": self.description, "parameters": self.parameters}
+
+    @property
+    def required(self) -> list[str]:
+        """The names of the arguments without a default."""
+        return [*self.parameters["required"]]
+
+    @property
+    def written(self) -> set[str]:
+        """The names of the arguments that `render` needs."""
+        return set()
+
+    @property
+    def shown(self) -> list[str]:
+        """The names of the arguments in the text form: the required ones, or the first one."""
+        return self.required or [*self.parameters["properties"]][:1]
+
+    @property
+    def note(self) -> str:
+        """The optional arguments, and how they are written."""
+        known = self.explained()
+        optional = [
+            known.get(name, f"{{{name}}}") for name in self.parameters["properties"] if name not in self.shown
+        ]
+        if not optional:
+            return ""
+        return f"Further arguments, if all are written as one JSON object: {'; '.join(optional)}"
+
+    def explained(self) -> dict[str, str]:
+        """Return the explanation of each argument."""
+        return explained(self.parameters)
+
+    def validate(self, args: Any) -> dict[str, Any]:
+        """Return the arguments in their types: models write numbers as text, and text as numbers.
+
+        Raises:
+            ValueError: one is missing, unknown, or of another type. Other rules are the tool's to check.
+        """
+        if not isinstance(args, dict):
+            raise ValueError(f"the arguments are an object, not {args!r:.100}")
+        properties = self.parameters["properties"]
+        for name in self.required:
+            if name not in args:
+                raise ValueError(f"{name}: is missing")
+        for name in args:
+            if name not in properties and not self.parameters.get("additionalProperties"):
+                raise ValueError(f"{name}: there is no such argument")
+        return {name: self._fitted(name, value) for name, value in args.items()}
+
+    def dump(self, args: Any) -> dict[str, Any]:
+        """Return the arguments as plain data."""
+        return self.validate(args)
+
+    def read(self, text: str) -> dict[str, Any] | None:
+        """Read the arguments from text; return None if it is another action."""
+        called = re.fullmatch(rf"\s*{re.escape(self.name)}\s*\[(.*)\]\s*", text, re.DOTALL | re.IGNORECASE)
+        if not called:
+            return None
+        inner = called[1]
+        if inner.lstrip().startswith("{"):
+            with suppress(ValueError, RecursionError):
+                given = json.loads(inner)
+                if given and {*given} <= {*self.parameters["properties"]}:
+                    return dict(given)
+        if "\n" not in text and inner.count("[") > inner.count("]"):
+            return None  # the first line of several
+        if not inner.strip() or not self.shown:
+            return {}
+        *first, last = inner.split(",", len(self.shown) - 1)
+        values = [*(each.strip() for each in first), last.strip("\n" if "\n" in last else None)]
+        return dict(zip(self.shown, values, strict=False))
+
+    def render(self, args: dict[str, Any]) -> str:
+        """Return the action as text that `read` understands."""
+        if {*args} == {*self.shown}:
+            texts = [value if isinstance(value, str) else _json(value) for value in map(args.__getitem__, self.shown)]
+            text = f"{self.name}[{', '.join(texts)}]"
+            with suppress(ValueError):
+                if self.validate(self.read(text)) == self.validate(args):
+                    return text
+        return f"{self.name}[{_json(args) if args else ''}]"
+
+    def _fitted(self, name: str, value: Any) -> Any:
+        schema, definitions = self.parameters["properties"].get(name, {}), self.parameters.get("$defs", {})
+        allowed = [*alternatives(schema, definitions)]
+        for meant in (value, *_meant(value, allowed)):
+            if any(_fits(meant, each) for each in allowed):
+                return meant
+        types = " or ".join(str(each["type"]) for each in allowed if "type" in each)
+        raise ValueError(f"{name}: must be {allowed_values(schema, definitions) or types}, not {value!r:.100}")
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, default=str)
+
+
+def _fits(value: Any, schema: dict[str, Any]) -> bool:
+    if exact := literals(schema):
+        return value in exact
+    kinds = schema.get("type", [*_TYPES])
+    for kind in [kinds] if isinstance(kinds, str) else kinds:
+        if isinstance(value, bool) and kind != "boolean":
+            continue
+        if isinstance(value, _TYPES.get(kind, (object,))):
+            return True
+    return False
+
+
+def _meant(value: Any, allowed: list[dict[str, Any]]) -> Iterator[Any]:
+    """Yield what a model may mean by a value of another type."""
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        yield str(value)
+    if isinstance(value, str):
+        yield from (each for schema in allowed for each in literals(schema) if value in (str(each), quoted(each)))
+        if value.strip().lower() in _WORDS:
+            yield _WORDS[value.strip().lower()]
+        with suppress(ValueError, RecursionError):
+            yield json.loads(value)

@@ -1,0 +1,212 @@
+"""The tools of one trial: opened, called and closed in one thread, asynchronous ones on the background loop."""
+
+import asyncio
+import contextvars
+import inspect
+import json
+from collections.abc import Callable, Coroutine, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager
+from typing import Any, TypeVar
+
+from langchain_core.messages import ToolMessage
+from langchain_core.tools import BaseTool, InjectedToolCallId
+from langchain_core.tools import tool as to_tool
+from langgraph.errors import GraphBubbleUp
+
+from langgraph_reflexion.errors import ConfigurationError, Fault
+from langgraph_reflexion.sync import run_blocking
+
+_T = TypeVar("_T")
+
+
+class ToolWorld:
+    """The tools that `given` makes, and the state that it gives beside them.
+
+    Args:
+        given: Tools, a toolkit, a pair of these and a state; or a function of the task that returns any of these or a
+            (possibly asynchronous) context manager of them.
+        task: The task.
+    """
+
+    def __init__(self, given: Any, task: Mapping[str, Any]) -> None:
+        # Databases and browsers often belong to the thread that opened them.
+        self._thread = ThreadPoolExecutor(1, "tools")
+        self._leave: Callable[[], Any] | None = None
+        self._calls = 0
+        self.state: Any = None
+        self.tools: dict[str, BaseTool] = {}
+        self._injected: dict[str, dict[str, Any]] = {}
+        try:
+            self.run(lambda: self._open(given, task))
+        except BaseException:
+            self.close()
+            raise
+
+    def run(self, call: Callable[[], _T]) -> _T:
+        """Make a call in the world's thread."""
+        return self._thread.submit(contextvars.copy_context().run, call).result()
+
+    def call(self, name: str, args: dict[str, Any]) -> str:
+        """Call a tool, and return its result in words; an exception gives words, too.
+
+        Raises:
+            Fault: the tool raised one.
+        """
+        return self.run(lambda: self._call(self.tools[name], args))
+
+    def close(self) -> None:
+        """Leave the context manager, if any. May be called twice."""
+        leave, self._leave = self._leave, None
+        try:
+            if leave:
+                self.run(leave)
+        finally:
+            self._thread.shutdown(wait=False)
+
+    def _open(self, given: Any, task: Mapping[str, Any]) -> None:
+        if callable(given) and not isinstance(given, BaseTool):
+            given = finished(given(task))
+        if isinstance(given, AbstractContextManager):
+            manager = given
+            given = manager.__enter__()
+            self._leave = lambda: manager.__exit__(None, None, None)
+        elif hasattr(given, "__aenter__"):
+            held = _Held(given)
+            given = finished(held.enter())
+            self._leave = lambda: finished(held.leave())
+        if isinstance(given, tuple) and len(given) == 2 and (isinstance(given[0], list) or is_toolkit(given[0])):
+            given, self.state = given
+        for each in as_tools(given):
+            if each.name in self.tools:
+                raise ConfigurationError(f"two tools have the name {each.name!r}")
+            self.tools[each.name] = each
+            self._injected[each.name] = injected(each, {"task": task, "state": self.state})
+
+    def _call(self, tool: BaseTool, args: dict[str, Any]) -> str:
+        self._calls += 1
+        args = args | self._injected[tool.name]
+        call = {"type": "tool_call", "name": tool.name, "args": args, "id": f"call_{self._calls}"}
+        try:
+            if getattr(tool, "coroutine", None) and not getattr(tool, "func", None):
+                return in_words(finished(tool.ainvoke(call)))
+            try:
+                return in_words(tool.invoke(call))
+            except NotImplementedError:
+                return in_words(finished(tool.ainvoke(call)))
+        except (Fault, GraphBubbleUp):
+            raise
+        except Exception as error:
+            # The words of LangGraph's ToolNode.
+            return f"Error: {error!r}\n Please fix your mistakes."
+
+
+class _Held:
+    """An asynchronous context manager that one task enters and leaves, as anyio's cancel scopes require."""
+
+    def __init__(self, manager: Any) -> None:
+        self.manager = manager
+
+    async def enter(self) -> Any:
+        self.leaving = asyncio.Event()
+        entered: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        self.task = asyncio.create_task(self._hold(entered))
+        await asyncio.wait([entered, self.task], return_when=asyncio.FIRST_COMPLETED)
+        if not entered.done():
+            await self.task  # raises
+        return entered.result()
+
+    async def leave(self) -> None:
+        self.leaving.set()
+        await self.task
+
+    async def _hold(self, entered: "asyncio.Future[Any]") -> None:
+        async with self.manager as given:
+            entered.set_result(given)
+            await self.leaving.wait()
+
+
+def finished(result: Any) -> Any:
+    """Return a result; an awaitable one is awaited on the background loop."""
+    if not inspect.isawaitable(result):
+        return result
+    awaitable = result
+
+    async def wait() -> Any:
+        return await awaitable
+
+    waiting: Coroutine[Any, Any, Any] = wait()
+    return run_blocking(waiting)
+
+
+def as_tools(given: Any) -> list[BaseTool]:
+    """Return tools, functions or a toolkit as tools.
+
+    Raises:
+        ConfigurationError: one cannot be a tool.
+    """
+    several = given.get_tools() if is_toolkit(given) else given
+    try:
+        made = [each if isinstance(each, BaseTool) else to_tool(each) for each in several]
+    except (TypeError, ValueError) as error:
+        wanted = "LangChain tools, functions with docstrings, or a toolkit"
+        raise ConfigurationError(f"tools: give {wanted}: {error}") from error
+    for each in made:
+        if not isinstance(each, BaseTool):
+            raise ConfigurationError(f"tools: {each!r:.100} is no tool")
+    return made
+
+
+def is_toolkit(given: Any) -> bool:
+    """Return whether it is a toolkit of LangChain's."""
+    return callable(getattr(given, "get_tools", None))
+
+
+def injected(tool: BaseTool, known: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the arguments of a tool that no model sees: `task` and `state`.
+
+    Raises:
+        ConfigurationError: it needs another one.
+    """
+    if isinstance(tool.args_schema, dict):
+        return {}
+    seen = schema_of(tool)["properties"]
+    given = {}
+    schema: Any = tool.get_input_schema()
+    for name, field in schema.model_fields.items():
+        by_langchain = any(InjectedToolCallId in (note, type(note)) for note in field.metadata)
+        if name in seen or by_langchain:
+            continue
+        if name in known:
+            given[name] = known[name]
+        elif field.is_required():
+            raise ConfigurationError(
+                f"the tool {tool.name!r} needs {name!r}, which is injected: here only {' and '.join(known)} are "
+                "known, so bind it, such as with functools.partial"
+            )
+    return given
+
+
+def schema_of(tool: BaseTool) -> dict[str, Any]:
+    """Return the JSON schema of a tool's arguments, without injected ones."""
+    schema: Any = tool.tool_call_schema
+    described: dict[str, Any] = schema if isinstance(schema, dict) else schema.model_json_schema()
+    return {"properties": {}, **described}
+
+
+def in_words(result: Any) -> str:
+    """Return a tool's message, or the messages of its `Command`, as text."""
+    update = getattr(result, "update", None)
+    if not isinstance(result, ToolMessage) and isinstance(update, Mapping):
+        return "\n".join(in_words(each) for each in update.get("messages", []))
+    content = result.content if isinstance(result, ToolMessage) else result
+    blocks = content if isinstance(content, list) else [content]
+    return "\n".join(each if isinstance(each, str) else _block(each) for each in blocks)
+
+
+def _block(block: Any) -> str:
+    if isinstance(block, Mapping) and block.get("type") == "text":
+        return str(block.get("text", ""))
+    if isinstance(block, Mapping):  # ids are random, data is not for reading
+        block = {key: value for key, value in block.items() if key not in ("id", "data", "base64")}
+    return json.dumps(block, ensure_ascii=False, default=str)

@@ -1,0 +1,277 @@
+"""Environments of LangChain tools.
+
+```python
+from langgraph_reflexion import ToolEnvironment
+
+environment = ToolEnvironment([search, calculate], ["How old was Ada Lovelace?"], lambda task, answer: "36" in answer)
+```
+"""
+
+import inspect
+import json
+from collections.abc import Callable, Mapping, Sequence
+from copy import copy
+from functools import partial
+from pathlib import Path
+from typing import Any, cast
+
+from langchain_core.tools import BaseTool
+
+from langgraph_reflexion.adapters.tool_spec import ToolSpec
+from langgraph_reflexion.adapters.tool_world import ToolWorld, finished, schema_of
+from langgraph_reflexion.envs.base import ActionSpec, Environment, Episode, StepResult, Task, choose_split
+from langgraph_reflexion.errors import ConfigurationError
+from langgraph_reflexion.evaluators.function import to_score
+
+Specs = Mapping[str, ActionSpec]
+
+
+class ToolEpisode(Episode):
+    """A trial with tools. The observation is the task."""
+
+    def __init__(self, environment: "ToolEnvironment", task: Task, world: ToolWorld) -> None:
+        self.observation = task["instruction"]
+        self.environment = environment
+        self.task = task
+        self.world = world
+        self._specs = environment.specs_of(world.tools)
+        self._end: StepResult | None = None
+
+    @property
+    def specs(self) -> Specs:
+        """The tools of this trial by name."""
+        return self._specs
+
+    def perform(self, spec: ActionSpec, args: dict[str, Any]) -> StepResult:
+        """Call a tool. `finish`, and tools that return directly, end the task."""
+        if self._end:
+            return self._end
+        tool = self.world.tools.get(spec.name)
+        said = self.world.call(spec.name, args) if tool else args["answer"]
+        if tool and not tool.return_direct:
+            return StepResult(said)
+        reward, words = self._checked(said)
+        words = "\n".join(part for part in (said if tool else "", words) if part)
+        self._end = StepResult(words, reward, terminated=True)
+        return self._end
+
+    def finalize(self) -> StepResult:
+        """Check a trial that was stopped before its end."""
+        if {*self.environment.checks} <= {"task", "answer"}:
+            return StepResult("No answer was given.", 0.0)
+        reward, words = self._checked("")
+        return StepResult(words, reward)
+
+    def snapshot(self) -> dict[str, Any] | None:
+        """Return what the environment's `snapshot` returns."""
+        if self.environment.save is None:
+            return None
+        return {"saved": self._called(self.environment.save)}
+
+    def restore(self, saved: Any) -> None:
+        """Bring the world into a state that was saved."""
+        self._called(cast(Callable[..., Any], self.environment.bring_back), saved=saved)
+
+    def close(self) -> None:
+        """Close the world."""
+        self.world.close()
+
+    def _checked(self, answer: str) -> tuple[float, str]:
+        score = to_score(self._called(self.environment.check, answer=answer))
+        solved = "The task is solved." if score.score >= 1.0 else "The task is not solved."
+        return score.score, f"{solved} {score.feedback}".strip()
+
+    def _called(self, function: Callable[..., Any], **more: Any) -> Any:
+        known = {"task": self.task, "state": self.world.state, "tools": self.world.tools, **more}
+        named = _named(function, known)
+        return self.world.run(lambda: finished(function(**{name: known[name] for name in named})))
+
+
+class ToolEnvironment(Environment):
+    """Tasks that are solved with LangChain tools.
+
+    The text form of a tool is `name[arguments]`: the required arguments in order, of which the last may contain
+    commas and several lines, or all arguments as one JSON object. An exception of a tool becomes an observation, in
+    the words of LangGraph's ToolNode; a `Fault`, such as `EnvironmentFault`, remains one. Injected arguments do not
+    reach the model: `task` and `state` are filled in by name. All that belongs to a trial runs in one thread of its
+    own, coroutines on a background event loop.
+
+    Args:
+        tools: A list of tools or functions, or a toolkit; or a function of the task that makes them for each trial,
+            and may return a context manager of them, which is left after the trial. A pair `(tools, state)` adds what
+            `check`, `snapshot` and `restore` need to know of the world, such as a database. A function is called once
+            more for each task, for the tools' schemas.
+        tasks: Texts, or dicts with an `instruction` and optionally `id`, `kind` and `data`.
+        check: Says whether the task is solved: a function of any of `task` (a dict), `answer` (a text), `state` and
+            `tools` (by name), that returns a bool, a score, or `(score, words)`. With `state` or `tools` among them,
+            it also checks trials that are stopped without an answer, which is then empty.
+        finish: The name of the tool that ends the task with an answer. None if the task ends otherwise. Tools with
+            `return_direct` end it as well; their result is the answer.
+        replayable: Whether the same calls in a fresh world give the same results, so that a trial whose process ended
+            can be continued by repeating its calls.
+        snapshot: A function of any of `task`, `state` and `tools` that returns the world as plain JSON.
+        restore: A function of `saved`, which `snapshot` returned, and any of the same, that brings a fresh world into
+            this state. Without `replayable`, `snapshot` and `restore`, a trial whose process ended begins anew, and
+            its record has a note.
+        name: The environment's name, in records.
+        prompts: A folder of prompts; the general ones unless given.
+
+    Raises:
+        ConfigurationError: an argument is wrong.
+    """
+
+    splits = ("all",)
+    episode = ToolEpisode
+
+    def __init__(
+        self,
+        tools: Any,
+        tasks: Sequence[str | Mapping[str, Any]],
+        check: Callable[..., Any],
+        *,
+        finish: str | None = "finish",
+        replayable: bool = False,
+        snapshot: Callable[..., Any] | None = None,
+        restore: Callable[..., Any] | None = None,
+        name: str = "tools",
+        prompts: Path | str | None = None,
+    ) -> None:
+        if (snapshot is None) != (restore is None):
+            raise ConfigurationError("ToolEnvironment: snapshot and restore go together")
+        self.name, self.prompts = name, prompts
+        self.made, self.finish, self.check = tools, finish, _by_name(check)
+        self.save, self.bring_back = snapshot, restore
+        self.replayable = replayable or snapshot is not None
+        self.checks = _named(self.check, ("task", "answer", "state", "tools"))
+        self._tasks = [_task(number, each) for number, each in enumerate(tasks, 1)]
+        if not self._tasks:
+            raise ConfigurationError("ToolEnvironment.tasks is empty")
+        if len({task["id"] for task in self._tasks}) < len(self._tasks):
+            raise ConfigurationError("ToolEnvironment.tasks: two tasks have the same id")
+        self._specs: Specs | None = None
+
+    def tasks(self, split: str | None = None, limit: int | None = None) -> Sequence[Task]:
+        """Return the tasks, in the order in which they were given."""
+        choose_split(self, split)
+        return self._tasks[:limit]
+
+    def start(self, task: Task) -> ToolEpisode:
+        """Make the tools of a trial."""
+        world = ToolWorld(self.made, _shown(task))
+        try:
+            return ToolEpisode(self, _shown(task), world)
+        except BaseException:
+            world.close()
+            raise
+
+    def restore(self, task: Task, snapshot: dict[str, Any]) -> ToolEpisode:
+        """Make the tools of a trial, and bring their world into the state of a snapshot."""
+        episode = self.start(task)
+        try:
+            episode.restore(snapshot["saved"])
+        except BaseException:
+            episode.close()
+            raise
+        return episode
+
+    def prepare(self, task: Task) -> dict[str, Any]:
+        """Return the schemas of the task's tools, unless all tasks have the same ones."""
+        if not self._by_task:
+            return {}
+        episode = self.start(task)
+        episode.close()
+        return {"tools": [spec.function for spec in episode.specs.values()]}
+
+    def actions(self) -> Specs:
+        """Return the tools by name; those of the first task unless this is `for_task`."""
+        if self._specs is None:
+            episode = self.start(self._tasks[0])
+            episode.close()
+            self._specs = episode.specs
+        return self._specs
+
+    def for_task(self, task: Task) -> Environment:
+        """Return the environment with the tools of this task."""
+        functions = (task.get("prepared") or {}).get("tools")
+        if functions is None:
+            return self
+        made = copy(self)
+        made._specs = {each["name"]: _spec(**each) for each in functions}
+        return made
+
+    def specs_of(self, tools: Mapping[str, BaseTool]) -> Specs:
+        """Return the specifications of tools, and of `finish`.
+
+        Raises:
+            ConfigurationError: a tool has the name of `finish`.
+        """
+        specs = {name: _spec(name, tool.description, schema_of(tool)) for name, tool in tools.items()}
+        if self.finish in specs:
+            raise ConfigurationError(
+                f"a tool is called {self.finish!r}, too: choose another name with finish=..., or finish=None if it "
+                "ends the task (return_direct=True)"
+            )
+        if self.finish:
+            described = {"type": "string", "description": "the answer"}
+            schema = {"properties": {"answer": described}, "required": ["answer"]}
+            specs[self.finish] = _spec(self.finish, "End the task with your answer.", schema)
+        return specs
+
+    @property
+    def _by_task(self) -> bool:
+        return callable(self.made)
+
+
+def _spec(name: str, description: str, parameters: dict[str, Any]) -> ToolSpec:
+    return ToolSpec.of(name, description, parameters)
+
+
+def _task(number: int, given: str | Mapping[str, Any]) -> Task:
+    fields: dict[str, Any] = {"instruction": given} if isinstance(given, str) else {**given}
+    if unknown := {*fields} - {"id", "instruction", "kind", "data"}:
+        raise ConfigurationError(
+            f"task {number} has {', '.join(sorted(unknown))}: put what `check` needs into `data`"
+        )
+    instruction = fields.get("instruction")
+    if not isinstance(instruction, str) or not instruction.strip():
+        raise ConfigurationError(f"task {number} has no instruction")
+    try:
+        data = json.loads(json.dumps(fields.get("data", {})))
+    except (TypeError, ValueError) as error:
+        raise ConfigurationError(f"the data of task {number} is not plain JSON: {error}") from error
+    task = Task(id=str(fields.get("id", number)), instruction=instruction, data=data)
+    return Task(**{**task, "kind": fields["kind"]}) if "kind" in fields else task
+
+
+def _shown(task: Task) -> Task:
+    """Return the task as it was given."""
+    return cast(Task, {key: value for key, value in task.items() if key != "prepared"})
+
+
+def _by_name(check: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a check by the names of its parameters; two of other names are the task and the answer."""
+    names = [*inspect.signature(check).parameters]
+    if len(names) == 2 and not {*names} & {"task", "answer", "state", "tools"}:
+        return lambda task, answer: check(task, answer)
+    return check
+
+
+def _named(function: Callable[..., Any], known: Any) -> list[str]:
+    """Return the parameters of a function that it wants to be given.
+
+    Raises:
+        ConfigurationError: one is not known, and has no default.
+    """
+    bound = function.keywords if isinstance(function, partial) else {}
+    parameters = inspect.signature(function).parameters.values()
+    wanted = [each for each in parameters if each.kind not in (each.VAR_POSITIONAL, each.VAR_KEYWORD)]
+    names = [each.name for each in wanted if each.name not in bound]
+    unknown = [
+        each.name for each in wanted if each.name in names and each.name not in known and each.default is each.empty
+    ]
+    if unknown:
+        raise ConfigurationError(
+            f"{getattr(function, '__name__', 'the function')} needs {', '.join(unknown)}: its parameters can be "
+            f"{', '.join(known)}"
+        )
+    return [name for name in names if name in known]

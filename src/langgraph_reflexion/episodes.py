@@ -1,0 +1,35 @@
+"""A trial's episode in the state: how a trial begins, and begins anew."""
+
+from typing import Any
+
+from langgraph.types import Overwrite
+
+from langgraph_reflexion.envs.base import Task
+from langgraph_reflexion.envs.pool import EpisodePool
+from langgraph_reflexion.errors import EpisodeLost
+from langgraph_reflexion.models.calls import sanitize
+from langgraph_reflexion.state import EpisodeState, ReflexionState, Update
+
+
+def new_episode(task: Task, began: float, observation: str, snapshot: dict[str, Any] | None) -> EpisodeState:
+    """Return the state of a fresh episode; `began` is the task's time in seconds before it."""
+    return EpisodeState(
+        task=task["id"],
+        began=began,
+        observation=sanitize(observation),
+        reward=None,
+        terminated=False,
+        truncated=False,
+        snapshot=snapshot,
+    )
+
+
+async def begin_anew(pool: EpisodePool, state: ReflexionState, lost: EpisodeLost) -> Update:
+    """Begin the trial again in a fresh episode, and say so in its notes; what it has spent remains spent.
+
+    Raises:
+        EnvironmentFault: no episode could be started.
+    """
+    task = state["task"]
+    episode = new_episode(task, state["episode"]["began"], *await pool.start(task))
+    return {"trajectory": Overwrite([]), "replies": {}, "episode": episode, "notes": [*state["notes"], str(lost)]}
