@@ -104,7 +104,7 @@ class EpisodeLost(EnvironmentFault):
 
     def __init__(self, task: str, actions: int) -> None:
         super().__init__(
-            f"the trial on {task} began anew: its {actions} actions were lost with their process, and have no replay",
+            f"the {actions} actions on {task} were lost with their process: the trial begins anew",
             transient=False,
         )
 

@@ -9,7 +9,7 @@ from langchain_core.messages import AIMessage
 from langchain_core.tools import InjectedToolArg, StructuredTool, ToolException, tool
 from langgraph.checkpoint.memory import InMemorySaver
 
-from langgraph_reflexion import ConfigurationError, EnvironmentFault, ToolEnvironment, create_reflexion
+from langgraph_reflexion import ConfigurationError, EnvironmentFault, ToolEnvironment, create_reflexion, resume_point
 from langgraph_reflexion.actors import ACTORS
 from langgraph_reflexion.actors.reply import read_reply
 from langgraph_reflexion.testing import ScriptedChatModel, check_environment
@@ -264,8 +264,38 @@ def test_a_trial_is_resumed_after_its_process_ended(kind):
     assert made == ["open", "closed"]
     (record,) = final["trials"]
     assert record["actions"] == 4
-    assert [("began anew" in note) for note in record["notes"]] == ([True] if kind == "neither" else [])
+    assert [("begins anew" in note) for note in record["notes"]] == ([True] if kind == "neither" else [])
     assert said == ([1, 2, 3, 1, 2, 3, 4] if kind == "neither" else [1, 2, 3, 4])
+
+
+def test_a_stopped_trial_whose_world_was_lost_is_a_fault_and_then_begins_anew():
+    saver, config = InMemorySaver(), {"configurable": {"thread_id": "1"}}
+    replies = iter([*"abcd", *"abc"])
+
+    def graph():
+        environment, _ = notebook()
+        model = ScriptedChatModel(replies=lambda _: f"Action: write[{next(replies)}]")
+        options = {
+            "strategy": "retry",
+            "max_trials": 1,
+            "heuristic": lambda steps: "long" if len(steps) > stop else None,
+        }
+        return create_reflexion(model, environment, **options).compile(checkpointer=saver), environment
+
+    stop = 3
+    first, environment = graph()
+    for update in first.stream({"task": environment.tasks()[0]}, config, durability="sync"):
+        if update.get("heuristic_check", {}).get("stop_reason"):
+            break
+    stop = 2
+    again, _ = graph()
+    lost = again.invoke(None, config)
+    assert lost["status"] == "fault"
+    assert "begins anew" in lost["fault"]
+    again.update_state(config, *resume_point(lost))
+    final = again.invoke(None, config)
+    assert final["status"] == "solved"
+    assert observations(final)[:3] == ["1 lines", "2 lines", "3 lines"]
 
 
 def test_conformance():
