@@ -18,7 +18,7 @@ import httpx
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.pregel.remote import RemoteGraph
-from langgraph_sdk import get_sync_client
+from langgraph_sdk import get_client, get_sync_client
 from langgraph_sdk.client import SyncLangGraphClient
 
 from langgraph_reflexion import create_reflexion
@@ -260,13 +260,14 @@ async def test_a_remote_graph_is_an_agent_with_a_thread_for_each_trial(address: 
         return len(seen) == 2
 
     reflects = ScriptedChatModel(replies=["Once more."])
-    agent = RemoteGraph("chat", url=address)
-    graph = create_reflexion(reflects, actor=agent, evaluator=second).compile(checkpointer=InMemorySaver())
-    final = await graph.ainvoke({"task": SECOND["chat"]["messages"][0]["content"]}, THREAD)
+    async with get_client(url=address) as client:
+        agent = RemoteGraph("chat", client=client)
+        graph = create_reflexion(reflects, actor=agent, evaluator=second).compile(checkpointer=InMemorySaver())
+        final = await graph.ainvoke({"task": SECOND["chat"]["messages"][0]["content"]}, THREAD)
+        gone = create_reflexion(reflects, actor=RemoteGraph("nobody", client=client), evaluator=second)
+        lost = await gone.compile().ainvoke({"task": "Hello?"})
     assert (final["status"], final["trial"], final["result"]) == ("solved", 2, "526")
     assert seen == [("526", ["human", "ai"])] * 2
-    gone = RemoteGraph("nobody", url=address)
-    lost = await create_reflexion(reflects, actor=gone, evaluator=second).compile().ainvoke({"task": "Hello?"})
     assert (lost["status"], lost["result"]) == ("fault", None)
     assert "nobody" in lost["fault"]
 

@@ -14,13 +14,19 @@ from langchain_core.tracers import LangChainTracer
 from langchain_core.tracers.run_collector import RunCollectorCallbackHandler
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command
-from langsmith import Client
+from langsmith import Client, RunTree
+from pydantic import PydanticUserError
 
 from langgraph_reflexion import Approval, create_reflexion
 from langgraph_reflexion.graph.reflexion import NODES
 from langgraph_reflexion.testing import ScriptedChatModel
 from langgraph_reflexion.testing.loopback import Answer, Listener
 from tests.support.toys import Counter
+
+try:
+    RunTree(name="any", run_type="chain")
+except PydanticUserError as error:  # with pydantic 2.9
+    pytest.skip(f"LangSmith cannot trace here: {error}", allow_module_level=True)
 
 REPLIES = ["Action: add 1", "Action: add 9", "Add less.", "Action: add 3"]
 

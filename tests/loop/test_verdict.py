@@ -126,7 +126,7 @@ def test_an_evaluator_returns_a_verdict_in_several_forms(evaluator, score, words
 
 @pytest.mark.parametrize(
     ("returned", "error"),
-    [(None, "returns"), (("yes", 1.0), "returns"), ({"feedback": "?"}, "returns"), (float("nan"), "finite")],
+    [(None, "return"), (("yes", 1.0), "return"), ({"feedback": "?"}, "return"), (float("nan"), "finite")],
     ids=str,
 )
 def test_any_other_verdict_is_an_error(returned, error):

@@ -2,6 +2,7 @@
 
 import hashlib
 import weakref
+from contextlib import nullcontext
 from typing import Any, cast
 
 from inspect_ai.agent import Agent, AgentState, agent
@@ -143,6 +144,7 @@ class _Reflexion:
             max_trials=graph.rules.max_trials,
             budgets=self.budgets,
             review=graph.pool.environment.review,
+            lock=lambda thread: nullcontext(),  # its checkpoints are in memory
             state=state,
         )
         store.max_trials, store.has_truth, store.rows = graph.rules.max_trials, not self.wraps, []
