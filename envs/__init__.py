@@ -1,6 +1,5 @@
 """Environments by name or dotted path."""
 
-import importlib
 import inspect
 from collections.abc import Callable
 from typing import Any
@@ -8,6 +7,7 @@ from typing import Any
 from langgraph_reflexion.choices import ENVIRONMENTS
 from langgraph_reflexion.envs.base import Environment
 from langgraph_reflexion.errors import ConfigurationError, ReflexionError
+from langgraph_reflexion.objects import in_one_line, load_object, names_object
 
 __all__ = ["ENVIRONMENTS", "environment_class", "load_environment"]
 
@@ -18,7 +18,8 @@ def load_environment(name: str, *, seed: int | None = None, **options: Any) -> E
     """Make an environment.
 
     Args:
-        name: One of `ENVIRONMENTS`, or the dotted path of your own (`package.module:Class`).
+        name: One of `ENVIRONMENTS`, or the path of your own (`package.module:Class` or
+            `FILE.py:Class`).
         seed: The seed of its tasks; passed on if it takes a seed.
         **options: Its options.
 
@@ -43,7 +44,7 @@ def load_environment(name: str, *, seed: int | None = None, **options: Any) -> E
     except ReflexionError:
         raise
     except Exception as error:
-        raise ConfigurationError(f"cannot make the environment {name!r}: {_in_one_line(error)}") from error
+        raise ConfigurationError(f"cannot make the environment {name!r}: {in_one_line(error)}") from error
     if not isinstance(environment, Environment):
         raise ConfigurationError(f"{name!r} makes a {type(environment).__name__}, not an Environment")
     return environment
@@ -63,19 +64,14 @@ def environment_class(name: str) -> type[Environment]:
 
 
 def _factory(name: str) -> Callable[..., Any]:
-    module_name, _, class_name = ENVIRONMENTS.get(name, name).partition(":")
-    if not module_name or module_name.startswith(".") or not class_name:
+    path = ENVIRONMENTS.get(name, name)
+    if not names_object(path):
         known = ", ".join(sorted(ENVIRONMENTS))
         raise ConfigurationError(
-            f"no environment {name!r}: choose one of {known}, or give the path of your own as package.module:Class"
+            f"no environment {name!r}: choose one of {known}, or give the path of your own as package.module:Class "
+            "or FILE.py:Class"
         )
-    try:
-        factory = getattr(importlib.import_module(module_name), class_name)
-    except ReflexionError:
-        raise
-    # The module may be anybody's code, and may even call sys.exit().
-    except (Exception, SystemExit) as error:
-        raise ConfigurationError(f"cannot load the environment {name!r}: {_in_one_line(error)}") from error
+    factory = load_object(path, "the environment")
     if not callable(factory):
         raise ConfigurationError(f"{name!r} is a {type(factory).__name__}, and not an environment's class")
     made: Callable[..., Any] = factory
@@ -102,7 +98,3 @@ def _signature(factory: Callable[..., Any]) -> inspect.Signature:
     except ValueError:
         # Some built-in types have no signature.
         return inspect.signature(lambda *args, **options: None)
-
-
-def _in_one_line(error: BaseException) -> str:
-    return " ".join(f"{type(error).__name__}: {error}".split())

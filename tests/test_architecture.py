@@ -13,7 +13,7 @@ FOLDERS = {"": ROOT / "src" / PACKAGE, **{name: ROOT / name for name in TOP}}
 
 LAYERS = """
     errors choices demo _langgraph _lazy
-    retries sync prompts runtime envs.sandbox
+    objects retries sync prompts runtime envs.sandbox
     models
     checkpoints envs
     state

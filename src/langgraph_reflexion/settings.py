@@ -106,7 +106,9 @@ class ReflexionSettings(BaseModel):
     )
     strategy: StrategyName | None = rule("What a retry sees.", node="reset")
     evaluator: str | None = rule(
-        "Scores each trial: environment (an oracle), llm, self-consistency[:N], self-tests or none.", node="evaluate"
+        "Scores each trial: environment (an oracle), llm, self-consistency[:N], self-tests, none, FILE.py:FUNCTION, "
+        "'command: LINE', or for agents exact.",
+        node="evaluate",
     )
     feedback: Feedback | None = rule("How much of a failed evaluation the model sees.", node="reflect")
     max_trials: int | None = rule("Trials per task.", node="evaluate", resume="raise", ge=1)
@@ -198,17 +200,19 @@ class ReflexionSettings(BaseModel):
         Raises:
             ConfigurationError: a setting is wrong.
         """
-        from langgraph_reflexion.agents.world import AgentEnvironment
+        from langgraph_reflexion.agents import AgentEnvironment, AgentTasks
         from langgraph_reflexion.budgets import Budgets
         from langgraph_reflexion.graph.reflexion import create_reflexion
         from langgraph_reflexion.memory.episodic import Memory
         from langgraph_reflexion.models.options import ModelOptions
         from langgraph_reflexion.models.usage import Price
 
+        heuristic = self.rules(environment or AgentEnvironment()).heuristic
+        if isinstance(environment, AgentTasks):
+            parts, environment = environment.parts(self.model) | parts, None
         for name, named_model in (("model", self.model), ("reflection_model", self.reflection_model)):
             if name not in parts and named_model is not None:
                 parts[name] = self.load(named_model, connections)
-        heuristic = self.rules(environment or AgentEnvironment()).heuristic
         named = {"actor": self.actor, "evaluator": self.evaluator, "heuristic": heuristic}
         limits = {scope: limit.budget() for scope, limit in self.budgets.items()}
         return create_reflexion(
@@ -242,20 +246,15 @@ class ReflexionSettings(BaseModel):
         """
         from langgraph_reflexion.models.load import load_model
 
-        return load_model(
-            name,
-            base_url=self.base_url,
-            timeout=self.timeout,
-            temperature=self.temperature,
-            http_async_client=connections,
-        )
+        how: dict[str, Any] = {"base_url": self.base_url, "timeout": self.timeout, "temperature": self.temperature}
+        return load_model(name, **how, http_async_client=connections)
 
 
 class RunSettings(ReflexionSettings):
     """A run: the agent on the tasks of an environment. A new option of runs is a field here and its use."""
 
-    environment: str = Field(description=f"{', '.join(ENVIRONMENTS)}, or your own as package.module:Class.")
-    options: dict[str, Any] = option({}, "Environment option; may also be given as --KEY VALUE.")
+    environment: str = Field(description=f"{', '.join(ENVIRONMENTS)}, or your own as MODULE:NAME or FILE.py:NAME.")
+    options: dict[str, Any] = option({}, "Environment option; also as --KEY VALUE, such as --tasks of an agent.")
     split: str | None = option(None, "Set of tasks.  [default: the environment's first]", min_length=1)
     limit: int | None = option(None, "Number of tasks.  [default: all]", resume="raise", ge=1)
     until_no_improvement: bool | None = rule("Advance all tasks together, until a trial solves nothing new.")
@@ -276,15 +275,15 @@ class RunSettings(ReflexionSettings):
     frozen: bool = option(False, "Only read lessons; tasks may run at once.")
 
     def make_environment(self) -> "Environment":
-        """Make the environment. It gets the run's seed if it takes one, unless `options` hold another.
+        """Make the environment, or that of an agent. It gets the run's seed if it takes one, unless `options` do.
 
         Raises:
             ConfigurationError: there is no such environment, or an option is wrong.
             EnvironmentUnavailable: something that it needs is missing.
         """
-        from langgraph_reflexion.envs import load_environment
+        from langgraph_reflexion.agents import load_tasks
 
-        return load_environment(self.environment, **{"seed": self.seed, **self.options})
+        return load_tasks(self.environment, **{"seed": self.seed, **self.options})
 
     def changed(self, given: dict[str, Any]) -> Self:
         """Return the settings with some values replaced: of `budgets` limit by limit, where None lifts one.
@@ -314,12 +313,15 @@ class RunSettings(ReflexionSettings):
             raise ConfigurationError("--no-recall, --frozen and --user need --lessons")
         if self.frozen and not self.recall:
             raise ConfigurationError("--frozen lessons with --no-recall change nothing: leave one out")
+        from langgraph_reflexion.agents import AgentTasks
         from langgraph_reflexion.envs.base import choose_split
 
         rules = self.rules(environment)
         named = ("actor", "strategy", "evaluator", "feedback", "max_trials", "until_no_improvement", "memory_size")
         update: dict[str, Any] = {name: getattr(rules, name) for name in named}
         update["split"] = choose_split(environment, self.split)
+        if isinstance(environment, AgentTasks):
+            update |= environment.settled(rules, vars(self))
         update["max_actions"], update["max_cycles"] = rules.heuristic.max_actions, rules.heuristic.max_cycles
         if self.until_no_improvement is not None:
             del update["until_no_improvement"]

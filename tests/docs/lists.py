@@ -31,7 +31,7 @@ ELSEWHERE = {
 FAILS = {"langgraph-reflexion run alfworld --limit 2 --budget task.actions=10 --out runs/limited": 1}
 """Commands that are to end with another exit status than 0."""
 
-LONG = re.compile(r"langgraph-reflexion run (?!.*(--limit \d\b|--task ))")
+LONG = re.compile(r"langgraph-reflexion run (?!.*(--limit \d\b|--tasks? ))")
 FEW = " --limit 2 --max-trials 2 --workers 1"
 """What is added to the runs that are long, so that a part of them is run."""
 

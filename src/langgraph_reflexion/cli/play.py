@@ -25,6 +25,8 @@ def play(
 
     environment = settings.make_environment()
     try:
+        if not environment.episode.actions():
+            raise ConfigurationError(f"{settings.environment} has no actions to play: it is an agent")
         tasks = environment.tasks(settings.split)
         by_number = {str(number): each for number, each in enumerate(tasks, 1)}
         chosen = (by_number | {each["id"]: each for each in tasks}).get(task)

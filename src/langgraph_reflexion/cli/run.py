@@ -28,7 +28,7 @@ def run(
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Run an agent on an environment's tasks and record every trial."""
+    """Run an agent on an environment's tasks, or your own agent on those of a file, and record every trial."""
     from langgraph_reflexion.envs import ENVIRONMENTS
     from langgraph_reflexion.experiments.runner import run
 
@@ -36,7 +36,7 @@ def run(
     if apply and env != "workspace":
         raise ConfigurationError(f"--apply needs the environment workspace: {env} changes no files outside its runs")
     notice = ""
-    if demo and env not in {*ENVIRONMENTS, *ENVIRONMENTS.values()}:
+    if demo and env not in {*ENVIRONMENTS, *ENVIRONMENTS.values()} and "tasks" not in settings.options:
         notice = (
             "the demo model knows only the environments that ship, and may solve nothing here: "
             f"langgraph-reflexion play {env}, or choose another --model"

@@ -7,10 +7,12 @@ from langgraph_reflexion.actors.base import Actor
 from langgraph_reflexion.envs.base import Environment
 from langgraph_reflexion.errors import ConfigurationError, one_of
 from langgraph_reflexion.evaluators.base import EnvironmentEvaluator, Evaluator, NoEvaluator
-from langgraph_reflexion.evaluators.function import FunctionEvaluator
+from langgraph_reflexion.evaluators.exact import ExactEvaluator
+from langgraph_reflexion.evaluators.function import CommandEvaluator, FunctionEvaluator
 from langgraph_reflexion.evaluators.judges import LLMEvaluator, SelfConsistencyEvaluator
 from langgraph_reflexion.evaluators.self_tests import ProgramEnvironment, SelfTestsEvaluator
 from langgraph_reflexion.models.client import Client
+from langgraph_reflexion.objects import load_object, names_object
 from langgraph_reflexion.profiles import Profile
 from langgraph_reflexion.prompts import Prompts
 
@@ -18,6 +20,12 @@ __all__ = ["Evaluator", "EvaluatorName", "make_evaluator"]
 
 EvaluatorName = Literal["environment", "llm", "self-consistency", "self-tests", "none"]
 """The evaluators by name. `self-consistency:N` takes N samples, 5 unless given."""
+
+OF_AGENTS = ("exact", "llm", "none")
+"""The evaluators of a wrapped agent by name."""
+
+COMMAND = "command:"
+"""What precedes a command line that is an evaluator's name."""
 
 SAMPLES = 5
 """Number of samples of `self-consistency`."""
@@ -35,7 +43,8 @@ def make_evaluator(
     """Return the evaluator of this name or function; an `Evaluator` is returned unchanged.
 
     Args:
-        evaluator: A name, a function, or an `Evaluator`; the profile's unless given.
+        evaluator: A name, a function, or an `Evaluator`; the profile's unless given. `FILE.py:NAME` and
+            `package.module:NAME` are loaded; `command: LINE` is a shell command.
         client: The model that judges and writes tests.
         actor: The actor, which `self-consistency` samples; None for a wrapped agent.
         environment: The tasks and actions.
@@ -47,6 +56,13 @@ def make_evaluator(
         ConfigurationError: there is no such evaluator, or it does not fit the actor or the environment.
     """
     evaluator = rules.evaluator if evaluator is None else evaluator
+    if isinstance(evaluator, str):
+        if evaluator.startswith(COMMAND):
+            evaluator = CommandEvaluator(evaluator.removeprefix(COMMAND).strip())
+        elif names_object(evaluator) and evaluator.partition(":")[0] not in get_args(EvaluatorName):
+            evaluator = load_object(evaluator, "the evaluator")
+            if isinstance(evaluator, str):
+                raise ConfigurationError(f"evaluator={evaluator!r:.100}: it names a text, not a function")
     if isinstance(evaluator, Evaluator):
         return evaluator
     if not isinstance(evaluator, str):
@@ -57,12 +73,12 @@ def make_evaluator(
     if colon and (name != "self-consistency" or not samples.isdecimal()):
         said = "only self-consistency takes a number, as in self-consistency:7"
         raise ConfigurationError(f"evaluator={evaluator!r}: {said}")
-    if actor is None and name not in ("llm", "none"):
+    if actor is None and name not in OF_AGENTS:
         raise ConfigurationError(
-            f"evaluator={evaluator!r}: for an agent, choose llm or none, or give a function, an Evaluator or a shell "
-            "command as CommandEvaluator('...')"
+            f"evaluator={evaluator!r}: for an agent, choose one of {', '.join(OF_AGENTS)}, or give a function, an "
+            "Evaluator or a shell command as CommandEvaluator('...')"
         )
-    one_of("evaluator", name, get_args(EvaluatorName))
+    one_of("evaluator", name, get_args(EvaluatorName) if actor else OF_AGENTS)
     programs = isinstance(environment, ProgramEnvironment)
     match name:
         case "environment" if programs:
@@ -70,6 +86,8 @@ def make_evaluator(
             raise ConfigurationError(f"evaluator='environment': {gives}: choose self-tests, llm or none")
         case "environment":
             return EnvironmentEvaluator()
+        case "exact":
+            return ExactEvaluator()
         case "llm":
             return LLMEvaluator(client, prompts, seed)
         case "self-consistency" if actor:

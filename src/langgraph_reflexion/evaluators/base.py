@@ -6,6 +6,7 @@ from typing import Any, ClassVar, NamedTuple, cast
 from langchain_core.runnables import RunnableConfig
 
 from langgraph_reflexion.envs.base import Task
+from langgraph_reflexion.errors import ConfigurationError
 from langgraph_reflexion.models.calls import Spent
 from langgraph_reflexion.state import ReflexionState
 
@@ -87,3 +88,22 @@ STOPPED = {
 def result_in(state: ReflexionState) -> Any:
     """Return a wrapped agent's result of the current trial, or None."""
     return (cast(dict[str, Any], state).get("attempt") or {}).get("result")
+
+
+def reference_of(task: Task) -> Any:
+    """Return a task's reference answer, or None."""
+    return task.get("data", {}).get("reference")
+
+
+def expect_reference(task: Task, evaluator: str) -> Prepared:
+    """Prepare nothing for an evaluator that needs a reference answer.
+
+    Raises:
+        ConfigurationError: the task has none.
+    """
+    if reference_of(task) is None:
+        raise ConfigurationError(
+            f"the evaluator {evaluator} needs a reference answer, which the task {task['id']!r} has not: give it as "
+            "data={'reference': ...} of the task, or in the task file's column --answer-field"
+        )
+    return Prepared({})

@@ -14,8 +14,9 @@ from typing import Any, Literal, cast
 from langchain_core.messages import HumanMessage
 from langchain_core.runnables import RunnableConfig
 
+from langgraph_reflexion.envs.base import Task
 from langgraph_reflexion.errors import ConfigurationError, Fault, checked
-from langgraph_reflexion.evaluators.base import Evaluator, Score, result_in
+from langgraph_reflexion.evaluators.base import Evaluator, Prepared, Score, expect_reference, reference_of, result_in
 from langgraph_reflexion.state import ReflexionState
 from langgraph_reflexion.sync import to_thread
 
@@ -23,8 +24,11 @@ OUTPUT_CHARS = 2000
 """Number of characters of a command's output in the feedback: the last ones, where the summary is."""
 
 
-SUBJECTS = ("task", "result", "messages", "state", "trajectory")
-"""The parameters that a function may have; also LangSmith's `inputs` (the task) and `outputs` (the result)."""
+SUBJECTS = ("task", "result", "messages", "state", "trajectory", "reference")
+"""The parameters that a function may have; also `inputs` (the task), `outputs` (the result) and `reference_outputs`
+(the reference answer), as LangSmith and openevals call them."""
+
+_ALIASES = {"inputs": "task", "reference_outputs": "reference"}
 
 _Parameter = inspect.Parameter
 _NAMED = (_Parameter.POSITIONAL_OR_KEYWORD, _Parameter.KEYWORD_ONLY)
@@ -54,6 +58,7 @@ class FunctionEvaluator(Evaluator):
         bound = function.keywords if isinstance(function, partial) else {}
         needed = [each for each in signature.parameters.values() if each.kind in _NAMED and each.name not in bound]
         self.named = {each.name: _subject(each) for each in needed if _subject(each)}
+        self.optional = {each.name for each in needed if each.default is not _Parameter.empty}
         missing = [each.name for each in needed if each.name not in self.named and each.default is _Parameter.empty]
         if missing or not self.named:
             self.named = {}
@@ -73,6 +78,15 @@ class FunctionEvaluator(Evaluator):
                 "environment, make it a function of (task, trajectory)"
             )
 
+    async def prepare(self, task: Task, config: RunnableConfig) -> Prepared:
+        """Expect a reference answer if the function needs one.
+
+        Raises:
+            ConfigurationError: the task has none.
+        """
+        needs = any(what == "reference" and name not in self.optional for name, what in self.named.items())
+        return expect_reference(task, getattr(self.function, "__name__", "")) if needs else Prepared({})
+
     async def evaluate(self, state: ReflexionState, config: RunnableConfig) -> Score:
         """Call the function.
 
@@ -80,10 +94,13 @@ class FunctionEvaluator(Evaluator):
             ConfigurationError: it did not return a score.
         """
         subjects = _subjects(state)
-        if subjects[self.of] in (None, "") and {*self.named.values()} <= {"task", "result"}:
+        if subjects[self.of] in (None, "") and {*self.named.values()} <= {"task", "result", "reference"}:
             return Score(0.0, "Nothing was returned.")
         args = [] if self.named else [subjects["task"], subjects[self.of]]
-        call = partial(self.function, *args, **{name: subjects[what] for name, what in self.named.items()})
+        # A reference that the task lacks leaves the parameter its default.
+        lacking = self.optional if subjects["reference"] is None else ()
+        named = {n: subjects[what] for n, what in self.named.items() if what != "reference" or n not in lacking}
+        call = partial(self.function, *args, **named)
         result = await (call() if inspect.iscoroutinefunction(self.function) else to_thread(call))
         return to_score(await result if inspect.isawaitable(result) else result)
 
@@ -92,7 +109,8 @@ def _subject(parameter: inspect.Parameter) -> str:
     """Return what a parameter is given; empty if it names nothing that is known."""
     if parameter.name == "outputs":  # of a whole trajectory, if it is annotated so
         return "messages" if "Message" in str(parameter.annotation) else "result"
-    return "task" if parameter.name == "inputs" else parameter.name if parameter.name in SUBJECTS else ""
+    name = _ALIASES.get(parameter.name, parameter.name)
+    return name if name in SUBJECTS else ""
 
 
 def _subjects(state: ReflexionState) -> dict[str, Any]:
@@ -104,6 +122,7 @@ def _subjects(state: ReflexionState) -> dict[str, Any]:
         "messages": [HumanMessage(state["task"]["instruction"]), *messages],
         "state": {**attempt.get("state", {}), "messages": messages},
         "trajectory": state["trajectory"],
+        "reference": reference_of(state["task"]),
     }
 
 
@@ -111,7 +130,8 @@ def _subjects(state: ReflexionState) -> dict[str, Any]:
 class CommandEvaluator(Evaluator):
     """A shell command that runs on this machine, with the user's rights, after every trial.
 
-    Exit status 0 is success, and the output is the feedback.
+    Exit status 0 is success, and the output is the feedback. The environment variables `REFLEXION_TASK_ID` and
+    `REFLEXION_REFERENCE` name the task and hold its reference answer, which is empty without one.
 
     Args:
         command: The command line. Its standard input is the trial's result: text unchanged, other data as JSON.
@@ -136,11 +156,14 @@ class CommandEvaluator(Evaluator):
             Fault: it could not be started.
         """
         result = result_in(state)
-        text = result if isinstance(result, str) else json.dumps(result, default=str)
+        text, reference = _as_text(result), reference_of(state["task"])
+        known = {"TASK_ID": state["task"]["id"], "REFERENCE": "" if reference is None else _as_text(reference)}
+        variables = {f"REFLEXION_{name}": value.replace("\0", "") for name, value in known.items()}
         try:
             process = await asyncio.create_subprocess_shell(
                 self.command,
                 cwd=self.cwd,
+                env={**os.environ, **variables},
                 stdin=asyncio.subprocess.PIPE,
                 stdout=asyncio.subprocess.PIPE,
                 stderr=asyncio.subprocess.STDOUT,
@@ -161,6 +184,10 @@ class CommandEvaluator(Evaluator):
         printed = output.decode(errors="replace").strip()[-OUTPUT_CHARS:]
         status = "" if process.returncode == 0 else f"{self.command}: exit status {process.returncode}\n"
         return Score(float(process.returncode == 0), f"{status}{printed}".strip())
+
+
+def _as_text(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, default=str)
 
 
 def to_score(result: object) -> Score:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import langgraph_reflexion
+from langgraph_reflexion.agents import AGENTS_MODEL
 from langgraph_reflexion.errors import ConfigurationError
 from langgraph_reflexion.experiments.printable import printable
 from langgraph_reflexion.models.load import DEMO
@@ -83,8 +84,8 @@ def _shown(value: Any) -> str:
 
 
 def is_oracle(settings: dict[str, Any]) -> bool:
-    """Return whether the environment, which knows the truth, scored the trials."""
-    return bool(settings["evaluator"] == "environment")
+    """Return whether the truth scored the trials: the environment, or a comparison with reference answers."""
+    return settings["evaluator"] in ("environment", "exact")
 
 
 def facts(settings: dict[str, Any]) -> dict[str, str]:
@@ -133,7 +134,7 @@ def code_of(info: dict[str, Any]) -> str:
 
 def model_name(name: str) -> str:
     """Return a model's name, with a note for the demo model."""
-    return "demo model, not an LLM" if name == DEMO else name
+    return {DEMO: "demo model, not an LLM", AGENTS_MODEL: "the agent's own model"}.get(name, name)
 
 
 def commit() -> str | None:

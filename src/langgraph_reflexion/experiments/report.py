@@ -79,7 +79,7 @@ class RunReport:
     tokens: list[int]
     """Tokens spent by all tasks together, cumulative by trial."""
     verdicts: dict[str, int] | None
-    """Right and wrong verdicts over all trials; None for an oracle, which is always right."""
+    """Right and wrong verdicts over all trials; None for an oracle, which is always right, and for your own agent."""
     answers: dict[str, int] | None
     """The same over the answers that the loop returned, one per task (Table 2 of the paper)."""
     costs: dict[str, float | None]
@@ -114,7 +114,9 @@ def report_run(run: Run) -> RunReport:
     finished = sum(bool(row["verdict"] or row["fault"] or row["trial"] >= limit) for row in last.values())
     total, tasks = len(run.info["tasks"]), len(gradable)
     trials = limit if finished == total else max((row["trial"] for row in rows), default=0)
-    solved, judged = solved_by_trial(known, trials), not is_oracle(run.settings)
+    solved = solved_by_trial(known, trials)
+    # Of an agent's trials nothing is known but the verdict.
+    judged = not is_oracle(run.settings) and run.settings.get("actor") != "agent"
     return RunReport(
         folder=run.folder,
         settings=run.settings,

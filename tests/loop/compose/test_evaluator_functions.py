@@ -115,15 +115,22 @@ def test_an_exact_match_of_openevals() -> None:
 @pytest.mark.parametrize(
     ("evaluator", "message"),
     [
-        (create_trajectory_match_evaluator(), "the evaluator needs reference_outputs"),
         (lambda task, answer, key: True, "the evaluator needs answer, key"),
         (lambda result, key: True, "the evaluator needs key"),
     ],
-    ids=["a reference", "three things", "the result first"],
+    ids=["three things", "the result first"],
 )
 def test_an_evaluator_that_needs_more_is_refused(evaluator: Any, message: str) -> None:
     with pytest.raises(ConfigurationError, match=message):
         Guessing().graph(evaluator=evaluator)
+
+
+def test_an_evaluator_gets_the_tasks_reference_answer_or_refuses_a_task_without_one() -> None:
+    graph = Guessing().graph(evaluator=exact_match, max_trials=3).compile()
+    task = {"id": "n", "instruction": TASK, "data": {"reference": "It is 2."}}
+    assert graph.invoke({"task": task})["trial"] == 2
+    with pytest.raises(ConfigurationError, match="needs a reference answer"):
+        graph.invoke({"task": TASK})
 
 
 def test_an_environments_trial_has_no_messages() -> None:

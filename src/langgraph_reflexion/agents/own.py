@@ -1,0 +1,177 @@
+"""Your own agent on the tasks of a file, as the command line runs it."""
+
+import inspect
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
+
+from langchain_core.runnables import Runnable
+
+from langgraph_reflexion.agents.task_file import read_tasks
+from langgraph_reflexion.agents.world import AgentEnvironment
+from langgraph_reflexion.agents.wrapped import NO_MODEL, WrappedAgent
+from langgraph_reflexion.envs import load_environment
+from langgraph_reflexion.envs.base import Environment, FinishedTrial, Review, Task, choose_split
+from langgraph_reflexion.errors import ConfigurationError
+from langgraph_reflexion.models.load import DEMO, load_model
+from langgraph_reflexion.objects import load_object, names_object
+from langgraph_reflexion.profiles import Profile
+from langgraph_reflexion.state import Strategy
+
+_POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+
+AGENTS_MODEL = "agent"
+"""The model's name in the settings of a run if the agent's own model reflects."""
+
+
+class AgentTasks(AgentEnvironment):
+    """The tasks of a file, for an agent of your own.
+
+    Args:
+        agent: The agent.
+        path: The agent's name, `FILE.py:NAME` or `package.module:NAME`.
+        tasks: The file: JSON lines or CSV.
+        task_field: The column of the tasks; `task`, `question`, `instruction` or `input` unless given.
+        answer_field: The column of the reference answers; `answer`, if it is there, unless given.
+        digest: What the file's digest must be; any unless given.
+
+    Raises:
+        ConfigurationError: the file is wrong, or has changed.
+    """
+
+    def __init__(
+        self,
+        agent: WrappedAgent,
+        path: str,
+        *,
+        tasks: str,
+        task_field: str | None = None,
+        answer_field: str | None = None,
+        digest: str | None = None,
+    ) -> None:
+        super().__init__()
+        self.agent = agent
+        self.path = path
+        task_field, answer_field = (None if each is None else str(each) for each in (task_field, answer_field))
+        self.file = read_tasks(str(tasks), task_field, answer_field)
+        self.splits = (self.file.path.stem,)
+        if digest not in (None, self.file.digest):
+            raise ConfigurationError(
+                f"the task file {tasks} has changed since the run began: restore it, or begin another run with "
+                "another --out"
+            )
+
+    def tasks(self, split: str | None = None, limit: int | None = None) -> Sequence[Task]:
+        choose_split(self, split)
+        return self.file.tasks[:limit]
+
+    def review(self, task: Task, trial: FinishedTrial) -> Review:
+        """Return the verdict as the truth: nothing else is known of an agent's trial."""
+        return Review(success=trial["verdict"])
+
+    def settled(self, rules: Profile, given: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the settings that the agent and its tasks decide.
+
+        Args:
+            rules: The profile, resolved.
+            given: The settings of the run by name, such as `model`.
+
+        Raises:
+            ConfigurationError: a setting does not go with an agent, or its tasks.
+        """
+        if rules.actor != "agent":
+            raise ConfigurationError(f"actor={rules.actor!r}: {self.path} is the actor, so leave --actor out")
+        if rules.evaluator == "environment":
+            raise ConfigurationError(
+                f"{self.path} needs --evaluator: FILE.py:FUNCTION, exact, llm or 'command: LINE' (docs/howto/"
+                "own-agent-and-tasks.md)"
+            )
+        without = [task["id"] for task in self.file.tasks if "reference" not in task["data"]]
+        if rules.evaluator == "exact" and without:
+            raise ConfigurationError(
+                f"evaluator='exact' needs a reference answer, which the task {without[0]!r} of {self.file.path} "
+                "has not: name their column by --answer-field"
+            )
+        model = AGENTS_MODEL if given["model"] == DEMO else given["model"]
+        called = Strategy(rules.strategy).reflects or rules.evaluator == "llm" or given["lessons"]
+        if model == AGENTS_MODEL and called and not (self.agent.model or given["reflection_model"]):
+            raise ConfigurationError(f"{self.path} needs --model: {NO_MODEL}")
+        return {"options": {**given["options"], "digest": self.file.digest}, "model": model}
+
+    def parts(self, model: str) -> dict[str, Any]:
+        """Return the arguments of `create_reflexion` that are the agent's, under this name of a model."""
+        # Where neither the agent has a model nor the run names one, none is called: see `settled`.
+        models = {"model": self.agent.model or load_model(DEMO)} if model == AGENTS_MODEL else {}
+        return {"actor": self.agent, **models}
+
+
+def load_tasks(name: str, *, seed: int | None = None, **options: Any) -> Environment:
+    """Make an environment by its name, or of an agent and a task file.
+
+    Args:
+        name: As for `load_environment`, or the name of an agent.
+        seed: As for `load_environment`.
+        **options: The options of the environment; of an agent, those of `AgentTasks`.
+
+    Raises:
+        ConfigurationError: there is no such environment or agent, or an option is wrong.
+        EnvironmentUnavailable: a requirement of the environment is missing.
+    """
+    if not names_object(name) or _is_environment(found := load_object(name, "the environment or agent"), options):
+        return load_environment(name, seed=seed, **options)
+    agent = as_agent(found, name)
+    if "tasks" not in options:
+        raise ConfigurationError(
+            f"{name!r} is a {type(found).__name__} and no environment's class: as an agent, it needs --tasks FILE"
+        )
+    try:
+        inspect.signature(AgentTasks).bind(agent, name, **options)
+    except TypeError as error:
+        raise ConfigurationError(
+            f"{name!r} does not take these options: {error} (an agent takes tasks, task_field, answer_field)"
+        ) from error
+    return AgentTasks(agent, name, **options)
+
+
+def as_agent(found: Any, name: str) -> WrappedAgent:
+    """Return what a name stands for as an agent.
+
+    Raises:
+        ConfigurationError: it is none.
+    """
+    if isinstance(found, WrappedAgent):
+        return found
+    if found is None or isinstance(found, str):
+        raise ConfigurationError(f"{name!r} is a {type(found).__name__}, and no agent")
+    if inspect.isawaitable(found):
+        raise ConfigurationError(
+            f"{name!r} is a {type(found).__name__}, because an async function made it: name the agent that it returns"
+        )
+    if callable(found) and not isinstance(found, Runnable | type):
+        try:
+            inspect.signature(found).bind("task")
+        except TypeError as error:
+            raise ConfigurationError(
+                f"{name!r} is a function, but not of the task alone ({error}): name the agent that it makes, or "
+                "WrappedAgent(make=...) for a fresh one in each trial"
+            ) from error
+        except ValueError:  # a builtin
+            pass
+    try:
+        agent = WrappedAgent.of(found, None, "llm")
+    except ConfigurationError as error:
+        raise ConfigurationError(f"{name!r}: {error}") from error
+    return cast(WrappedAgent, agent)
+
+
+def _is_environment(found: Any, options: Mapping[str, Any]) -> bool:
+    """Return whether it makes an environment: a class, or a function of the options and not of a task."""
+    if isinstance(found, type):
+        return True
+    if not callable(found) or isinstance(found, Runnable | WrappedAgent):
+        return False
+    try:
+        taken = inspect.signature(found).parameters.values()
+    except ValueError:  # a builtin
+        return False
+    needed = [each.name for each in taken if each.default is each.empty and each.kind in _POSITIONAL]
+    return not set(needed) - {*options} if "tasks" not in options else "tasks" in {each.name for each in taken}

@@ -1,0 +1,243 @@
+"""The command line with an agent, a task file and an evaluator of the user's."""
+
+import json
+import os
+import signal
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from langgraph_reflexion import ConfigurationError
+from langgraph_reflexion.agents import AgentTasks, load_tasks
+from langgraph_reflexion.agents.task_file import read_tasks
+from tests.support.cli import call, one_line, start, wait_for_rows
+
+AGENT = """
+import time
+from pathlib import Path
+from langchain.agents import create_agent
+from langgraph_reflexion import Environment, WrappedAgent
+from langgraph_reflexion.testing import ScriptedChatModel
+
+def reply(messages):
+    said = " ".join(message.text for message in messages)
+    time.sleep(0.3 if Path("slowly").exists() else 0)
+    if "You have just failed" in said:
+        return "Italy's is Rome."
+    return "Paris" if "France" in said else "Rome" if "Italy's is Rome" in said else "Milan"
+
+agent = create_agent(ScriptedChatModel(replies=reply), tools=[])
+wrapped = WrappedAgent(make=lambda task: agent)
+
+def function(task: str) -> str:
+    return "Paris"
+
+async def coroutine(task: str) -> str:
+    return "Paris"
+
+async def make():
+    return agent
+
+unawaited = make()
+unawaited.close()
+number = 3
+
+def without_task():
+    return agent
+"""
+CHECKS = """
+def verify(result, reference):
+    return result == reference, f"{result} is not the capital."
+
+async def verify_later(result, reference):
+    return result == reference
+
+calls_it = "a text"
+"""
+TASKS = '{"question": "Capital of France?", "answer": "Paris"}\n{"question": "Capital of Italy?", "answer": "Rome"}\n'
+RUN = ("run", "my_agent.py:agent", "--tasks", "tasks.jsonl", "--out", "run")
+CHECKED = (*RUN, "--evaluator", "checks.py:verify")
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Iterator[Path]:
+    (tmp_path / "my_agent.py").write_text(AGENT)
+    (tmp_path / "checks.py").write_text(CHECKS)
+    (tmp_path / "tasks.jsonl").write_text(TASKS)
+    yield tmp_path
+    for name, module in list(sys.modules.items()):
+        if str(getattr(module, "__file__", None) or "").startswith(str(tmp_path)):
+            del sys.modules[name]
+
+
+def rows(folder: Path) -> list[tuple[str, int, bool]]:
+    found = [json.loads(line) for line in (folder / "trials.jsonl").read_text().splitlines()]
+    return [(row["task_id"], row["trial"], row["success"]) for row in found]
+
+
+def settings(folder: Path) -> dict[str, Any]:
+    read: dict[str, Any] = json.loads((folder / "run.json").read_text())["settings"]
+    return read
+
+
+def test_agent_is_run_reported_and_shown(home: Path) -> None:
+    status, out, err = call(home, *CHECKED)
+    assert (status, err) == (0, "")
+    assert "2 solved in " in out
+    assert rows(home / "run") == [("1", 1, True), ("2", 1, False), ("2", 2, True)]
+    recorded = settings(home / "run")
+    assert (recorded["environment"], recorded["evaluator"]) == ("my_agent.py:agent", "checks.py:verify")
+    assert (recorded["model"], len(recorded["options"]["digest"])) == ("agent", 12)
+    status, out, _ = call(home, "report", "run", "--json", "--html", "page.html")
+    assert (status, json.loads(out)["runs"][0]["solved"], json.loads(out)["runs"][0]["verdicts"]) == (
+        0,
+        [1, 2, 2],
+        None,
+    )
+    assert "Capital of Italy?" in (home / "page.html").read_text()
+    out = call(home, "show", "run", "2")[1]
+    assert "Feedback: Milan is not the capital." in out
+    assert "Reflection: Italy's is Rome." in out
+
+
+@pytest.mark.parametrize(
+    ("evaluator", "options", "solved"),
+    [
+        ("exact", (), [1, 2, 2]),
+        ("openevals.exact:exact_match", (), [1, 2, 2]),
+        ("checks.py:verify_later", ("--concurrency", "1"), [1, 2, 2]),
+        ('command: test "$(cat)" = "$REFLEXION_REFERENCE"', (), [1, 2, 2]),
+        ("exact", ("--strategy", "retry"), [1, 1, 1]),
+        ("exact", ("--max-trials", "1"), [1]),
+        ("exact", ("--limit", "1"), [1, 1, 1]),
+    ],
+    ids=["exact", "openevals", "async", "command", "retry", "one trial", "one task"],
+)
+def test_evaluators_by_name_and_options_of_runs(
+    home: Path, evaluator: str, options: tuple[str, ...], solved: list[int]
+) -> None:
+    status, out, err = call(home, *RUN, "--evaluator", evaluator, *options, "--json")
+    assert (status, err, json.loads(out)["solved"]) == (0, "", solved)
+
+
+@pytest.mark.parametrize("name", ["function", "coroutine"])
+def test_a_function_without_a_model_runs_under_a_strategy_that_needs_none(home: Path, name: str) -> None:
+    args = ("run", f"my_agent.py:{name}", "--tasks", "tasks.jsonl", "--evaluator", "exact", "--strategy", "retry")
+    status, out, err = call(home, *args, "--json")
+    assert (status, err, json.loads(out)["statuses"]["solved"]) == (0, "", 1)
+    assert "--model" in one_line(call(home, *args[:-2])[2])
+
+
+def test_a_killed_run_is_resumed_and_a_changed_task_file_is_refused(home: Path) -> None:
+    (home / "slowly").touch()
+    process = start(home, *CHECKED, "--concurrency", "1")
+    wait_for_rows(home / "run", 1)
+    os.kill(process.pid, signal.SIGKILL)
+    process.communicate()
+    (home / "slowly").unlink()
+    assert len(rows(home / "run")) < 3
+    (home / "tasks.jsonl").write_text(TASKS.replace("Rome", "Turin"))
+    status, _, err = call(home, "resume", "run")
+    assert (status, "has changed" in one_line(err)) == (2, True)
+    assert (call(home, *CHECKED)[0], len(rows(home / "run")) < 3) == (2, True)
+    (home / "tasks.jsonl").write_text(TASKS)
+    status, _, err = call(home, "resume", "run")
+    assert (status, err, rows(home / "run")) == (0, "", [("1", 1, True), ("2", 1, False), ("2", 2, True)])
+
+
+def test_experiment_compares_strategies_of_an_agent(home: Path) -> None:
+    (home / "mine.toml").write_text(
+        """
+        [common]
+        evaluator = "checks.py:verify"
+        [matrix]
+        strategies = ["retry", "reflexion"]
+        [environments.capitals]
+        environment = "my_agent.py:agent"
+        options = {tasks = "tasks.jsonl"}
+        """
+    )
+    status, out, _ = call(home, "experiment", "mine.toml", "--json")
+    assert (status, [each["status"] for each in json.loads(out)["outcomes"]]) == (0, ["finished"] * 2)
+    assert sorted(len(rows(folder.parent)) for folder in home.glob("runs/mine/*/run.json")) == [3, 4]
+
+
+@pytest.mark.parametrize(
+    ("args", "words"),
+    [
+        (("run", "other.py:agent", "--tasks", "tasks.jsonl"), "no file"),
+        (("run", "my_agent.py:agnt", "--tasks", "tasks.jsonl"), "has no 'agnt'; it has reply, agent, wrapped"),
+        (("run", "my_agent.py:number", "--tasks", "tasks.jsonl"), "got int"),
+        (("run", "my_agent.py:unawaited", "--tasks", "tasks.jsonl"), "async function made it"),
+        (("run", "my_agent.py:without_task", "--tasks", "tasks.jsonl"), "WrappedAgent(make=...)"),
+        (("run", "my_agent.py:agent", "--evaluator", "exact"), "needs --tasks FILE"),
+        (("run", "my_agent.py:function", "--evaluator", "exact"), "needs --tasks FILE"),
+        (RUN, "needs --evaluator"),
+        ((*RUN, "--evaluator", "exact", "--colour", "red"), "'colour'"),
+        ((*RUN, "--evaluator", "exact", "--actor", "react"), "leave --actor out"),
+        ((*RUN, "--evaluator", "checks.py:check"), "has no 'check'; it has verify, verify_later, calls_it"),
+        ((*RUN, "--evaluator", "checks.py:calls_it"), "names a text"),
+        ((*RUN, "--evaluator", "nothing.py:check"), "no file"),
+        ((*RUN, "--evaluator", "exakt"), "choose one of"),
+        ((*RUN, "--evaluator", "exact", "--answer-field", "reply"), "line 1"),
+        (("play", "my_agent.py:agent", "--tasks", "tasks.jsonl"), "no actions to play"),
+    ],
+)
+def test_errors_say_what_to_do(home: Path, args: tuple[str, ...], words: str) -> None:
+    status, out, err = call(home, *args)
+    assert (status, out) == (2, "")
+    assert words in one_line(err)
+    assert not (home / "run" / "run.json").exists()
+
+
+def test_wrapped_agent_and_environment_are_found_in_files(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(home)
+    made = load_tasks("my_agent.py:wrapped", tasks="tasks.jsonl", seed=1)
+    assert isinstance(made, AgentTasks)
+    assert (made.agent.make is not None, len(made.tasks())) == (True, 2)
+    (home / "world.py").write_text("from langgraph_reflexion.envs.alfworld.environment import ALFWorld\n")
+    assert load_tasks("world.py:ALFWorld").name == "alfworld"
+
+
+CSV = 'id,input,reply\na,"Two\nlines?",1\nb,One?,\n'
+
+
+def test_csv_with_named_columns(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text(CSV)
+    tasks = read_tasks(str(tmp_path / "t.csv"), answer_field="reply").tasks
+    assert tasks == [
+        {"id": "a", "instruction": "Two\nlines?", "data": {"reference": "1"}},
+        {"id": "b", "instruction": "One?", "data": {}},
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "options", "words"),
+    [
+        ("t.txt", "", {}, ".jsonl"),
+        ("none.jsonl", None, {}, "No such file"),
+        ("t.jsonl", "\n", {}, "no rows"),
+        ("t.jsonl", '{"task": "x"}\n\n{"task": ', {}, "line 3, is not JSON"),
+        ("t.jsonl", '["x"]\n', {}, "line 1, is not a JSON object"),
+        ("t.jsonl", '{"a": 1, "b": 2}\n', {}, "columns a, b: name the one"),
+        ("t.jsonl", '{"task": "x"}\n{"input": "y"}\n', {}, "line 2: there is no 'task'"),
+        ("t.jsonl", '{"task": ["x"]}\n', {}, "line 1: the task in 'task' must be text"),
+        ("t.jsonl", '{"task": "x", "id": 1}\n{"task": "y", "id": "1"}\n', {}, "line 2: the id '1' is that of line 1"),
+        ("t.jsonl", '{"task": "x", "id": [1]}\n', {}, "line 1: the id must be"),
+        ("t.jsonl", '{"task": "x"}\n', {"task_field": "q"}, "'q' (--task-field)"),
+        ("t.csv", "task,task\nx,y\n", {}, "two columns are called 'task'"),
+        ("t.csv", "task,answer\nx,y\nz\n", {}, "line 3, has 1 cells"),
+        ("t.csv", 'task\n"x\n', {}, "is not CSV"),
+    ],
+)
+def test_broken_task_files_name_the_line(
+    tmp_path: Path, name: str, text: str | None, options: dict[str, str], words: str
+) -> None:
+    if text is not None:
+        (tmp_path / name).write_text(text)
+    with pytest.raises(ConfigurationError) as refused:
+        read_tasks(str(tmp_path / name), **options)
+    assert words in str(refused.value)
