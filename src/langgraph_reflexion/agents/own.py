@@ -2,10 +2,11 @@
 
 import inspect
 from collections.abc import Mapping, Sequence
-from typing import Any, cast
+from typing import Any
 
 from langchain_core.runnables import Runnable
 
+from langgraph_reflexion.agents.forms import as_runnable
 from langgraph_reflexion.agents.task_file import read_tasks
 from langgraph_reflexion.agents.world import AgentEnvironment
 from langgraph_reflexion.agents.wrapped import NO_MODEL, WrappedAgent
@@ -146,21 +147,12 @@ def as_agent(found: Any, name: str) -> WrappedAgent:
         raise ConfigurationError(
             f"{name!r} is a {type(found).__name__}, because an async function made it: name the agent that it returns"
         )
-    if callable(found) and not isinstance(found, Runnable | type):
-        try:
-            inspect.signature(found).bind("task")
-        except TypeError as error:
-            raise ConfigurationError(
-                f"{name!r} is a function, but not of the task alone ({error}): name the agent that it makes, or "
-                "WrappedAgent(make=...) for a fresh one in each trial"
-            ) from error
-        except ValueError:  # a builtin
-            pass
     try:
-        agent = WrappedAgent.of(found, None, "llm")
+        return WrappedAgent(as_runnable(found))
     except ConfigurationError as error:
-        raise ConfigurationError(f"{name!r}: {error}") from error
-    return cast(WrappedAgent, agent)
+        makes = inspect.isfunction(found) and not inspect.signature(found).parameters
+        hint = "; if it makes an agent, name what it returns, or WrappedAgent(make=...)" if makes else ""
+        raise ConfigurationError(f"{name!r}: {error}{hint}") from error
 
 
 def _is_environment(found: Any, options: Mapping[str, Any]) -> bool:
