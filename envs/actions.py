@@ -256,7 +256,10 @@ def allowed_values(schema: dict[str, Any], definitions: dict[str, Any]) -> str:
         elif bounds := [f"{what} {each[key]}" for key, what in _BOUNDS.items() if key in each]:
             words.append(" and ".join(bounds))
         elif kind in ("array", "object"):
-            words.append("a JSON list" if kind == "array" else "a JSON object")
+            fields = ", ".join(each.get("properties", {}))
+            words.append(
+                "a JSON list" if kind == "array" else "a JSON object" + (f" with {fields}" if fields else "")
+            )
         elif kind != "null":
             return ""
     return " or ".join(filter(None, [", ".join(words[:-1]), *words[-1:]]))

@@ -102,7 +102,7 @@ def test_an_argument_written_as_text_is_read_as_its_type(kind, written, read):
         ("perhaps", "which (a or b)"),
         ("between", "how many (more than 6 and less than 9)"),
         ("spaced", '"a b", c or ""'),
-        ("point", "a JSON object"),
+        ("point", "a JSON object with x, y"),
     ],
 )
 def test_allowed_values_are_shown(kind, explanation):
