@@ -10,7 +10,7 @@ from tests.support.upstream_clone import write_env_results
 
 ELSEWHERE = {
     "langgraph-reflexion run alfworld --limit 20 --database postgresql://user:password@localhost/reflexion"
-    " --out runs/shared": "wants a server: tests/long/experiments/test_kills.py runs one",
+    " --out runs/shared": "needs a server: tests/long/experiments/test_kills.py runs one",
     "langgraph-reflexion resume runs/shared --database postgresql://user:password@localhost/reflexion": "the same",
     "docs/howto/postgres.md: from langgraph.checkpoint.postgres import PostgresSaver": "the same",
     "git clone https://github.com/noahshinn/reflexion": "wants the network; a made-up clone stands in its place",
@@ -22,7 +22,7 @@ ELSEWHERE = {
     "ray start --head --port=6379": "the same",
     "ray start --address=first.example:6379": "the same",
     "python tree.py > tree.txt": "wants openinference-instrumentation-langchain; loop/test_tracing.py has the tree",
-    "export LANGSMITH_TRACING=true LANGSMITH_API_KEY=...": "wants a key; loop/test_tracing.py has an endpoint",
+    "export LANGSMITH_TRACING=true LANGSMITH_API_KEY=...": "needs a key; loop/test_tracing.py has an endpoint",
     "python -m build": "tests/long/test_packaging.py builds",
     "git tag v0.1.0": "changes the repository",
 }

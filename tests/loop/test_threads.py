@@ -17,7 +17,7 @@ def graph_and_model(saver, environment=None, replies=counting_badly, strategy="r
 
 
 def killed(after):
-    """A saver with a run that was stopped after so many nodes, and the calls that were made."""
+    """A saver with a run that was stopped after this number of nodes, and the calls so far."""
     saver = InMemorySaver()
     graph, model = graph_and_model(saver)
     stream = graph.stream({"task": count_to(3)}, THREAD, durability="sync")

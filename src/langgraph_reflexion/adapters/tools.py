@@ -176,7 +176,7 @@ class ToolEnvironment(Environment):
 
     def prepare(self, task: Task) -> dict[str, Any]:
         """Return the schemas of the task's tools, unless all tasks have the same ones."""
-        if not self._by_task:
+        if not callable(self.made):
             return {}
         episode = self.start(task)
         episode.close()
@@ -196,7 +196,9 @@ class ToolEnvironment(Environment):
         if functions is None:
             return self
         made = copy(self)
-        made._specs = {each["name"]: _spec(**each) for each in functions}
+        made._specs = {
+            each["name"]: ToolSpec.of(each["name"], each["description"], each["parameters"]) for each in functions
+        }
         return made
 
     def specs_of(self, tools: Mapping[str, BaseTool]) -> Specs:
@@ -205,7 +207,7 @@ class ToolEnvironment(Environment):
         Raises:
             ConfigurationError: a tool has the name of `finish`.
         """
-        specs = {name: _spec(name, tool.description, schema_of(tool)) for name, tool in tools.items()}
+        specs = {name: ToolSpec.of(name, tool.description, schema_of(tool)) for name, tool in tools.items()}
         if self.finish in specs:
             raise ConfigurationError(
                 f"a tool is called {self.finish!r}, too: choose another name with finish=..., or finish=None if it "
@@ -214,16 +216,8 @@ class ToolEnvironment(Environment):
         if self.finish:
             described = {"type": "string", "description": "the answer"}
             schema = {"properties": {"answer": described}, "required": ["answer"]}
-            specs[self.finish] = _spec(self.finish, "End the task with your answer.", schema)
+            specs[self.finish] = ToolSpec.of(self.finish, "End the task with your answer.", schema)
         return specs
-
-    @property
-    def _by_task(self) -> bool:
-        return callable(self.made)
-
-
-def _spec(name: str, description: str, parameters: dict[str, Any]) -> ToolSpec:
-    return ToolSpec.of(name, description, parameters)
 
 
 def _task(number: int, given: str | Mapping[str, Any]) -> Task:

@@ -90,7 +90,9 @@ def input_form(agent: Runnable[Any, Any]) -> InputForm:
         return InputForm("text")
     if get_origin(declared) is list or declared is list:
         return InputForm("messages")
-    keys = list(get_type_hints(declared)) if _has_fields(declared) else [] if graph else _properties(agent)
+    fields = isinstance(declared, type) and declared is not dict and getattr(declared, "__annotations__", None)
+    schema = {} if graph or fields else _schema(agent)
+    keys = list(get_type_hints(declared) if fields else schema.get("properties", {}))
     if "messages" in keys:
         return InputForm("state", keys=tuple(key for key in keys if key != "messages"))
     if len(keys) == 1:
@@ -101,7 +103,8 @@ def input_form(agent: Runnable[Any, Any]) -> InputForm:
             "WrappedAgent(agent, make_input=lambda task, lessons: {...})"
         )
     known = graph and declared is Any and hasattr(agent, "channels")  # an entrypoint without annotation
-    return InputForm("messages" if known or not (graph or _takes_dict(agent, declared)) else "state")
+    takes_dict = graph or declared is dict or get_origin(declared) is dict or schema.get("type") == "object"
+    return InputForm("state" if takes_dict and not known else "messages")
 
 
 def _blocking(function: Callable[..., Any]) -> Callable[[Any], Any]:
@@ -109,22 +112,6 @@ def _blocking(function: Callable[..., Any]) -> Callable[[Any], Any]:
         return run_blocking(function(given))
 
     return call
-
-
-def _has_fields(declared: Any) -> bool:
-    return isinstance(declared, type) and declared not in (dict, list, str) and bool(_annotations(declared))
-
-
-def _annotations(declared: type) -> dict[str, Any]:
-    return getattr(declared, "__annotations__", {})
-
-
-def _takes_dict(agent: Runnable[Any, Any], declared: Any) -> bool:
-    return declared is dict or get_origin(declared) is dict or _schema(agent).get("type") == "object"
-
-
-def _properties(agent: Runnable[Any, Any]) -> list[str]:
-    return list(_schema(agent).get("properties", {}))
 
 
 def _schema(agent: Runnable[Any, Any]) -> dict[str, Any]:

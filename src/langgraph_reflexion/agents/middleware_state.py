@@ -1,7 +1,7 @@
 """The state of an agent with the middleware: its task, and the keys that every trial begins with afresh."""
 
 from collections.abc import Mapping
-from contextlib import suppress
+from importlib.util import find_spec
 from typing import Annotated, Any, NotRequired, TypedDict, get_type_hints
 
 from langchain.agents.middleware.todo import PlanningState
@@ -49,15 +49,12 @@ class PrivateState:
     """
 
     def __init__(self, schema: type | None = None) -> None:
-        schemas: list[Any] = [PlanningState]
-        with suppress(ImportError):
-            from deepagents.middleware.filesystem import FilesystemState
-
-            schemas.append(FilesystemState)
         hints: dict[str, Any] = {}
-        for each in [*schemas, schema] if schema else schemas:
+        for each in (PlanningState, schema) if schema else (PlanningState,):
             hints |= get_type_hints(each, include_extras=True)
-        self.reduced = {key: has_reducer(hint) for key, hint in hints.items() if key not in FRAME}
+        # A deep agent's files have a reducer. The package is slow to import, and most agents are none.
+        self.reduced = {"files": True} if find_spec("deepagents") else {}
+        self.reduced |= {key: has_reducer(hint) for key, hint in hints.items() if key not in FRAME}
 
     def of(self, state: Mapping[str, Any]) -> dict[str, Any]:
         """Return these keys of a state."""

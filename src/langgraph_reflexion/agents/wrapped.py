@@ -61,7 +61,7 @@ class WrappedAgent:
         if self.make_input:
             check_call("WrappedAgent.make_input", self.make_input, "task", "lessons")
         if self.agent is not None:
-            self.form_of(self.runnable)
+            _ = self.form  # so that an unclear input is refused here
 
     @classmethod
     def of(
@@ -95,10 +95,15 @@ class WrappedAgent:
         """The agent of every trial; there is none with `make`."""
         return as_runnable(self.agent)
 
+    @cached_property
+    def form(self) -> InputForm:
+        """How the agent of every trial takes its input."""
+        return self.form_of(self.runnable)
+
     @property
     def keys(self) -> Sequence[str]:
         """The keys of the agent's state, besides its messages, that a caller may give."""
-        return () if self.agent is None else self.form_of(self.runnable).keys
+        return () if self.agent is None else self.form.keys
 
     @property
     def model(self) -> BaseChatModel | None:
@@ -150,7 +155,8 @@ class WrappedAgent:
         task = given[-1].text
         if self.make_input is not None:
             return self.make_input(task, lessons)
-        return self.form_of(agent).build(given, f"{lessons}\n\n{task}" if lessons else task, state)
+        form = self.form_of(agent) if self.make else self.form
+        return form.build(given, f"{lessons}\n\n{task}" if lessons else task, state)
 
 
 def task_from(state: ReflexionState) -> Task:
