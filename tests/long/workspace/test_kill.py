@@ -24,7 +24,7 @@ STEPS = (
     "Action: write_file[notes/{trial}]\n```\ntrial {trial}\n```",
     "Action: run_command[echo again >> log; cat notes/* >> log]",
     "Action: edit_file[code_.py]\n<<<<<<< SEARCH\nn + 2\n=======\n{code}\n>>>>>>> REPLACE",
-    "Action: run_command[echo end >> log]",
+    "Action: run_command[echo end >> log; sleep 0.3]",
     "Action: submit[]",
 )
 
@@ -77,10 +77,10 @@ def test_run_killed_at_any_moment_ends_with_the_same_record(folder: Path, tmp_pa
     process: subprocess.Popen[str] | None = None
 
     def counted(messages: list[BaseMessage]) -> str:
-        """Every second process is killed at its sixth call, the others a moment later, within a command."""
+        """Every second process is killed at its fourth call, the others a moment later, within a command."""
         nonlocal calls
         calls += 1
-        if process is not None and calls == 6:
+        if process is not None and calls == 4:
             threading.Timer(0.15 * (lives % 2), process.send_signal, [signal.SIGKILL]).start()
         return reply(messages)
 
