@@ -15,24 +15,26 @@ description, and the text forms its notation in a ReAct transcript:
             '''Add to the counter.'''
             self.count += amount
             return StepResult(f"The counter stands at {self.count}.", reward=float(self.count == 3))
+
+Methods may be coroutine functions. Then all methods of the environment and its episodes run on one event loop in the
+background, whichever loops the graph runs on: connections that one step has opened can be used by the next.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cache
+from collections.abc import Awaitable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, NotRequired, cast
 
-from langchain_core.tools import BaseTool, StructuredTool
 from typing_extensions import TypedDict  # pydantic makes schemas of these alone before Python 3.12
 
 from langgraph_reflexion.envs.actions import Action as Action
 from langgraph_reflexion.envs.actions import ActionSpec as ActionSpec
 from langgraph_reflexion.envs.actions import ShownAction as ShownAction
 from langgraph_reflexion.envs.actions import action as action
-from langgraph_reflexion.envs.actions import invalid_action as invalid_action
-from langgraph_reflexion.envs.actions import shown_actions, spec_of
+from langgraph_reflexion.envs.actions import shown_actions
+from langgraph_reflexion.envs.episode import Episode as Episode
+from langgraph_reflexion.envs.episode import StepResult as StepResult
+from langgraph_reflexion.envs.episode import has_coroutines
 from langgraph_reflexion.envs.trials import MAP_CHARACTERS as MAP_CHARACTERS
 from langgraph_reflexion.envs.trials import FinishedTrial as FinishedTrial
 from langgraph_reflexion.envs.trials import MemoryMap as MemoryMap
@@ -56,98 +58,6 @@ class Task(TypedDict):
     """Data that the environment needs to start the task. Never shown to a model."""
     prepared: NotRequired[dict[str, Any]]
     """The result of `Environment.prepare`. Written by the graph."""
-
-
-@dataclass(frozen=True, slots=True)
-class StepResult:
-    """The result of an action."""
-
-    observation: str
-    """The environment's response in words."""
-    reward: float | None = None
-    """How well the task is solved now, 1.0 at best; None if the environment cannot tell."""
-    terminated: bool = False
-    """The task ended, solved or not."""
-    truncated: bool = False
-    """A limit of the environment ended the episode."""
-
-
-class Episode(ABC):
-    """A live attempt at a task."""
-
-    observation: str
-    """The first observation, before any action."""
-
-    @classmethod
-    def actions(cls) -> dict[str, ActionSpec]:
-        """Return the actions by name, in the order of their definition."""
-        return _actions(cls)
-
-    @property
-    def specs(self) -> Mapping[str, ActionSpec]:
-        """The actions of this very episode by name."""
-        return self.actions()
-
-    def step(self, action: Action) -> StepResult:
-        """Take an action; its `text` is ignored. An invalid one gives an observation that lists the allowed ones.
-
-        Raises:
-            EnvironmentFault: the environment itself failed.
-        """
-        spec = self.specs.get(action["name"])
-        if spec is None:
-            return StepResult(self.invalid(f"there is no action {action['name'] or action['text']!r}"))
-        try:
-            args = spec.validate(action["args"])
-        except ValueError as error:
-            return StepResult(self.invalid(f"{spec.name}, {error}"))
-        result = self.perform(spec, args)
-        return StepResult(result) if isinstance(result, str) else result
-
-    def perform(self, spec: ActionSpec, args: dict[str, Any]) -> StepResult | str:
-        """Carry out an action with valid arguments."""
-        result: StepResult | str = getattr(self, spec.method)(**args)
-        return result
-
-    def invalid(self, why: str) -> str:
-        """Return the observation for an invalid action; `why` is the reason in a few words."""
-        return invalid_action(why, [spec.forms[0] for spec in self.specs.values()])
-
-    @property
-    def tools(self) -> list[BaseTool]:
-        """The actions as LangChain tools on this episode, for use in any agent."""
-
-        def bind(spec: ActionSpec) -> BaseTool:
-            def call(**args: Any) -> str:
-                return self.step(Action(name=spec.name, args=args, text=spec.render(args))).observation
-
-            return StructuredTool(name=spec.name, description=spec.description, args_schema=spec.schema, func=call)
-
-        return [bind(spec) for spec in self.specs.values()]
-
-    def finalize(self) -> StepResult | None:
-        """Evaluate a trial that was stopped before it ended (a loop, too many actions).
-
-        Return None if the reward after the last action is right; else the trial's reward, and an observation that is
-        appended to the trajectory.
-        """
-        return None
-
-    def snapshot(self) -> dict[str, Any] | None:
-        """Return the episode as JSON if its actions cannot or should not be repeated, else None."""
-        return None
-
-    def close(self) -> None:  # noqa: B027 - most episodes have no resources
-        """Release the episode's resources. May be called twice."""
-
-
-@cache
-def _actions(cls: type[Episode]) -> dict[str, ActionSpec]:
-    marked: dict[str, Callable[..., Any]] = {}
-    for base in reversed(cls.__mro__):
-        marked.update({n: m for n, m in vars(base).items() if hasattr(m, "__reflexion_action__")})
-    specs = [spec_of(name, method) for name, method in marked.items()]
-    return {spec.name: spec for spec in specs}
 
 
 def read_task(state: Mapping[str, Any]) -> Task:
@@ -205,7 +115,7 @@ class Environment(ABC):
         """
 
     @abstractmethod
-    def start(self, task: Task) -> Episode:
+    def start(self, task: Task) -> Episode | Awaitable[Episode]:
         """Start a fresh episode of a task.
 
         Raises:
@@ -213,13 +123,21 @@ class Environment(ABC):
             EnvironmentUnavailable: it cannot be started on this machine.
         """
 
-    def restore(self, task: Task, snapshot: dict[str, Any]) -> Episode:
+    def restore(self, task: Task, snapshot: dict[str, Any]) -> Episode | Awaitable[Episode]:
         """Restore an episode from its snapshot, if the episodes have snapshots."""
         raise NotImplementedError(f"episodes of {self.name} are rebuilt by replaying their actions")
 
-    def prepare(self, task: Task) -> dict[str, Any]:
+    def prepare(self, task: Task) -> dict[str, Any] | Awaitable[dict[str, Any]]:
         """Prepare a task once, before its first trial; the graph keeps the JSON as `task["prepared"]`."""
         return {}
+
+    @property
+    def asynchronous(self) -> bool:
+        """Whether a method that the graph calls is a coroutine function, of the environment or its episodes.
+
+        Then all of them are called on the background event loop, where whatever blocks must be awaited.
+        """
+        return has_coroutines(type(self)) or has_coroutines(self.episode)
 
     def blocks(self, task: Task) -> bool:
         """Return whether episodes of this task block; `blocking` by default."""
@@ -321,7 +239,7 @@ class Environment(ABC):
             return None
         return Action(name=name, args=given, text=spec.render(given))
 
-    def close(self) -> None:  # noqa: B027 - most environments have no resources
+    def close(self) -> Awaitable[None] | None:  # noqa: B027 - most environments have no resources
         """Release the environment's resources. May be called twice."""
 
 

@@ -5,12 +5,11 @@ taken: a live one if there is one, else one that is rebuilt by replay or from a 
 on another machine, forking and time travel are one code path.
 """
 
-import asyncio
 import logging
 import math
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple, TypeVar
@@ -18,9 +17,11 @@ from typing import Any, NamedTuple, TypeVar
 from langgraph_reflexion.envs.base import Action, Environment, Episode, StepResult, Task
 from langgraph_reflexion.errors import EnvironmentFault, EpisodeLost
 from langgraph_reflexion.retries import Retries
-from langgraph_reflexion.sync import to_thread
+from langgraph_reflexion.sync import drive, finished, in_thread, on_background, resolved, run_blocking
 
 _T = TypeVar("_T")
+_Work = Callable[[], Coroutine[Any, Any, _T]]
+_Undo = Callable[[_T], Coroutine[Any, Any, None]]
 _log = logging.getLogger(__name__)
 
 
@@ -58,15 +59,19 @@ class EpisodePool:
 
     async def prepare(self, task: Task) -> dict[str, Any]:
         """Prepare a task; see `Environment.prepare`."""
-        return await self._tried(task, lambda: self.environment.prepare(task))
+
+        async def prepared() -> dict[str, Any]:
+            return await resolved(self.environment.prepare(task))
+
+        return await self._tried(task, prepared)
 
     async def start(self, task: Task) -> tuple[str, dict[str, Any] | None]:
         """Start a fresh episode, and return its first observation and its snapshot, if any."""
 
-        def begin() -> tuple[Episode, dict[str, Any] | None]:
-            episode = self.environment.start(task)
-            with self._closed_on_error(episode):
-                return episode, episode.snapshot()
+        async def begin() -> tuple[Episode, dict[str, Any] | None]:
+            episode = await resolved(self.environment.start(task))
+            async with self._closed_on_error(episode):
+                return episode, await resolved(episode.snapshot())
 
         episode, snapshot = await self._tried(task, begin, self._close_first)
         await self._keep(_Live(task, [], episode))
@@ -82,12 +87,11 @@ class EpisodePool:
             EpisodeLost: it is not live any more, and cannot be rebuilt.
         """
 
-        def advance() -> tuple[Episode, Stepped]:
-            live = self._take(task, actions)
-            episode = live.episode if live else self._rebuild(task, actions, snapshot)
-            with self._closed_on_error(episode):
-                result = _checked(episode.step(action))
-                return episode, Stepped(result, episode.snapshot())
+        async def advance() -> tuple[Episode, Stepped]:
+            episode = await self._find(task, actions, snapshot)
+            async with self._closed_on_error(episode):
+                result = _checked(await resolved(episode.step(action)))
+                return episode, Stepped(result, await resolved(episode.snapshot()))
 
         episode, stepped = await self._tried(task, advance, self._close_first)
         await self._keep(_Live(task, [*actions, action], episode))
@@ -95,12 +99,7 @@ class EpisodePool:
 
     async def borrow(self, task: Task, actions: list[Action], snapshot: dict[str, Any] | None = None) -> Episode:
         """Take the episode with this history out of the pool, live or rebuilt, to use it and `give_back` it."""
-
-        def found() -> Episode:
-            live = self._take(task, actions)
-            return live.episode if live else self._rebuild(task, actions, snapshot)
-
-        return await self._tried(task, found, self._close)
+        return await self._tried(task, partial(self._find, task, actions, snapshot), self._close)
 
     async def give_back(self, task: Task, actions: list[Action], episode: Episode) -> None:
         """Keep an episode that was borrowed, in which exactly `actions` were taken."""
@@ -113,11 +112,10 @@ class EpisodePool:
         if self.environment.episode.finalize is Episode.finalize:
             return None
 
-        def finalized() -> tuple[Episode, StepResult | None]:
-            live = self._take(task, actions)
-            episode = live.episode if live else self._rebuild(task, actions, snapshot)
-            with self._closed_on_error(episode):
-                result = episode.finalize()
+        async def finalized() -> tuple[Episode, StepResult | None]:
+            episode = await self._find(task, actions, snapshot)
+            async with self._closed_on_error(episode):
+                result = await resolved(episode.finalize())
                 return episode, None if result is None else _checked(result)
 
         episode, result = await self._tried(task, finalized, self._close_first)
@@ -130,19 +128,25 @@ class EpisodePool:
             await self._let_go(live)
 
     def close(self) -> None:
+        """Close every live episode, from synchronous code."""
+        run_blocking(self.aclose())
+
+    async def aclose(self) -> None:
         """Close every live episode."""
         while self._live:
-            self._close(self._live.pop().episode)
+            await self._let_go(self._live.pop())
 
-    def _rebuild(self, task: Task, actions: list[Action], snapshot: dict[str, Any] | None) -> Episode:
+    async def _find(self, task: Task, actions: list[Action], snapshot: dict[str, Any] | None) -> Episode:
+        if live := self._take(task, actions):
+            return live.episode
         if snapshot is not None:
-            return self.environment.restore(task, snapshot)
+            return await resolved(self.environment.restore(task, snapshot))
         if actions and not self.environment.replayable:
             raise EpisodeLost(task["id"], len(actions))
-        episode = self.environment.start(task)
-        with self._closed_on_error(episode):
+        episode = await resolved(self.environment.start(task))
+        async with self._closed_on_error(episode):
             for action in actions:
-                episode.step(action)
+                await resolved(episode.step(action))
         return episode
 
     def _take(self, task: Task, actions: list[Action]) -> _Live | None:
@@ -165,38 +169,54 @@ class EpisodePool:
             blocks = self.environment.blocks(live.task)
         except Exception:  # its task cannot be read any more
             blocks = True
-        if blocks:
-            await in_thread(partial(self._close, live.episode), None)
-        else:
-            self._close(live.episode)
+        await self._run(partial(self._close, live.episode), blocks)
 
-    def _close(self, episode: Episode) -> None:
+    async def _close(self, episode: Episode) -> None:
         # An episode that does not close must not fail a trial.
         try:
-            episode.close()
+            await resolved(episode.close())
         except Exception:
             _log.warning("an episode of %s could not be closed", self.environment.name, exc_info=True)
 
-    def _close_first(self, result: tuple[Episode, Any]) -> None:
-        self._close(result[0])
+    async def _close_first(self, result: tuple[Episode, Any]) -> None:
+        await self._close(result[0])
 
-    @contextmanager
-    def _closed_on_error(self, episode: Episode) -> Iterator[None]:
+    @asynccontextmanager
+    async def _closed_on_error(self, episode: Episode) -> AsyncIterator[None]:
         try:
             yield
         except BaseException:
-            self._close(episode)
+            await self._close(episode)
             raise
 
-    async def _tried(self, task: Task, call: Callable[[], _T], undo: Callable[[_T], None] | None = None) -> _T:
-        return await self.retries(lambda: self._run(task, call, undo))
+    async def _tried(self, task: Task, work: _Work[_T], undo: _Undo[_T] | None = None) -> _T:
+        async def attempt() -> _T:
+            try:
+                return await self._run(work, self.environment.blocks(task), undo)
+            except OSError as error:
+                # Any exception but OSError is a bug in the environment, and is raised as it is.
+                raise EnvironmentFault(f"{self.environment.name} failed: {type(error).__name__}: {error}") from error
 
-    async def _run(self, task: Task, call: Callable[[], _T], undo: Callable[[_T], None] | None) -> _T:
-        try:
-            return await in_thread(call, undo) if self.environment.blocks(task) else call()
-        except OSError as error:
-            # Any exception but OSError is a bug in the environment, and is raised as it is.
-            raise EnvironmentFault(f"{self.environment.name} failed: {type(error).__name__}: {error}") from error
+        return await self.retries(attempt)
+
+    async def _run(self, work: _Work[_T], blocks: bool, undo: _Undo[_T] | None = None) -> _T:
+        """Run what calls the environment: on the background loop, in a thread, or right here."""
+        if self.environment.asynchronous:
+            return await on_background(work, undo)
+        if blocks:
+            return await in_thread(lambda: drive(work()), undo and (lambda result: drive(undo(result))))
+        return await work()
+
+
+def call_blocking(environment: Environment, method: Callable[..., _T | Awaitable[_T]], *args: Any) -> _T:
+    """Call a method of an environment or its episodes from synchronous code, where the pool would call it."""
+    if not environment.asynchronous:
+        return finished(method(*args))
+
+    async def called() -> _T:
+        return await resolved(method(*args))
+
+    return run_blocking(called())
 
 
 def _checked(result: object) -> StepResult:
@@ -205,27 +225,3 @@ def _checked(result: object) -> StepResult:
     if result.reward is not None and not math.isfinite(result.reward):
         raise ValueError(f"a reward must be a finite number, not {result.reward!r}")
     return result
-
-
-async def in_thread(call: Callable[[], _T], undo: Callable[[_T], None] | None) -> _T:
-    """Make the call in a thread; if the caller is cancelled, undo it as soon as it returns."""
-    lock = threading.Lock()
-    done: list[_T] = []
-    abandoned = False
-
-    def work() -> _T:
-        result = call()
-        with lock:
-            done.append(result)
-            if abandoned and undo is not None:
-                undo(result)
-        return result
-
-    try:
-        return await to_thread(work)
-    except asyncio.CancelledError:
-        with lock:
-            abandoned = True
-            if done and undo is not None:
-                undo(done[0])
-        raise

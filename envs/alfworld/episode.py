@@ -3,8 +3,9 @@
 from dataclasses import replace
 from typing import Annotated
 
+from langgraph_reflexion.envs.actions import invalid_action
 from langgraph_reflexion.envs.alfworld.engine import PUT_COMMANDS, Engine, Syntax
-from langgraph_reflexion.envs.base import Action, Episode, StepResult, action, invalid_action
+from langgraph_reflexion.envs.base import Action, Episode, StepResult, action
 
 Object = Annotated[str, 'name and number of an object, such as "mug 1"']
 Receptacle = Annotated[str, 'name and number of a receptacle, such as "cabinet 3"']

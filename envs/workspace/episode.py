@@ -141,7 +141,8 @@ class WorkspaceEpisode(Episode):
     def step(self, action: Any) -> StepResult:
         if self._submitted:
             return StepResult("The work was already submitted.", self._reward(), terminated=True)
-        return super().step(action)
+        result: StepResult = super().step(action)
+        return result
 
     def snapshot(self) -> dict[str, Any]:
         files = self._copy.files

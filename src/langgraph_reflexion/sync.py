@@ -2,10 +2,12 @@
 
 import asyncio
 import contextlib
+import inspect
 import os
 import threading
-from collections.abc import Callable, Coroutine
-from typing import Any, TypeVar
+from collections.abc import Awaitable, Callable, Coroutine
+from concurrent.futures import Future
+from typing import Any, Generic, TypeVar, cast
 
 T = TypeVar("T")
 
@@ -58,26 +60,122 @@ async def _contained(coroutine: Coroutine[Any, Any, T]) -> tuple[list[T], BaseEx
         return [], leaving
 
 
+def _submit(coroutine: Coroutine[Any, Any, T]) -> "Future[T]":
+    with _background.starting:
+        if _background.ident is None:
+            _background.start()
+    return asyncio.run_coroutine_threadsafe(coroutine, _background.loop)
+
+
 def run_blocking(coroutine: Coroutine[Any, Any, T]) -> T:
     """Run a coroutine from synchronous code, whether or not this thread runs an event loop.
 
     Raises:
         RuntimeError: it is called on the background loop itself, where it would deadlock.
     """
-    with _background.starting:
-        if _background.ident is None:
-            _background.start()
     if threading.current_thread() is _background:
         coroutine.close()
         raise RuntimeError(
             "graph.invoke was called inside a graph that runs synchronously, and would wait for itself: "
             "await graph.ainvoke there, or call graph.invoke in a thread"
         )
-    future = asyncio.run_coroutine_threadsafe(_contained(coroutine), _background.loop)
+    future = _submit(_contained(coroutine))
     try:
         result, leaving = future.result()
     except BaseException:
         future.cancel()
+        raise
+    if leaving:
+        raise leaving
+    return result[0]
+
+
+def finished(result: T | Awaitable[T]) -> T:
+    """Return a result; an awaitable one is awaited on the background loop. For synchronous code."""
+    return run_blocking(_awaited(result)) if inspect.isawaitable(result) else result
+
+
+async def resolved(result: T | Awaitable[T]) -> T:
+    """Return a result; an awaitable one is awaited on the background loop. Elsewhere, this blocks the thread."""
+    if inspect.isawaitable(result) and threading.current_thread() is _background:
+        return await result
+    return finished(result)
+
+
+async def _awaited(result: Awaitable[T]) -> T:
+    return await result
+
+
+def drive(coroutine: Coroutine[Any, Any, T]) -> T:
+    """Run a coroutine that never waits, such as one that only awaits `resolved`, in a thread without a loop."""
+    try:
+        coroutine.send(None)
+    except StopIteration as done:
+        return cast(T, done.value)
+    raise RuntimeError(f"{coroutine} waits, and needs an event loop")
+
+
+class _Handover(Generic[T]):
+    """A result on its way to another thread, where the caller may have been cancelled meanwhile."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._given: list[T] = []
+        self._abandoned = False
+
+    def give(self, result: T) -> bool:
+        """Hand a result over; return whether the caller still waits for it."""
+        with self._lock:
+            self._given.append(result)
+            return not self._abandoned
+
+    def abandon(self) -> list[T]:
+        """Return the result that has been given and cannot be used any more, if any."""
+        with self._lock:
+            self._abandoned = True
+            return self._given
+
+
+async def in_thread(call: Callable[[], T], undo: Callable[[T], object] | None = None) -> T:
+    """Make the call in a thread; if the caller is cancelled, undo it as soon as it returns."""
+    handover = _Handover[T]()
+
+    def work() -> T:
+        result = call()
+        if not handover.give(result) and undo:
+            undo(result)
+        return result
+
+    try:
+        return await to_thread(work)
+    except asyncio.CancelledError:
+        for result in handover.abandon() if undo else ():
+            cast(Any, undo)(result)
+        raise
+
+
+async def on_background(
+    work: Callable[[], Coroutine[Any, Any, T]], undo: Callable[[T], Coroutine[Any, Any, object]] | None = None
+) -> T:
+    """Run a coroutine on the background loop, whichever loop awaits this.
+
+    If the caller is cancelled, so is the coroutine; a result that comes too late for that is undone.
+    """
+    if threading.current_thread() is _background:
+        return await work()
+    handover = _Handover[T]()
+
+    async def run() -> T:
+        result = await work()
+        if not handover.give(result) and undo:
+            _submit(undo(result))
+        return result
+
+    try:
+        result, leaving = await asyncio.wrap_future(_submit(_contained(run())))
+    except asyncio.CancelledError:
+        for late in handover.abandon() if undo else ():
+            _submit(cast(Any, undo)(late))
         raise
     if leaving:
         raise leaving

@@ -23,6 +23,13 @@ class Blocking(SlowCounter):
     blocking = False
 
 
+class BlockingInCoroutine(SlowCounter):
+    """It is asynchronous, and blocks the event loop instead of awaiting."""
+
+    async def restore(self, task, snapshot):
+        raise NotImplementedError
+
+
 class Endless(Counter):
     def __init__(self):
         super().__init__(limit=10**6)
@@ -54,6 +61,7 @@ class Presuming(Counter):
         (Shared, ["go up", "go up"], "same_actions_same_observations"),
         (Shared, ["add 1", "go down"], "replay_equals_live"),
         (Blocking, ["go up"], "event_loop_stays_free"),
+        (BlockingInCoroutine, ["go up"], "event_loop_stays_free"),
         (Endless, ["read[]"], "limits_truncate"),
         (TwoAlike, ["go up"], "tasks_are_stable"),
         (Counting, ["go up"], "memory_maps_go_by_texts"),

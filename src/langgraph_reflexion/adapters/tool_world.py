@@ -2,9 +2,8 @@
 
 import asyncio
 import contextvars
-import inspect
 import json
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from typing import Any, TypeVar
@@ -15,7 +14,7 @@ from langchain_core.tools import tool as to_tool
 from langgraph.errors import GraphBubbleUp
 
 from langgraph_reflexion.errors import ConfigurationError, Fault
-from langgraph_reflexion.sync import run_blocking
+from langgraph_reflexion.sync import finished, run_blocking
 
 _T = TypeVar("_T")
 
@@ -73,8 +72,8 @@ class ToolWorld:
             self._leave = lambda: manager.__exit__(None, None, None)
         elif hasattr(given, "__aenter__"):
             held = _Held(given)
-            given = finished(held.enter())
-            self._leave = lambda: finished(held.leave())
+            given = run_blocking(held.enter())
+            self._leave = lambda: run_blocking(held.leave())
         if isinstance(given, tuple) and len(given) == 2 and (isinstance(given[0], list) or is_toolkit(given[0])):
             given, self.state = given
         for each in as_tools(given):
@@ -124,19 +123,6 @@ class _Held:
         async with self.manager as given:
             entered.set_result(given)
             await self.leaving.wait()
-
-
-def finished(result: Any) -> Any:
-    """Return a result; an awaitable one is awaited on the background loop."""
-    if not inspect.isawaitable(result):
-        return result
-    awaitable = result
-
-    async def wait() -> Any:
-        return await awaitable
-
-    waiting: Coroutine[Any, Any, Any] = wait()
-    return run_blocking(waiting)
 
 
 def as_tools(given: Any) -> list[BaseTool]:

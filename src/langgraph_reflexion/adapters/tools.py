@@ -18,10 +18,11 @@ from typing import Any, cast
 from langchain_core.tools import BaseTool
 
 from langgraph_reflexion.adapters.tool_spec import ToolSpec
-from langgraph_reflexion.adapters.tool_world import ToolWorld, finished, schema_of
+from langgraph_reflexion.adapters.tool_world import ToolWorld, schema_of
 from langgraph_reflexion.envs.base import ActionSpec, Environment, Episode, StepResult, Task, choose_split
 from langgraph_reflexion.errors import ConfigurationError
 from langgraph_reflexion.evaluators.function import to_score
+from langgraph_reflexion.sync import finished
 
 Specs = Mapping[str, ActionSpec]
 

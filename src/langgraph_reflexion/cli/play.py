@@ -21,6 +21,7 @@ def play(
 ) -> None:
     """Play an environment yourself."""
     from langgraph_reflexion.envs.base import Action, Task
+    from langgraph_reflexion.envs.pool import call_blocking
     from langgraph_reflexion.prompts import load_prompts
 
     environment = settings.make_environment()
@@ -33,7 +34,8 @@ def play(
         if chosen is None:
             known = f"give an id, or a number from 1 to {len(tasks)}"
             raise ConfigurationError(f"{environment.name} has no task {task!r} here: {known}")
-        episode = environment.start(Task(**{**chosen, "prepared": environment.prepare(chosen)}))
+        prepared = Task(**{**chosen, "prepared": call_blocking(environment, environment.prepare, chosen)})
+        episode = call_blocking(environment, environment.start, prepared)
         help = f"Actions: {'; '.join(environment.action_forms(chosen))}.\n{HELP}"
         opening = load_prompts(environment.prompts_from).opening(chosen["instruction"], episode.observation)
         typer.echo(f"{opening}\n\n{help}")
@@ -43,16 +45,17 @@ def play(
                 typer.echo(help)
             elif text:
                 actions += 1
-                result = episode.step(environment.parse(text) or Action(name="", args={}, text=text))
+                action = environment.parse(text) or Action(name="", args={}, text=text)
+                result = call_blocking(environment, episode.step, action)
                 typer.echo(result.observation)
                 if result.terminated or result.truncated:
                     won = result.reward is not None and result.reward >= 1.0
                     how = "won" if won else "lost" if result.terminated else "reached the environment's limit"
                     typer.echo(f"You {how} after {actions} action{'s' * (actions != 1)}.")
                     break
-        episode.close()
+        call_blocking(environment, episode.close)
     finally:
-        environment.close()
+        call_blocking(environment, environment.close)
 
 
 def _typed() -> str:

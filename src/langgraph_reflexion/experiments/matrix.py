@@ -24,6 +24,7 @@ from langgraph_reflexion.experiments.workers import check_workers
 from langgraph_reflexion.models.load import DEMO, ModelUnavailable
 from langgraph_reflexion.models.usage import Price, price_of
 from langgraph_reflexion.settings import RunSettings
+from langgraph_reflexion.sync import finished
 
 Status = Literal["finished", "faults", "stopped", "refused"]
 
@@ -97,7 +98,7 @@ def check(
                 wrong[str(error)].append(spec.name)
     finally:
         for environment in environments.values():
-            environment.close()
+            finished(environment.close())
     if wrong:
         lines = [f"{', '.join(names)}: {error}" for error, names in wrong.items()]
         hint = "change that table, or leave these runs out by [[exclude]]"

@@ -21,6 +21,7 @@ from langgraph_reflexion.memory.store import open_lessons
 from langgraph_reflexion.models.secrets import database_secrets, secrets_of
 from langgraph_reflexion.settings import RunSettings
 from langgraph_reflexion.state import Strategy
+from langgraph_reflexion.sync import resolved
 
 if TYPE_CHECKING:
     from openai import DefaultAsyncHttpxClient
@@ -110,11 +111,11 @@ async def open_setup(settings: RunSettings) -> AsyncIterator[tuple[RunSettings, 
     """Make a run's environment and build its parts; yield them with the settings, resolved."""
     async with AsyncExitStack() as stack:
         environment = settings.make_environment()
-        stack.callback(environment.close)
+        stack.push_async_callback(_close, environment)
         settings = settings.resolved(environment)
         connections = await stack.enter_async_context(_connections(settings))
         setup = set_up(settings, environment, connections)
-        stack.callback(setup.graph.pool.close)
+        stack.push_async_callback(setup.graph.pool.aclose)
         yield settings, setup
 
 
@@ -137,6 +138,10 @@ async def open_run(settings: RunSettings, setup: Setup, folder: Path, run_id: st
         )
         tasks = {task["id"]: task for task in setup.tasks}
         yield OpenRun(store, lambda task, **more: make(tasks[task], f"{run_id}:{task}", **more))
+
+
+async def _close(environment: Environment) -> None:
+    await resolved(environment.close())
 
 
 @asynccontextmanager

@@ -44,7 +44,7 @@ class LoggedEpisode(Episode):
         self._done = 0
 
     def step(self, action: Action) -> StepResult:
-        result = super().step(action)
+        result: StepResult = super().step(action)
         self._done += 1
         ended = not result.terminated and self._done >= len(self._steps)
         return replace(result, reward=result.reward or 0.0, truncated=ended)

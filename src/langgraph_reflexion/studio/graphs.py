@@ -20,12 +20,13 @@ from typing_extensions import is_typeddict
 from langgraph_reflexion import state as states
 from langgraph_reflexion.agents.state import AgentState
 from langgraph_reflexion.envs.base import Environment, Task
-from langgraph_reflexion.envs.pool import EpisodePool, in_thread
+from langgraph_reflexion.envs.pool import EpisodePool
 from langgraph_reflexion.graph.reflexion import ReflexionGraph, connect
 from langgraph_reflexion.prompts import load_prompts
 from langgraph_reflexion.state import ReflexionState, Update
 from langgraph_reflexion.studio.forms import state_with, task_form, task_in
 from langgraph_reflexion.studio.settings import OPTIONS, SettingsForm, environment_form, validate
+from langgraph_reflexion.sync import finished, in_thread
 
 Compiled = CompiledStateGraph[Any, Any, Any, Any]
 OWN_KEYS = ("thread_id", "user_id", "checkpoint_", "langgraph_", "__")
@@ -47,7 +48,7 @@ class BuiltGraph:
     def close(self) -> None:
         """Close the episodes and the environment. A paused run finds its episode rebuilt."""
         self.pool.close()
-        self.environment.close()
+        finished(self.environment.close())
 
 
 @dataclass(frozen=True)

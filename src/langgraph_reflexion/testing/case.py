@@ -4,13 +4,14 @@ import asyncio
 import time
 import traceback
 from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from typing import Any
 
 from jinja2.exceptions import TemplateError
 
 from langgraph_reflexion.envs.base import Action, ActionSpec, Environment, StepResult, Task
-from langgraph_reflexion.envs.pool import EpisodePool
+from langgraph_reflexion.envs.pool import EpisodePool, call_blocking
 from langgraph_reflexion.prompts import Prompts
 
 
@@ -83,22 +84,34 @@ def parsed(environment: Environment, text: str) -> Action:
     return action
 
 
+class Played:
+    """A new episode of a case, synchronous or not, played from synchronous code."""
+
+    def __init__(self, case: Case) -> None:
+        self.environment = case.environment
+        self.episode = call_blocking(self.environment, self.environment.start, case.task)
+
+    def step(self, action: Action) -> StepResult:
+        result: StepResult = call_blocking(self.environment, self.episode.step, action)
+        return result
+
+    def snapshot(self) -> dict[str, Any] | None:
+        return call_blocking(self.environment, self.episode.snapshot)
+
+    def close(self) -> None:
+        call_blocking(self.environment, self.episode.close)
+
+
 def first_snapshot(case: Case) -> dict[str, Any] | None:
     """Return the snapshot of a new episode, or None."""
-    episode = case.environment.start(case.task)
-    try:
+    with closing(Played(case)) as episode:
         return episode.snapshot()
-    finally:
-        episode.close()
 
 
 def played(case: Case) -> tuple[str, list[StepResult]]:
     """Return the first observation and the results of all actions in a new episode."""
-    episode = case.environment.start(case.task)
-    try:
-        return episode.observation, [episode.step(action) for action in case.actions]
-    finally:
-        episode.close()
+    with closing(Played(case)) as played:
+        return played.episode.observation, [played.step(action) for action in case.actions]
 
 
 async def pooled(case: Case) -> tuple[list[StepResult], list[dict[str, Any] | None]]:
@@ -111,7 +124,7 @@ async def pooled(case: Case) -> tuple[list[StepResult], list[dict[str, Any] | No
         stepped = await pool.step(case.task, case.actions[:index], action, snapshot)
         results.append(stepped.result)
         snapshot = stepped.snapshot
-    pool.close()
+    await pool.aclose()
     return results, snapshots
 
 

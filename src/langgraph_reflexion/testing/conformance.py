@@ -16,6 +16,7 @@ A failed check raises `AssertionError` with the expected behaviour. Checks take 
 import json
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import wraps
 from typing import Any
 
@@ -23,12 +24,13 @@ from pydantic import ValidationError
 
 from langgraph_reflexion.envs.actions import fill
 from langgraph_reflexion.envs.base import Action, ActionSpec, Environment, ObservedStep, StepResult, Task
-from langgraph_reflexion.envs.pool import EpisodePool
+from langgraph_reflexion.envs.pool import EpisodePool, call_blocking
 from langgraph_reflexion.errors import ConfigurationError
 from langgraph_reflexion.prompts import Example, ExampleStep, ReflectionExample, contains, load_prompts
 from langgraph_reflexion.sync import run_blocking
 from langgraph_reflexion.testing.case import (
     Case,
+    Played,
     difference,
     first_snapshot,
     largest_gap,
@@ -73,8 +75,8 @@ def check_environment(
         for check in CHECKS.values():
             check(case)
     finally:
-        environment.close()
-    environment.close()  # closing twice is fine
+        call_blocking(environment, environment.close)
+    call_blocking(environment, environment.close)  # closing twice is fine
 
 
 def tasks_are_stable(case: Case) -> None:
@@ -105,9 +107,7 @@ def models_are_shown_the_task(case: Case) -> None:
     environment, task = case.environment, case.task
     _require(bool(task["instruction"].strip()), f"the task {task['id']!r} has no instruction")
     prompts = load_prompts(environment.prompts_from)
-    episode = environment.start(task)
-    opening = {"instruction": task["instruction"], "observation": episode.observation}
-    episode.close()
+    opening = {"instruction": task["instruction"], "observation": played(replace(case, actions=[]))[0]}
     _require(
         contains(rendered(prompts, "opening", opening), task["instruction"]),
         f"opening.md in {prompts.folder} does not show the task: it lacks {{{{ instruction }}}}",
@@ -189,7 +189,7 @@ def replay_equals_live(case: Case) -> None:
             _require(written == snapshots[index], "a snapshot changes on a round trip through JSON")
             pool = EpisodePool(case.environment)
             again = await pool.step(case.task, case.actions[:index], case.actions[index], written)
-            pool.close()
+            await pool.aclose()
             differs = difference(f"rebuilt before step {index + 1}", live[index:][:1], [again.result])
             _require(again.result == live[index], differs)
 
@@ -204,7 +204,7 @@ def invalid_actions_are_observations(case: Case) -> None:
         if spec.required:
             invalid.append(Action(name=spec.name, args={}, text=spec.name))
             invalid.append(Action(name=spec.name, args={"no_such_argument": [1]}, text=spec.name))
-    episode = case.environment.start(case.task)
+    episode = Played(case)
     for action in invalid:
         result = episode.step(action)
         _require(not (result.terminated or result.truncated), f"{action} ended the episode")
@@ -220,7 +220,7 @@ def limits_truncate(case: Case) -> None:
     """An episode is truncated at its limit unless it ended before; an ended episode stays ended."""
     if case.limit is None:
         return
-    episode = case.environment.start(case.task)
+    episode = Played(case)
     result = StepResult("")
     for index in range(case.limit):
         _require(not result.truncated, f"truncated after {index} steps, not {case.limit}")
@@ -237,7 +237,7 @@ def limits_truncate(case: Case) -> None:
 def closing_twice_is_fine(case: Case) -> None:
     """An episode can be closed twice, before its first step and after its last."""
     for actions in ([], case.actions):
-        episode = case.environment.start(case.task)
+        episode = Played(case)
         for action in actions:
             episode.step(action)
         episode.close()
@@ -250,7 +250,10 @@ def event_loop_stays_free(case: Case) -> None:
     for _ in range(3):
         if (gap := run_blocking(largest_gap(case))) < LONGEST_GAP:
             return
-    raise AssertionError(f"the event loop was blocked for {gap:.2f} s: is `blocking` False by mistake?")
+    raise AssertionError(
+        f"the event loop was blocked for {gap:.2f} s: is `blocking` False by mistake, or does an "
+        "asynchronous environment block instead of awaiting?"
+    )
 
 
 def memory_maps_go_by_texts(case: Case) -> None:

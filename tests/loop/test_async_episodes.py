@@ -1,0 +1,277 @@
+"""Episodes whose methods are coroutine functions."""
+
+import asyncio
+import json
+from typing import Annotated
+
+import pytest
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.types import Command
+
+from langgraph_reflexion import (
+    Approval,
+    Environment,
+    Episode,
+    ModelOptions,
+    Retries,
+    StepResult,
+    Task,
+    ToolEnvironment,
+    action,
+    create_reflexion,
+)
+from langgraph_reflexion.envs.base import choose_split
+from langgraph_reflexion.envs.pool import EpisodePool
+from langgraph_reflexion.sync import finished, on_background
+from langgraph_reflexion.testing import ScriptedChatModel, check_environment
+
+
+async def answer(reader, writer):
+    """Serve running totals: each line is a number to add, and a connection's total is its own."""
+    total = 0
+    while line := await reader.readline():
+        total += int(line)
+        writer.write(f"{total}\n".encode())
+    writer.close()
+
+
+class Adding(Episode):
+    """A connection, which belongs to the event loop that opened it."""
+
+    observation = "The total is 0. Bring it to 3."
+    taken = 0
+
+    def __init__(self, reader, writer, log):
+        self.reader, self.writer, self.log = reader, writer, log
+        log.append("open")
+
+    @action("add {amount}")
+    async def add(self, amount: Annotated[int, "how much"]) -> StepResult:
+        """Add to the total."""
+        self.writer.write(f"{amount}\n".encode())
+        total = int(await asyncio.wait_for(self.reader.readline(), 5))
+        return StepResult(f"The total is {total}.", float(total == 3), terminated=total == 3)
+
+    @action("wait")
+    async def wait(self) -> str:
+        """Wait for long."""
+        self.log.append("waiting")
+        await asyncio.sleep(60)
+
+    @action("think")
+    def think(self) -> str:
+        """Do nothing."""
+        return "Hm."
+
+    async def finalize(self):
+        return StepResult("It was stopped.", 0.0)
+
+    async def close(self):
+        if not self.writer.is_closing():
+            self.log.append("close")
+        self.writer.close()
+        await self.writer.wait_closed()
+
+
+class Sums(Environment):
+    name = "sums"
+    splits = ("all",)
+    episode = Adding
+    server = None
+    closed = 0
+
+    def __init__(self):
+        self.log = []
+
+    def tasks(self, split=None, limit=None):
+        choose_split(self, split)
+        return [Task(id=f"s{n}", instruction=f"Sum {n}: bring the total to 3.") for n in (1, 2)][:limit]
+
+    async def start(self, task):
+        if self.server is None:
+            self.server = await asyncio.start_server(answer, "127.0.0.1", 0)
+        port = self.server.sockets[0].getsockname()[1]
+        return Adding(*await asyncio.open_connection("127.0.0.1", port), self.log)
+
+    async def close(self):
+        if self.server:
+            self.server.close()
+
+
+@pytest.fixture
+def sums():
+    environment = Sums()
+    yield environment
+    finished(environment.close())
+
+
+APPROVED = Command(resume={"decisions": [{"type": "approve"}]})
+
+
+def acting(*replies):
+    return ScriptedChatModel(replies=[f"Action: {each}" for each in replies])
+
+
+def test_a_connection_survives_from_one_event_loop_to_another(sums):
+    approval = Approval(actions=["add"])
+    graph = create_reflexion(acting("add 1", "think", "add 2"), sums, approval=approval)
+    compiled = graph.compile(checkpointer=InMemorySaver())
+    config = {"configurable": {"thread_id": "1"}}
+    paused = asyncio.run(compiled.ainvoke({"task": sums.tasks()[0]}, config))
+    assert "__interrupt__" in paused
+    paused = asyncio.run(compiled.ainvoke(APPROVED, config))
+    assert [step["observation"] for step in paused["trajectory"]] == ["The total is 1.", "Hm."]
+    assert sums.log == ["open"]
+    assert compiled.invoke(APPROVED, config)["status"] == "solved"
+    assert sums.log == ["open", "close"]
+
+
+async def test_tasks_run_at_once_in_any_loop(sums):
+    graph = create_reflexion(ScriptedChatModel(replies=lambda _: "Action: add 3"), sums).compile()
+    finals = await asyncio.gather(*(graph.ainvoke({"task": task}) for task in sums.tasks() * 10))
+    assert {final["status"] for final in finals} == {"solved"}
+    assert sorted(sums.log) == ["close"] * 20 + ["open"] * 20
+
+
+def test_a_stopped_trial_is_finalized(sums):
+    graph = create_reflexion(acting(*["think"] * 5), sums, strategy="retry", max_trials=1).compile()
+    final = graph.invoke({"task": sums.tasks()[0]})
+    assert (final["status"], final["trajectory"][-1]["observation"]) == ("failed", "It was stopped.")
+
+
+@pytest.mark.parametrize("inside", ["test's loop", "background loop"])
+async def test_a_cancelled_step_is_cancelled_and_its_episode_closed(sums, inside):
+    pool, task = EpisodePool(sums), sums.tasks()[0]
+
+    async def play():
+        await pool.start(task)
+        async with asyncio.timeout(0.2):
+            await pool.step(task, [], sums.parse("wait"))
+
+    with pytest.raises(TimeoutError):
+        await (play() if inside == "test's loop" else on_background(play))
+    await asyncio.sleep(0.05)
+    assert sums.log == ["open", "waiting", "close"]
+    # It is rebuilt.
+    again = await pool.step(task, [sums.parse("add 1")], sums.parse("add 1"))
+    assert again.result.observation == "The total is 2."
+    await pool.aclose()
+    assert sums.log[3:] == ["open", "close"]
+
+
+async def test_an_episode_that_starts_too_late_is_closed(sums):
+    class Slow(Sums):
+        async def start(self, task):
+            episode = await super().start(task)
+            try:
+                await asyncio.sleep(60)
+            except asyncio.CancelledError:
+                return episode  # finishes although it was cancelled
+
+    pool = EpisodePool(environment := Slow())
+    with pytest.raises(TimeoutError):
+        await asyncio.wait_for(pool.start(environment.tasks()[0]), 0.2)
+    await asyncio.sleep(0.05)
+    assert environment.log == ["open", "close"]
+    await pool.aclose()
+
+
+def test_asynchronous_environments_are_checked_and_have_tools(sums):
+    check_environment(sums, actions=["add 1", "think"])
+    assert sums.log[-1] == "close"
+
+
+def test_faults_of_a_step_in_words(sums):
+    class Broken(Adding):
+        @action("fail")
+        async def fail(self) -> str:
+            """Fail."""
+            raise ConnectionResetError("gone")
+
+    sums.episode = Broken
+
+    async def start(task):
+        return Broken(None, None, sums.log)
+
+    sums.start = start
+    once = ModelOptions(retries=Retries(attempts=1))
+    graph = create_reflexion(acting("fail"), sums, max_trials=1, options=once).compile()
+    final = graph.invoke({"task": sums.tasks()[0]})
+    assert (final["status"], "ConnectionResetError: gone" in final["fault"]) == ("fault", True)
+
+
+async def test_actions_of_a_task_with_asynchronous_tools():
+    def tools(task):
+        async def say(word: str) -> str:
+            """Say a word."""
+            await asyncio.sleep(0)
+            return word
+
+        async def shout(word: str) -> str:
+            """Shout a word."""
+            return word.upper()
+
+        return [say if task["id"] == "1" else shout]
+
+    environment = ToolEnvironment(tools, ["Speak.", "Shout."], lambda task, answer: answer == "done")
+    seen = []
+
+    def reply(messages):
+        seen.append("shout[{word}]" in messages[0].text)
+        verb = "shout" if seen[-1] else "say"
+        return f"Action: {verb}[hi]" if len(messages) == 2 else "Action: finish[done]"
+
+    graph = create_reflexion(ScriptedChatModel(replies=reply), environment).compile()
+    finals = [await graph.ainvoke({"task": task}) for task in environment.tasks()]
+    assert [final["trajectory"][0]["observation"] for final in finals] == ["hi", "HI"]
+    assert seen == [False, False, True, True]
+
+
+class Room(Episode):
+    observation = "A room."
+
+    @action("go {way}")
+    async def go(self, way: str) -> StepResult:
+        """Go."""
+        return StepResult(f"You went {way}.", 1.0, terminated=True)
+
+
+class Rooms(Environment):
+    """Its tasks differ in their actions, of classes of their own."""
+
+    name = "rooms"
+    splits = ("all",)
+    episode = Room
+
+    def tasks(self, split=None, limit=None):
+        choose_split(self, split)
+        return [Task(id="walk", instruction="Go."), Task(id="swim", instruction="Swim.")][:limit]
+
+    def for_task(self, task):
+        return Lakes() if task["id"] == "swim" else self
+
+    def start(self, task):
+        return self.for_task(task).episode()
+
+
+class Lake(Episode):
+    observation = "A lake."
+
+    @action("swim")
+    async def swim(self) -> StepResult:
+        """Swim."""
+        return StepResult("You swam.", 1.0, terminated=True)
+
+
+class Lakes(Rooms):
+    episode = Lake
+
+
+def test_asynchronous_actions_that_differ_by_task():
+    model = ScriptedChatModel(
+        replies=lambda messages: f"Action: {'swim' if '- swim' in messages[0].text else 'go up'}"
+    )
+    graph = create_reflexion(model, environment := Rooms()).compile()
+    finals = [graph.invoke({"task": task}) for task in environment.tasks()]
+    assert [final["trajectory"][0]["observation"] for final in finals] == ["You went up.", "You swam."]
+    json.dumps(finals[0]["trajectory"])
