@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from langchain_core.runnables import RunnableConfig
 
 from langgraph_reflexion.actors.base import Actor
-from langgraph_reflexion.context import with_spent
+from langgraph_reflexion.context import charging
 from langgraph_reflexion.envs.base import Action
-from langgraph_reflexion.errors import ModelFault
+from langgraph_reflexion.errors import ModelFault, as_data
 from langgraph_reflexion.models.calls import CallId
 from langgraph_reflexion.state import Decision, ReflexionState, Update
 
@@ -23,13 +23,12 @@ class Act:
         trajectory = state["trajectory"]
         call = CallId(self.seed, state["task"]["id"], state["trial"], f"act {len(trajectory)}")
         try:
-            decision, reply = await self.actor.for_task(state["task"]).choose(state, config, call)
+            with charging(state, "act") as paid:
+                decision, reply = await self.actor.for_task(state["task"]).choose(state, config, call)
         except ModelFault as fault:
-            if fault.permanent:
-                raise
-            return {"decision": None, "stop_reason": "fault", "fault": str(fault)}
+            return {"decision": None, "stop_reason": "fault", "fault": as_data(fault), **paid}
         if decision["action"] is None and trajectory and trajectory[-1]["action"] is None:
             # A thought alone is free. A second in a row counts as an invalid action, or the trial would not end.
             decision = Decision(thought=decision["thought"], action=Action(name="", args={}, text=""))
-        update = self.actor.keep(state, reply) | with_spent(state, "act", reply.spent)
-        return {"decision": decision, "observation_budget": reply.observation_budget, **update}
+        update = {"decision": decision, "observation_budget": reply.observation_budget}
+        return update | self.actor.keep(state, reply) | paid

@@ -8,9 +8,9 @@ from typing import Any, cast
 from langchain_core.runnables import RunnableConfig
 
 from langgraph_reflexion.budgets import Budgets
-from langgraph_reflexion.context import with_spent
+from langgraph_reflexion.context import charging
 from langgraph_reflexion.envs.pool import EpisodePool
-from langgraph_reflexion.errors import EpisodeLost, Fault, ModelFault
+from langgraph_reflexion.errors import EpisodeLost, Fault, as_data
 from langgraph_reflexion.evaluators.base import STOPPED, Evaluator
 from langgraph_reflexion.memory.agent import AgentMemory
 from langgraph_reflexion.models.calls import sanitize
@@ -32,28 +32,28 @@ class Evaluate:
 
     async def __call__(self, state: ReflexionState, config: RunnableConfig) -> Update:
         fault, cut_short = state["fault"], state["stop_reason"] in ("budget", "fault")
-        update: Update = {}
+        seen, update = state, Update()
         if not cut_short:
             try:
-                settled = await self._finalize(state)
-                steps = [*state["trajectory"], *settled.get("trajectory", [])]
-                seen = cast(ReflexionState, {**state, **settled, "trajectory": steps})
-                score = await self.evaluator.evaluate(seen, config)
+                with charging(state, "evaluate") as paid:
+                    settled = await self._finalize(state)
+                    steps = [*state["trajectory"], *settled.get("trajectory", [])]
+                    seen = cast(ReflexionState, {**state, **settled, "trajectory": steps})
+                    score = await self.evaluator.evaluate(seen, config)
             except Fault as error:
-                if isinstance(error, ModelFault) and error.permanent:
-                    raise
-                fault = str(error)
+                fault = as_data(error)
                 if isinstance(error, EpisodeLost):  # resumed, the trial begins anew
                     update["stop_reason"] = "fault"
             else:
                 if not math.isfinite(score.score):
                     raise ValueError(f"an evaluator returns a finite score, not {score.score!r}")
-                update = settled | with_spent(state, "evaluate", score.spent)
+                update = settled
                 if score.prepared is not None:
                     update["task"] = {**state["task"], "prepared": state["task"]["prepared"] | score.prepared}
                 value, words = float(score.score), sanitize(score.feedback)
                 update["evaluation"] = Evaluation(success=value >= self.rules.threshold, score=value, feedback=words)
-                state = cast(ReflexionState, {**seen, **update, "trajectory": steps})
+            update |= paid
+            state = cast(ReflexionState, {**seen, **update, "trajectory": seen["trajectory"]})
         # A trial that was cut short leaves the evaluation of the one before, which the actor may see.
         evaluation: Evaluation | None = update.get("evaluation")
         actions, reward = actions_of(state), state["episode"]["reward"]

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 from langchain_core.runnables import RunnableConfig
 
-from langgraph_reflexion.context import call_with_trajectory, drop_longest, opening_of, with_lessons, with_spent
-from langgraph_reflexion.errors import ModelFault
+from langgraph_reflexion.context import call_with_trajectory, charging, drop_longest, opening_of, with_lessons
+from langgraph_reflexion.errors import ModelFault, as_data
 from langgraph_reflexion.memory.agent import AgentMemory
 from langgraph_reflexion.memory.episodic import status_line
 from langgraph_reflexion.models.calls import CallId
@@ -43,15 +43,15 @@ class Reflect:
             return [SystemMessage(instruction), HumanMessage(with_lessons(failed, state, self.prompts))]
 
         call = CallId(self.seed, state["task"]["id"], state["trial"], "reflect")
+        update: Update = {}
         try:
-            steps, budget = state["trajectory"], state["observation_budget"]
-            reply = await call_with_trajectory(self.client, render, steps, budget, config, call)
-            reflection = Reflection(trial=state["trial"], text=reply.text)
-            reflections, condensed = await self.memory.reflections.add(state, reflection, config)
+            with charging(state, "reflect") as paid:
+                steps, budget = state["trajectory"], state["observation_budget"]
+                reply = await call_with_trajectory(self.client, render, steps, budget, config, call)
+                reflection = Reflection(trial=state["trial"], text=reply.text)
+                update["reflections"] = await self.memory.reflections.add(state, reflection, config)
         except ModelFault as fault:
-            if fault.permanent:
-                raise
-            return {"status": "fault", "fault": str(fault)}
-        await self.memory.lessons.record_reflection(state, reflections, config, approved=False)
-        account = with_spent(state, "reflect", reply.spent + condensed)
-        return {"reflections": reflections, "trials": [{**state["trials"][-1], **account}], **account}
+            update = {"status": "fault", "fault": as_data(fault)}
+        else:
+            await self.memory.lessons.record_reflection(state, update["reflections"], config, approved=False)
+        return update | {"trials": [{**state["trials"][-1], **paid}], **paid}

@@ -8,11 +8,11 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.types import Overwrite
 
 from langgraph_reflexion.budgets import Budgets
-from langgraph_reflexion.context import with_usage
+from langgraph_reflexion.context import charging
 from langgraph_reflexion.envs.base import Task
 from langgraph_reflexion.envs.pool import EpisodePool
 from langgraph_reflexion.episodes import new_episode
-from langgraph_reflexion.errors import Fault, ModelFault
+from langgraph_reflexion.errors import Fault, as_data
 from langgraph_reflexion.evaluators.base import Evaluator
 from langgraph_reflexion.memory.agent import AgentMemory
 from langgraph_reflexion.nodes.approval import Approval, ask_person
@@ -39,13 +39,16 @@ class Reset:
         task = self.read_task(state)
         # Only a task that has begun is prepared, which tells a new input on a used thread from the next trial.
         begins = "prepared" not in task or state.get("status") != "running" or state["episode"]["task"] != task["id"]
-        update: Update = {"stop_reason": None, "usage": {}, "fault": "", "trajectory": Overwrite([])}
+        resumed = state.get("trial") == 0  # before its first trial, whose preparation may be paid for
+        update: Update = {"stop_reason": None, "fault": "", "trajectory": Overwrite([])}
+        update["usage"] = state["usage"] if resumed else {}
         update |= {"last_attempt": [], "observation_budget": None, "notes": [], "replies": {}}
         if begins:
             update |= {"status": "running", "trial": 1, "evaluation": None, "seconds": 0.0, "best": None}
             update |= {"reflections": [], "trials": Overwrite([]), "task": task} | dict.fromkeys(self.clears)
             update |= self.memory.lessons.begin(config)
-            self.budgets.start_task(task["id"], config)
+            if not resumed:
+                self.budgets.start_task(task["id"], config)
         else:
             if self.approval.reflections and any(each["trial"] == state["trial"] for each in state["reflections"]):
                 update["reflections"] = approved(state)
@@ -56,18 +59,16 @@ class Reset:
             if self.memory.map:
                 update["memory_map"] = self.memory.map.lasting(state)
         try:
-            if begins:
-                prepared = await self.pool.prepare(task)
-                made = await self.evaluator.prepare(task, config)
-                update["task"] = task = Task(**{**task, "prepared": prepared | made.data})
-                update["usage"] = with_usage(update, "reset", made.spent.usage)
-                update["notes"] = list(made.spent.notes)
-            observation, snapshot = await self.pool.start(task)
+            with charging(update, "reset") as paid:
+                if begins:
+                    prepared = await self.pool.prepare(task)
+                    made = await self.evaluator.prepare(task, config)
+                    update["task"] = task = Task(**{**task, "prepared": prepared | made.data})
+                observation, snapshot = await self.pool.start(task)
         except Fault as fault:
-            if isinstance(fault, ModelFault) and fault.permanent:
-                raise
             observation, snapshot = "", None
-            update |= {"stop_reason": "fault", "fault": str(fault)}
+            update |= {"stop_reason": "fault", "fault": as_data(fault)}
+        update |= paid
         if update["trial"] == 1 and not update["fault"]:
             update |= await self.memory.lessons.recall(task, observation, config)
         update["episode"] = new_episode(task, 0.0 if begins else state["seconds"], observation, snapshot)

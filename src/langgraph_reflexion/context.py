@@ -1,13 +1,14 @@
 """Shared by all nodes that call a model: fit the prompt into the context window and charge the usage to the node."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from langchain_core.messages import BaseMessage
 from langchain_core.runnables import RunnableConfig
 
 from langgraph_reflexion.errors import ContextTooLong
-from langgraph_reflexion.models.calls import CallId, Reply, Spent, sanitize
+from langgraph_reflexion.models.calls import CallId, Reply, note, open_account, sanitize
 from langgraph_reflexion.models.client import Client
 from langgraph_reflexion.models.usage import CHARACTERS_PER_TOKEN, NO_USAGE, Usage, add_usage
 from langgraph_reflexion.prompts import Prompts
@@ -59,10 +60,9 @@ async def call_with_trajectory(
             if _length(shown) >= had:
                 raise
         else:
-            notes = (
-                [f"{call.name}: prompt too long, long observations shortened"] if fits != observation_budget else []
-            )
-            return Reply(reply.message, reply.spent + Spent(notes=notes), fits)
+            if fits != observation_budget:
+                note(f"{call.name}: prompt too long, long observations shortened")
+            return Reply(reply.message, fits)
 
 
 def truncate_observations(steps: Sequence[Step], budget: int | None) -> list[Step]:
@@ -120,10 +120,21 @@ def with_usage(state: ReflexionState | Update, node: str, usage: Usage) -> dict[
     return {**state["usage"], node: add_usage(state["usage"].get(node, NO_USAGE), usage)}
 
 
-def with_spent(state: ReflexionState, node: str, spent: Spent) -> Update:
-    """Return a node's update for its model calls: the trial's usage, and its notes if there are new ones."""
-    update: Update = {"usage": with_usage(state, node, spent.usage)}
-    return update | {"notes": list(dict.fromkeys([*state["notes"], *spent.notes]))} if spent.notes else update
+@contextmanager
+def charging(state: ReflexionState | Update, node: str) -> Iterator[Update]:
+    """Charge the model calls inside `with` to a node, whatever comes of them.
+
+    Yields:
+        At the end, the node's update for them: the trial's usage, and its notes if there are new ones.
+    """
+    paid: Update = {}
+    with open_account() as account:
+        try:
+            yield paid
+        finally:
+            paid["usage"] = with_usage(state, node, account.usage)
+            if account.notes:
+                paid["notes"] = list(dict.fromkeys([*state["notes"], *account.notes]))
 
 
 def _length(steps: Sequence[Step]) -> int:

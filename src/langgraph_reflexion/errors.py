@@ -57,6 +57,9 @@ class Fault(ReflexionError, RuntimeError):
         retry_after: Seconds to wait before a retry, if the server said so.
     """
 
+    permanent = False
+    """Whether it stops the run."""
+
     def __init__(self, message: str, *, transient: bool = True, retry_after: float | None = None) -> None:
         super().__init__(message)
         self.transient = transient
@@ -97,6 +100,13 @@ class ToolsRefused(ModelFault):
 
 class EnvironmentFault(Fault):
     """The environment could not carry out an action or start an episode."""
+
+
+def as_data(fault: Fault) -> str:
+    """Return a fault's words for the state; raise it if it is permanent."""
+    if fault.permanent:
+        raise fault
+    return str(fault)
 
 
 class EpisodeLost(EnvironmentFault):

@@ -9,7 +9,7 @@ from langgraph_reflexion import PROFILES, Budget, Budgets, Score, StepResult
 from langgraph_reflexion.envs.pool import EpisodePool
 from langgraph_reflexion.evaluators.base import Evaluator
 from langgraph_reflexion.memory import Memory, make_memory
-from langgraph_reflexion.models.calls import Spent
+from langgraph_reflexion.models.calls import charge
 from langgraph_reflexion.models.client import Client
 from langgraph_reflexion.models.options import ModelOptions
 from langgraph_reflexion.models.usage import NO_USAGE
@@ -40,7 +40,8 @@ class Scored(Evaluator):
         self.score = score
 
     async def evaluate(self, state: Any, config: Any) -> Score:
-        return Score(self.score, "Not \udcff yet.", Spent(CALLED))
+        charge(CALLED)
+        return Score(self.score, "Not \udcff yet.")
 
 
 def node(score: float = 0.0, environment: Any = None, **budgets: Budget) -> Evaluate:

@@ -47,7 +47,7 @@ class TwoCallActor(TextActor):
         call = call._replace(name=f"{call.name} action")
         acting = await self._ask(state, config, call, cue, stop=["\nObservation"])
         action = self.decide(acting.message)["action"] or Action(name="", args={}, text=acting.text[:500])
-        return Decision(thought=thought, action=action), acting._replace(spent=thinking.spent + acting.spent)
+        return Decision(thought=thought, action=action), acting
 
     def messages(self, state: ReflexionState, cue: str = "") -> list[BaseMessage]:
         """Return the instruction, and one message that ends with the cue."""

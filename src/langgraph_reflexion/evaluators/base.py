@@ -7,7 +7,6 @@ from langchain_core.runnables import RunnableConfig
 
 from langgraph_reflexion.envs.base import Task
 from langgraph_reflexion.errors import ConfigurationError
-from langgraph_reflexion.models.calls import Spent
 from langgraph_reflexion.state import ReflexionState
 
 
@@ -18,8 +17,6 @@ class Score(NamedTuple):
     """1.0 is solved."""
     feedback: str = ""
     """The reason in words."""
-    spent: Spent = Spent()
-    """The model calls of the evaluation."""
     prepared: dict[str, Any] | None = None
     """Changes of `Prepared.data`."""
 
@@ -29,8 +26,6 @@ class Prepared(NamedTuple):
 
     data: dict[str, Any]
     """Plain JSON."""
-    spent: Spent = Spent()
-    """The model calls of the preparation."""
 
 
 class Evaluator(ABC):

@@ -12,7 +12,7 @@ from langgraph_reflexion.actors.base import Actor
 from langgraph_reflexion.context import call_with_trajectory, opening_of
 from langgraph_reflexion.errors import ConfigurationError
 from langgraph_reflexion.evaluators.base import STOPPED, Evaluator, Score
-from langgraph_reflexion.models.calls import CallId, Spent
+from langgraph_reflexion.models.calls import CallId
 from langgraph_reflexion.models.client import Client
 from langgraph_reflexion.prompts import Prompts
 from langgraph_reflexion.state import ReflexionState, Step
@@ -39,7 +39,7 @@ class LLMEvaluator(Evaluator):
         )
         verdicts = re.findall(r"^[^\w\n]*verdict\W+(yes|no)\b", reply.text, re.IGNORECASE | re.MULTILINE)
         solved = bool(verdicts) and verdicts[-1].lower() == "yes"
-        return Score(float(solved), reply.text, reply.spent)
+        return Score(float(solved), reply.text)
 
 
 @dataclass
@@ -81,5 +81,4 @@ class SelfConsistencyEvaluator(Evaluator):
         return Score(
             1.0 if agreed * 2 > self.samples else agreed / self.samples,
             f"Of {self.samples} more samples, {agreed} gave the same answer.",
-            sum((reply.spent for _, reply in samples), Spent()),
         )

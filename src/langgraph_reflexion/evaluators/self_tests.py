@@ -14,7 +14,7 @@ from langchain_core.runnables import RunnableConfig
 from langgraph_reflexion.context import call_with_trajectory
 from langgraph_reflexion.envs.base import Action, Task, TestOutcome, render_tests
 from langgraph_reflexion.evaluators.base import STOPPED, Evaluator, Prepared, Score
-from langgraph_reflexion.models.calls import CallId, Spent
+from langgraph_reflexion.models.calls import CallId, note
 from langgraph_reflexion.models.client import Client
 from langgraph_reflexion.prompts import Prompts
 from langgraph_reflexion.state import ReflexionState, Step
@@ -86,8 +86,9 @@ class SelfTestsEvaluator(Evaluator):
         reply = await call_with_trajectory(self.client, render, [], None, config, call)
         valid = await to_thread(self.environment.read_tests, task, reply.text)
         drawn = sorted(Random(call.seed()).sample(range(len(valid)), min(self.most, len(valid))))
-        notes = [] if valid else ["tests: none that is valid was written"]
-        return Prepared({"tests": [valid[number] for number in drawn]}, reply.spent + Spent(notes=notes))
+        if not valid:
+            note("tests: none that is valid was written")
+        return Prepared({"tests": [valid[number] for number in drawn]})
 
     async def evaluate(self, state: ReflexionState, config: RunnableConfig) -> Score:
         """Run the tests on the submitted program. A test with two outcomes is dropped for good."""
@@ -104,6 +105,5 @@ class SelfTestsEvaluator(Evaluator):
         passed = float(all(outcome.passed for outcome in steady))
         if len(steady) == len(tests):
             return Score(passed, render_tests(steady))
-        kept = {"tests": [outcome.test for outcome in steady]}
-        notes = [f"tests: dropped, as they gave two outcomes: {len(tests) - len(steady)}"]
-        return Score(passed, render_tests(steady), Spent(notes=notes), kept)
+        note(f"tests: dropped, as they gave two outcomes: {len(tests) - len(steady)}")
+        return Score(passed, render_tests(steady), {"tests": [outcome.test for outcome in steady]})

@@ -10,7 +10,7 @@ from langgraph_reflexion.choices import Feedback, Keep
 from langgraph_reflexion.context import call_with_trajectory
 from langgraph_reflexion.errors import ConfigurationError, checked
 from langgraph_reflexion.memory.lessons import Lessons
-from langgraph_reflexion.models.calls import CallId, Spent
+from langgraph_reflexion.models.calls import CallId
 from langgraph_reflexion.models.client import Client
 from langgraph_reflexion.prompts import Prompts
 from langgraph_reflexion.state import Evaluation, Reflection, ReflexionState, Step
@@ -58,19 +58,17 @@ class EpisodicMemory:
     prompts: Prompts
     seed: int
 
-    async def add(
-        self, state: ReflexionState, reflection: Reflection, config: RunnableConfig
-    ) -> tuple[list[Reflection], Spent]:
-        """Return the reflections with one more, and the cost of condensing them.
+    async def add(self, state: ReflexionState, reflection: Reflection, config: RunnableConfig) -> list[Reflection]:
+        """Return the reflections with one more, condensed if there are too many.
 
         Raises:
             ModelFault: the model did not condense them.
         """
         reflections = [*state["reflections"], reflection]
         if len(reflections) <= self.size:
-            return reflections, Spent()
+            return reflections
         if self.client is None:
-            return reflections[-self.size :], Spent()
+            return reflections[-self.size :]
         prompts, older = self.prompts, reflections[: len(reflections) - self.size + 1]
 
         def render(steps: list[Step]) -> list[BaseMessage]:
@@ -80,7 +78,7 @@ class EpisodicMemory:
         call = CallId(self.seed, state["task"]["id"], state["trial"], "condense")
         reply = await call_with_trajectory(self.client, render, [], None, config, call)
         text = f"{CONDENSED} {reply.text}"
-        return [Reflection(trial=older[-1]["trial"], text=text), *reflections[len(older) :]], reply.spent
+        return [Reflection(trial=older[-1]["trial"], text=text), *reflections[len(older) :]]
 
 
 def status_line(evaluation: Evaluation | None, feedback: Feedback) -> str:

@@ -12,12 +12,12 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.config import get_store
 
 from langgraph_reflexion.budgets import Budgets
-from langgraph_reflexion.context import call_with_trajectory, opening_of, with_spent
+from langgraph_reflexion.context import call_with_trajectory, charging, opening_of
 from langgraph_reflexion.envs.base import Task
 from langgraph_reflexion.errors import ConfigurationError, ModelFault
 from langgraph_reflexion.memory.records import LessonSource, LessonUse, Record, escape_for_prompt
 from langgraph_reflexion.memory.store import LessonStore
-from langgraph_reflexion.models.calls import CallId, Spent
+from langgraph_reflexion.models.calls import CallId, note
 from langgraph_reflexion.models.client import Client
 from langgraph_reflexion.models.options import ModelOptions
 from langgraph_reflexion.prompts import Prompts
@@ -104,9 +104,10 @@ class LessonMemory:
         update: Update = {}
         records: list[Record] = []
         if record["verdict"] and affordable:
-            text, account = await self._from_success(state, config)
-            self.budgets.record({**state, **account}, config)  # type: ignore[typeddict-item]
-            update = {"trials": [{**record, **account}], **account}
+            with charging(state, "evaluate") as paid:
+                text = await self._from_success(state, config)
+            self.budgets.record({**state, **paid}, config)  # type: ignore[typeddict-item]
+            update = {"trials": [{**record, **paid}], **paid}
             records = [self._source(state, config, text, "success")]
         use = LessonUse(
             lessons=[lesson["id"] for lesson in state.get("lessons", [])],
@@ -144,8 +145,8 @@ class LessonMemory:
             **_trial(state, config),
         )
 
-    async def _from_success(self, state: ReflexionState, config: RunnableConfig) -> tuple[str, Update]:
-        """Ask the model for a lesson, and return it with the account; a failed call leaves a note."""
+    async def _from_success(self, state: ReflexionState, config: RunnableConfig) -> str:
+        """Ask the model for a lesson; a failed call leaves a note."""
 
         def render(steps: list[Step]) -> list[BaseMessage]:
             opening = opening_of(state, self.prompts)
@@ -159,8 +160,9 @@ class LessonMemory:
         try:
             reply = await call_with_trajectory(self.client, render, steps, budget, config, call)
         except ModelFault as fault:
-            return "", with_spent(state, "evaluate", Spent(notes=[f"lesson: none, {fault}"[:300]]))
-        return reply.text, with_spent(state, "evaluate", reply.spent)
+            note(f"lesson: none, {fault}"[:300])
+            return ""
+        return reply.text
 
 
 def now() -> str:

@@ -5,18 +5,28 @@ import json
 import sqlite3
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 from langchain_core.language_models import BaseChatModel
 from langchain_core.load import dumpd
 from langchain_core.messages import AIMessage, BaseMessage, message_to_dict, messages_from_dict
+from langchain_core.runnables import RunnableConfig
 from langgraph.cache.base import BaseCache, FullKey
 from langgraph.cache.sqlite import SqliteCache
 
 from langgraph_reflexion.errors import ConfigurationError
 from langgraph_reflexion.models.calls import CallId
+from langgraph_reflexion.models.usage import Usage
 
 _IRRELEVANT = ("max_retries", "timeout", "request_timeout", "openai_api_key", "api_key")
+
+
+class CachedReply(NamedTuple):
+    """A reply out of a cache."""
+
+    reply: AIMessage
+    paid: Usage | None
+    """What it cost the same step of the same run, which was killed before its checkpoint could say so."""
 
 
 class ReplyCache:
@@ -41,14 +51,22 @@ class ReplyCache:
         text = json.dumps([self._model, prompt, call, tools], default=str)
         return ("langgraph-reflexion", "answers"), hashlib.blake2b(text.encode(), digest_size=20).hexdigest()
 
-    async def find(self, key: FullKey) -> AIMessage | None:
+    async def find(self, key: FullKey, config: RunnableConfig) -> CachedReply | None:
         """Return the reply with this key, or None."""
         found = (await self._cache.aget([key])).get(key)
-        return cast(AIMessage, messages_from_dict([found])[0]) if found else None
+        if not found:
+            return None
+        again = found["step"] is not None and found["step"] == _step(config)
+        return CachedReply(cast(AIMessage, messages_from_dict([found])[0]), found["paid"] if again else None)
 
-    async def keep(self, key: FullKey, reply: AIMessage) -> None:
-        """Store a reply."""
-        await self._cache.aset({key: (message_to_dict(reply), None)})
+    async def keep(self, key: FullKey, reply: AIMessage, paid: Usage, config: RunnableConfig) -> None:
+        """Store a reply, what it has cost, and the step that has paid for it."""
+        await self._cache.aset({key: (message_to_dict(reply) | {"paid": paid, "step": _step(config)}, None)})
+
+
+def _step(config: RunnableConfig) -> Any:
+    """Return the id of the step of the graph, which is the same only if the step begins again from its checkpoint."""
+    return config.get("metadata", {}).get("langgraph_checkpoint_ns")
 
 
 def _open(path: Path) -> BaseCache[Any]:

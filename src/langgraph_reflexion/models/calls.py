@@ -1,7 +1,9 @@
 """Model calls: their ids, their replies, and their cost."""
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -40,9 +42,9 @@ class CallId(NamedTuple):
         return {TASK: self.task, TRIAL: self.trial, NAME: self.name}
 
 
-@dataclass(frozen=True)
-class Spent:
-    """The bookkeeping of model calls; `+` adds them up.
+@dataclass
+class Account:
+    """The account of a node's model calls.
 
     Attributes:
         usage: Calls, tokens and cost.
@@ -50,17 +52,38 @@ class Spent:
     """
 
     usage: Usage = field(default_factory=lambda: NO_USAGE)
-    notes: Sequence[str] = ()
+    notes: list[str] = field(default_factory=list)
 
-    def __add__(self, other: "Spent") -> "Spent":
-        return Spent(add_usage(self.usage, other.usage), [*self.notes, *other.notes])
+
+_account: ContextVar[Account] = ContextVar("account")
+
+
+@contextmanager
+def open_account() -> Iterator[Account]:
+    """Open the account that `charge` and `note` write to inside `with`; of two, the inner one."""
+    account = Account()
+    token = _account.set(account)
+    try:
+        yield account
+    finally:
+        _account.reset(token)
+
+
+def charge(usage: Usage) -> None:
+    """Charge a model call to the node that is running, at once: a call that ends as a fault may be paid for, too."""
+    account = _account.get(Account())
+    account.usage = add_usage(account.usage, usage)
+
+
+def note(*texts: str) -> None:
+    """Note irregularities for the record of the trial that is running."""
+    _account.get(Account()).notes.extend(texts)
 
 
 class Reply(NamedTuple):
     """A model's reply."""
 
     message: AIMessage
-    spent: Spent
     observation_budget: int | None = None
     """The characters of observations that fitted into the prompt; None if all did."""
 

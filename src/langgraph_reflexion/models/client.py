@@ -13,7 +13,7 @@ from langgraph.errors import GraphBubbleUp
 
 from langgraph_reflexion.errors import ConfigurationError, ContextTooLong, ModelFault, ReflexionError, ToolsRefused
 from langgraph_reflexion.models.cache import ReplyCache
-from langgraph_reflexion.models.calls import CallId, Reply, Spent
+from langgraph_reflexion.models.calls import CallId, Reply, charge, note
 from langgraph_reflexion.models.faults import OPTIONS, is_bug, refused_option, to_fault, validate_reply
 from langgraph_reflexion.models.load import load_model, without_own_retries
 from langgraph_reflexion.models.options import ModelOptions
@@ -130,15 +130,17 @@ class Client:
         if self._given is None:
             raise ConfigurationError("no model is known yet that could reflect or judge: give model=...")
         key = self._cache.key(messages, call, tools) if self._cache else None
-        if self._cache and key and (cached := await self._cache.find(key)):
-            return Reply(cached, Spent(usage_of(cached, self.price, cached=True)))
+        if self._cache and key and (cached := await self._cache.find(key, config)):
+            charge(cached.paid or usage_of(cached.reply, self.price, cached=True))
+            return Reply(cached.reply)
         config = {**config, "metadata": {**config.get("metadata", {}), **call.metadata}}
         paid: list[Usage] = []
 
         async def attempt() -> AIMessage:
-            # Empty replies are billed, too.
             reply = await self._request(messages, config, call.seed(len(paid)), stop, tools)
+            # Whatever it holds, it was paid for.
             paid.append(usage_of(reply, self.price))
+            charge(paid[-1])
             self.answered = True
             validate_reply(reply)
             return reply
@@ -153,9 +155,9 @@ class Client:
                 raise ModelFault(f"the model has never answered: {fault}", permanent=True) from fault
             raise
         if self._cache and key:
-            await self._cache.keep(key, reply)
-        notes = [f"the server refuses {option}, which is left out" for option in OPTIONS if option in self.refused]
-        return Reply(reply, Spent(add_usage(*paid), notes))
+            await self._cache.keep(key, reply, add_usage(*paid), config)
+        note(*(f"the server refuses {option}, which is left out" for option in OPTIONS if option in self.refused))
+        return Reply(reply)
 
     async def _request(
         self,
