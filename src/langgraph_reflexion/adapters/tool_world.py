@@ -19,12 +19,11 @@ from langgraph_reflexion.sync import finished, run_blocking
 _T = TypeVar("_T")
 
 
-class ToolWorld:
-    """The tools that `given` makes, and the state that it gives beside them.
+class Opened:
+    """What is made for one trial: entered, used and left in one thread.
 
     Args:
-        given: Tools, a toolkit, a pair of these and a state; or a function of the task that returns any of these or a
-            (possibly asynchronous) context manager of them.
+        given: It, a (possibly asynchronous) context manager of it, or a function of the task that returns either.
         task: The task.
     """
 
@@ -32,10 +31,6 @@ class ToolWorld:
         # Databases and browsers often belong to the thread that opened them.
         self._thread = ThreadPoolExecutor(1, "tools")
         self._leave: Callable[[], Any] | None = None
-        self._calls = 0
-        self.state: Any = None
-        self.tools: dict[str, BaseTool] = {}
-        self._injected: dict[str, dict[str, Any]] = {}
         try:
             self.run(lambda: self._open(given, task))
         except BaseException:
@@ -43,16 +38,8 @@ class ToolWorld:
             raise
 
     def run(self, call: Callable[[], _T]) -> _T:
-        """Make a call in the world's thread."""
+        """Make a call in the trial's thread."""
         return self._thread.submit(contextvars.copy_context().run, call).result()
-
-    def call(self, name: str, args: dict[str, Any]) -> str:
-        """Call a tool, and return its result in words; an exception gives words, too.
-
-        Raises:
-            Fault: the tool raised one.
-        """
-        return self.run(lambda: self._call(self.tools[name], args))
 
     def close(self) -> None:
         """Leave the context manager, if any. May be called twice."""
@@ -74,6 +61,35 @@ class ToolWorld:
             held = _Held(given)
             given = run_blocking(held.enter())
             self._leave = lambda: run_blocking(held.leave())
+        self.given: Any = given
+
+
+class ToolWorld(Opened):
+    """The tools that `given` makes, and the state that it gives beside them.
+
+    Args:
+        given: Tools, a toolkit, a pair of these and a state; or what `Opened` makes these of.
+        task: The task.
+    """
+
+    def __init__(self, given: Any, task: Mapping[str, Any]) -> None:
+        self._calls = 0
+        self.state: Any = None
+        self.tools: dict[str, BaseTool] = {}
+        self._injected: dict[str, dict[str, Any]] = {}
+        super().__init__(given, task)
+
+    def call(self, name: str, args: dict[str, Any]) -> str:
+        """Call a tool, and return its result in words; an exception gives words, too.
+
+        Raises:
+            Fault: the tool raised one.
+        """
+        return self.run(lambda: self._call(self.tools[name], args))
+
+    def _open(self, given: Any, task: Mapping[str, Any]) -> None:
+        super()._open(given, task)
+        given = self.given
         if isinstance(given, tuple) and len(given) == 2 and (isinstance(given[0], list) or is_toolkit(given[0])):
             given, self.state = given
         for each in as_tools(given):

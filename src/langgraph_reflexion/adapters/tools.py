@@ -84,8 +84,8 @@ class ToolEpisode(Episode):
 
     def _called(self, function: Callable[..., Any], **more: Any) -> Any:
         known = {"task": self.task, "state": self.world.state, "tools": self.world.tools, **more}
-        named = _named(function, known)
-        return self.world.run(lambda: finished(function(**{name: known[name] for name in named})))
+        names = named(function, known)
+        return self.world.run(lambda: finished(function(**{name: known[name] for name in names})))
 
 
 class ToolEnvironment(Environment):
@@ -143,8 +143,8 @@ class ToolEnvironment(Environment):
         self.made, self.finish, self.check = tools, finish, _by_name(check)
         self.save, self.bring_back = snapshot, restore
         self.replayable = replayable or snapshot is not None
-        self.checks = _named(self.check, ("task", "answer", "state", "tools"))
-        self._tasks = [_task(number, each) for number, each in enumerate(tasks, 1)]
+        self.checks = named(self.check, ("task", "answer", "state", "tools"))
+        self._tasks = [task_of(number, each) for number, each in enumerate(tasks, 1)]
         if not self._tasks:
             raise ConfigurationError("ToolEnvironment.tasks is empty")
         if len({task["id"] for task in self._tasks}) < len(self._tasks):
@@ -221,7 +221,12 @@ class ToolEnvironment(Environment):
         return specs
 
 
-def _task(number: int, given: str | Mapping[str, Any]) -> Task:
+def task_of(number: int, given: str | Mapping[str, Any]) -> Task:
+    """Return the task that was given as a text or a dict.
+
+    Raises:
+        ConfigurationError: it is malformed.
+    """
     fields: dict[str, Any] = {"instruction": given} if isinstance(given, str) else {**given}
     if unknown := {*fields} - {"id", "instruction", "kind", "data"}:
         raise ConfigurationError(
@@ -251,8 +256,8 @@ def _by_name(check: Callable[..., Any]) -> Callable[..., Any]:
     return check
 
 
-def _named(function: Callable[..., Any], known: Any) -> list[str]:
-    """Return the parameters of a function that it wants to be given.
+def named(function: Callable[..., Any], known: Any) -> list[str]:
+    """Return the names of the parameters that a function is called with: those that are known.
 
     Raises:
         ConfigurationError: one is not known, and has no default.
