@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
+from langchain_core.messages import BaseMessage, HumanMessage
 from langchain_core.runnables import RunnableConfig
 
 from langgraph_reflexion.context import call_with_trajectory, charging, drop_longest, opening_of, with_lessons
@@ -13,6 +13,7 @@ from langgraph_reflexion.models.calls import CallId
 from langgraph_reflexion.models.client import Client
 from langgraph_reflexion.profiles import Profile
 from langgraph_reflexion.prompts import Prompts
+from langgraph_reflexion.prompts.few_shot import few_shot_reflections
 from langgraph_reflexion.state import Reflection, ReflexionState, Step, Update
 
 
@@ -39,8 +40,8 @@ class Reflect:
                 reflections=state["reflections"] if self.rules.reflects_on_memory else [],
                 memory_map=self.memory.map.text(state) if self.memory.map else "",
             )
-            instruction = self.prompts.render("reflect", examples=self.prompts.reflections)
-            return [SystemMessage(instruction), HumanMessage(with_lessons(failed, state, self.prompts))]
+            failed = with_lessons(failed, state, self.prompts)
+            return [*few_shot_reflections(self.prompts, self.rules.layout), HumanMessage(failed)]
 
         call = CallId(self.seed, state["task"]["id"], state["trial"], "reflect")
         update: Update = {}

@@ -34,8 +34,9 @@ class Profile:
         max_trials: The number of trials per task.
         examples: The number of few-shot trajectories that the actor sees.
         until_no_improvement: Whether a run ends when a trial over all tasks solves nothing new.
-        layout: How the prompts of an actor that writes text are laid out: `react`, or thought and action asked one
-            after the other as in the original HotPotQA code (`original`, `original-numbered`).
+        layout: How prompts are laid out: the few-shot examples as chat turns (`turns`), or within the instruction
+            (`text`), as for models that complete a text; or thought and action asked one after the other as in the
+            original HotPotQA code (`original`, `original-numbered`), for actors that write text.
         truncation: The number of tokens of a finished trial that a prompt shows before its longest observations are
             left out; None for all.
         self_tests: The number of self-written tests that are kept.
@@ -55,7 +56,7 @@ class Profile:
     max_trials: PositiveInt = 12
     examples: NonNegativeInt = 2
     until_no_improvement: bool = False
-    layout: Literal["react", "original", "original-numbered"] = "react"
+    layout: Literal["turns", "text", "original", "original-numbered"] = "turns"
     truncation: PositiveInt | None = None
     self_tests: PositiveInt = 6
     shows_reflections: bool = True

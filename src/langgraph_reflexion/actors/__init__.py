@@ -26,6 +26,6 @@ def make_actor(
         memory_map: The memory map at the end of the prompt; none unless given.
     """
     kind = ACTORS.get(rules.actor, TextActor)
-    if kind is TextActor and rules.layout != "react":
+    if kind is TextActor and rules.layout.startswith("original"):
         kind = TwoCallActor
     return kind(client, environment, prompts, rules, memory_map)

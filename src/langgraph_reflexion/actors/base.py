@@ -10,14 +10,18 @@ from langchain_core.runnables import RunnableConfig
 
 from langgraph_reflexion.actors.reply import read_reply
 from langgraph_reflexion.context import call_with_trajectory, opening_of, with_lessons
-from langgraph_reflexion.envs.base import Environment, Task
+from langgraph_reflexion.envs.base import Action, Environment, Task
 from langgraph_reflexion.memory.episodic import status_line
 from langgraph_reflexion.memory.memory_map import MapMemory
 from langgraph_reflexion.models.calls import CallId, Reply
 from langgraph_reflexion.models.client import Client
 from langgraph_reflexion.profiles import Profile
 from langgraph_reflexion.prompts import Example, Prompts
+from langgraph_reflexion.prompts.few_shot import add_text
 from langgraph_reflexion.state import Decision, ReflexionState, Step, Update
+
+BEFORE_TRIALS = 100_000
+"""Steps of examples are numbered from here, so that their calls and a trial's have different ids."""
 
 
 @dataclass
@@ -25,7 +29,8 @@ class Actor(ABC):
     """ReAct (Yao et al. 2023) with the memory of earlier trials: one model call per step.
 
     Within a trial the prompt only grows at its end: instruction, examples, memory, task, then the trajectory. So each
-    call's messages begin with the previous call's, and a provider's prefix cache hits.
+    call's messages begin with the previous call's, and a provider's prefix cache hits. Under the profile's layout
+    `turns` the examples are messages like the trial's own.
 
     Args:
         client: The model.
@@ -90,12 +95,14 @@ class Actor(ABC):
             cue: The beginning of the reply, for actors that prescribe it.
         """
         task = state["task"]
-        examples = [self._shown(example) for example in self.prompts.examples(task.get("kind"), self.rules.examples)]
+        examples = self.prompts.examples(task.get("kind"), self.rules.examples)
+        as_turns = self.rules.layout == "turns"
         instruction = self.prompts.render(
             self.instruction,
             in_text=self.in_text,
             actions=self.environment.shown_actions(task),
-            examples=examples,
+            examples=[] if as_turns else [self._shown(example) for example in examples],
+            solved=len(examples) if as_turns else 0,
             numbered=self.numbered,
         )
         opening = self.prompts.render(
@@ -105,13 +112,24 @@ class Actor(ABC):
             last_attempt=state.get("last_attempt", []),
             status=status_line(state["evaluation"], self.rules.feedback),
         )
-        messages: list[BaseMessage] = [
-            SystemMessage(instruction),
-            HumanMessage(with_lessons(opening, state, self.prompts)),
-        ]
+        messages: list[BaseMessage] = [SystemMessage(instruction)]
+        openings = [example.observation for example in examples] if as_turns else []
+        for index, text in enumerate([*openings, with_lessons(opening, state, self.prompts)]):
+            messages = add_text(messages, self.prompts.render("next_task", observation=text) if index else text)
+            if index < len(openings):
+                messages += self._turns(examples[index], index)
         replies = state.get("replies", {})
         for step in state["trajectory"]:
             messages += self._step(step, replies.get(str(step["number"])))
+        return messages
+
+    def _turns(self, example: Example, index: int) -> Sequence[BaseMessage]:
+        messages: list[BaseMessage] = []
+        for number, step in enumerate(example.steps, BEFORE_TRIALS * (index + 1)):
+            action = self.environment.parse(step.action) or Action(name="", args={}, text="")
+            action = Action(name=action["name"], args=action["args"], text=step.action)
+            taken = Step(number=number, thought=step.thought, action=action, observation=step.observation)
+            messages += self._step(taken, None)
         return messages
 
     def keep(self, state: ReflexionState, reply: Reply) -> Update:
@@ -146,7 +164,5 @@ class TextActor(Actor):
 
     def _step(self, step: Step, reply: dict[str, Any] | None) -> Sequence[BaseMessage]:
         action = step["action"]
-        lines = [f"Thought: {step['thought']}"] if step["thought"] or action is None else []
-        if action is not None:
-            lines.append(f"Action: {action['text']}")
-        return AIMessage("\n".join(lines)), HumanMessage(f"Observation: {step['observation']}")
+        said = self.prompts.render("turn", thought=step["thought"], action=action and action["text"])
+        return AIMessage(said), HumanMessage(f"Observation: {step['observation']}")

@@ -20,7 +20,7 @@ from langchain_core.utils.function_calling import convert_to_openai_tool
 
 from langgraph_reflexion.demo import alfworld, hotpotqa, programming, webshop, workspace
 from langgraph_reflexion.demo.programming.task import read_assignment
-from langgraph_reflexion.demo.prompt import Prompt, read_prompt, split_notes
+from langgraph_reflexion.demo.prompt import Prompt, read_prompt, split_notes, without_examples
 from langgraph_reflexion.demo.reply import condensed, reply, retold
 
 CHARACTERS_PER_TOKEN = 4
@@ -51,7 +51,7 @@ class DemoChatModel(BaseChatModel):
         **kwargs: Any,
     ) -> ChatResult:
         tools = [convert_to_openai_tool(tool)["function"]["name"] for tool in kwargs.get("tools", ())]
-        told, lessons = split_notes(messages)
+        told, lessons = split_notes(without_examples(messages))
         prompt = replace(read_prompt(told, tools), recalled=lessons)
         seed = kwargs.get("seed", self.seed)
         assignment = read_assignment(told)

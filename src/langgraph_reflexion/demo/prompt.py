@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from langchain_core.messages import AIMessage, BaseMessage, SystemMessage
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
 
 
 def sentences_of(text: str) -> list[str]:
@@ -49,6 +49,7 @@ _NOTES = re.compile(
     re.MULTILINE | re.DOTALL,
 )
 _NOTE = re.compile(r"^- Note \d+: (?P<quoted>\".*\")$", re.MULTILINE)
+_NEXT_TASK = "That task is done. Here is the next one:\n\n"
 _MAP = re.compile(r"\n\n(?=What this world has shown you so far)")
 REFLECTION = re.compile(
     r"^- Trial (?P<trial>\d+): (?P<text>.*?)(?=\n- Trial \d+: |\n\n|\Z)", re.MULTILINE | re.DOTALL
@@ -92,6 +93,19 @@ def split_notes(messages: Sequence[BaseMessage]) -> tuple[list[BaseMessage], tup
             message = message.model_copy(update={"content": message.text[block.end() :]})
         read.append(message)
     return read, tuple(notes)
+
+
+def without_examples(messages: Sequence[BaseMessage]) -> list[BaseMessage]:
+    """Return the messages without the few-shot examples between the instruction and the task."""
+    system = [message for message in messages if isinstance(message, SystemMessage)]
+    said = [message for message in messages if not isinstance(message, SystemMessage)]
+    if said and said[-1].text.rstrip().endswith("Reflection:"):
+        return [*system, said[-1]]
+    for index in range(len(said) - 1, -1, -1):
+        _, marker, task = said[index].text.rpartition(_NEXT_TASK)
+        if marker and isinstance(said[index], HumanMessage):
+            return [*system, HumanMessage(task), *said[index + 1 :]]
+    return [*system, *said]
 
 
 def read_prompt(messages: Sequence[BaseMessage], tools: Sequence[str]) -> Prompt:

@@ -130,7 +130,7 @@ def models_are_shown_the_task(case: Case) -> None:
         )
     step = ExampleStep("I begin.", _NONSENSE["text"], "So be it.")
     examples = [Example("A room.", (step,))]
-    acts = {"actions": environment.shown_actions(task), "examples": examples, "numbered": True}
+    acts = {"actions": environment.shown_actions(task), "examples": examples, "solved": 0, "numbered": True}
     for in_text in (True, False):
         rendered(prompts, "act", {**acts, "in_text": in_text})
     rendered(prompts, "act_in_two", {**acts, "in_text": True})

@@ -104,4 +104,4 @@ def test_a_variant_is_played_with_its_own_prompts(name):
     setting = load_prompts(questions.variant(name).prompts).render("setting")
     assert all(prompt[0].text.startswith(setting) for prompt in model.prompts[:2])
     assert "search[" not in model.prompts[0][0].text
-    assert "I should have answered." in model.prompts[2][1].text
+    assert "I should have answered." in model.prompts[2][-1].text

@@ -22,7 +22,7 @@ def said(notes=(), seed=0):
     """What the model says first, with some notes before the task."""
     prompts = load_prompts("alfworld")
     recalled = prompts.render("recalled", lessons=[{"text": json.dumps(note)} for note in notes])
-    system = prompts.render("act", in_text=True, actions=ACTIONS, examples=[])
+    system = prompts.render("act", in_text=True, actions=ACTIONS, examples=[], solved=0)
     messages = [SystemMessage(system), HumanMessage(f"{recalled}\n\n{ROOM}" if notes else ROOM)]
     return DemoChatModel(seed=seed).invoke(messages).text
 

@@ -79,4 +79,4 @@ def test_the_users_prompts_reach_the_model(tmp_path, by):
     graph = create_reflexion(model, environment, prompts=prompts).compile()
     assert graph.invoke({"task": count_to(3)})["status"] == "solved"
     assert "You are at sea." in model.prompts[0][0].text
-    assert "Fog over the harbour." in model.prompts[0][0].text
+    assert model.prompts[0][1].text == "Fog over the harbour."

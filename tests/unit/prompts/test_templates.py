@@ -21,8 +21,9 @@ def steps(count=2):
 NOTES = [{"trial": 3, "text": "I will look left."}, {"trial": 4, "text": "I will look right."}]
 ACTIONS = [ShownAction("look", "Look around."), ShownAction("go {direction}", "")]
 LESSONS = {"reflections": NOTES, "last_attempt": steps(), "status": "Status: FAILED"}
+EXAMPLES = {"examples": load_prompts("alfworld").examples("heat", 2), "solved": 2}
 VALUES = {
-    "act": {"in_text": True, "actions": ACTIONS, "examples": load_prompts("alfworld").examples("heat", 2)},
+    "act": {"in_text": True, "actions": ACTIONS, **EXAMPLES},
     "failed_trial": {
         "observation": "A room.",
         "steps": steps(),
@@ -30,7 +31,7 @@ VALUES = {
         "reflections": NOTES,
         "memory_map": "",
     },
-    "act_in_two": {"actions": ACTIONS, "examples": load_prompts("alfworld").examples("heat", 2), "numbered": True},
+    "act_in_two": {"actions": ACTIONS, **EXAMPLES, "numbered": True},
     "actions": {"actions": ACTIONS},
     "condense": {},
     "condensed": {"reflections": NOTES},
@@ -38,6 +39,7 @@ VALUES = {
     "judge": {},
     "map": {"lines": "cabinet 1: mug 1.", "earlier": True},
     "memory": {},
+    "next_task": {"observation": "A room."},
     "opening": {"instruction": "Reach the tower.", "observation": "A wood."},
     "recalled": {"lessons": [{"id": "0", "text": '"Mugs are in cabinets."'}]},
     "reflect": {"examples": load_prompts("alfworld").reflections},
@@ -49,6 +51,7 @@ VALUES = {
     "task": {"observation": "A room.", **LESSONS},
     "lessons": {**LESSONS, "fresh": True},
     "task_attempt_first": {"observation": "A room.", **LESSONS},
+    "turn": {"thought": "There is a door.", "action": "go north"},
     "write_tests": {"form": "assert f(1) == 2"},
     "trial": {"observation": "A room.", "steps": steps()},
 }
