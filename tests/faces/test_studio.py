@@ -105,6 +105,7 @@ async def test_invalid_form_ends_the_run(name: str, form: dict[str, Any], word: 
         # A form may not name a file on the server.
         ({"cache": "/tmp/replies.sqlite"}, "cache"),
         ({"model": "nobody:nothing"}, "provider"),
+        ({"model": "file.py:model"}, "no code"),
         ({"reflect_prompt": "Think.\n{% if %}"}, "reflect.*line 2"),
         ({"reflect_prompt": "{{ ''.__class__ }}"}, "unsafe"),
         ({"judge_prompt": '{% include "../README.md" %}'}, "README"),

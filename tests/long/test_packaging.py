@@ -2,13 +2,18 @@
 
 import json
 import os
+import shlex
 import subprocess
 import sys
 import sysconfig
 import zipfile
 from pathlib import Path
+from typing import Any
 
 import pytest
+from langgraph_sdk import get_sync_client
+
+from tests.support.dev_server import serve
 
 ROOT = Path(__file__).parents[2]
 LINKS = ("envs", "graph", "nodes", "prompts")
@@ -17,7 +22,12 @@ LINKS = ("envs", "graph", "nodes", "prompts")
 def run(*command: str | Path, cwd: Path, **environment: str) -> str:
     env = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "VIRTUAL_ENV")}
     done = subprocess.run(
-        [str(part) for part in command], cwd=cwd, env=env | environment, capture_output=True, text=True
+        [str(part) for part in command],
+        cwd=cwd,
+        env=env | environment,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
     )
     assert done.returncode == 0, f"{command} ended with {done.returncode}:\n{done.stdout}\n{done.stderr}"
     return done.stdout
@@ -46,15 +56,25 @@ def test_wheel_contains_every_file_and_no_other_top_level_name(wheel: Path) -> N
     assert names == shipped()
 
 
-def test_wheel_works_in_an_environment_without_the_repository(wheel: Path, tmp_path: Path) -> None:
-    run(sys.executable, "-m", "venv", "--without-pip", tmp_path / "venv", cwd=tmp_path)
-    python = tmp_path / "venv" / "bin" / "python"
+@pytest.fixture(scope="module")
+def python(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The interpreter of a virtual environment with the wheel."""
+    folder = tmp_path_factory.mktemp("venv")
+    run(sys.executable, "-m", "venv", "--without-pip", folder, cwd=folder)
+    python = folder / "bin" / "python"
     install = ("pip", "--python", python, "install", "--quiet", "--disable-pip-version-check", "--no-deps", wheel)
-    run(sys.executable, "-m", *install, cwd=tmp_path)
+    run(sys.executable, "-m", *install, cwd=folder)
     # The dependencies are this environment's; an editable installation is not found through such a path.
+    (packages_of(python) / "dependencies.pth").write_text(sysconfig.get_path("purelib"), encoding="utf-8")
+    return python
+
+
+def packages_of(python: Path) -> Path:
     where = "import sysconfig; print(sysconfig.get_path('purelib'))"
-    packages = Path(run(python, "-c", where, cwd=tmp_path).strip())
-    (packages / "dependencies.pth").write_text(sysconfig.get_path("purelib"), encoding="utf-8")
+    return Path(run(python, "-c", where, cwd=python.parent).strip())
+
+
+def test_wheel_works_in_an_environment_without_the_repository(python: Path, tmp_path: Path) -> None:
     command = python.with_name("langgraph-reflexion")
     arguments = ("run", "alfworld", "--limit", "3", "--max-trials", "3", "--out", "mine", "--json")
     summary = json.loads(run(command, *arguments, cwd=tmp_path))
@@ -62,6 +82,37 @@ def test_wheel_works_in_an_environment_without_the_repository(wheel: Path, tmp_p
     assert len((tmp_path / "mine" / "trials.jsonl").read_text().splitlines()) >= 3
     assert json.loads(run(command, "report", "mine", "--json", cwd=tmp_path))["runs"][0]["tasks"] == 3
     found = run(python, "-c", "import langgraph_reflexion as r; r.create_reflexion; print(r.__file__)", cwd=tmp_path)
-    assert Path(found.strip()).is_relative_to(packages)
+    assert Path(found.strip()).is_relative_to(packages_of(python))
     with pytest.raises(AssertionError, match="No module named 'graph'"):
         run(python, "-c", "import graph", cwd=tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("kind", "given"),
+    [
+        ("agent", {"messages": [{"role": "user", "content": "Describe autumn in exactly 3 words."}]}),
+        ("environment", {"task": {"id": "n42", "instruction": "Find the number.", "data": {"number": 42}}}),
+    ],
+)
+def test_projects_of_init_do_what_they_say(python: Path, tmp_path: Path, kind: str, given: dict[str, Any]) -> None:
+    pytest.importorskip("langgraph_api", reason="needs the extra [studio]: pip install 'langgraph-reflexion[studio]'")
+    here = f"{python.parent}{os.pathsep}{os.environ['PATH']}"
+    said = run("langgraph-reflexion", "init", "mine", "--kind", kind, cwd=tmp_path, PATH=here)
+    project = tmp_path / "mine"
+    commands = [shlex.split(line, comments=True) for line in said.split("\n\n")[1].splitlines()]
+    for command in commands:
+        if command[0] == "langgraph-reflexion":
+            run(*command, cwd=project, PATH=here)
+        elif command == ["pytest"]:
+            assert " passed" in run(python, "-m", *command, "-q", "-p", "no:cacheprovider", cwd=project)
+    assert [command[0] for command in commands].count("langgraph-reflexion") >= 2
+    assert commands[-1] == ["langgraph", "dev"]
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    config = project / "langgraph.json"
+    [graph] = json.loads(config.read_text())["graphs"]
+    with (
+        serve(config, project / "log", {**environment, "LANGSMITH_TRACING": "false"}, python=python) as address,
+        get_sync_client(url=address) as client,
+    ):
+        final = client.runs.wait(None, graph, input=given)
+    assert [trial["verdict"] for trial in final["trials"]] == [False, True]

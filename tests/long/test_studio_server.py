@@ -5,16 +5,11 @@ One server serves all tests. It runs without a key, and with its detector of blo
 
 import json
 import os
-import socket
-import subprocess
-import sys
-import time
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-import httpx
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.pregel.remote import RemoteGraph
@@ -25,6 +20,7 @@ from langgraph_reflexion import create_reflexion
 from langgraph_reflexion.testing import ScriptedChatModel
 from langgraph_reflexion.testing.model_server import ModelServer
 from tests.support.composing import THREAD
+from tests.support.dev_server import serve
 from tests.support.tools import lacking, need
 
 ROOT = Path(__file__).parents[2]
@@ -60,34 +56,11 @@ def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def address(log: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     pytest.importorskip("langgraph_api", reason=EXTRA)
-    with socket.create_server(("127.0.0.1", 0)) as probe:
-        port = probe.getsockname()[1]
-    command = [sys.executable, "-m", "langgraph_cli", "dev", "--no-browser", "--no-reload", "--port", str(port)]
     empty = {name: str(tmp_path_factory.mktemp("empty")) for name in ("XDG_CACHE_HOME", "ALFWORLD_DATA")}
-    with log.open("w") as written:
-        process = subprocess.Popen(
-            [*command, "--n-jobs-per-worker", "8", "--config", str(ROOT / "langgraph.json")],
-            # The server keeps its threads here.
-            cwd=log.parent,
-            env={**os.environ, **empty, "LANGSMITH_TRACING": "false", "OPENAI_API_KEY": KEY},
-            stdout=written,
-            stderr=written,
-        )
-    address = f"http://127.0.0.1:{port}"
-    try:
-        for _ in range(1800):
-            assert process.poll() is None, log.read_text()[-3000:]
-            try:
-                httpx.get(f"{address}/ok")
-                break
-            except httpx.TransportError:
-                time.sleep(0.1)
-        else:
-            pytest.fail(f"the server did not start: {log.read_text()[-3000:]}")
+    environment = {**os.environ, **empty, "LANGSMITH_TRACING": "false", "OPENAI_API_KEY": KEY}
+    # The server keeps its threads beside its log.
+    with serve(ROOT / "langgraph.json", log, environment, "--n-jobs-per-worker", "8") as address:
         yield address
-    finally:
-        process.terminate()
-        process.wait(20)
 
 
 @pytest.fixture(scope="module")

@@ -1,7 +1,6 @@
 import asyncio
 import contextlib
 import sqlite3
-import warnings
 from typing import Annotated, Literal
 
 import pytest
@@ -94,11 +93,9 @@ def calling(actor, name, text, **args):
 
 @pytest.fixture
 def toolkit(tmp_path):
-    with warnings.catch_warnings():
-        # The package says on import that it is not maintained any more.
-        warnings.simplefilter("ignore", DeprecationWarning)
-        from langchain_community.agent_toolkits import SQLDatabaseToolkit
-        from langchain_community.utilities import SQLDatabase
+    from langchain_community.agent_toolkits import SQLDatabaseToolkit
+    from langchain_community.utilities import SQLDatabase
+
     path = tmp_path / "shop.db"
     with contextlib.closing(sqlite3.connect(path)) as connection:
         connection.executescript("create table goods (name text, price int); insert into goods values ('pen', 3);")

@@ -17,6 +17,7 @@ import typer
 from langgraph_reflexion import __version__
 from langgraph_reflexion.cli.experiment import experiment
 from langgraph_reflexion.cli.grade import grade
+from langgraph_reflexion.cli.init import init
 from langgraph_reflexion.cli.lessons import lessons
 from langgraph_reflexion.cli.options import OPEN, fail
 from langgraph_reflexion.cli.play import play
@@ -35,6 +36,7 @@ app = typer.Typer(
 
 app.add_typer(sandbox, name="sandbox")
 app.add_typer(lessons, name="lessons")
+app.command()(init)
 app.command(context_settings=OPEN)(run)
 app.command()(resume)
 app.command()(experiment)

@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 
 from langgraph_reflexion.errors import ConfigurationError
 from langgraph_reflexion.models.secrets import NO_KEY
+from langgraph_reflexion.objects import load_object, names_object
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
@@ -36,7 +37,8 @@ def load_model(
     """Load a chat model.
 
     Args:
-        name: `demo`, or provider and model as in `init_chat_model` (`openai:gpt-4o-mini`).
+        name: `demo`; provider and model as in `init_chat_model` (`openai:gpt-4o-mini`); or `FILE.py:NAME`, a model
+            that a file makes, which keeps its own settings.
         base_url: The address of a server with the provider's protocol; for `openai:...`, of any OpenAI-compatible
             one. With it no key is needed, as local servers have none.
         timeout: Seconds that one call may take; `TIMEOUT_SECONDS` unless given.
@@ -52,6 +54,8 @@ def load_model(
 
         return DemoChatModel()
     provider, _, model = name.partition(":")
+    if in_file(name):
+        return without_own_retries(_is_model(load_object(name, "the model"), name))
     if not provider or (":" in name and not model):
         raise ConfigurationError(f"no model {name!r}: {_EXPECTED}")
     # Some clients keep the number of retries that they were created with.
@@ -69,14 +73,16 @@ def load_model(
             settings["stream_usage"] = True
             if not os.environ.get("OPENAI_API_KEY"):
                 settings["api_key"] = NO_KEY
-    made = without_own_retries(_init(name, provider, settings))
+    made = without_own_retries(_is_model(_init(name, provider, settings), name))
     if provider == "openrouter":
         # The integration does not pass `max_retries` to the SDK.
         made.client.sdk_configuration.retry_config = None  # type: ignore[attr-defined]
     return made
 
 
-_EXPECTED = "give a provider and its model, such as openai:gpt-4o-mini, or demo, which needs no key"
+_EXPECTED = (
+    "give a provider and its model, such as openai:gpt-4o-mini, a model's FILE.py:NAME, or demo, which needs no key"
+)
 
 
 def _timeout(provider: str, seconds: float) -> dict[str, Any]:
@@ -91,9 +97,21 @@ def _timeout(provider: str, seconds: float) -> dict[str, Any]:
     return {"timeout": seconds}
 
 
-def _init(name: str, provider: str, settings: dict[str, Any]) -> "BaseChatModel":
-    from langchain.chat_models import init_chat_model
+def in_file(name: str) -> bool:
+    """Return whether a model's name is `FILE.py:NAME`."""
+    return name.partition(":")[0].endswith(".py") and names_object(name)
+
+
+def _is_model(found: Any, name: str) -> "BaseChatModel":
     from langchain_core.language_models import BaseChatModel
+
+    if not isinstance(found, BaseChatModel):
+        raise ConfigurationError(f"no model {name!r}: {_EXPECTED}")
+    return found
+
+
+def _init(name: str, provider: str, settings: dict[str, Any]) -> Any:
+    from langchain.chat_models import init_chat_model
     from pydantic import SecretStr
 
     try:
@@ -110,8 +128,6 @@ def _init(name: str, provider: str, settings: dict[str, Any]) -> "BaseChatModel"
         if keys := re.findall(r"\b[A-Z][A-Z0-9_]*_(?:API_)?(?:KEY|TOKEN)\b", said):
             raise _no_key(name, keys[0]) from error
         raise ConfigurationError(f"the model {name!r} cannot be made: {type(error).__name__}") from error
-    if not isinstance(model, BaseChatModel):
-        raise ConfigurationError(f"no model {name!r}: {_EXPECTED}")
     for field in ("anthropic_api_key", "mistral_api_key"):
         # These clients can be created without a key, and the first call fails with an obscure error.
         key = getattr(model, field, NO_KEY)

@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 from langgraph_reflexion.actors import ACTORS
 from langgraph_reflexion.envs.base import Environment
 from langgraph_reflexion.errors import ConfigurationError, explain
+from langgraph_reflexion.models.load import in_file
 from langgraph_reflexion.models.secrets import public_url
 from langgraph_reflexion.nodes.approval import Approval
 from langgraph_reflexion.profiles import Profile, load_profile
@@ -65,6 +66,8 @@ class SettingsForm(BaseModel):
         if shown.get("memory") == "full":  # the form shows a size all the same
             del shown["memory_size"]
         given = ReflexionSettings.read({name: value for name, value in shown.items() if value != ""})
+        if any(in_file(name) for name in (given.model, given.reflection_model) if name):
+            raise ConfigurationError("model: a setting names no code of the server: give PROVIDER:MODEL")
         if given.base_url:
             check_address(given.base_url)
         return given

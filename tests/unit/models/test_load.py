@@ -44,6 +44,8 @@ def test_a_password_in_the_address_is_a_secret() -> None:
         ("nobody:gpt", "unknown provider.*openai:gpt-4o-mini"),
         ("openai:", "give a provider and its model"),
         ("perplexity:sonar", "pip install langchain-perplexity"),
+        ("nothing.py:model", "there is no file"),
+        (f"{__file__}:load_model", "give a provider and its model"),
     ],
 )
 def test_what_is_wrong_with_a_name_is_one_line(name: str, says: str) -> None:
