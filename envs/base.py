@@ -23,7 +23,7 @@ background, whichever loops the graph runs on: connections that one step has ope
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, ClassVar, NotRequired, cast
+from typing import Any, ClassVar, NotRequired
 
 from typing_extensions import TypedDict  # pydantic makes schemas of these alone before Python 3.12
 
@@ -35,6 +35,7 @@ from langgraph_reflexion.envs.actions import shown_actions
 from langgraph_reflexion.envs.episode import Episode as Episode
 from langgraph_reflexion.envs.episode import StepResult as StepResult
 from langgraph_reflexion.envs.episode import has_coroutines
+from langgraph_reflexion.envs.named import named_task
 from langgraph_reflexion.envs.trials import MAP_CHARACTERS as MAP_CHARACTERS
 from langgraph_reflexion.envs.trials import FinishedTrial as FinishedTrial
 from langgraph_reflexion.envs.trials import MemoryMap as MemoryMap
@@ -58,23 +59,8 @@ class Task(TypedDict):
     """Data that the environment needs to start the task. Never shown to a model."""
     prepared: NotRequired[dict[str, Any]]
     """The result of `Environment.prepare`. Written by the graph."""
-
-
-def read_task(state: Mapping[str, Any]) -> Task:
-    """Return the task of a graph's input.
-
-    Raises:
-        ConfigurationError: there is no task, or it is malformed.
-    """
-    given = state.get("task")
-    task: dict[str, Any] = {**given} if isinstance(given, dict) else {}
-    words = all(isinstance(task.get(key), str) for key in ("id", "instruction"))
-    if words and isinstance(task.get("kind", ""), str) and isinstance(task.get("data", {}), dict):
-        read: Task = cast(Any, task)
-        return read
-    raise ConfigurationError(
-        f"the graph's input is {{'task': task}}, with a task such as environment.tasks()[0]; got {given!r:.200}"
-    )
+    after: NotRequired[str | None]
+    """The id of the last human message when the task began: a later one begins the next. Written by the graph."""
 
 
 class Environment(ABC):
@@ -113,6 +99,20 @@ class Environment(ABC):
             ConfigurationError: there is no such split.
             EnvironmentUnavailable: data is missing.
         """
+
+    def find_task(self, text: str, split: str | None = None) -> Task:
+        """Return the task that a text names by its id, or by its instruction: in any case, with or without a label.
+
+        Override it if texts name tasks in another way, or any text is a task.
+
+        Args:
+            text: What a person has written.
+            split: One of `splits`, the first one by default.
+
+        Raises:
+            ConfigurationError: there is no such task, or several have this instruction.
+        """
+        return named_task(self.name, self.tasks(split), text)
 
     @abstractmethod
     def start(self, task: Task) -> Episode | Awaitable[Episode]:

@@ -9,12 +9,12 @@ from langgraph.graph import END, START, StateGraph
 from pydantic import SkipValidation
 
 from langgraph_reflexion.actors import ACTORS, make_actor
-from langgraph_reflexion.agents import NO_MODEL, WrappedAgent, agent_nodes, own_keys, schemas_for, task_from
+from langgraph_reflexion.agents import NO_MODEL, WrappedAgent, agent_nodes, own_keys, schemas_for
 from langgraph_reflexion.budgets import Budgets
 from langgraph_reflexion.choices import UNLIMITED, Feedback, StrategyName
 from langgraph_reflexion.compiled import NAME, CompiledReflexion
 from langgraph_reflexion.envs import load_environment
-from langgraph_reflexion.envs.base import Environment, read_task
+from langgraph_reflexion.envs.base import Environment
 from langgraph_reflexion.envs.pool import EpisodePool
 from langgraph_reflexion.errors import ConfigurationError, checked, one_of
 from langgraph_reflexion.evaluators import Evaluator, EvaluatorName, make_evaluator
@@ -89,8 +89,8 @@ def create_reflexion(
         state_schema: A subclass of `ReflexionState` (for an agent, of `AgentState`) with more fields.
 
     Returns:
-        The uncompiled graph: checkpointer, store and name are the caller's. Its input is `{"task": task}`, for an
-        agent also `{"messages": [...]}`; its output is the final state, and as a node of another graph `OUTPUTS`.
+        The uncompiled graph: checkpointer, store and name are the caller's. Its input is `{"task": task}` or
+        `{"messages": [...]}`; its output is the final state, and as a node of another graph `OUTPUTS`.
 
     Raises:
         ConfigurationError: an argument is wrong, or two do not go together.
@@ -126,8 +126,7 @@ def create_reflexion(
     acting = None if agent else make_actor(client, environment, prompts, rules, kept.map)
     judge = make_evaluator(evaluator, reflector, acting, environment, prompts, rules, seed)
     stops, pool = heuristic or rules.heuristic, EpisodePool(environment, options.retries)
-    clears = ("attempt", "result", "best_attempt") if agent else ("memory_map",) if kept.map else ()
-    reset = Reset(pool, judge, chosen, budgets, approval, kept, task_from if agent else read_task, clears)
+    reset = Reset(pool, judge, chosen, budgets, approval, kept)
     evaluate = Evaluate(judge, pool, budgets, rules, kept)
     schemas = schemas_for(agent, state_schema)
     loop: dict[str, Any] = {

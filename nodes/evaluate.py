@@ -9,6 +9,7 @@ from langchain_core.runnables import RunnableConfig
 
 from langgraph_reflexion.budgets import Budgets
 from langgraph_reflexion.context import charging
+from langgraph_reflexion.conversation import with_answer
 from langgraph_reflexion.envs.pool import EpisodePool
 from langgraph_reflexion.errors import EpisodeLost, Fault, as_data
 from langgraph_reflexion.evaluators.base import STOPPED, Evaluator
@@ -75,7 +76,8 @@ class Evaluate:
         )
         best = _best([*state["trials"], record])
         update |= {"trials": [record], "best": best, "notes": notes, "status": status, "fault": fault}
-        return update | await self.memory.lessons.record_trial(state, record, config, affordable=not used_up)
+        update |= await self.memory.lessons.record_trial(state, record, config, affordable=not used_up)
+        return with_answer(state, update, config)
 
     async def _finalize(self, state: ReflexionState) -> Update:
         """Return what the environment adds to a trial that was stopped, and nothing for one that ended by itself."""

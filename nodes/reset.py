@@ -1,6 +1,5 @@
 """reset: a trial begins in a fresh episode; before the first one, the task is prepared."""
 
-from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,6 +8,7 @@ from langgraph.types import Overwrite
 
 from langgraph_reflexion.budgets import Budgets
 from langgraph_reflexion.context import charging
+from langgraph_reflexion.conversation import read_task
 from langgraph_reflexion.envs.base import Task
 from langgraph_reflexion.envs.pool import EpisodePool
 from langgraph_reflexion.episodes import new_episode
@@ -21,10 +21,7 @@ from langgraph_reflexion.state import Reflection, ReflexionState, Strategy, Upda
 
 @dataclass
 class Reset:
-    """Begin a trial (Algorithm 1 of the paper): a reset environment, an empty trajectory.
-
-    `read_task` finds the task in the input, and a new task sets the fields that `clears` names to None.
-    """
+    """Begin a trial (Algorithm 1 of the paper): a reset environment, an empty trajectory."""
 
     pool: EpisodePool
     evaluator: Evaluator
@@ -32,11 +29,9 @@ class Reset:
     budgets: Budgets
     approval: Approval
     memory: AgentMemory
-    read_task: Callable[[ReflexionState], Task]
-    clears: Collection[str] = ()
 
     async def __call__(self, state: ReflexionState, config: RunnableConfig) -> Update:
-        task = self.read_task(state)
+        task = await read_task(state, self.pool.environment)
         # Only a task that has begun is prepared, which tells a new input on a used thread from the next trial.
         begins = "prepared" not in task or state.get("status") != "running" or state["episode"]["task"] != task["id"]
         resumed = state.get("trial") == 0  # before its first trial, whose preparation may be paid for
@@ -45,7 +40,7 @@ class Reset:
         update |= {"last_attempt": [], "observation_budget": None, "notes": [], "replies": {}}
         if begins:
             update |= {"status": "running", "trial": 1, "evaluation": None, "seconds": 0.0, "best": None}
-            update |= {"reflections": [], "trials": Overwrite([]), "task": task} | dict.fromkeys(self.clears)
+            update |= {"reflections": [], "trials": Overwrite([]), "task": task, "result": None}
             update |= self.memory.lessons.begin(config)
             if not resumed:
                 self.budgets.start_task(task["id"], config)
@@ -56,8 +51,8 @@ class Reset:
             update["trial"] = state["trial"] + 1
             if self.strategy.shows_last_attempt:
                 update["last_attempt"] = state["trajectory"]
-            if self.memory.map:
-                update["memory_map"] = self.memory.map.lasting(state)
+        if self.memory.map:
+            update["memory_map"] = None if begins else self.memory.map.lasting(state)
         try:
             with charging(update, "reset") as paid:
                 if begins:

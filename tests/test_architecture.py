@@ -20,7 +20,7 @@ LAYERS = """
     heuristic budgets events
     tracing
     profiles
-    context episodes
+    context episodes conversation
     memory
     actors
     evaluators

@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal, NotRequired
 from typing_extensions import TypedDict  # pydantic makes schemas of these alone before Python 3.12
 
 from langgraph_reflexion.envs.base import Action, Task
+from langgraph_reflexion.models.messages import Conversation
 from langgraph_reflexion.models.usage import Usage
 
 Status = Literal["running", "solved", "failed", "budget", "fault"]
@@ -137,9 +138,11 @@ def with_trials(trials: list[TrialRecord], write: list[TrialRecord]) -> list[Tri
 
 
 class ReflexionState(TypedDict, total=False):
-    """The state of one task. A run begins with `{"task": task}`; on a used thread that begins a new task."""
+    """The state of one task. A run begins with `{"task": task}` or `{"messages": [...]}`, also on a used thread."""
 
     task: Task
+    messages: Conversation
+    """The conversation around the task. The answer is added to it at the end."""
     status: Status
     trial: int
     """The current trial, counted from 1."""
@@ -174,4 +177,6 @@ class ReflexionState(TypedDict, total=False):
     trials: Annotated[list[TrialRecord], with_trials]
     best: int | None
     """The best trial so far: the one that the verdict accepts, or the highest score, the latest among equals."""
+    result: Any
+    """The result of the best trial so far: its last action and observation, or a wrapped agent's result."""
     fault: str

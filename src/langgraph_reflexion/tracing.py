@@ -95,10 +95,11 @@ class TrialTracer(BaseCallbackHandler):
 async def observed(node: str, function: NodeFunction, state: ReflexionState, config: RunnableConfig) -> Update:
     """Call a node's function, with its traces and events.
 
-    Its model calls and actions lie below the trial's span, know the task and the trial, and only the actor's are
-    streamed as messages.
+    Its model calls and actions lie below the trial's span, know the task and the trial, and are not streamed as
+    messages; those of a wrapped agent are.
     """
     config = await with_trial(node, state, config)
+    config["tags"] = [*(config.get("tags") or []), TAG_NOSTREAM]
     tool = await start_tool(state, config) if node == "observe" else None
     try:
         with ambient(config):
@@ -129,8 +130,6 @@ def ambient(config: RunnableConfig) -> Iterator[None]:
 async def with_trial(node: str, state: ReflexionState, config: RunnableConfig) -> RunnableConfig:
     """Return the config of a node's calls: below the trial's span, with the task and the trial in the metadata."""
     config = {**config}
-    if node != "act":
-        config["tags"] = [*(config.get("tags") or []), TAG_NOSTREAM]
     if node not in IN_TRIAL:
         return config
     config["metadata"] = {**config.get("metadata", {}), TASK: state["task"]["id"], TRIAL: state["trial"]}

@@ -225,6 +225,24 @@ def test_pause_shows_the_request_and_is_resumed(life: Life) -> None:
         assert step["observation"].endswith(EDITED)
 
 
+def test_an_environment_answers_messages(client: SyncLangGraphClient) -> None:
+    thread = client.threads.create()["thread_id"]
+    parts = client.runs.stream(thread, "hotpotqa", input=said(FAILS_FIRST), stream_mode="messages-tuple")
+    [(streamed, about)] = [part.data for part in parts if part.event == "messages"]
+    assert about["langgraph_node"] == "evaluate"
+    assert streamed["content"].startswith("finish[Tassa Pellendorn]")
+    context = {"approve_actions": ["finish"]}
+    paused = wait(client, thread, "hotpotqa", input=said("own/s0/000-birthplace"), context=context)
+    assert [request["value"]["action_requests"][0]["name"] for request in paused["__interrupt__"]] == ["finish"]
+    approve = {"resume": {"decisions": [{"type": "approve"}]}}
+    final = wait(client, thread, "hotpotqa", command=approve, context=context)
+    assert [message["type"] for message in final["messages"]] == ["human", "ai", "human", "ai"]
+    assert final["messages"][-1]["content"].endswith("Solved after 1 trial.")
+    assert final["messages"][-1]["response_metadata"]["reflexion"]["status"] == "solved"
+    refused = wait(client, thread, "hotpotqa", input=said("Where am I?"))
+    assert "no task of hotpotqa" in refused["__error__"]["message"]
+
+
 async def test_a_remote_graph_is_an_agent_with_a_thread_for_each_trial(address: str) -> None:
     seen: list[tuple[str, list[str]]] = []
 

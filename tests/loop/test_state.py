@@ -94,7 +94,7 @@ def test_every_field_of_the_state_is_written():
 
 
 @pytest.mark.parametrize(
-    "given", [{"task": "Count."}, {"task": {"id": 3, "instruction": "Count."}}, {"status": "running"}]
+    "given", [{"task": ["Count."]}, {"task": {"id": 3, "instruction": "Count."}}, {"status": "running"}]
 )
 def test_an_input_without_a_valid_task_is_refused(given):
     graph = create_reflexion(ScriptedChatModel(replies=[]), Counter()).compile()

@@ -4,7 +4,7 @@ from langgraph_reflexion.agents.nodes import agent_nodes
 from langgraph_reflexion.agents.own import AGENTS_MODEL, AgentTasks, load_tasks
 from langgraph_reflexion.agents.state import AgentState, own_keys, schemas_for
 from langgraph_reflexion.agents.world import AgentEnvironment, World
-from langgraph_reflexion.agents.wrapped import NO_MODEL, WrappedAgent, task_from
+from langgraph_reflexion.agents.wrapped import NO_MODEL, WrappedAgent
 
 __all__ = [
     "AGENTS_MODEL",
@@ -18,5 +18,4 @@ __all__ = [
     "load_tasks",
     "own_keys",
     "schemas_for",
-    "task_from",
 ]

@@ -21,15 +21,15 @@ from langgraph.runtime import Runtime
 from langgraph.types import Command, Overwrite
 
 from langgraph_reflexion.agents.middleware_state import MiddlewareState, PrivateState, ReflexionAgentState
-from langgraph_reflexion.agents.nodes import NO_ANSWER, EvaluateAgent, ResetAgent, outcome_of
+from langgraph_reflexion.agents.nodes import NO_ANSWER, EvaluateAgent, ResetAgent
 from langgraph_reflexion.agents.runner import lessons_for
 from langgraph_reflexion.agents.state import AgentState as TaskState
 from langgraph_reflexion.agents.state import Attempt
 from langgraph_reflexion.agents.transcript import messages_in, result_of, state_of, steps_of
 from langgraph_reflexion.agents.world import AgentEnvironment, ResetFunction, World
-from langgraph_reflexion.agents.wrapped import task_from
 from langgraph_reflexion.budgets import Budgets
 from langgraph_reflexion.choices import UNLIMITED, Feedback, StrategyName
+from langgraph_reflexion.conversation import outcome_of
 from langgraph_reflexion.envs.pool import EpisodePool
 from langgraph_reflexion.errors import ConfigurationError, checked
 from langgraph_reflexion.evaluators import make_evaluator
@@ -140,7 +140,7 @@ class ReflexionMiddleware(AgentMiddleware[ReflexionAgentState, Any, Any]):
         judge = make_evaluator(evaluator, client, None, environment, self.prompts, rules, options.seed)
         self._strategy = Strategy(rules.strategy)
         self._budgets = budgets
-        self._reset = ResetAgent(pool, judge, self._strategy, budgets, approval, kept, task_from, own_keys=keys)
+        self._reset = ResetAgent(pool, judge, self._strategy, budgets, approval, kept, own_keys=keys)
         self._check = HeuristicCheck(heuristic or rules.heuristic, budgets)
         world = reset if isinstance(reset, World) else None
         self._evaluate = EvaluateAgent(judge, pool, budgets, rules, kept, own_keys=keys, world=world)

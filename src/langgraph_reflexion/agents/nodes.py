@@ -9,12 +9,12 @@ from langchain_core.messages import AIMessage
 from langchain_core.runnables import RunnableConfig
 from langgraph.types import Overwrite
 
-from langgraph_reflexion._langgraph import AGENT_NAME
 from langgraph_reflexion.agents.runner import AgentNode, RunAgent
 from langgraph_reflexion.agents.state import AgentState, Attempt, BestAttempt, copied
 from langgraph_reflexion.agents.transcript import steps_of
 from langgraph_reflexion.agents.world import World
 from langgraph_reflexion.agents.wrapped import WrappedAgent
+from langgraph_reflexion.conversation import answer
 from langgraph_reflexion.errors import EnvironmentFault
 from langgraph_reflexion.evaluators.base import result_in
 from langgraph_reflexion.heuristic import HeuristicFunction
@@ -45,6 +45,7 @@ class ResetAgent(Reset):
         update = await super().__call__(state, config)
         if "status" in update:
             given = cast(dict[str, Any], state)
+            update |= {"attempt": None, "best_attempt": None}
             update["start"] = {key: copied(given[key]) for key in self.own_keys if key in given}
         return update
 
@@ -104,14 +105,13 @@ class EvaluateAgent(Evaluate):
                 except (OSError, EnvironmentFault) as error:
                     fault = f"the best trial's world could not be restored: {one_line(error)}"
                     update |= {"status": "fault", "fault": fault}
-        text, name = as_text(result), config.get("metadata", {}).get(AGENT_NAME)
-        outcome = {"reflexion": outcome_of(before, update)}
+        text = as_text(result)
         # A stream shows a message once: under the id under which the agent has streamed it.
         said = best["answer"] if best and text else None
         known = {message.id for message in before.get("messages", [])}
-        answer = AIMessage(text or update["fault"] or NO_ANSWER, name=name, response_metadata=outcome)
-        answer.id = None if said in known else said
-        return update | {"messages": [answer]}
+        message = answer(text or update["fault"] or NO_ANSWER, state, update, config)
+        message.id = None if said in known else said
+        return update | {"messages": [message]}
 
 
 def answer_id(attempt: Attempt | None) -> str | None:
@@ -126,18 +126,6 @@ def answer_id(attempt: Attempt | None) -> str | None:
 def as_text(result: Any) -> str:
     """Return an agent's result as text."""
     return result if isinstance(result, str) else "" if result is None else json.dumps(result, default=str)
-
-
-def outcome_of(state: AgentState, update: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the outcome of a task, for the answer's metadata, from the last evaluation's update."""
-    evaluation = update.get("evaluation")
-    return {
-        "status": update["status"],
-        "trials": state["trial"],
-        "best": update["best"],
-        "score": evaluation["score"] if evaluation else None,
-        "fault": update["fault"],
-    }
 
 
 def agent_nodes(

@@ -5,12 +5,11 @@ from typing import Annotated, Any, NotRequired, Protocol, Required, get_args, ge
 
 from langchain_core.messages import AnyMessage
 from langgraph.channels.base import BaseChannel
-from langgraph.graph.message import add_messages
-from pydantic import WithJsonSchema
 from typing_extensions import TypedDict
 
 from langgraph_reflexion.envs.base import Task
 from langgraph_reflexion.errors import ConfigurationError
+from langgraph_reflexion.models.messages import Conversation
 from langgraph_reflexion.runtime import ReflexionContext
 from langgraph_reflexion.state import ReflexionState
 
@@ -53,31 +52,12 @@ class AgentState(ReflexionState, total=False):
     The input is `{"task": "Write a haiku."}`, or `{"messages": [...]}`, whose last human message is the task.
     """
 
-    messages: Annotated[list[AnyMessage], add_messages]
-    """The conversation around the task. The answer is added to it at the end."""
     attempt: Attempt | None
     """The current trial."""
-    result: Any
-    """The result of the best trial so far."""
     start: dict[str, Any]
     """The agent's own state as the caller gave it, with which every trial begins."""
     best_attempt: BestAttempt | None
 
-
-Messages = Annotated[
-    list[AnyMessage],
-    WithJsonSchema(
-        {
-            "type": "array",
-            "items": {
-                "type": "object",
-                "properties": {"role": {"enum": ["user", "assistant", "system"]}, "content": {"type": "string"}},
-                "required": ["role", "content"],
-            },
-        }
-    ),
-]
-"""Messages whose JSON schema is the form that people write, and not all of LangChain's in 20 KB."""
 
 OUTPUTS = ("evaluation", "reflections", "trials", "best", "messages", "result")
 """The fields that a node of another graph, or a server's tool, returns: none that another graph names, too, and means
@@ -101,8 +81,8 @@ def schemas_for(agent: WithKeys | None, given: type[ReflexionState] | None) -> d
         fields |= dict.fromkeys(missing, Any)
         schema = TypedDict("StateOfAgent", fields, total=False)  # type: ignore[misc,no-redef]
     more = {name: fields[name] for name in own_keys(schema, base)}
-    asked: dict[str, Any] = {"task": str | Task, "messages": Messages} if agent else {"task": Task}
-    told = {name: Messages if name == "messages" else fields[name] for name in OUTPUTS if name in fields}
+    asked: dict[str, Any] = {"task": str | Task, "messages": Conversation}
+    told = {name: fields[name] for name in OUTPUTS}
     return {
         "state_schema": schema,
         "input_schema": TypedDict("ReflexionInput", {**asked, **more}, total=False),  # type: ignore[operator]

@@ -1,5 +1,6 @@
 """The world of a wrapped agent: what each of its trials begins with."""
 
+import hashlib
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, Protocol, runtime_checkable
@@ -95,6 +96,10 @@ class AgentEnvironment(Environment):
         choose_split(self, split)
         return []
 
+    def find_task(self, text: str, split: str | None = None) -> Task:
+        """Return the text as a task."""
+        return Task(id=task_name(text), instruction=text)
+
     def prepare(self, task: Task) -> dict[str, Any]:
         """Save the world, and name the task's run: the agents and worlds of two runs of one task differ."""
         saved = {"world": self.reset.save()} if isinstance(self.reset, World) else {}
@@ -122,3 +127,8 @@ class AgentEnvironment(Environment):
         episode = AgentEpisode(task, self.make(task["instruction"]) if self.make else None, snapshot["state"])
         episode.used = True
         return episode
+
+
+def task_name(text: str) -> str:
+    """Return the id of a task that is a text."""
+    return hashlib.blake2b(text.encode("utf-8", "replace"), digest_size=6).hexdigest()

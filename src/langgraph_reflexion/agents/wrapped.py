@@ -1,10 +1,9 @@
 """A wrapped agent: how it is called, and what each trial begins with."""
 
-import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, cast
+from typing import Any
 
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AnyMessage, BaseMessage, HumanMessage
@@ -13,14 +12,12 @@ from langchain_core.runnables import Runnable
 from langgraph_reflexion.agents.forms import InputForm, as_runnable, check_call, input_form
 from langgraph_reflexion.agents.models import model_of
 from langgraph_reflexion.agents.state import AgentState
-from langgraph_reflexion.agents.world import AgentEnvironment, MakeFunction, ResetFunction, World
-from langgraph_reflexion.envs.base import Environment, Task, read_task
+from langgraph_reflexion.agents.world import AgentEnvironment, MakeFunction, ResetFunction, World, task_name
+from langgraph_reflexion.envs.base import Environment
 from langgraph_reflexion.errors import ConfigurationError, checked
 from langgraph_reflexion.nodes.approval import Approval
-from langgraph_reflexion.state import ReflexionState
 
 NO_MODEL = "the agent's own model was not found, and a chat model writes the reflections"
-INPUT = 'the graph\'s input is {"task": "Write a haiku."} or {"messages": [...]} with a human message in it'
 
 
 @checked
@@ -134,7 +131,7 @@ class WrappedAgent:
         said = state.get("messages", [])
         humans = [index for index, message in enumerate(said) if isinstance(message, HumanMessage)]
         mark = f"{state['task']['id']}:{state['trial']}"
-        if "message" in state["task"].get("data", {}) and humans:
+        if humans and task_name(said[humans[-1]].text) == state["task"]["id"]:
             before, task = said[: humans[-1]], said[humans[-1]]
         else:
             before, task = [], HumanMessage(state["task"]["instruction"], id=f"{mark}:task")
@@ -157,35 +154,3 @@ class WrappedAgent:
             return self.make_input(task, lessons)
         form = self.form_of(agent) if self.make else self.form
         return form.build(given, f"{lessons}\n\n{task}" if lessons else task, state)
-
-
-def task_from(state: ReflexionState) -> Task:
-    """Return the task of the input: text, a task, or the last human message of a conversation.
-
-    A new message on a used thread is a new task.
-
-    Raises:
-        ConfigurationError: the input holds none of these.
-    """
-    known = cast(AgentState, state)
-    humans = [message for message in known.get("messages", []) if isinstance(message, HumanMessage)]
-    last = humans[-1].id if humans else None
-    task: Any = known.get("task")
-    if isinstance(task, str):
-        return Task(id=_name(task), instruction=task, data={"after": last})
-    if task and (not isinstance(task, dict) or "prepared" not in task):
-        try:
-            given = read_task(state)
-        except ConfigurationError:
-            raise ConfigurationError(f"{INPUT}; got the task {task!r:.200}") from None
-        return Task(**{**given, "data": {"after": last, **given.get("data", {})}})
-    if humans and (not task or task["data"]["after"] != last):
-        text = humans[-1].text
-        return Task(id=_name(text), instruction=text, data={"after": last, "message": last})
-    if not task:
-        raise ConfigurationError(INPUT)
-    return cast(Task, task)
-
-
-def _name(text: str) -> str:
-    return hashlib.blake2b(text.encode("utf-8", "replace"), digest_size=6).hexdigest()

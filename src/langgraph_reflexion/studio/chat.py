@@ -3,14 +3,14 @@
 from collections.abc import Mapping
 from typing import Any, cast
 
-from langchain_core.messages import AnyMessage
 from pydantic import BaseModel, Field
 
 from langgraph_reflexion.agents.state import AgentState
 from langgraph_reflexion.agents.world import AgentEnvironment
-from langgraph_reflexion.agents.wrapped import task_from
+from langgraph_reflexion.conversation import task_from
 from langgraph_reflexion.envs.base import Task
 from langgraph_reflexion.envs.hotpotqa.environment import HotPotQA
+from langgraph_reflexion.models.messages import Conversation
 from langgraph_reflexion.profiles import load_profile
 from langgraph_reflexion.prompts import load_prompts
 from langgraph_reflexion.state import ReflexionState
@@ -23,7 +23,7 @@ from langgraph_reflexion.studio.settings import PAGES, SettingsForm, prompt_fiel
 class ChatInput(BaseModel):
     """A message to the agent."""
 
-    messages: list[AnyMessage] = Field(description="The conversation. Its last message by a person is the question.")
+    messages: Conversation = Field(description="The conversation. Its last message by a person is the question.")
 
 
 def chat_graphs() -> GraphFactory:
@@ -58,8 +58,8 @@ def chat_graphs() -> GraphFactory:
 
 def question_in(state: Mapping[str, Any]) -> Task | None:
     """Return the question that a run begins with, or None if the run continues its question."""
-    task = task_from(cast(ReflexionState, state))
+    task = task_from(cast(ReflexionState, state), AgentEnvironment())
     if "prepared" in task and under_way(state):
         return None
     asked = task["instruction"].removeprefix(QUESTION)
-    return Task(id=task["id"], instruction=f"{QUESTION}{asked}", data=task.get("data", {}))
+    return Task(id=task["id"], instruction=f"{QUESTION}{asked}")

@@ -11,9 +11,11 @@ from langgraph.channels import EphemeralValue
 from pydantic import BaseModel, ConfigDict, Field, create_model
 from typing_extensions import TypedDict
 
+from langgraph_reflexion.conversation import new_message
 from langgraph_reflexion.envs.base import Environment, Task
 from langgraph_reflexion.envs.workspace.tasks import make_tasks
 from langgraph_reflexion.errors import ConfigurationError
+from langgraph_reflexion.models.messages import Conversation
 from langgraph_reflexion.state import ReflexionState
 from langgraph_reflexion.studio.settings import validate
 
@@ -25,7 +27,7 @@ class TaskForm(BaseModel):
 
     split: str
     number: int = Field(default=1, description="The task of the split, counted from 1.", ge=1)
-    task_id: str = Field(default="", description="The task's id, instead of a number.")
+    task_id: str = Field(default="", description="The task's id or instruction, instead of a number.")
 
     def find(self, environment: Environment, *, oracle: bool) -> Task:
         """Return the task, which is read or generated; `oracle`: whether the environment scores the trials.
@@ -34,12 +36,13 @@ class TaskForm(BaseModel):
             ConfigurationError: there is no such task.
             EnvironmentUnavailable: the environment's data is missing.
         """
-        tasks = environment.tasks(self.split, limit=None if self.task_id else self.number)
-        for number, task in enumerate(tasks, 1):
-            if task["id"] == self.task_id if self.task_id else number == self.number:
-                return task
-        wanted = f"task {self.task_id!r}" if self.task_id else f"number {self.number}"
-        raise ConfigurationError(f"{environment.name}'s split {self.split} has {len(tasks)} tasks, but no {wanted}")
+        if self.task_id:
+            return environment.find_task(self.task_id, self.split)
+        tasks = environment.tasks(self.split, limit=self.number)
+        if len(tasks) < self.number:
+            has = f"{environment.name}'s split {self.split} has {len(tasks)} tasks"
+            raise ConfigurationError(f"{has}, but no number {self.number}")
+        return tasks[self.number - 1]
 
 
 class QuestionForm(TaskForm):
@@ -88,7 +91,12 @@ def task_form(environment: type[Environment]) -> type[TaskForm]:
 
     split = Field(splits[0], description="The set of tasks.", json_schema_extra={"enum": splits})
     whole = Field(None, description="A whole task as JSON, as in a thread's state; overrides the other fields.")
-    fields: dict[str, Any] = {"split": (str, split), "task": (dict[str, Any] | None, whole)}
+    said: Any = Field([], description="A conversation. Its last message by a person is the task's id or instruction.")
+    fields: dict[str, Any] = {
+        "split": (str, split),
+        "task": (dict[str, Any] | None, whole),
+        "messages": (Conversation, said),
+    }
     return create_model(f"{environment.__name__}Task", __base__=form, __doc__=form.__doc__, **fields)
 
 
@@ -105,10 +113,14 @@ def task_in(state: Mapping[str, Any], form: type[TaskForm], environment: Environ
     """Return the task that a run begins with, or None if the run continues its task."""
     filled = {name: state[name] for name in form.model_fields if state.get(name) is not None}
     task = filled.pop("task", None)
-    # The state keeps the thread's own task, so that one counts as given only in its unprepared form.
-    prepared = isinstance(task, dict) and "prepared" in task
-    if task is not None and not (prepared and state.get("episode", {}).get("task") == task.get("id")):
-        return cast(Task, task)  # `reset` refuses what is not a task
+    filled.pop("messages", None)
+    if message := new_message(state):
+        filled["task_id"] = message.text
+    # The state keeps the thread's own task, which `reset` has marked.
+    marked = isinstance(task, dict) and "after" in task
+    if task is not None and not (marked and state.get("episode", {}).get("task") == task.get("id")):
+        given = {key: task[key] for key in task if key != "after"} if marked else task
+        return cast(Task, given)  # `reset` refuses what is not a task
     if not filled and under_way(state):
         return None
     return validate(form, filled, "field").find(environment, oracle=oracle)
