@@ -137,3 +137,17 @@ def test_it_is_a_node_of_a_conversation():
     assert final.keys() == {"messages"}
     assert spoken(final) == [("human", "c3"), ("ai", "add 3\nThe counter stands at 3.\n\nSolved after 1 trial.")]
     assert isinstance(final["messages"][-1], AIMessage)
+
+
+def test_after_a_fault_before_the_first_trial_the_next_message_is_the_next_task():
+    class Unprepared(Counter):
+        def prepare(self, task):
+            if task["id"] == "c3":
+                raise OSError("no paper")
+            return {}
+
+    options = ModelOptions(retries=Retries(attempts=1))
+    graph = compiled("Action: add 4", environment=Unprepared(), checkpointer=InMemorySaver(), options=options)
+    assert graph.invoke({"task": "c3"}, THREAD)["status"] == "fault"
+    final = graph.invoke(said("c4"), THREAD)
+    assert (final["task"]["id"], final["status"]) == ("c4", "solved")
