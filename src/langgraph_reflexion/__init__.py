@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from langgraph_reflexion._lazy import lazy_names
 
 if TYPE_CHECKING:
+    from langgraph_reflexion.adapters.mcp import mcp_tools
     from langgraph_reflexion.adapters.tools import ToolEnvironment
     from langgraph_reflexion.agents.middleware import ReflexionMiddleware
     from langgraph_reflexion.agents.state import AgentState
@@ -56,6 +57,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOME = {
+    "adapters.mcp": ["mcp_tools"],
     "adapters.tools": ["ToolEnvironment"],
     "agents.middleware": ["ReflexionMiddleware"],
     "agents.state": ["AgentState"],
@@ -143,6 +145,7 @@ __all__ = [
     "load_environment",
     "load_model",
     "load_prompts",
+    "mcp_tools",
     "open_checkpointer",
     "open_lessons",
     "resume_point",

@@ -58,7 +58,7 @@ class Opened:
             given = manager.__enter__()
             self._leave = lambda: manager.__exit__(None, None, None)
         elif hasattr(given, "__aenter__"):
-            held = _Held(given)
+            held = Held(given)
             given = run_blocking(held.enter())
             self._leave = lambda: run_blocking(held.leave())
         self.given: Any = given
@@ -116,7 +116,7 @@ class ToolWorld(Opened):
             return f"Error: {error!r}\n Please fix your mistakes."
 
 
-class _Held:
+class Held:
     """An asynchronous context manager that one task enters and leaves, as anyio's cancel scopes require."""
 
     def __init__(self, manager: Any) -> None:

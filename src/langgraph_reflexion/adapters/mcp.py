@@ -1,0 +1,244 @@
+"""MCP servers as the tools of an environment. Needs the extra `mcp`.
+
+```python
+from langgraph_reflexion import ToolEnvironment, mcp_tools
+
+memory = mcp_tools({"memory": {"command": "npx", "args": ["-y", "@modelcontextprotocol/server-memory"]}})
+environment = ToolEnvironment(memory, ["Note that Ada likes ink."], lambda task, answer: "done" in answer)
+```
+"""
+
+import asyncio
+import json
+import os
+import re
+import tempfile
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, suppress
+from datetime import timedelta
+from http import HTTPStatus
+from typing import Any
+
+from langchain_core.tools import BaseTool
+
+from langgraph_reflexion.adapters.tool_world import Held
+from langgraph_reflexion.envs.base import Task
+from langgraph_reflexion.errors import ConfigurationError, EnvironmentFault, EnvironmentUnavailable, the_extra
+
+Connections = Mapping[str, Mapping[str, Any]]
+
+START_SECONDS = 60.0
+"""Seconds in which a server must have started and listed its tools; `npx` and `uvx` may download it first."""
+
+PING_SECONDS = 5.0
+"""Seconds between two questions whether the server is alive, during a call."""
+
+LONGEST_CALL = timedelta(minutes=5)
+"""The time limit of a call over HTTP, where an answer may get lost; `read_timeout_seconds` in `session_kwargs`."""
+
+_LAST_WORDS = 500
+"""Number of characters of a server's standard error in a message."""
+
+
+def mcp_tools(
+    servers: Connections | Callable[[Task], Connections],
+) -> Callable[[Task], AbstractAsyncContextManager[list[BaseTool]]]:
+    """Return the tools of MCP servers, for `ToolEnvironment`: a function that opens them for a trial.
+
+    Each trial has its own sessions, and its own process of each server with a `command`; both end with it. A server
+    that dies is a fault, with the last words of its standard error. Where two servers have a tool of the same name,
+    it is preceded by the server's name.
+
+    Args:
+        servers: The connection of each server by name, as `MultiServerMCPClient` of langchain-mcp-adapters takes
+            them, or a function of the task that returns these. Without a `transport`, a `command` means `stdio`,
+            and a `url` streamable HTTP.
+
+    Raises:
+        EnvironmentUnavailable: langchain-mcp-adapters is missing.
+    """
+    try:
+        import langchain_mcp_adapters  # noqa: F401
+    except ImportError as error:
+        raise EnvironmentUnavailable(
+            f"langchain-mcp-adapters is missing; it comes with {the_extra('mcp')}"
+        ) from error
+
+    @asynccontextmanager
+    async def opened(task: Task) -> AsyncIterator[list[BaseTool]]:
+        async with AsyncExitStack() as stack:
+            found: list[tuple[str, BaseTool]] = []
+            for name, connection in (servers(task) if callable(servers) else servers).items():
+                server = _Server(name, connection)
+                stack.push_async_callback(server.close)
+                found += [(name, tool) for tool in await server.open()]
+            common = Counter(tool.name for _, tool in found)
+            yield [
+                tool.model_copy(update={"name": f"{server}_{tool.name}"}) if common[tool.name] > 1 else tool
+                for server, tool in found
+            ]
+
+    return opened
+
+
+class _Server:
+    """A session with a server, which a task of its own holds."""
+
+    def __init__(self, name: str, connection: Mapping[str, Any]) -> None:
+        self.name = name
+        self.connection = {"transport": "stdio" if "command" in connection else "http", **connection}
+        self.stdio = self.connection["transport"] == "stdio"
+        command = [self.connection.get("command", ""), *self.connection.get("args", [])]
+        self.place = " ".join(map(str, command)) if self.stdio else str(self.connection.get("url", ""))
+        self.errors = tempfile.TemporaryFile("w+", errors="replace")  # noqa: SIM115 - closed by `close`
+        self.held = Held(self._opened())
+        self.session: Any = None
+
+    async def open(self) -> list[BaseTool]:
+        """Return the tools.
+
+        Raises:
+            ConfigurationError: the connection is malformed.
+            EnvironmentUnavailable: the command cannot be executed.
+            EnvironmentFault: the server did not start.
+        """
+        try:
+            tools: list[BaseTool] = await self.held.enter()
+        except Exception as error:
+            cause = _cause(error)
+            if isinstance(cause, OSError) and self.stdio and not isinstance(cause, TimeoutError):
+                raise EnvironmentUnavailable(f"{self} cannot be started: {cause}") from error
+            if isinstance(cause, ValueError | TypeError):
+                raise ConfigurationError(f"the connection of {self}: {cause}") from error
+            raise EnvironmentFault(f"{self} did not start: {self._words(cause)}", transient=not self.stdio) from error
+        return tools
+
+    async def close(self) -> None:
+        """End the session, and the process. A server that has died has no session to end."""
+        with suppress(Exception):
+            await self.held.leave()
+        self.errors.close()
+
+    def __str__(self) -> str:
+        return f"the MCP server {self.name!r} ({self.place})"
+
+    @asynccontextmanager
+    async def _opened(self) -> AsyncIterator[list[BaseTool]]:
+        from langchain_mcp_adapters.tools import load_mcp_tools
+
+        async with self._connected() as self.session:
+            try:
+                async with asyncio.timeout(START_SECONDS):
+                    await self.session.initialize()
+                    tools = await load_mcp_tools(self.session, tool_interceptors=[self._call], server_name=self.name)
+            except TimeoutError:
+                raise TimeoutError(f"no answer within {START_SECONDS:g} seconds") from None
+            yield tools
+
+    @asynccontextmanager
+    async def _connected(self) -> AsyncIterator[Any]:
+        from langchain_mcp_adapters.sessions import create_session
+        from mcp import ClientSession, StdioServerParameters
+        from mcp.client.stdio import stdio_client
+
+        options = {**(self.connection.get("session_kwargs") or {})}
+        if not self.stdio:
+            options = {"read_timeout_seconds": LONGEST_CALL, **options}
+            async with create_session({**self.connection, "session_kwargs": options}) as session:
+                yield session
+            return
+        # `create_session` does not say where the standard error goes.
+        given = {key: value for key, value in self.connection.items() if key not in ("transport", "session_kwargs")}
+        variables = {name: _expanded(value) for name, value in (given.pop("env", None) or {}).items()}
+        process = StdioServerParameters(**given, env=variables)
+        async with (
+            stdio_client(process, errlog=self.errors) as streams,
+            ClientSession(*streams, **options) as session,
+        ):
+            yield session
+
+    async def _call(self, request: Any, handler: Callable[[Any], Any]) -> Any:
+        """Call a tool (an interceptor).
+
+        Raises:
+            EnvironmentFault: the server is lost.
+        """
+        call, alive = asyncio.ensure_future(handler(request)), asyncio.ensure_future(self._alive())
+        try:
+            # When its server dies, a request over HTTP may remain without an answer and without an error.
+            await asyncio.wait([call, alive, self.held.task], return_when=asyncio.FIRST_COMPLETED)
+            trouble = call.exception() if call.done() else alive.exception() if alive.done() else None
+            if call.done() and trouble is None:
+                return _readable(call.result())
+        finally:
+            call.cancel()
+            alive.cancel()
+        if call.done() and trouble and not _is_loss(trouble):
+            raise trouble
+        # What ended the connection says more than its end.
+        await asyncio.wait([self.held.task], timeout=1.0)
+        if self.held.task.done():
+            trouble = self.held.task.exception() or trouble
+        cause = _cause(trouble or EOFError("the session has ended"))
+        raise EnvironmentFault(f"{self} was lost: {self._words(cause)}", transient=False) from cause
+
+    async def _alive(self) -> None:
+        from mcp import McpError
+
+        while True:
+            await asyncio.sleep(PING_SECONDS)
+            try:
+                await self.session.send_ping()
+            except McpError as error:  # some servers do not know the question
+                if _is_loss(error):
+                    raise
+
+    def _words(self, error: BaseException) -> str:
+        self.errors.seek(0)
+        said = self.errors.read().strip()[-_LAST_WORDS:]
+        return " ".join((said or f"{type(error).__name__}: {error}").split())
+
+
+def _is_loss(error: BaseException) -> bool:
+    from anyio import BrokenResourceError, ClosedResourceError
+    from mcp import McpError
+    from mcp.types import CONNECTION_CLOSED
+
+    if isinstance(error, McpError):
+        # The time limit; or the server has forgotten the session (the SDK gives no name to this code).
+        return error.error.code in (CONNECTION_CLOSED, HTTPStatus.REQUEST_TIMEOUT, 32600)
+    return isinstance(error, BrokenResourceError | ClosedResourceError)
+
+
+def _cause(error: BaseException) -> BaseException:
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return error
+
+
+def _expanded(value: str) -> str:
+    """Fill in `${NAME}`, as langchain-mcp-adapters does."""
+    return re.sub(r"\$\{([^}]+)\}", lambda name: os.environ.get(name[1], name[0]), value)
+
+
+def _readable(result: Any) -> Any:
+    """Return a result whose contents are texts."""
+    from mcp.types import TextContent
+
+    texts = [_as_text(each) for each in result.content]
+    if not texts and result.structuredContent is not None:
+        texts = [json.dumps(result.structuredContent, ensure_ascii=False)]
+    return result.model_copy(update={"content": [TextContent(type="text", text=each) for each in texts]})
+
+
+def _as_text(content: Any) -> str:
+    match content.type:
+        case "text":
+            return str(content.text)
+        case "resource_link":
+            return f"[{content.name}: {content.uri}]{' ' + content.description if content.description else ''}"
+        case "resource":
+            text = getattr(content.resource, "text", None)
+            return f"[{content.resource.uri}]" + (f"\n{text}" if text is not None else "")
+    return f"[{content.type}: {content.mimeType}]"
