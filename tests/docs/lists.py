@@ -21,6 +21,9 @@ ELSEWHERE = {
     "export PGPASSWORD=... OPENAI_API_KEY=...": "the same",
     "ray start --head --port=6379": "the same",
     "ray start --address=first.example:6379": "the same",
+    "docs/howto/own-environment.md: from langgraph_reflexion import ToolEnvironment, mcp_tools": "needs npx and the"
+    " network; tests/faces/test_mcp.py runs the program with another server",
+    "docs/howto/own-environment.md: from contextlib import asynccontextmanager": "the same",
     "python tree.py > tree.txt": "wants openinference-instrumentation-langchain; loop/test_tracing.py has the tree",
     "export LANGSMITH_TRACING=true LANGSMITH_API_KEY=...": "needs a key; loop/test_tracing.py has an endpoint",
     "python -m build": "tests/long/test_packaging.py builds",

@@ -31,7 +31,9 @@ GROUPS = [
     Group("Your agent", "WrappedAgent World WorkspaceFolder ReflexionMiddleware"),
     Group("Profiles", "Profile PROFILES"),
     Group("State", "ReflexionState AgentState Step Evaluation Reflection"),
-    Group("Environments", "load_environment Environment Episode action Action StepResult Task ToolEnvironment"),
+    Group(
+        "Environments", "load_environment Environment Episode action Action StepResult Task ToolEnvironment mcp_tools"
+    ),
     Group("Heuristics and evaluators", "Heuristic Evaluator Score Prepared CommandEvaluator"),
     Group("Prompts", "load_prompts Prompts"),
     Group("Models", "load_model ModelOptions Retries Price"),

@@ -1,0 +1,182 @@
+"""MCP servers as tools: processes and sessions, and what becomes of them."""
+
+import json
+import os
+import socket
+import subprocess
+import sys
+import time
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.types import Command
+
+from langgraph_reflexion import (
+    Approval,
+    ConfigurationError,
+    EnvironmentUnavailable,
+    ModelOptions,
+    Retries,
+    ToolEnvironment,
+    create_reflexion,
+    mcp_tools,
+)
+from langgraph_reflexion.testing import ScriptedChatModel
+
+pytest.importorskip("langchain_mcp_adapters", reason="langchain-mcp-adapters is not installed: the extra mcp")
+
+SERVER = str(Path(__file__).parents[1] / "support" / "mcp_server.py")
+LOCAL = {"command": sys.executable, "args": [SERVER]}
+
+
+def environment(servers, check=lambda task, answer: answer == "yes", **task):
+    return ToolEnvironment(mcp_tools(servers), [{"instruction": "Write.", **task}], check)
+
+
+def graph_of(environment, replies, **options):
+    options = {"strategy": "retry", "max_trials": 1, "options": ModelOptions(retries=Retries(attempts=1)), **options}
+    return create_reflexion(
+        ScriptedChatModel(replies=[f"Action: {each}" for each in replies]), environment, **options
+    )
+
+
+def played(environment, replies, **options):
+    return graph_of(environment, replies, **options).compile().invoke({"task": environment.tasks()[0]})
+
+
+def observations(final):
+    return [step["observation"] for step in final["trajectory"]]
+
+
+def alive(pid):
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+@pytest.fixture
+def started(tmp_path, monkeypatch):
+    """A server that writes down its process, and these processes."""
+    log = tmp_path / "started"
+    monkeypatch.setenv("LOG_OF_SERVERS", str(log))
+    return {**LOCAL, "env": {"STARTED": "${LOG_OF_SERVERS}"}}, lambda: [*map(int, log.read_text().split())]
+
+
+@contextmanager
+def serving(port):
+    process = subprocess.Popen([sys.executable, SERVER, str(port)], stderr=subprocess.DEVNULL)
+    try:
+        while True:
+            with socket.socket() as connection:
+                if connection.connect_ex(("127.0.0.1", port)) == 0:
+                    break
+            assert process.poll() is None
+            time.sleep(0.05)
+        yield process
+    finally:
+        process.kill()
+        process.wait()
+
+
+@pytest.fixture
+def port():
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        return found.getsockname()[1]
+
+
+def test_each_trial_has_a_process_of_its_own_which_ends_with_it(started):
+    server, processes = started
+    final = played(environment({"n": server}), ["write[a]", "finish[no]", "write[b]", "finish[yes]"], max_trials=2)
+    assert observations(final) == ["1 lines", "The task is solved."]
+    pids = processes()
+    assert len({*pids}) == 3  # the first one for the schemas
+    assert not any(map(alive, pids))
+
+
+def test_a_trial_that_pauses_goes_on_with_its_process(started):
+    server, processes = started
+    approval, config = Approval(actions=["finish"]), {"configurable": {"thread_id": "1"}}
+    tools = environment({"n": server})
+    graph = graph_of(tools, ["write[a]", "finish[yes]"], approval=approval).compile(InMemorySaver())
+    graph.invoke({"task": tools.tasks()[0]}, config)
+    last = processes()[-1]
+    assert alive(last)
+    final = graph.invoke(Command(resume="approve"), config)
+    assert observations(final) == ["1 lines", "The task is solved."]
+    assert processes()[-1] == last
+    assert not alive(last)
+
+
+def test_servers_may_depend_on_the_task_and_share_names_of_tools(started):
+    server, processes = started
+    tools = environment(lambda task: dict.fromkeys(task["data"]["names"], server), data={"names": ["a", "b"]})
+    final = played(tools, ["a_write[x]", "a_write[y]", "b_write[z]", "finish[yes]"])
+    assert observations(final)[:3] == ["1 lines", "2 lines", "1 lines"]
+    assert not any(map(alive, processes()))
+
+
+@pytest.mark.parametrize("call", ["die[0]", "die[1]"], ids=["at once", "later"])
+def test_a_process_that_dies_is_a_fault_with_its_last_words(call):
+    final = played(environment({"n": LOCAL}), ["write[a]", call, "finish[yes]"])
+    assert final["status"] == "fault"
+    assert final["fault"].startswith("the MCP server 'n' (")
+    assert final["fault"].endswith("was lost: the disk is full")
+    assert observations(final) == ["1 lines"]
+
+
+def test_a_check_may_ask_the_server():
+    async def check(tools):
+        (block,) = await tools["count"].ainvoke({})
+        return json.loads(block["text"]) == {"lines": 2}
+
+    final = played(environment({"n": LOCAL}, check), ["write[a]", "write[b]", "finish[yes]"])
+    assert final["status"] == "solved"
+
+
+@pytest.mark.parametrize(
+    ("server", "error", "why"),
+    [
+        ({"command": "no-such-server", "args": []}, EnvironmentUnavailable, "no-such-server"),
+        ({"transport": "pigeon", "url": "x"}, ConfigurationError, "pigeon"),
+        ({}, ConfigurationError, "url"),
+    ],
+    ids=["command", "transport", "nothing"],
+)
+def test_a_connection_that_cannot_work(server, error, why):
+    with pytest.raises(error, match=why):
+        environment({"n": server}).actions()
+
+
+@pytest.mark.parametrize(
+    ("server", "why"),
+    [
+        ({"command": sys.executable, "args": ["-c", "raise SystemExit('no folder is given')"]}, "no folder is given"),
+        ({"url": "http://127.0.0.1:9/mcp"}, "ConnectError"),
+    ],
+    ids=["process", "url"],
+)
+def test_a_server_that_does_not_start_is_a_fault(server, why):
+    final = played(environment({"n": server}), ["finish[yes]"])
+    assert final["status"] == "fault"
+    assert "did not start" in final["fault"]
+    assert why in final["fault"]
+
+
+def test_a_server_over_http(port):
+    with serving(port):
+        final = played(
+            environment({"n": {"url": f"http://127.0.0.1:{port}/mcp"}}), ["write[a]", "count[]", "finish[yes]"]
+        )
+    assert observations(final) == ["1 lines", '{\n  "lines": 1\n}', "The task is solved."]
+
+
+def test_a_server_over_http_that_dies_is_a_fault(port):
+    with serving(port):
+        final = played(environment({"n": {"url": f"http://127.0.0.1:{port}/mcp"}}), ["write[a]", "die[0]"])
+    assert (final["status"], observations(final)) == ("fault", ["1 lines"])
+    assert "was lost: ConnectError" in final["fault"]
