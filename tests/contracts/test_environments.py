@@ -7,8 +7,9 @@ import pytest
 from langgraph_reflexion.envs import ENVIRONMENTS, load_environment
 from langgraph_reflexion.envs.hotpotqa.environment import HotPotQA
 from langgraph_reflexion.envs.workspace.environment import Workspace
-from langgraph_reflexion.testing import CHECKS, Case, MediaWikiServer, check_environment
+from langgraph_reflexion.testing import CHECKS, Case, check_environment
 from tests.support.hotpotqa import OFFICIAL, PAGES, as_on_the_hub
+from tests.support.mediawiki import MediaWikiServer
 from tests.support.tools import need
 from tests.support.toys import Counter, Notebook
 from tests.support.workspace import write_folder

@@ -49,8 +49,7 @@ GROUPS = [
     Group("Runtime context", "ReflexionContext", f"{TOP}.runtime"),
     Group(
         "Testing",
-        "check_environment Case ScriptedChatModel ModelServer MediaWikiServer WebShopServer Recorder"
-        " RecordedChatModel",
+        "check_environment Case ScriptedChatModel ModelServer Recorder RecordedChatModel",
         TESTING,
     ),
     Group("The sandbox", "Sandbox Limits Policy", SANDBOX),

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from langgraph_reflexion.envs.webshop.catalogue import generate
 from langgraph_reflexion.envs.webshop.store import Store
-from langgraph_reflexion.testing import WebShopServer
+from tests.support.webshop_server import WebShopServer
 
 CATALOGUE = generate(0)
 

@@ -5,21 +5,16 @@ from typing import TYPE_CHECKING
 from langgraph_reflexion._lazy import lazy_names
 from langgraph_reflexion.testing.case import Case
 from langgraph_reflexion.testing.conformance import CHECKS, check_environment
-from langgraph_reflexion.testing.mediawiki import MEDIAWIKI_FAULTS, MediaWikiServer
 from langgraph_reflexion.testing.models import ScriptedChatModel, ScriptExhausted
 
 if TYPE_CHECKING:
     from langgraph_reflexion.testing.model_server import MODEL_FAULTS, ModelRequest, ModelServer
     from langgraph_reflexion.testing.recorded import MissingReply, RecordedChatModel, RecordedReply, Recorder
-    from langgraph_reflexion.testing.webshop import WEBSHOP_FAULTS, WebShopServer
 
 __all__ = [
     "CHECKS",
-    "MEDIAWIKI_FAULTS",
     "MODEL_FAULTS",
-    "WEBSHOP_FAULTS",
     "Case",
-    "MediaWikiServer",
     "MissingReply",
     "ModelRequest",
     "ModelServer",
@@ -28,7 +23,6 @@ __all__ = [
     "Recorder",
     "ScriptExhausted",
     "ScriptedChatModel",
-    "WebShopServer",
     "check_environment",
 ]
 
@@ -36,7 +30,6 @@ __all__ = [
 _MODULE_OF = {
     **dict.fromkeys(("MODEL_FAULTS", "ModelRequest", "ModelServer"), f"{__name__}.model_server"),
     **dict.fromkeys(("MissingReply", "RecordedChatModel", "RecordedReply", "Recorder"), f"{__name__}.recorded"),
-    **dict.fromkeys(("WEBSHOP_FAULTS", "WebShopServer"), f"{__name__}.webshop"),
 }
 # Loaded on demand: `python -m` would run a loaded model server twice, and the others have heavy imports.
 __getattr__, _ = lazy_names(__name__, _MODULE_OF)

@@ -13,8 +13,9 @@ from langgraph_reflexion.envs.webshop.pages import RENDERINGS
 from langgraph_reflexion.envs.webshop.state import State
 from langgraph_reflexion.envs.webshop.store import Store
 from langgraph_reflexion.errors import ConfigurationError, EnvironmentFault, EnvironmentUnavailable
-from langgraph_reflexion.testing import WebShopServer, check_environment
+from langgraph_reflexion.testing import check_environment
 from tests.support.webshop import CATALOGUE, catalogue_server, product, solution, values
+from tests.support.webshop_server import WebShopServer
 
 WAY = solution(CATALOGUE, CATALOGUE.goals[0])
 

@@ -13,8 +13,8 @@ from langgraph_reflexion.envs.hotpotqa.episode import NO_MORE
 from langgraph_reflexion.envs.hotpotqa.langchain_wikipedia import LangChainPages
 from langgraph_reflexion.envs.hotpotqa.mediawiki import MediaWiki
 from langgraph_reflexion.errors import EnvironmentFault
-from langgraph_reflexion.testing import MEDIAWIKI_FAULTS, MediaWikiServer
 from tests.support.hotpotqa import PAGES
+from tests.support.mediawiki import MEDIAWIKI_FAULTS, MediaWikiServer
 
 REDIRECTS = {"Elms": "Elm", "Elm tree": "Elms", "Woody plants": "Trees", "Here": "There", "There": "Here"}
 MEANINGS = {"Trees": ["Elm", "Ash", "Trees", "Elm", "Birch", "Oak", "Fir", "Pine"]}

@@ -13,8 +13,9 @@ from langgraph_reflexion.experiments.runner import run
 from langgraph_reflexion.prompts import load_prompts
 from langgraph_reflexion.retries import Retries
 from langgraph_reflexion.settings import RunSettings
-from langgraph_reflexion.testing import MediaWikiServer, ScriptedChatModel
+from langgraph_reflexion.testing import ScriptedChatModel
 from tests.support.hotpotqa import as_on_the_hub
+from tests.support.mediawiki import MediaWikiServer
 
 
 @pytest.fixture(autouse=True)
