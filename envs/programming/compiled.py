@@ -32,7 +32,8 @@ class CompiledGrader:
         built, error = self.build(language, code, calls)
         if error:
             return error
-        answers = self._answers(language, built, len(calls))
+        room = 4 * sum(len(case.expected) for case in problem.cases)
+        answers = self._answers(language, built, len(calls), room=room)
         for case, answer in zip(problem.cases, answers, strict=True):
             if answer.error:
                 return f"{case.call}: {answer.error}"
@@ -100,14 +101,15 @@ class CompiledGrader:
         return {}, ended_by(done, COMPILER) or complaint or "it does not compile"
 
     def _answers(
-        self, language: Language, built: Mapping[str, str | bytes], count: int, *, each: bool = False
+        self, language: Language, built: Mapping[str, str | bytes], count: int, *, each: bool = False, room: int = 0
     ) -> list[Answer]:
         """Return the answers to the calls of a program.
 
         If a call ends the program, with `each` the next one gets a new run; otherwise all later calls fail.
         """
         answers: list[Answer] = []
-        limits = replace(self._limits, memory=max(self._limits.memory, language.memory * MB))
+        memory = max(self._limits.memory, language.memory * MB)
+        limits = replace(self._limits, memory=memory, result=self._limits.result + room)
         while len(answers) < count:
             done = self._run(language, [*language.run, str(len(answers))], built, limits)
             lines = done.result.decode(errors="replace").split("\n")[:-1]

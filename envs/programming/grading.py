@@ -12,6 +12,7 @@ from langgraph_reflexion.envs.programming.compiled import CompiledGrader
 from langgraph_reflexion.envs.programming.limits import CANDIDATE
 from langgraph_reflexion.envs.programming.problems import Problem, Verdict
 from langgraph_reflexion.envs.programming.python import PythonGrader
+from langgraph_reflexion.envs.programming.values import one_line
 from langgraph_reflexion.envs.sandbox import Limits, Sandbox
 from langgraph_reflexion.errors import ConfigurationError
 
@@ -44,7 +45,8 @@ class Grader:
             raise ConfigurationError(f"{problem.id} has no hidden tests that can be run here: it cannot be graded")
         if not problem.cases and not problem.test:
             raise ConfigurationError(f"{problem.id} has no hidden tests")
-        failure = self._of(problem).failure(problem, code)
+        # Programs in some languages return any characters, such as those that a terminal obeys.
+        failure = one_line(self._of(problem).failure(problem, code))
         return Verdict(passed=not failure, reason=failure)
 
     def run_tests(self, problem: Problem, code: str, tests: Sequence[str], times: int = 1) -> list[list[TestOutcome]]:

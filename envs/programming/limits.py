@@ -3,8 +3,11 @@
 from langgraph_reflexion.envs.sandbox import Limits, Result
 from langgraph_reflexion.envs.sandbox.types import MB
 
-CANDIDATE = Limits(wall=10, cpu=10, memory=1024 * MB, result=16 * MB)
+CANDIDATE = Limits(wall=10, cpu=10, memory=1024 * MB, result=MB)
 """The limits of a candidate for all its tests together; the ten seconds are the original code's."""
+
+ROOM = 16 * MB
+"""Bytes of the answers of a canonical solution."""
 
 COMPILER = Limits(wall=60, cpu=120, memory=4096 * MB, processes=256, descriptors=1024, disk=512 * MB)
 """The limits of compiling a candidate."""

@@ -1,10 +1,12 @@
 """The grader of Python."""
 
+import json
 from collections.abc import Sequence
 from typing import Any
 
 from langgraph_reflexion.envs.base import TestOutcome
 from langgraph_reflexion.envs.programming import evalplus
+from langgraph_reflexion.envs.programming.limits import ROOM
 from langgraph_reflexion.envs.programming.problems import Case, Problem
 from langgraph_reflexion.envs.programming.python_runs import PythonRuns
 from langgraph_reflexion.envs.programming.python_source import (
@@ -16,6 +18,7 @@ from langgraph_reflexion.envs.programming.python_source import (
     parse,
     valid,
 )
+from langgraph_reflexion.envs.programming.sandbox_runner import encode
 from langgraph_reflexion.envs.programming.values import COMPARISONS, Answer, Call, holds, shown
 from langgraph_reflexion.envs.sandbox import Limits, Sandbox
 from langgraph_reflexion.errors import ConfigurationError
@@ -32,7 +35,8 @@ class PythonGrader:
         calls = [_call(problem, case) for case in problem.cases]
         if calls:
             right = self._expected(problem)
-            answers = self._runs.answers(code, problem.entry_point, calls)
+            room = 2 * sum(len(json.dumps(encode(each.value))) for each in right)
+            answers = self._runs.answers(code, problem.entry_point, calls, room=room)
             for case, (args, _), answer, expected in zip(problem.cases, calls, answers, right, strict=True):
                 if why := _wrong(case, answer, expected, list(args)):
                     return f"{case.call}: {why}"
@@ -88,7 +92,7 @@ class PythonGrader:
         if problem.canonical is None:
             raise ConfigurationError(f"{problem.id}: it has neither expected values nor a canonical solution")
         calls = [_call(problem, case) for case in problem.cases]
-        right = self._runs.answers(problem.canonical, problem.entry_point, calls)
+        right = self._runs.answers(problem.canonical, problem.entry_point, calls, room=ROOM)
         for case, answer in zip(problem.cases, right, strict=True):
             if not answer.returned and not answer.odd:
                 raise ConfigurationError(

@@ -16,13 +16,14 @@ from langgraph_reflexion.envs.programming.sandbox_runner import NotPlainError, d
 from langgraph_reflexion.envs.programming.values import Answer, Call, one_line, shown
 from langgraph_reflexion.envs.sandbox import Limits, Policy, Result, Sandbox
 from langgraph_reflexion.envs.sandbox.sandbox import with_wall
+from langgraph_reflexion.envs.sandbox.types import MB
 from langgraph_reflexion.errors import EnvironmentUnavailable
 
 _RUNNER = "sandbox_runner.py"
 _SOURCE = Path(sandbox_runner.__file__).read_bytes()
 # The same order of sets in every process.
 _POLICY = Policy(fork=False, env={"PYTHONHASHSEED": "0"})
-_LINE = 16 << 20
+_LINE = MB
 _STDIN, _RESULT = 0, 3
 _ENDED = "the program ended during the call"
 
@@ -46,20 +47,28 @@ class PythonRuns:
     def __init__(self, sandbox: Sandbox, limits: Limits) -> None:
         self._sandbox, self._limits = sandbox, limits
 
-    def answers(self, code: str, entry_point: str, calls: Sequence[Call], *, each: bool = False) -> list[Answer]:
+    def answers(
+        self, code: str, entry_point: str, calls: Sequence[Call], *, each: bool = False, room: int = 0
+    ) -> list[Answer]:
         """Return the answers to calls, made one after the other in one process.
 
-        If a call ends the process, with `each` the next one gets a new process; otherwise all later calls fail.
+        Args:
+            code: The program.
+            entry_point: The function.
+            calls: The calls.
+            each: If a call ends the process, the next one gets a new process; otherwise all later calls fail.
+            room: Bytes of all answers beyond the limit of results. Parsing them takes the agent's time.
         """
         answers: list[Answer] = []
+        limits = replace(self._limits, result=self._limits.result + room)
         while len(answers) < len(calls):
             rest = calls[len(answers) :]
             lines = "".join(json.dumps({"call": encode([list(args), kwargs])}) + "\n" for args, kwargs in rest)
             arguments = ["candidate", entry_point, str(_STDIN)]
-            done = self._run(arguments, {"solution.py": _to_file(code)}, self._limits, stdin=lines)
+            done = self._run(arguments, {"solution.py": _to_file(code)}, limits, stdin=lines)
             if done.status == "output" and each and len(rest) > 1:
                 # After a flood no result is kept.
-                return answers + [self.answers(code, entry_point, [call])[0] for call in rest]
+                return answers + [self.answers(code, entry_point, [call], room=room)[0] for call in rest]
             hello, *said = done.result.split(b"\n")[: len(rest) + 1] if done.result else [b""]
             why = _why(hello, done, self._limits)
             came = [_answer(line) for line in said if line] if why is None else []
@@ -128,9 +137,9 @@ class _Conversation:
             return b""
         return line if line.endswith(b"\n") else b""
 
-    def write(self, message: dict[str, Any]) -> None:
+    def write(self, line: bytes) -> None:
         with contextlib.suppress(OSError):  # it has ended, as reading will show
-            self._ours.sendall(json.dumps(message).encode() + b"\n")
+            self._ours.sendall(line)
 
     def end(self) -> Result:
         """Wait for the end of the run."""
@@ -162,12 +171,12 @@ def _relay(candidate: _Conversation, checks: _Conversation, limits: Limits) -> C
             # A bare `except` in the checks may hide that the candidate has ended.
             return replace(outcome, outcome="failed", why=ended) if ended and outcome.outcome == "passed" else outcome
         if not ended:
-            candidate.write({"call": message.get("call"), "keep": True})
+            candidate.write(_line({"call": message.get("call"), "keep": True}))
             if reply := candidate.read():
-                checks.write(_sanitized(reply))
+                checks.write(reply)  # which parse it, in the sandbox
                 continue
             ended = ended_by(candidate.end(), limits) or _ENDED
-        checks.write({"ended": ended})
+        checks.write(_line({"ended": ended}))
     return Checked("failed", f"the checks {ended_by(checks.end(), limits) or 'ended without an outcome'}")
 
 
@@ -189,21 +198,8 @@ def _read(line: bytes) -> dict[str, Any]:
     return message if isinstance(message, dict) else {}
 
 
-def _sanitized(line: bytes) -> dict[str, Any]:
-    """Return the candidate's message, if it is a valid one."""
-    message = _read(line)
-    try:
-        after = encode(decode(message.get("after", [])))
-        match message:
-            case {"value": value}:
-                return {"value": encode(decode(value)), "after": after}
-            case {"raised": [str(name), str(text), str(own)]}:
-                return {"raised": [name, text, own], "after": after}
-            case {"odd": str(what)}:
-                return {"ended": f"it returned a value that is not plain: {what}"}
-    except NotPlainError as error:
-        return {"ended": f"it returned a value that is not plain: {error}"}
-    return {"ended": "its answer is malformed"}
+def _line(message: dict[str, Any]) -> bytes:
+    return json.dumps(message).encode() + b"\n"
 
 
 def _answer(line: bytes) -> Answer:

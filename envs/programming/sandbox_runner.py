@@ -181,21 +181,45 @@ class Remote:
         except NotPlainError as error:
             raise _Ended("inexpressible", f"a call with {error}") from None
         self._line.write({"call": call})
-        reply = self._line.read()
-        if reply is None or "ended" in reply:
-            raise _Ended("failed", reply["ended"] if reply else "the candidate ended")
-        for mine, theirs in zip(args, decode(reply.get("after", {"tuple": []})), strict=False):
+        raised, value, after = self._reply()
+        for mine, theirs in zip(args, after, strict=False):
             _update(mine, theirs)
-        if "raised" in reply:
-            raise _exception(*reply["raised"])
-        self.answered, self.last = True, decode(reply["value"])
-        return self.last
+        if raised is not None:
+            raise raised
+        self.answered, self.last = True, value
+        return value
+
+    def _reply(self) -> tuple[Exception | None, Any, list[Any] | tuple[Any, ...]]:
+        """Read the candidate's answer, which may be anything: its exception or value, and the arguments it left."""
+        why = "its answer is malformed"
+        try:
+            match self._line.read():
+                case None:
+                    raise _Ended("failed", "the candidate ended")
+                case {"ended": str(why)}:
+                    raise _Ended("failed", why)
+                case {"odd": what}:
+                    raise NotPlainError(str(what))
+                case {"raised": [str(name), str(text), str(own)], **rest}:
+                    answer: tuple[Exception | None, Any] = _exception(name, text, own), None
+                case {"value": value, **rest}:
+                    answer = None, decode(value)
+                case _:
+                    raise _Ended("failed", why)
+            after = decode(rest.get("after", []))
+        except NotPlainError as error:
+            raise _Ended("failed", f"it returned a value that is not plain: {error}") from None
+        except (ValueError, RecursionError):
+            raise _Ended("failed", why) from None
+        return (*answer, after if isinstance(after, list | tuple) else [])
 
 
 def _exception(name: str, text: str, own: str) -> Exception:
     """Recreate the candidate's exception as a builtin one."""
     kind: Any = getattr(builtins, own, None)
-    if not isinstance(kind, type) or not issubclass(kind, Exception) or kind is Exception:
+    # In the checks, a StopIteration would end the loop that calls the candidate.
+    plain = (Exception, StopIteration, StopAsyncIteration)
+    if not isinstance(kind, type) or not issubclass(kind, Exception) or kind in plain:
         return RuntimeError(f"{name}: {text}")
     for each in kind.__mro__:
         # Some cannot be made from a message alone, but a base class can.

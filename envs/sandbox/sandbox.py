@@ -13,7 +13,7 @@ from typing import Any
 from langgraph_reflexion.envs.sandbox.backends import BACKENDS, HOST, choose, limit_values
 from langgraph_reflexion.envs.sandbox.client import carry_out, launch
 from langgraph_reflexion.envs.sandbox.exposed_paths import exposed_paths
-from langgraph_reflexion.envs.sandbox.helper import protocol
+from langgraph_reflexion.envs.sandbox.helper import hooks, protocol
 from langgraph_reflexion.envs.sandbox.types import (
     MAX_FILES,
     Limits,
@@ -175,6 +175,8 @@ class Sandbox:
             env={**env, "PATH": path},
             exposed=list(seen.paths),
             binds=binds,
+            guarded=_guarded(policy, binds),
+            unix=not policy.network and all(bind.own for bind in policy.binds),
             cwd=folder,
             files=names,
             collect=collect,
@@ -201,7 +203,23 @@ class Sandbox:
                     f"quota, and the host's process numbers. To fix it, {BACKENDS['bubblewrap'].fix}; or "
                     "accept it: allow_degraded=True, --allow-degraded"
                 )
+        if self.backend == "landlock":
+            for source, _ in _guarded(policy, binds):
+                if found := hooks.present(source):
+                    raise EnvironmentUnavailable(
+                        f"Landlock cannot keep a program from changing {', '.join(found)} in {source}, which "
+                        f"programs of the host run by themselves. To fix it, {BACKENDS['bubblewrap'].fix}; or "
+                        "accept it: Bind(own=True), --own"
+                    )
         return binds
+
+
+def _guarded(policy: Policy, binds: list[tuple[str, str, bool]]) -> list[tuple[str, str]]:
+    return [
+        (source, target)
+        for bind, (source, target, writable) in zip(policy.binds, binds, strict=True)
+        if writable and not bind.own and os.path.isdir(source)
+    ]
 
 
 def with_wall(limits: Limits, wall: float | None) -> Limits:

@@ -90,7 +90,11 @@ class Bind:
     target: Path | None = None
     """Its path inside; by default the same. Landlock supports no other."""
     writable: bool = False
-    """Whether the program may change the host's files."""
+    """Whether the program may change the host's files. It cannot change those that programs of the host run by
+    themselves, such as `.git` and `.vscode` (`helper.hooks.HOOKS`)."""
+    own: bool = False
+    """Whether the folder is the program's alone, such as a copy: then it may also change those files, and have Unix
+    sockets, with which it could reach servers of the host that listen in a shared folder."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +103,7 @@ class Policy:
 
     network: bool = False
     """Share the host's network and everything reachable over it, including the host's loopback services. Unix sockets
-    are then refused, since the host's abstract ones would be reachable too."""
+    are then refused, except pairs, since the host's abstract ones would be reachable too."""
     fork: bool = True
     """Whether the program may start processes. Threads are always allowed."""
     binds: tuple[Bind, ...] = ()

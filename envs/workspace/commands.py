@@ -62,7 +62,7 @@ class Commands:
         moves = self._sandbox.backend not in ("landlock", "unsafe-bare-host")
         taken = any(below(str(original), each) or below(each, str(original)) for each in RESERVED)
         place = original if moves and not taken else copy.root
-        binds = [Bind(copy.root, place, writable=True)]
+        binds = [Bind(copy.root, place, writable=True, own=True)]
         for name in self._dependencies if moves else []:
             if (original / name).is_dir():
                 _make_way(copy.root, name)

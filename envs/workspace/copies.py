@@ -1,7 +1,6 @@
 """Copies of a workspace on disk."""
 
 import os
-import shutil
 import subprocess
 from collections.abc import Collection
 from contextlib import suppress
@@ -98,7 +97,4 @@ def remove(path: Path) -> None:
         with suppress(FileNotFoundError, NotADirectoryError):
             path.unlink()
         return
-    command = [shutil.which("rm") or "rm", "-rf", "--one-file-system", "--", str(path)]
-    if subprocess.run(command, capture_output=True, check=False).returncode:
-        subprocess.run(["chmod", "-R", "u+rwX", "--", str(path)], capture_output=True, check=False)
-        subprocess.run(command, capture_output=True, check=False)
+    staging.remove(str(path), patience=None)

@@ -4,6 +4,7 @@ import fcntl
 import os
 
 from langgraph_reflexion.envs.sandbox.helper import kernel, protocol, seccomp, staging
+from langgraph_reflexion.envs.sandbox.helper.hooks import Guard
 from langgraph_reflexion.envs.sandbox.helper.launch import (
     COLLECTED,
     ENVIRONMENT,
@@ -30,6 +31,7 @@ class Bubblewrap(Plan):
     """A run in bubblewrap."""
 
     tmpfs = ("/tmp", "/dev/shm")
+    guards: tuple[Guard, ...] = ()
 
     def start(self, streams: Streams, starting: int) -> int:
         """Stage the paths that only root reaches, become the run's user, and spawn bubblewrap."""
@@ -40,6 +42,7 @@ class Bubblewrap(Plan):
             for stream in streams[4:] if request["inherit"] else streams[2:]:
                 give(stream, self.user)
             kernel.become(self.user)
+        self.guards = tuple(Guard(source) for source, _ in request["guarded"])
         arguments, contents = self.arguments(_FIRST + 1)
         held = streams.numbered(starting)
         held |= {
@@ -59,6 +62,10 @@ class Bubblewrap(Plan):
         finally:
             for number in (*moved.values(), *(old for new, old in held.items() if new > COLLECTED)):
                 os.close(number)
+
+    def settle(self) -> None:
+        for guard in self.guards:
+            guard.release()
 
     def arguments(self, first: int) -> tuple[list[str], list[bytes]]:
         """Return the options, and the contents of the descriptors that they refer to, numbered from `first`."""
@@ -81,15 +88,21 @@ class Bubblewrap(Plan):
             words += ["--symlink", os.readlink(path), path] if again else ["--ro-bind", path, path]
         for name, text in (("passwd", _PASSWD), ("group", _GROUP), ("hosts", _HOSTS)):
             words += ["--perms", "0644", "--file", content(text.encode()), f"/etc/{name}"]
-        for source, target, writable in sorted(request["binds"], key=lambda bind: bind[1]):
-            words += ["--bind" if writable else "--ro-bind", source, target]
+        mounts: dict[str, list[str]] = {}
+        for guard, (_, target) in zip(self.guards, request["guarded"], strict=True):
+            mounts |= guard.mounts(target)
+        for source, target, writable in request["binds"]:
+            mounts[target] = ["--bind" if writable else "--ro-bind", source, target]
+        words += [word for target in sorted(mounts) for word in mounts[target]]
         for name, blob in zip(request["files"], self.blobs, strict=True):
             words += ["--perms", "0755", "--file", content(blob), os.path.join(WORK, name)]
         # Only file systems with a size may grow.
         words += ["--remount-ro", "/dev", "--remount-ro", "/", "--chdir", request["cwd"] or WORK]
         for name, value in {**ENVIRONMENT, **request["env"]}.items():
             words += ["--setenv", name, value]
-        code = seccomp.assemble(network=request["network"], fork=request["fork"], namespaces=True)
+        code = seccomp.assemble(
+            network=request["network"], fork=request["fork"], namespaces=True, unix=request["unix"]
+        )
         words += ["--seccomp", content(code)]
         if any("\0" in word for word in words):
             raise ValueError("a NUL in an option of bubblewrap")

@@ -188,7 +188,9 @@ class Landlock(Confined):
         request = self.request
         readable, written = self.reached()
         restrict(readable, [self.folder, *written], network=request["network"])
-        kernel.load_filter(seccomp.assemble(network=request["network"], fork=request["fork"], namespaces=False))
+        kernel.load_filter(
+            seccomp.assemble(network=request["network"], fork=request["fork"], namespaces=False, unix=False)
+        )
 
 
 def _found(program: str, path: str) -> str:

@@ -96,6 +96,7 @@ def kernel_limits(limits: LimitValues) -> dict[str, int]:
         "nofile": limits["descriptors"],
         "nproc": limits["processes"] + 2,
         "msgqueue": 0,
+        "memlock": 1 << 16,
     }
 
 

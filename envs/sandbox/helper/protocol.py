@@ -28,12 +28,16 @@ class Request(TypedDict):
     """Host paths that are visible read-only, each at the same path."""
     binds: list[tuple[str, str, bool]]
     """Source on the host, target inside, writable."""
+    guarded: list[tuple[str, str]]
+    """Source and target of the writable folders whose hooks the run must not change."""
     cwd: str | None
     files: list[str]
     """Names in the working directory; the blobs are their contents, in this order."""
     collect: list[str]
     limits: LimitValues
     network: bool
+    unix: bool
+    """Whether it may have Unix sockets besides pairs."""
     fork: bool
     inherit: bool
     """Whether it uses the caller's standard streams."""
@@ -43,8 +47,16 @@ class Request(TypedDict):
 
 def request(backend: str, argv: list[str], limits: LimitValues, **fields: Any) -> Request:
     """Return a request with defaults for the fields that are not given."""
-    defaults: dict[str, Any] = {"env": {}, "exposed": [], "binds": [], "cwd": None, "files": [], "collect": []}
-    defaults |= {"network": False, "fork": True, "inherit": False, "tool": ""}
+    defaults: dict[str, Any] = {
+        "env": {},
+        "exposed": [],
+        "binds": [],
+        "guarded": [],
+        "cwd": None,
+        "files": [],
+        "collect": [],
+    }
+    defaults |= {"network": False, "unix": True, "fork": True, "inherit": False, "tool": ""}
     return cast(Request, {"backend": backend, "argv": argv, "limits": limits, **defaults, **fields})
 
 

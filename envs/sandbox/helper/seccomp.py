@@ -2,7 +2,8 @@
 
 It blocks what ordinary programs do not need and what circumvents the other restrictions: new namespaces and mounts,
 kernel administration, inspecting other processes, io_uring (which opens sockets unseen by the filter), and memory
-that belongs to no process (memfd, System V segments) and so escapes the memory limit. Setuid files cannot be created:
+that belongs to no process (memfd, System V segments, huge pages held by a pipe or a socket) and so escapes the memory
+limit. Setuid files cannot be created:
 in a folder that is bound writable, their owner is a user of the host.
 """
 
@@ -36,7 +37,7 @@ _REFUSED = _table(
     syslog 103 116, umount2 166 39, unshare 272 97, userfaultfd 323 282, vhangup 153 58, io_uring_setup 425,
     io_uring_enter 426, io_uring_register 427, open_tree 428, move_mount 429, fsopen 430, fsconfig 431,
     fsmount 432, fspick 433, pidfd_getfd 438, process_madvise 440, mount_setattr 442, quotactl_fd 443,
-    process_mrelease 448, open_tree_attr 467
+    process_mrelease 448, open_tree_attr 467, vmsplice 278 75
     """
 )
 # ENOSYS rather than EPERM, so that libraries fall back to an older call, whose arguments the filter can check.
@@ -45,22 +46,27 @@ _ABSENT = _table(
     clone3 435 435, memfd_create 319 279, memfd_secret 447 447, openat2 437 437
     """
 )
+# Kernel memory that counts for nobody, such as access lists of 64 KB. EOPNOTSUPP, as on a file system without them.
+_ATTRIBUTES = _table(
+    """
+    file_setattr 469 469, fremovexattr 199 16, fsetxattr 190 7, lremovexattr 198 15, lsetxattr 189 6,
+    removexattr 197 14, removexattrat 466 466, setxattr 188 5, setxattrat 463 463
+    """
+)
 _CHECKED = _table(
     """
     chmod 90 -, clone 56 220, creat 85 -, fchmod 91 52, fchmodat 268 53, fchmodat2 452 452, fork 57 -,
     ioctl 16 29, ioprio_set 251 30, mknod 133 -, mknodat 259 33, open 2 -, openat 257 56, prlimit64 302 261,
     sched_setaffinity 203 122, sched_setattr 314 274, sched_setparam 142 118, sched_setscheduler 144 119,
-    setpriority 141 140, socket 41 198, socketpair 53 199, vfork 58 -
+    setpriority 141 140, setsockopt 54 208, socket 41 198, socketpair 53 199, vfork 58 -
     """
 )
 # Without namespaces, all processes of a user share these: queues and segments have numbers that can be guessed. The
 # calls on files are those that Landlock does not restrict and programs do not need.
 _HOST = _table(
     """
-    file_setattr 469 469, fremovexattr 199 16, fsetxattr 190 7, inotify_init 253 -, inotify_init1 294 26,
-    lremovexattr 198 15, lsetxattr 189 6, mq_open 240 180, mq_unlink 241 181, msgctl 71 187, msgrcv 70 188,
-    msgsnd 69 189, removexattr 197 14, removexattrat 466 466, semctl 66 191, semop 65 193, semtimedop 220 192,
-    setxattr 188 5, setxattrat 463 463, shmat 30 196, shmctl 31 195
+    inotify_init 253 -, inotify_init1 294 26, mq_open 240 180, mq_unlink 241 181, msgctl 71 187, msgrcv 70 188,
+    msgsnd 69 189, semctl 66 191, semop 65 193, semtimedop 220 192, shmat 30 196, shmctl 31 195
     """
 )
 # The first argument of these is the process; of _OF_MANY, the second if the first selects a single process.
@@ -74,25 +80,27 @@ _NAMESPACES = 0x7E020000  # CLONE_NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEW
 _THREAD = 0x00010000
 _TERMINAL_INPUT = (0x5412, 0x541C)  # TIOCSTI and TIOCLINUX type into the terminal
 _UNIX, _INET, _INET6, _NETLINK = 1, 2, 10, 16
+_SOCKET_LEVEL, _ZEROCOPY = 1, 60  # SOL_SOCKET and SO_ZEROCOPY: a page in flight holds the huge page around it
 _STREAM, _SEQPACKET, _KIND = 1, 5, 0xF
 _SETUID_OR_SETGID = 0o6000
 _CREATES = 0o20000100  # O_CREAT and O_TMPFILE: without them, the mode is ignored
 
 _ALLOW, _ERRNO, _KILL = 0x7FFF0000, 0x00050000, 0x80000000
 _LOAD, _EQUAL, _ANY_BIT, _AT_LEAST, _MASK, _RETURN = 0x20, 0x15, 0x45, 0x35, 0x54, 0x06
-_NUMBER, _ARCHITECTURE, _FIRST, _SECOND = 0, 4, 16, 24
+_NUMBER, _ARCHITECTURE, _FIRST, _SECOND, _THIRD = 0, 4, 16, 24, 32
 _ARCHITECTURES = {"x86_64": (0, 0xC000003E), "aarch64": (1, 0xC00000B7)}
 
 
-def assemble(*, network: bool, fork: bool, namespaces: bool) -> bytes:
+def assemble(*, network: bool, fork: bool, namespaces: bool, unix: bool) -> bytes:
     """Return the filter's code for this machine.
 
     Args:
-        network: The host's network is shared. Unix sockets are then refused, since the host's abstract ones could be
-            reached.
+        network: The host's network is shared.
         fork: Processes may be started; threads always may.
         namespaces: The process has its own namespaces. Without them, it gets no sockets (unless `network`), and may
             change limits and priority of itself only, named by 0.
+        unix: There may be Unix sockets besides pairs. They reach the host's in every visible folder, even a read-only
+            one, and the host's abstract ones if the network is shared.
 
     Raises:
         OSError: there is no filter for this kind of machine.
@@ -127,6 +135,8 @@ def assemble(*, network: bool, fork: bool, namespaces: bool) -> bytes:
         refuse(numbers, errno.EPERM)
     for numbers in _ABSENT.values():
         refuse(numbers, errno.ENOSYS)
+    for numbers in _ATTRIBUTES.values():
+        refuse(numbers, errno.EOPNOTSUPP)
     if not namespaces:
         for numbers in _HOST.values():
             refuse(numbers, errno.EPERM)
@@ -142,7 +152,7 @@ def assemble(*, network: bool, fork: bool, namespaces: bool) -> bytes:
         clone += [_jump(_ANY_BIT, _THREAD, 1, 0), _refuse(errno.EPERM)]
     check("clone", _FIRST, clone)
     check("ioctl", _SECOND, [step for each in _TERMINAL_INPUT for step in (_jump(_EQUAL, each, 0, 1), _refuse(1))])
-    families = [_INET, _INET6, _NETLINK] if network else [_UNIX, _INET, _INET6, _NETLINK] if namespaces else []
+    families = [*([_UNIX] if unix else []), *([_INET, _INET6, _NETLINK] if network or namespaces else [])]
     allowed = [step for each in families for step in (_jump(_EQUAL, each, 0, 1), _jump(_RETURN, _ALLOW))]
     check("socket", _FIRST, [*allowed, _refuse(errno.EACCES)])
     pairs = _only(_UNIX)
@@ -150,6 +160,8 @@ def assemble(*, network: bool, fork: bool, namespaces: bool) -> bytes:
         # Datagram sockets of a pair are not tied together: either can send to any address.
         pairs += [_jump(_LOAD, _SECOND), _jump(_MASK, _KIND), _jump(_EQUAL, _STREAM, 2, 0), *_only(_SEQPACKET)]
     check("socketpair", _FIRST, pairs)
+    at_level = [_jump(_EQUAL, _SOCKET_LEVEL, 1, 0), _jump(_RETURN, _ALLOW), _jump(_LOAD, _THIRD)]
+    check("setsockopt", _SECOND, [*at_level, _jump(_EQUAL, _ZEROCOPY, 0, 1), _refuse(errno.ENOPROTOOPT)])
     return b"".join([*code, _jump(_RETURN, _ALLOW)])
 
 

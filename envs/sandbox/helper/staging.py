@@ -9,6 +9,7 @@ import contextlib
 import ctypes
 import fcntl
 import os
+import select
 import signal
 import stat
 import struct
@@ -20,6 +21,7 @@ PREFIX = "langgraph-reflexion-sandbox-"
 _OPEN_TREE, _MOVE_MOUNT, _MOUNT_SETATTR = 428, 429, 442
 _AT_EMPTY_PATH, _AT_RECURSIVE, _CLONE_TREE, _FROM_EMPTY_PATH = 0x1000, 0x8000, 1, 4
 _ATTR_IDMAP = 0x00100000
+_PATIENCE = 2.0
 
 
 def stage(readable: Iterable[str], writable: Iterable[str], user: int) -> None:
@@ -136,20 +138,28 @@ def sweep(above: str) -> None:
 
     The lock decides, not the process number: agents in different PID namespaces may share a folder.
     """
-    for name in os.listdir(above):
-        if name.startswith(PREFIX):
+    with contextlib.ExitStack() as held:
+        left = []
+        for path in (os.path.join(above, name) for name in os.listdir(above) if name.startswith(PREFIX)):
             with contextlib.suppress(OSError):
-                place = os.open(
-                    os.path.join(above, name), os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-                )
-                try:
-                    fcntl.flock(place, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                    remove(os.path.join(above, name))
-                finally:
-                    os.close(place)
+                place = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+                held.callback(os.close, place)
+                fcntl.flock(place, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                left.append(path)
+        if left:
+            remove(*left, patience=_PATIENCE)
 
 
-def remove(path: str) -> None:
-    """Remove a folder with everything in it, without following links. Never raises; what cannot be removed stays."""
-    os.spawnvp(os.P_WAIT, "chmod", ["chmod", "-R", "u+rwX", "--", path])
-    os.spawnvp(os.P_WAIT, "rm", ["rm", "-rf", "--one-file-system", "--", path])
+def remove(*paths: str, patience: float | None = _PATIENCE) -> None:
+    """Remove folders with everything in them, without following links. Never raises; what cannot be removed stays.
+
+    A program can make more folders than are removed in the same time, so that after `patience` seconds the removal
+    continues in the background.
+    """
+    removal = 'rm -rf --one-file-system -- "$@"'
+    script = f'{{ {removal} || {{ chmod -R u+rwX -- "$@"; {removal}; }}; }} 2>/dev/null'
+    child = os.posix_spawnp("sh", ["sh", "-c", script, "sh", *paths], os.environ)
+    ended = os.pidfd_open(child)
+    if select.select([ended], [], [], patience)[0]:
+        os.waitpid(child, 0)
+    os.close(ended)

@@ -167,11 +167,11 @@ class _Run:
         self.peak = max(self.peak, used.memory)
         most = self.limits["memory"]
         # Proportional sizes are slow to read with large page tables, which grow meanwhile.
-        if used.unshared > most or (used.memory > most and usage.proportional(used.pids) > most):
+        if used.unshared > most or (used.memory > most and usage.proportional(used.places) > most):
             return "memory"
         if self.cpu > self.limits["cpu"]:
             return "cpu"
-        if sum(usage.inodes(used.pids, place) for place in self.plan.tmpfs) > self.limits["files"]:
+        if sum(usage.inodes(used.places, place) for place in self.plan.tmpfs) > self.limits["files"]:
             return "files"
         return None
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from langgraph_reflexion.envs.sandbox.helper import kernel
 
 _TICKS = os.sysconf("SC_CLK_TCK")
-_OWN = re.compile(rb"^(?:Rss(?:Anon|Shmem)|VmPTE|VmSwap):\s+(\d+) kB", re.MULTILINE)
+_OWN = re.compile(rb"^(?:Rss(?:Anon|Shmem)|HugetlbPages|VmPTE|VmSwap):\s+(\d+) kB", re.MULTILINE)
 _NOT_SHARED = re.compile(rb"^(?:VmPTE|VmSwap):\s+(\d+) kB", re.MULTILINE)
 _PROPORTIONAL = re.compile(rb"^Pss_Anon:\s+(\d+) kB", re.MULTILINE)
 _PROPORTIONAL_SHARED = re.compile(rb"^Pss_Shmem:\s+(\d+) kB", re.MULTILINE)
@@ -33,7 +33,8 @@ class Use(NamedTuple):
     """Bytes, without files; memory shared after a fork counts for each process."""
     cpu: float
     """Seconds, including reaped children."""
-    pids: list[int]
+    places: list[str]
+    """Their folders in /proc."""
     each: list[Process]
     unshared: int
     """Bytes of page tables and swap, which are never shared."""
@@ -56,27 +57,44 @@ class Ledger:
 
 def use(root: int) -> Use:
     """Return the usage of all processes below `root`; processes that end meanwhile count as nothing."""
-    pids = list(below(root))
+    places = []
     memory, unshared, cpu, each = 0, 0, 0.0, []
-    for pid in pids:
-        status = _read(pid, "status")
+    for pid in below(root):
+        place, status = _with_memory(pid)
+        places.append(place)
         memory += sum(map(int, _OWN.findall(status)))
         unshared += sum(map(int, _NOT_SHARED.findall(status)))
-        fields = _read(pid, "stat").rpartition(b")")[2].split()
+        fields = _read(f"/proc/{pid}", "stat").rpartition(b")")[2].split()
         if fields:
             cpu += sum(map(int, fields[11:15])) / _TICKS
             each.append(Process(pid, int(fields[19]), sum(map(int, fields[11:13])) / _TICKS))
-    return Use(memory * 1024 + unmapped(pids), cpu, pids, each, unshared * 1024)
+    return Use(memory * 1024 + unmapped(places), cpu, places, each, unshared * 1024)
 
 
-def proportional(pids: list[int]) -> int:
+def _with_memory(pid: int) -> tuple[str, bytes]:
+    """Return a process's folder in /proc, and its status.
+
+    If its first thread has ended, only the folders of the other threads show its memory and files.
+    """
+    place = f"/proc/{pid}"
+    status = _read(place, "status")
+    if b"\nVmRSS:" not in status:
+        with contextlib.suppress(OSError):
+            for thread in os.listdir(f"{place}/task"):
+                if b"\nVmRSS:" in (its := _read(f"{place}/task/{thread}", "status")):
+                    return f"{place}/task/{thread}", its
+    return place, status
+
+
+def proportional(places: list[str]) -> int:
     """Return the bytes of memory, dividing shared memory among its processes. Slower than `use`."""
-    own = sum(_kilobytes(pid, "status", _NOT_SHARED) + _kilobytes(pid, "smaps_rollup", _PROPORTIONAL) for pid in pids)
-    shared = 1024 * sum(_kilobytes(pid, "smaps_rollup", _PROPORTIONAL_SHARED) for pid in pids)
-    return 1024 * own + max(shared, unmapped(pids))
+    own = sum(_kilobytes(each, "status", _NOT_SHARED) for each in places)
+    own += sum(_kilobytes(each, "smaps_rollup", _PROPORTIONAL) for each in places)
+    shared = 1024 * sum(_kilobytes(each, "smaps_rollup", _PROPORTIONAL_SHARED) for each in places)
+    return 1024 * own + max(shared, unmapped(places))
 
 
-def unmapped(pids: list[int]) -> int:
+def unmapped(places: list[str]) -> int:
     """Return the bytes of shared anonymous memory, whether or not it is in a process's page tables.
 
     A process can drop it from there (MADV_DONTNEED) and find it again later; it does not count as resident then.
@@ -87,12 +105,12 @@ def unmapped(pids: list[int]) -> int:
         return 0
     exact: dict[bytes, int] = {}
     room: dict[bytes, dict[tuple[int, int], None]] = {}
-    for pid in pids:
-        for begin, end, offset, which in _SHARED_MAP.findall(_read(pid, "maps", 1 << 24)):
+    for place in places:
+        for begin, end, offset, which in _SHARED_MAP.findall(_read(place, "maps", 1 << 24)):
             if which in exact:
                 continue
             try:
-                exact[which] = 512 * os.stat(f"/proc/{pid}/map_files/{begin.decode()}-{end.decode()}").st_blocks
+                exact[which] = 512 * os.stat(f"{place}/map_files/{begin.decode()}-{end.decode()}").st_blocks
             except OSError:
                 at = int(offset, 16)
                 room.setdefault(which, {})[at, at + int(end, 16) - int(begin, 16)] = None
@@ -122,17 +140,17 @@ def children(pid: int) -> list[int]:
     found: list[int] = []
     with contextlib.suppress(OSError):
         for thread in os.listdir(f"/proc/{pid}/task"):
-            found += map(int, _read(pid, f"task/{thread}/children").split())
+            found += map(int, _read(f"/proc/{pid}", f"task/{thread}/children").split())
     return found
 
 
-def inodes(pids: list[int], folder: str) -> int:
+def inodes(places: list[str], folder: str) -> int:
     """Return the number of files on a process tree's own file system at `folder`.
 
     The last process that is alive is asked: the first one may still see the host's files.
     """
-    for pid in reversed(pids):
-        place = f"/proc/{pid}/root{folder}"
+    for each in reversed(places):
+        place = f"{each}/root{folder}"
         try:
             there = os.statvfs(place)
             if os.stat(place).st_dev == os.stat(folder).st_dev:
@@ -143,13 +161,13 @@ def inodes(pids: list[int], folder: str) -> int:
     return 0
 
 
-def _kilobytes(pid: int, name: str, pattern: re.Pattern[bytes]) -> int:
-    return sum(map(int, pattern.findall(_read(pid, name))))
+def _kilobytes(place: str, name: str, pattern: re.Pattern[bytes]) -> int:
+    return sum(map(int, pattern.findall(_read(place, name))))
 
 
-def _read(pid: int, name: str, most: int = 1 << 16) -> bytes:
+def _read(place: str, name: str, most: int = 1 << 16) -> bytes:
     try:
-        with open(f"/proc/{pid}/{name}", "rb", buffering=0) as file:
+        with open(f"{place}/{name}", "rb", buffering=0) as file:
             return file.read(most)
     except OSError:
         return b""

@@ -54,6 +54,9 @@ def execute(
     workspace: Annotated[
         str | None, typer.Option(metavar="DIR", help="A folder to work in; its files may be changed.")
     ] = None,
+    own: Annotated[
+        bool, typer.Option("--own", help="Let it also change .git and the like there, and use Unix sockets.")
+    ] = False,
     network: Annotated[bool, typer.Option("--network", help="Allow the network.")] = False,
     wall: Annotated[float, typer.Option(metavar="SECONDS", min=0.001, max=1e8, help="Wall time limit.")] = 300.0,
     memory: Annotated[int, typer.Option(metavar="MB", min=4, max=1 << 40, help="Memory limit.")] = 2048,
@@ -74,7 +77,7 @@ def execute(
         command,
         cwd=folder,
         limits=Limits(wall=wall, cpu=4 * wall, memory=memory << 20, processes=256, descriptors=1024, disk=1 << 30),
-        policy=Policy(network=network, binds=() if folder is None else (Bind(folder, writable=True),)),
+        policy=Policy(network=network, binds=() if folder is None else (Bind(folder, writable=True, own=own),)),
         inherit=True,
     )
     if done.status not in ("ok", "failed"):

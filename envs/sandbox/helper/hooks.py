@@ -1,0 +1,79 @@
+"""The files of a folder that programs of the host run by themselves, and that a run must not change."""
+
+import contextlib
+import fcntl
+import os
+import re
+
+HOOKS = (
+    *(".git", ".gitmodules", ".hg", ".husky", ".githooks", ".pre-commit-config.yaml", "lefthook.yml", ".envrc"),
+    *(".vscode", ".idea", ".devcontainer", ".claude", ".cursor", ".mcp.json"),
+)
+"""Names at the top of a folder. git runs the hooks, filters and monitors that `.git` names, even for `git status`."""
+_SUBMODULE = re.compile(r"^\s*path\s*=\s*(.+?)\s*$", re.MULTILINE)
+
+
+def present(folder: str) -> list[str]:
+    """Return those of `HOOKS` that a folder has."""
+    return [name for name in HOOKS if os.path.lexists(os.path.join(folder, name))]
+
+
+class Guard:
+    """Protects the hooks of one writable folder from a run.
+
+    An absent `.git` cannot be left absent: the mount that keeps it empty needs an empty folder on the host, which is
+    removed after the last run that uses it.
+    """
+
+    def __init__(self, folder: str) -> None:
+        self.folder, self._git = folder, os.path.join(folder, ".git")
+        self._lock = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        with contextlib.suppress(OSError):  # some network file systems have no locks
+            fcntl.flock(self._lock, fcntl.LOCK_SH)
+        self._absent = not os.path.lexists(self._git) or (os.path.isdir(self._git) and not os.listdir(self._git))
+
+    def mounts(self, target: str) -> dict[str, list[str]]:
+        """Return the options of bubblewrap by the path inside, for the folder that is mounted at `target`."""
+        found = {}
+        if self._absent:
+            at = os.path.join(target, ".git")
+            found[at] = ["--size", "4096", "--tmpfs", at, "--remount-ro", at]
+        for name in present(self.folder):
+            if name != ".git" or not self._absent:
+                found |= self._kept(target, name)
+        for path in self._submodules():
+            # Mounted one by one, so that no folder above a submodule's own `.git` can be renamed.
+            parts = path.split("/")
+            for end in range(1, len(parts) + 1):
+                above = "/".join(parts[:end])
+                at = os.path.join(target, above)
+                found[at] = ["--bind", os.path.join(self.folder, above), at]
+            found |= self._kept(target, f"{path}/.git")
+        return found
+
+    def release(self) -> None:
+        """Remove the empty `.git`, unless another run still needs it."""
+        with contextlib.suppress(OSError):
+            if self._absent:
+                fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                os.rmdir(self._git)
+        os.close(self._lock)
+
+    def _kept(self, target: str, name: str) -> dict[str, list[str]]:
+        source, at = os.path.join(self.folder, name), os.path.join(target, name)
+        if os.path.islink(source):
+            raise ValueError(f"{source} is a link, which cannot be protected: bind the folder as the run's own")
+        return {at: ["--ro-bind", source, at]}
+
+    def _submodules(self) -> list[str]:
+        with contextlib.suppress(OSError, ValueError), open(f"{self.folder}/.gitmodules", encoding="utf-8") as file:
+            paths = [os.path.normpath(path) for path in _SUBMODULE.findall(file.read(1 << 20))]
+            base = os.path.realpath(self.folder)
+            return [
+                path
+                for path in paths
+                if os.path.realpath(os.path.join(base, path)) == os.path.join(base, path)
+                and os.path.lexists(os.path.join(base, path, ".git"))
+                and not path.startswith(("/", ".."))
+            ]
+        return []
