@@ -9,7 +9,7 @@ from functools import cache
 import typer
 from typer.main import get_command
 
-from langgraph_reflexion.cli import app
+from langgraph_reflexion.cli.commands import app
 from tests.docs.pages import ROOT
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))

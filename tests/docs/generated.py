@@ -11,7 +11,7 @@ from griffe import Docstring, DocstringSectionKind
 from typer.main import get_command
 
 from langgraph_reflexion.choices import UNLIMITED
-from langgraph_reflexion.cli import app
+from langgraph_reflexion.cli.commands import app
 from langgraph_reflexion.envs import ENVIRONMENTS, environment_class
 from langgraph_reflexion.profiles import PROFILES
 from langgraph_reflexion.prompts import load_prompts

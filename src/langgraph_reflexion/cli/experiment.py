@@ -7,7 +7,8 @@ from typing import Annotated, Any
 
 import typer
 
-from langgraph_reflexion.cli.options import AsJson, fail, takes
+from langgraph_reflexion.cli.basics import AsJson, fail
+from langgraph_reflexion.cli.options import takes
 from langgraph_reflexion.settings import RunSettings
 
 

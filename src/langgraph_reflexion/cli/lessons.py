@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
-from langgraph_reflexion.cli.options import AsJson
+from langgraph_reflexion.cli.basics import AsJson
 from langgraph_reflexion.errors import ConfigurationError
 
 if TYPE_CHECKING:

@@ -16,8 +16,6 @@ from langgraph_reflexion.errors import ConfigurationError, explain
 OPEN = {"allow_extra_args": True, "ignore_unknown_options": True}
 """The declaration of a command whose other options, `--name value`, are the environment's."""
 
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-
 
 def takes(
     settings: type[BaseModel], only: Collection[str] | None = None
@@ -57,12 +55,6 @@ def flag(name: str, field: FieldInfo) -> str:
     """Return the option of a field. A repeatable one is named after one of its values, as `--price` for `prices`."""
     singular = name.removesuffix("s") if _is_mapping(field) else name
     return f"--{singular.replace('_', '-')}"
-
-
-def fail(message: str, status: int = 2) -> int:
-    """Print in one line what went wrong. Returns the exit status."""
-    typer.echo(f"langgraph-reflexion: {' '.join(message.split())}", err=True)
-    return status
 
 
 def _settings(settings: type[BaseModel], given: Mapping[str, Any]) -> BaseModel:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from langgraph_reflexion.cli.options import AsJson
+from langgraph_reflexion.cli.basics import AsJson
 
 
 def import_upstream(

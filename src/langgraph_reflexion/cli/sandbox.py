@@ -6,10 +6,16 @@ from typing import Annotated
 
 import typer
 
-from langgraph_reflexion.cli.options import AsJson, fail
+from langgraph_reflexion.cli.basics import AsJson, fail
 from langgraph_reflexion.errors import ConfigurationError
 
-sandbox = typer.Typer(help="Check the sandboxes for untrusted code on this machine.", invoke_without_command=True)
+sandbox = typer.Typer(
+    help="Check the sandboxes for untrusted code on this machine.",
+    invoke_without_command=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
 
 
 @sandbox.callback()

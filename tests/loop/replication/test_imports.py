@@ -11,7 +11,7 @@ from click.testing import Result
 from typer.testing import CliRunner
 
 from langgraph_reflexion import ConfigurationError
-from langgraph_reflexion.cli import app
+from langgraph_reflexion.cli.commands import app
 from langgraph_reflexion.experiments.record import read_run
 from langgraph_reflexion.experiments.report import report_run
 from langgraph_reflexion.experiments.runner import resume

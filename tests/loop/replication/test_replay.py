@@ -8,7 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 from langgraph_reflexion import ConfigurationError, Strategy
-from langgraph_reflexion.cli import app
+from langgraph_reflexion.cli.commands import app
 from langgraph_reflexion.envs.base import Action
 from langgraph_reflexion.replication.hotpotqa_log import read_log
 from langgraph_reflexion.replication.replay import PLACEHOLDER, LoggedQuestions, recorded, replay

@@ -8,7 +8,7 @@ from pydantic import BaseModel, Field
 from typer.main import get_command
 from typer.testing import CliRunner
 
-from langgraph_reflexion.cli import app
+from langgraph_reflexion.cli.commands import app
 from langgraph_reflexion.cli.options import OPEN, flag, takes
 from langgraph_reflexion.errors import ConfigurationError
 from langgraph_reflexion.settings import BudgetSettings, RunSettings, option

@@ -1,0 +1,98 @@
+"""Making an environment, by its name or dotted path."""
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+from langgraph_reflexion.choices import ENVIRONMENTS
+from langgraph_reflexion.envs.base import Environment
+from langgraph_reflexion.errors import ConfigurationError, ReflexionError
+from langgraph_reflexion.objects import in_one_line, load_object, names_object
+
+_BY_NAME = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+
+
+def load_environment(name: str, *, seed: int | None = None, **options: Any) -> Environment:
+    """Make an environment.
+
+    Args:
+        name: One of `ENVIRONMENTS`, or the path of your own (`package.module:Class` or
+            `FILE.py:Class`).
+        seed: The seed of its tasks; passed on if it takes a seed.
+        **options: Its options.
+
+    Raises:
+        ConfigurationError: there is no such environment, an option is unknown or missing, or its code fails when it
+            is loaded or made; the exception is the error's cause.
+        EnvironmentUnavailable: a requirement is missing.
+    """
+    factory = _factory(name)
+    if seed is not None and _takes_seed(factory):
+        options["seed"] = seed
+    signature = _signature(factory)
+    try:
+        signature.bind(**options)
+    except TypeError as error:
+        taken = [each.name for each in signature.parameters.values() if each.kind in _BY_NAME]
+        raise ConfigurationError(
+            f"the environment {name!r} does not take these options: {error} (it takes {', '.join(taken) or 'none'})"
+        ) from error
+    try:
+        environment = factory(**options)
+    except ReflexionError:
+        raise
+    except Exception as error:
+        raise ConfigurationError(f"cannot make the environment {name!r}: {in_one_line(error)}") from error
+    if not isinstance(environment, Environment):
+        raise ConfigurationError(f"{name!r} makes a {type(environment).__name__}, not an Environment")
+    return environment
+
+
+def environment_class(name: str) -> type[Environment]:
+    """Return the class of an environment; `Environment` itself if the name is that of a function.
+
+    Args:
+        name: As for `load_environment`.
+
+    Raises:
+        ConfigurationError: no such environment, or its module cannot be imported.
+    """
+    factory = _factory(name)
+    return factory if isinstance(factory, type) and issubclass(factory, Environment) else Environment
+
+
+def _factory(name: str) -> Callable[..., Any]:
+    path = ENVIRONMENTS.get(name, name)
+    if not names_object(path):
+        known = ", ".join(sorted(ENVIRONMENTS))
+        raise ConfigurationError(
+            f"no environment {name!r}: choose one of {known}, or give the path of your own as package.module:Class "
+            "or FILE.py:Class"
+        )
+    factory = load_object(path, "the environment")
+    if not callable(factory):
+        raise ConfigurationError(f"{name!r} is a {type(factory).__name__}, and not an environment's class")
+    made: Callable[..., Any] = factory
+    return made
+
+
+def _takes_seed(factory: Callable[..., Any]) -> bool:
+    """Return whether it has a parameter `seed`, or passes its `**options` to a base class that has one."""
+    makers = [factory]
+    if isinstance(factory, type):
+        makers = [vars(cls)["__init__"] for cls in factory.__mro__[:-1] if "__init__" in vars(cls)]
+    for maker in makers:
+        signature = _signature(maker)
+        if "seed" in signature.parameters:
+            return True
+        if all(each.kind is not inspect.Parameter.VAR_KEYWORD for each in signature.parameters.values()):
+            return False
+    return False
+
+
+def _signature(factory: Callable[..., Any]) -> inspect.Signature:
+    try:
+        return inspect.signature(factory)
+    except ValueError:
+        # Some built-in types have no signature.
+        return inspect.signature(lambda *args, **options: None)

@@ -1,0 +1,63 @@
+"""All commands of the command line. Heavy packages are imported inside them, so that `--help` is quick."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from langgraph_reflexion import __version__
+from langgraph_reflexion.cli.experiment import experiment
+from langgraph_reflexion.cli.grade import grade
+from langgraph_reflexion.cli.init import init
+from langgraph_reflexion.cli.lessons import lessons
+from langgraph_reflexion.cli.options import OPEN
+from langgraph_reflexion.cli.play import play
+from langgraph_reflexion.cli.replication import import_upstream, replay
+from langgraph_reflexion.cli.report import report, show
+from langgraph_reflexion.cli.run import resume, run
+from langgraph_reflexion.cli.sandbox import sandbox
+
+app = typer.Typer(
+    help="The Reflexion agent as a LangGraph state machine.",
+    add_completion=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+app.add_typer(sandbox, name="sandbox")
+app.add_typer(lessons, name="lessons")
+app.command()(init)
+app.command(context_settings=OPEN)(run)
+app.command()(resume)
+app.command()(experiment)
+app.command()(grade)
+app.command()(report)
+app.command()(show)
+app.command(context_settings=OPEN)(play)
+app.command("import-upstream")(import_upstream)
+app.command()(replay)
+
+
+@app.callback(invoke_without_command=True)
+def _root(
+    context: typer.Context,
+    version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
+) -> None:
+    if version:
+        typer.echo(f"langgraph-reflexion {__version__}")
+        raise typer.Exit
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
+        raise typer.Exit(2)
+
+
+@app.command()
+def apply(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="A run folder of the workspace.")],
+    task: Annotated[str | None, typer.Argument(metavar="TASK", help="The task's id.  [default: all]")] = None,
+) -> None:
+    """Apply the patches that solved a workspace's tasks to their own folders."""
+    from langgraph_reflexion.experiments.apply import apply_results
+
+    for line in apply_results(folder, task):
+        typer.echo(line)
