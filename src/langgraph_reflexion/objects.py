@@ -40,7 +40,10 @@ def load_object(name: str, what: str) -> Any:
         raise
     # The code may be anybody's, and may even call sys.exit().
     except (Exception, SystemExit) as error:
-        raise ConfigurationError(f"cannot load {what} {name!r}: {in_one_line(error)}") from error
+        relative = isinstance(error, ImportError) and "/" in match["module"]
+        hint = " (files import from the working directory; those of a package are named PACKAGE.MODULE:NAME)"
+        said = f"cannot load {what} {name!r}: {in_one_line(error)}"
+        raise ConfigurationError(f"{said}{hint if relative else ''}") from error
     for part in match["name"].split("."):
         if not hasattr(found, part):
             raise ConfigurationError(

@@ -107,7 +107,7 @@ class ReflexionSettings(BaseModel):
     strategy: StrategyName | None = rule("What a retry sees.", node="reset")
     evaluator: str | None = rule(
         "Scores each trial: environment (an oracle), llm, self-consistency[:N], self-tests, none, FILE.py:FUNCTION, "
-        "'command: LINE', or for agents exact.",
+        "'command: LINE', or for agents exact or openevals:correctness.",
         node="evaluate",
     )
     feedback: Feedback | None = rule("How much of a failed evaluation the model sees.", node="reflect")
@@ -321,7 +321,7 @@ class RunSettings(ReflexionSettings):
         update: dict[str, Any] = {name: getattr(rules, name) for name in named}
         update["split"] = choose_split(environment, self.split)
         if isinstance(environment, AgentTasks):
-            update |= environment.settled(rules, vars(self))
+            update |= environment.settled(rules, vars(self) | update)
         update["max_actions"], update["max_cycles"] = rules.heuristic.max_actions, rules.heuristic.max_cycles
         if self.until_no_improvement is not None:
             del update["until_no_improvement"]

@@ -26,6 +26,10 @@ ELSEWHERE = {
     "docs/howto/own-environment.md: from contextlib import asynccontextmanager": "the same",
     "python tree.py > tree.txt": "wants openinference-instrumentation-langchain; loop/test_tracing.py has the tree",
     "export LANGSMITH_TRACING=true LANGSMITH_API_KEY=...": "needs a key; loop/test_tracing.py has an endpoint",
+    "langgraph-reflexion run my_agent.py:agent --tasks openai/gsm8k --subset main --split test --limit 20"
+    " --evaluator exact": "wants the network; tests/faces/test_datasets.py has a server",
+    "langgraph-reflexion run my_agent.py:agent --tasks data/capitals --split test --answer-field answers.text"
+    " --evaluator llm": "wants an extra; tests/faces/test_datasets.py has such a folder",
     "python -m build": "tests/long/test_packaging.py builds",
     "git tag v0.1.0": "changes the repository",
 }

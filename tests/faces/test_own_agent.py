@@ -10,12 +10,11 @@ from typing import Any
 
 import pytest
 
-from langgraph_reflexion import ConfigurationError
 from langgraph_reflexion.agents import AgentTasks, load_tasks
-from langgraph_reflexion.agents.task_file import read_tasks
 from tests.support.cli import call, one_line, start, wait_for_rows
 
 AGENT = """
+import asyncio
 import time
 from pathlib import Path
 from langchain.agents import create_agent
@@ -47,6 +46,23 @@ number = 3
 
 def without_task():
     return agent
+
+class Class:
+    def __call__(self, task: str) -> str:
+        return "Paris"
+
+instance = Class()
+
+async def text():
+    return "Paris"
+
+made = asyncio.run(text())
+
+def from_loop(task: str) -> str:
+    return made
+
+def leaves(task: str) -> str:
+    raise SystemExit(3)
 """
 CHECKS = """
 def verify(result, reference):
@@ -67,6 +83,8 @@ def home(tmp_path: Path) -> Iterator[Path]:
     (tmp_path / "my_agent.py").write_text(AGENT)
     (tmp_path / "checks.py").write_text(CHECKS)
     (tmp_path / "tasks.jsonl").write_text(TASKS)
+    (tmp_path / "agents").mkdir()
+    (tmp_path / "agents" / "relative.py").write_text("from .other import agent\n")
     yield tmp_path
     for name, module in list(sys.modules.items()):
         if str(getattr(module, "__file__", None) or "").startswith(str(tmp_path)):
@@ -123,12 +141,18 @@ def test_evaluators_by_name_and_options_of_runs(
     assert (status, err, json.loads(out)["solved"]) == (0, "", solved)
 
 
-@pytest.mark.parametrize("name", ["function", "coroutine"])
+@pytest.mark.parametrize("name", ["function", "coroutine", "instance", "from_loop"])
 def test_a_function_without_a_model_runs_under_a_strategy_that_needs_none(home: Path, name: str) -> None:
     args = ("run", f"my_agent.py:{name}", "--tasks", "tasks.jsonl", "--evaluator", "exact", "--strategy", "retry")
     status, out, err = call(home, *args, "--json")
     assert (status, err, json.loads(out)["statuses"]["solved"]) == (0, "", 1)
     assert "--model" in one_line(call(home, *args[:-2])[2])
+
+
+def test_an_agent_that_ends_the_process_is_named(home: Path) -> None:
+    args = ("run", "my_agent.py:leaves", "--tasks", "tasks.jsonl", "--evaluator", "exact", "--strategy", "retry")
+    status, _, err = call(home, *args)
+    assert (status, "my_agent.py, line" in one_line(err), "sys.exit(3)" in err) == (1, True, True)
 
 
 def test_a_killed_run_is_resumed_and_a_changed_task_file_is_refused(home: Path) -> None:
@@ -141,7 +165,7 @@ def test_a_killed_run_is_resumed_and_a_changed_task_file_is_refused(home: Path) 
     assert len(rows(home / "run")) < 3
     (home / "tasks.jsonl").write_text(TASKS.replace("Rome", "Turin"))
     status, _, err = call(home, "resume", "run")
-    assert (status, "has changed" in one_line(err)) == (2, True)
+    assert (status, "have changed" in one_line(err)) == (2, True)
     assert (call(home, *CHECKED)[0], len(rows(home / "run")) < 3) == (2, True)
     (home / "tasks.jsonl").write_text(TASKS)
     status, _, err = call(home, "resume", "run")
@@ -182,6 +206,12 @@ def test_experiment_compares_strategies_of_an_agent(home: Path) -> None:
         ((*RUN, "--evaluator", "checks.py:calls_it"), "names a text"),
         ((*RUN, "--evaluator", "nothing.py:check"), "no file"),
         ((*RUN, "--evaluator", "exakt"), "choose one of"),
+        ((*RUN, "--evaluator", "checks.py:"), "as FILE.py:NAME"),
+        ((*RUN, "--evaluator", "llm:3"), "choose one of"),
+        ((*RUN, "--evaluator", "openevals:toxicity"), "openevals has no 'toxicity'"),
+        (("run", "my_agent.py:Class", "--tasks", "tasks.jsonl"), "name an instance"),
+        (("run", "agents/relative.py:agent", "--tasks", "tasks.jsonl"), "PACKAGE.MODULE:NAME"),
+        ((*RUN, "--evaluator", "exact", "--split", "test"), "choose one of tasks"),
         ((*RUN, "--evaluator", "exact", "--answer-field", "reply"), "line 1"),
         (("play", "my_agent.py:agent", "--tasks", "tasks.jsonl"), "no actions to play"),
     ],
@@ -200,44 +230,3 @@ def test_wrapped_agent_and_environment_are_found_in_files(home: Path, monkeypatc
     assert (made.agent.make is not None, len(made.tasks())) == (True, 2)
     (home / "world.py").write_text("from langgraph_reflexion.envs.alfworld.environment import ALFWorld\n")
     assert load_tasks("world.py:ALFWorld").name == "alfworld"
-
-
-CSV = 'id,input,reply\na,"Two\nlines?",1\nb,One?,\n'
-
-
-def test_csv_with_named_columns(tmp_path: Path) -> None:
-    (tmp_path / "t.csv").write_text(CSV)
-    tasks = read_tasks(str(tmp_path / "t.csv"), answer_field="reply").tasks
-    assert tasks == [
-        {"id": "a", "instruction": "Two\nlines?", "data": {"reference": "1"}},
-        {"id": "b", "instruction": "One?", "data": {}},
-    ]
-
-
-@pytest.mark.parametrize(
-    ("name", "text", "options", "words"),
-    [
-        ("t.txt", "", {}, ".jsonl"),
-        ("none.jsonl", None, {}, "No such file"),
-        ("t.jsonl", "\n", {}, "no rows"),
-        ("t.jsonl", '{"task": "x"}\n\n{"task": ', {}, "line 3, is not JSON"),
-        ("t.jsonl", '["x"]\n', {}, "line 1, is not a JSON object"),
-        ("t.jsonl", '{"a": 1, "b": 2}\n', {}, "columns a, b: name the one"),
-        ("t.jsonl", '{"task": "x"}\n{"input": "y"}\n', {}, "line 2: there is no 'task'"),
-        ("t.jsonl", '{"task": ["x"]}\n', {}, "line 1: the task in 'task' must be text"),
-        ("t.jsonl", '{"task": "x", "id": 1}\n{"task": "y", "id": "1"}\n', {}, "line 2: the id '1' is that of line 1"),
-        ("t.jsonl", '{"task": "x", "id": [1]}\n', {}, "line 1: the id must be"),
-        ("t.jsonl", '{"task": "x"}\n', {"task_field": "q"}, "'q' (--task-field)"),
-        ("t.csv", "task,task\nx,y\n", {}, "two columns are called 'task'"),
-        ("t.csv", "task,answer\nx,y\nz\n", {}, "line 3, has 1 cells"),
-        ("t.csv", 'task\n"x\n', {}, "is not CSV"),
-    ],
-)
-def test_broken_task_files_name_the_line(
-    tmp_path: Path, name: str, text: str | None, options: dict[str, str], words: str
-) -> None:
-    if text is not None:
-        (tmp_path / name).write_text(text)
-    with pytest.raises(ConfigurationError) as refused:
-        read_tasks(str(tmp_path / name), **options)
-    assert words in str(refused.value)

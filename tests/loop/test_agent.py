@@ -108,8 +108,11 @@ def test_in_and_out_through_messages() -> None:
         (CommandEvaluator("grep 'It is 1'"), True, "It is 1."),
         (CommandEvaluator("echo wrong; exit 3"), False, "echo wrong; exit 3: exit status 3\nwrong"),
         (CommandEvaluator("sleep 30", timeout=0.2), False, "sleep 30: not done after 0.2 seconds"),
+        (CommandEvaluator("sleep 30 & echo done", timeout=5), True, "done"),
+        (CommandEvaluator("kill -9 $$"), False, "kill -9 $$: exit status -9"),
+        (CommandEvaluator("printf '\\377'; exit 1"), False, "printf '\\377'; exit 1: exit status 1\n\ufffd"),
     ],
-    ids=["evaluation", "command", "failing command", "hanging command"],
+    ids=["evaluation", "command", "failing command", "hanging command", "child", "killed command", "binary output"],
 )
 def test_verifiers(verifier: Any, solved: bool, feedback: str) -> None:
     final = wrapped(guesser()[0], verifier, max_trials=1).compile().invoke(TASK)

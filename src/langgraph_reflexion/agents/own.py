@@ -1,18 +1,20 @@
-"""Your own agent on the tasks of a file, as the command line runs it."""
+"""Your own agent on the tasks of a file or a dataset, as the command line runs it."""
 
 import inspect
 from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import Any
 
 from langchain_core.runnables import Runnable
 
 from langgraph_reflexion.agents.forms import as_runnable
-from langgraph_reflexion.agents.task_file import read_tasks
+from langgraph_reflexion.agents.task_file import TaskRows, open_tasks, read_tasks
 from langgraph_reflexion.agents.world import AgentEnvironment
 from langgraph_reflexion.agents.wrapped import NO_MODEL, WrappedAgent
 from langgraph_reflexion.envs import load_environment
 from langgraph_reflexion.envs.base import Environment, FinishedTrial, Review, Task, choose_split
 from langgraph_reflexion.errors import ConfigurationError
+from langgraph_reflexion.evaluators.openevals import JUDGES
 from langgraph_reflexion.models.load import DEMO, load_model
 from langgraph_reflexion.objects import load_object, names_object
 from langgraph_reflexion.profiles import Profile
@@ -25,18 +27,19 @@ AGENTS_MODEL = "agent"
 
 
 class AgentTasks(AgentEnvironment):
-    """The tasks of a file, for an agent of your own.
+    """The tasks of a file or a dataset, for an agent of your own.
 
     Args:
         agent: The agent.
         path: The agent's name, `FILE.py:NAME` or `package.module:NAME`.
-        tasks: The file: JSON lines or CSV.
-        task_field: The column of the tasks; `task`, `question`, `instruction` or `input` unless given.
-        answer_field: The column of the reference answers; `answer`, if it is there, unless given.
-        digest: What the file's digest must be; any unless given.
+        tasks: The file or the dataset, as `open_tasks` takes it.
+        task_field: The column of the tasks, as `read_tasks` takes it.
+        answer_field: The column of the reference answers, as `read_tasks` takes it.
+        subset: The configuration of a dataset that has several.
+        digest: What the digest of the tasks must be; any unless given.
 
     Raises:
-        ConfigurationError: the file is wrong, or has changed.
+        ConfigurationError: the file or the dataset is wrong, or has changed.
     """
 
     def __init__(
@@ -47,23 +50,33 @@ class AgentTasks(AgentEnvironment):
         tasks: str,
         task_field: str | None = None,
         answer_field: str | None = None,
+        subset: str | None = None,
         digest: str | None = None,
     ) -> None:
         super().__init__()
         self.agent = agent
         self.path = path
-        task_field, answer_field = (None if each is None else str(each) for each in (task_field, answer_field))
-        self.file = read_tasks(str(tasks), task_field, answer_field)
-        self.splits = (self.file.path.stem,)
-        if digest not in (None, self.file.digest):
-            raise ConfigurationError(
-                f"the task file {tasks} has changed since the run began: restore it, or begin another run with "
-                "another --out"
-            )
+        # The command line reads a number as one.
+        fields = [None if each is None else str(each) for each in (task_field, answer_field)]
+        self.file = str(tasks)
+        source = open_tasks(self.file, None if subset is None else str(subset))
+        self.splits = source.splits
+
+        def read(split: str) -> TaskRows:
+            found = read_tasks(source.rows(split), *fields)
+            if not found.tasks:
+                raise ConfigurationError(f"{self.file} has no rows")
+            if digest not in (None, found.digest):
+                raise ConfigurationError(
+                    f"the tasks of {self.file} have changed since the run began: restore them, or begin another run "
+                    "with another --out"
+                )
+            return found
+
+        self.read = cache(read)
 
     def tasks(self, split: str | None = None, limit: int | None = None) -> Sequence[Task]:
-        choose_split(self, split)
-        return self.file.tasks[:limit]
+        return self.read(choose_split(self, split)).tasks[:limit]
 
     def review(self, task: Task, trial: FinishedTrial) -> Review:
         """Return the verdict as the truth: nothing else is known of an agent's trial."""
@@ -86,17 +99,19 @@ class AgentTasks(AgentEnvironment):
                 f"{self.path} needs --evaluator: FILE.py:FUNCTION, exact, llm or 'command: LINE' (docs/howto/"
                 "own-agent-and-tasks.md)"
             )
-        without = [task["id"] for task in self.file.tasks if "reference" not in task["data"]]
-        if rules.evaluator == "exact" and without:
+        found = self.read(given["split"])
+        without = next((task["id"] for task in found.tasks if "reference" not in task["data"]), None)
+        if rules.evaluator == "exact" and without is not None:
             raise ConfigurationError(
-                f"evaluator='exact' needs a reference answer, which the task {without[0]!r} of {self.file.path} "
-                "has not: name their column by --answer-field"
+                f"evaluator='exact' needs a reference answer, which the task {without!r} of {self.file} has not: "
+                "name their column by --answer-field"
             )
         model = AGENTS_MODEL if given["model"] == DEMO else given["model"]
-        called = Strategy(rules.strategy).reflects or rules.evaluator == "llm" or given["lessons"]
+        judged = rules.evaluator in ("llm", *JUDGES)
+        called = Strategy(rules.strategy).reflects or judged or given["lessons"]
         if model == AGENTS_MODEL and called and not (self.agent.model or given["reflection_model"]):
             raise ConfigurationError(f"{self.path} needs --model: {NO_MODEL}")
-        return {"options": {**given["options"], "digest": self.file.digest}, "model": model}
+        return {"options": {**given["options"], "digest": found.digest}, "model": model}
 
     def parts(self, model: str) -> dict[str, Any]:
         """Return the arguments of `create_reflexion` that are the agent's, under this name of a model."""
@@ -128,7 +143,7 @@ def load_tasks(name: str, *, seed: int | None = None, **options: Any) -> Environ
         inspect.signature(AgentTasks).bind(agent, name, **options)
     except TypeError as error:
         raise ConfigurationError(
-            f"{name!r} does not take these options: {error} (an agent takes tasks, task_field, answer_field)"
+            f"{name!r} does not take these options: {error} (an agent takes tasks, task_field, answer_field, subset)"
         ) from error
     return AgentTasks(agent, name, **options)
 
@@ -152,13 +167,14 @@ def as_agent(found: Any, name: str) -> WrappedAgent:
     except ConfigurationError as error:
         makes = inspect.isfunction(found) and not inspect.signature(found).parameters
         hint = "; if it makes an agent, name what it returns, or WrappedAgent(make=...)" if makes else ""
+        hint = "; of a class, name an instance" if isinstance(found, type) else hint
         raise ConfigurationError(f"{name!r}: {error}{hint}") from error
 
 
 def _is_environment(found: Any, options: Mapping[str, Any]) -> bool:
-    """Return whether it makes an environment: a class, or a function of the options and not of a task."""
+    """Return whether it makes an environment: a class with tasks, or a function of the options and not of a task."""
     if isinstance(found, type):
-        return True
+        return hasattr(found, "tasks")
     if not callable(found) or isinstance(found, Runnable | WrappedAgent):
         return False
     try:

@@ -1,15 +1,19 @@
-"""Task files: JSON lines or CSV, one task a row."""
+"""The tasks of a file or a dataset, one task a row.
+
+A row may be an example of LangSmith: objects `inputs` and `outputs`, or columns `input_KEY` and `output_KEY`.
+"""
 
 import csv
 import hashlib
 import io
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from langgraph_reflexion.envs.base import Task
-from langgraph_reflexion.errors import ConfigurationError
+from langgraph_reflexion.errors import ConfigurationError, the_extra
+from langgraph_reflexion.objects import in_one_line
 
 TASK_FIELDS = ("task", "question", "instruction", "input")
 """The columns that hold the task unless one is named: the first of them that the first row has."""
@@ -17,91 +21,192 @@ TASK_FIELDS = ("task", "question", "instruction", "input")
 ANSWER_FIELD = "answer"
 """The column of reference answers unless one is named."""
 
+REFERENCES = ("reference_outputs", "outputs")
+"""The columns of an example's reference answer; `outputs` are the results in a table of experiments."""
 
-class TaskFile(NamedTuple):
-    """The tasks of a file."""
+BATCH = 1000
+"""Number of rows of a dataset that are read at once."""
 
-    path: Path
+Row = tuple[str, Mapping[str, Any]]
+"""A row, after where it is."""
+
+
+class TaskSource(NamedTuple):
+    """A file, or a dataset."""
+
+    splits: tuple[str, ...]
+    rows: Callable[[str], Iterable[Row]]
+    """Read the rows of a split."""
+
+
+class TaskRows(NamedTuple):
+    """The tasks of a split."""
+
     tasks: list[Task]
     """Each with its reference answer, if it has one, as `task["data"]["reference"]`."""
     digest: str
-    """Tells the file's content from any other."""
+    """Tells the tasks and their answers from any others."""
 
 
-def read_tasks(path: str, task_field: str | None = None, answer_field: str | None = None) -> TaskFile:
-    """Read a task file.
-
-    A row's id is its column `id`, or its number from 1.
+def open_tasks(name: str, subset: str | None = None) -> TaskSource:
+    """Find a task file or a dataset.
 
     Args:
-        path: The file: `.jsonl` or `.csv`.
-        task_field: The column of the tasks; the first of `TASK_FIELDS` that is there unless given.
-        answer_field: The column of the reference answers; `answer`, if it is there, unless given.
+        name: A file (`.jsonl`, `.json`, `.csv`, `.parquet`), a folder that Hugging Face's `datasets` can read, or the
+            name of a dataset on the Hub.
+        subset: The configuration of a dataset that has several.
 
     Raises:
-        ConfigurationError: the file cannot be read, or a row is wrong. The message names the line.
+        ConfigurationError: it cannot be read.
     """
-    file = Path(path).expanduser()
-    readers = {".jsonl": _json_rows, ".ndjson": _json_rows, ".csv": _csv_rows}
-    if file.suffix.lower() not in readers:
-        raise ConfigurationError(f"the task file {path} must be JSON lines (.jsonl) or CSV (.csv), by its name")
-    try:
-        content = file.read_bytes()
-        rows = list(readers[file.suffix.lower()](path, content.decode("utf-8-sig")))
-    except OSError as error:
-        raise ConfigurationError(f"the task file {path} cannot be read: {error.strerror}") from error
-    except UnicodeDecodeError as error:
-        raise ConfigurationError(f"the task file {path} is not UTF-8: {error}") from error
-    if not rows:
-        raise ConfigurationError(f"the task file {path} has no rows")
-    field = task_field or next((name for name in TASK_FIELDS if name in rows[0][1]), None)
-    if field is None:
-        columns = f"{path}, line {rows[0][0]}, has the columns {', '.join(map(str, rows[0][1]))}"
-        raise ConfigurationError(f"{columns}: name the one with the tasks by --task-field")
+    file = Path(name).expanduser()
+    readers = {".jsonl": _json_lines, ".ndjson": _json_lines, ".json": _json_array, ".csv": _csv_rows}
+    if read := readers.get(file.suffix.lower()):
+        return TaskSource((file.stem,), lambda split: read(name, _text(name, file)))
+    if file.is_file() and file.suffix.lower() != ".parquet":
+        raise ConfigurationError(
+            f"the task file {name} must be JSON lines (.jsonl), JSON (.json), CSV (.csv) or Parquet (.parquet), by "
+            "its name"
+        )
+    found = _load_dataset(name, file, subset)
+    return TaskSource(tuple(found), lambda split: _dataset_rows(name, found[split]))
+
+
+def read_tasks(rows: Iterable[Row], task_field: str | None = None, answer_field: str | None = None) -> TaskRows:
+    """Read the tasks of rows.
+
+    A row's id is its column `id`, or its number from 1. A task that is not text becomes JSON.
+
+    Args:
+        rows: The rows.
+        task_field: The column of the tasks, or `COLUMN.KEY` for a key of its objects. Unless given: the first of
+            `TASK_FIELDS` among the columns, among an example's inputs, or its only input.
+        answer_field: The column of the reference answers, likewise. Unless given: `answer`, if it is there, or an
+            example's output of this name, its only output, or all its outputs.
+
+    Raises:
+        ConfigurationError: a row is wrong. The message says where it is.
+    """
     tasks: list[Task] = []
-    lines: dict[str, int] = {}
-    for line, row in rows:
-        where = f"{path}, line {line}"
-        text = _cell(row, field, where, "--task-field")
-        if not isinstance(text, str) or not text.strip():
-            raise ConfigurationError(f"{where}: the task in {field!r} must be text, not {text!r:.100}")
+    known: dict[str, str] = {}
+    digest = hashlib.sha256()
+    for where, row in rows:
+        task_field = task_field or _task_field(row, where)
+        value = _cell(row, task_field, where, "--task-field")
+        if value is None or (isinstance(value, str) and not value.strip()):
+            raise ConfigurationError(f"{where}: the task in {task_field!r} is empty")
+        text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
         given = row.get("id")
         if not isinstance(given, str | int | None) or isinstance(given, bool) or given == "":
             raise ConfigurationError(f"{where}: the id must be text or a whole number, not {given!r:.100}")
         name = str(len(tasks) + 1 if given is None else given)
-        if name in lines:
-            raise ConfigurationError(f"{where}: the id {name!r} is that of line {lines[name]}, too")
-        lines[name] = line
-        reference = _cell(row, answer_field, where, "--answer-field") if answer_field else row.get(ANSWER_FIELD)
-        data = {} if reference in (None, "") else {"reference": reference}
-        tasks.append(Task(id=name, instruction=text, data=data))
-    return TaskFile(file, tasks, hashlib.sha256(content).hexdigest()[:12])
+        if name in known:
+            raise ConfigurationError(f"{where}: the id {name!r} is that of {known[name]}, too")
+        known[name] = where
+        reference = _cell(row, answer_field, where, "--answer-field") if answer_field else _answer(row)
+        if not isinstance(reference, str | None):
+            reference = _parse(json.dumps(reference, default=str))  # datasets have dates and bytes
+        task = Task(id=name, instruction=text, data={} if reference in (None, "") else {"reference": reference})
+        try:
+            digest.update(json.dumps(task, ensure_ascii=False).encode())
+        except UnicodeEncodeError as error:
+            raise ConfigurationError(f"{where}, holds invalid Unicode: {error}") from error
+        tasks.append(task)
+    return TaskRows(tasks, digest.hexdigest()[:12])
+
+
+def _task_field(row: Mapping[str, Any], where: str) -> str:
+    if named := next((name for name in TASK_FIELDS if name in row), None):
+        return named
+    keys = {key: f"inputs.{key}" for key in _object(row.get("inputs"))}
+    keys |= {name.removeprefix("input_"): name for name in row if name.startswith("input_")}
+    if named := next((keys[name] for name in TASK_FIELDS if name in keys), None):
+        return named
+    if len(keys) == 1:
+        return next(iter(keys.values()))
+    columns = ", ".join(dict.fromkeys([*row, *keys.values()]))
+    raise ConfigurationError(f"{where}, has the columns {columns}: name the one with the tasks by --task-field")
+
+
+def _answer(row: Mapping[str, Any]) -> Any:
+    if ANSWER_FIELD in row:
+        return row[ANSWER_FIELD]
+    if outputs := next((row[name] for name in REFERENCES if name in row and "inputs" in row), None):
+        outputs = _object(outputs) or outputs
+    else:
+        outputs = {name.removeprefix("output_"): row[name] for name in row if name.startswith("output_")}
+    if not isinstance(outputs, Mapping):
+        return outputs
+    return next(iter(outputs.values())) if len(outputs) == 1 else outputs.get(ANSWER_FIELD, outputs or None)
 
 
 def _cell(row: Mapping[str, Any], field: str, where: str, option: str) -> Any:
-    if field not in row:
-        raise ConfigurationError(f"{where}: there is no {field!r} ({option}) among {', '.join(map(str, row))}")
-    return row[field]
+    if field in row:
+        return row[field]
+    found: Any = row
+    for part in field.split("."):
+        found = _object(found)
+        if part not in found:
+            raise ConfigurationError(f"{where}: there is no {field!r} ({option}) among {', '.join(map(str, row))}")
+        found = found[part]
+    return found
 
 
-def _json_rows(path: str, text: str) -> Iterator[tuple[int, dict[str, Any]]]:
+def _object(value: Any) -> Mapping[str, Any]:
+    """Return an object, which a table holds as its JSON; empty if it is none."""
+    if isinstance(value, str) and value.lstrip().startswith("{"):
+        try:
+            value = _parse(value)
+        except (ValueError, RecursionError):
+            return {}
+    return value if isinstance(value, Mapping) else {}
+
+
+def _parse(text: str) -> Any:
+    # Checkpoints hold integers of 64 bits; larger ones are text.
+    return json.loads(text, parse_int=lambda digits: int(digits) if len(digits) < 19 else digits)
+
+
+def _text(name: str, file: Path) -> str:
+    try:
+        content = file.read_bytes()
+        return content.decode("utf-8-sig")
+    except OSError as error:
+        raise ConfigurationError(f"the task file {name} cannot be read: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise ConfigurationError(f"{name}, line {line}, is not UTF-8: save the file in that encoding") from error
+
+
+def _json_lines(path: str, text: str) -> Iterator[Row]:
     for number, line in enumerate(text.split("\n"), 1):
         if not line.strip():
             continue
-        try:
-            row = json.loads(line)
-        except ValueError as error:
-            raise ConfigurationError(f"{path}, line {number}, is not JSON: {error}") from error
-        if not isinstance(row, dict):
-            raise ConfigurationError(f"{path}, line {number}, is not a JSON object: {line:.100}")
-        yield number, row
+        where = f"{path}, line {number}"
+        if not isinstance(row := _json(f"{where},", line), dict):
+            raise ConfigurationError(f"{where}, is not a JSON object: {line:.100}")
+        yield where, row
 
 
-def _csv_rows(path: str, text: str) -> Iterator[tuple[int, dict[str, Any]]]:
+def _json_array(path: str, text: str) -> Iterator[Row]:
+    found = _json(path, text)
+    if not isinstance(found, list) or not all(isinstance(row, dict) for row in found):
+        raise ConfigurationError(f"{path} is not a JSON array of objects")
+    yield from ((f"{path}, row {number}", row) for number, row in enumerate(found, 1))
+
+
+def _json(where: str, text: str) -> Any:
+    try:
+        return _parse(text)
+    except (ValueError, RecursionError) as error:
+        raise ConfigurationError(f"{where} is not JSON: {error}") from error
+
+
+def _csv_rows(path: str, text: str) -> Iterator[Row]:
     reader = csv.reader(io.StringIO(text, newline=""), strict=True)
     try:
-        header = next(reader, [])
-        if again := [name for name in header if header.count(name) > 1]:
+        header = next(filter(None, reader), [])
+        if again := [name for name in header if name and header.count(name) > 1]:
             raise ConfigurationError(f"{path}, line 1: two columns are called {again[0]!r}")
         begins = reader.line_num + 1
         for cells in reader:
@@ -110,7 +215,36 @@ def _csv_rows(path: str, text: str) -> Iterator[tuple[int, dict[str, Any]]]:
                     raise ConfigurationError(
                         f"{path}, line {begins}, has {len(cells)} cells, but the header has {len(header)}"
                     )
-                yield begins, dict(zip(header, cells, strict=True))
+                yield f"{path}, line {begins}", dict(zip(header, cells, strict=True))
             begins = reader.line_num + 1
     except csv.Error as error:
         raise ConfigurationError(f"{path}, line {reader.line_num}, is not CSV: {error}") from error
+
+
+def _load_dataset(name: str, path: Path, subset: str | None) -> Mapping[str, Any]:
+    """Return the splits of a dataset by name."""
+    try:
+        import datasets
+    except ImportError as error:
+        raise ConfigurationError(
+            f"there is no task file {name}, and datasets need {the_extra('datasets')}"
+        ) from error
+    try:
+        if (path / "state.json").exists() or (path / "dataset_dict.json").exists():
+            found = datasets.load_from_disk(str(path))
+        elif path.is_file():
+            found = datasets.load_dataset("parquet", data_files=str(path))
+        else:
+            found = datasets.load_dataset(str(path) if path.exists() else name, subset)
+    except Exception as error:  # of the package, its file systems and the Hub's client
+        raise ConfigurationError(f"the dataset {name} cannot be loaded: {in_one_line(error)}") from error
+    return found if isinstance(found, dict) else {str(found.split or path.stem): found}
+
+
+def _dataset_rows(name: str, dataset: Any) -> Iterator[Row]:
+    number = 0
+    # Arrow's own values: images and sounds are not decoded.
+    for batch in dataset.with_format("arrow").iter(BATCH):
+        for row in batch.to_pylist():
+            number += 1
+            yield f"{name}, row {number}", row

@@ -72,7 +72,7 @@ class AgentEnvironment(Environment):
     """
 
     name = "agent"
-    splits = ("none",)
+    splits: tuple[str, ...] = ("none",)
     episode = AgentEpisode
     # An agent's evaluator is written for it, and its words help. Trials are expensive.
     profile_defaults: ClassVar[Mapping[str, Any]] = {"actor": "agent", "feedback": "words", "max_trials": 3}

@@ -8,6 +8,7 @@ import contextlib
 import io
 import os
 import sys
+from traceback import walk_tb
 
 import typer
 
@@ -47,4 +48,8 @@ def main() -> None:
         status = 0
     except (ReflexionError, OSError) as error:
         status = fail(str(error))
+    except SystemExit as error:  # of an agent, an evaluator or a tool
+        *_, frame = walk_tb(error.__traceback__)
+        place = f"{frame[0].f_code.co_filename}, line {frame[1]}"
+        status = fail(f"{place}, called sys.exit({error.code!r}), which ends the run; recorded trials are kept", 1)
     sys.exit(status)

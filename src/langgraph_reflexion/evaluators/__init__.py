@@ -10,6 +10,7 @@ from langgraph_reflexion.evaluators.base import EnvironmentEvaluator, Evaluator,
 from langgraph_reflexion.evaluators.exact import ExactEvaluator
 from langgraph_reflexion.evaluators.function import CommandEvaluator, FunctionEvaluator
 from langgraph_reflexion.evaluators.judges import LLMEvaluator, SelfConsistencyEvaluator
+from langgraph_reflexion.evaluators.openevals import JUDGES, OpenevalsJudge
 from langgraph_reflexion.evaluators.self_tests import ProgramEnvironment, SelfTestsEvaluator
 from langgraph_reflexion.models.client import Client
 from langgraph_reflexion.objects import load_object, names_object
@@ -44,7 +45,8 @@ def make_evaluator(
 
     Args:
         evaluator: A name, a function, or an `Evaluator`; the profile's unless given. `FILE.py:NAME` and
-            `package.module:NAME` are loaded; `command: LINE` is a shell command.
+            `package.module:NAME` are loaded; `command: LINE` is a shell command; `openevals:correctness` and others
+            are judges of openevals.
         client: The model that judges and writes tests.
         actor: The actor, which `self-consistency` samples; None for a wrapped agent.
         environment: The tasks and actions.
@@ -59,6 +61,10 @@ def make_evaluator(
     if isinstance(evaluator, str):
         if evaluator.startswith(COMMAND):
             evaluator = CommandEvaluator(evaluator.removeprefix(COMMAND).strip())
+        elif evaluator in JUDGES:
+            if actor:
+                raise ConfigurationError(f"evaluator={evaluator!r} is for agents: with an environment, choose llm")
+            return OpenevalsJudge(evaluator, client)
         elif names_object(evaluator) and evaluator.partition(":")[0] not in get_args(EvaluatorName):
             evaluator = load_object(evaluator, "the evaluator")
             if isinstance(evaluator, str):
@@ -70,13 +76,15 @@ def make_evaluator(
             raise ConfigurationError(f"evaluator must be a name, an Evaluator or a function; got {evaluator!r:.100}")
         return FunctionEvaluator(evaluator, "trajectory" if actor else "result")
     name, colon, samples = evaluator.partition(":")
-    if colon and (name != "self-consistency" or not samples.isdecimal()):
-        said = "only self-consistency takes a number, as in self-consistency:7"
-        raise ConfigurationError(f"evaluator={evaluator!r}: {said}")
+    if name != "self-consistency":
+        name = evaluator
+    elif colon and not samples.isdecimal():
+        raise ConfigurationError(f"evaluator={evaluator!r}: it takes a number, as in self-consistency:7")
     if actor is None and name not in OF_AGENTS:
         raise ConfigurationError(
-            f"evaluator={evaluator!r}: for an agent, choose one of {', '.join(OF_AGENTS)}, or give a function, an "
-            "Evaluator or a shell command as CommandEvaluator('...')"
+            f"evaluator={evaluator!r}: for an agent, choose one of {', '.join((*OF_AGENTS, *JUDGES))}, or give an "
+            "Evaluator, a function (also as FILE.py:NAME or package.module:NAME), or a shell command (also as "
+            "'command: LINE')"
         )
     one_of("evaluator", name, get_args(EvaluatorName) if actor else OF_AGENTS)
     programs = isinstance(environment, ProgramEnvironment)

@@ -9,6 +9,7 @@ import signal
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import Any, Literal, cast
 
 from langchain_core.messages import HumanMessage
@@ -159,28 +160,33 @@ class CommandEvaluator(Evaluator):
         text, reference = _as_text(result), reference_of(state["task"])
         known = {"TASK_ID": state["task"]["id"], "REFERENCE": "" if reference is None else _as_text(reference)}
         variables = {f"REFLEXION_{name}": value.replace("\0", "") for name, value in known.items()}
-        try:
-            process = await asyncio.create_subprocess_shell(
-                self.command,
-                cwd=self.cwd,
-                env={**os.environ, **variables},
-                stdin=asyncio.subprocess.PIPE,
-                stdout=asyncio.subprocess.PIPE,
-                stderr=asyncio.subprocess.STDOUT,
-                start_new_session=True,
-            )
-        except OSError as error:
-            raise Fault(f"the evaluator {self.command!r} could not be started: {error}", transient=False) from error
-        talking = asyncio.ensure_future(process.communicate(text.encode("utf-8", "replace")))
-        try:
-            await asyncio.wait_for(process.wait(), self.timeout)
-        except TimeoutError:
-            return Score(0.0, f"{self.command}: not done after {self.timeout:g} seconds")
-        finally:
-            # Children of the command that are still running would hold its output open.
-            with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.killpg(process.pid, signal.SIGKILL)
-            output, _ = await talking
+        # Files, because `wait` also waits for pipes, which the command's children may hold open.
+        with TemporaryFile() as given, TemporaryFile() as log:
+            given.write(text.encode("utf-8", "replace"))
+            given.seek(0)
+            try:
+                process = await asyncio.create_subprocess_shell(
+                    self.command,
+                    cwd=self.cwd,
+                    env={**os.environ, **variables},
+                    stdin=given,
+                    stdout=log,
+                    stderr=asyncio.subprocess.STDOUT,
+                    start_new_session=True,
+                )
+            except OSError as error:
+                said = f"the evaluator {self.command!r} could not be started: {error}"
+                raise Fault(said, transient=False) from error
+            try:
+                await asyncio.wait_for(process.wait(), self.timeout)
+            except TimeoutError:
+                return Score(0.0, f"{self.command}: not done after {self.timeout:g} seconds")
+            finally:
+                with contextlib.suppress(ProcessLookupError, PermissionError):
+                    os.killpg(process.pid, signal.SIGKILL)
+                await process.wait()
+            log.seek(max(0, log.seek(0, os.SEEK_END) - 4 * OUTPUT_CHARS))
+            output = log.read()
         printed = output.decode(errors="replace").strip()[-OUTPUT_CHARS:]
         status = "" if process.returncode == 0 else f"{self.command}: exit status {process.returncode}\n"
         return Score(float(process.returncode == 0), f"{status}{printed}".strip())

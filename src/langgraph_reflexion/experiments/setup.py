@@ -21,7 +21,7 @@ from langgraph_reflexion.memory.store import open_lessons
 from langgraph_reflexion.models.secrets import database_secrets, secrets_of
 from langgraph_reflexion.settings import RunSettings
 from langgraph_reflexion.state import Strategy
-from langgraph_reflexion.sync import resolved
+from langgraph_reflexion.sync import resolved, to_thread
 
 if TYPE_CHECKING:
     from openai import DefaultAsyncHttpxClient
@@ -110,7 +110,8 @@ def set_up(
 async def open_setup(settings: RunSettings) -> AsyncIterator[tuple[RunSettings, Setup]]:
     """Make a run's environment and build its parts; yield them with the settings, resolved."""
     async with AsyncExitStack() as stack:
-        environment = settings.make_environment()
+        # In a thread, where an agent's file may call `asyncio.run`.
+        environment = await to_thread(settings.make_environment)
         stack.push_async_callback(_close, environment)
         settings = settings.resolved(environment)
         connections = await stack.enter_async_context(_connections(settings))

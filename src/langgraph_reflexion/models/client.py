@@ -1,13 +1,14 @@
 """The client through which nodes call a chat model: seeds, retries, accounting, and no refused options."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.runnables import Runnable, RunnableConfig
+from langchain_core.runnables.config import merge_configs
 from langgraph.cache.base import BaseCache
 from langgraph.errors import GraphBubbleUp
 
@@ -19,8 +20,12 @@ from langgraph_reflexion.models.load import load_model, without_own_retries
 from langgraph_reflexion.models.options import ModelOptions
 from langgraph_reflexion.models.replies import passing_reasoning
 from langgraph_reflexion.models.secrets import secrets_of
-from langgraph_reflexion.models.usage import Price, Usage, add_usage, price_of, usage_of
+from langgraph_reflexion.models.usage import Price, Usage, UsageCallback, add_usage, price_of, usage_of
 from langgraph_reflexion.retries import Retries
+
+T = TypeVar("T")
+
+NO_MODEL = "no model is known yet that could reflect or judge: give model=..."
 
 
 class Client:
@@ -128,7 +133,7 @@ class Client:
                 succeed, or if the server has never answered.
         """
         if self._given is None:
-            raise ConfigurationError("no model is known yet that could reflect or judge: give model=...")
+            raise ConfigurationError(NO_MODEL)
         key = self._cache.key(messages, call, tools) if self._cache else None
         if self._cache and key and (cached := await self._cache.find(key, config)):
             charge(cached.paid or usage_of(cached.reply, self.price, cached=True))
@@ -145,8 +150,44 @@ class Client:
             validate_reply(reply)
             return reply
 
+        reply = await self._retried(attempt)
+        if self._cache and key:
+            await self._cache.keep(key, reply, add_usage(*paid), config)
+        note(*(f"the server refuses {option}, which is left out" for option in OPTIONS if option in self.refused))
+        return Reply(reply)
+
+    async def lend(self, work: Callable[[BaseChatModel, RunnableConfig], Awaitable[T]], config: RunnableConfig) -> T:
+        """Have a library call the model, with retries, and return its result.
+
+        Args:
+            work: Is called with the model and a config that counts its calls.
+            config: The node's config.
+
+        Raises:
+            ModelFault: as for `ask`.
+        """
+        if self._given is None:
+            raise ConfigurationError(NO_MODEL)
+
+        async def attempt() -> T:
+            counter = UsageCallback({"": self.price} if self.price else {})
+            try:
+                return await work(self.model, merge_configs(config, {"callbacks": [counter]}))
+            except (GraphBubbleUp, ReflexionError):
+                raise
+            except Exception as error:
+                if is_bug(error):
+                    raise
+                raise to_fault(error, self._secrets) from error
+            finally:
+                charge(counter.usage)
+                self.answered = self.answered or counter.usage["llm_calls"] > 0
+
+        return await self._retried(attempt)
+
+    async def _retried(self, attempt: Callable[[], Awaitable[T]]) -> T:
         try:
-            reply = await self._retries(attempt)
+            return await self._retries(attempt)
         except (ContextTooLong, ToolsRefused):
             self.answered = True
             raise
@@ -154,10 +195,6 @@ class Client:
             if not (self.answered or fault.permanent):
                 raise ModelFault(f"the model has never answered: {fault}", permanent=True) from fault
             raise
-        if self._cache and key:
-            await self._cache.keep(key, reply, add_usage(*paid), config)
-        note(*(f"the server refuses {option}, which is left out" for option in OPTIONS if option in self.refused))
-        return Reply(reply)
 
     async def _request(
         self,

@@ -6,13 +6,14 @@ from typing import Any
 import pytest
 from agentevals.trajectory.llm import create_trajectory_llm_as_judge
 from agentevals.trajectory.match import create_trajectory_match_evaluator
-from langchain_core.messages import AIMessage, ToolMessage
+from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 from langsmith.evaluation import EvaluationResult, EvaluationResults
 from openevals import create_async_llm_as_judge, create_llm_as_judge
 from openevals.exact import exact_match
 from pydantic import BaseModel
 
-from langgraph_reflexion import ConfigurationError, create_reflexion
+from langgraph_reflexion import ConfigurationError, ModelOptions, Retries, create_reflexion
+from langgraph_reflexion.evaluators.openevals import JUDGES
 from langgraph_reflexion.testing import ScriptedChatModel
 from tests.support.composing import TASK, Guessing, call
 
@@ -106,6 +107,46 @@ def test_a_trajectory_is_matched_by_agentevals() -> None:
     ]
     final = run(lambda messages: matches(outputs=messages, reference_outputs=reference), 3)
     assert (final["status"], final["trial"]) == ("solved", 2)
+
+
+def by_name(name: str, replies: Any, **options: Any) -> Any:
+    model = ScriptedChatModel(replies=replies)
+    quick = ModelOptions(retries=Retries(2, first_wait=0))
+    agent = Guessing().agent()
+    return create_reflexion(model, actor=agent, evaluator=name, options=quick, **options).compile(), model
+
+
+KNOWN = {"task": {"id": "n", "instruction": TASK, "data": {"reference": {"number": "It is 2."}}}}
+
+
+@pytest.mark.parametrize("name", JUDGES)
+def test_a_judge_of_openevals_by_name_asks_the_model_that_reflects(name: str) -> None:
+    def reply(messages: list[BaseMessage]) -> AIMessage:
+        if len(messages) > 1:
+            return AIMessage("It was not 1.")
+        right = "It is 2." in messages[0].text.replace('{"number": "It is 2."}', "")
+        return call("score", score=right, reasoning="Hm.")
+
+    graph, model = by_name(name, reply)
+    final = graph.invoke(KNOWN)
+    assert (final["status"], [trial["verdict"] for trial in final["trials"]]) == ("solved", [False, True])
+    judged, reflected, _ = model.prompts
+    assert ("It is 1." in judged[0].text, TASK in judged[0].text) == (True, True)
+    assert ('{"number": "It is 2."}' in judged[0].text) == (name == "openevals:correctness")
+    assert "Hm." in reflected[-1].text, "its reasons reach the reflection"
+    assert (final["usage"]["evaluate"]["llm_calls"], final["usage"]["evaluate"]["input_tokens"]) == (1, 10)
+
+
+def test_a_judge_without_a_score_is_a_fault() -> None:
+    graph, model = by_name("openevals:conciseness", lambda messages: call("score", reasoning="I like it."))
+    final = graph.invoke(KNOWN)
+    assert (final["status"], len(model.prompts)) == ("fault", 2)
+    assert "gave no score" in final["fault"]
+
+
+def test_the_correctness_of_a_task_without_an_answer_cannot_be_judged() -> None:
+    with pytest.raises(ConfigurationError, match="needs a reference answer"):
+        by_name("openevals:correctness", lambda messages: call("score", score=True))[0].invoke({"task": TASK})
 
 
 def test_an_exact_match_of_openevals() -> None:

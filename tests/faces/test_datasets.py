@@ -1,0 +1,139 @@
+"""The command line with tasks that Hugging Face's datasets read: from folders, and by name from a server."""
+
+import json
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+import pytest
+
+from tests.support.cli import call, one_line, start
+
+datasets = pytest.importorskip("datasets", reason="datasets is not installed")
+
+AGENT = "def paris(question: str) -> str:\n    return 'Paris'\n"
+ROWS = [
+    {"id": name, "question": {"text": f"Capital of {name}?"}, "answers": [capital], "note": None}
+    for name, capital in (("France", "Paris"), ("Italy", "Rome"))
+]
+FIELDS = ("--task-field", "question.text", "--answer-field", "answers")
+CHECKED = ("--evaluator", "checks.py:is_among", "--strategy", "retry", "--max-trials", "1", "--out", "run", "--json")
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    (tmp_path / "my_agent.py").write_text(AGENT)
+    (tmp_path / "checks.py").write_text("def is_among(result, reference):\n    return result in reference\n")
+    return tmp_path
+
+
+def run(*args: str) -> tuple[str, ...]:
+    return ("run", "my_agent.py:paris", "--tasks", *args, *CHECKED)
+
+
+def write(folder: Path, kind: str, rows: list[dict[str, Any]] = ROWS) -> None:
+    made = datasets.Dataset.from_list(rows)
+    folder.mkdir(exist_ok=True)
+    match kind:
+        case "saved":
+            datasets.DatasetDict(train=made.select([0]), test=made).save_to_disk(str(folder))
+        case "parquet":
+            made.select([0]).to_parquet(str(folder / "train.parquet"))
+            made.to_parquet(str(folder / "test.parquet"))
+        case "json":
+            made.select([0]).to_json(str(folder / "train.json"))
+            made.to_json(str(folder / "test.json"))
+
+
+@pytest.mark.parametrize("kind", ["saved", "parquet", "json"])
+def test_a_dataset_in_a_folder_is_run_and_resumed_unless_it_has_changed(home: Path, kind: str) -> None:
+    write(home / "capitals", kind)
+    status, out, _ = call(home, *run("capitals", *FIELDS, "--split", "test"))
+    assert (status, json.loads(out)["statuses"]["solved"], json.loads(out)["statuses"]["failed"]) == (0, 1, 1)
+    settings = json.loads((home / "run" / "run.json").read_text())
+    assert (settings["tasks"], settings["settings"]["split"]) == (["France", "Italy"], "test")
+    assert call(home, "resume", "run", "--json")[0] == 0
+    changed = [{**row, "answers": ["Turin"]} for row in ROWS]
+    write(home / "capitals", kind, changed) if kind != "saved" else write(home / "other", kind, changed)
+    if kind == "saved":
+        (home / "capitals").rename(home / "before")
+        (home / "other").rename(home / "capitals")
+    status, _, err = call(home, "resume", "run")
+    assert (status, "have changed" in err.splitlines()[-1]) == (2, True)
+
+
+def test_a_parquet_file(home: Path) -> None:
+    write(home, "parquet")
+    status, out, _ = call(home, *run("test.parquet", *FIELDS))
+    assert (status, json.loads(out)["statuses"]["solved"]) == (0, 1)
+
+
+@pytest.mark.parametrize(
+    ("args", "words"),
+    [
+        (("capitals", *FIELDS, "--split", "dev"), "choose one of train, test"),
+        (("capitals",), "row 1: there is no 'answer' "),
+        (("nowhere/at/all",), "cannot be loaded"),
+    ],
+    ids=["split", "column", "no folder"],
+)
+def test_errors(home: Path, args: tuple[str, ...], words: str) -> None:
+    write(home / "capitals", "saved")
+    asked = [*run(*args), *(["--answer-field", "answer"] if len(args) == 1 else [])]
+    status, _, err = call(home, *asked)
+    assert (status, words in err) == (2, True), err
+
+
+@pytest.fixture
+def hub() -> Iterator[str]:
+    """The address of a server that has the dataset `me/capitals` as the Hub has its datasets."""
+    data = "".join(json.dumps(row) + "\n" for row in ROWS).encode()
+    commit, oid = "a" * 40, "b" * 40
+    about = {"id": "me/capitals", "sha": commit, "siblings": [{"rfilename": "test.jsonl"}], "tags": []}
+    tree = [{"type": "file", "path": "test.jsonl", "size": len(data), "oid": oid}]
+
+    class Hub(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_GET(self) -> None:
+            path, status = self.path.partition("?")[0], 200
+            body, headers = b"{}", {"X-Repo-Commit": commit, "ETag": f'"{oid}"'}
+            if path.startswith("/api/datasets/me/capitals/tree/") and not path.endswith("/data"):
+                body = json.dumps(tree).encode()
+            elif path in ("/api/datasets/me/capitals", f"/api/datasets/me/capitals/revision/{commit}"):
+                body = json.dumps(about).encode()
+            elif path.endswith("/test.jsonl"):
+                body = data
+            else:
+                status = 404
+                headers["X-Error-Code"] = "EntryNotFound" if "capitals" in path else "RepoNotFound"
+            self.send_response(status)
+            for name, value in {**headers, "Content-Length": str(len(body))}.items():
+                self.send_header(name, value)
+            self.end_headers()
+            if self.command == "GET":
+                self.wfile.write(body)
+
+        do_HEAD = do_GET  # noqa: N815
+
+        def log_message(self, *args: Any) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Hub)
+    Thread(target=server.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{server.server_port}"
+    server.shutdown()
+    server.server_close()
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("name", "status"), [("me/capitals", 0), ("me/none", 2)])
+def test_a_dataset_of_the_hub_by_name(home: Path, hub: str, name: str, status: int) -> None:
+    surroundings = {"HF_ENDPOINT": hub, "HF_HOME": str(home / "cache"), "HF_HUB_DISABLE_TELEMETRY": "1"}
+    process = start(home, *run(name, *FIELDS), environment=surroundings)
+    out, err = process.communicate()
+    assert process.returncode == status, err
+    assert status == 2 or json.loads(out)["statuses"]["solved"] == 1
+    assert status == 0 or "me/none cannot be loaded" in one_line(err)

@@ -1,0 +1,144 @@
+"""Task files: what a row may be, and errors that say where."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from langgraph_reflexion import ConfigurationError
+from langgraph_reflexion.agents.task_file import TaskRows, open_tasks, read_tasks
+
+UUID = "8b9a0f1e-5b1c-4f4e-9d1f-2f2d4c6a7b10"
+
+
+def read(folder: Path, name: str, content: str | bytes | None, **fields: str) -> TaskRows:
+    if content is not None:
+        (folder / name).write_bytes(content if isinstance(content, bytes) else content.encode())
+    source = open_tasks(str(folder / name))
+    return read_tasks(source.rows(source.splits[0]), **fields)
+
+
+def pairs(found: TaskRows) -> list[tuple[str, Any]]:
+    return [(task["instruction"], task["data"].get("reference")) for task in found.tasks]
+
+
+def line(**row: Any) -> str:
+    return json.dumps(row) + "\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "expected"),
+    [
+        ("t.jsonl", "\ufeff" + line(task="a", answer="b"), ("a", "b")),
+        ("t.JSONL", '\n {"task": "a",\t"answer": "b"}\r\n\r\n', ("a", "b")),
+        ("t.jsonl", '{"task": "a\u2028b"}', ("a\u2028b", None)),
+        ("t.json", json.dumps([{"task": "a", "answer": "b"}], indent=2), ("a", "b")),
+        ("t.csv", '\ufeffinput,answer\r\n"a ""b""\r\nc","d, e"\r\n', ('a "b"\r\nc', "d, e")),
+        ("t.csv", "\n\ntask,answer,,\na,b,,\n\n", ("a", "b")),
+        ("t.jsonl", line(task={"a": [1, None]}, answer={"b": [1.5, True]}), ('{"a": [1, null]}', {"b": [1.5, True]})),
+        ("t.jsonl", line(task=5, answer=0), ("5", 0)),
+        ("t.jsonl", line(task="a", answer=None), ("a", None)),
+        ("t.jsonl", line(task="a", answer=12345678901234567890), ("a", "12345678901234567890")),
+    ],
+    ids=["BOM", "CRLF", "U+2028", "array", "CSV", "blank in CSV", "nested", "numbers", "null", "65 bits"],
+)
+def test_formats(tmp_path: Path, name: str, content: str, expected: tuple[str, Any]) -> None:
+    assert pairs(read(tmp_path, name, content)) == [expected]
+
+
+# LangSmith's page of a dataset writes JSONL and the CSV with prefixes, that of an experiment the other CSV, and its
+# command line the array.
+@pytest.mark.parametrize(
+    ("name", "content", "expected"),
+    [
+        ("t.jsonl", line(inputs={"question": "q", "more": 1}, outputs={"answer": "a", "source": 2}), ("q", "a")),
+        ("t.jsonl", line(id=UUID, inputs={"text": "q"}, outputs={"label": "a"}, metadata={}), ("q", "a")),
+        ("t.jsonl", line(inputs={"text": "q"}, outputs={"x": 1, "y": 2}), ("q", {"x": 1, "y": 2})),
+        ("t.jsonl", line(inputs={"text": "q"}, outputs=None), ("q", None)),
+        ("t.json", json.dumps([{"inputs": {"text": "q"}, "outputs": {"label": "a"}}]), ("q", "a")),
+        ("t.csv", "input_question,input_more,output_answer,output_source\nq,1,a,2\n", ("q", "a")),
+        ("t.csv", "input_input,output_output\nq,a\n", ("q", "a")),
+        (
+            "t.csv",
+            'id,inputs,reference_outputs,outputs\n1,"{""text"": ""q""}","{""label"": ""a""}","{""x"": 1}"\n',
+            ("q", "a"),
+        ),
+        ("t.jsonl", line(inputs="q", targets="a"), None),
+    ],
+    ids=[
+        "JSONL",
+        "only keys",
+        "several outputs",
+        "no outputs",
+        "JSON",
+        "CSV",
+        "CSV of one",
+        "experiment",
+        "no example",
+    ],
+)
+def test_examples_of_langsmith(tmp_path: Path, name: str, content: str, expected: tuple[str, Any] | None) -> None:
+    if expected is None:
+        with pytest.raises(ConfigurationError, match="columns inputs, targets"):
+            read(tmp_path, name, content)
+    else:
+        assert pairs(read(tmp_path, name, content)) == [expected]
+
+
+def test_columns_are_named_and_keys_of_objects(tmp_path: Path) -> None:
+    row = line(**{"a.b": "exact", "inputs": {"q": {"text": "nested"}}, "other": '{"c": 7}'})
+    for field, text in (
+        ("a.b", "exact"),
+        ("inputs.q.text", "nested"),
+        ("other.c", "7"),
+        ("inputs.q", '{"text": "nested"}'),
+    ):
+        assert pairs(read(tmp_path, "t.jsonl", row, task_field=field, answer_field="other.c")) == [(text, 7)]
+
+
+def test_ids_are_any_text_or_number(tmp_path: Path) -> None:
+    ids = ["../../x", "x\ny", "\u65e5\U0001f600", "x" * 5000, "x\0y", " ", 0, -1, None]
+    found = read(tmp_path, "t.jsonl", "".join(line(task="a", id=each) for each in ids))
+    assert [task["id"] for task in found.tasks] == [*(str(each) for each in ids[:-1]), "9"]
+
+
+def test_the_digest_is_of_tasks_and_answers(tmp_path: Path) -> None:
+    one = read(tmp_path, "t.jsonl", line(task="a", answer="b", note=1)).digest
+    assert one == read(tmp_path, "t.csv", "task,answer\r\na,b\r\n").digest
+    others = [line(task="a", answer="c"), line(task="b", answer="b"), line(task="a", answer="b", id="x")]
+    assert one not in {read(tmp_path, "t.jsonl", each).digest for each in others}
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "fields", "words"),
+    [
+        ("t.txt", "", {}, ".jsonl"),
+        ("none.jsonl", None, {}, "No such file"),
+        ("t.jsonl", '{"task": "x"}\n\n{"task": ', {}, "line 3, is not JSON"),
+        ("t.jsonl", '["x"]\n', {}, "line 1, is not a JSON object"),
+        ("t.jsonl", '{"task": "x"}\n{"task": "caf\u00e9"}\n'.encode("cp1252"), {}, "line 2, is not UTF-8"),
+        ("t.csv", "task\nx\n".encode("utf-16"), {}, "line 1, is not UTF-8"),
+        ("t.jsonl", '{"task": ' + "[" * 100_000, {}, "line 1, is not JSON"),
+        ("t.jsonl", '{"task": "x", "id": "\\ud800"}\n', {}, "line 1, holds invalid Unicode"),
+        ("t.json", '{"task": "x"}', {}, "not a JSON array"),
+        ("t.jsonl", '{"a": 1, "b": 2}\n', {}, "columns a, b: name the one"),
+        ("t.jsonl", line(inputs={"a": 1, "b": 2}), {}, "columns inputs, inputs.a, inputs.b: name the one"),
+        ("t.jsonl", line(inputs={"a": 1}), {"task_field": "inputs.c"}, "line 1: there is no 'inputs.c'"),
+        ("t.jsonl", '{"task": "x"}\n{"input": "y"}\n', {}, "line 2: there is no 'task'"),
+        ("t.jsonl", '{"task": null}\n', {}, "line 1: the task in 'task' is empty"),
+        ("t.jsonl", '{"task": "x", "id": 1}\n{"task": "y", "id": "1"}\n', {}, "line 2: the id '1' is that of"),
+        ("t.jsonl", '{"task": "x", "id": [1]}\n', {}, "line 1: the id must be"),
+        ("t.jsonl", '{"task": "x", "id": 1.5}\n', {}, "line 1: the id must be"),
+        ("t.jsonl", '{"task": "x"}\n', {"task_field": "q"}, "'q' (--task-field)"),
+        ("t.csv", "task,task\nx,y\n", {}, "two columns are called 'task'"),
+        ("t.csv", "task,answer\nx,y\nz\n", {}, "line 3, has 1 cells"),
+        ("t.csv", 'task\n"x\n', {}, "is not CSV"),
+    ],
+)
+def test_errors_say_where(
+    tmp_path: Path, name: str, content: str | bytes | None, fields: dict[str, str], words: str
+) -> None:
+    with pytest.raises(ConfigurationError) as refused:
+        read(tmp_path, name, content, **fields)
+    assert words in str(refused.value)
