@@ -16,8 +16,8 @@ def load_environment(name: str, *, seed: int | None = None, **options: Any) -> E
     """Make an environment.
 
     Args:
-        name: One of `ENVIRONMENTS`, or the path of your own (`package.module:Class` or
-            `FILE.py:Class`).
+        name: One of `ENVIRONMENTS`, or the path of your own (`package.module:NAME` or `FILE.py:NAME`): a class, a
+            function that makes it, or the environment itself.
         seed: The seed of its tasks; passed on if it takes a seed.
         **options: Its options.
 
@@ -70,6 +70,8 @@ def _factory(name: str) -> Callable[..., Any]:
             "or FILE.py:Class"
         )
     factory = load_object(path, "the environment")
+    if isinstance(factory, Environment):
+        return lambda: factory
     if not callable(factory):
         raise ConfigurationError(f"{name!r} is a {type(factory).__name__}, and not an environment's class")
     made: Callable[..., Any] = factory

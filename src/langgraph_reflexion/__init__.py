@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from langgraph_reflexion._lazy import lazy_names
 
 if TYPE_CHECKING:
+    from langgraph_reflexion.adapters.gym import GymEnvironment
     from langgraph_reflexion.adapters.mcp import mcp_tools
     from langgraph_reflexion.adapters.tools import ToolEnvironment
     from langgraph_reflexion.agents.middleware import ReflexionMiddleware
@@ -57,6 +58,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOME = {
+    "adapters.gym": ["GymEnvironment"],
     "adapters.mcp": ["mcp_tools"],
     "adapters.tools": ["ToolEnvironment"],
     "agents.middleware": ["ReflexionMiddleware"],
@@ -115,6 +117,7 @@ __all__ = [
     "Evaluation",
     "Evaluator",
     "Fault",
+    "GymEnvironment",
     "Heuristic",
     "LatestSaver",
     "Lessons",

@@ -32,7 +32,8 @@ GROUPS = [
     Group("Profiles", "Profile PROFILES"),
     Group("State", "ReflexionState AgentState Step Evaluation Reflection"),
     Group(
-        "Environments", "load_environment Environment Episode action Action StepResult Task ToolEnvironment mcp_tools"
+        "Environments",
+        "load_environment Environment Episode action Action StepResult Task ToolEnvironment mcp_tools GymEnvironment",
     ),
     Group("Heuristics and evaluators", "Heuristic Evaluator Score Prepared CommandEvaluator"),
     Group("Prompts", "load_prompts Prompts"),

@@ -172,8 +172,8 @@ def as_agent(found: Any, name: str) -> WrappedAgent:
 
 
 def _is_environment(found: Any, options: Mapping[str, Any]) -> bool:
-    """Return whether it makes an environment: a class with tasks, or a function of the options and not of a task."""
-    if isinstance(found, type):
+    """Return whether it is an environment or makes one: a class with tasks, or a function of the options alone."""
+    if isinstance(found, type | Environment):
         return hasattr(found, "tasks")
     if not callable(found) or isinstance(found, Runnable | WrappedAgent):
         return False

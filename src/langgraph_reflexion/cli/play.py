@@ -26,7 +26,7 @@ def play(
 
     environment = settings.make_environment()
     try:
-        if not environment.episode.actions():
+        if not environment.actions():
             raise ConfigurationError(f"{settings.environment} has no actions to play: it is an agent")
         tasks = environment.tasks(settings.split)
         by_number = {str(number): each for number, each in enumerate(tasks, 1)}

@@ -1,0 +1,313 @@
+"""Worlds with `reset` and `step` as environments: Gymnasium's, OpenEnv's, and others of this shape.
+
+```python
+from langgraph_reflexion.adapters.gym import GymEnvironment
+
+lake = GymEnvironment("FrozenLake-v1", actions=["left", "down", "right", "up"])
+```
+"""
+
+import inspect
+import json
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import closing
+from functools import cached_property
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from langgraph_reflexion.adapters.gym_actions import Actions, actions_of
+from langgraph_reflexion.adapters.tool_world import Opened
+from langgraph_reflexion.adapters.tools import named, task_of
+from langgraph_reflexion.envs.base import ActionSpec, Environment, Episode, StepResult, Task, choose_split
+from langgraph_reflexion.errors import ConfigurationError, EnvironmentUnavailable, the_extra
+from langgraph_reflexion.evaluators.base import Score
+from langgraph_reflexion.evaluators.function import to_score
+from langgraph_reflexion.sync import finished
+
+KNOWN = ("observation", "info", "env", "task", "reward", "total", "terminated", "truncated")
+"""The parameters that `render` and `success` may have."""
+
+
+class _Seen(NamedTuple):
+    """What `reset` or `step` returned."""
+
+    observation: Any
+    reward: float = 0.0
+    terminated: bool = False
+    truncated: bool = False
+    info: Any = None
+
+
+class GymEpisode(Episode):
+    """A trial in a world."""
+
+    def __init__(self, environment: "GymEnvironment", task: Task) -> None:
+        self.environment, self.task = environment, task
+        self._total = 0.0
+        self._end: StepResult | None = None
+        self._world = Opened(environment.open, task)
+        try:
+            self._actions = self._world.run(lambda: environment.actions_in(self._env))
+            self.observation = self._world.run(self._reset)
+        except BaseException:
+            self.close()
+            raise
+
+    @property
+    def specs(self) -> Mapping[str, ActionSpec]:
+        """The actions by name."""
+        return self._actions.specs
+
+    def perform(self, spec: ActionSpec, args: dict[str, Any]) -> StepResult:
+        """Take a step in the world. One that it does not have is an observation that says so."""
+        if self._end:
+            return self._end
+        try:
+            value = self._actions.value(spec.name, args)
+        except ValueError as error:
+            return StepResult(self.invalid(f"{spec.name}, {error}"))
+        result = self._world.run(lambda: self._step(value))
+        self._end = result if result.terminated or result.truncated else None
+        return result
+
+    def close(self) -> None:
+        """Close the world."""
+        self._world.close()
+
+    @property
+    def _env(self) -> Any:
+        return self._world.given
+
+    def _reset(self) -> str:
+        seen = _after_reset(finished(self._env.reset(**self.task.get("data", {}).get("reset", {}))))
+        return self._words(seen)
+
+    def _step(self, value: Any) -> StepResult:
+        seen = _after_step(finished(self._env.step(value)))
+        self._total += seen.reward
+        words = [self._words(seen)]
+        score = self._score(seen)
+        solved = score.score >= 1.0
+        if seen.terminated or seen.truncated or solved:
+            how = "was cut off by a limit" if seen.truncated else "is over"
+            words.append(f"The episode {how}. Total reward: {self._total:g}.")
+            words.append(f"The task is {'solved' if solved else 'not solved'}. {score.feedback}".strip())
+        elif seen.reward:
+            words.append(f"Reward: {seen.reward:g}")
+        return StepResult("\n".join(words), score.score, seen.terminated or solved, seen.truncated)
+
+    def _words(self, seen: _Seen) -> str:
+        return str(self._called(self.environment.render or _rendered, seen))
+
+    def _score(self, seen: _Seen) -> Score:
+        success = self.environment.success
+        if callable(success):
+            return to_score(self._called(success, seen))
+        return Score(float((seen.terminated or seen.truncated) and self._total >= success))
+
+    def _called(self, function: Callable[..., Any], seen: _Seen) -> Any:
+        known = {"env": self._env, "task": self.task, "total": self._total, **seen._asdict()}
+        return finished(function(**{name: known[name] for name in named(function, known)}))
+
+
+class GymEnvironment(Environment):
+    """Worlds with `reset` and `step`: Gymnasium's, OpenEnv's clients, TextWorld's, and others of this shape.
+
+    `step` returns `(observation, reward, terminated, truncated, info)`, `(observation, reward, done, info)`, or an
+    object with `observation`, `reward` and `done`. Both methods may be coroutine functions. Each trial has its own
+    world, in its own thread, which is closed after the trial. An action that the world does not have becomes an
+    observation; an exception of the world is raised.
+
+    Args:
+        env: A Gymnasium id, or a function of the task that makes a world or a context manager of one. An id is made
+            with `render_mode="ansi"` where there is one.
+        tasks: Seeds, texts, or dicts with an `instruction` and optionally `id`, `kind` and `data`, whose `reset` are
+            the arguments of `reset()`. A seed is `{"reset": {"seed": seed}}`.
+        actions: The names of a `Discrete` space's actions, in order; a dict of names and actions; a Pydantic model of
+            an action; or a function that makes an action of a text, and raises `ValueError` for a wrong one. By
+            default, members of the action space: `act[2]`, `act[go north]`, `act[[0.5, -1]]`.
+        render: A function that puts what was observed into words, of any of `observation`, `info`, `env`, `task`,
+            `reward`, `total` (all rewards so far), `terminated` and `truncated`. By default, `env.render()` if
+            `env.render_mode` is `ansi`, else the observation.
+        success: The total reward from which an episode that has ended is solved. Or a function of any of the same,
+            called after each action, that returns a bool, a score, or `(score, words)`; a solved task ends.
+        instruction: The instruction of tasks without one; by default, the first paragraph of the documentation of a
+            Gymnasium environment.
+        replayable: Whether the same actions after the same `reset` have the same results, so that a trial whose
+            process ended can be continued by repeating its actions. Otherwise it begins anew, and its record has a
+            note.
+        name: The environment's name, in records; by default, the id.
+        prompts: A folder of prompts; the general ones unless given.
+
+    Raises:
+        ConfigurationError: an argument is wrong.
+    """
+
+    splits = ("all",)
+    episode = GymEpisode
+
+    def __init__(
+        self,
+        env: str | Callable[[Task], Any],
+        tasks: Iterable[int | str | Mapping[str, Any]] = range(10),
+        *,
+        actions: Sequence[str] | Mapping[str, Any] | Callable[..., Any] | None = None,
+        render: Callable[..., Any] | None = None,
+        success: float | Callable[..., Any] = 1.0,
+        instruction: str = "",
+        replayable: bool = True,
+        name: str = "",
+        prompts: Path | str | None = None,
+    ) -> None:
+        if not callable(env) and not isinstance(env, str):
+            raise ConfigurationError(
+                f"GymEnvironment.env is {env!r:.100}: give an id, or a function of the task that makes a world: each "
+                "trial has its own"
+            )
+        self.made, self.given_actions = env, actions
+        # Names alone, and nothing, depend on the action space.
+        self._own = actions_of(actions, None) if isinstance(actions, Mapping) or callable(actions) else None
+        for function in (render, success):
+            if callable(function):
+                named(function, KNOWN)
+        self.render, self.success = render, success
+        self.replayable, self.prompts = replayable, prompts
+        self.name = name or (env.rpartition("/")[2] if isinstance(env, str) else "gym")
+        given = [_as_dict(each, instruction) for each in tasks]
+        self._tasks = [task_of(number, {"instruction": self.name, **each}) for number, each in enumerate(given, 1)]
+        if not self._tasks:
+            raise ConfigurationError("GymEnvironment.tasks is empty")
+        if len({task["id"] for task in self._tasks}) < len(self._tasks):
+            raise ConfigurationError("GymEnvironment.tasks: two tasks have the same id")
+        self._without = [
+            task["id"] for task, each in zip(self._tasks, given, strict=True) if "instruction" not in each
+        ]
+
+    def tasks(self, split: str | None = None, limit: int | None = None) -> Sequence[Task]:
+        """Return the tasks, in the order in which they were given."""
+        choose_split(self, split)
+        for task in self._tasks[:limit]:
+            if task["id"] in self._without:
+                task["instruction"] = self._first[1]
+        return self._tasks[:limit]
+
+    def start(self, task: Task) -> GymEpisode:
+        """Make a world, and reset it."""
+        return GymEpisode(self, task)
+
+    def actions(self) -> Mapping[str, ActionSpec]:
+        """Return the actions by name; those of the first task's world unless they were given with their values."""
+        return (self._own or self._first[0]).specs
+
+    def open(self, task: Task) -> Any:
+        """Make the world of a trial."""
+        env = _made(self.made) if isinstance(self.made, str) else finished(self.made(task))
+        if hasattr(env, "close") and not hasattr(env, "__exit__") and not hasattr(env, "__aexit__"):
+            return closing(env)
+        return env
+
+    def actions_in(self, env: Any) -> Actions:
+        """Return the actions of a world."""
+        return self._own or actions_of(self.given_actions, getattr(env, "action_space", None))
+
+    @cached_property
+    def _first(self) -> tuple[Actions, str]:
+        """The actions of the first task's world, and the first paragraph of its documentation."""
+        world = Opened(self.open, self._tasks[0])
+        try:
+            actions = world.run(lambda: self.actions_in(world.given))
+            return actions, _described(getattr(world.given, "unwrapped", None))
+        finally:
+            world.close()
+
+
+def _as_dict(given: int | str | Mapping[str, Any], instruction: str) -> dict[str, Any]:
+    fields: dict[str, Any] = {"instruction": instruction} if instruction else {}
+    match given:
+        case str():
+            return {"instruction": given}
+        case int():
+            return {**fields, "id": f"seed-{given}", "data": {"reset": {"seed": given}}}
+    return {**fields, **given}
+
+
+def _made(name: str) -> Any:
+    try:
+        import gymnasium
+    except ImportError as error:
+        raise EnvironmentUnavailable(f"Gymnasium is missing; it comes with {the_extra('gym')}") from error
+    try:
+        env = gymnasium.make(name)
+        if "ansi" in (env.metadata.get("render_modes") or ()):
+            env.close()
+            env = gymnasium.make(name, render_mode="ansi")
+    except gymnasium.error.Error as error:
+        raise ConfigurationError(f"Gymnasium cannot make {name!r}: {error}") from error
+    return env
+
+
+def _after_reset(result: Any) -> _Seen:
+    match result:
+        case (observation, Mapping() as info):
+            return _Seen(observation, info=info)
+    return _Seen(getattr(result, "observation", result), info=getattr(result, "metadata", None))
+
+
+def _after_step(result: Any) -> _Seen:
+    match result:
+        case (observation, reward, terminated, truncated, info):
+            return _Seen(observation, float(reward), bool(terminated), bool(truncated), info)
+        case (observation, reward, done, info):
+            return _Seen(observation, float(reward or 0), bool(done), info=info)
+    if not hasattr(result, "done"):
+        raise ConfigurationError(
+            f"step() returned {result!r:.200}: it must return (observation, reward, terminated, truncated, info), "
+            "(observation, reward, done, info), or an object with observation, reward and done"
+        )
+    metadata = getattr(result, "metadata", None)
+    return _Seen(getattr(result, "observation", result), float(result.reward or 0), bool(result.done), info=metadata)
+
+
+def _rendered(observation: Any, env: Any) -> str:
+    if getattr(env, "render_mode", None) == "ansi":
+        return _without_colours(str(env.render())).strip("\n")
+    return (
+        observation if isinstance(observation, str) else json.dumps(observation, ensure_ascii=False, default=_plain)
+    )
+
+
+_COLOURS = ("black", "red", "green", "yellow", "blue", "magenta", "cyan", "white")
+
+
+def _without_colours(text: str) -> str:
+    """Return a terminal's text with its colours in words, such as `[S red]`."""
+
+    def in_words(match: re.Match[str]) -> str:
+        codes = [int(code) for code in match[1].split(";") if code]
+        names = [_COLOURS[code % 10] for code in codes if code // 10 in (3, 4, 9, 10) and code % 10 < 8]
+        return f"[{match[2].strip() or '_'} {names[-1]}]" if names else match[2]
+
+    return re.sub(r"\x1b\[[\d;]*m", "", re.sub(r"\x1b\[([\d;]+)m([^\x1b]+)\x1b\[0?m", in_words, text))
+
+
+def _plain(value: Any) -> Any:
+    """Return what JSON does not know: numbers of numpy, to four digits, and Pydantic models."""
+    if hasattr(value, "model_dump"):
+        return value.model_dump()
+    if getattr(getattr(value, "dtype", None), "kind", "") == "f":
+        return value.astype(float).round(4).tolist()
+    return value.tolist() if hasattr(value, "tolist") else str(value)
+
+
+def _described(env: Any) -> str:
+    """Return the first paragraph of an environment's own documentation.
+
+    Raises:
+        ConfigurationError: it has none.
+    """
+    paragraphs = re.split(r"\n\s*\n", inspect.cleandoc(type(env).__doc__ or "")) if env is not None else []
+    words = [" ".join(each.split()) for each in paragraphs if each.strip() and not each.lstrip().startswith("#")]
+    if not words:
+        raise ConfigurationError("GymEnvironment: the tasks have no instruction: give instruction=...")
+    return words[0]

@@ -1,0 +1,235 @@
+"""Worlds with `reset` and `step`: Gymnasium's own, and others of this shape."""
+
+import asyncio
+from types import SimpleNamespace
+
+import pytest
+from pydantic import BaseModel, Field
+
+from langgraph_reflexion import ConfigurationError, GymEnvironment, load_environment
+from langgraph_reflexion.testing import check_environment
+
+gymnasium = pytest.importorskip(
+    "gymnasium", reason="gymnasium is not installed: pip install 'langgraph-reflexion[gym]'"
+)
+WAYS = ["left", "down", "right", "up"]
+
+
+def lake(task=None, **options):
+    return gymnasium.make("FrozenLake-v1", is_slippery=False, render_mode="ansi", **options)
+
+
+def taken(environment, *actions):
+    """What the actions give in the first task's world."""
+    episode = environment.start(environment.tasks()[0])
+    try:
+        return [episode.step(action_of(environment, text)) for text in actions]
+    finally:
+        episode.close()
+
+
+def action_of(environment, text):
+    return environment.parse(text) or {"name": "", "args": {}, "text": text}
+
+
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [
+        ("FrozenLake-v1", {"actions": WAYS}),
+        ("Acrobot-v1", {}),
+        ("Blackjack-v1", {"actions": {"stick": 0, "hit": 1}}),
+        ("CartPole-v1", {"success": 475}),
+        ("MountainCarContinuous-v0", {}),
+    ],
+)
+def test_worlds_of_gymnasium_conform(name, options):
+    check_environment(GymEnvironment(name, **options))
+
+
+def test_every_space_has_a_json_form():
+    spaces = gymnasium.spaces
+
+    class Panel(gymnasium.Env):
+        """Set the panel."""
+
+        observation_space = spaces.Text(99)
+        action_space = spaces.Dict(
+            {
+                "dial": spaces.Box(-1, 1, (2,)),
+                "knob": spaces.Discrete(3, start=1),
+                "keys": spaces.Tuple([spaces.MultiBinary(2), spaces.Text(5)]),
+            }
+        )
+
+        def reset(self, *, seed=None, options=None):
+            return "off", {}
+
+        def step(self, action):
+            return f"{action['dial'].dtype} {action['knob']} {action['keys'][0].tolist()}", 0, False, False, {}
+
+    panel = GymEnvironment(lambda task: Panel(), [1])
+    assert panel.tasks()[0]["instruction"] == "Set the panel."
+    right, wrong = taken(
+        panel,
+        'act[{"dial": [0, 0.5], "knob": 3, "keys": [[1, 0], "abc"]}]',
+        'act[{"dial": [0, 5], "knob": 3, "keys": [[1, 0], "abc"]}]',
+    )
+    assert right.observation == "float32 3 [1, 0]"
+    assert wrong.observation.startswith("Invalid action: act, action: must be Dict('dial': Box(-1.0, 1.0, (2,)")
+
+
+def test_trial_ends_with_total_reward_and_verdict():
+    lakes = GymEnvironment(lake, actions=WAYS)
+    *_, last, after = taken(lakes, "down", "down", "right", "right", "down", "right", "up")
+    assert (last.reward, last.terminated, after) == (1.0, True, last)
+    assert last.observation.splitlines()[-4:] == [
+        "FFFH",
+        "HFF[G red]",
+        "The episode is over. Total reward: 1.",
+        "The task is solved.",
+    ]
+
+
+def test_limit_of_steps_truncates():
+    lakes = GymEnvironment(lambda task: lake(max_episode_steps=2), actions=WAYS)
+    _, last = taken(lakes, "left", "left")
+    assert (last.reward, last.terminated, last.truncated) == (0.0, False, True)
+
+
+def test_names_are_listed_after_an_invalid_action():
+    [result] = taken(GymEnvironment(lake, actions=WAYS), "jump")
+    assert result.observation == (
+        "Invalid action: there is no action 'jump'. Allowed actions: left; down; right; up."
+    )
+
+
+def test_colours_are_put_into_words():
+    from gymnasium.envs.toy_text.taxi import TaxiEnv
+
+    taxi = GymEnvironment(lambda task: TaxiEnv(render_mode="ansi"))
+    episode = taxi.start(taxi.tasks()[0])
+    episode.close()
+    assert all(words in episode.observation for words in ("[_ yellow]", "[Y magenta]", "[B blue]"))
+
+
+def test_functions_are_called_with_what_they_name():
+    lakes = GymEnvironment(
+        lake,
+        actions=WAYS,
+        render=lambda observation, env: f"{observation} of {env.observation_space.n}",
+        success=lambda observation, total: (observation == 4, f"{total:g} in all"),
+    )
+    [result] = taken(lakes, "down")
+    assert (result.reward, result.terminated) == (1.0, True)
+    assert result.observation == "4 of 16\nThe episode is over. Total reward: 0.\nThe task is solved. 0 in all"
+
+
+class Say(BaseModel):
+    """Say a word."""
+
+    word: str = Field(max_length=5)
+
+
+class Parrot:
+    """A world with coroutines, as OpenEnv's clients are."""
+
+    def __init__(self):
+        self.open = False
+
+    async def __aenter__(self):
+        self.open = True
+        return self
+
+    async def __aexit__(self, *error):
+        self.open = False
+
+    async def reset(self, word="hello"):
+        self.word = word
+        return SimpleNamespace(observation="Say something.", reward=None, done=False)
+
+    async def step(self, action):
+        await asyncio.sleep(0)
+        assert self.open
+        return SimpleNamespace(observation={"said": action.word}, reward=0.5, done=action.word == self.word)
+
+
+def test_asynchronous_world_with_actions_of_a_model():
+    made = []
+
+    def make(task):
+        made.append(Parrot())
+        return made[-1]
+
+    tasks = [{"instruction": "Say hi.", "data": {"reset": {"word": "hi"}}}]
+    parrot = GymEnvironment(make, tasks, actions=Say)
+    first, long, last = taken(parrot, "act[hello]", "act[hello you]", "act[hi]")
+    assert first.observation == '{"said": "hello"}\nReward: 0.5'
+    assert "act, word: String should have at most 5 characters" in long.observation
+    assert (last.reward, last.terminated) == (1.0, True)
+    assert not any(each.open for each in made)
+    check_environment(parrot, actions=["act[a]", "act[b]"])
+
+
+class Adventure:
+    """A world of the older shape, as TextWorld's are."""
+
+    closed = 0
+
+    def reset(self):
+        return "A door.", {"won": False}
+
+    def step(self, command):
+        if command == "dig":
+            raise ZeroDivisionError
+        return f"You {command}.", 3, True, {"won": command == "open"}
+
+    def close(self):
+        type(self).closed += 1
+
+
+def word(text):
+    if " " in text:
+        raise ValueError("one word, please")
+    return text
+
+
+def test_older_world_with_actions_of_a_function():
+    doors = GymEnvironment(lambda task: Adventure(), ["Leave."], actions=word, success=lambda info: info["won"])
+    Adventure.closed = 0
+    wrong, last = taken(doors, "act[open it]", "act[open]")
+    assert "act, one word, please" in wrong.observation
+    assert (last.reward, last.terminated, Adventure.closed) == (1.0, True, 1)
+    with pytest.raises(ZeroDivisionError):
+        taken(doors, "act[dig]")
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"env": 3}, "each trial has its own"),
+        ({"env": "Lake-v0"}, "Gymnasium cannot make 'Lake-v0'"),
+        ({"tasks": []}, "tasks is empty"),
+        ({"tasks": [1, 1]}, "same id"),
+        ({"actions": ["left", "right"]}, "2 names"),
+        ({"actions": {"?": 1}}, "no name"),
+        ({"actions": 3}, "not 3"),
+        ({"render": lambda grid: ""}, "needs grid"),
+        ({"env": lambda task: Adventure(), "tasks": [1], "actions": word}, "give instruction"),
+        ({"env": lambda task: Adventure(), "tasks": ["Leave."]}, "no action space"),
+    ],
+)
+def test_wrong_arguments_are_named(options, words):
+    def use(env="FrozenLake-v1", **options):
+        environment = GymEnvironment(env, **options)
+        return environment.tasks(), environment.actions()
+
+    with pytest.raises(ConfigurationError, match=words):
+        use(**options)
+
+
+def test_environment_is_loaded_by_its_path(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "pond.py").write_text(
+        'from langgraph_reflexion import GymEnvironment\npond = GymEnvironment("FrozenLake-v1", range(2))\n'
+    )
+    assert [task["id"] for task in load_environment("pond.py:pond").tasks()] == ["seed-0", "seed-1"]
