@@ -36,7 +36,7 @@ def option(
     """Declare an option: a field with its help text.
 
     Args:
-        default: Its value unless given; None stands for the profile's or the environment's own.
+        default: Its value unless given; None means the profile's or the environment's own.
         help: One sentence for the command line, Studio and Inspect.
         node: The node that Studio shows it on; none hides it there.
         resume: How it may change when a run is resumed.

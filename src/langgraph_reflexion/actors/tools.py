@@ -85,8 +85,10 @@ class ToolActor(Actor):
             observation = f"{INSTEAD.format(action=done['text'])}\n{observation}"
         if not calls:
             return message, HumanMessage(observation)
-        told = [observation] + [NOT_DONE] * (len(calls) - 1)
-        return message, *(ToolMessage(said, tool_call_id=call["id"]) for said, call in zip(told, calls, strict=True))
+        observations = [observation] + [NOT_DONE] * (len(calls) - 1)
+        return message, *(
+            ToolMessage(said, tool_call_id=call["id"]) for said, call in zip(observations, calls, strict=True)
+        )
 
     def _rebuilt(self, step: Step) -> Sequence[BaseMessage]:
         action = step["action"]

@@ -149,7 +149,7 @@ def load_tasks(name: str, *, seed: int | None = None, **options: Any) -> Environ
 
 
 def as_agent(found: Any, name: str) -> WrappedAgent:
-    """Return what a name stands for as an agent.
+    """Return the agent that a name refers to.
 
     Raises:
         ConfigurationError: it is none.

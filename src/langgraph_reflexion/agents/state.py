@@ -82,13 +82,13 @@ def schemas_for(agent: WithKeys | None, given: type[ReflexionState] | None) -> d
         schema = TypedDict("StateOfAgent", fields, total=False)  # type: ignore[misc,no-redef]
     more = {name: fields[name] for name in own_keys(schema, base)}
     asked: dict[str, Any] = {"task": str | Task, "messages": Conversation}
-    told = {name: fields[name] for name in OUTPUTS}
+    shown = {name: fields[name] for name in OUTPUTS}
     return {
         "state_schema": schema,
         "input_schema": TypedDict("ReflexionInput", {**asked, **more}, total=False),  # type: ignore[operator]
         # An agent sees the same context.
         "context_schema": getattr(getattr(agent, "agent", None), "context_schema", None) or ReflexionContext,
-        "output_schema": TypedDict("ReflexionOutput", {**told, **more}, total=False),  # type: ignore[operator]
+        "output_schema": TypedDict("ReflexionOutput", {**shown, **more}, total=False),  # type: ignore[operator]
     }
 
 

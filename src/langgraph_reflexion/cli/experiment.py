@@ -47,8 +47,8 @@ def experiment(
         recorded += [each.run for each in runs if each.run]
         estimates = [estimate(each, recorded) for each in runs]
         if as_json:
-            told = {"runs": [vars(each) for each in estimates], "all": vars(total(estimates))}
-            typer.echo(json.dumps(told, indent=2))
+            shown = {"runs": [vars(each) for each in estimates], "all": vars(total(estimates))}
+            typer.echo(json.dumps(shown, indent=2))
         else:
             estimate_table(estimates).print(Console())
         raise typer.Exit(1 if any(each.refusal for each in runs) else 0)

@@ -72,9 +72,9 @@ def _parameter(name: str, field: FieldInfo, *, defaults: bool) -> inspect.Parame
     kind, spelt = _kind(field), flag(name, field)
     if field.is_required():
         return _keyword(name, inspect.Parameter.empty, kind, typer.Argument(metavar="ENV", help=field.description))
-    help, bracket, told = (field.description or "").partition("  [")
+    help, bracket, default = (field.description or "").partition("  [")
     if defaults and bracket:
-        help = f"{help}  [{told}"
+        help = f"{help}  [{default}"
     elif defaults and field.default is not False and field.default not in (None, "", {}):
         help = f"{help}  [default: {str(field.default).lower() if field.default is True else field.default}]"
     elif not defaults and _extra(field, "resume") == "raise":

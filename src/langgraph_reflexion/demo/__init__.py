@@ -51,10 +51,10 @@ class DemoChatModel(BaseChatModel):
         **kwargs: Any,
     ) -> ChatResult:
         tools = [convert_to_openai_tool(tool)["function"]["name"] for tool in kwargs.get("tools", ())]
-        told, lessons = split_notes(without_examples(messages))
-        prompt = replace(read_prompt(told, tools), recalled=lessons)
+        own, lessons = split_notes(without_examples(messages))
+        prompt = replace(read_prompt(own, tools), recalled=lessons)
         seed = kwargs.get("seed", self.seed)
-        assignment = read_assignment(told)
+        assignment = read_assignment(own)
         if assignment and prompt.role not in ("condense", "learn"):
             said = programming.answer(assignment, Random(seed), allowed=prompt.allowed, in_text=not tools)
         else:

@@ -25,6 +25,7 @@ from langgraph_reflexion.experiments.task_run import TaskError
 from langgraph_reflexion.graph.reflexion import ReflexionGraph
 from langgraph_reflexion.settings import ReflexionSettings
 from langgraph_reflexion.state import Strategy
+from langgraph_reflexion.sync import finished
 
 REFLECTOR = "reflector"
 """The model role that reflects and judges (`--model-role reflector=...`), by default the evaluation's model."""
@@ -99,7 +100,7 @@ def reflexion_agent(
         return state
 
     if isinstance(environment, str) and made is not None:
-        weakref.finalize(execute, made.close)
+        weakref.finalize(execute, lambda: finished(made.close()))
     return execute
 
 

@@ -17,6 +17,7 @@ from langgraph_reflexion.adapters.inspect.scorer import solved, solved_by_trial
 from langgraph_reflexion.envs import ENVIRONMENTS, load_environment
 from langgraph_reflexion.envs.base import Task, choose_split
 from langgraph_reflexion.errors import ConfigurationError
+from langgraph_reflexion.sync import finished
 
 
 def samples_of(tasks: Sequence[Task]) -> list[Sample]:
@@ -54,7 +55,7 @@ def reflexion(
         raise ConfigurationError(f"the split {chosen!r} of {environment} has no tasks")
     acts = reflexion_agent(made, **settings)
     # The environment lasts as long as the agent that acts in it.
-    weakref.finalize(acts, made.close)
+    weakref.finalize(acts, lambda: finished(made.close()))
     return InspectTask(
         dataset=MemoryDataset(samples_of(tasks), name=f"{made.name}/{chosen}"),
         setup=sample_context(),

@@ -102,21 +102,21 @@ def read_goal(prompt: Prompt) -> Goal:
 def _step(prompt: Prompt, goal: Goal, rng: Random) -> Step:
     world = read_world(prompt)
     notes = read_notes(prompt.reflections, goal)
-    told = read_rooms(prompt.recalled, world.places)
+    recalled = read_rooms(prompt.recalled, world.places)
     if world.held and class_of(world.held) == goal.thing:
-        return _bring(world, goal, told)
+        return _bring(world, goal, recalled)
     known = _reachable(world, goal, notes)
     if known is None:
-        return _search(world, goal, notes, rng, goal.thing, told)
+        return _search(world, goal, notes, rng, goal.thing, recalled)
     thing, place = known
     if reaching := _reach(world, place, f"There is {thing} at {place}. I go there."):
         return reaching
     crowd = len(world.contents.get(place, ()))
     # Whoever comes for a thing takes it; one that turns up among others may only be seen.
-    came_for_it = notes.take_first or goal.thing in told.get(place, ())
+    came_for_it = notes.take_first or goal.thing in recalled.get(place, ())
     if not came_for_it and rng.random() < CONFUSION.get(crowd, float(crowd > max(CONFUSION))):
         world.held = thing
-        thought, name, args = _bring(world, goal, told)
+        thought, name, args = _bring(world, goal, recalled)
         return f"I have {thing} now. {thought}", name, args
     return f"I see {thing} here. I take it.", "take", {"object": thing, "receptacle": place}
 
@@ -138,12 +138,12 @@ def _reachable(world: World, goal: Goal, notes: Notes) -> tuple[str, str] | None
     return None
 
 
-def _bring(world: World, goal: Goal, told: Mapping[str, set[str]]) -> Step:
+def _bring(world: World, goal: Goal, recalled: Mapping[str, set[str]]) -> Step:
     held = world.held
     if goal.kind == "look":
         lamps = world.where(goal.target)
         if not lamps:
-            return _search(world, goal, Notes(), None, goal.target, told)
+            return _search(world, goal, Notes(), None, goal.target, recalled)
         lamp, place = lamps[0]
         if world.at != place:
             return f"The {lamp} is at {place}. I take {held} there.", "go_to", {"receptacle": place}
@@ -162,7 +162,7 @@ def _bring(world: World, goal: Goal, told: Mapping[str, set[str]]) -> Step:
 
 
 def _search(
-    world: World, goal: Goal, notes: Notes, rng: Random | None, wanted: str, told: Mapping[str, set[str]]
+    world: World, goal: Goal, notes: Notes, rng: Random | None, wanted: str, recalled: Mapping[str, set[str]]
 ) -> Step:
     """Look at a place not yet seen: one that a note names, or else the next one by habit.
 
@@ -172,11 +172,11 @@ def _search(
         return f"{world.at} is closed. I open it.", "open", {"receptacle": world.at}
     unseen = [place for place in world.places if place not in world.contents]
     for place in unseen:
-        if wanted in told.get(place, ()):
+        if wanted in recalled.get(place, ()):
             thought = f"A note says that there was a {wanted} at {place}. I go there to take it."
             return thought, "go_to", {"receptacle": place}
     fresh = [place for place in unseen if place not in notes.searched] or unseen
-    fresh = [place for place in fresh if place not in told] or fresh
+    fresh = [place for place in fresh if place not in recalled] or fresh
     if not fresh:
         return f"I have looked everywhere and seen no {wanted}.", "look", {}
     fresh.sort(key=lambda place: (habit(goal.text, class_of(place)), habit(goal.text, place)))

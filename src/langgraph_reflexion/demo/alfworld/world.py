@@ -100,7 +100,7 @@ def tell_room(places: Sequence[str], seen: Mapping[str, Sequence[str]]) -> str:
 
 def read_rooms(notes: Sequence[str], places: Sequence[str]) -> dict[str, set[str]]:
     """Return the classes of things by place that notes report of the room with this furniture."""
-    told: dict[str, set[str]] = {}
+    things_at: dict[str, set[str]] = {}
     for match in (match for note in notes for match in _FACTS.finditer(note)):
         if match["room"] != _furniture(places):
             continue
@@ -108,8 +108,8 @@ def read_rooms(notes: Sequence[str], places: Sequence[str]) -> dict[str, set[str
         for fact in match["facts"].split("; ")[: None if match["whole"] else -1]:
             where, has, things = fact.partition(" has ")
             for place in re.findall(NAME, where):
-                told.setdefault(place, set()).update(things.split(", ") if has else ())
-    return told
+                things_at.setdefault(place, set()).update(things.split(", ") if has else ())
+    return things_at
 
 
 def _furniture(places: Sequence[str]) -> str:

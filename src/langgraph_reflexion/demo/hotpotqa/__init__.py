@@ -108,17 +108,17 @@ def learn(prompt: Prompt) -> str:
     targets = _targets(asked, library)
     first = targets[0].known_as
     if asked.choice:
-        told = [f"It took both pages, {' and '.join(target.known_as for target in targets)}, to compare them."]
+        said = [f"It took both pages, {' and '.join(target.known_as for target in targets)}, to compare them."]
     else:
-        told = [f"{first} led me to {bridge.known_as}, which is only on the way." for bridge in targets[1:]]
+        said = [f"{first} led me to {bridge.known_as}, which is only on the way." for bridge in targets[1:]]
     for search, titles in library.missed.items():
         target = next((target for target in targets if target.name == search), Target(search))
         if (right := closest(titles, target)) in library.pages:
-            told.append(f"For {target.known_as} go straight to search[{right}].")
+            said.append(f"For {target.known_as} go straight to search[{right}].")
     for title, page in library.pages.items():
-        told += [f'Look for the word "{word}" on the page of {title}.' for word in sorted(page.searched_for)]
-    told = told or [f"{first} was all that I had to read about."]
-    return " ".join(sentence[0].upper() + sentence[1:] for sentence in told)
+        said += [f'Look for the word "{word}" on the page of {title}.' for word in sorted(page.searched_for)]
+    said = said or [f"{first} was all that I had to read about."]
+    return " ".join(sentence[0].upper() + sentence[1:] for sentence in said)
 
 
 def _repeated(asked: Asked, library: Library) -> str:
@@ -165,10 +165,10 @@ def _faults(asked: Asked, library: Library, earlier: Advice) -> Iterator[str]:
     for target in targets if asked.choice else targets[-1:]:
         page, terms = page_of(library, target), asked.hops[-1].terms
         if page is not None and terms and not advised_word(earlier, page):
-            told = [term for term in terms if any(term in sentence for sentence in page.sentences)]
+            there = [term for term in terms if any(term in sentence for sentence in page.sentences)]
             yield (
                 f"I went by the wrong sentence on the page of {target.name} when I handed in {answer}. Next "
-                f'time I will look for the word "{(told or terms)[0]}" on the page of {page.title}, and go by that.'
+                f'time I will look for the word "{(there or terms)[0]}" on the page of {page.title}, and go by that.'
             )
 
 

@@ -80,17 +80,17 @@ class Reader:
 
     def _compare(self) -> Choice:
         one, other = self.asked.targets
-        told: list[Target] = []
+        facts: list[Target] = []
         for target in (one, other):
-            if told and self.slips("one side") and not self.advice.on(other.name).says("both"):
+            if facts and self.slips("one side") and not self.advice.on(other.name).says("both"):
                 guess = "yes" if self.asked.closed else one.name
-                return Choice(f"For {one.name} it is {told[0].name}. That settles it.", "finish", guess)
+                return Choice(f"For {one.name} it is {facts[0].name}. That settles it.", "finish", guess)
             found = self._find(target, self.asked.hops[0], careful=self.asked.closed)
             if isinstance(found, Choice):
                 return found
-            told.append(found)
-        because = f"For {one.name} it is {told[0].name}, for {other.name} {told[1].name}."
-        return Choice(because, "finish", compared(self.asked, told))
+            facts.append(found)
+        because = f"For {one.name} it is {facts[0].name}, for {other.name} {facts[1].name}."
+        return Choice(because, "finish", compared(self.asked, facts))
 
     def _page(self, target: Target) -> Page | Choice:
         if not self.tools:
@@ -133,13 +133,13 @@ class Reader:
         return Choice(f"What I see of {page.title} does not say it. I look further down.", "lookup", terms[0])
 
 
-def compared(asked: Asked, told: list[Target]) -> str:
+def compared(asked: Asked, facts: list[Target]) -> str:
     """Return the result of a comparison."""
-    one, other = told
+    one, other = facts
     if asked.choice == "same":
         alike = one.name == other.name and one.where == other.where and one.role == other.role
         return "yes" if alike else "no"
-    by_number = [_number(each.name) for each in told]
+    by_number = [_number(each.name) for each in facts]
     first = by_number[0] <= by_number[1] if asked.choice == "lowest" else by_number[0] >= by_number[1]
     return asked.targets[0 if first else 1].name
 

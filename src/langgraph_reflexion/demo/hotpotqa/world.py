@@ -226,10 +226,10 @@ def _likeness(title: str, target: Target) -> int:
     base, _, brackets = title.partition(" (")
     if base != target.name and not set(target.name.split()) <= set(base.split()):
         return 0
-    told = {target.role, target.where, *content_words(target.role)} - {""}
-    fits = bool(brackets) and any(word in brackets for word in told)
+    known = {target.role, target.where, *content_words(target.role)} - {""}
+    fits = bool(brackets) and any(word in brackets for word in known)
     # Brackets that do not fit mean a namesake; without brackets there is only one of the name.
-    wrong = bool(brackets) and bool(told) and not fits
+    wrong = bool(brackets) and bool(known) and not fits
     return 0 if wrong else 1 + (base == target.name) + 2 * fits
 
 

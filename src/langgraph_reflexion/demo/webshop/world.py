@@ -24,22 +24,22 @@ class Errand:
     @property
     def queries(self) -> list[str]:
         attributes, values = " ".join(self.attributes), " ".join(self.options.values())
-        told = [(attributes, values), (attributes,), (values,), ()]
-        return list(dict.fromkeys(" ".join([self.thing, *filter(None, more)]) for more in told))
+        attempts = [(attributes, values), (attributes,), (values,), ()]
+        return list(dict.fromkeys(" ".join([self.thing, *filter(None, more)]) for more in attempts))
 
 
 def read_errand(opening: str) -> Errand:
     """Read the instruction on the opening page."""
     text = re.sub(r"\s*\[Search\]\s*$", "", opening.rpartition("Instruction:")[2]).strip()
     bounded = _LIMIT.search(text)
-    told = text[: bounded.start()].strip() if bounded else text
-    thing = _THING.search(told)
-    options = _OPTIONS.search(told)
-    about = told[thing.end() if thing else 0 : options.start() if options else None]
+    words = text[: bounded.start()].strip() if bounded else text
+    thing = _THING.search(words)
+    options = _OPTIONS.search(words)
+    about = words[thing.end() if thing else 0 : options.start() if options else None]
     attributes = _ATTRIBUTES.search(about)
     return Errand(
         text=text,
-        thing=thing["thing"].strip() if thing else told,
+        thing=thing["thing"].strip() if thing else words,
         attributes=tuple(attributes["attributes"].split(" and ")) if attributes else (),
         options=dict(_pair(each) for each in options["options"].split(" and ")) if options else {},
         limit=float(bounded["limit"]) if bounded else float("inf"),
@@ -70,14 +70,14 @@ class Offer:
     title: str
     price: float
     values: list[str] = field(default_factory=list)
-    told: dict[str, str] = field(default_factory=dict)
+    texts: dict[str, str] = field(default_factory=dict)
     chosen: list[str] = field(default_factory=list)
 
     def says(self, attribute: str) -> bool:
-        return any(attribute in text.lower() for text in (self.title, *self.told.values()))
+        return any(attribute in text.lower() for text in (self.title, *self.texts.values()))
 
     def unread(self) -> list[str]:
-        return [page for page in PAGES if page not in self.told]
+        return [page for page in PAGES if page not in self.texts]
 
     def missing_options(self, errand: Errand) -> list[str]:
         return [f"{name} {value}" for name, value in errand.options.items() if value not in self.values]
@@ -122,7 +122,7 @@ def in_brackets(page: str) -> str:
         pieces = pieces[pieces.index("Back to Search") :]
     priced = next((at for at, piece in enumerate(pieces) if piece.startswith("Price: ")), 0)
     if priced:
-        # What stands between the buttons and the title are names and values of options, not told apart.
+        # What stands between the buttons and the title are names and values of options, not distinguished.
         before, options = pieces[:2], pieces[2 : priced - 1]
         pieces = [*before, "options " + "".join(f"[{each}]" for each in options), *pieces[priced - 1 :]]
     codes = {at for at in range(len(pieces) - 2) if pieces[at + 2].startswith("$")}
@@ -149,7 +149,7 @@ def _read_turn(shop: Shop, turn: Turn) -> None:
         _read_item(shop, said, seen)
     elif "[< Prev]" in seen and shop.open:
         shop.page = "sub"
-        shop.open.told[said] = seen.rpartition("[< Prev]")[2].strip()
+        shop.open.texts[said] = seen.rpartition("[< Prev]")[2].strip()
 
 
 def _read_results(shop: Shop, seen: str) -> None:

@@ -138,10 +138,10 @@ def note(edit: Try, what: str) -> str:
 
 
 def _read_turn(shop: Workshop, turn: Turn) -> None:
-    if told := _FAIL.match(turn.thought):
-        _told(shop, int(told[1]))
+    if counted := _FAIL.match(turn.thought):
+        _count_failures(shop, int(counted[1]))
     elif turn.thought.startswith(NOTHING):
-        _told(shop, NOTHING_RUNS)
+        _count_failures(shop, NOTHING_RUNS)
     name = re.match(r"\w*", turn.action)[0]  # type: ignore[index]  # it matches the empty text
     if name == "verify":
         shop.checked = True
@@ -171,7 +171,7 @@ def _edited(shop: Workshop, path: str, turn: Turn) -> bool:
     return True
 
 
-def _told(shop: Workshop, failed: int) -> None:
+def _count_failures(shop: Workshop, failed: int) -> None:
     if shop.first is None:
         shop.first = failed
     if shop.tried and shop.checked and shop.tried[-1].failed is None:
