@@ -14,6 +14,9 @@ from langgraph_reflexion.retries import parse_retry_after
 TRANSIENT = {408, 409, 425, 429}
 """HTTP statuses below 500 after which a retry may succeed."""
 
+LONGEST = 10_000
+"""Characters of an error that are read."""
+
 PERMANENT = {401, 403, 404}
 """HTTP statuses after which no retry can succeed."""
 
@@ -21,8 +24,10 @@ OPTIONS = ("stop", "temperature", "seed", "tools")
 """Options of a request that some servers refuse."""
 
 _TOO_LONG = re.compile(
-    r"context_length_exceeded|context (length|window|size)|prompt is too long|too many (input )?tokens|"
-    r"exceed_context_size|input.{0,30}(exceeds|longer than).{0,40}(limit|maximum|length)",
+    r"context[ _](length|window|size|limit)|(prompt|input) (is )?too long|string too long|too many (input )?tokens|"
+    r"reduce (the|your) (length|prompt|input)|(request|prompt|model token limit).{0,40}exceed|exceeded model token|"
+    r"maximum (prompt|input) length|(prompt|inputs?\b).{0,60}(exceeds|longer than).{0,60}(limit|maximum|max|length)|"
+    r"inputs?`? (tokens|length|must have less).{0,40}(<=|should be|tokens)",
     re.IGNORECASE,
 )
 _TOOLS = r"\b(tools?|tool[ _-](use|choice|calls?|calling)|function[ _-]call\w*)\b"
@@ -39,9 +44,10 @@ _OWN_MISTAKES = (AttributeError, ImportError, NameError, NotImplementedError)
 
 def to_fault(error: Exception, secrets: Sequence[str]) -> ModelFault:
     """Return the fault for a client's error, without the secrets: a server that refuses a key may quote it."""
-    detail = redact(" ".join(str(error).split()), secrets, "***")
+    detail = redact(_words(error), secrets, "***")[:LONGEST]
     status = _status(error)
-    if status in (None, 400, 413, 422, 500) and (_is_overflow(error) or _TOO_LONG.search(detail)):
+    long = _is_overflow(error) or _TOO_LONG.search(detail)
+    if status == 413 or (status in (None, 400, 422, 500) and long):
         return ContextTooLong(f"the prompt is too long for the model's context: {detail[:300]}")
     out_of_quota = "insufficient_quota" in (getattr(error, "code", None), getattr(error, "type", None))
     transient = not isinstance(error, _OWN_MISTAKES) if status is None else status in TRANSIENT or status >= 500
@@ -93,7 +99,8 @@ def refused_option(error: Exception, sent: Sequence[str]) -> str | None:
     if param:
         named = re.split(r"[\[.]", param)[0]
         return named if named in sent else None
-    return next((option for option in sent if re.search(_SAID[option], str(error), re.IGNORECASE)), None)
+    words = _words(error)[:LONGEST]
+    return next((option for option in sent if re.search(_SAID[option], words, re.IGNORECASE)), None)
 
 
 def validate_reply(reply: AIMessage) -> None:
@@ -108,6 +115,25 @@ def validate_reply(reply: AIMessage) -> None:
         if ended.get("finish_reason") == "content_filter":
             raise ModelFault("the model refused: its provider's content filter withheld the reply")
         raise ModelFault("the model's reply is empty")
+
+
+def _words(error: Exception) -> str:
+    """Return what an error says, and what the server's body says beside it, in one line."""
+    text, said = (" ".join(each.split()) for each in (str(error), _said(getattr(error, "body", None))))
+    return text if said in text else f"{text}: {said}"
+
+
+def _said(body: Any) -> str:
+    """Return the sentences in an error's body: OpenAI's, FastAPI's or Mistral's JSON, plain text, or a page."""
+    if isinstance(body, str):
+        return re.sub(r"<[^<>]*>", " ", body)
+    if isinstance(body, list):
+        return "; ".join(filter(None, map(_said, body[:20])))
+    if not isinstance(body, Mapping):
+        return ""
+    said = next(filter(None, (_said(body.get(name)) for name in ("error", "message", "detail", "msg"))), "")
+    where = body.get("loc")  # FastAPI's
+    return f"{'.'.join(map(str, where))}: {said}" if isinstance(where, list) else said
 
 
 def _sources(error: Any) -> Iterator[Any]:

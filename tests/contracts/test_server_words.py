@@ -1,0 +1,129 @@
+"""Errors of servers, each in its own words: what is too long, what is refused, and what is shown."""
+
+import json
+
+import openai
+import pytest
+
+from langgraph_reflexion.errors import ContextTooLong
+from langgraph_reflexion.models.faults import refused_option, to_fault
+from langgraph_reflexion.testing.loopback import Answer, Listener
+
+
+@pytest.fixture(scope="module")
+def error():
+    """Returns the error that OpenAI's client raises at a server's answer."""
+    answers = []
+    server = Listener(0, lambda call: answers[-1])
+    client = openai.OpenAI(api_key="any", base_url=server.url, max_retries=0)
+
+    def made(status, body):
+        answers.append(Answer((body if isinstance(body, str) else json.dumps(body)).encode(), status))
+        with pytest.raises(openai.APIStatusError) as raised:
+            client.chat.completions.create(model="any", messages=[])
+        return raised.value
+
+    yield made
+    client.close()
+    server.close()
+
+
+def openais(message, **more):
+    return {"error": {"message": message, "type": "invalid_request_error", "param": None, "code": None} | more}
+
+
+# How servers say that a prompt is too long.
+TOO_LONG = {
+    "OpenAI": (400, openais("This model's maximum context length is 8192 tokens. However, you asked for 9000.")),
+    "OpenAI, by its code": (400, openais("Too big.", code="context_length_exceeded")),
+    "OpenAI, a message": (400, openais("Invalid 'messages[1].content': string too long. Expected a shorter string.")),
+    "Groq": (400, openais("Please reduce the length of the messages or completion.")),
+    "Groq, its limit of tokens": (413, openais("Request too large for model `x`: Limit 6000, Requested 9000")),
+    "Anthropic": (400, {"type": "error", "error": {"message": "prompt is too long: 213462 tokens > 200000 maximum"}}),
+    "Gemini": (400, [{"error": {"message": "The input token count (9) exceeds the maximum number of tokens (8)."}}]),
+    "xAI": (400, {"error": "This model's maximum prompt length is 131072 but the request contains 537812 tokens."}),
+    "Mistral": (400, {"object": "error", "message": "Prompt contains 9 tokens, too large for model with 8 maximum "
+                      "context length", "type": "invalid_request_prompt", "code": "3051"}),
+    "Kimi": (400, openais("Invalid request: Your request exceeded model token limit: 262144 (requested: 300000)")),
+    "Qwen": (400, openais("<400> InternalError.Algo.InvalidParameter: Range of input length should be [1, 98304]")),
+    "Bedrock": (400, {"message": "Input is too long for requested model."}),
+    "vLLM": (400, {"object": "error", "message": "The prompt (total length 9) is too long to fit into the model "
+                   "(context length 8).", "type": "BadRequestError", "param": None, "code": 400}),
+    "SGLang": (400, {"object": "error", "message": "The input (61709 tokens) is longer than the model's context "
+                     "length (40960 tokens).", "type": "BadRequestError", "param": None, "code": 400}),
+    "SGLang, its memory": (400, {"message": "Input length (9 tokens) exceeds the maximum allowed length (8)."}),
+    "llama.cpp": (400, openais("request (4390 tokens) exceeds the available context size (4096 tokens), try "
+                               "increasing it", type="exceed_context_size_error", code=400)),
+    "llama.cpp, of old": (500, openais("Context size has been exceeded.", type="server_error", code=500)),
+    "llama-cpp-python": (400, openais("Requested tokens (2285) exceed context window of 2048")),
+    "LM Studio": (400, {"error": "Trying to keep the first 14538 tokens when context the overflows. However, the "
+                        "model is loaded with context length of only 2048 tokens, which is not enough."}),
+    "LM Studio, newer": (400, {"error": "The number of tokens to keep from the initial prompt is greater than the "
+                               "context length."}),
+    "Ollama": (400, openais("prompt too long; exceeded max context length by 512 tokens", type="api_error")),
+    "TGI": (422, {"error": "Input validation error: `inputs` tokens + `max_new_tokens` must be <= 4096. Given: 9000 "
+                  "`inputs` tokens and 20 `max_new_tokens`", "error_type": "validation"}),
+    "TGI, the prompt alone": (422, {"error": "Input validation error: `inputs` must have less than 2048 tokens."}),
+    "a proxy": (413, "<html><head><title>413 Request Entity Too Large</title></head></html>"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("server", TOO_LONG)
+def test_a_prompt_is_too_long_in_any_servers_words(server, error):
+    assert isinstance(to_fault(error(*TOO_LONG[server]), []), ContextTooLong)
+
+
+OTHERS = {
+    "a limit of the reply": (400, openais("max_tokens is too large: 99999. This model supports at most 16384.")),
+    "an image": (400, openais("Invalid image: the file is too large.")),
+    "a rate": (429, openais("Rate limit reached: Limit 6000 input tokens, Used 5999. Please reduce the length.")),
+    "a model": (404, openais("The model `x` does not exist.")),
+    "the request": (
+        422,
+        {"detail": [{"loc": ["body", "messages", 0, "content"], "msg": "Not a string"}]},
+    ),
+}
+
+
+@pytest.mark.parametrize("case", OTHERS)
+def test_other_errors_are_not_taken_for_a_prompt_that_is_too_long(case, error):
+    assert not isinstance(to_fault(error(*OTHERS[case]), []), ContextTooLong)
+
+
+def fastapi(option):
+    return {"detail": [{"type": "extra_forbidden", "loc": ["body", option], "msg": "Extra inputs are not permitted"}]}
+
+
+REFUSED = {
+    "OpenAI": (400, openais("Unsupported parameter: 'seed'", param="seed"), "seed"),
+    "FastAPI": (422, fastapi("seed"), "seed"),
+    "FastAPI, tools": (422, fastapi("tools"), "tools"),
+    "Mistral": (422, {"object": "error", "message": fastapi("stop"), "param": None}, "stop"),
+    "LM Studio": (400, {"error": "stop is not supported by this model"}, "stop"),
+    "Ollama": (400, openais("registry.ollama.ai/library/gemma does not support tools", type="api_error"), "tools"),
+    "plain text": (400, "unknown field: temperature", "temperature"),
+    "nothing of ours": (400, {"error": "model is busy"}, None),
+}
+
+
+@pytest.mark.parametrize("server", REFUSED)
+def test_a_refused_option_is_named_in_any_servers_words(server, error):
+    status, body, option = REFUSED[server]
+    assert refused_option(error(status, body), ["seed", "stop", "temperature", "tools"]) == option
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "sentence"),
+    [
+        (404, {"error": 'model "x" not found, try pulling it first'}, "try pulling it first"),
+        (401, {"detail": "Invalid token"}, "Error code: 401: Invalid token"),
+        (502, "<html><head><title>502 Bad Gateway</title></head>\\n<hr>nginx</html>", "502: 502 Bad Gateway"),
+        (400, fastapi("user"), "body.user: Extra inputs are not permitted"),
+        (500, openais("Overloaded."), "Error code: 500 - Overloaded."),
+        (500, {"detail": {"loc": 3, "msg": [None]}}, "Error code: 500"),
+    ],
+)
+def test_the_servers_sentence_is_shown(status, body, sentence, error):
+    fault = to_fault(error(status, body), [])
+    assert sentence in str(fault)
+    assert str(fault).count("Overloaded") < 2
