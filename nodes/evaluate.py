@@ -8,10 +8,10 @@ from typing import Any, cast
 from langchain_core.runnables import RunnableConfig
 
 from langgraph_reflexion.budgets import Budgets
-from langgraph_reflexion.context import charging
+from langgraph_reflexion.context import as_data, charging
 from langgraph_reflexion.conversation import with_answer
 from langgraph_reflexion.envs.pool import EpisodePool
-from langgraph_reflexion.errors import EpisodeLost, Fault, as_data
+from langgraph_reflexion.errors import EpisodeLost, Fault
 from langgraph_reflexion.evaluators.base import STOPPED, Evaluator
 from langgraph_reflexion.memory.agent import AgentMemory
 from langgraph_reflexion.models.calls import sanitize

@@ -102,13 +102,6 @@ class EnvironmentFault(Fault):
     """The environment could not carry out an action or start an episode."""
 
 
-def as_data(fault: Fault) -> str:
-    """Return a fault's words for the state; raise it if it is permanent."""
-    if fault.permanent:
-        raise fault
-    return str(fault)
-
-
 class EpisodeLost(EnvironmentFault):
     """A trial's episode ended with its process, and cannot be rebuilt (`Environment.replayable`)."""
 

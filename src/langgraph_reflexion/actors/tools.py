@@ -11,7 +11,7 @@ from langgraph_reflexion.actors.base import Actor, TextActor
 from langgraph_reflexion.actors.reply import LONGEST, call_text, read_reply
 from langgraph_reflexion.envs.base import Action
 from langgraph_reflexion.errors import ToolsRefused
-from langgraph_reflexion.models.calls import CallId, Reply, sanitize
+from langgraph_reflexion.models.calls import CallId, Reply
 from langgraph_reflexion.models.replies import call_id_of, from_json, to_json
 from langgraph_reflexion.prompts import Example
 from langgraph_reflexion.state import Decision, ReflexionState, Step, Update
@@ -52,8 +52,7 @@ class ToolActor(Actor):
         """Parse the first tool call, or the text if there is none."""
         thought = reply.text.strip()[:LONGEST]
         if reply.tool_calls:
-            called, given = reply.tool_calls[0]["name"], reply.tool_calls[0]["args"]
-            args = {name: sanitize(value) if isinstance(value, str) else value for name, value in given.items()}
+            called, args = reply.tool_calls[0]["name"], reply.tool_calls[0]["args"]
             spec = self.environment.actions().get(called)
             whole = spec and set(args) >= spec.written
             text = spec.render(args) if spec and whole else call_text(called, args)

@@ -31,6 +31,7 @@ from langgraph_reflexion.errors import ConfigurationError, Fault, ModelFault, Re
 from langgraph_reflexion.heuristic import HeuristicFunction
 from langgraph_reflexion.memory.episodic import status_line
 from langgraph_reflexion.models.faults import is_client_error, one_line, to_fault
+from langgraph_reflexion.models.replies import storable
 from langgraph_reflexion.models.usage import Price, UsageCallback
 from langgraph_reflexion.nodes.node import timed
 from langgraph_reflexion.prompts import Prompts
@@ -216,7 +217,7 @@ class AgentTrial:
             self.ended = "truncated"
         elif isinstance(error, GraphBubbleUp) or (isinstance(error, ReflexionError) and not isinstance(error, Fault)):
             raise error
-        messages = list(self.messages.values())
+        messages = [storable(each) for each in self.messages.values()]
         update: Update = {"usage": with_usage(self.state, "act", self.counter.account(messages))}
         if self.act.budgets.limits_cost and self.counter.unpriced:
             missing = ", ".join(sorted(self.counter.unpriced))

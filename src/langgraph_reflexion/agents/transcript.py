@@ -11,7 +11,7 @@ from pydantic_core import to_jsonable_python
 from langgraph_reflexion.actors.reply import LONGEST, call_text
 from langgraph_reflexion.envs.base import Action
 from langgraph_reflexion.errors import ConfigurationError
-from langgraph_reflexion.models.calls import sanitize
+from langgraph_reflexion.models.calls import plain, sanitize
 from langgraph_reflexion.state import Step
 
 ANSWERED = "That was the answer."
@@ -46,7 +46,7 @@ def steps_of(messages: Sequence[BaseMessage]) -> list[Step]:
         else:
             for call in message.tool_calls:
                 written = sanitize(call_text(call["name"], call["args"]))[:LONGEST]
-                action = Action(name=call["name"], args=call["args"], text=written)
+                action = Action(name=sanitize(call["name"]), args=as_plain(call["args"]), text=written)
                 waiting[call["id"] or ""] = add(text, action, "(no result)")
                 text = ""  # the thought precedes the first of several calls
     return steps
@@ -56,19 +56,19 @@ def result_of(output: Any, messages: Sequence[BaseMessage]) -> Any:
     """Return an agent's result as JSON-like data: its structured response, its last message's text, or its output."""
     structured = output.get("structured_response") if isinstance(output, dict) else None
     if structured is not None:
-        return plain(structured)
+        return as_plain(structured)
     if _talk(output) is not None:
         # A tool with `return_direct` leaves the answer in a tool message.
         said = [message for message in messages if isinstance(message, AIMessage | ToolMessage)]
         return sanitize(said[-1].text) if said else ""
-    return sanitize(output) if isinstance(output, str) else plain(output)
+    return sanitize(output) if isinstance(output, str) else as_plain(output)
 
 
 def state_of(output: Any) -> dict[str, Any]:
     """Return an agent's state without its messages as JSON-like data; empty if its output is no state."""
     if not isinstance(output, dict):
         return {}
-    return {str(key): plain(value) for key, value in output.items() if key != "messages"}
+    return {str(key): as_plain(value) for key, value in output.items() if key != "messages"}
 
 
 def messages_in(output: Any, given: Sequence[BaseMessage]) -> dict[str, BaseMessage]:
@@ -110,13 +110,13 @@ def _message(value: Any) -> BaseMessage:
         raise ConfigurationError(f"the agent's messages cannot be read: {value!r:.200} is not a message") from error
 
 
-def plain(value: Any) -> Any:
+def as_plain(value: Any) -> Any:
     """Return a value as JSON-like data."""
     try:
         json.dumps(value)
     except (TypeError, ValueError, RecursionError):
         try:
-            return to_jsonable_python(value, fallback=str)
+            value = to_jsonable_python(value, fallback=str)
         except ValueError:
-            return str(value)[:LONGEST]
-    return value
+            return sanitize(str(value)[:LONGEST])
+    return plain(value)

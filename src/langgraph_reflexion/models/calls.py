@@ -1,11 +1,12 @@
 """Model calls: their ids, their replies, and their cost."""
 
 import hashlib
+import reprlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from langchain_core.messages import AIMessage
 
@@ -13,6 +14,10 @@ from langgraph_reflexion.models.usage import NO_USAGE, Usage, add_usage
 
 TASK, TRIAL, NAME = "reflexion_task", "reflexion_trial", "reflexion_call"
 """Keys of a call's id in the metadata of its run."""
+
+
+DEEPEST = 50
+"""Levels of lists and objects in a tool call that are kept as such."""
 
 
 class CallId(NamedTuple):
@@ -90,9 +95,25 @@ class Reply(NamedTuple):
     @property
     def text(self) -> str:
         """The text, stripped."""
-        return sanitize(self.message.text.strip())
+        return self.message.text.strip()
 
 
 def sanitize(text: str) -> str:
-    """Replace lone surrogates, which servers may send and neither checkpoints nor HTTP can hold."""
-    return text.encode("utf-8", "replace").decode()
+    """Replace what neither checkpoints nor HTTP can hold: lone surrogates, and NULs, which Postgres refuses."""
+    return text.encode("utf-8", "replace").decode().replace("\0", "\ufffd")
+
+
+def plain(value: Any, depth: int = 0) -> Any:
+    """Return JSON-like data as a checkpoint can hold it; of numbers too large for one, and of very deep data, the text."""
+    match value:
+        case str():
+            return sanitize(value)
+        case dict() if depth < DEEPEST:
+            return {sanitize(str(key)): plain(each, depth + 1) for key, each in value.items()}
+        case list() | tuple() if depth < DEEPEST:
+            return [plain(each, depth + 1) for each in value]
+        case None | bool() | float():
+            return value
+        case int() if -(2**63) <= value < 2**64:
+            return value
+    return sanitize(reprlib.repr(value) if isinstance(value, dict | list | tuple) else str(value))

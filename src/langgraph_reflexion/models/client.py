@@ -18,7 +18,7 @@ from langgraph_reflexion.models.calls import CallId, Reply, charge, note
 from langgraph_reflexion.models.faults import OPTIONS, is_bug, refused_option, to_fault, validate_reply
 from langgraph_reflexion.models.load import load_model, without_own_retries
 from langgraph_reflexion.models.options import ModelOptions
-from langgraph_reflexion.models.replies import passing_reasoning
+from langgraph_reflexion.models.replies import invalid_call, passing_reasoning, storable
 from langgraph_reflexion.models.secrets import secrets_of
 from langgraph_reflexion.models.usage import Price, Usage, UsageCallback, add_usage, price_of, usage_of
 from langgraph_reflexion.retries import Retries
@@ -230,6 +230,9 @@ class Client:
             except Exception as error:
                 if is_bug(error):
                     raise
+                if broken := invalid_call(error):
+                    note("a call's arguments were no JSON object; what the reply has cost is unknown")
+                    return broken
                 refused = refused_option(error, list(sent))
                 if refused is None:
                     raise to_fault(error, self._secrets) from error
@@ -237,7 +240,7 @@ class Client:
             else:
                 # Now it is certain that these options were the reason.
                 self.refused |= without
-                return reply
+                return storable(reply)
 
 
 def name_of(model: BaseChatModel) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 from langchain_core.messages import AIMessage
 
 from langgraph_reflexion.errors import ContextTooLong, ModelFault
+from langgraph_reflexion.models.calls import sanitize
 from langgraph_reflexion.models.secrets import redact, secrets_around
 from langgraph_reflexion.retries import parse_retry_after
 
@@ -39,7 +40,7 @@ _SAID = {
 }
 _UNKNOWN = re.compile(r"unexpected keyword argument '(\w+)'")
 _CLIENTS = {"langgraph_sdk", "openai", "anthropic", "groq", "mistralai", "ollama", "cohere", "openrouter"}
-_OWN_MISTAKES = (AttributeError, ImportError, NameError, NotImplementedError)
+_OWN_MISTAKES = (ImportError, NameError, NotImplementedError)
 
 
 def to_fault(error: Exception, secrets: Sequence[str]) -> ModelFault:
@@ -61,7 +62,7 @@ def to_fault(error: Exception, secrets: Sequence[str]) -> ModelFault:
 
 def one_line(error: BaseException) -> str:
     """Return an error in one line, without keys of the process's environment."""
-    detail = redact(" ".join(str(error).split()), secrets_around(), "***")
+    detail = redact(" ".join(sanitize(str(error)).split()), secrets_around(), "***")
     return f"{type(error).__name__}: {detail[:300]}"
 
 
@@ -119,7 +120,7 @@ def validate_reply(reply: AIMessage) -> None:
 
 def _words(error: Exception) -> str:
     """Return what an error says, and what the server's body says beside it, in one line."""
-    text, said = (" ".join(each.split()) for each in (str(error), _said(getattr(error, "body", None))))
+    text, said = (" ".join(sanitize(each).split()) for each in (str(error), _said(getattr(error, "body", None))))
     return text if said in text else f"{text}: {said}"
 
 

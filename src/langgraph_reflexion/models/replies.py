@@ -1,14 +1,34 @@
 """Replies as JSON for the state, and back to the model as they came."""
 
 import json
-from typing import Any
+from typing import Any, TypeVar, cast
 
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage, convert_to_openai_messages
+from langchain_core.messages.tool import invalid_tool_call
+from pydantic import ValidationError
 
-from langgraph_reflexion.models.calls import sanitize
+from langgraph_reflexion.models.calls import plain
 
 _KEPT = {"content", "additional_kwargs", "response_metadata", "id", "tool_calls", "invalid_tool_calls"}
+_Message = TypeVar("_Message", bound=BaseMessage)
+
+
+def storable(message: _Message) -> _Message:
+    """Return a message with what a checkpoint can hold, of what a server may send; see `plain`."""
+    return message.model_copy(update={name: plain(value) for name, value in message if name in _KEPT})
+
+
+def invalid_call(error: Exception) -> AIMessage | None:
+    """Return the reply that LangChain refuses to make of arguments that are no JSON object, as an invalid call.
+
+    Of the reply, no more than the arguments is known. None if the error is another one.
+    """
+    for each in error.errors() if isinstance(error, ValidationError) else []:
+        if each["loc"][0] in ("tool_calls", "invalid_tool_calls") and each["loc"][-1] == "args":
+            given = each["input"] if isinstance(each["input"], str) else json.dumps(plain(each["input"]))
+            return AIMessage("", invalid_tool_calls=[invalid_tool_call(args=given)])
+    return None
 
 
 def to_json(message: AIMessage, number: int | str) -> dict[str, Any]:
@@ -27,8 +47,7 @@ def to_json(message: AIMessage, number: int | str) -> dict[str, Any]:
     for index, call in enumerate(calls):
         call["id"] = call["id"] or call_id_of(number, index)
     kept = {name: value for name, value in kept.items() if value or name == "content"}
-    plain: dict[str, Any] = json.loads(sanitize(json.dumps(kept, ensure_ascii=False, default=str)))
-    return plain
+    return cast(dict[str, Any], plain(kept))
 
 
 def from_json(kept: dict[str, Any]) -> AIMessage:

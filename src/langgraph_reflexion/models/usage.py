@@ -31,6 +31,9 @@ class Usage(TypedDict):
 CHARACTERS_PER_TOKEN = 4
 """An estimate for English text."""
 
+MOST_TOKENS = 10**12
+"""A count of tokens that no call reaches."""
+
 NO_USAGE = Usage(llm_calls=0, cached_calls=0, input_tokens=0, output_tokens=0, cost=0.0)
 
 
@@ -93,14 +96,22 @@ def usage_of(reply: AIMessage, price: Price | None, *, cached: bool = False) -> 
     # LangChain's own cache marks its replies by this key, with the tokens of the original call.
     if cached or (counted and counted.get("total_cost") == 0):
         return {**NO_USAGE, "cached_calls": 1}
-    read = counted["input_tokens"] if counted else 0
-    wrote = counted["output_tokens"] if counted else 0
+    read, wrote = (_number(counted, name) for name in ("input_tokens", "output_tokens"))
     cost = 0.0
     if price and counted:
-        cached_input = counted.get("input_token_details", {}).get("cache_read", 0)
+        cached_input = min(_number(counted.get("input_token_details"), "cache_read"), read)
         cached_price = price.input if price.cached_input is None else price.cached_input
         cost = ((read - cached_input) * price.input + cached_input * cached_price + wrote * price.output) / 1e6
     return Usage(llm_calls=1, cached_calls=0, input_tokens=read, output_tokens=wrote, cost=cost)
+
+
+def _number(counted: Any, name: str) -> int:
+    """Return a count of a server's; 0 if it sent something else, or more than any model reads."""
+    try:
+        number = int(counted[name])
+    except (KeyError, TypeError, ValueError, OverflowError):
+        return 0
+    return number if 0 <= number < MOST_TOKENS else 0
 
 
 def add_usage(*usages: Usage) -> Usage:
