@@ -105,7 +105,8 @@ class ActionSpec:
     def read(self, text: str) -> dict[str, Any] | None:
         """Read the arguments from one of the text forms; return None if none matches."""
         for form in self.forms:
-            if match := _pattern(form).fullmatch(text):
+            ending = _ending(form)
+            if text[len(text) - len(ending) :].lower() == ending and (match := _pattern(form).fullmatch(text)):
                 around = "\n" if "\n" in form else None
                 return {name: value.strip(around) for name, value in match.groupdict().items()}
         return None
@@ -216,6 +217,13 @@ def normalize_action(text: str) -> str:
     # Blanks are stripped afterwards: a pattern for them is slow on a long run of blanks.
     found = re.fullmatch(r"(\w+)\s*\[(.*)\]", bare, re.DOTALL)
     return f"{found[1]}[{found[2].strip()}]" if found else bare
+
+
+@cache
+def _ending(form: str) -> str:
+    """Return the last word of a form of several lines; without it, the pattern would search from each line on."""
+    words = re.split(_FIELD, form)[-1].split()
+    return words[-1].lower() if words and "\n" in form else ""
 
 
 @cache

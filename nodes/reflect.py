@@ -5,7 +5,14 @@ from dataclasses import dataclass
 from langchain_core.messages import BaseMessage, HumanMessage
 from langchain_core.runnables import RunnableConfig
 
-from langgraph_reflexion.context import as_data, call_with_trajectory, charging, drop_longest, opening_of, with_lessons
+from langgraph_reflexion.context import (
+    as_data,
+    call_with_trajectory,
+    charging,
+    drop_longest,
+    opening_of,
+    with_lessons,
+)
 from langgraph_reflexion.errors import ModelFault
 from langgraph_reflexion.memory.agent import AgentMemory
 from langgraph_reflexion.memory.episodic import status_line

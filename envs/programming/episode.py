@@ -11,7 +11,7 @@ OVER = "A program was handed in already: the trial is over."
 NO_TESTS = "There are no tests to run: hand the program in when you think that it is right."
 
 _BLOCK = re.compile(
-    r"^(?P<indent>[ \t]*)(?P<fence>`{3,}|~{3,})[ \t]*(?P<language>[\w+#]*)[^\n`]*\n"
+    r"^(?P<indent>[ \t]*+)(?P<fence>`{3,}+|~{3,}+)[ \t]*+(?P<language>[\w+#]*+)[^\n`]*+\n"
     # A fence that is indented further, as in a docstring, does not close; the last block may be open.
     r"(?P<code>.*?)(?:^(?P=indent)? {0,3}(?P=fence)[ \t]*$|\Z)",
     re.DOTALL | re.MULTILINE,

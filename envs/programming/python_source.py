@@ -31,6 +31,8 @@ _ARITHMETIC: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.Div: operator.truediv,
 }
 _LARGEST = 1 << 64
+LONGEST = 12_000
+"""Maximum characters of a program that is parsed: the parser holds up all other tasks."""
 
 
 class NotLiteralError(ValueError):
@@ -58,7 +60,9 @@ def parse(source: str, *, compiled: bool = False) -> ast.Module | None:
 
 
 def defines(source: str, name: str) -> bool:
-    """Whether a program compiles and defines a function or method of this name."""
+    """Whether a program compiles and defines a function or method of this name; an endless one does not."""
+    if len(source) > LONGEST:
+        return False
     tree = parse(source, compiled=True)
     kinds = ast.FunctionDef | ast.AsyncFunctionDef
     return tree is not None and any(isinstance(node, kinds) and node.name == name for node in ast.walk(tree))

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 from langgraph_reflexion.envs.programming.problems import Case
@@ -10,13 +11,15 @@ from langgraph_reflexion.envs.programming.rust_values import NotValueError, read
 
 _SKIPPED = re.compile(
     r"""//[^\n]*"""
-    r"""|/\*.*?\*/"""
-    r"""|b?r(?P<hashes>\#*)"(?:.*?)"(?P=hashes)"""
-    r"""|b?"(?:\\.|[^"\\])*\""""
+    # What is never closed reaches to the end, or each opening would be searched for its end.
+    r"""|/\*.*?(?:\*/|\Z)"""
+    r"""|b?r(?P<hashes>\#*+)"(?:.*?)(?:"(?P=hashes)|\Z)"""
+    r"""|b?"(?:\\.|[^"\\])*+(?:"|\\?\Z)"""
     r"""|b?'(?:\\(?:u\{[0-9a-fA-F]*\}|x[0-9a-fA-F]{2}|.)|[^'\\\n])'""",
     re.DOTALL,
 )
 _OPENING, _CLOSING = "([{", ")]}"
+_BRACKET = re.compile(r"[\[\](){},]")
 _MACRO = re.compile(r"\b(assert|assert_eq|assert_ne)!\s*\(")
 
 
@@ -57,37 +60,38 @@ def balanced(source: str) -> bool:
 def macros(source: str) -> Iterator[Macro]:
     """Yield the asserts whose brackets match, in order."""
     code = code_of(source)
+    brackets = _brackets(code)
     for match in _MACRO.finditer(code):
-        cuts, end = _split(code, match.end())
-        if end is None:
-            continue
-        parts = [source[start:stop].strip() for start, stop in cuts]
-        yield Macro(match[1], tuple(each for each in parts if each), match.start(), end)
+        if match.end() in brackets:
+            *cuts, end = brackets[match.end()]
+            parts = [source[start + 1 : stop].strip() for start, stop in pairwise([match.end() - 1, *cuts, end])]
+            yield Macro(match[1], tuple(each for each in parts if each), match.start(), end + 1)
 
 
 def closing(source: str, start: int) -> int | None:
     """Return the position after the bracket that closes the one before `start`; None if there is none."""
-    return _split(code_of(source), start)[1]
+    found = _brackets(code_of(source)).get(start)
+    return found[-1] + 1 if found else None
 
 
-def _split(code: str, start: int) -> tuple[list[tuple[int, int]], int | None]:
-    """Split at the outermost commas up to the closing bracket; the end is None if it is never closed."""
-    stack = [")"]
-    cuts: list[tuple[int, int]] = []
-    begin = start
-    for index in range(start, len(code)):
-        each = code[index]
+def _brackets(code: str) -> dict[int, list[int]]:
+    """Return, by the position after each bracket that is closed, those of its own commas and of its end."""
+    found: dict[int, list[int]] = {}
+    stack: list[tuple[str, int, list[int]]] = []
+    for match in _BRACKET.finditer(code):
+        each, index = match[0], match.start()
         if each in _OPENING:
-            stack.append(_CLOSING[_OPENING.index(each)])
-        elif each in _CLOSING:
-            if stack.pop() != each:
-                return cuts, None
-            if not stack:
-                return [*cuts, (begin, index)], index + 1
-        elif each == "," and len(stack) == 1:
-            cuts.append((begin, index))
-            begin = index + 1
-    return cuts, None
+            stack.append((_CLOSING[_OPENING.index(each)], index + 1, []))
+        elif not stack:
+            continue
+        elif each == ",":
+            stack[-1][2].append(index)
+        elif stack[-1][0] == each:
+            _, start, commas = stack.pop()
+            found[start] = [*commas, index]
+        else:
+            stack.clear()  # none of them can be closed any more
+    return found
 
 
 def comparison(expression: str) -> tuple[str, str, str] | None:

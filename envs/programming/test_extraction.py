@@ -11,10 +11,23 @@ MAX_TESTS = 100
 """Maximum number of tests: more come from a model that does not stop."""
 MAX_CHARACTERS = 1000
 """Maximum characters of a test, which every prompt has to contain."""
+MAX_LINES = 20
+"""Maximum lines of a test in code that does not parse as a whole."""
+LONGEST = 10_000
+"""Characters of code that are searched for tests."""
+
+_TOKEN = re.compile(
+    r"""(?P<text>'{3}.*?'{3}|"{3}.*?"{3}|'(?:\\.|[^'\\\n])*+'|"(?:\\.|[^"\\\n])*+"|\#[^\n]*)"""
+    r"""|(?P<opens>[\[({])|(?P<closes>[\])}])|(?P<line>\n)""",
+    re.DOTALL,
+)
 
 
 def tests_in(code: str, language: str) -> list[str]:
     """Return the asserts in code, in order, without duplicates; they may be invalid."""
+    code = code[:LONGEST]
+    if "assert" not in code:
+        return []
     found = _rust(code) if language == "rust" else _python(code)
     return [test for test in dict.fromkeys(found) if len(test) <= MAX_CHARACTERS][:MAX_TESTS]
 
@@ -35,11 +48,19 @@ def _python_lines(code: str) -> Iterator[str]:
     for start, line in enumerate(lines):
         if not line.lstrip().startswith("assert "):
             continue
-        for end in range(start + 1, min(start + 20, len(lines)) + 1):
-            tree = parse("\n".join([line.lstrip(), *lines[start + 1 : end]]))
-            if tree is not None:
-                yield from (test for node in tree.body if isinstance(node, ast.Assert) for test in _unparsed(node))
-                break
+        tree = parse(_statement("\n".join([line.lstrip(), *lines[start + 1 : start + MAX_LINES]])))
+        if tree is not None:
+            yield from (test for node in tree.body if isinstance(node, ast.Assert) for test in _unparsed(node))
+
+
+def _statement(code: str) -> str:
+    """Return code up to the first line end outside of brackets and strings; nothing if they are never closed."""
+    depth = 0
+    for token in _TOKEN.finditer(code):
+        depth += (token.lastgroup == "opens") - (token.lastgroup == "closes")
+        if depth <= 0 and token.lastgroup == "line":
+            return code[: token.start()]
+    return code if depth <= 0 else ""
 
 
 def _unparsed(node: ast.Assert) -> Iterator[str]:
@@ -51,6 +72,8 @@ def _unparsed(node: ast.Assert) -> Iterator[str]:
 
 def _rust(code: str) -> Iterator[str]:
     for macro in macros(code):
+        if macro.end - macro.start > 2 * MAX_CHARACTERS:
+            continue
         yield _one_line(code[macro.start : macro.end])
 
 

@@ -13,13 +13,14 @@ from langchain_core.messages import BaseMessage, HumanMessage
 from langchain_core.runnables import RunnableConfig
 
 from langgraph_reflexion.actors.base import TextActor
+from langgraph_reflexion.actors.reply import LONGEST
 from langgraph_reflexion.context import drop_longest
 from langgraph_reflexion.envs.base import Action
 from langgraph_reflexion.models.calls import CallId, Reply
 from langgraph_reflexion.state import Decision, ReflexionState
 
 _OWN_MARK = re.compile(r"^\s*Thought(?: \d+)?:\s*", re.IGNORECASE)
-_NEXT_MARK = re.compile(r"^\s*(?:Action|Observation)(?: \d+)?:.*", re.IGNORECASE | re.MULTILINE | re.DOTALL)
+_NEXT_MARK = re.compile(r"^[^\S\n]*+(?:Action|Observation)(?: \d+)?:.*", re.IGNORECASE | re.MULTILINE | re.DOTALL)
 
 
 class TwoCallActor(TextActor):
@@ -41,7 +42,7 @@ class TwoCallActor(TextActor):
         number = f" {len(state['trajectory']) + 1}" if self.numbered else ""
         cue = f"Thought{number}:"
         thinking = await self._ask(state, config, call, cue, stop=["\nAction"])
-        thought = " ".join(_NEXT_MARK.sub("", _OWN_MARK.sub("", thinking.message.text)).split())
+        thought = thought_in(thinking.text)
         cue = f"{cue} {thought}\nAction{number}:"
         state = cast(ReflexionState, {**state, "observation_budget": thinking.observation_budget})
         call = call._replace(name=f"{call.name} action")
@@ -56,3 +57,8 @@ class TwoCallActor(TextActor):
         instruction, opening = super().messages(before)
         steps = self.prompts.render("scratchpad", steps=state["trajectory"], numbered=self.numbered)
         return [instruction, HumanMessage("\n".join(part for part in (opening.text, steps, cue) if part))]
+
+
+def thought_in(reply: str) -> str:
+    """Return the thought in a reply, in one line: without its label, up to the label of the next part."""
+    return " ".join(_NEXT_MARK.sub("", _OWN_MARK.sub("", reply[:LONGEST])).split())

@@ -11,6 +11,9 @@ from langgraph_reflexion.state import Decision
 LONGEST = 20_000
 """Maximum number of characters of a reply that are parsed."""
 
+MOST_LINES = 1_000
+"""Lines of a reply without `Action:` that may be the action."""
+
 _MARKS = r"[ \t>*_#`-]*"
 _COLON = r"(?![a-z])[ \t\d*_`]*:"
 _OBSERVATION = re.compile(rf"^{_MARKS}observation{_COLON}", re.IGNORECASE | re.MULTILINE)
@@ -57,7 +60,7 @@ def read_reply(reply: str, parse: Callable[[str], Action | None]) -> Decision:
             return Decision(thought=_joined(thought, _said(thinking)), action=None)
         return Decision(thought=thought, action=_action(written, parse))
     before: list[str] = []
-    for line in reply.splitlines():
+    for line in reply.splitlines()[:MOST_LINES]:
         if not _THOUGHT.match(line) and (action := _allowed(line, parse)):
             return Decision(thought=_plain("\n".join(before)), action=action)
         before.append(line)

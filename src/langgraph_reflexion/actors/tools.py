@@ -68,7 +68,10 @@ class ToolActor(Actor):
     def keep(self, state: ReflexionState, reply: Reply) -> Update:
         """Keep the message: with the next prompt, a provider may want its reasoning back as it came."""
         number = str(len(state["trajectory"]) + 1)
-        return {"replies": {**state.get("replies", {}), number: to_json(reply.message, number)}}
+        kept = to_json(reply.message, number)
+        if isinstance(kept["content"], str):
+            kept["content"] = kept["content"][:LONGEST]
+        return {"replies": {**state.get("replies", {}), number: kept}}
 
     def _step(self, step: Step, reply: dict[str, Any] | None) -> Sequence[BaseMessage]:
         if reply is None:

@@ -9,6 +9,7 @@ from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 from langchain_core.runnables import RunnableConfig
 
 from langgraph_reflexion.actors.base import Actor
+from langgraph_reflexion.actors.reply import LONGEST
 from langgraph_reflexion.context import call_with_trajectory, opening_of
 from langgraph_reflexion.errors import ConfigurationError
 from langgraph_reflexion.evaluators.base import STOPPED, Evaluator, Score
@@ -37,9 +38,14 @@ class LLMEvaluator(Evaluator):
         reply = await call_with_trajectory(
             self.client, render, state["trajectory"], state["observation_budget"], config, call
         )
-        verdicts = re.findall(r"^[^\w\n]*verdict\W+(yes|no)\b", reply.text, re.IGNORECASE | re.MULTILINE)
-        solved = bool(verdicts) and verdicts[-1].lower() == "yes"
-        return Score(float(solved), reply.text)
+        text = reply.text[-LONGEST:]  # the verdict comes last
+        return Score(float(verdict_in(text)), text)
+
+
+def verdict_in(text: str) -> bool:
+    """Return the last verdict in a reply; anything but a clear yes is a no."""
+    verdicts = re.findall(r"^[^\w\n]*+verdict\W++(yes|no)\b", text, re.IGNORECASE | re.MULTILINE)
+    return bool(verdicts) and verdicts[-1].lower() == "yes"
 
 
 @dataclass

@@ -11,6 +11,7 @@ from typing import Protocol, cast, runtime_checkable
 from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 from langchain_core.runnables import RunnableConfig
 
+from langgraph_reflexion.actors.reply import LONGEST
 from langgraph_reflexion.context import call_with_trajectory
 from langgraph_reflexion.envs.base import Action, Task, TestOutcome, render_tests
 from langgraph_reflexion.evaluators.base import STOPPED, Evaluator, Prepared, Score
@@ -84,7 +85,8 @@ class SelfTestsEvaluator(Evaluator):
             return [SystemMessage(asks), HumanMessage(f"{task['instruction']}\n\nTests:")]
 
         reply = await call_with_trajectory(self.client, render, [], None, config, call)
-        valid = await to_thread(self.environment.read_tests, task, reply.text)
+        text = reply.text.rpartition("</think>")[2][:LONGEST]
+        valid = await to_thread(self.environment.read_tests, task, text)
         drawn = sorted(Random(call.seed()).sample(range(len(valid)), min(self.most, len(valid))))
         if not valid:
             note("tests: none that is valid was written")

@@ -104,7 +104,7 @@ def sanitize(text: str) -> str:
 
 
 def plain(value: Any, depth: int = 0) -> Any:
-    """Return JSON-like data as a checkpoint can hold it; of numbers too large for one, and of very deep data, the text."""
+    """Return JSON-like data as a checkpoint can hold it: what is too large or too deep, as text."""
     match value:
         case str():
             return sanitize(value)

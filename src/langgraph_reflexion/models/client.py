@@ -18,7 +18,7 @@ from langgraph_reflexion.models.calls import CallId, Reply, charge, note
 from langgraph_reflexion.models.faults import OPTIONS, is_bug, refused_option, to_fault, validate_reply
 from langgraph_reflexion.models.load import load_model, without_own_retries
 from langgraph_reflexion.models.options import ModelOptions
-from langgraph_reflexion.models.replies import invalid_call, passing_reasoning, storable
+from langgraph_reflexion.models.replies import bounded, invalid_call, passing_reasoning, storable
 from langgraph_reflexion.models.secrets import secrets_of
 from langgraph_reflexion.models.usage import Price, Usage, UsageCallback, add_usage, price_of, usage_of
 from langgraph_reflexion.retries import Retries
@@ -240,7 +240,7 @@ class Client:
             else:
                 # Now it is certain that these options were the reason.
                 self.refused |= without
-                return storable(reply)
+                return storable(bounded(reply))
 
 
 def name_of(model: BaseChatModel) -> str:

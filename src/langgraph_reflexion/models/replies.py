@@ -10,6 +10,12 @@ from pydantic import ValidationError
 
 from langgraph_reflexion.models.calls import plain
 
+LONGEST_CALL = 100_000
+"""Maximum number of characters of a call's arguments, as JSON."""
+
+TOO_LONG = f"[arguments of more than {LONGEST_CALL:,} characters]"
+"""The arguments of a call that is too long."""
+
 _KEPT = {"content", "additional_kwargs", "response_metadata", "id", "tool_calls", "invalid_tool_calls"}
 _Message = TypeVar("_Message", bound=BaseMessage)
 
@@ -17,6 +23,19 @@ _Message = TypeVar("_Message", bound=BaseMessage)
 def storable(message: _Message) -> _Message:
     """Return a message with what a checkpoint can hold, of what a server may send; see `plain`."""
     return message.model_copy(update={name: plain(value) for name, value in message if name in _KEPT})
+
+
+def bounded(reply: AIMessage) -> AIMessage:
+    """Return a reply without calls that are too long: half an action would be another action."""
+    lengths = [len(call["args"] or "") for call in reply.invalid_tool_calls]
+    lengths += [len(json.dumps(call["args"], default=str)) for call in reply.tool_calls]
+    if max(lengths, default=0) <= LONGEST_CALL:
+        return reply
+    calls = [*reply.tool_calls, *reply.invalid_tool_calls]
+    broken = [invalid_tool_call(name=each["name"], args=TOO_LONG, id=each["id"]) for each in calls]
+    # Its blocks and keywords hold the arguments, too.
+    update = {"content": reply.text, "additional_kwargs": {}, "tool_calls": [], "invalid_tool_calls": broken}
+    return reply.model_copy(update=update)
 
 
 def invalid_call(error: Exception) -> AIMessage | None:

@@ -1,0 +1,39 @@
+"""No reply keeps the process busy: the readers of model output are quick with those that were slow."""
+
+from time import thread_time
+
+import pytest
+
+from tests.support.endless import endless, reader
+
+SECONDS = 0.1
+"""CPU seconds that a reader may take."""
+
+SLOW = {
+    "thought": ["\n"],
+    "tests in python": ["```a", "assert f(1\n", "assert (\n"],
+    "tests in rust": ["assert_eq!(", "/*", 'r#"', "assert!('"],
+    "programming code": ["~", "```a"],
+    "workspace react": ["edit_file[a]\n<<<<<<< SEARCH\n=======\n"],
+    "call": ["\\"],
+}
+
+
+@pytest.mark.parametrize("name", SLOW)
+def test_an_endless_reply_is_read_quickly(name):
+    read = reader(name)
+    for unit in SLOW[name]:
+        assert seconds(read, endless(unit)) < SECONDS
+        assert seconds(read, endless(unit, tail="`", length=19_000)) < SECONDS
+
+
+def seconds(read, text):
+    """CPU time; of two readings the quicker one, as other processes share the caches."""
+    taken = []
+    for _ in range(2):
+        began = thread_time()
+        read(text)
+        taken.append(thread_time() - began)
+        if taken[-1] < SECONDS:
+            break
+    return min(taken)
