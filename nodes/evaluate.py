@@ -8,13 +8,13 @@ from typing import Any, cast
 from langchain_core.runnables import RunnableConfig
 
 from langgraph_reflexion.budgets import Budgets
-from langgraph_reflexion.context import as_data, charging
+from langgraph_reflexion.context import charging
 from langgraph_reflexion.conversation import with_answer
 from langgraph_reflexion.envs.pool import EpisodePool
 from langgraph_reflexion.errors import EpisodeLost, Fault
 from langgraph_reflexion.evaluators.base import STOPPED, Evaluator
 from langgraph_reflexion.memory.agent import AgentMemory
-from langgraph_reflexion.models.calls import sanitize
+from langgraph_reflexion.models.calls import as_data, sanitize
 from langgraph_reflexion.nodes.observe import actions_of
 from langgraph_reflexion.profiles import Profile
 from langgraph_reflexion.runtime import allowed_trials

@@ -5,18 +5,11 @@ from dataclasses import dataclass
 from langchain_core.messages import BaseMessage, HumanMessage
 from langchain_core.runnables import RunnableConfig
 
-from langgraph_reflexion.context import (
-    as_data,
-    call_with_trajectory,
-    charging,
-    drop_longest,
-    opening_of,
-    with_lessons,
-)
+from langgraph_reflexion.context import call_with_trajectory, charging, drop_longest, opening_of, with_lessons
 from langgraph_reflexion.errors import ModelFault
 from langgraph_reflexion.memory.agent import AgentMemory
 from langgraph_reflexion.memory.episodic import status_line
-from langgraph_reflexion.models.calls import CallId
+from langgraph_reflexion.models.calls import CallId, as_data
 from langgraph_reflexion.models.client import Client
 from langgraph_reflexion.profiles import Profile
 from langgraph_reflexion.prompts import Prompts

@@ -7,7 +7,7 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.types import Overwrite
 
 from langgraph_reflexion.budgets import Budgets
-from langgraph_reflexion.context import as_data, charging
+from langgraph_reflexion.context import charging
 from langgraph_reflexion.conversation import read_task
 from langgraph_reflexion.envs.base import Task
 from langgraph_reflexion.envs.pool import EpisodePool
@@ -15,6 +15,7 @@ from langgraph_reflexion.episodes import new_episode
 from langgraph_reflexion.errors import Fault
 from langgraph_reflexion.evaluators.base import Evaluator
 from langgraph_reflexion.memory.agent import AgentMemory
+from langgraph_reflexion.models.calls import as_data
 from langgraph_reflexion.nodes.approval import Approval, ask_person
 from langgraph_reflexion.state import Reflection, ReflexionState, Strategy, Update
 
@@ -35,9 +36,8 @@ class Reset:
         # Only a task that has begun is prepared, which tells a new input on a used thread from the next trial.
         begins = "prepared" not in task or state.get("status") != "running" or state["episode"]["task"] != task["id"]
         resumed = state.get("trial") == 0  # before its first trial, whose preparation may be paid for
-        update: Update = {"stop_reason": None, "fault": "", "trajectory": Overwrite([])}
-        update["usage"] = state["usage"] if resumed else {}
-        update |= {"last_attempt": [], "observation_budget": None, "notes": [], "replies": {}}
+        update: Update = {"stop_reason": None, "fault": "", "trajectory": Overwrite([]), "notes": [], "replies": {}}
+        update |= {"usage": state["usage"] if resumed else {}, "last_attempt": [], "observation_budget": None}
         if begins:
             update |= {"status": "running", "trial": 1, "evaluation": None, "seconds": 0.0, "best": None}
             update |= {"reflections": [], "trials": Overwrite([]), "task": task, "result": None}

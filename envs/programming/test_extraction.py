@@ -13,7 +13,7 @@ MAX_CHARACTERS = 1000
 """Maximum characters of a test, which every prompt has to contain."""
 MAX_LINES = 20
 """Maximum lines of a test in code that does not parse as a whole."""
-LONGEST = 10_000
+LONGEST = 15_000
 """Characters of code that are searched for tests."""
 
 _TOKEN = re.compile(

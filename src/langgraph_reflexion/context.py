@@ -7,7 +7,7 @@ from typing import Any
 from langchain_core.messages import BaseMessage
 from langchain_core.runnables import RunnableConfig
 
-from langgraph_reflexion.errors import ContextTooLong, Fault
+from langgraph_reflexion.errors import ContextTooLong
 from langgraph_reflexion.models.calls import CallId, Reply, note, open_account, sanitize
 from langgraph_reflexion.models.client import Client
 from langgraph_reflexion.models.usage import CHARACTERS_PER_TOKEN, NO_USAGE, Usage, add_usage
@@ -135,13 +135,6 @@ def charging(state: ReflexionState | Update, node: str) -> Iterator[Update]:
             paid["usage"] = with_usage(state, node, account.usage)
             if account.notes:
                 paid["notes"] = list(dict.fromkeys([*state["notes"], *account.notes]))
-
-
-def as_data(fault: Fault) -> str:
-    """Return a fault's words for the state; raise it if it is permanent."""
-    if fault.permanent:
-        raise fault
-    return sanitize(str(fault))
 
 
 def _length(steps: Sequence[Step]) -> int:

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from langchain_core.messages import AIMessage
 
+from langgraph_reflexion.errors import Fault
 from langgraph_reflexion.models.usage import NO_USAGE, Usage, add_usage
 
 TASK, TRIAL, NAME = "reflexion_task", "reflexion_trial", "reflexion_call"
@@ -101,6 +102,13 @@ class Reply(NamedTuple):
 def sanitize(text: str) -> str:
     """Replace what neither checkpoints nor HTTP can hold: lone surrogates, and NULs, which Postgres refuses."""
     return text.encode("utf-8", "replace").decode().replace("\0", "\ufffd")
+
+
+def as_data(fault: Fault) -> str:
+    """Return a fault's words for the state; raise it if it is permanent."""
+    if fault.permanent:
+        raise fault
+    return sanitize(str(fault))
 
 
 def plain(value: Any, depth: int = 0) -> Any:
