@@ -164,7 +164,7 @@ def test_asynchronous_world_with_actions_of_a_model():
     parrot = GymEnvironment(make, tasks, actions=Say)
     first, long, last = taken(parrot, "act[hello]", "act[hello you]", "act[hi]")
     assert first.observation == '{"said": "hello"}\nReward: 0.5'
-    assert "act, word: String should have at most 5 characters" in long.observation
+    assert "act, word must have at most 5 characters, not 'hello you'" in long.observation
     assert (last.reward, last.terminated) == (1.0, True)
     assert not any(each.open for each in made)
     check_environment(parrot, actions=["act[a]", "act[b]"])

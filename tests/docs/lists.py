@@ -14,6 +14,7 @@ ELSEWHERE = {
     "langgraph-reflexion resume runs/shared --database postgresql://user:password@localhost/reflexion": "the same",
     "docs/howto/postgres.md: from langgraph.checkpoint.postgres import PostgresSaver": "the same",
     "docs/howto/own-environment.md: from openenv import GenericEnvClient": "needs a server of OpenEnv",
+    "docs/howto/own-evaluator.md: import verifiers.v1 as vf": "needs verifiers and a taskset",
     "git clone https://github.com/noahshinn/reflexion": "wants the network; a made-up clone stands in its place",
     'for n in $(seq 20); do pytest -q -m "" tests/long/sandbox/test_cleanup.py || break; done': "is twenty runs",
     "cd tests/support/sandbox && python -c 'import probes; print(probes.table())'": "long/sandbox/test_table.py",

@@ -1,80 +1,55 @@
 """The actions of a world with `reset` and `step`, as tools and as text."""
 
 import re
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from pydantic import BaseModel, ValidationError, create_model
 
 from langgraph_reflexion.adapters.tool_spec import ToolSpec
 from langgraph_reflexion.envs.actions import ActionSpec, allowed_values
-from langgraph_reflexion.errors import ConfigurationError
-
-Specs = Mapping[str, ActionSpec]
-
+from langgraph_reflexion.errors import ConfigurationError, explain
 
 _GIVE = "give actions=..., such as a dict of names and actions, or a function of a text"
 
 
-class Actions(ABC):
+@dataclass(frozen=True)
+class Actions:
     """The actions that an actor may take, and what `step` is called with."""
 
-    specs: Specs
-
-    @abstractmethod
-    def value(self, name: str, args: dict[str, Any]) -> Any:
-        """Return what `step` is called with.
-
-        Raises:
-            ValueError: there is no such action in this world; the message says why.
-        """
+    specs: Mapping[str, ActionSpec]
+    value: Callable[[str, dict[str, Any]], Any]
+    """Returns what `step` is called with for a name and arguments; raises ValueError if there is no such action."""
 
 
-class NamedActions(Actions):
-    """Actions with names, each of which is a value."""
+def named_actions(values: Mapping[str, Any]) -> Actions:
+    """Return actions without arguments, by their texts.
 
-    def __init__(self, values: Mapping[str, Any]) -> None:
-        self.values, specs = {}, {}
-        for text, value in values.items():
-            name = re.sub(r"^(?=\d)", "_", re.sub(r"\W+", "_", text.strip(), flags=re.ASCII))
-            if not name.strip("_") or name in specs or "{" in text:
-                raise ConfigurationError(f"actions: {text!r} is no name, or too similar to another one")
-            self.values[name] = value
-            specs[name] = ActionSpec(name, (text.strip(), f"{name}[]"), "", create_model(name), "Take this action.")
-        self.specs: Specs = specs
-
-    def value(self, name: str, args: dict[str, Any]) -> Any:
-        """Return the value of a name."""
-        return self.values[name]
-
-
-class OneAction(Actions):
-    """One action `act`, whose arguments say what to do.
-
-    Args:
-        schema: The JSON schema of the arguments.
-        made: Makes the value of the arguments; raises ValueError for wrong ones.
-        description: What the action is.
+    Raises:
+        ConfigurationError: a text cannot be a name.
     """
+    known: dict[str, Any] = {}
+    specs: dict[str, ActionSpec] = {}
+    for text, value in values.items():
+        name = re.sub(r"^(?=\d)", "_", re.sub(r"\W+", "_", text.strip(), flags=re.ASCII))
+        if not name.strip("_") or name in specs or "{" in text:
+            raise ConfigurationError(f"actions: {text!r} is no name, or too similar to another one")
+        known[name] = value
+        specs[name] = ActionSpec(name, (text.strip(), f"{name}[]"), "", create_model(name), "Take this action.")
+    return Actions(specs, lambda name, args: known[name])
 
-    def __init__(
-        self, schema: dict[str, Any], made: Callable[..., Any], description: str = "Take an action."
-    ) -> None:
-        self.specs: Specs = {"act": ToolSpec.of("act", description, schema)}
-        self.made = made
 
-    def value(self, name: str, args: dict[str, Any]) -> Any:
-        """Make the value of arguments.
+def one_action(schema: dict[str, Any], made: Callable[..., Any], description: str = "Take an action.") -> Actions:
+    """Return the action `act`, whose arguments, by their JSON schema, say what `made` makes."""
 
-        Raises:
-            ValueError: they are wrong.
-        """
+    def value(name: str, args: dict[str, Any]) -> Any:
         try:
-            return self.made(**args)
+            return made(**args)
         except ValidationError as error:
-            first = error.errors()[0]
-            raise ValueError(f"{'.'.join(map(str, first['loc']))}: {first['msg']}") from error
+            raise ValueError(explain(error)) from error
+
+    return Actions({"act": ToolSpec.of("act", description, schema)}, value)
 
 
 def actions_of(given: Any, space: Any) -> Actions:
@@ -88,18 +63,18 @@ def actions_of(given: Any, space: Any) -> Actions:
         ConfigurationError: they do not fit the space, or have no text form.
     """
     if isinstance(given, Mapping):
-        return NamedActions(given)
+        return named_actions(given)
     if isinstance(given, type) and issubclass(given, BaseModel):
-        return OneAction(given.model_json_schema(), given, given.__doc__ or "Take an action.")
+        return one_action(given.model_json_schema(), given, given.__doc__ or "Take an action.")
     if callable(given):
-        return OneAction(_only({"type": "string"}), lambda action: given(action))
+        return one_action(_only({"type": "string"}), lambda action: given(action))
     if isinstance(given, Sequence) and not isinstance(given, str):
-        return NamedActions(dict(zip(given, _numbers(space, len(given)), strict=True)))
+        return named_actions(dict(zip(given, _numbers(space, len(given)), strict=True)))
     if given is not None:
         raise ConfigurationError(f"actions: give names, a dict, a Pydantic model or a function, not {given!r:.100}")
     schema = _schema(space)
     allowed = space if "items" in schema or "properties" in schema else allowed_values(schema, {}) or space
-    return OneAction(_only(schema), lambda action: _member(space, action, allowed))
+    return one_action(_only(schema), lambda action: _member(space, action, allowed))
 
 
 def _numbers(space: Any, count: int) -> range:
