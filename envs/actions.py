@@ -248,26 +248,26 @@ def explained(schema: dict[str, Any]) -> dict[str, str]:
     """Return the explanation of each argument in a JSON schema; see `ActionSpec.explained`."""
     explained = {}
     for name, field in schema.get("properties", {}).items():
-        what, values = field.get("description", ""), allowed_values(field, schema.get("$defs", {}))
+        what, values = field.get("description", ""), allowed_values(field, schema)
         if known := f"{what} ({values})" if what and values else what or values:
             explained[name] = f"{{{name}}}: {known}"
     return explained
 
 
-def allowed_values(schema: dict[str, Any], definitions: dict[str, Any]) -> str:
+def allowed_values(schema: Any, root: dict[str, Any]) -> str:
     """Return the values that a schema allows, in words; empty if it allows any value of its type."""
     words = list[str]()
-    for each in alternatives(schema, definitions):
+    for each in alternatives(schema, root):
         kind = each.get("type")
         if exact := literals(each):
             words += map(quoted, exact)
         elif bounds := [f"{what} {each[key]}" for key, what in _BOUNDS.items() if key in each]:
             words.append(" and ".join(bounds))
         elif kind in ("array", "object"):
-            fields = ", ".join(each.get("properties", {}))
-            words.append(
-                "a JSON list" if kind == "array" else "a JSON object" + (f" with {fields}" if fields else "")
-            )
+            named = alternatives(each.get("items", {}), root) if kind == "array" else [each]
+            fields = ", ".join(name for one in named for name in one.get("properties", {}))
+            what = f"a JSON {kind if kind == 'object' else 'list of objects' if fields else 'list'}"
+            words.append(f"{what} with {fields}" if fields else what)
         elif kind != "null":
             return ""
     return " or ".join(filter(None, [", ".join(words[:-1]), *words[-1:]]))
@@ -281,13 +281,18 @@ _BOUNDS = {
 }
 
 
-def alternatives(schema: dict[str, Any], definitions: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """Yield the alternative schemas of a value, without references."""
-    if "$ref" in schema:
-        yield from alternatives(definitions[schema["$ref"].rpartition("/")[2]], definitions)
+def alternatives(schema: Any, root: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yield the alternative schemas of a value; references point into the root schema."""
+    if not isinstance(schema, dict):  # `true` allows anything
+        yield {}
+    elif "$ref" in schema:
+        referred: Any = root
+        for part in schema["$ref"].split("/")[1:]:
+            referred = referred[int(part)] if isinstance(referred, list) else referred.get(part, {})
+        yield from alternatives(referred, root)
     elif several := [each for key in ("anyOf", "oneOf", "allOf") for each in schema.get(key, [])]:
         for each in several:
-            yield from alternatives(each, definitions)
+            yield from alternatives(each, root)
     else:
         yield schema
 
@@ -306,7 +311,7 @@ def quoted(value: Any) -> str:
 def _reader(hint: Any) -> Callable[[Any, ValidatorFunctionWrapHandler], Any]:
     """Validate an argument that may be written as text: a number for `Literal[1, 2]`, JSON for a list."""
     schema = TypeAdapter(hint).json_schema()
-    allowed = [value for each in alternatives(schema, schema.get("$defs", {})) for value in literals(each)]
+    allowed = [value for each in alternatives(schema, schema) for value in literals(each)]
 
     def read(value: Any, validate: ValidatorFunctionWrapHandler) -> Any:
         try:

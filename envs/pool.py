@@ -15,7 +15,7 @@ from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
 from langgraph_reflexion.envs.base import Action, Environment, Episode, StepResult, Task
-from langgraph_reflexion.errors import EnvironmentFault, EpisodeLost
+from langgraph_reflexion.errors import EnvironmentFault, EpisodeLost, Fault
 from langgraph_reflexion.retries import Retries
 from langgraph_reflexion.sync import drive, finished, in_thread, on_background, resolved, run_blocking
 
@@ -190,12 +190,24 @@ class EpisodePool:
             raise
 
     async def _tried(self, task: Task, work: _Work[_T], undo: _Undo[_T] | None = None) -> _T:
+        ended: Fault | None = None
+
         async def attempt() -> _T:
+            nonlocal ended
             try:
                 return await self._run(work, self.environment.blocks(task), undo)
+            except EpisodeLost:
+                if ended is None:
+                    raise
+                # The fault before it closed the episode. Beginning anew might meet it again, without end.
+                raise EnvironmentFault(str(ended), transient=False) from ended
             except OSError as error:
                 # Any exception but OSError is a bug in the environment, and is raised as it is.
-                raise EnvironmentFault(f"{self.environment.name} failed: {type(error).__name__}: {error}") from error
+                ended = EnvironmentFault(f"{self.environment.name} failed: {type(error).__name__}: {error}")
+                raise ended from error
+            except Fault as fault:
+                ended = fault
+                raise
 
         return await self.retries(attempt)
 

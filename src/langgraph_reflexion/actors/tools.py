@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
@@ -34,9 +35,13 @@ class ToolActor(Actor):
     in_text = False
 
     def __post_init__(self) -> None:
-        self.tools = self.environment.tools
         self.text_actor = TextActor(self.client, self.environment, self.prompts, self.rules, self.memory_map)
-        self.client.check_tools(self.tools)
+        self.client.check_tools()
+
+    @cached_property
+    def tools(self) -> list[dict[str, Any]]:
+        """The actions as tool schemas. Before a task has begun, they may not be known."""
+        return self.environment.tools
 
     async def choose(self, state: ReflexionState, config: RunnableConfig, call: CallId) -> tuple[Decision, Reply]:
         """Ask the model for the next step, in text if its server refuses tool calls."""

@@ -18,11 +18,11 @@ from typing import Any, NamedTuple
 
 from langgraph_reflexion.adapters.gym_actions import Actions, actions_of
 from langgraph_reflexion.adapters.tool_world import Opened
-from langgraph_reflexion.adapters.tools import named, task_of
+from langgraph_reflexion.adapters.tools import task_of
 from langgraph_reflexion.envs.base import ActionSpec, Environment, Episode, StepResult, Task, choose_split
 from langgraph_reflexion.errors import ConfigurationError, EnvironmentUnavailable, the_extra
 from langgraph_reflexion.evaluators.base import Score
-from langgraph_reflexion.evaluators.function import to_score
+from langgraph_reflexion.evaluators.function import ByName, to_score
 from langgraph_reflexion.sync import finished
 
 KNOWN = ("observation", "info", "env", "task", "reward", "total", "terminated", "truncated")
@@ -98,17 +98,16 @@ class GymEpisode(Episode):
         return StepResult("\n".join(words), score.score, seen.terminated or solved, seen.truncated)
 
     def _words(self, seen: _Seen) -> str:
-        return str(self._called(self.environment.render or _rendered, seen))
+        return str(self._called(self.environment.render, seen))
 
     def _score(self, seen: _Seen) -> Score:
         success = self.environment.success
-        if callable(success):
+        if isinstance(success, ByName):
             return to_score(self._called(success, seen))
         return Score(float((seen.terminated or seen.truncated) and self._total >= success))
 
-    def _called(self, function: Callable[..., Any], seen: _Seen) -> Any:
-        known = {"env": self._env, "task": self.task, "total": self._total, **seen._asdict()}
-        return finished(function(**{name: known[name] for name in named(function, known)}))
+    def _called(self, function: ByName, seen: _Seen) -> Any:
+        return finished(function({"env": self._env, "task": self.task, "total": self._total, **seen._asdict()}))
 
 
 class GymEnvironment(Environment):
@@ -168,10 +167,8 @@ class GymEnvironment(Environment):
         self.made, self.given_actions = env, actions
         # Names alone, and nothing, depend on the action space.
         self._own = actions_of(actions, None) if isinstance(actions, Mapping) or callable(actions) else None
-        for function in (render, success):
-            if callable(function):
-                named(function, KNOWN)
-        self.render, self.success = render, success
+        self.render = ByName(render or _rendered, "GymEnvironment.render", KNOWN)
+        self.success = ByName(success, "GymEnvironment.success", KNOWN) if callable(success) else success
         self.replayable, self.prompts = replayable, prompts
         self.name = name or (env.rpartition("/")[2] if isinstance(env, str) else "gym")
         given = [_as_dict(each, instruction) for each in tasks]

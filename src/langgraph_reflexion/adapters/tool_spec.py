@@ -2,6 +2,7 @@
 
 import json
 import re
+from ast import literal_eval
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
@@ -28,11 +29,11 @@ class ToolSpec(ActionSpec):
     @classmethod
     def of(cls, name: str, description: str, schema: dict[str, Any]) -> "ToolSpec":
         """Make the specification of a tool from the JSON schema of its arguments."""
-        keys = ("properties", "required", "$defs", "additionalProperties")
+        keys = ("properties", "required", "$defs", "definitions", "additionalProperties")
         parameters: dict[str, Any] = {"type": "object", "properties": {}, "required": []}
         parameters |= {key: schema[key] for key in keys if key in schema}
         properties = {
-            name: {key: value for key, value in field.items() if key != "title"}
+            name: {key: value for key, value in field.items() if key != "title"} if isinstance(field, dict) else {}
             for name, field in parameters["properties"].items()
         }
         inner = ", ".join(f"{{{each}}}" for each in parameters["required"] or [*properties][:1])
@@ -103,21 +104,23 @@ class ToolSpec(ActionSpec):
 
     def read(self, text: str) -> dict[str, Any] | None:
         """Read the arguments from text; return None if it is another action."""
-        called = re.fullmatch(rf"\s*{re.escape(self.name)}\s*\[(.*)\]\s*", text, re.DOTALL | re.IGNORECASE)
+        name = re.escape(self.name)
+        called = re.fullmatch(rf"\s*{name}\s*\[(.*)\]\s*\.?\s*", text, re.DOTALL | re.IGNORECASE)
         if not called:
-            return None
+            bare = not self.required and re.fullmatch(rf"\s*{name}\s*(\(\s*\))?\s*\.?\s*", text, re.IGNORECASE)
+            return {} if bare else None
         inner = called[1]
-        if inner.lstrip().startswith("{"):
-            with suppress(ValueError, RecursionError):
-                given = json.loads(inner)
-                if given and {*given} <= {*self.parameters["properties"]}:
-                    return dict(given)
+        if (given := _object(inner)) is not None and self._names(given):
+            return given
         if "\n" not in text and inner.count("[") > inner.count("]"):
             return None  # the first line of several
         if not inner.strip() or not self.shown:
             return {}
-        *first, last = inner.split(",", len(self.shown) - 1)
-        values = [*(each.strip() for each in first), last.strip("\n" if "\n" in last else None)]
+        values = self._quoted(inner)
+        if values is None:
+            *first, last = inner.split(",", len(self.shown) - 1)
+            last = last.removeprefix(" ").strip("\n") if first and "\n" in last else last
+            values = [*(each.strip() for each in first), last.strip("\n" if "\n" in last else None)]
         return dict(zip(self.shown, values, strict=False))
 
     def render(self, args: dict[str, Any]) -> str:
@@ -130,18 +133,42 @@ class ToolSpec(ActionSpec):
                     return text
         return f"{self.name}[{_json(args) if args else ''}]"
 
+    def _names(self, given: dict[str, Any]) -> bool:
+        """Return whether an object is all the arguments by name; else it is one of them."""
+        if not given or not self.required:
+            return not self.required and {*given} <= {*self.parameters["properties"]}
+        return {*given} <= {*self.parameters["properties"]} or {*self.required} <= {*given}
+
+    def _quoted(self, text: str) -> list[str] | None:
+        """Read several arguments of which one is in double quotes, as a call in a program has them."""
+        with suppress(ValueError, RecursionError):
+            values = json.loads(f"[{text}]")
+            if 1 < len(values) == len(self.shown) and any(isinstance(each, str) for each in values):
+                return [each if isinstance(each, str) else _json(each) for each in values]
+        return None
+
     def _fitted(self, name: str, value: Any) -> Any:
-        schema, definitions = self.parameters["properties"].get(name, {}), self.parameters.get("$defs", {})
-        allowed = [*alternatives(schema, definitions)]
+        schema = self.parameters["properties"].get(name, {})
+        allowed = [*alternatives(schema, self.parameters)]
         for meant in (value, *_meant(value, allowed)):
             if any(_fits(meant, each) for each in allowed):
                 return meant
         types = " or ".join(str(each["type"]) for each in allowed if "type" in each)
-        raise ValueError(f"{name}: must be {allowed_values(schema, definitions) or types}, not {value!r:.100}")
+        raise ValueError(f"{name}: must be {allowed_values(schema, self.parameters) or types}, not {value!r:.100}")
 
 
 def _json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, default=str)
+
+
+def _object(text: str) -> dict[str, Any] | None:
+    """Read an object as JSON or Python writes it."""
+    if text.lstrip().startswith("{"):
+        for read in (json.loads, literal_eval):
+            with suppress(ValueError, SyntaxError, RecursionError, MemoryError):
+                given = read(text.strip())
+                return given if isinstance(given, dict) and all(isinstance(key, str) for key in given) else None
+    return None
 
 
 def _fits(value: Any, schema: dict[str, Any]) -> bool:
@@ -158,6 +185,8 @@ def _fits(value: Any, schema: dict[str, Any]) -> bool:
 
 def _meant(value: Any, allowed: list[dict[str, Any]]) -> Iterator[Any]:
     """Yield what a model may mean by a value of another type."""
+    if isinstance(value, float) and value.is_integer():
+        yield int(value)
     if isinstance(value, int | float) and not isinstance(value, bool):
         yield str(value)
     if isinstance(value, str):

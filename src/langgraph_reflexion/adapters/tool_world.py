@@ -3,16 +3,18 @@
 import asyncio
 import contextvars
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
-from langchain_core.messages import ToolMessage
-from langchain_core.tools import BaseTool, InjectedToolCallId
+from langchain_core.messages import BaseMessage
+from langchain_core.tools import BaseTool, Tool
 from langchain_core.tools import tool as to_tool
 from langgraph.errors import GraphBubbleUp
+from langgraph.types import Command
 
+from langgraph_reflexion.adapters.tool_injection import Injected, injected
 from langgraph_reflexion.errors import ConfigurationError, Fault
 from langgraph_reflexion.sync import finished, run_blocking
 
@@ -64,6 +66,14 @@ class Opened:
         self.given: Any = given
 
 
+class Called(NamedTuple):
+    """The result of a call."""
+
+    words: str
+    failed: bool = False
+    """Whether the tool raised an exception, or reported an error."""
+
+
 class ToolWorld(Opened):
     """The tools that `given` makes, and the state that it gives beside them.
 
@@ -76,21 +86,26 @@ class ToolWorld(Opened):
         self._calls = 0
         self.state: Any = None
         self.tools: dict[str, BaseTool] = {}
-        self._injected: dict[str, dict[str, Any]] = {}
+        self._injected: dict[str, Injected] = {}
         super().__init__(given, task)
 
-    def call(self, name: str, args: dict[str, Any]) -> str:
+    def call(self, name: str, args: dict[str, Any]) -> Called:
         """Call a tool, and return its result in words; an exception gives words, too.
 
         Raises:
             Fault: the tool raised one.
+            ConfigurationError: it needs the graph's store, and there is none.
         """
         return self.run(lambda: self._call(self.tools[name], args))
 
     def _open(self, given: Any, task: Mapping[str, Any]) -> None:
         super()._open(given, task)
         given = self.given
-        if isinstance(given, tuple) and len(given) == 2 and (isinstance(given[0], list) or is_toolkit(given[0])):
+        if (
+            isinstance(given, tuple)
+            and len(given) == 2
+            and (isinstance(given[0], list | tuple) or is_toolkit(given[0]))
+        ):
             given, self.state = given
         for each in as_tools(given):
             if each.name in self.tools:
@@ -98,22 +113,25 @@ class ToolWorld(Opened):
             self.tools[each.name] = each
             self._injected[each.name] = injected(each, {"task": task, "state": self.state})
 
-    def _call(self, tool: BaseTool, args: dict[str, Any]) -> str:
+    def _call(self, tool: BaseTool, args: dict[str, Any]) -> Called:
         self._calls += 1
-        args = args | self._injected[tool.name]
-        call = {"type": "tool_call", "name": tool.name, "args": args, "id": f"call_{self._calls}"}
+        call_id = f"call_{self._calls}"
+        args = args | {name: given(call_id) for name, given in self._injected[tool.name].items()}
+        call = {"type": "tool_call", "name": tool.name, "args": args, "id": call_id}
         try:
             if getattr(tool, "coroutine", None) and not getattr(tool, "func", None):
-                return in_words(finished(tool.ainvoke(call)))
-            try:
-                return in_words(tool.invoke(call))
-            except NotImplementedError:
-                return in_words(finished(tool.ainvoke(call)))
+                result = finished(tool.ainvoke(call))
+            else:
+                try:
+                    result = tool.invoke(call)
+                except NotImplementedError:
+                    result = finished(tool.ainvoke(call))
+            return Called(in_words(result), getattr(result, "status", "") == "error")
         except (Fault, GraphBubbleUp):
             raise
         except Exception as error:
             # The words of LangGraph's ToolNode.
-            return f"Error: {error!r}\n Please fix your mistakes."
+            return Called(f"Error: {error!r}\n Please fix your mistakes.", failed=True)
 
 
 class Held:
@@ -147,15 +165,18 @@ def as_tools(given: Any) -> list[BaseTool]:
     Raises:
         ConfigurationError: one cannot be a tool.
     """
-    several = given.get_tools() if is_toolkit(given) else given
-    try:
-        made = [each if isinstance(each, BaseTool) else to_tool(each) for each in several]
-    except (TypeError, ValueError) as error:
-        wanted = "LangChain tools, functions with docstrings, or a toolkit"
-        raise ConfigurationError(f"tools: give {wanted}: {error}") from error
-    for each in made:
-        if not isinstance(each, BaseTool):
-            raise ConfigurationError(f"tools: {each!r:.100} is no tool")
+    several = given.get_tools() if is_toolkit(given) else [given] if isinstance(given, BaseTool) else given
+    wanted = "give a list of LangChain tools and functions with docstrings, or a toolkit"
+    if not isinstance(several, Iterable) or isinstance(several, str):
+        raise ConfigurationError(f"tools: {wanted}, not {several!r:.100}")
+    made = list[BaseTool]()
+    for each in several:
+        if not callable(each) and not isinstance(each, BaseTool):
+            raise ConfigurationError(f"tools: {wanted}: {each!r:.100} is none")
+        try:
+            made.append(each if isinstance(each, BaseTool) else to_tool(each))
+        except (TypeError, ValueError) as error:
+            raise ConfigurationError(f"tools: {wanted}: {each!r:.100}: {error}") from error
     return made
 
 
@@ -164,33 +185,10 @@ def is_toolkit(given: Any) -> bool:
     return callable(getattr(given, "get_tools", None))
 
 
-def injected(tool: BaseTool, known: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the arguments of a tool that no model sees: `task` and `state`.
-
-    Raises:
-        ConfigurationError: it needs another one.
-    """
-    if isinstance(tool.args_schema, dict):
-        return {}
-    seen = schema_of(tool)["properties"]
-    given = {}
-    schema: Any = tool.get_input_schema()
-    for name, field in schema.model_fields.items():
-        by_langchain = any(InjectedToolCallId in (note, type(note)) for note in field.metadata)
-        if name in seen or by_langchain:
-            continue
-        if name in known:
-            given[name] = known[name]
-        elif field.is_required():
-            raise ConfigurationError(
-                f"the tool {tool.name!r} needs {name!r}, which is injected: here only {' and '.join(known)} are "
-                "known, so bind it, such as with functools.partial"
-            )
-    return given
-
-
 def schema_of(tool: BaseTool) -> dict[str, Any]:
     """Return the JSON schema of a tool's arguments, without injected ones."""
+    if isinstance(tool, Tool) and tool.args_schema is None:  # of one text, whatever its function's parameters are
+        return {"properties": tool.args, "required": [*tool.args]}
     schema: Any = tool.tool_call_schema
     described: dict[str, Any] = schema if isinstance(schema, dict) else schema.model_json_schema()
     return {"properties": {}, **described}
@@ -198,15 +196,17 @@ def schema_of(tool: BaseTool) -> dict[str, Any]:
 
 def in_words(result: Any) -> str:
     """Return a tool's message, or the messages of its `Command`, as text."""
-    update = getattr(result, "update", None)
-    if not isinstance(result, ToolMessage) and isinstance(update, Mapping):
-        return "\n".join(in_words(each) for each in update.get("messages", []))
-    content = result.content if isinstance(result, ToolMessage) else result
+    if isinstance(result, Command):
+        update = result.update if isinstance(result.update, Mapping) else dict(result.update or ())
+        return in_words([*update.get("messages", [])])
+    content = result.content if isinstance(result, BaseMessage) else result
     blocks = content if isinstance(content, list) else [content]
     return "\n".join(each if isinstance(each, str) else _block(each) for each in blocks)
 
 
 def _block(block: Any) -> str:
+    if isinstance(block, BaseMessage | Command):
+        return in_words(block)
     if isinstance(block, Mapping) and block.get("type") == "text":
         return str(block.get("text", ""))
     if isinstance(block, Mapping):  # ids are random, data is not for reading

@@ -7,11 +7,9 @@ environment = ToolEnvironment([search, calculate], ["How old was Ada Lovelace?"]
 ```
 """
 
-import inspect
 import json
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
-from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
@@ -21,10 +19,13 @@ from langgraph_reflexion.adapters.tool_spec import ToolSpec
 from langgraph_reflexion.adapters.tool_world import ToolWorld, schema_of
 from langgraph_reflexion.envs.base import ActionSpec, Environment, Episode, StepResult, Task, choose_split
 from langgraph_reflexion.errors import ConfigurationError
-from langgraph_reflexion.evaluators.function import to_score
+from langgraph_reflexion.evaluators.function import ByName, to_score
 from langgraph_reflexion.sync import finished
 
 Specs = Mapping[str, ActionSpec]
+
+
+_KNOWN = ("task", "state", "tools")
 
 
 class ToolEpisode(Episode):
@@ -48,8 +49,8 @@ class ToolEpisode(Episode):
         if self._end:
             return self._end
         tool = self.world.tools.get(spec.name)
-        said = self.world.call(spec.name, args) if tool else args["answer"]
-        if tool and not tool.return_direct:
+        said, failed = self.world.call(spec.name, args) if tool else (args["answer"], False)
+        if tool and (failed or not tool.return_direct):
             return StepResult(said)
         reward, words = self._checked(said)
         words = "\n".join(part for part in (said if tool else "", words) if part)
@@ -58,7 +59,7 @@ class ToolEpisode(Episode):
 
     def finalize(self) -> StepResult:
         """Check a trial that was stopped before its end."""
-        if {*self.environment.checks} <= {"task", "answer"}:
+        if self.environment.check.subjects <= {"task", "answer"}:
             return StepResult("No answer was given.", 0.0)
         reward, words = self._checked("")
         return StepResult(words, reward)
@@ -71,7 +72,7 @@ class ToolEpisode(Episode):
 
     def restore(self, saved: Any) -> None:
         """Bring the world into a state that was saved."""
-        self._called(cast(Callable[..., Any], self.environment.bring_back), saved=saved)
+        self._called(cast(ByName, self.environment.bring_back), saved=saved)
 
     def close(self) -> None:
         """Close the world."""
@@ -82,10 +83,9 @@ class ToolEpisode(Episode):
         solved = "The task is solved." if score.score >= 1.0 else "The task is not solved."
         return score.score, f"{solved} {score.feedback}".strip()
 
-    def _called(self, function: Callable[..., Any], **more: Any) -> Any:
+    def _called(self, function: ByName, **more: Any) -> Any:
         known = {"task": self.task, "state": self.world.state, "tools": self.world.tools, **more}
-        names = named(function, known)
-        return self.world.run(lambda: finished(function(**{name: known[name] for name in names})))
+        return self.world.run(lambda: finished(function(known)))
 
 
 class ToolEnvironment(Environment):
@@ -94,8 +94,8 @@ class ToolEnvironment(Environment):
     The text form of a tool is `name[arguments]`: the required arguments in order, of which the last may contain
     commas and several lines, or all arguments as one JSON object. An exception of a tool becomes an observation, in
     the words of LangGraph's ToolNode; a `Fault`, such as `EnvironmentFault`, remains one. Injected arguments do not
-    reach the model: `task` and `state` are filled in by name. All that belongs to a trial runs in one thread of its
-    own, coroutines on a background event loop.
+    reach the model: `InjectedState`, `InjectedStore` and `ToolRuntime` are filled in, and others called `task` and
+    `state`. All that belongs to a trial runs in one thread of its own, coroutines on a background event loop.
 
     Args:
         tools: A list of tools or functions, or a toolkit; or a function of the task that makes them for each trial,
@@ -104,10 +104,11 @@ class ToolEnvironment(Environment):
             more for each task, for the tools' schemas.
         tasks: Texts, or dicts with an `instruction` and optionally `id`, `kind` and `data`.
         check: Says whether the task is solved: a function of any of `task` (a dict), `answer` (a text), `state` and
-            `tools` (by name), that returns a bool, a score, or `(score, words)`. With `state` or `tools` among them,
+            `tools` (by name), or of two others, the task and the answer. It returns a bool, a score, or `(score,
+            words)`, as an evaluator does, and may be asynchronous. With `state` or `tools` among its parameters,
             it also checks trials that are stopped without an answer, which is then empty.
         finish: The name of the tool that ends the task with an answer. None if the task ends otherwise. Tools with
-            `return_direct` end it as well; their result is the answer.
+            `return_direct` end it as well, unless they fail; their result is the answer.
         replayable: Whether the same calls in a fresh world give the same results, so that a trial whose process ended
             can be continued by repeating its calls.
         snapshot: A function of any of `task`, `state` and `tools` that returns the world as plain JSON.
@@ -140,10 +141,11 @@ class ToolEnvironment(Environment):
         if (snapshot is None) != (restore is None):
             raise ConfigurationError("ToolEnvironment: snapshot and restore go together")
         self.name, self.prompts = name, prompts
-        self.made, self.finish, self.check = tools, finish, _by_name(check)
-        self.save, self.bring_back = snapshot, restore
+        self.made, self.finish = tools, finish
+        self.check = ByName(check, "ToolEnvironment.check", (*_KNOWN, "answer"), ("task", "answer"))
+        self.save = snapshot and ByName(snapshot, "ToolEnvironment.snapshot", _KNOWN)
+        self.bring_back = restore and ByName(restore, "ToolEnvironment.restore", (*_KNOWN, "saved"))
         self.replayable = replayable or snapshot is not None
-        self.checks = named(self.check, ("task", "answer", "state", "tools"))
         self._tasks = [task_of(number, each) for number, each in enumerate(tasks, 1)]
         if not self._tasks:
             raise ConfigurationError("ToolEnvironment.tasks is empty")
@@ -246,32 +248,3 @@ def task_of(number: int, given: str | Mapping[str, Any]) -> Task:
 def _shown(task: Task) -> Task:
     """Return the task as it was given."""
     return cast(Task, {key: value for key, value in task.items() if key != "prepared"})
-
-
-def _by_name(check: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a check by the names of its parameters; two of other names are the task and the answer."""
-    names = [*inspect.signature(check).parameters]
-    if len(names) == 2 and not {*names} & {"task", "answer", "state", "tools"}:
-        return lambda task, answer: check(task, answer)
-    return check
-
-
-def named(function: Callable[..., Any], known: Any) -> list[str]:
-    """Return the names of the parameters that a function is called with: those that are known.
-
-    Raises:
-        ConfigurationError: one is not known, and has no default.
-    """
-    bound = function.keywords if isinstance(function, partial) else {}
-    parameters = inspect.signature(function).parameters.values()
-    wanted = [each for each in parameters if each.kind not in (each.VAR_POSITIONAL, each.VAR_KEYWORD)]
-    names = [each.name for each in wanted if each.name not in bound]
-    unknown = [
-        each.name for each in wanted if each.name in names and each.name not in known and each.default is each.empty
-    ]
-    if unknown:
-        raise ConfigurationError(
-            f"{getattr(function, '__name__', 'the function')} needs {', '.join(unknown)}: its parameters can be "
-            f"{', '.join(known)}"
-        )
-    return [name for name in names if name in known]

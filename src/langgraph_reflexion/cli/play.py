@@ -26,8 +26,6 @@ def play(
 
     environment = settings.make_environment()
     try:
-        if not environment.actions():
-            raise ConfigurationError(f"{settings.environment} has no actions to play: it is an agent")
         tasks = environment.tasks(settings.split)
         by_number = {str(number): each for number, each in enumerate(tasks, 1)}
         chosen = (by_number | {each["id"]: each for each in tasks}).get(task)
@@ -35,8 +33,11 @@ def play(
             known = f"give an id, or a number from 1 to {len(tasks)}"
             raise ConfigurationError(f"{environment.name} has no task {task!r} here: {known}")
         prepared = Task(**{**chosen, "prepared": call_blocking(environment, environment.prepare, chosen)})
+        played = environment.for_task(prepared)
+        if not played.actions():
+            raise ConfigurationError(f"{settings.environment} has no actions to play: it is an agent")
         episode = call_blocking(environment, environment.start, prepared)
-        help = f"Actions: {'; '.join(environment.action_forms(chosen))}.\n{HELP}"
+        help = f"Actions: {'; '.join(played.action_forms(chosen))}.\n{HELP}"
         opening = load_prompts(environment.prompts_from).opening(chosen["instruction"], episode.observation)
         typer.echo(f"{opening}\n\n{help}")
         actions = 0
@@ -45,7 +46,7 @@ def play(
                 typer.echo(help)
             elif text:
                 actions += 1
-                action = environment.parse(text) or Action(name="", args={}, text=text)
+                action = played.parse(text) or Action(name="", args={}, text=text)
                 result = call_blocking(environment, episode.step, action)
                 typer.echo(result.observation)
                 if result.terminated or result.truncated:

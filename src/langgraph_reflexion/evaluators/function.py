@@ -6,7 +6,7 @@ import inspect
 import json
 import os
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Mapping
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryFile
@@ -51,27 +51,7 @@ class FunctionEvaluator(Evaluator):
     def __init__(self, function: Callable[..., Any], of: Literal["trajectory", "result"]) -> None:
         self.function = function
         self.of = of
-        try:
-            signature = inspect.signature(function)
-        except (TypeError, ValueError):  # a builtin
-            signature = inspect.Signature([_Parameter(name, _Parameter.POSITIONAL_ONLY) for name in "ab"])
-        # What `partial` has bound is the user's.
-        bound = function.keywords if isinstance(function, partial) else {}
-        needed = [each for each in signature.parameters.values() if each.kind in _NAMED and each.name not in bound]
-        self.named = {each.name: _subject(each) for each in needed if _subject(each)}
-        self.optional = {each.name for each in needed if each.default is not _Parameter.empty}
-        missing = [each.name for each in needed if each.name not in self.named and each.default is _Parameter.empty]
-        if missing or not self.named:
-            self.named = {}
-            try:
-                given = signature.bind("task", of).arguments
-                if any(_subject(each) not in ("", given.get(each.name)) for each in needed):
-                    raise TypeError("a subject is in another's place")
-            except TypeError:
-                raise ConfigurationError(
-                    f"the evaluator needs {', '.join(missing) or 'parameters'}: make it a function of (task, {of}) "
-                    f"or of any of {', '.join(SUBJECTS)}, and bind others with functools.partial"
-                ) from None
+        self.named, self.optional = parameters_of(function, "the evaluator", SUBJECTS, ("task", of), _subject)
         unknown = {"result", "messages", "state"} & {*self.named.values()}
         if of == "trajectory" and unknown:
             raise ConfigurationError(
@@ -106,12 +86,74 @@ class FunctionEvaluator(Evaluator):
         return to_score(await result if inspect.isawaitable(result) else result)
 
 
+def parameters_of(
+    function: Callable[..., Any],
+    what: str,
+    subjects: Collection[str],
+    pair: tuple[str, ...],
+    subject: Callable[[inspect.Parameter], str] = lambda parameter: parameter.name,
+) -> tuple[dict[str, str], set[str]]:
+    """Return what a function is called with: the subject of each parameter, and which of these are optional.
+
+    Without a subject, it is called with the pair.
+
+    Args:
+        function: The function.
+        what: What it is called in a message.
+        subjects: What it can be called with by name.
+        pair: What a function whose parameters have other names is called with; empty if that is an error.
+        subject: The subject of a parameter; any other text if it has none.
+
+    Raises:
+        ConfigurationError: it has a parameter that cannot be filled.
+    """
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):  # a builtin
+        signature = inspect.Signature([_Parameter(name, _Parameter.POSITIONAL_ONLY) for name in "ab"[: len(pair)]])
+    # What `partial` has bound is the user's.
+    bound = function.keywords if isinstance(function, partial) else {}
+    needed = [each for each in signature.parameters.values() if each.kind in _NAMED and each.name not in bound]
+    named = {each.name: subject(each) for each in needed if subject(each) in subjects}
+    optional = {each.name for each in needed if each.default is not _Parameter.empty}
+    missing = [each.name for each in needed if each.name not in named and each.name not in optional]
+    if missing or not named:
+        try:
+            given = signature.bind(*pair).arguments
+            if any(named.get(each.name, "") not in ("", given.get(each.name)) for each in needed):
+                raise TypeError("a subject is in another's place")
+        except TypeError:
+            by_place = f"({', '.join(pair)}) or of " if pair else ""
+            raise ConfigurationError(
+                f"{what} needs {', '.join(missing) or 'parameters'}: make it a function of {by_place}any of "
+                f"{', '.join(subjects)}, and bind others with functools.partial"
+            ) from None
+        named = {}
+    return named, optional
+
+
+class ByName:
+    """A function of the user's that is called with what its parameters name; see `parameters_of`."""
+
+    def __init__(
+        self, function: Callable[..., Any], what: str, subjects: Collection[str], pair: tuple[str, ...] = ()
+    ) -> None:
+        self.function, self.pair = function, pair
+        self.named, _ = parameters_of(function, what, subjects, pair)
+        self.subjects = {*(self.named.values() or pair)}
+
+    def __call__(self, known: Mapping[str, Any]) -> Any:
+        """Call the function with its part of what is known."""
+        if self.named:
+            return self.function(**{name: known[subject] for name, subject in self.named.items()})
+        return self.function(*map(known.__getitem__, self.pair))
+
+
 def _subject(parameter: inspect.Parameter) -> str:
-    """Return what a parameter is given; empty if it names nothing that is known."""
+    """Return the subject that a parameter may name."""
     if parameter.name == "outputs":  # of a whole trajectory, if it is annotated so
         return "messages" if "Message" in str(parameter.annotation) else "result"
-    name = _ALIASES.get(parameter.name, parameter.name)
-    return name if name in SUBJECTS else ""
+    return _ALIASES.get(parameter.name, parameter.name)
 
 
 def _subjects(state: ReflexionState) -> dict[str, Any]:
@@ -196,6 +238,11 @@ def _as_text(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, default=str)
 
 
+def _plain(value: Any) -> Any:
+    """Return a number of numpy and others as Python's."""
+    return value.item() if hasattr(value, "item") and getattr(value, "size", 1) == 1 else value
+
+
 def to_score(result: object) -> Score:
     """Return the score for a function's result.
 
@@ -203,8 +250,11 @@ def to_score(result: object) -> Score:
         ConfigurationError: it is not a bool, a score, a pair of score and feedback, an `Evaluation`, or a result of
             openevals, agentevals or LangSmith.
     """
-    if hasattr(result, "item"):  # numbers of numpy and others
-        result = result.item()
+    if isinstance(result, tuple) and len(result) == 2:
+        result = (_plain(result[0]), result[1])
+    elif isinstance(result, dict) and "score" in result:
+        result = {**result, "score": _plain(result["score"])}
+    result = _plain(result)
     if hasattr(result, "score") and not isinstance(result, Score):  # LangSmith's EvaluationResult
         words = getattr(result, "feedback", None) or getattr(result, "comment", None)
         result = {"score": result.score, "comment": words}

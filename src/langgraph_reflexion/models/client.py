@@ -99,10 +99,10 @@ class Client:
             return client, client
         return client, cls.of(reflection_model, options, priced=priced)
 
-    def check_tools(self, tools: Sequence[dict[str, Any]]) -> None:
+    def check_tools(self) -> None:
         """Raise ConfigurationError unless the model's class supports tool calls."""
         try:
-            self.model.bind_tools(tools)
+            self.model.bind_tools([{"type": "function", "function": {"name": "probe", "description": ""}}])
         except NotImplementedError as error:
             raise ConfigurationError(
                 f"{type(self.model).__name__} does not support tool calls: use actor='react', which needs none"

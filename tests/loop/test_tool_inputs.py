@@ -1,0 +1,302 @@
+"""Tools, results and checks of many kinds in a `ToolEnvironment`."""
+
+import enum
+from typing import Annotated, Any, Literal
+
+import numpy as np
+import pytest
+from langchain.tools import InjectedState, InjectedStore, ToolRuntime
+from langchain_core.messages import ToolMessage
+from langchain_core.tools import StructuredTool, Tool, ToolException, tool
+from langgraph.store.memory import InMemoryStore
+from langgraph.types import Command
+from pydantic import BaseModel, Field
+
+from langgraph_reflexion import (
+    ConfigurationError,
+    EnvironmentFault,
+    ModelOptions,
+    Retries,
+    ToolEnvironment,
+    create_reflexion,
+)
+from langgraph_reflexion.envs.actions import Action
+from langgraph_reflexion.testing import ScriptedChatModel
+
+
+class Colour(enum.Enum):
+    RED = "red"
+    BLUE = "blue"
+
+
+class Item(BaseModel):
+    name: str = Field(description="its name")
+    number: int = Field(1, ge=1)
+
+
+def buy(items: list[Item], to: Item | None = None) -> str:
+    """Buy."""
+    return f"{len(items)} {items[0]!r} {to!r}"
+
+
+def paint(colour: Colour, layers: Literal[1, 2, None] = 1) -> str:
+    """Paint."""
+    return f"{colour!r} {layers!r}"
+
+
+def write(path: str, text: str, mode: int = 0) -> str:
+    """Write a file."""
+    return f"{path}|{text}|{mode}"
+
+
+def now(zone: str = "UTC") -> str:
+    """Return the time."""
+    return zone
+
+
+def accept(task, answer):
+    return True
+
+
+def environment(tools, check=accept, **options):
+    return ToolEnvironment(tools, ["Do it."], check, **options)
+
+
+def said(tools, *texts, check=accept, **options):
+    """Return what is observed after each action."""
+    made = environment(tools, check, **options)
+    episode = made.start(made.tasks()[0])
+    try:
+        actions = [made.parse(text) or Action(name="", args={}, text=text) for text in texts]
+        return [episode.step(action).observation for action in actions]
+    finally:
+        episode.close()
+
+
+@pytest.mark.parametrize(
+    ("text", "observed"),
+    [
+        ('buy[[{"name": "pen"}, {"name": "a, b"}]]', "2 Item(name='pen', number=1) None"),
+        ('buy[{"items": [{"name": "pen", "number": "3"}]}]', "1 Item(name='pen', number=3) None"),
+        ("paint[red]", "<Colour.RED: 'red'> 1"),
+        ('paint[{"colour": "blue", "layers": "2"}]', "<Colour.BLUE: 'blue'> 2"),
+        ('paint[{"colour": "blue", "layers": null}]', "<Colour.BLUE: 'blue'> None"),
+        ("write[a.txt, one, two]", "a.txt|one, two|0"),
+        ('write["a.txt", "one, two"]', "a.txt|one, two|0"),
+        ("write[a.txt, one\n  two]", "a.txt|one\n  two|0"),
+        ("write[{'path': 'a', 'text': 'b'}]", "a|b|0"),
+        ('write[{"path": "a", "text": "b", "mode": 7.0}].', "a|b|7"),
+        ("now", "UTC"),
+        ("now()", "UTC"),
+        ("now[{}]", "UTC"),
+    ],
+)
+def test_arguments(text, observed):
+    assert said([buy, paint, write, now], text) == [observed]
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ('write[{"path": "a", "text": "b", "owner": "c"}]', "owner: there is no such argument"),
+        ('write[{"path": "a", "text": "b", "mode": 7.5}]', "mode: must be integer"),
+        ("paint[green]", "colour: must be red or blue"),
+        ("write[a]", "text: is missing"),
+        ("write", "there is no action"),
+    ],
+)
+def test_invalid_arguments(text, why):
+    (observed,) = said([paint, write], text)
+    assert observed.startswith("Invalid action: ")
+    assert why in observed
+
+
+def test_the_fields_of_objects_in_a_list_are_named():
+    assert (
+        environment([buy])
+        .shown_actions({})[0]
+        .explanation.startswith("Buy. {items}: a JSON list of objects with name, number.")
+    )
+
+
+def test_a_schema_of_another_program():
+    schema = {
+        "properties": {
+            "kind": {"$ref": "#/definitions/Kind"},
+            "other": {"$ref": "#/properties/kind"},
+            "anything": True,
+        },
+        "required": ["kind"],
+        "definitions": {"Kind": {"enum": ["p", "q"]}},
+    }
+    odd = StructuredTool(name="odd", description="", args_schema=schema, func=lambda **given: str(given))
+    observed = said([odd], "odd[p]", "odd[r]", 'odd[{"kind": "q", "other": "p", "anything": [1]}]')
+    assert observed[::2] == ["{'kind': 'p'}", "{'kind': 'q', 'other': 'p', 'anything': [1]}"]
+    assert "kind: must be p or q" in observed[1]
+    assert environment([odd]).tools[0]["function"]["parameters"]["definitions"] == schema["definitions"]
+
+
+def test_a_tool_of_one_text():
+    double = Tool(name="double", description="Double a text.", func=lambda text: text * 2)
+    assert said([double], "double[a, b]") == ["a, ba, b"]
+
+
+def command(messages):
+    return Command(update={"messages": messages})
+
+
+MESSAGE = ToolMessage("done", tool_call_id="1")
+RESULTS = [
+    (None, "null"),
+    (b"a\xff", "b'a\\xff'"),
+    (float("nan"), "NaN"),
+    ({"a": {1}}, "{'a': {1}}"),
+    (["a", "b"], "a\nb"),
+    (Item(name="pen"), "name='pen' number=1"),
+    (MESSAGE, "done"),
+    ([MESSAGE, MESSAGE], "done\ndone"),
+    (command([MESSAGE]), "done"),
+    ([command([MESSAGE])], "done"),
+    (Command(update=[("messages", [MESSAGE])]), "done"),
+    ("x" * 1_000_000, "x" * 1_000_000),
+]
+
+
+@pytest.mark.parametrize(("result", "words"), RESULTS, ids=lambda value: str(value)[:20])
+def test_results(result, words):
+    def look() -> Any:
+        """Look."""
+        return result
+
+    assert said([look], "look[]") == [words]
+
+
+@pytest.mark.parametrize("handled", [False, True], ids=["raised", "handled"])
+def test_a_call_that_fails_does_not_end_the_task(handled):
+    def book(seat: int) -> str:
+        """Book a seat."""
+        if seat == 0:
+            raise ToolException("there is no seat 0")
+        return f"booked {seat}"
+
+    booking = StructuredTool.from_function(book, return_direct=True, handle_tool_error=handled)
+    failed, booked = said([booking], "book[0]", "book[7]", finish=None)
+    assert "there is no seat 0" in failed
+    assert booked == "booked 7\nThe task is solved."
+
+
+def played(tools, *texts, store=None):
+    made = environment(tools)
+    model = ScriptedChatModel(replies=[f"Action: {text}" for text in texts])
+    graph = create_reflexion(model, made, max_trials=1).compile(store=store)
+    final = graph.invoke({"task": made.tasks()[0]})
+    return [step["observation"] for step in final["trajectory"]], model
+
+
+def test_injected_arguments():
+    @tool
+    def look(x: int, runtime: ToolRuntime, lines: Annotated[list[str], InjectedState("lines")]) -> str:
+        """Look."""
+        assert runtime.store is not None
+        return f"{x} {runtime.state} {runtime.tool_call_id} {runtime.config['metadata']['langgraph_node']} {lines}"
+
+    @tool
+    def keep(x: int, store: Annotated[Any, InjectedStore()], state: Annotated[dict[str, Any], InjectedState]) -> str:
+        """Keep."""
+        store.put(("kept",), str(x), state)
+        return "kept"
+
+    store = InMemoryStore()
+    texts = ["look[1]", "keep[2]", "finish[done]"]
+    (looked, _, _), model = played(lambda task: ([look, keep], {"lines": ["a"]}), *texts, store=store)
+    assert looked == "1 {'lines': ['a']} call_1 observe ['a']"
+    assert store.get(("kept",), "2").value == {"lines": ["a"]}
+    assert "- look[{x}]\n" in model.prompts[0][0].text
+
+
+def test_a_store_that_is_missing():
+    @tool
+    def keep(x: int, store: Annotated[Any, InjectedStore()]) -> str:
+        """Keep."""
+        return "kept"
+
+    with pytest.raises(ConfigurationError, match="compile the graph with store"):
+        said([keep], "keep[1]")
+
+
+def test_a_state_that_is_missing():
+    @tool
+    def look(x: int, state: Annotated[dict[str, Any], InjectedState]) -> str:
+        """Look."""
+        return "looked"
+
+    with pytest.raises(ConfigurationError, match=r"return \(tools, state\)"):
+        environment([look]).actions()
+
+
+@pytest.mark.parametrize("wrong", [None, 3, "look", [None], [lambda x: x]], ids=str)
+def test_what_is_no_tool(wrong):
+    with pytest.raises(ConfigurationError, match="give a list of LangChain tools"):
+        environment(wrong).actions()
+
+
+@pytest.mark.parametrize(
+    ("result", "words"),
+    [
+        (np.bool_(True), "The task is solved."),
+        ((np.float64(1.0), "well done"), "The task is solved. well done"),
+        ({"score": np.float64(0.5), "comment": "half"}, "The task is not solved. half"),
+    ],
+    ids=["bool", "pair", "dict"],
+)
+def test_results_of_a_check(result, words):
+    assert said([now], "finish[x]", check=lambda state: result) == [words]
+
+
+@pytest.mark.parametrize(
+    "check",
+    [
+        lambda question, reply: reply == "x",
+        lambda task, result: result == "x",
+        lambda answer, strict=True: strict and answer == "x",
+        lambda *given: given[1] == "x",
+    ],
+    ids=["other names", "result", "default", "any"],
+)
+def test_parameters_of_a_check(check):
+    assert said([now], "finish[x]", check=check) == ["The task is solved."]
+
+
+@pytest.mark.parametrize("check", [lambda: True, lambda answer, task, key: True, lambda answer, key: True])
+def test_a_check_whose_parameters_are_unknown(check):
+    with pytest.raises(ConfigurationError, match=r"check needs .*function of \(task, answer\)"):
+        environment([now], check)
+
+
+def test_a_passing_fault_in_a_trial_that_cannot_be_rebuilt_is_the_end_of_the_task():
+    calls = []
+
+    def ask(x: int) -> str:
+        """Ask."""
+        calls.append(x)
+        if x == 2:
+            raise EnvironmentFault("the line is dead")
+        return "well"
+
+    made = environment([ask])
+    model = ScriptedChatModel(replies=["Action: ask[1]", "Action: ask[2]"])
+    quick = ModelOptions(retries=Retries(attempts=4, first_wait=0))
+    final = create_reflexion(model, made, max_trials=1, options=quick).compile().invoke({"task": made.tasks()[0]})
+    assert (final["status"], final["fault"], calls) == ("fault", "the line is dead", [1, 2])
+
+
+@pytest.mark.parametrize("actor", ["react", "tools"])
+def test_a_world_is_opened_only_when_a_task_runs(actor):
+    opened = []
+
+    def make(task):
+        opened.append(task["id"])
+        return [now]
+
+    create_reflexion(ScriptedChatModel(replies=[]), environment(make), actor=actor)
+    assert opened == []
