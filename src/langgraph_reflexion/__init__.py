@@ -18,6 +18,7 @@ from langgraph_reflexion._lazy import lazy_names
 if TYPE_CHECKING:
     from langgraph_reflexion.adapters.gym import GymEnvironment
     from langgraph_reflexion.adapters.mcp import mcp_tools
+    from langgraph_reflexion.adapters.tau2 import Tau2Environment
     from langgraph_reflexion.adapters.tools import ToolEnvironment
     from langgraph_reflexion.agents.middleware import ReflexionMiddleware
     from langgraph_reflexion.agents.state import AgentState
@@ -60,6 +61,7 @@ __version__ = "0.1.0"
 _HOME = {
     "adapters.gym": ["GymEnvironment"],
     "adapters.mcp": ["mcp_tools"],
+    "adapters.tau2": ["Tau2Environment"],
     "adapters.tools": ["ToolEnvironment"],
     "agents.middleware": ["ReflexionMiddleware"],
     "agents.state": ["AgentState"],
@@ -138,6 +140,7 @@ __all__ = [
     "StepResult",
     "Strategy",
     "Task",
+    "Tau2Environment",
     "ToolEnvironment",
     "WorkspaceFolder",
     "World",

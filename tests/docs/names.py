@@ -33,7 +33,8 @@ GROUPS = [
     Group("State", "ReflexionState AgentState Step Evaluation Reflection"),
     Group(
         "Environments",
-        "load_environment Environment Episode action Action StepResult Task ToolEnvironment mcp_tools GymEnvironment",
+        "load_environment Environment Episode action Action StepResult Task ToolEnvironment mcp_tools GymEnvironment"
+        " Tau2Environment",
     ),
     Group("Heuristics and evaluators", "Heuristic Evaluator Score Prepared CommandEvaluator"),
     Group("Prompts", "load_prompts Prompts"),

@@ -1,0 +1,196 @@
+"""The domains of tau2-bench as environments: tools, a policy, and a user whom a model plays. Needs the extra `tau2`.
+
+```python
+from langgraph_reflexion import Tau2Environment
+
+airline = Tau2Environment("airline", user_model="gpt-4.1")
+```
+"""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from importlib.metadata import packages_distributions, version
+from typing import Any
+
+from langgraph_reflexion.adapters.tool_spec import ToolSpec
+from langgraph_reflexion.envs.base import ActionSpec, Environment, Episode, StepResult, Task, choose_split
+from langgraph_reflexion.errors import EnvironmentFault, EnvironmentUnavailable, one_of, the_extra
+
+INSTRUCTION = (
+    "You are a customer service agent. Help the user by the policy of your company. In each step, either call a tool "
+    "or write to the user with `respond`; nothing else that you write reaches the user. The user ends the "
+    "conversation. If not, call `done` once nothing is left to do."
+)
+
+RESPOND = ToolSpec.of(
+    "respond",
+    "Write to the user, and get the answer.",
+    {"properties": {"message": {"type": "string", "description": "the message"}}, "required": ["message"]},
+)
+DONE = ToolSpec.of("done", "End the conversation.", {})
+
+LIMITS = ("max_steps", "too_many_errors")
+"""The reasons for which tau2 cuts a conversation short."""
+
+CHECKS = {
+    "DB": "the data after the conversation",
+    "ENV_ASSERTION": "the state of the world after it",
+    "ACTION": "the calls that the task requires",
+    "COMMUNICATE": "what the user had to learn",
+    "NL_ASSERTION": "the conversation, as a model judges it",
+}
+"""What tau2's reward is made of, in words."""
+
+
+class Tau2Episode(Episode):
+    """A conversation. The first observation is the policy and the user's first message."""
+
+    def __init__(self, environment: "Tau2Environment", task: Task) -> None:
+        from tau2.config import DEFAULT_MAX_STEPS
+        from tau2.gym import AgentGymEnv
+
+        self.environment, self.task = environment, task
+        self.world = AgentGymEnv(
+            environment.domain,
+            task["id"],
+            max_steps=DEFAULT_MAX_STEPS,
+            user_llm=environment.user_model,
+            user_llm_args=environment.user_args,
+            all_messages_as_observation=True,
+        )
+        with self._logged() as errors:
+            said, info = self.world.reset()
+        if not said:
+            raise EnvironmentFault(f"the user of {task['id']} did not begin: {_last(errors)}")
+        self.world.all_messages_as_observation = False
+        self.observation = f"{INSTRUCTION}\n\n{info['policy'].strip()}\n\nThe conversation so far:\n{said}"
+        self._end: StepResult | None = None
+
+    @property
+    def specs(self) -> Mapping[str, ActionSpec]:
+        """The domain's tools by name."""
+        return self.environment.actions()
+
+    def perform(self, spec: ActionSpec, args: dict[str, Any]) -> StepResult:
+        """Call a tool, or write to the user.
+
+        Raises:
+            EnvironmentFault: the user's model failed, or the one that judges the conversation.
+        """
+        from openai import OpenAIError
+        from tau2.utils.tools import parse_action_string
+
+        if self._end:
+            return self._end
+        if spec.name != RESPOND.name:
+            said = json.dumps({"name": spec.name, "arguments": args})
+        elif (said := args["message"]).strip() and parse_action_string(said).tool_calls:
+            return StepResult(self.invalid("a message to the user must not look like a call"))
+        try:
+            with self._logged() as errors:
+                observation, reward, ended, _, info = self.world.step(said)
+        except OpenAIError as error:  # LiteLLM's errors, too
+            raise EnvironmentFault(f"{self.task['id']} could not be judged: {error}", transient=False) from error
+        if not ended:
+            return StepResult(observation, reward)
+        reason = json.loads(info["simulation_run"]).get("termination_reason")
+        if reason not in ("user_stop", "agent_stop", *LIMITS):
+            # A retry would find nothing left of the conversation.
+            raise EnvironmentFault(f"the user of {self.task['id']} failed: {_last(errors)}", transient=False)
+        words = f"{observation}\n{_in_words(reason, reward, json.loads(info['reward_info']))}".strip()
+        self._end = StepResult(words, reward, terminated=reason not in LIMITS, truncated=reason in LIMITS)
+        return self._end
+
+    def close(self) -> None:
+        """End the conversation, which waits in a thread."""
+        self.world.step("done()")
+
+    @contextmanager
+    def _logged(self) -> Iterator[list[str]]:
+        """Collect the errors that the conversation logs, as it raises none."""
+        from loguru import logger
+
+        errors: list[str] = []
+        prefix = f"[{self.task['id']}] "
+        handler = logger.add(
+            lambda message: errors.append(message.record["message"].removeprefix(prefix)),
+            level="ERROR",
+            filter=lambda record: record["message"].startswith(prefix),
+        )
+        try:
+            yield errors
+        finally:
+            logger.remove(handler)
+
+
+class Tau2Environment(Environment):
+    """The tasks of a domain of tau2-bench, through its Gymnasium interface `AgentGymEnv`.
+
+    The reward is tau2's own. The last observation says which of its checks failed, but not what they expected. As a
+    model plays the user, no conversation can be repeated: a trial whose process ended begins anew.
+
+    Args:
+        domain: The domain: `airline`, `retail`, `telecom`, `mock` or another one of tau2's.
+        user_model: The model that plays the user, as LiteLLM names it.
+        user_args: The arguments of its calls, such as `api_base`; tau2's own unless given.
+
+    Raises:
+        ConfigurationError: there is no such domain.
+        EnvironmentUnavailable: the extra is missing.
+    """
+
+    episode = Tau2Episode
+    replayable = False
+
+    def __init__(self, domain: str, *, user_model: str, user_args: Mapping[str, Any] | None = None) -> None:
+        try:
+            from tau2.registry import registry
+        except ImportError as error:
+            raise EnvironmentUnavailable(
+                f"tau2-bench is missing (`tau2` on PyPI is another package); it comes with {the_extra('tau2')}"
+            ) from error
+        self.domain = one_of("domain", domain, registry.get_domains())
+        self.name = f"tau2-{domain}"
+        self.user_model, self.user_args = user_model, dict(user_args or {})
+        ids = [task.id for task in registry.get_tasks_loader(domain)()]
+        splits: Mapping[str, list[str]] = (registry.get_task_splits_loader(domain) or dict)()
+        # `AgentGymEnv` finds the tasks of the default split only.
+        self._ids = {"base": ids, **{name: some for name, some in splits.items() if {*some} <= {*ids}}}
+        self.splits = tuple(self._ids)
+        functions = [tool.openai_schema["function"] for tool in registry.get_env_constructor(domain)().get_tools()]
+        specs = [ToolSpec.of(each["name"], each["description"], each["parameters"]) for each in functions]
+        self._specs: Mapping[str, ActionSpec] = {spec.name: spec for spec in (RESPOND, *specs, DONE)}
+
+    def tasks(self, split: str | None = None, limit: int | None = None) -> Sequence[Task]:
+        """Return the tasks of one of tau2's splits, by default `base`."""
+        ids = self._ids[choose_split(self, split)][:limit]
+        return [Task(id=each, instruction=INSTRUCTION) for each in ids]
+
+    def start(self, task: Task) -> Tau2Episode:
+        """Begin a conversation.
+
+        Raises:
+            EnvironmentFault: the user's model failed.
+        """
+        return Tau2Episode(self, task)
+
+    def actions(self) -> Mapping[str, ActionSpec]:
+        """Return the domain's tools, `respond` and `done`."""
+        return self._specs
+
+    def played_by(self, tasks: Sequence[Task]) -> str:
+        """Return the version of tau2, and the user's model."""
+        name = packages_distributions()["tau2"][0]
+        return f"{name} {version(name)} with {self.user_model} as the user"
+
+
+def _last(errors: list[str]) -> str:
+    return " ".join(errors[-1].split()) if errors else "tau2's log says why"
+
+
+def _in_words(reason: str, reward: float, checked: dict[str, Any]) -> str:
+    words = f"The conversation is over ({reason}). The task is {'solved' if reward >= 1.0 else 'not solved'}."
+    for name, score in (checked.get("reward_breakdown") or {}).items():
+        words += f" {'Right' if score >= 1.0 else 'Wrong'}: {CHECKS.get(name, name)}."
+    return words
