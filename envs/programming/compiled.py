@@ -4,8 +4,10 @@ import contextlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
+import langgraph_reflexion
 from langgraph_reflexion.envs.base import TestOutcome
 from langgraph_reflexion.envs.programming import rust_values
 from langgraph_reflexion.envs.programming.assemble import assemble
@@ -127,7 +129,7 @@ class CompiledGrader:
         limits: Limits,
         collect: Sequence[str] = (),
     ) -> Result:
-        policy = Policy(env=language.env)
+        policy = Policy(env=language.env, hidden=(Path(langgraph_reflexion.__file__).parent,))
         try:
             for command in (*language.compile[:1], *(each for each in language.run[:1] if "/" not in each)):
                 self._sandbox.request([command], (), (), None, limits, policy)

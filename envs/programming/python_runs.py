@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import langgraph_reflexion
 from langgraph_reflexion.envs.programming import sandbox_runner
 from langgraph_reflexion.envs.programming.limits import ended_by
 from langgraph_reflexion.envs.programming.sandbox_runner import NotPlainError, decode, encode
@@ -21,8 +22,8 @@ from langgraph_reflexion.errors import EnvironmentUnavailable
 
 _RUNNER = "sandbox_runner.py"
 _SOURCE = Path(sandbox_runner.__file__).read_bytes()
-# The same order of sets in every process.
-_POLICY = Policy(fork=False, env={"PYTHONHASHSEED": "0"})
+# The same order of sets in every process. The package's own problems come with their solutions.
+_POLICY = Policy(fork=False, hidden=(Path(langgraph_reflexion.__file__).parent,), env={"PYTHONHASHSEED": "0"})
 _LINE = MB
 _STDIN, _RESULT = 0, 3
 _ENDED = "the program ended during the call"

@@ -56,7 +56,7 @@ BACKENDS = {
         Backend(
             "landlock",
             contains="files, network, signals, IPC, CPU, wall time, memory, number of processes, output",
-            lets_through="disk use (each file is limited, their sum is not); process numbers and name are the host's",
+            lets_through="modes and times of your files, sizes of all files, the sum of disk use, the host's name",
             fix="use a kernel with Landlock: 6.12 or newer, or as root 6.2 (lsm=landlock on its command line)",
             automatic=True,
         ),

@@ -176,6 +176,7 @@ class Sandbox:
             exposed=list(seen.paths),
             binds=binds,
             guarded=_guarded(policy, binds),
+            hidden=[os.path.realpath(path) for path in policy.hidden],
             unix=not policy.network and all(bind.own for bind in policy.binds),
             cwd=folder,
             files=names,

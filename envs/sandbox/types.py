@@ -108,6 +108,8 @@ class Policy:
     """Whether the program may start processes. Threads are always allowed."""
     binds: tuple[Bind, ...] = ()
     """Host paths that are visible in addition to interpreters and compilers."""
+    hidden: tuple[Path, ...] = ()
+    """Host folders that are not visible, although the installation around them is."""
     env: Mapping[str, str] = field(default_factory=dict)
     """Environment variables in addition to HOME, PATH, TMPDIR, USER and LANG. None are inherited from the agent."""
 

@@ -10,7 +10,7 @@ from langgraph_reflexion.envs.sandbox.helper import staging
 from langgraph_reflexion.envs.workspace.snapshots import Files, SnapshotRepo
 from langgraph_reflexion.envs.workspace.tree_walk import walk
 
-_MORE_FILES, _MORE_BYTES = 50_000, 1 << 30
+_MORE_FILES, _MORE_BYTES = 50_000, 1 << 28
 """What a trial may add, besides doubling the files and bytes of the original."""
 
 

@@ -1,15 +1,27 @@
 """The files that decide the verdict, and are restored before each verification."""
 
 import itertools
+import os
 import posixpath
 import re
+import sys
 import tomllib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from pathlib import Path
 
+from langgraph_reflexion.envs.sandbox.types import below
+
 _FILE = Path(__file__).with_name("protected.toml")
-PROTECTED = tuple(itertools.chain(*tomllib.loads(_FILE.read_text(encoding="utf-8")).values()))
+_TABLE: dict[str, list[str]] = tomllib.loads(_FILE.read_text(encoding="utf-8"))
+_IMPORTED = sys.stdlib_module_names | set(_TABLE.pop("imported"))
+"""The modules that test programs import."""
+PROTECTED = tuple(itertools.chain(*_TABLE.values()))
 """The patterns that are protected unless a task allows them."""
+
+_PYTHON = (".py", ".pyc", ".so", ".pyd")
+_MAKE = re.compile(r"(?:.*/)?(?:GNU)?[Mm]akefile|.*\.mk")
+_TARGETS = re.compile(r"^([^\s#:=.$%][^#:=$%\n]*?)\s*::?(?!=)", re.MULTILINE)
+_INCLUDED = re.compile(r"^[-s]?include[ \t]+([^#\n]+)", re.MULTILINE)
 
 _STARTING = {"env", "exec", "time", "timeout", "nice", "sh", "bash", "dash", "ksh", "zsh", "source", "."} | {
     *("python", "python3", "node", "deno", "bun", "ruby", "perl", "php", "tsx", "ts-node")
@@ -31,11 +43,64 @@ class Protection:
 
     def __init__(self, protect: Iterable[str] = (), allow: Iterable[str] = (), run: Iterable[str] = ()) -> None:
         self._protected = _any([*PROTECTED, *protect])
-        self._allowed = _any(allow)
+        self.allowed = _any(allow)
         self._run = set(run)
 
     def __call__(self, path: str) -> bool:
-        return (path in self._run or self._protected(path)) and not self._allowed(path)
+        return (path in self._run or self._protected(path)) and not self.allowed(path)
+
+
+class Additions:
+    """Tells which paths that a trial has added do not count.
+
+    Args:
+        paths: The original files.
+        read: Returns the content of one of them.
+        commands: The verification commands.
+    """
+
+    def __init__(self, paths: Collection[str], read: Callable[[str], str], commands: Iterable[str]) -> None:
+        self._folders = {""}.union(*map(_above, paths))
+        # Only in a folder without `__init__.py` are modules found by their own names.
+        self._packages = {posixpath.dirname(path) for path in paths if posixpath.basename(path) == "__init__.py"}
+        self._targets: set[str] = set()
+        self.included: set[str] = set()
+        """The files that makefiles include."""
+        for path in filter(_MAKE.fullmatch, paths):
+            text, folder = read(path), posixpath.dirname(path)
+            self._targets.update(_joined(folder, _TARGETS.findall(text)))
+            self.included.update(_joined(folder, _INCLUDED.findall(text)))
+        for command in commands:
+            if re.search(r"\bg?make\b", command):
+                self._targets.update(_joined("", re.findall(r"[\w./-]+", command)))
+        self._targets -= {*self._folders, *paths}
+
+    def target(self, path: str) -> bool:
+        """Whether `make` takes it for a target, which is up to date if it exists."""
+        return not self._targets.isdisjoint({path, *_above(path)})
+
+    def module(self, path: str) -> bool:
+        """Whether a test program imports it in place of the module of that name."""
+        parts = path.split("/")
+        return path.endswith(_PYTHON) and any(
+            part.partition(".")[0] in _IMPORTED and "/".join(parts[:end]) in self._folders - self._packages
+            for end, part in enumerate(parts)
+        )
+
+
+def _above(path: str) -> set[str]:
+    parts = path.split("/")
+    return {"/".join(parts[:end]) for end in range(1, len(parts))}
+
+
+def _joined(folder: str, names: Iterable[str]) -> set[str]:
+    return {posixpath.normpath(posixpath.join(folder, name)) for each in names for name in each.split()}
+
+
+def folders_on_path(root: str) -> list[str]:
+    """Return the patterns of a workspace's folders that are on the PATH, where commands find programs."""
+    places = {os.path.relpath(each, root) for each in os.get_exec_path() if below(each, root) and each != root}
+    return sorted(f"/{place}" for place in places)
 
 
 def scripts_run(commands: Iterable[str], exists: Callable[[str], bool]) -> list[str]:

@@ -32,6 +32,8 @@ _SETTINGS = (
     "core.protectNTFS=false",
     "core.quotePath=true",
     "core.compression=1",
+    # Larger files, which may be sparse, are not read into memory.
+    "core.bigFileThreshold=16m",
     "core.fsync=none",
     "core.hooksPath=/dev/null",
     "core.attributesFile=/dev/null",
@@ -94,8 +96,12 @@ class SnapshotRepo:
             self.git("init", "--quiet", "--bare", "--object-format=sha1", "--template=", str(folder))
             attributes.write_text(_ATTRIBUTES, encoding="utf-8")
 
-    def git(self, *words: str, stdin: bytes = b"", index: Path | None = None, cwd: Path | None = None) -> bytes:
+    def git(
+        self, *words: str, stdin: bytes = b"", index: Path | None = None, cwd: Path | None = None, fails: int = 0
+    ) -> bytes:
         """Run git on this repository, with an index file or in a working tree, and return its output.
+
+        An exit status up to `fails` is no failure.
 
         Raises:
             EnvironmentFault: git failed.
@@ -120,7 +126,7 @@ class SnapshotRepo:
         done = subprocess.run(
             command, input=stdin, capture_output=True, env=environment, cwd=cwd or self.folder, check=False
         )
-        if done.returncode:
+        if done.returncode not in range(fails + 1):
             said = " ".join(done.stderr.decode(errors="replace").split())
             raise EnvironmentFault(f"git {words[0]} failed: {said[:300]}", transient=False)
         return done.stdout
@@ -131,15 +137,14 @@ class SnapshotRepo:
         Raises:
             EnvironmentFault: a file cannot be read.
         """
-        names = b"\0".join(map(os.fsencode, found.empty))
-        empty = self.git("hash-object", "-w", "--stdin", stdin=names).decode().strip() if names else ""
+        empty = self.store_empty(found.empty)
         with self._index() as index:
             # An index that is kept misses changes of the same size whose times a command has set.
             self.git("update-index", "-z", "--add", "--stdin", stdin=_rows(found.files), index=index, cwd=root)
             return Files(self._written(index), empty)
 
-    def replace(self, files: Files, entries: Iterable[tuple[str, Entry | None]]) -> Files:
-        """Return a state with other entries at some paths, or none."""
+    def replace(self, files: Files, entries: Iterable[tuple[str, Entry | None]], empty: str) -> Files:
+        """Return a state with other entries at some paths, or none, and with the empty folders of this blob."""
         rows = [
             f"{entry.mode} {entry.blob}\t".encode() + os.fsencode(path) if entry else _REMOVED + os.fsencode(path)
             # Removals come first: a file may have become a folder.
@@ -148,7 +153,26 @@ class SnapshotRepo:
         with self._index(files) as index:
             stdin = b"".join(row + b"\0" for row in rows)
             self.git("update-index", "-z", "--replace", "--index-info", stdin=stdin, index=index)
-            return Files(self._written(index), files.empty)
+            return Files(self._written(index), empty)
+
+    def empty_folders(self, files: Files) -> list[str]:
+        return [os.fsdecode(name) for name in self.blob(files.empty).split(b"\0")] if files.empty else []
+
+    def store_empty(self, folders: Iterable[str]) -> str:
+        """Store the names of empty folders, and return the blob; empty if there are none."""
+        names = b"\0".join(map(os.fsencode, folders))
+        return self.git("hash-object", "-w", "--stdin", stdin=names).decode().strip() if names else ""
+
+    def ignored(self, tree: str, paths: Iterable[str]) -> set[str]:
+        """Return the paths that the `.gitignore` files of a tree ignore."""
+        rules = [path for path in self.paths(tree) if path.rpartition("/")[2] == ".gitignore"]
+        if not rules:
+            return set()
+        with tempfile.TemporaryDirectory(prefix="ignored-") as folder:
+            self.check_out(Files(tree), Path(folder), rules)
+            words = ("check-ignore", "--no-index", "-z", "--stdin")
+            found = self.git(*words, stdin=_rows(paths), cwd=Path(folder), fails=1)
+        return set(map(os.fsdecode, found.split(b"\0")[:-1]))
 
     def check_out(self, files: Files, folder: Path, paths: Sequence[str] | None = None) -> None:
         """Write a state into a folder.
@@ -158,10 +182,10 @@ class SnapshotRepo:
             folder: An empty folder, unless paths are given.
             paths: The files to write, over whatever is in their way; everything if None.
         """
-        if paths is None and files.empty:
+        if paths is None:
             # Before the files: the trial may have left an empty folder where a file was restored.
-            for name in self.blob(files.empty).split(b"\0"):
-                (folder / os.fsdecode(name)).mkdir(parents=True, exist_ok=True)
+            for name in self.empty_folders(files):
+                (folder / name).mkdir(parents=True, exist_ok=True)
         words = ["checkout-index", "--force", "--quiet", *(["--all"] if paths is None else ["-z", "--stdin"])]
         with self._index(files) as index:
             self.git(*words, stdin=_rows(paths or ()), index=index, cwd=folder)

@@ -1,8 +1,8 @@
 """The files of a folder that belong to the workspace.
 
-Excluded are `.git`, `__pycache__`, caches with a `CACHEDIR.TAG` (such as cargo's `target` and `.pytest_cache`), and
-anything but files, folders and links. Folders of installed dependencies (`node_modules`, virtual environments) are
-listed apart: commands see them read-only, and they are never copied.
+Excluded are `.git`, caches by their names and by their `CACHEDIR.TAG`, which a trial may delete, and anything but
+files, folders and links. Folders of installed dependencies (`node_modules`, virtual environments) are listed apart:
+commands see them read-only, and they are never copied.
 """
 
 import os
@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 _SIGNATURE = b"Signature: 8a477f597d28d172789f06886806bc55"
-EXCLUDED = {".git", "__pycache__"}
+EXCLUDED = {".git", "__pycache__", ".pytest_cache", ".mypy_cache", ".ruff_cache"}
 """Names that belong to no workspace."""
 
 
@@ -51,12 +51,13 @@ def walk(root: Path, dependencies: Collection[str] | None = None) -> Found:
         if folder and any(entry.name == "CACHEDIR.TAG" and _is_cache(entry) for entry in entries):
             found.excluded.append(folder)
             continue
-        inside = [entry for entry in entries if entry.name not in EXCLUDED]
+        excluded = EXCLUDED | {"target"} if any(entry.name == "Cargo.toml" for entry in entries) else EXCLUDED
+        inside = [entry for entry in entries if entry.name not in excluded]
         if folder and not inside:
             found.empty.append(folder)
         for entry in entries:
             path = f"{folder}/{entry.name}" if folder else entry.name
-            if entry.name in EXCLUDED:
+            if entry.name in excluded:
                 found.excluded.append(path)
             elif entry.is_dir(follow_symlinks=False):
                 if path in dependencies if dependencies is not None else _holds_dependencies(entry):

@@ -2,7 +2,7 @@
 
 import os
 import posixpath
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import partial
@@ -12,7 +12,7 @@ from langgraph_reflexion.envs.workspace import safe_paths
 from langgraph_reflexion.envs.workspace.commands import CommandResult, Commands
 from langgraph_reflexion.envs.workspace.copies import Copy, TooLarge
 from langgraph_reflexion.envs.workspace.failure_parser import failed_tests, first_error, linter_errors
-from langgraph_reflexion.envs.workspace.protection import Protection, scripts_run
+from langgraph_reflexion.envs.workspace.protection import Additions, Protection, folders_on_path, scripts_run
 from langgraph_reflexion.envs.workspace.snapshots import LINK, Change, Files, SnapshotRepo
 from langgraph_reflexion.envs.workspace.test_evidence import lacks_evidence
 from langgraph_reflexion.envs.workspace.tree_walk import EXCLUDED
@@ -26,7 +26,7 @@ class Reverted(NamedTuple):
 
     path: str
     what: str
-    """`added`, `removed`, `changed`, or `a link out of the workspace`."""
+    """`added`, `removed` or `changed`, and perhaps why."""
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ class Verification:
             return []
         named = ", ".join(f"{path} ({what})" for path, what in self.reverted[:_LISTED])
         more = f" and {len(self.reverted) - _LISTED} more" if len(self.reverted) > _LISTED else ""
-        why = "they decide the verdict or lead out of the workspace"
+        why = "they decide the verdict, are built from others or lead out of the workspace"
         return [f"Changes to these files did not count, as {why}: {named}{more}."]
 
 
@@ -99,8 +99,12 @@ class Grader:
         self._verify: list[str] = data["verify"]
         self._commands = commands
         self._copy = copy
-        scripts = scripts_run(self._verify, repo.paths(pristine.tree).__contains__)
-        self.protected = Protection(data["protect"], data["allow"], scripts)
+        paths = repo.paths(pristine.tree)
+        self._additions = Additions(paths, self._pristine_text, self._verify)
+        run = {*scripts_run(self._verify, paths.__contains__), *self._additions.included}
+        # unittest finds tests by this pattern.
+        found = ["test*.py"] if any("unittest" in command for command in self._verify) else []
+        self.protected = Protection([*data["protect"], *found, *folders_on_path(self._path)], data["allow"], run)
 
     def verify(self, files: Files) -> Verification:
         """Run the commands on a state of the files.
@@ -127,14 +131,33 @@ class Grader:
     def with_protected(self, files: Files) -> tuple[Files, list[Reverted]]:
         """Return the state with all protected files as they were at the beginning, and the changes it reverts."""
         changes = self._repo.changes(self._pristine.tree, files.tree)
-        reverted = [
-            (change, "a link out of the workspace" if out else change.word)
-            for change in changes
-            if (out := self._leads_out(change)) or self.protected(change.path)
-        ]
-        if reverted:
-            files = self._repo.replace(files, [(change.path, change.before) for change, _ in reverted])
+        ignored = self._repo.ignored(self._pristine.tree, [change.path for change in changes])
+        reverted = [(change, what) for change in changes if (what := self._reverted(change, ignored))]
+        folders = self._repo.empty_folders(files)
+        kept = [folder for folder in folders if not self._additions.target(folder)]
+        if reverted or kept != folders:
+            before = [(change.path, change.before) for change, _ in reverted]
+            files = self._repo.replace(files, before, self._repo.store_empty(kept))
         return files, [Reverted(change.path, what) for change, what in reverted]
+
+    def _reverted(self, change: Change, ignored: Collection[str]) -> str:
+        """Return why a change does not count; empty if it does."""
+        if self._leads_out(change):
+            return "a link out of the workspace"
+        if self._decides(change):
+            return change.word
+        if self.protected.allowed(change.path):
+            return ""
+        if change.before is None and self._additions.target(change.path):
+            return "added, a target of make"
+        return f"{change.word}, ignored by git" if change.path in ignored else ""
+
+    def _decides(self, change: Change) -> bool:
+        replaces = change.before is None and self._additions.module(change.path)
+        return self.protected(change.path) or (replaces and not self.protected.allowed(change.path))
+
+    def _pristine_text(self, path: str) -> str:
+        return self._repo.blob(f"{self._pristine.tree}:{path}").decode(errors="replace")
 
     def _source(self, copy: Copy, path: str) -> str:
         try:
@@ -162,7 +185,7 @@ class Grader:
             # Its changes are unknown.
             copy.reset(verified)
             return []
-        reverted = [change for change in changes if self.protected(change.path)]
+        reverted = [change for change in changes if self._decides(change)]
         hidden = [path for path in copy.excluded if posixpath.basename(path) in EXCLUDED or self.protected(path)]
         copy.restore(verified, [*hidden, *(change.path for change in reverted)])
         return [Reverted(change.path, f"{change.word} by a command") for change in reverted]

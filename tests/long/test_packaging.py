@@ -14,6 +14,7 @@ import pytest
 from langgraph_sdk import get_sync_client
 
 from tests.support.dev_server import serve
+from tests.support.tools import need
 
 ROOT = Path(__file__).parents[2]
 LINKS = ("envs", "graph", "nodes", "prompts")
@@ -112,3 +113,18 @@ def test_project_of_init_does_what_it_says(python: Path, tmp_path: Path) -> None
 def test_environment_of_init_passes_its_tests(python: Path, tmp_path: Path) -> None:
     run(python, "-m", "langgraph_reflexion", "init", "--kind", "environment", cwd=tmp_path)
     assert " passed" in run(python, "-m", "pytest", "-q", "-p", "no:cacheprovider", cwd=tmp_path)
+
+
+def test_candidates_cannot_read_the_canonical_solutions(python: Path, tmp_path: Path) -> None:
+    need("bubblewrap")
+    grading = (
+        "from langgraph_reflexion.envs.programming.generated import generated_problems\n"
+        "from langgraph_reflexion.envs.programming.grading import Grader\n"
+        "first, grader = generated_problems('python')[0], Grader()\n"
+        "cheat = 'from langgraph_reflexion.envs.programming.generated import generated_problems as p\\n'\n"
+        "cheat += 'exec(p(\"python\")[0].canonical)'\n"
+        "print(grader.grade(first, first.canonical).passed, grader.grade(first, cheat).reason)"
+    )
+    said = run(python, "-W", "ignore", "-c", grading, cwd=tmp_path)
+    assert said.startswith("True ")
+    assert "No module named 'langgraph_reflexion" in said

@@ -86,6 +86,12 @@ class Bubblewrap(Plan):
         for path in request["exposed"]:
             again = os.path.islink(path) and _leads_into(path, request["exposed"])
             words += ["--symlink", os.readlink(path), path] if again else ["--ro-bind", path, path]
+        for path in request["hidden"]:
+            for exposed in request["exposed"]:
+                inside = os.path.relpath(path, os.path.realpath(exposed))
+                if not os.path.islink(exposed) and inside.split("/")[0] not in ("..", ".") and os.path.isdir(path):
+                    at = os.path.join(exposed, inside)
+                    words += ["--size", "4096", "--tmpfs", at, "--remount-ro", at]
         for name, text in (("passwd", _PASSWD), ("group", _GROUP), ("hosts", _HOSTS)):
             words += ["--perms", "0644", "--file", content(text.encode()), f"/etc/{name}"]
         mounts: dict[str, list[str]] = {}

@@ -11,7 +11,7 @@ import os
 import shutil
 import stat
 import struct
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NoReturn
 
 from langgraph_reflexion.envs.sandbox.helper import kernel, seccomp, staging
@@ -51,8 +51,11 @@ def version() -> int:
     return kernel.syscall("landlock_create_ruleset", _CREATE, None, 0, 1)
 
 
-def restrict(readable: Iterable[str], writable: Iterable[str], *, network: bool) -> None:
-    """Restrict this process and its children: read and execute some paths that exist, do anything in others."""
+def restrict(readable: Iterable[str], writable: Iterable[str], hidden: Sequence[str], *, network: bool) -> None:
+    """Restrict this process and its children.
+
+    They may read and execute some paths that exist, except those below `hidden`, and do anything in others.
+    """
     known = version()
     everything = (1 << (13 if known < 2 else 14 if known < 3 else 15)) - 1
     handled_network = 0 if network or known < 4 else _TCP
@@ -60,8 +63,8 @@ def restrict(readable: Iterable[str], writable: Iterable[str], *, network: bool)
     size = 24 if known >= 6 else 16 if known >= 4 else 8
     rules = kernel.syscall("landlock_create_ruleset", _CREATE, attributes, size, 0)
     try:
-        for path in readable:
-            _allow(rules, path, _READING)
+        for path, access in _without(readable, hidden):
+            _allow(rules, path, access)
         for path in _DEVICES:
             _allow(rules, path, _READ | _WRITE)
         _allow(rules, f"/proc/{os.getpid()}", _READ | _LIST)
@@ -71,6 +74,19 @@ def restrict(readable: Iterable[str], writable: Iterable[str], *, network: bool)
         kernel.syscall("landlock_restrict_self", _RESTRICT, rules, 0)
     finally:
         os.close(rules)
+
+
+def _without(readable: Iterable[str], hidden: Sequence[str]) -> Iterator[tuple[str, int]]:
+    """Yield paths with the access to them. A rule covers all below it: a hidden path divides those above it."""
+    for path in readable:
+        real = os.path.realpath(path)
+        if real in hidden:
+            continue
+        if not any(each.startswith(f"{real}/") for each in hidden):
+            yield path, _READING
+            continue
+        yield path, _LIST
+        yield from _without((os.path.join(real, name) for name in os.listdir(real)), hidden)
 
 
 def _allow(rules: int, path: str, access: int) -> None:
@@ -187,7 +203,7 @@ class Landlock(Confined):
     def confine(self) -> None:
         request = self.request
         readable, written = self.reached()
-        restrict(readable, [self.folder, *written], network=request["network"])
+        restrict(readable, [self.folder, *written], request["hidden"], network=request["network"])
         kernel.load_filter(
             seccomp.assemble(network=request["network"], fork=request["fork"], namespaces=False, unix=False)
         )

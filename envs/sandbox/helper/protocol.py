@@ -35,6 +35,8 @@ class Request(TypedDict):
     """Names in the working directory; the blobs are their contents, in this order."""
     collect: list[str]
     limits: LimitValues
+    hidden: list[str]
+    """Real paths of folders that are not visible, although those around them are."""
     network: bool
     unix: bool
     """Whether it may have Unix sockets besides pairs."""
@@ -52,6 +54,7 @@ def request(backend: str, argv: list[str], limits: LimitValues, **fields: Any) -
         "exposed": [],
         "binds": [],
         "guarded": [],
+        "hidden": [],
         "cwd": None,
         "files": [],
         "collect": [],

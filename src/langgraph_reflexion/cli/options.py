@@ -145,19 +145,17 @@ def _read(field: FieldInfo, option: str, given: Any) -> Any:
 
 
 def _environment_options(words: list[str]) -> dict[str, Any]:
-    """Parse the rest of a command line as the environment's options: `--key value` or `--key=value`."""
+    """Parse the rest of a command line as the environment's options: `--key value`, `--key=value`, or a switch."""
     options: dict[str, Any] = {}
-    left = iter(words)
-    for word in left:
+    for number, word in enumerate(words):
         name, equals, value = word.partition("=")
-        if not re.fullmatch(r"--[a-z][a-z0-9-]*", name):
+        if re.fullmatch(r"--[a-z][a-z0-9-]*", name):
+            following = words[number + 1 : number + 2]
+            if not equals:
+                value = "true" if not following or following[0].startswith("--") else following[0]
+            options[name[2:].replace("-", "_")] = _json(value)
+        elif number == 0 or not re.fullmatch(r"--[a-z][a-z0-9-]*", words[number - 1]):
             raise ConfigurationError(f"{word!r} is neither an option nor the value of one")
-        value = value if equals else next(left, "--")
-        if value.startswith("--"):
-            raise ConfigurationError(
-                f"{name} is not an option of this command; as an option of the environment it needs a value"
-            )
-        options[name[2:].replace("-", "_")] = _json(value)
     return options
 
 

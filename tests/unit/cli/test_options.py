@@ -9,7 +9,7 @@ from typer.main import get_command
 from typer.testing import CliRunner
 
 from langgraph_reflexion.cli.commands import app
-from langgraph_reflexion.cli.options import OPEN, flag, takes
+from langgraph_reflexion.cli.options import OPEN, _environment_options, flag, takes
 from langgraph_reflexion.errors import ConfigurationError
 from langgraph_reflexion.settings import BudgetSettings, RunSettings, option
 
@@ -112,3 +112,11 @@ def test_commands_take_the_options_of_their_settings() -> None:
     free, raised = ({flags[name] for name in RunSettings.resumable(kind)} for kind in ("free", "raise"))  # type: ignore[arg-type]
     assert raised == {"--max-trials", "--limit", "--budget"}
     assert options("resume") == {*free, *raised, "--base-url", "--database", "--lessons", "--json"}
+
+
+def test_switch_of_an_environment_needs_no_value():
+    words = ["--allow-degraded", "--seed", "3", "--path=x=y", "--fast"]
+    assert _environment_options(words) == {"allow_degraded": True, "seed": 3, "path": "x=y", "fast": True}
+    for stray in (["x"], ["--seed", "3", "x"], ["--path=y", "x"]):
+        with pytest.raises(ConfigurationError, match="'x'"):
+            _environment_options(stray)
