@@ -82,6 +82,9 @@ SANDBOXED = {
 APART = {"docs/inspect.md": "Inspect warns while it starts, and changes how the process logs"}
 """The pages whose Python runs in a process of its own, and why."""
 
+PACKAGES = {"docs/howto/own-environment.md": "gymnasium"}
+"""The packages of extras that pages need; their tests are skipped where one is missing."""
+
 PREPARED: dict[str, Callable[[Path], None]] = {
     "docs/environments/programming.md": humaneval,
     "docs/grading.md": humaneval,

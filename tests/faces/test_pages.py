@@ -9,7 +9,7 @@ import pytest
 
 from langgraph_reflexion.testing import ModelServer
 from tests.docs.command_lines import check
-from tests.docs.lists import APART, ELSEWHERE, FAILS, FEW, LONG, PREPARED, SANDBOXED
+from tests.docs.lists import APART, ELSEWHERE, FAILS, FEW, LONG, PACKAGES, PREPARED, SANDBOXED
 from tests.docs.pages import PAGES, Block, Page, commands
 from tests.docs.running import EXCERPT, Reader, check_output
 from tests.support.tools import need
@@ -49,6 +49,8 @@ SHOWN = [
 def test_page_code_runs(page: Page, reader: Reader) -> None:
     if page.name in SANDBOXED:
         need("bubblewrap")
+    if package := PACKAGES.get(page.name):
+        pytest.importorskip(package)
     PREPARED.get(page.name, lambda home: None)(reader.home)
     follow(page, reader)
 
@@ -106,7 +108,7 @@ def test_the_lists_name_existing_blocks() -> None:
     shown |= {named(page, block) for page, block in blocks if block.language == "python"}
     for listed in (ELSEWHERE, FAILS):
         assert set(listed) <= shown, f"no page shows {sorted(set(listed) - shown)}"
-    assert set(PREPARED) | set(APART) | SANDBOXED <= {page.name for page in PAGES}
+    assert set(PREPARED) | set(PACKAGES) | set(APART) | SANDBOXED <= {page.name for page in PAGES}
 
 
 def test_every_code_block_is_fenced_with_a_language() -> None:
