@@ -11,6 +11,7 @@ from langgraph.graph.state import CompiledStateGraph
 from langgraph_reflexion._langgraph import AGENT_NAME
 from langgraph_reflexion.choices import UNLIMITED
 from langgraph_reflexion.errors import ConfigurationError
+from langgraph_reflexion.runtime import ReflexionContext, check_context
 from langgraph_reflexion.tracing import TrialTracer
 
 NAME = "Reflexion"
@@ -33,13 +34,13 @@ class CompiledReflexion(CompiledStateGraph[Any, Any, Any, Any]):
         return await super().ainvoke(input, config, **self._whole(config) | options)
 
     def stream(self, input: Any, config: RunnableConfig | None = None, **options: Any) -> Iterator[Any]:
-        called = self._unlimited(config)
+        called = self._unlimited(config, options)
         if not self._streams_tokens(options):
             return super().stream(input, called, **options)
         return self._outer(super().stream(input, called, **options | {"subgraphs": True}), options)
 
     def astream(self, input: Any, config: RunnableConfig | None = None, **options: Any) -> AsyncIterator[Any]:
-        called = self._unlimited(config)
+        called = self._unlimited(config, options)
         if not self._streams_tokens(options):
             return super().astream(input, called, **options)
         return self._aouter(super().astream(input, called, **options | {"subgraphs": True}), options)
@@ -66,7 +67,9 @@ class CompiledReflexion(CompiledStateGraph[Any, Any, Any, Any]):
         as_node = bool((config or {}).get("configurable", {}).get("checkpoint_ns"))
         return {} if as_node else {"output_keys": self.stream_channels_asis}
 
-    def _unlimited(self, config: RunnableConfig | None) -> RunnableConfig:
+    def _unlimited(self, config: RunnableConfig | None, options: Mapping[str, Any]) -> RunnableConfig:
+        if self.context_schema is ReflexionContext:
+            check_context(options.get("context"))
         alone = "checkpoint_ns" not in ensure_config(config)["configurable"]  # not in a run of another graph
         if alone and self.checkpointer is None and getattr(self.builder, "pauses", False):
             how = "create_reflexion(...).compile(checkpointer=...)"

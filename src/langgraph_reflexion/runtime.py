@@ -22,6 +22,17 @@ class ReflexionContext(TypedDict, total=False):
     """The user whose lessons are recalled and written, unless `Lessons` names one."""
 
 
+def check_context(context: Any) -> None:
+    """Check the context of a call.
+
+    Raises:
+        ConfigurationError: it has an unknown setting.
+    """
+    known = ReflexionContext.__annotations__
+    if isinstance(context, Mapping) and (unknown := [repr(name) for name in context if name not in known]):
+        raise ConfigurationError(f"context: no setting {', '.join(unknown)}: it takes {', '.join(known)}")
+
+
 def in_context(name: str) -> Any:
     """Return a setting of the run's context; None if it is not given, or nothing runs."""
     try:

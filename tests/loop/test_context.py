@@ -7,6 +7,7 @@ from langchain.agents import create_agent
 from langchain_core.messages import AIMessage
 from langchain_core.runnables import RunnableLambda
 from langchain_core.tools import tool
+from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.prebuilt import ToolRuntime
 
 from langgraph_reflexion import ConfigurationError, create_reflexion
@@ -28,6 +29,20 @@ def test_max_trials_is_the_calls():
 def test_max_trials_that_is_no_number_is_refused():
     with pytest.raises(ConfigurationError, match="max_trials"):
         never_right().invoke({"task": "Guess."}, context={"max_trials": "many"})
+
+
+async def test_an_unknown_setting_is_refused():
+    with pytest.raises(ConfigurationError, match=r"'max_trial': it takes max_trials, user_id"):
+        never_right().invoke({"task": "Guess."}, context={"max_trial": 1})
+    with pytest.raises(ConfigurationError, match="max_trial"):
+        await never_right().ainvoke({"task": "Guess."}, context={"max_trial": 1})
+
+
+def test_a_node_of_a_graph_ignores_other_settings_in_its_context():
+    parent = StateGraph(MessagesState, context_schema=dict).add_node("guess", never_right()).add_edge(START, "guess")
+    question = {"messages": [{"role": "user", "content": "Guess."}]}
+    final = parent.compile().invoke(question, context={"max_trials": 1, "tone": "kind"})
+    assert final["messages"][-1].response_metadata["reflexion"]["trials"] == 1
 
 
 def test_a_graph_shows_the_settings_of_a_call():

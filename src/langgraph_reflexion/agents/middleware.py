@@ -25,7 +25,7 @@ from langgraph_reflexion.agents.nodes import NO_ANSWER, EvaluateAgent, ResetAgen
 from langgraph_reflexion.agents.runner import lessons_for
 from langgraph_reflexion.agents.state import AgentState as TaskState
 from langgraph_reflexion.agents.state import Attempt
-from langgraph_reflexion.agents.transcript import messages_in, result_of, state_of, steps_of
+from langgraph_reflexion.agents.transcript import messages_in, result_of, steps_of
 from langgraph_reflexion.agents.world import AgentEnvironment, ResetFunction, World
 from langgraph_reflexion.budgets import Budgets
 from langgraph_reflexion.choices import UNLIMITED, Feedback, StrategyName
@@ -142,8 +142,7 @@ class ReflexionMiddleware(AgentMiddleware[ReflexionAgentState, Any, Any]):
         self._budgets = budgets
         self._reset = ResetAgent(pool, judge, self._strategy, budgets, approval, kept, own_keys=keys)
         self._check = HeuristicCheck(heuristic or rules.heuristic, budgets)
-        world = reset if isinstance(reset, World) else None
-        self._evaluate = EvaluateAgent(judge, pool, budgets, rules, kept, own_keys=keys, world=world)
+        self._evaluate = EvaluateAgent(judge, pool, budgets, rules, kept, own_keys=keys)
         self._reflect = Reflect(client, self.prompts, kept, rules, options.seed)
 
     def before_agent(self, state: ReflexionAgentState, runtime: Runtime[Any]) -> Update:
@@ -239,7 +238,7 @@ class ReflexionMiddleware(AgentMiddleware[ReflexionAgentState, Any, Any]):
             messages=cast(list[AnyMessage], done),
             ended="" if trials["stop_reason"] else "terminated",
             result=result_of(state, done),
-            state=state_of(self._own.of(state)),
+            state=self._own.of(state),
         )
         emit("observe", trials, {"trajectory": trials["trajectory"]})
         trials = await _apply_node("evaluate", self._evaluate, trials, config)

@@ -12,7 +12,7 @@ from langgraph.types import Overwrite
 from langgraph_reflexion.agents.runner import AgentNode, RunAgent
 from langgraph_reflexion.agents.state import AgentState, Attempt, BestAttempt, copied
 from langgraph_reflexion.agents.transcript import steps_of
-from langgraph_reflexion.agents.world import World
+from langgraph_reflexion.agents.world import AgentEnvironment
 from langgraph_reflexion.agents.wrapped import WrappedAgent
 from langgraph_reflexion.conversation import answer
 from langgraph_reflexion.errors import EnvironmentFault
@@ -66,18 +66,17 @@ class EvaluateAgent(Evaluate):
 
     Attributes:
         own_keys: The keys of the agent's own state, and whether each has a reducer.
-        world: What is saved after each trial, and restored to the best one.
     """
 
     own_keys: Mapping[str, bool] = field(default_factory=dict)
-    world: World | None = None
 
     async def __call__(self, state: ReflexionState, config: RunnableConfig) -> Update:
         before = cast(AgentState, state)
         attempt, saved = before.get("attempt"), None
-        if attempt and self.world and not state["fault"]:
+        environment = cast(AgentEnvironment, self.pool.environment)
+        if attempt and environment.world and not state["fault"]:
             try:
-                saved = await to_thread(self.world.save)
+                saved = await to_thread(environment.save_world, state["task"])
             except (OSError, EnvironmentFault) as error:
                 state = {**state, "stop_reason": "fault", "fault": f"the world could not be saved: {one_line(error)}"}
         update = await super().__call__(state, config)
@@ -99,9 +98,9 @@ class EvaluateAgent(Evaluate):
             for key, reduced in self.own_keys.items():
                 if key in best["state"]:
                     update[key] = Overwrite(best["state"][key]) if reduced else best["state"][key]
-            if self.world and best["world"] and not is_best:
+            if best["world"] and not is_best:
                 try:
-                    await to_thread(self.world.restore, best["world"])
+                    await to_thread(environment.restore_world, state["task"], best["world"])
                 except (OSError, EnvironmentFault) as error:
                     fault = f"the best trial's world could not be restored: {one_line(error)}"
                     update |= {"status": "fault", "fault": fault}
@@ -149,10 +148,9 @@ def agent_nodes(
         own_keys: The keys of the agent's own state, and whether each has a reducer.
     """
     running = RunAgent(agent, reset.pool, prompts, evaluate.rules.feedback, heuristic, reset.budgets, prices)
-    world = agent.reset if isinstance(agent.reset, World) else None
     return {
         "reset": ResetAgent(**vars(reset), own_keys=own_keys),
         "act": AgentNode(running),
         "observe": CollectTrajectory(),
-        "evaluate": EvaluateAgent(**vars(evaluate), own_keys=own_keys, world=world),
+        "evaluate": EvaluateAgent(**vars(evaluate), own_keys=own_keys),
     }

@@ -236,7 +236,7 @@ class AgentTrial:
                 messages=cast(list[AnyMessage], messages),
                 ended=self.ended,
                 result=result_of(self.output, messages),
-                state=state_of(self.output),
+                state=state_of(self.output, self.act.agent.keys),
             )
         }
 

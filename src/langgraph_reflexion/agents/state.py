@@ -5,6 +5,7 @@ from typing import Annotated, Any, NotRequired, Protocol, Required, get_args, ge
 
 from langchain_core.messages import AnyMessage
 from langgraph.channels.base import BaseChannel
+from pydantic import BaseModel
 from typing_extensions import TypedDict
 
 from langgraph_reflexion.envs.base import Task
@@ -99,7 +100,9 @@ def own_keys(schema: type[ReflexionState], base: type[ReflexionState] = AgentSta
 
 
 def copied(value: Any) -> Any:
-    """Return a copy of dicts and lists, which an agent may change in place; other values are shared."""
+    """Return a copy of dicts, lists and pydantic objects, which an agent may change in place; others are shared."""
+    if isinstance(value, BaseModel):
+        return value.model_copy(deep=True)
     if isinstance(value, dict):
         return {key: copied(each) for key, each in value.items()}
     return [copied(each) for each in value] if isinstance(value, list) else value

@@ -1,7 +1,7 @@
 """An agent's messages as a trajectory: tool calls are the actions, tool results the observations."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, ToolMessage, convert_to_messages
@@ -64,11 +64,15 @@ def result_of(output: Any, messages: Sequence[BaseMessage]) -> Any:
     return sanitize(output) if isinstance(output, str) else as_plain(output)
 
 
-def state_of(output: Any) -> dict[str, Any]:
-    """Return an agent's state without its messages as JSON-like data; empty if its output is no state."""
+def state_of(output: Any, own_keys: Collection[str]) -> dict[str, Any]:
+    """Return an agent's state without its messages; empty if its output is no state.
+
+    The values of its own keys, which a caller may give, are returned as they are; others as JSON-like data.
+    """
     if not isinstance(output, dict):
         return {}
-    return {str(key): as_plain(value) for key, value in output.items() if key != "messages"}
+    rest = {str(key): value for key, value in output.items() if key != "messages"}
+    return {key: value if key in own_keys else as_plain(value) for key, value in rest.items()}
 
 
 def messages_in(output: Any, given: Sequence[BaseMessage]) -> dict[str, BaseMessage]:

@@ -83,7 +83,9 @@ class AgentEnvironment(Environment):
         if reset is not None and not isinstance(reset, World):
             check_call("reset", reset, "task")
         self.reset = reset
+        self.world = reset if isinstance(reset, World) else None
         self.make = make
+        self._run = ""  # whose trial has restored the world last
         self.blocking = bool(reset or make)
 
     @property
@@ -102,7 +104,7 @@ class AgentEnvironment(Environment):
 
     def prepare(self, task: Task) -> dict[str, Any]:
         """Save the world, and name the task's run: the agents and worlds of two runs of one task differ."""
-        saved = {"world": self.reset.save()} if isinstance(self.reset, World) else {}
+        saved = {"world": self.world.save()} if self.world else {}
         return {**saved, "run": uuid.uuid4().hex} if self.fresh else {}
 
     def start(self, task: Task) -> AgentEpisode:
@@ -112,15 +114,34 @@ class AgentEnvironment(Environment):
             ConfigurationError: `reset` returned neither None nor a dict.
         """
         text, state = task["instruction"], None
-        if isinstance(self.reset, World):
-            self.reset.restore(task["prepared"]["world"])
-        elif self.reset is not None:
+        if self.world:
+            self.restore_world(task, task["prepared"]["world"])
+        elif callable(self.reset):
             state = self.reset(text)
         if not isinstance(state, Mapping | None):
             raise ConfigurationError(
                 f"reset must return None or a dict of the agent's state; got {type(state).__name__}"
             )
         return AgentEpisode(task, self.make(text) if self.make else None, dict(state or {}))
+
+    def save_world(self, task: Task) -> dict[str, Any] | None:
+        """Save the world after a trial of the task, if there is one.
+
+        Raises:
+            ConfigurationError: another run has restored it since.
+        """
+        if self.world and self._run not in ("", task["prepared"]["run"]):
+            raise ConfigurationError(
+                "another run has restored the world during this trial: run one task at a time, or give each run a "
+                "world of its own, such as a copy of the folder"
+            )
+        return self.world.save() if self.world else None
+
+    def restore_world(self, task: Task, saved: dict[str, Any]) -> None:
+        """Restore the world for a trial of the task, or as its best trial has left it."""
+        if self.world:
+            self._run = task["prepared"]["run"]
+            self.world.restore(saved)
 
     def restore(self, task: Task, snapshot: dict[str, Any]) -> AgentEpisode:
         """Return the trial's world as it was left when its process ended."""

@@ -11,6 +11,7 @@ Conversation = Annotated[
     WithJsonSchema(
         {
             "type": "array",
+            "description": "The conversation around the task. The answer is added to it at the end.",
             "items": {
                 "type": "object",
                 "properties": {"role": {"enum": ["user", "assistant", "system"]}, "content": {"type": "string"}},

@@ -1,5 +1,7 @@
 """Evaluators that are functions: what they are called with, and what they may return."""
 
+import json
+from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
@@ -7,14 +9,15 @@ import pytest
 from agentevals.trajectory.llm import create_trajectory_llm_as_judge
 from agentevals.trajectory.match import create_trajectory_match_evaluator
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
+from langchain_openai import ChatOpenAI
 from langsmith.evaluation import EvaluationResult, EvaluationResults
 from openevals import create_async_llm_as_judge, create_llm_as_judge
 from openevals.exact import exact_match
-from pydantic import BaseModel
+from pydantic import BaseModel, SecretStr
 
 from langgraph_reflexion import ConfigurationError, ModelOptions, Retries, create_reflexion
 from langgraph_reflexion.evaluators.openevals import JUDGES
-from langgraph_reflexion.testing import ScriptedChatModel
+from langgraph_reflexion.testing import ModelServer, ScriptedChatModel
 from tests.support.composing import TASK, Guessing, call
 
 
@@ -73,26 +76,32 @@ def test_results_of_evaluation_libraries_count_as_they_are(returned: Any, score:
     assert (evaluation["score"], evaluation["feedback"]) == (score, words)
 
 
-def judge(verdicts: list[bool]) -> ScriptedChatModel:
-    """A model that judges by calling the tool which openevals asks for."""
-    said = iter(verdicts)
-    return ScriptedChatModel(replies=lambda messages: call("score", score=next(said), reasoning="Too small."))
+@pytest.fixture
+def judges() -> Iterator[ModelServer]:
+    """A server whose model accepts the second answer, in the JSON that openevals asks for."""
+    verdicts = [json.dumps({"reasoning": "Too small.", "score": score}) for score in (False, True)]
+    with ModelServer(ScriptedChatModel(replies=verdicts)) as server:
+        yield server
+
+
+def judge(server: ModelServer) -> ChatOpenAI:
+    return ChatOpenAI(model="judge", base_url=server.url, api_key=SecretStr("any"))
 
 
 @pytest.mark.parametrize("create", [create_llm_as_judge, create_async_llm_as_judge, create_trajectory_llm_as_judge])
-def test_judges_of_openevals_and_agentevals_are_evaluators(create: Any) -> None:
-    model = judge([False, True])
-    final = run(create(prompt="{outputs}", judge=model), 3)
+def test_judges_of_openevals_and_agentevals_are_evaluators(create: Any, judges: ModelServer) -> None:
+    final = run(create(prompt="{outputs}", judge=judge(judges)), 3)
     assert (final["status"], final["trial"]) == ("solved", 2)
     assert [trial["verdict"] for trial in final["trials"]] == [False, True]
-    asked = "\n".join(message.text for message in model.prompts[0])
-    assert "It is 1." in asked
-    assert ("look_up" in asked) == ("trajectory" in create.__name__)
+    asked = judges.requests[0].body
+    assert "score" in asked["response_format"]["json_schema"]["schema"]["properties"]
+    assert "It is 1." in str(asked["messages"])
+    assert ("look_up" in str(asked["messages"])) == ("trajectory" in create.__name__)
 
 
-def test_the_comment_of_a_judge_reaches_the_reflection() -> None:
+def test_the_comment_of_a_judge_reaches_the_reflection(judges: ModelServer) -> None:
     guessing = Guessing()
-    evaluator = create_llm_as_judge(prompt="{outputs}", judge=judge([False, True]))
+    evaluator = create_llm_as_judge(prompt="{outputs}", judge=judge(judges))
     guessing.graph(evaluator=evaluator).compile().invoke({"task": TASK})
     assert "Too small." in guessing.reflects.prompts[0][-1].text
 

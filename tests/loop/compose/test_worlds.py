@@ -7,12 +7,14 @@ from typing import Annotated, Any, TypedDict
 import pytest
 from deepagents import create_deep_agent
 from langchain.agents import create_agent
+from langchain.agents.middleware import AgentMiddleware
 from langchain_core.messages import AIMessage
 from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, StateGraph
 from langgraph.graph.message import add_messages
 from langgraph.types import Command, interrupt
+from pydantic import BaseModel
 
 from langgraph_reflexion import (
     Budget,
@@ -118,6 +120,17 @@ def test_the_best_trials_files_are_there_in_the_end(folder: Path, tmp_path: Path
     assert tmp_path.is_dir()
 
 
+def test_a_run_whose_folder_another_run_has_restored_is_refused(folder: Path, tmp_path: Path) -> None:
+    agent = WrappedAgent(asking([]), reset=WorkspaceFolder(folder, store=tmp_path / "store"))
+    graph = create_reflexion("demo", actor=agent, evaluator=lambda result: True).compile(checkpointer=InMemorySaver())
+    other: Any = {"configurable": {"thread_id": "2"}}
+    for thread in (THREAD, other):
+        assert graph.invoke(INPUT, thread)["__interrupt__"]
+    assert graph.invoke(Command(resume="yes"), other)["status"] == "solved"
+    with pytest.raises(ConfigurationError, match="another run has restored the world"):
+        graph.invoke(Command(resume="yes"), THREAD)
+
+
 def test_a_world_that_cannot_be_saved_is_a_fault(folder: Path, tmp_path: Path) -> None:
     class Lost(WorkspaceFolder):
         saves = 0
@@ -186,6 +199,46 @@ def test_an_agent_that_changes_its_state_in_place_leaves_nothing_to_the_next_tri
     verify = lambda state: seen.append(len(state["things"])) or False  # type: ignore[func-returns-value]  # noqa: E731
     create_reflexion(reflecting(), actor=agent, evaluator=verify).compile().invoke({**INPUT, "things": []})
     assert seen == [1, 1, 1]
+
+
+class Report(BaseModel):
+    lines: list[str] = []
+
+
+class Reporting(TypedDict, total=False):
+    messages: Annotated[list[Any], add_messages]
+    report: Report
+
+
+@pytest.mark.parametrize("way", ["graph", "middleware"])
+def test_pydantic_objects_in_the_agents_state_stay_what_they_are(way: str) -> None:
+    seen: list[Any] = []
+
+    def verify(state: dict[str, Any]) -> bool:
+        seen.append(state["report"].lines)
+        return len(seen) == 2
+
+    def work(state: Reporting) -> dict[str, Any]:
+        state["report"].lines.append("line")
+        return {"report": state["report"], "messages": [AIMessage("Done.")]}
+
+    agent: Any
+    if way == "graph":
+        inner = StateGraph(Reporting).add_node("work", work).add_edge(START, "work").compile()
+        agent = create_reflexion(reflecting(), actor=inner, evaluator=verify).compile(checkpointer=InMemorySaver())
+    else:
+
+        class Working(AgentMiddleware[Any, Any, Any]):
+            state_schema = Reporting
+
+            def before_model(self, state: Any, runtime: Any) -> Any:
+                return {"report": work(state)["report"]}
+
+        around = ReflexionMiddleware(reflecting(), evaluator=verify, state_schema=Reporting)
+        model = ScriptedChatModel(replies=lambda messages: "Done.")
+        agent = create_agent(model, [], middleware=[Working(), around], checkpointer=InMemorySaver())
+    assert agent.invoke({**INPUT, "report": Report()}, THREAD)["report"] == Report(lines=["line"])
+    assert seen == [["line"]] * 2
 
 
 def test_reset_is_called_before_each_trial_and_may_give_state() -> None:
