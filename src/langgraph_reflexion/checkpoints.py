@@ -82,6 +82,16 @@ class LatestSaver(SqliteSaver):
             connection.execute("PRAGMA synchronous=NORMAL")
             yield cls(connection)
 
+    def setup(self) -> None:
+        """Create the tables, and have this connection delete what a new checkpoint replaces in the same commit."""
+        if self.is_setup:
+            return
+        super().setup()
+        same = "thread_id = NEW.thread_id AND checkpoint_ns = NEW.checkpoint_ns"
+        older = f"{same} AND checkpoint_id < NEW.checkpoint_id"
+        deletes = "".join(f"DELETE FROM {table} WHERE {older}; " for table in ("checkpoints", "writes"))
+        self.conn.execute(f"CREATE TEMP TRIGGER latest AFTER INSERT ON main.checkpoints BEGIN {deletes}END")
+
     def put(
         self,
         config: RunnableConfig,
@@ -99,14 +109,7 @@ class LatestSaver(SqliteSaver):
                 f"LatestSaver keeps no history, which the DeltaChannel of {', '.join(deltas)} needs: "
                 "use another checkpointer, such as open_checkpointer('history', ...)"
             )
-        saved = super().put(config, checkpoint, metadata, new_versions)
-        key = saved["configurable"]
-        older = "thread_id = ? AND checkpoint_ns = ? AND checkpoint_id < ?"
-        with self.cursor() as cursor:
-            for table in ("checkpoints", "writes"):
-                values = (str(key["thread_id"]), key["checkpoint_ns"], checkpoint["id"])
-                cursor.execute(f"DELETE FROM {table} WHERE {older}", values)
-        return saved
+        return super().put(config, checkpoint, metadata, new_versions)
 
     async def alist(self, *args: Any, **named: Any) -> AsyncIterator[CheckpointTuple]:
         for each in self.list(*args, **named):
