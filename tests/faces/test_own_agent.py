@@ -4,6 +4,7 @@ import json
 import os
 import signal
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -170,6 +171,43 @@ def test_a_killed_run_is_resumed_and_a_changed_task_file_is_refused(home: Path) 
     (home / "tasks.jsonl").write_text(TASKS)
     status, _, err = call(home, "resume", "run")
     assert (status, err, rows(home / "run")) == (0, "", [("1", 1, True), ("2", 1, False), ("2", 2, True)])
+
+
+@pytest.mark.long
+def test_workers_run_an_agent_and_an_evaluator_by_file(home: Path) -> None:
+    process = start(home, *CHECKED, "--workers", "2", "--json")
+    out, err = process.communicate(timeout=120)
+    assert (process.returncode, json.loads(out)["solved"]) == (0, [1, 2, 2]), err
+    assert rows(home / "run") == [("1", 1, True), ("2", 1, False), ("2", 2, True)]
+
+
+@pytest.mark.long
+def test_ctrl_c_ends_a_command_that_hangs_and_its_children(home: Path) -> None:
+    process = start(home, *RUN, "--evaluator", "command: sleep 300 & echo $! > $$.pid; wait")
+    deadline = time.monotonic() + 60
+    while len(found := [each.read_text() for each in home.glob("*.pid")]) < 2 or not all(found):
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=20)
+    assert (process.returncode, "stopped" in err) == (130, True)
+    with pytest.raises(ProcessLookupError):
+        wait_for_end(int(found[0]), deadline)
+
+
+def wait_for_end(process: int, deadline: float) -> None:
+    while time.monotonic() < deadline:
+        os.kill(process, 0)
+        time.sleep(0.05)
+
+
+@pytest.mark.long
+def test_hundreds_of_tasks_at_64_at_once(home: Path) -> None:
+    tasks = "".join(json.dumps({"id": f"t{n}", "task": f"France {n}", "answer": "Paris"}) + "\n" for n in range(200))
+    (home / "tasks.jsonl").write_text(tasks)
+    status, out, _ = call(home, *RUN, "--evaluator", "exact", "--concurrency", "64", "--json")
+    assert (status, json.loads(out)["statuses"]["solved"]) == (0, 200)
+    assert rows(home / "run") == [(f"t{n}", 1, True) for n in range(200)]
 
 
 def test_experiment_compares_strategies_of_an_agent(home: Path) -> None:
