@@ -96,8 +96,9 @@ def test_limit_of_steps_truncates():
     assert (last.reward, last.terminated, last.truncated) == (0.0, False, True)
 
 
-def test_names_are_listed_after_an_invalid_action():
+def test_invalid_action_lists_the_names_and_solves_nothing():
     [result] = taken(GymEnvironment(lake, actions=WAYS), "jump")
+    assert (result.reward, result.terminated) == (0.0, False)
     assert result.observation == (
         "Invalid action: there is no action 'jump'. Allowed actions: left; down; right; up."
     )

@@ -1,1 +1,1 @@
-"""Adapters for other frameworks: the sandbox in LangChain and deepagents, Reflexion in Inspect."""
+"""Adapters for other frameworks: tools and worlds as environments, the sandbox in LangChain, Reflexion in Inspect."""

@@ -12,6 +12,7 @@ import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -19,7 +20,7 @@ from typing import Any, NamedTuple
 from langgraph_reflexion.adapters.gym_actions import Actions, actions_of
 from langgraph_reflexion.adapters.tool_world import Opened
 from langgraph_reflexion.adapters.tools import task_of
-from langgraph_reflexion.envs.base import ActionSpec, Environment, Episode, StepResult, Task, choose_split
+from langgraph_reflexion.envs.base import Action, ActionSpec, Environment, Episode, StepResult, Task, choose_split
 from langgraph_reflexion.errors import ConfigurationError, EnvironmentUnavailable, the_extra
 from langgraph_reflexion.evaluators.base import Score
 from langgraph_reflexion.evaluators.function import ByName, to_score
@@ -44,7 +45,7 @@ class GymEpisode(Episode):
 
     def __init__(self, environment: "GymEnvironment", task: Task) -> None:
         self.environment, self.task = environment, task
-        self._total = 0.0
+        self._total = self._scored = 0.0
         self._end: StepResult | None = None
         self._world = Opened(environment.open, task)
         try:
@@ -58,6 +59,11 @@ class GymEpisode(Episode):
     def specs(self) -> Mapping[str, ActionSpec]:
         """The actions by name."""
         return self._actions.specs
+
+    def step(self, action: Action) -> StepResult:
+        """Take a step in the world. An invalid action leaves the score as it was."""
+        result: StepResult = super().step(action)
+        return replace(result, reward=self._scored) if result.reward is None else result
 
     def perform(self, spec: ActionSpec, args: dict[str, Any]) -> StepResult:
         """Take a step in the world. One that it does not have is an observation that says so."""
@@ -88,7 +94,7 @@ class GymEpisode(Episode):
         self._total += seen.reward
         words = [self._words(seen)]
         score = self._score(seen)
-        solved = score.score >= 1.0
+        self._scored, solved = score.score, score.score >= 1.0
         if seen.terminated or seen.truncated or solved:
             how = "was cut off by a limit" if seen.truncated else "is over"
             words.append(f"The episode {how}. Total reward: {self._total:g}.")
