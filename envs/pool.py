@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
+from langgraph_reflexion._langgraph import Pause
 from langgraph_reflexion.envs.base import Action, Environment, Episode, StepResult, Task
 from langgraph_reflexion.errors import EnvironmentFault, EpisodeLost, Fault
 from langgraph_reflexion.retries import Retries
@@ -89,7 +90,7 @@ class EpisodePool:
 
         async def advance() -> tuple[Episode, Stepped]:
             episode = await self._find(task, actions, snapshot)
-            async with self._closed_on_error(episode):
+            async with self._closed_on_error(episode, paused=_Live(task, actions, episode)):
                 result = _checked(await resolved(episode.step(action)))
                 return episode, Stepped(result, await resolved(episode.snapshot()))
 
@@ -182,11 +183,15 @@ class EpisodePool:
         await self._close(result[0])
 
     @asynccontextmanager
-    async def _closed_on_error(self, episode: Episode) -> AsyncIterator[None]:
+    async def _closed_on_error(self, episode: Episode, paused: _Live | None = None) -> AsyncIterator[None]:
         try:
             yield
-        except BaseException:
-            await self._close(episode)
+        except BaseException as error:
+            if paused and isinstance(error, Pause):  # the action asks a person, and is done with the answer
+                with self._lock:
+                    self._live.append(paused)
+            else:
+                await self._close(episode)
             raise
 
     async def _tried(self, task: Task, work: _Work[_T], undo: _Undo[_T] | None = None) -> _T:

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
+from textwrap import dedent
 from typing import Any, NamedTuple
 
 import pytest
@@ -164,6 +165,24 @@ def test_play_command(home: Path) -> None:
         assert (status, err, "You won" in out) == (0, "", False)
     status, _, err = call(home, "play", ENV, typed="drop it\n")
     assert (status, "fell on the floor" in one_line(err)) == (2, True)
+
+
+def test_play_with_tools_that_differ_by_task(home: Path) -> None:
+    program = """
+        from langgraph_reflexion import ToolEnvironment
+
+        def price(good: str) -> str:
+            'Look up a price.'
+            return '3 crowns'
+
+        def shop():
+            return ToolEnvironment(lambda task: [price], ['What is it?'], lambda task, answer: '3' in answer)
+    """
+    (home / "shop.py").write_text(dedent(program))
+    status, out, err = call(home, "play", "shop:shop", typed="price[pen]\nfinish[3]\n")
+    assert (status, err) == (0, "")
+    assert "Actions: price[{good}]; finish[{answer}]." in out
+    assert out.splitlines()[-3:] == ["3 crowns", "The task is solved.", "You won after 2 actions."]
 
 
 @pytest.mark.parametrize(

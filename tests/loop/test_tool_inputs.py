@@ -8,8 +8,9 @@ import pytest
 from langchain.tools import InjectedState, InjectedStore, ToolRuntime
 from langchain_core.messages import ToolMessage
 from langchain_core.tools import StructuredTool, Tool, ToolException, tool
+from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.store.memory import InMemoryStore
-from langgraph.types import Command
+from langgraph.types import Command, interrupt
 from pydantic import BaseModel, Field
 
 from langgraph_reflexion import (
@@ -300,3 +301,32 @@ def test_a_world_is_opened_only_when_a_task_runs(actor):
 
     create_reflexion(ScriptedChatModel(replies=[]), environment(make), actor=actor)
     assert opened == []
+
+
+def test_a_tool_that_asks_a_person_goes_on_in_its_world():
+    written = []
+
+    def make(task):
+        lines = []
+
+        def note(text: str) -> str:
+            """Write a line."""
+            lines.append(text)
+            written.append(text)
+            return f"{len(lines)} lines"
+
+        def ask(question: str) -> str:
+            """Ask a person."""
+            return str(interrupt(question))
+
+        return [note, ask], lines
+
+    made = environment(make, lambda state: state == ["a"])
+    replies = ["Action: note[a]", "Action: ask[which?]", "Action: finish[done]"]
+    graph = create_reflexion(ScriptedChatModel(replies=replies), made, max_trials=1).compile(InMemorySaver())
+    config = {"configurable": {"thread_id": "1"}}
+    paused = graph.invoke({"task": made.tasks()[0]}, config)
+    assert paused["__interrupt__"][0].value == "which?"
+    final = graph.invoke(Command(resume="blue"), config)
+    assert [step["observation"] for step in final["trajectory"]] == ["1 lines", "blue", "The task is solved."]
+    assert written == ["a"]
