@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 from langgraph_reflexion.adapters.gym_actions import Actions, actions_of
 from langgraph_reflexion.adapters.tool_world import Opened
-from langgraph_reflexion.adapters.tools import task_of
+from langgraph_reflexion.adapters.tools import tasks_of
 from langgraph_reflexion.envs.base import Action, ActionSpec, Environment, Episode, StepResult, Task, choose_split
 from langgraph_reflexion.errors import ConfigurationError, EnvironmentUnavailable, the_extra
 from langgraph_reflexion.evaluators.base import Score
@@ -178,11 +178,7 @@ class GymEnvironment(Environment):
         self.replayable, self.prompts = replayable, prompts
         self.name = name or (env.rpartition("/")[2] if isinstance(env, str) else "gym")
         given = [_as_dict(each, instruction) for each in tasks]
-        self._tasks = [task_of(number, {"instruction": self.name, **each}) for number, each in enumerate(given, 1)]
-        if not self._tasks:
-            raise ConfigurationError("GymEnvironment.tasks is empty")
-        if len({task["id"] for task in self._tasks}) < len(self._tasks):
-            raise ConfigurationError("GymEnvironment.tasks: two tasks have the same id")
+        self._tasks = tasks_of("GymEnvironment", [{"instruction": self.name, **each} for each in given])
         self._without = [
             task["id"] for task, each in zip(self._tasks, given, strict=True) if "instruction" not in each
         ]

@@ -8,7 +8,7 @@ environment = ToolEnvironment([search, calculate], ["How old was Ada Lovelace?"]
 """
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
 from pathlib import Path
 from typing import Any, cast
@@ -146,11 +146,7 @@ class ToolEnvironment(Environment):
         self.save = snapshot and ByName(snapshot, "ToolEnvironment.snapshot", _KNOWN)
         self.bring_back = restore and ByName(restore, "ToolEnvironment.restore", (*_KNOWN, "saved"))
         self.replayable = replayable or snapshot is not None
-        self._tasks = [task_of(number, each) for number, each in enumerate(tasks, 1)]
-        if not self._tasks:
-            raise ConfigurationError("ToolEnvironment.tasks is empty")
-        if len({task["id"] for task in self._tasks}) < len(self._tasks):
-            raise ConfigurationError("ToolEnvironment.tasks: two tasks have the same id")
+        self._tasks = tasks_of("ToolEnvironment", tasks)
         self._specs: Specs | None = None
 
     def tasks(self, split: str | None = None, limit: int | None = None) -> Sequence[Task]:
@@ -223,12 +219,21 @@ class ToolEnvironment(Environment):
         return specs
 
 
-def task_of(number: int, given: str | Mapping[str, Any]) -> Task:
-    """Return the task that was given as a text or a dict.
+def tasks_of(where: str, given: Iterable[str | Mapping[str, Any]]) -> list[Task]:
+    """Return the tasks that were given as texts or dicts.
 
     Raises:
-        ConfigurationError: it is malformed.
+        ConfigurationError: there are none, one is malformed, or two have the same id.
     """
+    tasks = [_task(number, each) for number, each in enumerate(given, 1)]
+    if not tasks:
+        raise ConfigurationError(f"{where}.tasks is empty")
+    if len({task["id"] for task in tasks}) < len(tasks):
+        raise ConfigurationError(f"{where}.tasks: two tasks have the same id")
+    return tasks
+
+
+def _task(number: int, given: str | Mapping[str, Any]) -> Task:
     fields: dict[str, Any] = {"instruction": given} if isinstance(given, str) else {**given}
     if unknown := {*fields} - {"id", "instruction", "kind", "data"}:
         raise ConfigurationError(
