@@ -10,8 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from langchain_core.messages import BaseMessage
 
 from langgraph_reflexion.agents import AgentTasks, load_tasks
+from langgraph_reflexion.testing import ModelServer, ScriptedChatModel
 from tests.support.cli import call, one_line, start, wait_for_rows
 
 AGENT = """
@@ -140,6 +142,23 @@ def test_evaluators_by_name_and_options_of_runs(
 ) -> None:
     status, out, err = call(home, *RUN, "--evaluator", evaluator, *options, "--json")
     assert (status, err, json.loads(out)["solved"]) == (0, "", solved)
+
+
+def test_a_judge_of_openevals_asks_a_server(home: Path) -> None:
+    pytest.importorskip("openevals", reason="openevals is not installed")
+
+    def reply(messages: list[BaseMessage]) -> str:
+        return json.dumps({"reasoning": "It is short.", "score": "Paris" in messages[-1].text})
+
+    with ModelServer(ScriptedChatModel(replies=reply)) as server:
+        model = ("--model", "openai:toy", "--base-url", server.url, "--strategy", "retry", "--json")
+        judged = ("--evaluator", "openevals:conciseness", "--out", "run")
+        args = ("run", "my_agent.py:function", "--tasks", "tasks.jsonl", *judged, *model)
+        status, out, err = call(home, *args, key="sk-none")
+    assert (status, json.loads(out)["statuses"]["solved"], len(server.requests)) == (0, 2, 2), err
+    assert server.requests[0].body["response_format"]["type"] == "json_schema"
+    [row, _] = [json.loads(line) for line in (home / "run" / "trials.jsonl").read_text().splitlines()]
+    assert row["usage"]["evaluate"]["llm_calls"] == 1
 
 
 @pytest.mark.parametrize("name", ["function", "coroutine", "instance", "from_loop"])

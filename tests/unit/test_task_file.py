@@ -3,13 +3,15 @@
 import json
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import pytest
+from langsmith.schemas import Example
 
 from langgraph_reflexion import ConfigurationError
 from langgraph_reflexion.agents.task_file import TaskRows, open_tasks, read_tasks
 
-UUID = "8b9a0f1e-5b1c-4f4e-9d1f-2f2d4c6a7b10"
+ID = "8b9a0f1e-5b1c-4f4e-9d1f-2f2d4c6a7b10"
 
 
 def read(folder: Path, name: str, content: str | bytes | None, **fields: str) -> TaskRows:
@@ -53,7 +55,7 @@ def test_formats(tmp_path: Path, name: str, content: str, expected: tuple[str, A
     ("name", "content", "expected"),
     [
         ("t.jsonl", line(inputs={"question": "q", "more": 1}, outputs={"answer": "a", "source": 2}), ("q", "a")),
-        ("t.jsonl", line(id=UUID, inputs={"text": "q"}, outputs={"label": "a"}, metadata={}), ("q", "a")),
+        ("t.jsonl", line(id=ID, inputs={"text": "q"}, outputs={"label": "a"}, metadata={}), ("q", "a")),
         ("t.jsonl", line(inputs={"text": "q"}, outputs={"x": 1, "y": 2}), ("q", {"x": 1, "y": 2})),
         ("t.jsonl", line(inputs={"text": "q"}, outputs=None), ("q", None)),
         ("t.json", json.dumps([{"inputs": {"text": "q"}, "outputs": {"label": "a"}}]), ("q", "a")),
@@ -84,6 +86,13 @@ def test_examples_of_langsmith(tmp_path: Path, name: str, content: str, expected
             read(tmp_path, name, content)
     else:
         assert pairs(read(tmp_path, name, content)) == [expected]
+
+
+def test_examples_as_the_client_of_langsmith_writes_them(tmp_path: Path) -> None:
+    inputs, outputs = {"question": "q", "context": ["c"]}, {"answer": "a"}
+    example = Example(id=UUID(ID), dataset_id=UUID(int=1), inputs=inputs, outputs=outputs, metadata={"split": "base"})
+    found = read(tmp_path, "t.jsonl", example.model_dump_json() + "\n")
+    assert found.tasks == [{"id": ID, "instruction": "q", "data": {"reference": "a"}}]
 
 
 def test_columns_are_named_and_keys_of_objects(tmp_path: Path) -> None:

@@ -1,6 +1,5 @@
 """The nodes around a wrapped agent: its trajectory is observed, and its best attempt is the answer."""
 
-import json
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any, cast
@@ -16,7 +15,7 @@ from langgraph_reflexion.agents.world import AgentEnvironment
 from langgraph_reflexion.agents.wrapped import WrappedAgent
 from langgraph_reflexion.conversation import answer
 from langgraph_reflexion.errors import EnvironmentFault
-from langgraph_reflexion.evaluators.base import result_in
+from langgraph_reflexion.evaluators.base import as_text, result_in
 from langgraph_reflexion.heuristic import HeuristicFunction
 from langgraph_reflexion.models.calls import sanitize
 from langgraph_reflexion.models.faults import one_line
@@ -120,11 +119,6 @@ def answer_id(attempt: Attempt | None) -> str | None:
     text = as_text(attempt["result"])
     said = [each for each in attempt["messages"] if isinstance(each, AIMessage) and sanitize(each.text) == text]
     return said[-1].id if said else None
-
-
-def as_text(result: Any) -> str:
-    """Return an agent's result as text."""
-    return result if isinstance(result, str) else "" if result is None else json.dumps(result, default=str)
 
 
 def agent_nodes(

@@ -226,9 +226,8 @@ def _load_dataset(name: str, path: Path, subset: str | None) -> Mapping[str, Any
     try:
         import datasets
     except ImportError as error:
-        raise ConfigurationError(
-            f"there is no task file {name}, and datasets need {the_extra('datasets')}"
-        ) from error
+        need = f"a dataset needs {the_extra('datasets')}"
+        raise ConfigurationError(f"{name} is no task file, and {need}") from error
     try:
         if (path / "state.json").exists() or (path / "dataset_dict.json").exists():
             found = datasets.load_from_disk(str(path))

@@ -1,5 +1,6 @@
 """The interface of evaluators, and the two that call no model."""
 
+import json
 from abc import ABC, abstractmethod
 from typing import Any, ClassVar, NamedTuple, cast
 
@@ -83,6 +84,11 @@ STOPPED = {
 def result_in(state: ReflexionState) -> Any:
     """Return a wrapped agent's result of the current trial, or None."""
     return (cast(dict[str, Any], state).get("attempt") or {}).get("result")
+
+
+def as_text(result: Any) -> str:
+    """Return an agent's result, or a reference answer, as text: data as JSON, and nothing as an empty text."""
+    return result if isinstance(result, str) else "" if result is None else json.dumps(result, default=str)
 
 
 def reference_of(task: Task) -> Any:

@@ -3,7 +3,6 @@
 import asyncio
 import contextlib
 import inspect
-import json
 import os
 import signal
 from collections.abc import Callable, Collection, Mapping
@@ -17,7 +16,15 @@ from langchain_core.runnables import RunnableConfig
 
 from langgraph_reflexion.envs.base import Task
 from langgraph_reflexion.errors import ConfigurationError, Fault, checked
-from langgraph_reflexion.evaluators.base import Evaluator, Prepared, Score, expect_reference, reference_of, result_in
+from langgraph_reflexion.evaluators.base import (
+    Evaluator,
+    Prepared,
+    Score,
+    as_text,
+    expect_reference,
+    reference_of,
+    result_in,
+)
 from langgraph_reflexion.state import ReflexionState
 from langgraph_reflexion.sync import to_thread
 
@@ -198,13 +205,11 @@ class CommandEvaluator(Evaluator):
         Raises:
             Fault: it could not be started.
         """
-        result = result_in(state)
-        text, reference = _as_text(result), reference_of(state["task"])
-        known = {"TASK_ID": state["task"]["id"], "REFERENCE": "" if reference is None else _as_text(reference)}
+        known = {"TASK_ID": state["task"]["id"], "REFERENCE": as_text(reference_of(state["task"]))}
         variables = {f"REFLEXION_{name}": value.replace("\0", "") for name, value in known.items()}
         # Files, because `wait` also waits for pipes, which the command's children may hold open.
         with TemporaryFile() as given, TemporaryFile() as log:
-            given.write(text.encode("utf-8", "replace"))
+            given.write(as_text(result_in(state)).encode("utf-8", "replace"))
             given.seek(0)
             try:
                 process = await asyncio.create_subprocess_shell(
@@ -232,10 +237,6 @@ class CommandEvaluator(Evaluator):
         printed = output.decode(errors="replace").strip()[-OUTPUT_CHARS:]
         status = "" if process.returncode == 0 else f"{self.command}: exit status {process.returncode}\n"
         return Score(float(process.returncode == 0), f"{status}{printed}".strip())
-
-
-def _as_text(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(value, default=str)
 
 
 def _plain(value: Any) -> Any:

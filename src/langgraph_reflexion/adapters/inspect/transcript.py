@@ -9,7 +9,7 @@ from inspect_ai.model import ChatMessageAssistant, ChatMessageTool, ChatMessageU
 from inspect_ai.tool import ToolCall
 from langgraph.types import Overwrite
 
-from langgraph_reflexion.agents.nodes import as_text
+from langgraph_reflexion.evaluators.base import as_text
 from langgraph_reflexion.experiments.task_run import Graph, TaskRun
 from langgraph_reflexion.state import Step
 
