@@ -132,6 +132,7 @@ def test_the_digest_is_of_tasks_and_answers(tmp_path: Path) -> None:
         ("t.jsonl", '{"task": "x", "id": "\\ud800"}\n', {}, "line 1, holds invalid Unicode"),
         ("t.json", '{"task": "x"}', {}, "not a JSON array"),
         ("t.jsonl", '{"a": 1, "b": 2}\n', {}, "columns a, b: name the one"),
+        ("t.csv", "prompt,input_tokens,output_tokens\nx,1,2\n", {}, "columns prompt, input_tokens, output_tokens"),
         ("t.jsonl", line(inputs={"a": 1, "b": 2}), {}, "columns inputs, inputs.a, inputs.b: name the one"),
         ("t.jsonl", line(inputs={"a": 1}), {"task_field": "inputs.c"}, "line 1: there is no 'inputs.c'"),
         ("t.jsonl", '{"task": "x"}\n{"input": "y"}\n', {}, "line 2: there is no 'task'"),

@@ -119,7 +119,7 @@ def _task_field(row: Mapping[str, Any], where: str) -> str:
     if named := next((name for name in TASK_FIELDS if name in row), None):
         return named
     keys = {key: f"inputs.{key}" for key in _object(row.get("inputs"))}
-    keys |= {name.removeprefix("input_"): name for name in row if name.startswith("input_")}
+    keys |= {name.removeprefix("input_"): name for name in _example(row) if name.startswith("input_")}
     if named := next((keys[name] for name in TASK_FIELDS if name in keys), None):
         return named
     if len(keys) == 1:
@@ -134,10 +134,16 @@ def _answer(row: Mapping[str, Any]) -> Any:
     if outputs := next((row[name] for name in REFERENCES if name in row and "inputs" in row), None):
         outputs = _object(outputs) or outputs
     else:
-        outputs = {name.removeprefix("output_"): row[name] for name in row if name.startswith("output_")}
+        outputs = {name.removeprefix("output_"): row[name] for name in _example(row) if name.startswith("output_")}
     if not isinstance(outputs, Mapping):
         return outputs
     return next(iter(outputs.values())) if len(outputs) == 1 else outputs.get(ANSWER_FIELD, outputs or None)
+
+
+def _example(row: Mapping[str, Any]) -> list[str]:
+    """Return the columns of a table of examples, which has no others; none of any other table."""
+    named = [name for name in row if name not in ("id", "metadata")]
+    return named if all(name.startswith(("input_", "output_")) for name in named) else []
 
 
 def _cell(row: Mapping[str, Any], field: str, where: str, option: str) -> Any:
