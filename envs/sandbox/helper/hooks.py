@@ -28,8 +28,10 @@ class Guard:
     def __init__(self, folder: str) -> None:
         self.folder, self._git = folder, os.path.join(folder, ".git")
         self._lock = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-        with contextlib.suppress(OSError):  # some network file systems have no locks
-            fcntl.flock(self._lock, fcntl.LOCK_SH)
+        self._locked = False
+        with contextlib.suppress(OSError):  # somebody else has locked it, or its file system has no locks
+            fcntl.flock(self._lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            self._locked = True
         self._absent = not os.path.lexists(self._git) or (os.path.isdir(self._git) and not os.listdir(self._git))
 
     def mounts(self, target: str) -> dict[str, list[str]]:
@@ -54,7 +56,7 @@ class Guard:
     def release(self) -> None:
         """Remove the empty `.git`, unless another run still needs it."""
         with contextlib.suppress(OSError):
-            if self._absent:
+            if self._absent and self._locked:
                 fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 os.rmdir(self._git)
         os.close(self._lock)

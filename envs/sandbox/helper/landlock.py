@@ -39,6 +39,8 @@ _READING = _EXECUTE | _READ | _LIST
 _TCP = 0b11  # bind and connect, since the fourth version
 _SCOPES = 0b11  # abstract sockets and signals, since the sixth
 _DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom")
+# Not `net`, which shows the host's connections and sockets, nor `mountinfo`.
+_PROC = ("auxv", "cmdline", "comm", "environ", "fd", "fdinfo", "limits", "maps", "smaps", "stat", "statm", "status")
 
 READY_UNLESS_FAULT = b"?"
 """Written instead of `+` before the program starts: the sandbox is ready unless a fault follows."""
@@ -67,7 +69,9 @@ def restrict(readable: Iterable[str], writable: Iterable[str], hidden: Sequence[
             _allow(rules, path, access)
         for path in _DEVICES:
             _allow(rules, path, _READ | _WRITE)
-        _allow(rules, f"/proc/{os.getpid()}", _READ | _LIST)
+        _allow(rules, f"/proc/{os.getpid()}/task", _LIST)
+        for name in _PROC:
+            _allow(rules, f"/proc/{os.getpid()}/{name}", _READ | _LIST)
         for path in writable:
             _allow(rules, path, everything)
         kernel.no_new_privileges()

@@ -1,5 +1,6 @@
 """The protocol between agent and helper: a request as a memory file, a report as one message."""
 
+import fcntl
 import json
 import os
 from collections.abc import Sequence
@@ -81,10 +82,12 @@ def dump(header: Request, blobs: Sequence[bytes]) -> int:
 
 
 def memory_file(*parts: bytes) -> int:
-    """Write a memory file, and return its descriptor at the beginning of the file."""
-    descriptor = os.memfd_create("sandbox")
+    """Write a memory file, and return its descriptor at the beginning of the file. Nobody can change it any more."""
+    descriptor = os.memfd_create("sandbox", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
     with os.fdopen(os.dup(descriptor), "wb") as file:
         file.writelines(parts)
+    seals = fcntl.F_SEAL_SEAL | fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_WRITE
+    fcntl.fcntl(descriptor, fcntl.F_ADD_SEALS, seals)
     os.lseek(descriptor, 0, os.SEEK_SET)
     return descriptor
 

@@ -2,8 +2,8 @@
 
 It blocks what ordinary programs do not need and what circumvents the other restrictions: new namespaces and mounts,
 kernel administration, inspecting other processes, io_uring (which opens sockets unseen by the filter), and memory
-that belongs to no process (memfd, System V segments, huge pages held by a pipe or a socket) and so escapes the memory
-limit. Setuid files cannot be created:
+that belongs to no process (memfd, System V segments, Landlock's rules, huge pages held by a pipe or a socket) and so
+escapes the memory limit. Setuid files cannot be created:
 in a folder that is bound writable, their owner is a user of the host.
 """
 
@@ -43,7 +43,7 @@ _REFUSED = _table(
 # ENOSYS rather than EPERM, so that libraries fall back to an older call, whose arguments the filter can check.
 _ABSENT = _table(
     """
-    clone3 435 435, memfd_create 319 279, memfd_secret 447 447, openat2 437 437
+    clone3 435 435, landlock_create_ruleset 444 444, memfd_create 319 279, memfd_secret 447 447, openat2 437 437
     """
 )
 # Kernel memory that counts for nobody, such as access lists of 64 KB. EOPNOTSUPP, as on a file system without them.

@@ -12,7 +12,7 @@ import select
 import signal
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from langgraph_reflexion.envs.sandbox.helper import kernel, protocol, usage
 from langgraph_reflexion.envs.sandbox.helper.bubblewrap import Bubblewrap
@@ -74,6 +74,16 @@ def supervise(streams: Streams, watched: Sequence[int]) -> protocol.Report:
         return {"fault": f"{type(error).__name__}: {error}"}
 
 
+@contextlib.contextmanager
+def _first_to_go() -> Iterator[None]:
+    """Let children inherit that the kernel ends them first if memory runs out, before this process and the agent."""
+    with open("/proc/self/oom_score_adj", "r+b", buffering=0) as file:
+        before = file.read()
+        file.write(b"1000")
+        yield
+        file.write(before)
+
+
 class _Run:
     def __init__(
         self, request: protocol.Request, blobs: list[bytes], streams: Streams, watched: Sequence[int]
@@ -112,7 +122,8 @@ class _Run:
         """Start the child, and wait until the sandbox is ready. The clock of the run starts then."""
         self.fault = ""
         ready_pipe, starting = os.pipe()
-        self.child = self.plan.start(self.streams, starting)
+        with _first_to_go():
+            self.child = self.plan.start(self.streams, starting)
         os.close(starting)
         self.exited = os.pidfd_open(self.child)
         message = b""

@@ -13,7 +13,11 @@ _OWN = re.compile(rb"^(?:Rss(?:Anon|Shmem)|HugetlbPages|VmPTE|VmSwap):\s+(\d+) k
 _NOT_SHARED = re.compile(rb"^(?:VmPTE|VmSwap):\s+(\d+) kB", re.MULTILINE)
 _PROPORTIONAL = re.compile(rb"^Pss_Anon:\s+(\d+) kB", re.MULTILINE)
 _PROPORTIONAL_SHARED = re.compile(rb"^Pss_Shmem:\s+(\d+) kB", re.MULTILINE)
-_SHARED_MAP = re.compile(rb"^([0-9a-f]+)-([0-9a-f]+) \S+ ([0-9a-f]+) (\S+ \d+) +/dev/zero \(deleted\)$", re.MULTILINE)
+# A program may have named its map (PR_SET_VMA_ANON_NAME).
+_SHARED_MAP = re.compile(
+    rb"^([0-9a-f]+)-([0-9a-f]+) \S+ ([0-9a-f]+) (\S+ \d+) +(?:/dev/zero \(deleted\)|\[anon_shmem:[^]\n]*\])$",
+    re.MULTILINE,
+)
 _OVERLOOKED = 32 << 20
 """Bytes of shared memory on the whole machine that are not worth attributing."""
 

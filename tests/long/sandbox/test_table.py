@@ -45,7 +45,8 @@ def test_honest_programs_run(backend, user):
 
 
 def test_documentation_contains_the_table():
-    assert all(contained(hostile, "bubblewrap", user) for hostile in HOSTILE for user in ("root", "user"))
+    through = {each.name for each in HOSTILE for user in ("root", "user") if not contained(each, "bubblewrap", user)}
+    assert through == {"100 MB in the buffers of sockets", "locking a host file that it may read"}
     assert len({hostile.name for hostile in HOSTILE}) == len(HOSTILE) > 40
     assert table() in (DOCS / "sandbox.md").read_text(encoding="utf-8")
     security = (DOCS / "howto" / "security.md").read_text(encoding="utf-8")
