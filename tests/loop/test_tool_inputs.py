@@ -23,6 +23,7 @@ from langgraph_reflexion import (
 )
 from langgraph_reflexion.envs.actions import Action
 from langgraph_reflexion.testing import ScriptedChatModel
+from langgraph_reflexion.testing.case import made_up
 
 
 class Colour(enum.Enum):
@@ -130,11 +131,12 @@ def test_a_schema_of_another_program():
         "required": ["kind"],
         "definitions": {"Kind": {"enum": ["p", "q"]}},
     }
-    odd = StructuredTool(name="odd", description="", args_schema=schema, func=lambda **given: str(given))
+    odd = StructuredTool(name="odd", description="Odd.", args_schema=schema, func=lambda **given: str(given))
     observed = said([odd], "odd[p]", "odd[r]", 'odd[{"kind": "q", "other": "p", "anything": [1]}]')
     assert observed[::2] == ["{'kind': 'p'}", "{'kind': 'q', 'other': 'p', 'anything': [1]}"]
     assert "kind: must be p or q" in observed[1]
     assert environment([odd]).tools[0]["function"]["parameters"]["definitions"] == schema["definitions"]
+    assert made_up(environment([odd]).actions()["odd"])["args"] == {"kind": "p", "other": "p", "anything": "thing 1"}
 
 
 def test_a_tool_of_one_text():

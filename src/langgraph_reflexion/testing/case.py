@@ -10,6 +10,7 @@ from typing import Any
 
 from jinja2.exceptions import TemplateError
 
+from langgraph_reflexion.envs.actions import alternatives, literals
 from langgraph_reflexion.envs.base import Action, ActionSpec, Environment, StepResult, Task
 from langgraph_reflexion.envs.pool import EpisodePool, call_blocking
 from langgraph_reflexion.prompts import Prompts
@@ -49,19 +50,15 @@ def specs(environment: Environment) -> list[ActionSpec]:
 def made_up(spec: ActionSpec) -> Action:
     """Return an action with generated arguments of the right types; other rules of its schema may be broken."""
     parameters = spec.function["parameters"]
-    args = {name: _value(field, parameters.get("$defs", {})) for name, field in parameters["properties"].items()}
+    args = {name: _value(field, parameters) for name, field in parameters["properties"].items()}
     return Action(name=spec.name, args=args, text=spec.render(args))
 
 
-def _value(schema: dict[str, Any], definitions: dict[str, Any]) -> Any:
-    if "$ref" in schema:
-        return _value(definitions[schema["$ref"].rpartition("/")[2]], definitions)
-    for several in ("anyOf", "oneOf", "allOf"):
-        if several in schema:
-            # A model that holds itself ends here.
-            nothing = "$ref" in schema[several][0] and {"type": "null"} in schema[several]
-            return None if nothing else _value(schema[several][0], definitions)
-    if values := schema.get("enum", [schema["const"]] if "const" in schema else []):
+def _value(given: Any, root: dict[str, Any]) -> Any:
+    schema, *others = alternatives(given, root)
+    if schema.get("type") == "object" and {"type": "null"} in others:
+        return None  # a model that holds itself ends here
+    if values := literals(schema):
         return next((value for value in values if str(value).strip()), values[0])
     match schema.get("type"):
         case "boolean":
@@ -69,10 +66,10 @@ def _value(schema: dict[str, Any], definitions: dict[str, Any]) -> Any:
         case "integer" | "number":
             return schema.get("minimum", min(2, schema.get("maximum", 2)))
         case "array":
-            return [_value(schema["items"], definitions) for _ in range(schema.get("minItems", 0))]
+            return [_value(schema.get("items", {}), root) for _ in range(schema.get("minItems", 0))]
         case "object":
             fields = schema.get("properties", {})
-            return {name: _value(fields[name], definitions) for name in schema.get("required", [])}
+            return {name: _value(fields[name], root) for name in schema.get("required", [])}
     return "thing 1"
 
 
