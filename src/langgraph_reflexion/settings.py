@@ -226,6 +226,7 @@ class ReflexionSettings(BaseModel):
             options=ModelOptions(
                 retries=Retries(self.retries),
                 cache=self.cache,
+                timeout=self.timeout,
                 prices={name: Price.parse(price) for name, price in self.prices.items()},
                 seed=self.seed,
             ),

@@ -131,7 +131,7 @@ class ReflexionMiddleware(AgentMiddleware[ReflexionAgentState, Any, Any]):
         client = (
             Client.of(model, options, priced=priced)
             if model
-            else Client(None, retries=options.retries, cache=options.cache)
+            else Client(None, retries=options.retries, timeout=options.timeout, cache=options.cache)
         )
         self._client = client
         client.answered = True  # so that a server that is down does not discard the agent's answer

@@ -34,6 +34,7 @@ class Client:
     Args:
         model: The model, whose own retries are switched off, so that they do not multiply. None if `bind` gives it.
         retries: The retries of a call.
+        timeout: Seconds that an attempt may take; those of the model's own client unless given.
         price: The price of its tokens.
         cache: Where replies are kept for another run of the same calls: a LangGraph cache, or a SQLite file.
 
@@ -48,6 +49,7 @@ class Client:
         model: BaseChatModel | None,
         *,
         retries: Retries | None = None,
+        timeout: float | None = None,
         price: Price | None = None,
         cache: BaseCache[Any] | Path | str | None = None,
     ) -> None:
@@ -55,6 +57,7 @@ class Client:
         self.refused: set[str] = set()
         self.price = price
         self._retries = retries or Retries()
+        self._timeout = timeout
         self._kept = cache
         self._given: BaseChatModel | None = None
         if model is not None:
@@ -78,7 +81,7 @@ class Client:
         """Return the client of a model or of its name; `priced` requires its price, for a budget of money."""
         made = load_model(model) if isinstance(model, str) else model
         price = price_of(name_of(made), options.prices, needed=priced)
-        return cls(made, retries=options.retries, price=price, cache=options.cache)
+        return cls(made, retries=options.retries, timeout=options.timeout, price=price, cache=options.cache)
 
     @classmethod
     def pair(
@@ -186,8 +189,17 @@ class Client:
         return await self._retried(attempt)
 
     async def _retried(self, attempt: Callable[[], Awaitable[T]]) -> T:
+        async def timely() -> T:
+            try:
+                async with asyncio.timeout(self._timeout) as deadline:
+                    return await attempt()
+            except TimeoutError as error:
+                if not deadline.expired():
+                    raise
+                raise ModelFault(f"the model could not answer within {self._timeout:g} seconds") from error
+
         try:
-            return await self._retries(attempt)
+            return await self._retries(timely)
         except (ContextTooLong, ToolsRefused):
             self.answered = True
             raise

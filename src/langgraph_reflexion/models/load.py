@@ -41,7 +41,8 @@ def load_model(
             that a file makes, which keeps its own settings.
         base_url: The address of a server with the provider's protocol; for `openai:...`, of any OpenAI-compatible
             one. With it no key is needed, as local servers have none.
-        timeout: Seconds that one call may take; `TIMEOUT_SECONDS` unless given.
+        timeout: Seconds that its client waits for each piece of a reply; `TIMEOUT_SECONDS` unless given. See also
+            `ModelOptions.timeout`.
         temperature: The sampling temperature; the server's default unless given.
         http_async_client: The HTTP client of `openai:...` in coroutines. LangChain shares one among all models of the
             process, which breaks in a second event loop.

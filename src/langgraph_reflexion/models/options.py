@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from langgraph.cache.base import BaseCache
+from pydantic import PositiveFloat
 
 from langgraph_reflexion.errors import checked
 from langgraph_reflexion.models.usage import Price
@@ -21,11 +22,14 @@ class ModelOptions:
         retries: How often a model call, an action or a reset is retried after a transient fault.
         cache: Where replies are kept, so that a rerun of the same run is free: a LangGraph cache, or the path of a
             SQLite file. Two trials never share a reply.
+        timeout: Seconds that a call may take, from its request to the end of its reply; None leaves it to the model's
+            client, whose timeout is usually for each piece of the reply.
         prices: The price of a model's tokens, by the model's name. A budget of money needs them.
         seed: Every model call gets a seed derived from this one, the task, the trial and the call.
     """
 
     retries: Retries = field(default_factory=Retries)
     cache: BaseCache[Any] | Path | str | None = None
+    timeout: PositiveFloat | None = None
     prices: Mapping[str, Price] = field(default_factory=dict)
     seed: int = 0

@@ -17,7 +17,7 @@ CLOSING = 1.0
 """Seconds that closing a server waits for answers in flight."""
 
 _R = TypeVar("_R")
-Ending = Literal["whole", "half", "reset", "never", "drip"]
+Ending = Literal["whole", "half", "reset", "never", "drip", "raw"]
 
 ENDINGS: dict[str, Ending] = {"hang": "never", "drip": "drip", "cut": "half"}
 """How an answer ends, by the name of the fault."""
@@ -40,7 +40,7 @@ class Answer:
     """What is sent back: a text, or the events of a stream.
 
     It ends `whole`; `half`, after which the connection is closed or the stream ends in good order; with a `reset` of
-    the connection; is `never` sent; or is replaced by endless blanks (`drip`).
+    the connection; is `never` sent; is replaced by endless blanks (`drip`); or is `raw`, the body alone.
     """
 
     body: bytes | list[bytes]
@@ -129,6 +129,9 @@ class _Handler(BaseHTTPRequestHandler):
             # Returns when the client leaves, and when the server is closed.
             self.rfile.read(1)
             self.close_connection = True
+        elif answer.ending == "raw" and isinstance(answer.body, bytes):
+            self.wfile.write(answer.body)
+            self.close_connection = True
         else:
             self._send(answer)
         if answer.ending == "reset":
@@ -189,8 +192,8 @@ class FaultyServer(Generic[_R]):
         faults: The faults of the next requests; may be set at any time.
     """
 
-    def __init__(self, faults: Iterable[str | None], port: int = 0) -> None:
-        self.faults: Iterator[str | None] = iter(faults)
+    def __init__(self, faults: Iterable[Any], port: int = 0) -> None:
+        self.faults: Iterator[Any] = iter(faults)
         self.requests: list[_R] = []
         self.url = ""
         self._port = port

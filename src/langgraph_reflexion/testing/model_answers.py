@@ -78,6 +78,14 @@ def events(request: ModelRequest, reply: AIMessage) -> list[bytes]:
     return [*map(event, chunks), DONE]
 
 
+def streamed(whole: dict[str, Any]) -> list[bytes]:
+    """Return a completion of any form as a stream: all of it in its first event."""
+    choices = whole.get("choices")
+    if isinstance(choices, list):
+        choices = [{**each, "delta": each.get("message")} if isinstance(each, dict) else each for each in choices]
+    return [event(whole | {"object": "chat.completion.chunk", "choices": choices}), DONE]
+
+
 def event(data: dict[str, Any]) -> bytes:
     """Return one event of a stream."""
     return b"data: " + json.dumps(data).encode() + b"\n\n"

@@ -19,8 +19,8 @@ from langchain_core.language_models import BaseChatModel
 
 from langgraph_reflexion.demo import DemoChatModel
 from langgraph_reflexion.errors import ConfigurationError
-from langgraph_reflexion.testing.loopback import Answer, Call, ErrorAnswer, FaultyServer
-from langgraph_reflexion.testing.model_answers import ModelRequest, ask, completion, event, events, refused
+from langgraph_reflexion.testing.loopback import ENDINGS, Answer, Call, ErrorAnswer, FaultyServer
+from langgraph_reflexion.testing.model_answers import ModelRequest, ask, completion, events, refused, streamed
 
 __all__ = ["MODEL_FAULTS", "Faults", "ModelRequest", "ModelServer"]
 
@@ -32,6 +32,7 @@ MODEL_FAULTS: Mapping[str, str] = {
     "503": "the server is overloaded",
     "hang": "no answer, until the client leaves",
     "reset": "the connection is reset in the middle of the answer",
+    "drip": "endless blanks instead of the answer, one at a time",
     "truncated-stream": "a stream that ends early as if complete; without streaming, half of the body",
     "invalid-json": "an answer whose JSON breaks off, in a complete HTTP response",
     "empty-choices": "a completion without choices",
@@ -39,10 +40,14 @@ MODEL_FAULTS: Mapping[str, str] = {
     "unknown-model": "404 for the model",
     "context": "400 with the code context_length_exceeded",
 }
-"""The faults of `ModelServer`, each with a description. For an odd reply, give it a model that replies so."""
+"""The faults of `ModelServer`, each with a description."""
 
-Faults = Sequence[str | None] | Callable[[ModelRequest], str | None]
-"""Names from `MODEL_FAULTS`, one per request, or a function of the request; None and `ok` mean no fault."""
+Odd = Callable[[dict[str, Any]], dict[str, Any] | Answer]
+"""Makes an odd answer of a completion: another one, or the HTTP response itself."""
+
+Faults = Sequence[str | Odd | None] | Callable[[ModelRequest], str | Odd | None]
+"""Names from `MODEL_FAULTS` or functions of the completion, one per request, or a function that returns one for a
+request; None and `ok` mean no fault."""
 
 
 class ModelServer(FaultyServer[ModelRequest]):
@@ -92,18 +97,22 @@ class ModelServer(FaultyServer[ModelRequest]):
             fault = None if self._fault_for else next(self.faults, None)
         return self._complete(request, _checked(self._fault_for(request) if self._fault_for else fault))
 
-    def _complete(self, request: ModelRequest, fault: str) -> Answer:
-        if fault == "hang":
-            return Answer(b"", ending="never")
+    def _complete(self, request: ModelRequest, fault: str | Odd) -> Answer:
+        if not isinstance(fault, str):
+            made = fault(completion(request, ask(self.model, request.body)))
+            if isinstance(made, Answer):
+                return made
+            return Answer(streamed(made) if request.body.get("stream") else json.dumps(made).encode())
+        if fault in ENDINGS:
+            return Answer(b"", ending=ENDINGS[fault])
         if error := _error_for(fault, request) or self._refusal(request):
             raise error
         reply = ask(self.model, request.body)
         whole = completion(request, reply)
-        streamed = events(request, reply) if request.body.get("stream") else None
         if fault == "empty-choices":
             whole["choices"] = []
-            streamed = streamed and [event(whole | {"object": "chat.completion.chunk"}), streamed[-1]]
-        body = streamed or json.dumps(whole).encode()
+        in_events = streamed(whole) if fault == "empty-choices" else events(request, reply)
+        body = in_events if request.body.get("stream") else json.dumps(whole).encode()
         if fault == "invalid-json":
             return Answer([body[0], body[1][:20] + b"\n\n"] if isinstance(body, list) else body[: len(body) // 2])
         if fault == "truncated-stream":
@@ -121,7 +130,9 @@ class ModelServer(FaultyServer[ModelRequest]):
         return _error_for("context", request)
 
 
-def _checked(fault: str | None) -> str:
+def _checked(fault: str | Odd | None) -> str | Odd:
+    if callable(fault):
+        return fault
     name, _, detail = (fault or "ok").partition(":")
     if name in {"ok", *MODEL_FAULTS} and (not detail or name == "429-retry-after"):
         return fault or "ok"

@@ -77,7 +77,7 @@ NOT_ARRIVING = {
 
 
 def test_errors_have_the_status_and_code_of_openai():
-    assert {*ERRORS, *NOT_ARRIVING} == set(MODEL_FAULTS)
+    assert {*ERRORS, *NOT_ARRIVING, "drip"} == set(MODEL_FAULTS)
     with ModelServer(always(), faults=[fault for fault in ERRORS for _ in range(2)]) as server:
         for fault, (kind, *expected) in ERRORS.items():
             for ask in replies(client(server)):
