@@ -6,8 +6,10 @@ RUN = PATH="$(CURDIR)/$(VENV)/bin:$$PATH"
 EXTRAS ?= alfworld,bench,deepagents,inspect,notebooks,postgres,ray,studio
 
 OLDEST = .venv-oldest
+# LiteLLM, by which tau2 calls models, holds other clients back.
+TAU2 = .venv-tau2
 
-.PHONY: help demo figures drawings dev docs test test-bare test-long test-oldest lint format clean
+.PHONY: help demo figures drawings dev docs test test-bare test-long test-oldest test-tau2 lint format clean
 
 help:  ## Show the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/:/'
@@ -68,6 +70,15 @@ test-oldest: $(OLDEST)/dev  ## Run the core tests on the oldest supported versio
 	PATH="$(CURDIR)/$(OLDEST)/bin:$$PATH" pytest --numprocesses auto --dist loadfile -m "" \
 		tests/loop/test_*.py tests/unit/actors tests/unit/models tests/unit/test_oldest.py
 
+$(TAU2)/dev: pyproject.toml
+	$(PYTHON) -m venv $(TAU2)
+	$(TAU2)/bin/pip install --quiet --upgrade 'pip>=25.1'
+	$(TAU2)/bin/pip install --quiet --editable '.[tau2]' --group test
+	@touch $@
+
+test-tau2: $(TAU2)/dev  ## Run the tests of tau2-bench, which has a virtual environment of its own
+	$(TAU2)/bin/pytest -m "" tests/long/test_tau2.py
+
 lint: $(VENV)/dev  ## Check style and types
 	$(RUN) ruff check .
 	$(RUN) ruff format --check .
@@ -78,4 +89,4 @@ format: $(VENV)/dev  ## Format the code
 	$(RUN) ruff format .
 
 clean:  ## Remove everything that the targets create
-	rm -rf $(VENV) $(OLDEST) build runs .cache .mypy_cache .pytest_cache .ruff_cache
+	rm -rf $(VENV) $(OLDEST) $(TAU2) build runs .cache .mypy_cache .pytest_cache .ruff_cache
