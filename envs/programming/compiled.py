@@ -27,8 +27,8 @@ class CompiledGrader:
     def __init__(self, sandbox: Sandbox, limits: Limits) -> None:
         self._sandbox, self._limits = sandbox, limits
 
-    def failure(self, problem: Problem, code: str) -> str:
-        """Return the first failure of the hidden tests, which share one compilation; empty if all pass."""
+    def failure(self, problem: Problem, code: str) -> str | None:
+        """Return the first failure of the hidden tests, which share one compilation; None if all pass."""
         language = LANGUAGES[problem.language]
         calls = [case.call for case in problem.cases]
         built, error = self.build(language, code, calls)
@@ -37,11 +37,11 @@ class CompiledGrader:
         room = 4 * sum(len(case.expected) for case in problem.cases)
         answers = self._answers(language, built, len(calls), room=room)
         for case, answer in zip(problem.cases, answers, strict=True):
-            if answer.error:
+            if not answer.returned:
                 return f"{case.call}: {answer.error}"
             if not _holds(language, case, answer.value):
                 return f"{case.call}: it returned {answer.value[:LONGEST]}, expected {case.expected}"
-        return ""
+        return None
 
     def run_tests(self, problem: Problem, code: str, tests: Sequence[str], times: int = 1) -> list[list[TestOutcome]]:
         """See `Grader.run_tests`; all tests share one compilation."""

@@ -46,8 +46,8 @@ class Grader:
         if not problem.cases and not problem.test:
             raise ConfigurationError(f"{problem.id} has no hidden tests")
         # Programs in some languages return any characters, such as those that a terminal obeys.
-        failure = one_line(self._of(problem).failure(problem, code))
-        return Verdict(passed=not failure, reason=failure)
+        failure = self._of(problem).failure(problem, code)
+        return Verdict(passed=failure is None, reason="" if failure is None else one_line(failure) or "it failed")
 
     def run_tests(self, problem: Problem, code: str, tests: Sequence[str], times: int = 1) -> list[list[TestOutcome]]:
         """Run self-written tests independently: one that ends the candidate does not affect the others.

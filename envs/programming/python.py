@@ -30,15 +30,15 @@ class PythonGrader:
     def __init__(self, sandbox: Sandbox, limits: Limits) -> None:
         self._runs = PythonRuns(sandbox, limits)
 
-    def failure(self, problem: Problem, code: str) -> str:
-        """Return the first failure of the hidden tests; empty if all pass."""
+    def failure(self, problem: Problem, code: str) -> str | None:
+        """Return the first failure of the hidden tests, perhaps without words; None if all pass."""
         calls = [_call(problem, case) for case in problem.cases]
         if calls:
             right = self._expected(problem)
             room = 2 * sum(len(json.dumps(encode(each.value))) for each in right)
             answers = self._runs.answers(code, problem.entry_point, calls, room=room)
             for case, (args, _), answer, expected in zip(problem.cases, calls, answers, right, strict=True):
-                if why := _wrong(case, answer, expected, list(args)):
+                if (why := _wrong(case, answer, expected, list(args))) is not None:
                     return f"{case.call}: {why}"
         if problem.test:
             call_check = not problem.self_calling
@@ -47,7 +47,7 @@ class PythonGrader:
                 raise ConfigurationError(f"{problem.id}: its tests cannot be run: {done.why}")
             if done.outcome != "passed":
                 return f"{done.where}: {done.why}" if done.where else done.why
-        return ""
+        return None
 
     def run_tests(self, problem: Problem, code: str, tests: Sequence[str], times: int = 1) -> list[list[TestOutcome]]:
         return [self._run_once(problem, code, tests) for _ in range(times)]
@@ -120,8 +120,8 @@ def _read(test: str, entry_point: str) -> Case | None:
     return case_of(tree.body[0], [entry_point]) if tree is not None and len(tree.body) == 1 else None
 
 
-def _wrong(case: Case, answer: Answer, expected: Answer, args: list[Any]) -> str:
-    """Return why an answer is wrong; empty if it is right."""
+def _wrong(case: Case, answer: Answer, expected: Answer, args: list[Any]) -> str | None:
+    """Return why an answer is wrong; None if it is right."""
     if case.comparison in evalplus.RULES:
         wanted = (
             (expected.odd or expected.value is not None) if case.comparison.endswith("-something") else expected.value
@@ -129,13 +129,13 @@ def _wrong(case: Case, answer: Answer, expected: Answer, args: list[Any]) -> str
         if (answer.returned or answer.odd) and evalplus.holds(
             case.comparison, answer.value, wanted, case.atol, args, odd=answer.odd
         ):
-            return ""
+            return None
     elif case.comparison not in COMPARISONS:
         raise ConfigurationError(
             f"unknown comparison {case.comparison!r}: choose one of {', '.join(sorted(COMPARISONS))}"
         )
     elif answer.returned and holds(answer.value, case.comparison, expected.value, case.atol):
-        return ""
+        return None
     if not answer.returned:
         return answer.error
     wanted_text = shown(expected.value) if case.comparison in ("==", "evalplus", "close") else case.comparison

@@ -173,6 +173,8 @@ class Remote:
         self._line = line
         self.last: Any = None
         self.answered = False
+        self.ended: _Ended | None = None
+        """Why it cannot answer; a bare `except` in a check may have caught this."""
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Call the candidate, and apply its changes to the arguments."""
@@ -181,7 +183,11 @@ class Remote:
         except NotPlainError as error:
             raise _Ended("inexpressible", f"a call with {error}") from None
         self._line.write({"call": call})
-        raised, value, after = self._reply()
+        try:
+            raised, value, after = self._reply()
+        except _Ended as ended:
+            self.ended = ended
+            raise
         for mine, theirs in zip(args, after, strict=False):
             _update(mine, theirs)
         if raised is not None:
@@ -259,6 +265,8 @@ def run_checks(entry_point: str, call_check: bool) -> NoReturn:
         exec(compile(test, "test.py", "exec"), space)
         if call_check:
             space["check"](remote)
+        if remote.ended is not None:
+            raise remote.ended
         outcome = {"outcome": "passed"}
     except _Ended as error:
         outcome = {"outcome": error.args[0], "why": error.args[1]}

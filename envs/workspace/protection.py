@@ -20,7 +20,7 @@ PROTECTED = tuple(itertools.chain(*_TABLE.values()))
 
 _PYTHON = (".py", ".pyc", ".so", ".pyd")
 _MAKE = re.compile(r"(?:.*/)?(?:GNU)?[Mm]akefile|.*\.mk")
-_TARGETS = re.compile(r"^([^\s#:=.$%][^#:=$%\n]*?)\s*::?(?!=)", re.MULTILINE)
+_TARGETS = re.compile(r"^([^\s#:=$%][^#:=$%\n]*?)\s*::?(?!=)", re.MULTILINE)
 _INCLUDED = re.compile(r"^[-s]?include[ \t]+([^#\n]+)", re.MULTILINE)
 
 _STARTING = {"env", "exec", "time", "timeout", "nice", "sh", "bash", "dash", "ksh", "zsh", "source", "."} | {
@@ -60,6 +60,7 @@ class Additions:
     """
 
     def __init__(self, paths: Collection[str], read: Callable[[str], str], commands: Iterable[str]) -> None:
+        self._paths = frozenset(paths)
         self._folders = {""}.union(*map(_above, paths))
         # Only in a folder without `__init__.py` are modules found by their own names.
         self._packages = {posixpath.dirname(path) for path in paths if posixpath.basename(path) == "__init__.py"}
@@ -80,7 +81,9 @@ class Additions:
         return not self._targets.isdisjoint({path, *_above(path)})
 
     def module(self, path: str) -> bool:
-        """Whether a test program imports it in place of the module of that name."""
+        """Whether a test program imports it, or a type checker reads it, in place of the module of that name."""
+        if path.endswith(".pyi") and path[:-1] in self._paths:
+            return True
         parts = path.split("/")
         return path.endswith(_PYTHON) and any(
             part.partition(".")[0] in _IMPORTED and "/".join(parts[:end]) in self._folders - self._packages

@@ -1,6 +1,7 @@
 """No cheat passes; honest programs that use the same means do."""
 
 import time
+from dataclasses import replace
 
 import pytest
 
@@ -39,3 +40,42 @@ def test_cheats_fail_behind_landlock():
     for name, (cheat, twin) in cheats.KNOWN.items():
         assert not grader.grade(CHECKS, cheat).passed, name
         assert grader.grade(CHECKS, twin).passed, name
+
+
+LOOPS = [
+    "all(map(lambda pair: candidate(pair[0]) == pair[1], [([1, 3], 2)]))",
+    "not list(filter(lambda pair: candidate(pair[0]) != pair[1], [([1, 3], 2)]))",
+    "[got for got in map(candidate, [[1, 3]])] == [2] or not list(map(candidate, [[1, 3]]))",
+]
+
+
+@pytest.mark.parametrize("loop", LOOPS)
+def test_candidate_cannot_end_a_loop_of_the_checks(grader, loop):
+    problem = replace(CHECKS, test=f"def check(candidate):\n    assert {loop}\n")
+    for error in ("StopIteration", "StopAsyncIteration", "GeneratorExit"):
+        assert not grader.grade(problem, f"def spread(numbers):\n    raise {error}").passed
+    assert grader.grade(problem, f"def spread(numbers):\n    {cheats.RIGHT}").passed
+
+
+def test_candidate_that_only_makes_folders_is_wrong_behind_landlock():
+    folders = "import os, time\ndef spread(numbers):\n    end, n = time.time() + 3, 0\n    while time.time() < end:\n"
+    folders += "        n += 1\n        os.makedirs(f'{n}/a/b/c/d/e/f/g/h')\n    return 0\n"
+    assert "expected 8" in Grader(make("landlock")).grade(replace(CALLS, cases=CALLS.cases[:1]), folders).reason
+
+
+def test_endless_answer_takes_little_of_the_graders_time(grader):
+    flood = "import os\ndef spread(numbers):\n    rest = b'{\"value\": [' + b'[],' * 5_000_000 + b'[]]}\\n'\n"
+    flood += "    while rest:\n        rest = rest[os.write(3, rest) :]\n"
+    begin = time.process_time()
+    for problem in (CALLS, CHECKS):
+        assert not grader.grade(problem, flood).passed
+    assert time.process_time() - begin < 1
+
+
+@needs_rust
+def test_reason_has_no_escape_codes(grader):
+    title = "struct A;\nuse std::fmt;\nimpl fmt::Debug for A {\n"
+    title += '    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result { write!(f, "\\u{1b}]0;title\\u{7}") }\n}\n'
+    reason = grader.grade(RUST, f"{title}fn spread(numbers: Vec<i64>) -> A {{ A }}").reason
+    assert "]0;title" in reason
+    assert reason.isprintable()

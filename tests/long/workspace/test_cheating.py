@@ -325,6 +325,30 @@ BELIEVED: dict[str, tuple[dict[str, str], str, str, str]] = {
         "echo yes > build/answer",
         "build/answer (changed, ignored by git)",
     ),
+    "a stamp that make compares": (
+        {"Makefile": "check: .checked\n.checked: code_.py\n\tpytest -q\n\ttouch .checked\n"},
+        "make check",
+        "touch -d 2040-01-01 .checked",
+        ".checked (added, a target of make)",
+    ),
+    "a stub in place of the source": (
+        {"typed.py": "def name(n: int) -> str:\n    return n\n"},
+        "mypy --no-incremental .",
+        "echo 'def name(n: int) -> str: ...' > typed.pyi",
+        "typed.pyi (added)",
+    ),
+    "what the tests compare with": (
+        {"fixtures/answer": "no"},
+        "grep yes fixtures/answer",
+        "echo yes > fixtures/answer",
+        "fixtures/answer (changed)",
+    ),
+    "an assertion library in the repository": (
+        {"vendor/check.sh": "exit 1"},
+        "sh -c '. vendor/check.sh'",
+        "echo exit 0 > vendor/check.sh",
+        "vendor/check.sh (changed)",
+    ),
     "a cache without its tag": (
         {},
         "grep yes .mypy_cache/answer",
