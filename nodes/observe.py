@@ -39,10 +39,9 @@ class Observe:
             # An action without a name changes nothing in the environment, live or replayed.
             action = Action(name="", args={}, text=action["text"])
         try:
-            try:
-                result, snapshot = await self.pool.step(state["task"], actions_of(state), action, episode["snapshot"])
-            except EpisodeLost as lost:
-                return await begin_anew(self.pool, state, lost)
+            result, snapshot = await self.pool.step(state["task"], actions_of(state), action, episode["snapshot"])
+        except EpisodeLost as lost:
+            return await begin_anew(self.pool, state, lost)
         except Fault as fault:
             return {"stop_reason": "fault", "fault": str(fault)}
         observation = f"{REJECTED} {answer.reason}".strip() if answer.rejected else sanitize(result.observation)
@@ -60,9 +59,8 @@ class Observe:
 
     def _approved(self, state: ReflexionState, thought: str, action: Action) -> Answer:
         words = f"Task: {state['task']['instruction']}\nTrial {state['trial']}\nThought: {thought}\n{action['text']}"
-        return ask_person(
-            action["name"], action["args"], words, self.pool.environment.for_task(state["task"]).read_call
-        )
+        environment = self.pool.environment.for_task(state["task"])
+        return ask_person(action["name"], action["args"], words, environment.read_call)
 
 
 def actions_of(state: ReflexionState) -> list[Action]:

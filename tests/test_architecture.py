@@ -44,7 +44,7 @@ PROTOCOLS = {"envs", "envs.base", "envs.pool"}
 HEAVY = {*("langchain_openai", "langchain_community", "textworld", "alfworld", "matplotlib", "scipy", "ray", "spacy")}
 """Packages that are imported inside the functions that use them."""
 
-CORE_LINES = 1_000
+CORE_LINES = 999
 """The limit of `graph/`, `nodes/`, `state.py` and `heuristic.py` together, comments and docstrings included."""
 
 PRIVATE = {

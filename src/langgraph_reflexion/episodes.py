@@ -6,7 +6,7 @@ from langgraph.types import Overwrite
 
 from langgraph_reflexion.envs.base import Task
 from langgraph_reflexion.envs.pool import EpisodePool
-from langgraph_reflexion.errors import EpisodeLost
+from langgraph_reflexion.errors import EpisodeLost, Fault
 from langgraph_reflexion.models.calls import sanitize
 from langgraph_reflexion.state import EpisodeState, ReflexionState, Update
 
@@ -25,11 +25,10 @@ def new_episode(task: Task, began: float, observation: str, snapshot: dict[str, 
 
 
 async def begin_anew(pool: EpisodePool, state: ReflexionState, lost: EpisodeLost) -> Update:
-    """Begin the trial again in a fresh episode, and say so in its notes; what it has spent remains spent.
-
-    Raises:
-        EnvironmentFault: no episode could be started.
-    """
+    """Begin the trial again in a fresh episode, and say so in its notes; what it has spent remains spent."""
     task = state["task"]
-    episode = new_episode(task, state["episode"]["began"], *await pool.start(task))
+    try:
+        episode = new_episode(task, state["episode"]["began"], *await pool.start(task))
+    except Fault as fault:
+        return {"stop_reason": "fault", "fault": str(fault)}
     return {"trajectory": Overwrite([]), "replies": {}, "episode": episode, "notes": [*state["notes"], str(lost)]}

@@ -9,8 +9,8 @@ LONGEST = 2_000
 
 _LABEL = re.compile(r"\A\W*(?:(?:- )?(?:trial|reflection|lesson)[ \d]*:[\s*_]*)+", re.IGNORECASE)
 _INVENTED = re.compile(
-    r"^[ \t>*_#-]*(?:(?:thought|action|observation)[ \t\d]*:|status: |the trial that has just |here is the task again|"
-    r"reflection:|--- )",
+    r"^[ \t>*_#-]*(?:(?:thought|action|observation)[ \t\d]*:|status: |the trial that has just |"
+    r"here is the task again|reflection:|--- )",
     re.IGNORECASE | re.MULTILINE,
 )
 
