@@ -47,6 +47,7 @@ class ALFWorld(Environment):
     """
 
     name = "alfworld"
+    reply_tokens = 1024
     splits = (*GENERATED, *OFFICIAL_SPLITS)
     episode = ALFWorldEpisode
 

@@ -58,6 +58,7 @@ class HotPotQA(Environment):
     """
 
     name = "hotpotqa"
+    reply_tokens = 1024
     splits: tuple[str, ...] = ("own", *TOPIC_SPLITS)
     episode = HotPotQAEpisode
     variants = ("cot", "cot-gt")

@@ -57,6 +57,7 @@ class Programming(Environment):
 
     name = "programming"
     episode: ClassVar[type[Episode]] = ProgrammingEpisode
+    reply_tokens = 8192
     variants: tuple[str, ...] = (CODE,)
     # Section 4.3: one program per trial, judged by self-written tests; a memory of one reflection, beside the program
     # that it is about and its test results; ten trials.

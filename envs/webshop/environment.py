@@ -54,6 +54,7 @@ class WebShop(Environment):
     """
 
     name = "webshop"
+    reply_tokens = 1024
     splits: tuple[str, ...] = ("own",)
     episode = WebShopEpisode
     blocking = False

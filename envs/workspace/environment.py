@@ -64,6 +64,7 @@ class Workspace(Environment):
     name = "workspace"
     splits: tuple[str, ...] = ("own", GENERATED)
     episode = WorkspaceEpisode
+    reply_tokens = 8192
     # A failing command's output is what there is to learn from.
     profile_defaults: ClassVar[Mapping[str, Any]] = {"feedback": "words"}
 

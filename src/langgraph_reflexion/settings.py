@@ -92,6 +92,7 @@ class ReflexionSettings(BaseModel):
     temperature: float | None = option(
         None, "Sampling temperature.  [default: the server's]", ge=0, allow_inf_nan=False
     )
+    max_tokens: int | None = option(None, "Longest reply in tokens.  [default: by what is asked for]", ge=1)
     timeout: float = option(
         TIMEOUT_SECONDS, "Seconds that one model call may take.", resume="free", ge=0.01, allow_inf_nan=False
     )
@@ -227,6 +228,7 @@ class ReflexionSettings(BaseModel):
                 retries=Retries(self.retries),
                 cache=self.cache,
                 timeout=self.timeout,
+                max_tokens=self.max_tokens,
                 prices={name: Price.parse(price) for name, price in self.prices.items()},
                 seed=self.seed,
             ),

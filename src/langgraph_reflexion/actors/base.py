@@ -83,6 +83,7 @@ class Actor(ABC):
             return self.memory_map.append_to(messages, state, cue) if self.memory_map else messages
 
         steps = [*state.get("last_attempt", []), *state["trajectory"]]
+        options = {"max_tokens": self.environment.reply_tokens, **options}
         return await call_with_trajectory(
             self.client, render, steps, state["observation_budget"], config, call, **options
         )

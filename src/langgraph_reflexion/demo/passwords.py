@@ -49,6 +49,7 @@ class Passwords(Environment):
     """
 
     name = "passwords"
+    reply_tokens = 64
     splits = ("all",)
     episode = Attempt
     replayable = True

@@ -10,13 +10,12 @@ from langgraph_reflexion.choices import Feedback, Keep
 from langgraph_reflexion.context import call_with_trajectory
 from langgraph_reflexion.errors import ConfigurationError, checked
 from langgraph_reflexion.memory.lessons import Lessons
-from langgraph_reflexion.models.calls import CallId, note
+from langgraph_reflexion.memory.reading import read_reflection
+from langgraph_reflexion.models.calls import CallId
 from langgraph_reflexion.models.client import Client
 from langgraph_reflexion.prompts import Prompts
 from langgraph_reflexion.state import Evaluation, Reflection, ReflexionState, Step
 
-LONGEST_REFLECTION = 6000
-"""Characters of a reflection that are kept: every later prompt has to hold it."""
 CONDENSED = "(this trial, and all before it)"
 """How a condensed reflection begins."""
 
@@ -66,7 +65,8 @@ class EpisodicMemory:
         Raises:
             ModelFault: the model did not condense them.
         """
-        reflections = [*state["reflections"], Reflection(trial=reflection["trial"], text=_cut(reflection["text"]))]
+        reflection = Reflection(trial=reflection["trial"], text=read_reflection(reflection["text"]))
+        reflections = [*state["reflections"], reflection]
         if len(reflections) <= self.size:
             return reflections
         if self.client is None:
@@ -79,15 +79,8 @@ class EpisodicMemory:
 
         call = CallId(self.seed, state["task"]["id"], state["trial"], "condense")
         reply = await call_with_trajectory(self.client, render, [], None, config, call)
-        text = f"{CONDENSED} {_cut(reply.text)}"
+        text = f"{CONDENSED} {read_reflection(reply.text)}"
         return [Reflection(trial=older[-1]["trial"], text=text), *reflections[len(older) :]]
-
-
-def _cut(text: str) -> str:
-    if len(text) <= LONGEST_REFLECTION:
-        return text
-    note(f"reflection: cut at {LONGEST_REFLECTION} characters")
-    return f"{text[:LONGEST_REFLECTION]} [{len(text) - LONGEST_REFLECTION} characters left out]"
 
 
 def status_line(evaluation: Evaluation | None, feedback: Feedback) -> str:

@@ -34,4 +34,4 @@ def read_reflection(text: str) -> str:
     note(f"the reflection is cut to {LONGEST} characters")
     cut = said[:LONGEST]
     end = max(cut.rfind(mark) for mark in (". ", "! ", "? "))
-    return cut[: end + 1] if end > LONGEST // 2 else f"{cut.rpartition(' ')[0]} ..."
+    return cut[: end + 1] if end > LONGEST // 2 else f"{cut.rpartition(' ')[0] or cut} ..."

@@ -16,6 +16,7 @@ from langgraph_reflexion.errors import ConfigurationError, ContextTooLong, Model
 from langgraph_reflexion.models.cache import ReplyCache
 from langgraph_reflexion.models.calls import CallId, Reply, charge, note
 from langgraph_reflexion.models.faults import OPTIONS, is_bug, refused_option, to_fault, validate_reply
+from langgraph_reflexion.models.limits import LIMITS, has_reasoned, is_cut, limiting
 from langgraph_reflexion.models.load import load_model, without_own_retries
 from langgraph_reflexion.models.options import ModelOptions
 from langgraph_reflexion.models.replies import bounded, invalid_call, passing_reasoning, storable
@@ -37,11 +38,13 @@ class Client:
         timeout: Seconds that an attempt may take; those of the model's own client unless given.
         price: The price of its tokens.
         cache: Where replies are kept for another run of the same calls: a LangGraph cache, or a SQLite file.
+        max_tokens: The limit of every reply; unless given it depends on what is asked for.
 
     Attributes:
         name: The model's name.
         answered: Whether the server has ever answered this process.
         refused: The options that the server refuses, and that are left out.
+        unlimited: Whether replies have no limit any more, as reasoning uses it up.
     """
 
     def __init__(
@@ -52,7 +55,10 @@ class Client:
         timeout: float | None = None,
         price: Price | None = None,
         cache: BaseCache[Any] | Path | str | None = None,
+        max_tokens: int | None = None,
     ) -> None:
+        self.max_tokens = max_tokens
+        self.unlimited = False
         self.answered = False
         self.refused: set[str] = set()
         self.price = price
@@ -81,7 +87,8 @@ class Client:
         """Return the client of a model or of its name; `priced` requires its price, for a budget of money."""
         made = load_model(model) if isinstance(model, str) else model
         price = price_of(name_of(made), options.prices, needed=priced)
-        return cls(made, retries=options.retries, timeout=options.timeout, price=price, cache=options.cache)
+        how: dict[str, Any] = {"retries": options.retries, "timeout": options.timeout, "cache": options.cache}
+        return cls(made, price=price, max_tokens=options.max_tokens, **how)
 
     @classmethod
     def pair(
@@ -119,6 +126,7 @@ class Client:
         *,
         stop: list[str] | None = None,
         tools: Sequence[dict[str, Any]] = (),
+        max_tokens: int | None = None,
     ) -> Reply:
         """Call the model, with retries.
 
@@ -128,6 +136,7 @@ class Client:
             call: The call's id. Its seed is passed on if the model takes one.
             stop: Stop sequences. Servers may ignore them, so parsers cut the reply, too.
             tools: The tools that the model may call.
+            max_tokens: The limit of the reply; by what is asked for unless given (`LIMITS`).
 
         Raises:
             ContextTooLong: the prompt is too long.
@@ -143,13 +152,19 @@ class Client:
             return Reply(cached.reply)
         config = {**config, "metadata": {**config.get("metadata", {}), **call.metadata}}
         paid: list[Usage] = []
+        limit = self.max_tokens or max_tokens or LIMITS.get(call.name.split()[0])
 
         async def attempt() -> AIMessage:
-            reply = await self._request(messages, config, call.seed(len(paid)), stop, tools)
+            reply = await self._request(messages, config, call.seed(len(paid)), stop, tools, limit)
             # Whatever it holds, it was paid for.
             paid.append(usage_of(reply, self.price))
             charge(paid[-1])
             self.answered = True
+            if is_cut(reply):
+                note(f"{call.name}: the reply was cut at its limit")
+                if limit and has_reasoned(reply) and self.max_tokens is None and not self.unlimited:
+                    self.unlimited = True  # reasoning leaves no room for an answer
+                    return await attempt()
             validate_reply(reply)
             return reply
 
@@ -215,6 +230,7 @@ class Client:
         seed: int,
         stop: list[str] | None,
         tools: Sequence[dict[str, Any]],
+        limit: int | None,
     ) -> AIMessage:
         """Send the request, and again without each option that the server refuses."""
         options: dict[str, Any] = {"seed": seed} if "seed" in self._fields else {}
@@ -222,6 +238,8 @@ class Client:
         options |= {"tools": tools} if tools else {}
         if getattr(self.model, "temperature", None) is not None:
             options["temperature"] = None
+        limiting_fields, limiting_options = limiting(self.model, limit) if limit and not self.unlimited else ({}, {})
+        options |= {"max_tokens": limit} if limiting_fields or limiting_options else {}
         reasoning = passing_reasoning(self.model, messages)
         without = set(self.refused)
         while True:
@@ -231,6 +249,8 @@ class Client:
             sent = {name: value for name, value in options.items() if name not in without}
             passed = {name: sent[name] for name in ("seed", "stop") if name in sent} | reasoning
             fields: dict[str, Any] = {"temperature": None} if "temperature" in without else {}
+            if "max_tokens" in sent:
+                fields, passed = fields | limiting_fields, passed | limiting_options
             if self._seed_is_field and "seed" in passed:
                 fields["seed"] = passed.pop("seed")
             model = self.model.model_copy(update=fields) if fields else self.model

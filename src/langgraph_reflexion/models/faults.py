@@ -21,7 +21,7 @@ LONGEST = 10_000
 PERMANENT = {401, 403, 404}
 """HTTP statuses after which no retry can succeed."""
 
-OPTIONS = ("stop", "temperature", "seed", "tools")
+OPTIONS = ("stop", "temperature", "seed", "max_tokens", "tools")
 """Options of a request that some servers refuse."""
 
 _TOO_LONG = re.compile(
@@ -34,6 +34,7 @@ _TOO_LONG = re.compile(
 _TOOLS = r"\b(tools?|tool[ _-](use|choice|calls?|calling)|function[ _-]call\w*)\b"
 _SAID = {
     **{option: rf"\b{option}\b" for option in OPTIONS},
+    "max_tokens": r"\bmax_(completion_|output_|new_)?tokens\b",
     # Servers mention tools for other reasons, too.
     "tools": rf"(support|enable|allow|unknown|unrecognized|unexpected).{{0,60}}{_TOOLS}|"
     rf"{_TOOLS}.{{0,40}}(not (supported|allowed|permitted|available)|unsupported)",

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from langgraph.cache.base import BaseCache
-from pydantic import PositiveFloat
+from pydantic import PositiveFloat, PositiveInt
 
 from langgraph_reflexion.errors import checked
 from langgraph_reflexion.models.usage import Price
@@ -25,6 +25,9 @@ class ModelOptions:
         timeout: Seconds that a call may take, from its request to the end of its reply; None leaves it to the model's
             client, whose timeout is usually for each piece of the reply.
         prices: The price of a model's tokens, by the model's name. A budget of money needs them.
+        max_tokens: The longest reply in tokens. Unless given it depends on what is asked for: 512 for a reflection,
+            1,024 for a judgement, 4,096 for tests, and for an action the environment's `reply_tokens`; it is lifted
+            where reasoning uses it up. A model with a limit of its own keeps it.
         seed: Every model call gets a seed derived from this one, the task, the trial and the call.
     """
 
@@ -32,4 +35,5 @@ class ModelOptions:
     cache: BaseCache[Any] | Path | str | None = None
     timeout: PositiveFloat | None = None
     prices: Mapping[str, Price] = field(default_factory=dict)
+    max_tokens: PositiveInt | None = None
     seed: int = 0

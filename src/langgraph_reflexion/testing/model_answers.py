@@ -9,7 +9,11 @@ from typing import Any, NamedTuple
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage, convert_to_messages
 
+from langgraph_reflexion.models.usage import CHARACTERS_PER_TOKEN
 from langgraph_reflexion.testing.loopback import ErrorAnswer
+
+LIMITS = ("max_tokens", "max_completion_tokens")
+"""The fields of a request that limit the reply."""
 
 DONE = b"data: [DONE]\n\n"
 """The last event of a stream."""
@@ -55,7 +59,11 @@ def ask(model: BaseChatModel, body: dict[str, Any]) -> AIMessage:
     reply: AIMessage = asked.invoke(messages, stop=stops or None, **options)
     # Models that ignore stop sequences go on after them.
     ends = [found for found in (reply.text.find(stop) for stop in stops) if found >= 0]
-    return reply.model_copy(update={"content": reply.text[: min(ends)]}) if ends else reply
+    text = reply.text[: min(ends)] if ends else reply.text
+    limit = CHARACTERS_PER_TOKEN * min(body.get(name) or len(text) for name in LIMITS)
+    if len(text) > limit:
+        return reply.model_copy(update={"content": text[:limit], "response_metadata": {"finish_reason": "length"}})
+    return reply.model_copy(update={"content": text}) if ends else reply
 
 
 def completion(request: ModelRequest, reply: AIMessage) -> dict[str, Any]:
