@@ -13,7 +13,7 @@ from langgraph_reflexion.models.calls import CallId, as_data
 from langgraph_reflexion.models.client import Client
 from langgraph_reflexion.profiles import Profile
 from langgraph_reflexion.prompts import Prompts
-from langgraph_reflexion.prompts.few_shot import few_shot_reflections
+from langgraph_reflexion.prompts.few_shot import few_shot_reflections, left_over
 from langgraph_reflexion.state import Reflection, ReflexionState, Step, Update
 
 
@@ -31,17 +31,18 @@ class Reflect:
     seed: int
 
     async def __call__(self, state: ReflexionState, config: RunnableConfig) -> Update:
-        def render(steps: list[Step]) -> list[BaseMessage]:
+        def render(steps: list[Step], left_out: int) -> list[BaseMessage]:
+            examples, notes = left_over(self.prompts.reflections, state["reflections"], left_out)
             failed = self.prompts.render(
                 "failed_trial",
                 observation=opening_of(state, self.prompts),
                 steps=drop_longest(steps, self.rules.truncation),
                 status=status_line(state["evaluation"], self.rules.feedback),
-                reflections=state["reflections"] if self.rules.reflects_on_memory else [],
+                reflections=notes if self.rules.reflects_on_memory else [],
                 memory_map=self.memory.map.text(state) if self.memory.map else "",
             )
             failed = with_lessons(failed, state, self.prompts)
-            return [*few_shot_reflections(self.prompts, self.rules.layout), HumanMessage(failed)]
+            return [*few_shot_reflections(self.prompts, examples, self.rules.layout), HumanMessage(failed)]
 
         call = CallId(self.seed, state["task"]["id"], state["trial"], "reflect")
         update: Update = {}

@@ -1,8 +1,14 @@
 """Few-shot examples as chat turns: chat models follow what they seem to have said before."""
 
+from collections.abc import Sequence
+from typing import TypeVar
+
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
 
-from langgraph_reflexion.prompts import Prompts
+from langgraph_reflexion.prompts import Prompts, ReflectionExample
+
+_Example = TypeVar("_Example")
+_Reflection = TypeVar("_Reflection")
 
 
 def add_text(messages: list[BaseMessage], text: str) -> list[BaseMessage]:
@@ -12,18 +18,17 @@ def add_text(messages: list[BaseMessage], text: str) -> list[BaseMessage]:
     return [*messages, HumanMessage(text)]
 
 
-def few_shot_reflections(prompts: Prompts, layout: str) -> list[BaseMessage]:
+def few_shot_reflections(prompts: Prompts, examples: Sequence[ReflectionExample], layout: str) -> list[BaseMessage]:
     """Return the instruction of the self-reflection with its examples, as turns or within the instruction.
 
     Args:
-        prompts: The domain's templates and examples.
+        prompts: The domain's templates.
+        examples: Failed trials with their reflections.
         layout: The profile's layout.
     """
     as_turns = layout == "turns"
-    messages: list[BaseMessage] = [
-        SystemMessage(prompts.render("reflect", examples=() if as_turns else prompts.reflections))
-    ]
-    for example in prompts.reflections if as_turns else ():
+    messages: list[BaseMessage] = [SystemMessage(prompts.render("reflect", examples=() if as_turns else examples))]
+    for example in examples if as_turns else ():
         failed = prompts.render(
             "failed_trial",
             observation=example.observation,
@@ -34,3 +39,17 @@ def few_shot_reflections(prompts: Prompts, layout: str) -> list[BaseMessage]:
         )
         messages += [HumanMessage(failed), AIMessage(example.reflection)]
     return messages
+
+
+def left_over(
+    examples: Sequence[_Example], reflections: Sequence[_Reflection], left_out: int
+) -> tuple[Sequence[_Example], Sequence[_Reflection]]:
+    """Return what a shorter prompt shows: the last examples are left out first, then the oldest reflections.
+
+    Args:
+        examples: The few-shot examples.
+        reflections: The reflections, oldest first.
+        left_out: The number of examples and reflections to leave out.
+    """
+    fewer = max(len(examples) - left_out, 0)
+    return examples[:fewer], reflections[max(left_out - len(examples), 0) :]

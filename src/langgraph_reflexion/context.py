@@ -21,8 +21,8 @@ LEFT_OUT = "[left out, to save room]"
 SMALLER = 0.7
 """The share of the observations' characters to keep after a prompt was too long."""
 
-Render = Callable[[list[Step]], list[BaseMessage]]
-"""Builds a prompt from the steps to show."""
+Render = Callable[[list[Step], int], list[BaseMessage]]
+"""Builds a prompt from the steps to show and the number of things to leave out; see `left_over`."""
 
 
 async def call_with_trajectory(
@@ -34,7 +34,9 @@ async def call_with_trajectory(
     call: CallId,
     **options: Any,
 ) -> Reply:
-    """Call the model with a prompt that shows steps; truncate observations until it fits.
+    """Call the model with a prompt that shows steps; make it shorter until it fits.
+
+    Long observations are truncated first; then examples are left out, and at last the oldest reflections.
 
     Args:
         client: The model.
@@ -46,22 +48,29 @@ async def call_with_trajectory(
         **options: Passed to `Client.ask`.
 
     Raises:
-        ContextTooLong: the prompt is too long even with truncated observations.
+        ContextTooLong: the prompt is too long even so; permanent if the model has never replied, as then the context
+            is too small for the task.
         ModelFault: as from `Client.ask`.
     """
-    shown, fits = truncate_observations(steps, observation_budget), observation_budget
+    shown, fits, left_out = truncate_observations(steps, observation_budget), observation_budget, 0
     while True:
+        messages = render(shown, left_out)
         try:
-            reply = await client.ask(render(shown), config, call, **options)
-        except ContextTooLong:
+            reply = await client.ask(messages, config, call, **options)
+        except ContextTooLong as fault:
             had = _length(shown)
-            fits = int(had * SMALLER)
-            shown = truncate_observations(steps, fits)
-            if _length(shown) >= had:
-                raise
+            shorter = truncate_observations(steps, int(had * SMALLER))
+            if _length(shorter) < had:
+                shown, fits = shorter, int(had * SMALLER)
+                continue
+            left_out += 1
+            if render(shown, left_out) == messages:
+                raise fault if client.replied else ContextTooLong(str(fault), permanent=True) from fault
         else:
             if fits != observation_budget:
                 note(f"{call.name}: prompt too long, long observations shortened")
+            if left_out:
+                note(f"{call.name}: prompt too long, left out of examples and reflections: {left_out}")
             return Reply(reply.message, fits)
 
 

@@ -85,10 +85,10 @@ class ModelFault(Fault):
 
 
 class ContextTooLong(ModelFault):
-    """The prompt does not fit into the model's context, however much of the trajectory is left out."""
+    """The prompt does not fit into the model's context, however much is left out."""
 
-    def __init__(self, message: str) -> None:
-        super().__init__(message, transient=False)
+    def __init__(self, message: str, *, permanent: bool = False) -> None:
+        super().__init__(message, permanent=permanent, transient=False)
 
 
 class ToolsRefused(ModelFault):

@@ -11,10 +11,10 @@ import pytest
 from langchain_core.messages import AIMessage
 from langchain_openai import ChatOpenAI
 
-from langgraph_reflexion import ModelFault, ModelOptions, create_reflexion, load_model
+from langgraph_reflexion import ModelFault, ModelOptions, create_reflexion, load_model, load_prompts
 from langgraph_reflexion.retries import Retries
 from langgraph_reflexion.testing import ModelServer, ScriptedChatModel
-from tests.support.toys import Counter, CounterEpisode, count_to
+from tests.support.toys import Counter, CounterEpisode, asks_for, count_to
 
 KEY = "sk-very-secret-0123456789"
 QUICK = Retries(attempts=3, first_wait=0.01)
@@ -164,12 +164,39 @@ def test_a_prompt_that_is_too_long_is_shortened_at_its_oldest_long_observations(
     assert len(bodies) <= len(final["trajectory"]) + 4
 
 
-def test_a_prompt_that_cannot_be_shortened_enough_is_a_fault():
+def test_a_first_prompt_that_cannot_fit_stops_the_run():
     with server(context_chars=100) as asked:
-        final = run(asked)
+        with pytest.raises(ModelFault, match="the prompt is too long for the model's context") as raised:
+            run(asked)
         assert len(asked.requests) == 1
+    assert raised.value.permanent
+
+
+def test_a_later_prompt_that_cannot_be_shortened_enough_is_a_fault():
+    model = ScriptedChatModel(replies=lambda messages: f"Thought: {'Hm. ' * 100}\nAction: read[]")
+    with ModelServer(model, context_chars=2000) as asked:
+        final = run(asked)
     assert final["status"] == "fault"
     assert final["fault"].startswith("the prompt is too long for the model's context")
+
+
+def test_examples_and_the_oldest_reflections_are_left_out_of_a_prompt_that_is_too_long(tmp_path):
+    step = '[[example.step]]\nthought = ""\naction = "add 1"\nobservation = "The counter stands at 1."\n'
+    for name in ("examples", "reflections"):
+        each = f'[[example]]\nobservation = "{"Count to one. " * 40}"\nreflection = "I added one."\n{step}'
+        each = each if name == "reflections" else each.replace('reflection = "I added one."\n', "")
+        (tmp_path / f"{name}.toml").write_text(each * 2)
+    words = "I read the counter, which told me nothing new. " * 20
+
+    def reply(messages):
+        return words if asks_for(messages) == "reflect" else "Action: read[]"
+
+    with ModelServer(ScriptedChatModel(replies=reply), context_chars=4000) as asked:
+        final = run(asked, prompts=load_prompts(tmp_path), strategy="reflexion", max_trials=4)
+    notes = [note for trial in final["trials"] for note in trial["notes"]]
+    assert final["status"] == "failed"
+    assert "act 1: prompt too long, left out of examples and reflections: 2" in notes
+    assert any(note.startswith("reflect: prompt too long, left out of") for note in notes)
 
 
 def test_a_broken_stream_is_retried():

@@ -17,7 +17,7 @@ from langgraph_reflexion.models.calls import CallId, Reply
 from langgraph_reflexion.models.client import Client
 from langgraph_reflexion.profiles import Profile
 from langgraph_reflexion.prompts import Example, Prompts
-from langgraph_reflexion.prompts.few_shot import add_text
+from langgraph_reflexion.prompts.few_shot import add_text, left_over
 from langgraph_reflexion.state import Decision, ReflexionState, Step, Update
 
 BEFORE_TRIALS = 100_000
@@ -77,9 +77,9 @@ class Actor(ABC):
     ) -> Reply:
         earlier = len(state.get("last_attempt", []))
 
-        def render(steps: list[Step]) -> list[BaseMessage]:
+        def render(steps: list[Step], left_out: int) -> list[BaseMessage]:
             shown = {"last_attempt": steps[:earlier], "trajectory": steps[earlier:]}
-            messages = self.messages(cast(ReflexionState, {**state, **shown}), cue)
+            messages = self.messages(cast(ReflexionState, {**state, **shown}), cue, left_out)
             return self.memory_map.append_to(messages, state, cue) if self.memory_map else messages
 
         steps = [*state.get("last_attempt", []), *state["trajectory"]]
@@ -88,15 +88,17 @@ class Actor(ABC):
             self.client, render, steps, state["observation_budget"], config, call, **options
         )
 
-    def messages(self, state: ReflexionState, cue: str = "") -> list[BaseMessage]:
+    def messages(self, state: ReflexionState, cue: str = "", left_out: int = 0) -> list[BaseMessage]:
         """Return the prompt for the next step.
 
         Args:
             state: The task's state.
             cue: The beginning of the reply, for actors that prescribe it.
+            left_out: The number of examples and reflections to leave out.
         """
         task = state["task"]
-        examples = self.prompts.examples(task.get("kind"), self.rules.examples)
+        known = self.prompts.examples(task.get("kind"), self.rules.examples)
+        examples, reflections = left_over(known, state["reflections"], left_out)
         as_turns = self.rules.layout == "turns"
         instruction = self.prompts.render(
             self.instruction,
@@ -109,7 +111,7 @@ class Actor(ABC):
         opening = self.prompts.render(
             self.opening,
             observation=opening_of(state, self.prompts),
-            reflections=state["reflections"] if self.rules.shows_reflections else [],
+            reflections=reflections if self.rules.shows_reflections else [],
             last_attempt=state.get("last_attempt", []),
             status=status_line(state["evaluation"], self.rules.feedback),
         )

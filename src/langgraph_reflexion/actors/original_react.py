@@ -50,11 +50,11 @@ class TwoCallActor(TextActor):
         action = self.decide(acting.message)["action"] or Action(name="", args={}, text=acting.text[:500])
         return Decision(thought=thought, action=action), acting
 
-    def messages(self, state: ReflexionState, cue: str = "") -> list[BaseMessage]:
+    def messages(self, state: ReflexionState, cue: str = "", left_out: int = 0) -> list[BaseMessage]:
         """Return the instruction, and one message that ends with the cue."""
         earlier = drop_longest(state.get("last_attempt", []), self.rules.truncation)
         before = cast(ReflexionState, {**state, "last_attempt": earlier, "trajectory": []})
-        instruction, opening = super().messages(before)
+        instruction, opening = super().messages(before, left_out=left_out)
         steps = self.prompts.render("scratchpad", steps=state["trajectory"], numbered=self.numbered)
         return [instruction, HumanMessage("\n".join(part for part in (opening.text, steps, cue) if part))]
 

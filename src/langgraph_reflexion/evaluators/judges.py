@@ -30,7 +30,7 @@ class LLMEvaluator(Evaluator):
     async def evaluate(self, state: ReflexionState, config: RunnableConfig) -> Score:
         """Ask the model; anything but a clear yes is a no."""
 
-        def render(steps: list[Step]) -> list[BaseMessage]:
+        def render(steps: list[Step], _: int) -> list[BaseMessage]:
             trial = self.prompts.render("trial", observation=opening_of(state, self.prompts), steps=steps)
             return [SystemMessage(self.prompts.render("judge")), HumanMessage(trial)]
 

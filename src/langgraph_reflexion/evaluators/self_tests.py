@@ -80,7 +80,7 @@ class SelfTestsEvaluator(Evaluator):
             return Prepared({"tests": given})
         call = CallId(self.seed, task["id"], 1, "tests")
 
-        def render(_: list[Step]) -> list[BaseMessage]:
+        def render(_: list[Step], __: int) -> list[BaseMessage]:
             asks = self.prompts.render("write_tests", form=self.environment.test_form(task))
             return [SystemMessage(asks), HumanMessage(f"{task['instruction']}\n\nTests:")]
 

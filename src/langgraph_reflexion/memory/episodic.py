@@ -73,7 +73,7 @@ class EpisodicMemory:
             return reflections[-self.size :]
         prompts, older = self.prompts, reflections[: len(reflections) - self.size + 1]
 
-        def render(steps: list[Step]) -> list[BaseMessage]:
+        def render(steps: list[Step], _: int) -> list[BaseMessage]:
             condensed = prompts.render("condensed", reflections=older)
             return [SystemMessage(prompts.render("condense")), HumanMessage(condensed)]
 

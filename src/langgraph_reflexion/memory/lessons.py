@@ -148,7 +148,7 @@ class LessonMemory:
     async def _from_success(self, state: ReflexionState, config: RunnableConfig) -> str:
         """Ask the model for a lesson; a failed call leaves a note."""
 
-        def render(steps: list[Step]) -> list[BaseMessage]:
+        def render(steps: list[Step], _: int) -> list[BaseMessage]:
             opening = opening_of(state, self.prompts)
             trial = self.prompts.render(
                 "succeeded_trial", steps=steps, observation=opening, reflections=state["reflections"]

@@ -44,6 +44,7 @@ class Client:
         name: The model's name.
         answered: Whether the server has ever answered this process.
         refused: The options that the server refuses, and that are left out.
+        replied: Whether the model has ever replied.
         unlimited: Whether replies have no limit any more, as reasoning uses it up.
     """
 
@@ -58,7 +59,7 @@ class Client:
         max_tokens: int | None = None,
     ) -> None:
         self.max_tokens = max_tokens
-        self.unlimited = False
+        self.replied = self.unlimited = False
         self.answered = False
         self.refused: set[str] = set()
         self.price = price
@@ -159,7 +160,7 @@ class Client:
             # Whatever it holds, it was paid for.
             paid.append(usage_of(reply, self.price))
             charge(paid[-1])
-            self.answered = True
+            self.answered = self.replied = True
             if is_cut(reply):
                 note(f"{call.name}: the reply was cut at its limit")
                 if limit and has_reasoned(reply) and self.max_tokens is None and not self.unlimited:

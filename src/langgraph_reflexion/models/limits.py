@@ -45,6 +45,7 @@ def is_cut(reply: AIMessage) -> bool:
 
 def has_reasoned(reply: AIMessage) -> bool:
     """Return whether reasoning took a part of the limit: a cut reply may then be no answer."""
-    details = (reply.usage_metadata or {}).get("output_token_details") or {}
+    usage: Mapping[str, Any] = reply.usage_metadata or {}
+    details = usage.get("output_token_details") or {}
     shown = reply.additional_kwargs.get("reasoning_content")
     return bool(shown or details.get("reasoning") or not reply.text.strip())

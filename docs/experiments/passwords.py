@@ -1,12 +1,13 @@
 """Passwords: tasks in which only what a failure shows helps, small enough for tiny language models.
 
-    langgraph-reflexion run langgraph_reflexion.demo.passwords:Passwords --model openai:any --base-url ...
+    langgraph-reflexion run docs/experiments/passwords.py:Passwords --model openai:any --base-url ...
 
 Half of the tasks have a password that nobody can know, the others three doors to choose from. One answer ends the
 trial, and a wrong one is followed by the right one: a model that writes down what it saw solves the next trial.
 """
 
 from collections.abc import Sequence
+from pathlib import Path
 from random import Random
 from typing import Annotated, Any
 
@@ -49,6 +50,7 @@ class Passwords(Environment):
     """
 
     name = "passwords"
+    prompts = Path(__file__).with_suffix("")
     reply_tokens = 64
     splits = ("all",)
     episode = Attempt
