@@ -89,9 +89,7 @@ class ReflexionSettings(BaseModel):
         None, "Model that reflects and evaluates.  [default: --model]", node="reflect"
     )
     base_url: str | None = option(None, "Address of an OpenAI-compatible server.", node="act", min_length=1)
-    temperature: float | None = option(
-        None, "Sampling temperature.  [default: the server's]", ge=0, allow_inf_nan=False
-    )
+    temperature: float | None = option(None, "Temperature.  [default: the server's]", ge=0, allow_inf_nan=False)
     max_tokens: int | None = option(None, "Longest reply in tokens.  [default: by what is asked for]", ge=1)
     timeout: float = option(
         TIMEOUT_SECONDS, "Seconds that one model call may take.", resume="free", ge=0.01, allow_inf_nan=False
@@ -116,9 +114,7 @@ class ReflexionSettings(BaseModel):
     max_actions: int | None = rule(
         "Actions per trial before the heuristic stops it; the next one is the last.", node="heuristic_check", ge=1
     )
-    max_cycles: int | None = rule(
-        "Identical cycles in a row before the heuristic stops a trial.", node="heuristic_check", ge=1
-    )
+    max_cycles: int | None = rule("Identical cycles in a row that stop a trial.", node="heuristic_check", ge=1)
     memory: Keep = option("window", "How reflections are kept: the last ones, all, or condensed.", node="reflect")
     memory_size: int | None = rule("Reflections kept (Ω).", node="reflect", ge=1)
     memory_map: bool = option(False, "Show the model a map of what the world has revealed.", node="act")

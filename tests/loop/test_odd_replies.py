@@ -8,7 +8,7 @@ from langchain_openai import ChatOpenAI
 from langgraph.checkpoint.memory import InMemorySaver
 
 from langgraph_reflexion import Memory, ModelOptions, create_reflexion
-from langgraph_reflexion.memory.episodic import LONGEST_REFLECTION
+from langgraph_reflexion.memory.reading import LONGEST
 from langgraph_reflexion.retries import Retries
 from langgraph_reflexion.testing import ModelServer, ScriptedChatModel
 from tests.support.server_faults import CALLS, ERRORS, HALF, HUGE, REPLIES
@@ -90,8 +90,8 @@ def test_an_endless_reflection_is_cut_with_a_note(keep):
         return "Action: read[]" if asks_for(messages) == "act" else "Look closer. " * 1000
 
     final, _ = play(replies=replies, max_trials=3, memory=Memory(size=1, keep=keep))
-    assert all(len(each["text"]) < LONGEST_REFLECTION + 100 for each in final["reflections"])
-    assert f"reflection: cut at {LONGEST_REFLECTION} characters" in final["trials"][0]["notes"]
+    assert all(len(each["text"]) < LONGEST + 100 for each in final["reflections"])
+    assert f"the reflection is cut to {LONGEST} characters" in final["trials"][0]["notes"]
 
 
 def test_a_call_ends_in_time_even_while_its_server_drips():
