@@ -72,6 +72,9 @@ class LiveProgress(Observer):
         self._say(f"langgraph-reflexion: {task}: {error}")
         self._update(advance=1)
 
+    def on_repair(self, task: str, what: str) -> None:
+        self._say(f"langgraph-reflexion: {task}: {what}")
+
     def _say(self, line: str) -> None:
         if not self._hidden:
             self._progress.console.print(Text(printable(line)), soft_wrap=True)

@@ -53,12 +53,13 @@ def resumed_info(info: dict[str, Any], settings: RunSettings, tasks: Sequence[st
     differing = [
         f"{name} was {_shown(was.get(name))}, is {_shown(now[name])}"
         for name in settings.resumable("fixed")
-        if was.get(name) != now[name]
+        if name in was and was[name] != now[name]  # an older version did not have all of them
     ]
     differing += [
         f"{label} was {_shown(had)}, is {_shown(has)}, and can only be raised"
         for name in settings.resumable("raise")
-        for label, had, has in _limits(name, was.get(name), now[name])
+        if name in was
+        for label, had, has in _limits(name, was[name], now[name])
         if has is not None and (had is None or has < had)
     ]
     if differing:

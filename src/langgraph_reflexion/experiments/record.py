@@ -58,6 +58,7 @@ class RunRecord:
     Attributes:
         new: True if the run begins with this process.
         trials: The recorded trials.
+        shared: True if other folders may have the same checkpoints.
 
     Raises:
         ConfigurationError: the folder holds something else, or cannot be created.
@@ -69,6 +70,7 @@ class RunRecord:
         self._secrets = list(secrets)
         self._order = row_order(info["tasks"])
         self.new = not holds_run(folder)
+        self.shared = info["settings"].get("database") is not None
         if self.new and any((folder / name).exists() for name in (TRIALS, TRAJECTORIES)):
             raise ConfigurationError(f"{folder} holds trials and no {RUN}: choose another --out")
         try:
@@ -109,13 +111,21 @@ class RunRecord:
 
     def restore(self, finished: Finished) -> None:
         """Add a finished trial from a checkpoint whose process died before it recorded it."""
-        if self.trials.get(key_of(finished.row)) != json.loads(self._line(finished.row)):
+        known = self.trials.get(key_of(finished.row)) == json.loads(self._line(finished.row))
+        if not known or key_of(finished.row) not in self._with_steps:
             self.append(finished)
 
-    def require(self, task: str, trial: int) -> None:
-        """Make sure that a finished trial is recorded."""
-        if (task, trial) not in self.trials or (task, trial) not in self._with_steps:
-            raise ConfigurationError(f"{self.folder} lacks trial {trial} of {task}, which was recorded once")
+    def missing(self, task: str, trials: int) -> list[int]:
+        """Return those of a task's first N trials that are not recorded, or without their steps."""
+        recorded = self.trials.keys() & self._with_steps
+        return [trial for trial in range(1, trials + 1) if (task, trial) not in recorded]
+
+    def forget(self, task: str) -> None:
+        """Remove the trials of a task."""
+        self._trials.remove(task)
+        self._trajectories.remove(task)
+        self.trials = {key: row for key, row in self.trials.items() if key[0] != task}
+        self._with_steps = {key for key in self._with_steps if key[0] != task}
 
     def last_trial(self, task: str) -> int:
         """Return the task's last recorded trial; 0 without any."""

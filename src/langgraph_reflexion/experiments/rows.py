@@ -1,8 +1,10 @@
 """Rows of a run's record, and the JSON Lines files that hold them."""
 
+import errno
 import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple, NotRequired, TypedDict
 
@@ -117,35 +119,53 @@ class JsonlFile:
             os.ftruncate(self._descriptor, size)
 
     def rows(self) -> Iterator[Any]:
-        """Yield the content of every line."""
-        for number, line in enumerate(complete_lines(self.path), 1):
-            try:
-                row = json.loads(line)
-                key_of(row)
-            except (ValueError, KeyError, TypeError) as error:
-                raise ConfigurationError(f"{self.path}, line {number}, cannot be read: {error}") from error
-            yield row
+        """Yield the content of every line that can be read; a power cut may leave others."""
+        yield from (row for _, row in self._readable())
 
     def append(self, line: bytes) -> None:
         """Add a line in one write, so that a concurrent reader finds at most the last line incomplete."""
-        if os.write(self._descriptor, line) != len(line):
-            raise OSError(f"the disk of {self.path.parent} is full")
+        with writing(self.path):
+            if os.write(self._descriptor, line) != len(line):
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    def remove(self, task: str) -> None:
+        """Remove the rows of a task."""
+        atomic_write(self.path, [line for line, row in self._readable() if row["task_id"] != task])
+        os.close(self._descriptor)
+        self._descriptor = os.open(self.path, os.O_RDWR | os.O_APPEND)
 
     def close(self, order: Callable[[Key], tuple[int, int]]) -> None:
         """Keep one row of each trial, in this order."""
         os.close(self._descriptor)
-        keys = [key_of(row) for row in self.rows()]
-        lines = dict(zip(keys, complete_lines(self.path), strict=True))
-        final = sorted(lines, key=order)
-        if final != keys:
-            atomic_write(self.path, (lines[key] for key in final))
+        lines = {key_of(row): line for line, row in self._readable()}
+        final = [lines[key] for key in sorted(lines, key=order)]
+        if final != list(complete_lines(self.path)):
+            atomic_write(self.path, final)
+
+    def _readable(self) -> Iterator[tuple[bytes, Any]]:
+        for line in complete_lines(self.path):
+            with suppress(ValueError, KeyError, TypeError):
+                row = json.loads(line)
+                key_of(row)
+                yield line, row
 
 
 def atomic_write(path: Path, lines: Iterable[bytes]) -> None:
     """Replace a file so that a crash leaves either the old or the new one."""
     temporary = path.with_name(f"{path.name}.tmp")
-    with temporary.open("wb") as file:
-        file.writelines(lines)
-        file.flush()
-        os.fsync(file.fileno())
-    temporary.replace(path)
+    with writing(path):
+        with temporary.open("wb") as file:
+            file.writelines(lines)
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(path)
+
+
+@contextmanager
+def writing(path: Path) -> Iterator[None]:
+    """Name the file in the error if it cannot be written."""
+    try:
+        yield
+    except OSError as error:
+        why = error.strerror or error
+        raise ConfigurationError(f"cannot write {path}: {why}: mend that, and resume the run") from error

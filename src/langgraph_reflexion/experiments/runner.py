@@ -2,6 +2,7 @@
 
 import asyncio
 import re
+import sqlite3
 from collections import Counter
 from collections.abc import Coroutine
 from contextlib import AsyncExitStack
@@ -12,10 +13,10 @@ from time import perf_counter
 from typing import Any, cast
 
 from langgraph_reflexion.budgets import Budget
-from langgraph_reflexion.errors import ModelFault
+from langgraph_reflexion.errors import ConfigurationError, ModelFault
 from langgraph_reflexion.experiments.locks import locked
 from langgraph_reflexion.experiments.provenance import new_info, resumed_info, settings_of
-from langgraph_reflexion.experiments.record import RunRecord, holds_run, read_info, read_run
+from langgraph_reflexion.experiments.record import CHECKPOINTS, RunRecord, holds_run, read_info, read_run
 from langgraph_reflexion.experiments.report import RunReport, report_run
 from langgraph_reflexion.experiments.scheduler import Observer, Scheduler
 from langgraph_reflexion.experiments.setup import Setup, lower, open_run, open_setup
@@ -152,6 +153,11 @@ async def run_setup(
                 await (scheduler.run_in_lockstep() if settings.until_no_improvement else scheduler.run_all())
             finally:
                 begun = await scheduler.begun()
+    except sqlite3.Error as error:
+        raise ConfigurationError(
+            f"cannot use {folder / CHECKPOINTS}: {error}: free it or the disk, or restore it from a backup, and "
+            "resume the run; its rows are kept"
+        ) from error
     except ModelFault as fault:
         # Servers quote the key that they refuse.
         raise ModelFault(record.without_secrets(str(fault)), permanent=fault.permanent) from None
@@ -159,6 +165,7 @@ async def run_setup(
         record.close(setup.budgets.seconds)
         if record.new and not record.trials and not (scheduler and begun):
             record.discard()
+    scheduler.check()
     waiting = "budget" if setup.budgets.run_used_up() else "unfinished"
     counts = Counter(_status(task, waiting) for task in scheduler.runs)
     statuses = {status: counts[status] for status in STATUSES}

@@ -30,6 +30,9 @@ class Observer:
     def on_error(self, task: str, error: str) -> None:
         """A task has ended with the exception of a bug, in one line."""
 
+    def on_repair(self, task: str, what: str) -> None:
+        """Rows of a task were missing, and were restored or will be made again."""
+
 
 class Scheduler:
     """Advances tasks trial by trial, N of them (`concurrency`) at once, and records their trials."""
@@ -78,10 +81,40 @@ class Scheduler:
                 continue
             task = run.task["id"]
             run.reopen()
+            await self._repair(run)
             for trial in range(1, run.completed + 1):
-                self.record.require(task, trial)
                 ended = run.status != "running" and trial == run.completed
                 self.observer.on_trial(self.record.trials[task, trial], ended)
+
+    async def _repair(self, run: TaskRun) -> None:
+        """Restore the trials that are missing, as after a power cut, or else begin the task again."""
+        task = run.task["id"]
+        if not (missing := self.record.missing(task, run.completed)):
+            return
+        numbers = ", ".join(map(str, missing))
+        for finished in await run.find(missing):
+            self.record.append(finished)
+        if not self.record.missing(task, run.completed):
+            self.observer.on_repair(task, f"restored trial {numbers} from the checkpoints")
+            return
+        if self.record.shared:
+            self.check()
+        self.record.forget(task)
+        await run.begin_again()
+        self.observer.on_repair(task, f"the record lacks trial {numbers}: the task begins again")
+
+    def check(self) -> None:
+        """Make sure that every finished trial is recorded.
+
+        Raises:
+            ConfigurationError: another process has worked on the same checkpoints.
+        """
+        for run in self.runs:
+            if missing := [] if run.error else self.record.missing(run.task["id"], run.completed):
+                raise ConfigurationError(
+                    f"{self.record.folder} lacks trial {missing[0]} of {run.task['id']}: another process has worked "
+                    "on the same checkpoints, as on a copy of the folder; resume one of them alone"
+                )
 
     async def run_all(self) -> None:
         """Run every task until it is finished."""

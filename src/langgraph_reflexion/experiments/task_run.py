@@ -10,11 +10,12 @@ one when that dies.
 
 import asyncio
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from contextlib import aclosing
 from typing import Any, NamedTuple, cast
 
 from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.graph.state import CompiledStateGraph
 
 from langgraph_reflexion.budgets import Budgets
@@ -151,6 +152,22 @@ class TaskRun:
             completed = len(values["trials"]) - (cut_short or self._reflects)
             self.progress = self.progress._replace(status="running", completed=completed)
 
+    async def find(self, trials: Collection[int]) -> list[Finished]:
+        """Return those of these trials that the checkpoints hold: with a history all, otherwise the last one."""
+        found: dict[int, Finished] = {}
+        async for each in self._graph.aget_state_history(self.config):
+            trial: int = each.values.get("trial", 0)
+            if trial in trials and trial not in found and self._ended(each.values):
+                found[trial] = await self._finished(each.values)
+        return list(found.values())
+
+    async def begin_again(self) -> None:
+        """Forget the task's checkpoints, and begin with its first trial."""
+        saver = cast(BaseCheckpointSaver[Any], self._graph.checkpointer)
+        await saver.adelete_thread(self._thread)
+        self._budgets.start_task(self.task["id"], self.config)
+        self.progress, self.begun, self._stopped = TaskProgress(), False, None
+
     async def answered(self) -> bool:
         """Return whether a model has answered a call of the trial in flight."""
         return bool((await self._values()).get("usage"))
@@ -222,12 +239,17 @@ class TaskRun:
     def _read(self, values: dict[str, Any]) -> bool:
         """Update the progress. Returns whether the state holds a finished trial."""
         self._budgets.record(cast(ReflexionState, values), self.config)
+        trials, ended = values["trials"], self._ended(values)
+        evaluated = bool(trials) and trials[-1]["trial"] == values["trial"]
+        completed = len(trials) - (evaluated and not ended)
+        self.progress = self.progress._replace(status=values["status"], completed=completed)
+        return ended
+
+    def _ended(self, values: dict[str, Any]) -> bool:
         trials, trial, status = values["trials"], values["trial"], values["status"]
         evaluated = bool(trials) and trials[-1]["trial"] == trial
         reflected = bool(values["reflections"]) and values["reflections"][-1]["trial"] == trial
-        ended = evaluated and (status != "running" or reflected or not self._reflects)
-        self.progress = self.progress._replace(status=status, completed=len(trials) - (evaluated and not ended))
-        return ended
+        return evaluated and (status != "running" or reflected or not self._reflects)
 
     async def _finished(self, values: dict[str, Any]) -> Finished:
         record, usage = values["trials"][-1], add_usage(*values["usage"].values())

@@ -3,12 +3,16 @@
 import json
 import os
 import re
+from base64 import b64encode
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl, quote, unquote, urlsplit
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
+
+LONG = 8
+"""Characters from which on a secret is looked for within words, too."""
 
 NO_KEY = "not-needed"
 """The placeholder key for local servers."""
@@ -25,21 +29,29 @@ def secrets_of(model: "BaseChatModel", base_url: str | None = None) -> list[str]
     if type(model).__module__.startswith("langchain_ollama"):
         # Its client reads this key itself.
         secrets.append(os.environ.get("OLLAMA_API_KEY", ""))
-    # Redacting a short placeholder such as "none" would redact the word everywhere.
-    return [secret for secret in dict.fromkeys(secrets) if len(secret) >= 8 and secret != NO_KEY]
+    return [secret for secret in dict.fromkeys(secrets) if is_secret(secret)]
 
 
 def secrets_around() -> list[str]:
     """Return the values of environment variables that look like keys, which errors of an agent may quote."""
     named = re.compile(r"(KEY|TOKEN|SECRET|PASSWORD)$", re.IGNORECASE)
-    return [value for name, value in os.environ.items() if named.search(name) and len(value) >= 8 and value != NO_KEY]
+    return [value for name, value in os.environ.items() if named.search(name) and is_secret(value)]
+
+
+def is_secret(value: str) -> bool:
+    """Return whether a value is more than a placeholder, such as `none` or `EMPTY`, which records may contain."""
+    odd = re.search(r"[^a-zA-Z]", value) and re.search("[a-zA-Z]", value)
+    return value != NO_KEY and (len(value) >= LONG or (len(value) > 3 and bool(odd)))
 
 
 def redact(text: str, secrets: Iterable[str], blot: str) -> str:
-    """Return a text with each secret, in any of its spellings, replaced by `blot`."""
+    """Return a text with each secret, in any spelling, replaced by `blot`; a short one only as a whole word."""
     for secret in secrets:
         for spelt in _spellings(secret):
-            text = text.replace(spelt, blot)
+            if len(spelt) >= LONG:
+                text = text.replace(spelt, blot)
+            elif spelt in text:
+                text = re.sub(rf"(?<!\w){re.escape(spelt)}(?!\w)", lambda _: blot, text)
     return text
 
 
@@ -52,12 +64,15 @@ def _spellings(secret: str) -> list[str]:
 
 
 def _passwords(address: str) -> list[str]:
-    """Return the password in an address, encoded and decoded."""
+    """Return the password in an address, encoded, decoded, and as clients send it with the user."""
     try:
-        password = urlsplit(address).password or ""
+        parts = urlsplit(address)
     except ValueError:
         return []
-    return list(dict.fromkeys([password, unquote(password)]))
+    if not parts.password:
+        return []
+    sent = b64encode(f"{unquote(parts.username or '')}:{unquote(parts.password)}".encode()).decode().rstrip("=")
+    return list(dict.fromkeys([parts.password, unquote(parts.password), sent]))
 
 
 def public_url(base_url: str | None) -> str | None:

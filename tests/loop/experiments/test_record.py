@@ -3,15 +3,18 @@
 import json
 import subprocess
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from langgraph_reflexion import Budgets
 from langgraph_reflexion.errors import ConfigurationError
 from langgraph_reflexion.experiments.locks import locked
 from langgraph_reflexion.experiments.provenance import commit_of
 from langgraph_reflexion.experiments.record import RunRecord, read_run
-from langgraph_reflexion.experiments.rows import Finished, TrajectoryRow, TrialRow
+from langgraph_reflexion.experiments.rows import Finished, TrajectoryRow, TrialRow, atomic_write
+from langgraph_reflexion.experiments.scheduler import Observer, Scheduler
 from tests.loop.experiments.test_sweep import TRIAL_KEYS
 from tests.support.guessing import rows
 from tests.support.run_folders import SETTINGS
@@ -67,12 +70,32 @@ def test_a_run_that_was_killed_before_its_first_row_has_no_rows(tmp_path: Path) 
     assert (run.trials, run.trajectories()) == ([], {})
 
 
-@pytest.mark.parametrize("line", ["nonsense", '{"task_id": "a"}'])
-def test_an_unreadable_line_is_named(tmp_path: Path, line: str) -> None:
-    RunRecord(tmp_path, INFO).close(1.0)
-    (tmp_path / "trajectories.jsonl").write_text(line + "\n")
-    with pytest.raises(ConfigurationError, match=r"trajectories.jsonl, line 1, cannot be read"):
-        RunRecord(tmp_path, INFO)
+@pytest.mark.parametrize("line", [b"nonsense", b'{"task_id": "a"}', b"\0" * 512])
+def test_a_line_that_cannot_be_read_is_missing_and_removed(tmp_path: Path, line: bytes) -> None:
+    record = RunRecord(tmp_path, INFO)
+    for number in (1, 2):
+        record.append(Finished(trial("a", number), trajectory("a", number)))
+    record.close(1.0)
+    _, second = (tmp_path / "trajectories.jsonl").read_bytes().splitlines(keepends=True)
+    (tmp_path / "trajectories.jsonl").write_bytes(line + b"\n" + second)
+    again = RunRecord(tmp_path, INFO)
+    assert again.missing("a", 2) == [1]
+    again.close(1.0)
+    assert (tmp_path / "trajectories.jsonl").read_bytes() == second
+
+
+def test_a_record_with_gaps_is_an_error_at_the_end(tmp_path: Path) -> None:
+    record = RunRecord(tmp_path, INFO)
+    record.append(Finished(trial("a", 2), trajectory("a", 2)))
+    task: Any = SimpleNamespace(task={"id": "a"}, completed=2, error=None)
+    with pytest.raises(ConfigurationError, match="lacks trial 1 of a: another process"):
+        Scheduler([task], record, Observer(), Budgets(), 1).check()
+    record.close(1.0)
+
+
+def test_a_disk_error_names_the_file_and_what_to_do(tmp_path: Path) -> None:
+    with pytest.raises(ConfigurationError, match=r"cannot write .*gone/run.json: No such file.* resume the run"):
+        atomic_write(tmp_path / "gone" / "run.json", [b"{}"])
 
 
 def test_a_folder_that_holds_no_run_is_refused(tmp_path: Path) -> None:

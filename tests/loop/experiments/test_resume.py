@@ -159,13 +159,61 @@ def forget_last_checkpoint(folder: Path) -> None:
         connection.execute(f"DELETE FROM checkpoints WHERE thread_id || checkpoint_id IN ({last})")
 
 
+class Repairs(Watch):
+    """Keeps what was repaired."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.repairs: list[str] = []
+
+    def on_repair(self, task: str, what: str) -> None:
+        self.repairs.append(f"{task}: {what}")
+
+
+@pytest.mark.parametrize("name", ["trials.jsonl", "trajectories.jsonl"])
+@pytest.mark.parametrize(
+    ("checkpoints", "lost", "says"),
+    [
+        ("latest", 1, None),
+        ("latest", 0, "g2: the record lacks trial 1: the task begins again"),
+        ("history", 0, "g2: restored trial 1 from the checkpoints"),
+    ],
+    ids=["the last trial", "an earlier one", "an earlier one, with a history"],
+)
+def test_a_torn_row_is_restored_or_its_task_begins_again(
+    tmp_path: Path, name: str, checkpoints: str, lost: int, says: str | None
+) -> None:
+    settings: dict[str, Any] = {"numbers": [2, 1], "checkpoints": checkpoints}
+    _, model = drive_all(tmp_path, think_first, **settings)
+    before, lines = timeless(tmp_path), (tmp_path / name).read_text().splitlines(keepends=True)
+    lines[lost] = lines[lost][: len(lines[lost]) // 2] + "\n"
+    (tmp_path / name).write_text("".join(lines))
+    watch = Repairs()
+    _, again = drive_all(tmp_path, think_first, observer=watch, **settings)
+    assert timeless(tmp_path) == before
+    assert watch.repairs == ([says] if says else [])
+    assert bool(again.prompts) == bool(says and "again" in says)
+    assert model.prompts
+
+
+def test_a_broken_database_is_named_with_what_to_do(tmp_path: Path) -> None:
+    drive_all(tmp_path, numbers=[2])
+    for path in tmp_path.glob("checkpoints.db*"):
+        path.write_bytes(b"no database, but as long as one " * 500)
+    with pytest.raises(ConfigurationError, match=r"cannot use .*checkpoints.db: file is not a database: .*backup"):
+        drive_all(tmp_path, numbers=[2])
+
+
+def test_a_run_of_an_older_version_has_the_new_settings_by_default(tmp_path: Path) -> None:
+    info = new_info(resolved(), ["g1", "g2"])
+    older = info | {"settings": {name: value for name, value in info["settings"].items() if name != "feedback"}}
+    again = resumed_info(older, settings_of(older).resolved(Guessing()), ["g1", "g2"], tmp_path)
+    assert again["settings"] == info["settings"]
+
+
 def test_a_record_that_contradicts_its_checkpoints_is_refused(tmp_path: Path) -> None:
     drive_all(tmp_path, numbers=[2])
     trials = (tmp_path / "trials.jsonl").read_text()
-    (tmp_path / "trials.jsonl").write_text(trials.splitlines(keepends=True)[1])
-    with pytest.raises(ConfigurationError, match="lacks trial 1 of g2"):
-        drive_all(tmp_path, numbers=[2])
-    (tmp_path / "trials.jsonl").write_text(trials)
     for path in tmp_path.glob("checkpoints.db*"):
         path.unlink()
     with pytest.raises(ConfigurationError, match="holds trial 2 of g2, and its"):
