@@ -13,6 +13,7 @@ from langgraph.checkpoint.base import (
     Checkpoint,
     CheckpointMetadata,
     CheckpointTuple,
+    get_checkpoint_id,
 )
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.sqlite import SqliteSaver
@@ -53,10 +54,28 @@ async def open_checkpointer(
             saver.setup()
             yield saver
     else:
-        async with AsyncSqliteSaver.from_conn_string(str(where)) as history:
+        async with HistorySaver.from_conn_string(str(where)) as history:
             await history.conn.execute("PRAGMA synchronous=NORMAL")
             await history.setup()
             yield history
+
+
+class HistorySaver(AsyncSqliteSaver):
+    """Keeps every checkpoint; the latest is the one that was written last, also after a clock was set back."""
+
+    async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
+        """Return the checkpoint that the config names, or the latest of its thread."""
+        if get_checkpoint_id(config):
+            return await super().aget_tuple(config)
+        await self.setup()
+        key = str(config["configurable"]["thread_id"]), config["configurable"].get("checkpoint_ns", "")
+        last = "SELECT checkpoint_id FROM checkpoints WHERE thread_id = ? AND checkpoint_ns = ? ORDER BY rowid DESC"
+        async with self.lock, self.conn.execute(f"{last} LIMIT 1", key) as cursor:
+            found = await cursor.fetchone()
+        if not found:
+            return None
+        named = {"thread_id": key[0], "checkpoint_ns": key[1], "checkpoint_id": found[0]}
+        return await super().aget_tuple({"configurable": named})
 
 
 def _asynchronous(method: Callable[..., Any]) -> Callable[..., Awaitable[Any]]:
@@ -88,8 +107,8 @@ class LatestSaver(SqliteSaver):
             return
         super().setup()
         same = "thread_id = NEW.thread_id AND checkpoint_ns = NEW.checkpoint_ns"
-        older = f"{same} AND checkpoint_id < NEW.checkpoint_id"
-        deletes = "".join(f"DELETE FROM {table} WHERE {older}; " for table in ("checkpoints", "writes"))
+        others = f"{same} AND checkpoint_id <> NEW.checkpoint_id"  # ids are times, and clocks may be set back
+        deletes = "".join(f"DELETE FROM {table} WHERE {others}; " for table in ("checkpoints", "writes"))
         self.conn.execute(f"CREATE TEMP TRIGGER latest AFTER INSERT ON main.checkpoints BEGIN {deletes}END")
 
     def put(

@@ -12,6 +12,7 @@ import asyncio
 import traceback
 from collections.abc import Callable, Collection
 from contextlib import aclosing
+from datetime import UTC, datetime
 from typing import Any, NamedTuple, cast
 
 from langchain_core.runnables import RunnableConfig
@@ -20,7 +21,7 @@ from langgraph.graph.state import CompiledStateGraph
 
 from langgraph_reflexion.budgets import Budgets
 from langgraph_reflexion.envs.base import FinishedTrial, Review, Task
-from langgraph_reflexion.errors import Fault
+from langgraph_reflexion.errors import ConfigurationError, Fault
 from langgraph_reflexion.events import steps_in
 from langgraph_reflexion.experiments.locks import TaskLock
 from langgraph_reflexion.experiments.rows import Finished, TrialRow, trajectory_of
@@ -110,6 +111,7 @@ class TaskRun:
         self._on_action = on_action
         self._lock = lock
         self._stopped: dict[str, Any] | None = None
+        self._saved: str | None = None
 
     @property
     def status(self) -> Status:
@@ -200,6 +202,11 @@ class TaskRun:
             start, values = None, await self._values()
             if self._read(values) and self._is_beyond(known):
                 return await self._finished(values)
+        if self._saved and datetime.fromisoformat(self._saved) > datetime.now(UTC):
+            raise ConfigurationError(
+                f"the checkpoints of {self.task['id']} are of {self._saved}, and this machine's clock is behind: "
+                "set it, or wait until then"
+            )
         raise RuntimeError(f"the graph made no progress in trial {values['trial']} of {self.task['id']}")
 
     def _is_beyond(self, known: TaskProgress) -> bool:
@@ -232,7 +239,7 @@ class TaskRun:
 
     async def _values(self) -> dict[str, Any]:
         snapshot = await self._graph.aget_state(self.config)
-        checkpoint = snapshot.config["configurable"].get("checkpoint_id", "")
+        checkpoint, self._saved = snapshot.config["configurable"].get("checkpoint_id", ""), snapshot.created_at
         self.progress = self.progress._replace(checkpoint=checkpoint)
         return snapshot.values
 
