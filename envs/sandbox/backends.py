@@ -1,10 +1,11 @@
 """The sandbox backends, and probes of which work on this machine."""
 
+from __future__ import annotations
+
 import os
 import shutil
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import cast
 
 from langgraph_reflexion.envs.sandbox.client import carry_out
 from langgraph_reflexion.envs.sandbox.exposed_paths import exposed_paths
@@ -98,7 +99,15 @@ def probe(name: str) -> Probe:
 
 def limit_values(limits: Limits) -> protocol.LimitValues:
     """Return the limits that the helper enforces."""
-    return cast(protocol.LimitValues, {name: getattr(limits, name) for name in protocol.LimitValues.__annotations__})
+    return {
+        "wall": limits.wall,
+        "cpu": limits.cpu,
+        "memory": limits.memory,
+        "processes": limits.processes,
+        "descriptors": limits.descriptors,
+        "disk": limits.disk,
+        "files": limits.files,
+    }
 
 
 def choose(name: str | None = None) -> Backend:

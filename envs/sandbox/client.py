@@ -1,7 +1,9 @@
 """One run from the agent's side: starts the helper, and reads the streams and the report within limits."""
 
+from __future__ import annotations
+
+import ast
 import contextlib
-import json
 import os
 import selectors
 import socket
@@ -179,7 +181,7 @@ def _read(
                 if captures[key.data].flooded:
                     with contextlib.suppress(OSError):  # it may have just ended by itself
                         control.shutdown(socket.SHUT_WR)
-    ended: protocol.Report | None = json.loads(report) if report else None
+    ended: protocol.Report | None = ast.literal_eval(report.decode()) if report else None
     return ended
 
 

@@ -1,5 +1,7 @@
 """The sandbox: runs a command with files, limits and a policy, isolated from the host."""
 
+from __future__ import annotations
+
 import os
 import shutil
 import subprocess

@@ -3,7 +3,9 @@
     python bootstrap.py run CONTROL REQUEST STDIN STDOUT STDERR RESULT COLLECTED   descriptors; see `Streams`
     python bootstrap.py attach REQUEST                                             on its own standard streams
 
-The parent packages are replaced by empty ones, so that nothing else of the project is imported.
+The parent packages are replaced by empty ones, so that nothing else of the project is imported. The helper starts for
+every run, so it does without modules that take longer to import than it takes to start a program: `re`, `typing`,
+`json`, `signal`, `contextlib`, `collections` and what imports them.
 """
 
 import os

@@ -1,5 +1,7 @@
 """bubblewrap: new namespaces, and a root file system assembled from read-only mounts."""
 
+from __future__ import annotations
+
 import fcntl
 import os
 
@@ -39,7 +41,7 @@ class Bubblewrap(Plan):
         if self.user is not None:
             staging.stage(*self.reached(), self.user)
             # With `inherit`, two of them belong to the caller.
-            for stream in streams[4:] if request["inherit"] else streams[2:]:
+            for stream in [*([] if request["inherit"] else streams.standard[1:]), *streams.own]:
                 give(stream, self.user)
             kernel.become(self.user)
         self.guards = tuple(Guard(source) for source, _ in request["guarded"])

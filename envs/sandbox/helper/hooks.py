@@ -1,16 +1,17 @@
 """The files of a folder that programs of the host run by themselves, and that a run must not change."""
 
-import contextlib
+from __future__ import annotations
+
 import fcntl
 import os
-import re
+
+from langgraph_reflexion.envs.sandbox.helper.kernel import suppress
 
 HOOKS = (
     *(".git", ".gitmodules", ".hg", ".husky", ".githooks", ".pre-commit-config.yaml", "lefthook.yml", ".envrc"),
     *(".vscode", ".idea", ".devcontainer", ".claude", ".cursor", ".mcp.json"),
 )
 """Names at the top of a folder. git runs the hooks, filters and monitors that `.git` names, even for `git status`."""
-_SUBMODULE = re.compile(r"^\s*path\s*=\s*(.+?)\s*$", re.MULTILINE)
 
 
 def present(folder: str) -> list[str]:
@@ -29,7 +30,7 @@ class Guard:
         self.folder, self._git = folder, os.path.join(folder, ".git")
         self._lock = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         self._locked = False
-        with contextlib.suppress(OSError):  # somebody else has locked it, or its file system has no locks
+        with suppress(OSError):  # somebody else has locked it, or its file system has no locks
             fcntl.flock(self._lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
             self._locked = True
         self._absent = not os.path.lexists(self._git) or (os.path.isdir(self._git) and not os.listdir(self._git))
@@ -55,7 +56,7 @@ class Guard:
 
     def release(self) -> None:
         """Remove the empty `.git`, unless another run still needs it."""
-        with contextlib.suppress(OSError):
+        with suppress(OSError):
             if self._absent and self._locked:
                 fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 os.rmdir(self._git)
@@ -68,8 +69,9 @@ class Guard:
         return {at: ["--ro-bind", source, at]}
 
     def _submodules(self) -> list[str]:
-        with contextlib.suppress(OSError, ValueError), open(f"{self.folder}/.gitmodules", encoding="utf-8") as file:
-            paths = [os.path.normpath(path) for path in _SUBMODULE.findall(file.read(1 << 20))]
+        with suppress(OSError, ValueError), open(f"{self.folder}/.gitmodules", encoding="utf-8") as file:
+            rows = [line.partition("=") for line in file.read(1 << 20).splitlines()]
+            paths = [os.path.normpath(value.strip()) for name, _, value in rows if name.strip() == "path"]
             base = os.path.realpath(self.folder)
             return [
                 path

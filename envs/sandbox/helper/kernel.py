@@ -1,5 +1,7 @@
 """System calls that Python has no function for, which raise OSError, and the user of a run."""
 
+from __future__ import annotations
+
 import ctypes
 import os
 
@@ -8,9 +10,29 @@ _libc = ctypes.CDLL(None, use_errno=True)
 CLONE_NEWNS, CLONE_NEWUSER = 0x00020000, 0x10000000
 MS_NOSUID, MS_NODEV, MS_REC, MS_PRIVATE = 2, 4, 16384, 1 << 18
 
+SIGINT, SIGKILL, SIGPIPE, SIGTERM, SIGCHLD, SIGSTOP, SIGXFSZ = 2, 9, 13, 15, 17, 19, 25
+
 _PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER, _PR_SET_NO_NEW_PRIVS = 1, 36, 38
 _PR_SET_SECCOMP, _SECCOMP_MODE_FILTER = 22, 2
 _NOBODY = 65534
+
+
+class suppress:  # noqa: N801 - as in contextlib, whose import takes too long
+    """Ignore exceptions of these kinds."""
+
+    def __init__(self, *kinds: type[BaseException]) -> None:
+        self._kinds = kinds
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> bool:
+        return kind is not None and issubclass(kind, self._kinds)
+
+
+def handle(number: int, *, ignored: bool) -> None:
+    """Ignore a signal, or let it have its usual effect."""
+    _libc.signal(number, ctypes.c_void_p(1 if ignored else 0))
 
 
 def _checked(result: int, what: str) -> int:

@@ -4,15 +4,13 @@ It shares the host's kernel and process numbers, and has no disk quota: weaker t
 The bare host is the same without restrictions.
 """
 
-import contextlib
+from __future__ import annotations
+
 import ctypes
 import errno
 import os
-import shutil
 import stat
 import struct
-from collections.abc import Iterable, Iterator, Sequence
-from typing import NoReturn
 
 from langgraph_reflexion.envs.sandbox.helper import kernel, seccomp, staging
 from langgraph_reflexion.envs.sandbox.helper.launch import (
@@ -29,7 +27,13 @@ from langgraph_reflexion.envs.sandbox.helper.launch import (
     renumber,
     script,
 )
-from langgraph_reflexion.envs.sandbox.helper.protocol import Request
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+    from typing import NoReturn
+
+    from langgraph_reflexion.envs.sandbox.helper.protocol import Request
 
 _CREATE, _ADD_RULE, _RESTRICT = 444, 445, 446
 
@@ -133,7 +137,7 @@ class Confined(Plan):
             ordinary_signals()
             self._enter()
         except BaseException as error:
-            with contextlib.suppress(OSError):
+            with kernel.suppress(OSError):
                 os.write(STARTED, f"!{error}".encode()[:4000])
         finally:
             os._exit(125)
@@ -214,7 +218,8 @@ class Landlock(Confined):
 
 
 def _found(program: str, path: str) -> str:
-    return program if "/" in program else shutil.which(program, path=path) or program
+    places = [] if "/" in program else [os.path.join(folder, program) for folder in path.split(":")]
+    return next((place for place in places if os.path.isfile(place) and os.access(place, os.X_OK)), program)
 
 
 def _processes_of(user: int) -> int:

@@ -1,15 +1,18 @@
 """The launch of a run: what every backend shares to turn a child into the program, limited and with its streams."""
 
+from __future__ import annotations
+
 import fcntl
 import os
 import resource
-import shlex
-import signal
 import stat
 from abc import ABC, abstractmethod
-from typing import NamedTuple
 
-from langgraph_reflexion.envs.sandbox.helper.protocol import LimitValues, Request
+from langgraph_reflexion.envs.sandbox.helper import kernel
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from langgraph_reflexion.envs.sandbox.helper.protocol import LimitValues, Request
 
 STDIN, STDOUT, STDERR, RESULT, STARTED, COLLECTED = range(6)
 """The descriptors of a child. The program gets the first four."""
@@ -19,19 +22,18 @@ ENVIRONMENT = {"HOME": HOME, "TMPDIR": "/tmp", "USER": "sandbox", "LANG": "C.UTF
 """The environment of every program there."""
 
 
-class Streams(NamedTuple):
+class Streams:
     """The descriptors of a run, in the order in which they are passed."""
 
-    request: int
-    stdin: int
-    stdout: int
-    stderr: int
-    result: int
-    collected: int
+    def __init__(self, request: int, stdin: int, stdout: int, stderr: int, result: int, collected: int) -> None:
+        self.request = request
+        self.standard = [stdin, stdout, stderr]
+        self.own = [result, collected]
 
     def numbered(self, starting: int) -> dict[int, int]:
         """Map the numbers in the child to the present ones. `starting` reports that the sandbox is ready."""
-        return dict(enumerate([self.stdin, self.stdout, self.stderr, self.result, starting, self.collected]))
+        result, collected = self.own
+        return dict(enumerate([*self.standard, result, starting, collected]))
 
 
 class Plan(ABC):
@@ -73,14 +75,14 @@ def give(stream: int, user: int) -> None:
         os.fchown(stream, user, user)
 
 
-IGNORED = (signal.SIGPIPE, signal.SIGXFSZ, signal.SIGCHLD, signal.SIGINT, signal.SIGTERM)
+IGNORED = (kernel.SIGPIPE, kernel.SIGXFSZ, kernel.SIGCHLD, kernel.SIGINT, kernel.SIGTERM)
 """Signals that are ignored or handled here; a program must not inherit that."""
 
 
 def ordinary_signals() -> None:
     """Reset the signals in `IGNORED`."""
     for number in IGNORED:
-        signal.signal(number, signal.SIG_DFL)
+        kernel.handle(number, ignored=False)
 
 
 def kernel_limits(limits: LimitValues) -> dict[str, int]:
@@ -124,7 +126,7 @@ def script(collect: list[str]) -> str:
     begin = f"printf + >&{STARTED}; exec {STARTED}>&-; "
     if not collect:
         return f'{begin} exec "$@" {COLLECTED}>&-'
-    names = " ".join(shlex.quote(f"./{name}") for name in collect)
+    names = " ".join("'" + f"./{name}".replace("'", "'\"'\"'") + "'" for name in collect)
     # A hard link to a file that is already in the archive would have no content.
     pack = f"tar --hard-dereference -cf - {names} 2>/dev/null >&{COLLECTED} {RESULT}>&-"
     return f'{begin} "$@" {COLLECTED}>&-; status=$?; {pack}; exit $status'

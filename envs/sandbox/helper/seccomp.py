@@ -7,6 +7,8 @@ escapes the memory limit. Setuid files cannot be created:
 in a folder that is bound writable, their owner is a user of the host.
 """
 
+from __future__ import annotations
+
 import errno
 import os
 import struct

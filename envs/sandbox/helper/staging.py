@@ -5,17 +5,21 @@ parent folder that the user may not enter is covered by an empty one, which hold
 folders are mounted with their owner and the user exchanged, so that files keep their owner.
 """
 
-import contextlib
+from __future__ import annotations
+
 import ctypes
 import fcntl
 import os
 import select
-import signal
 import stat
 import struct
-from collections.abc import Iterable
 
 from langgraph_reflexion.envs.sandbox.helper import kernel
+from langgraph_reflexion.envs.sandbox.helper.kernel import suppress
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 PREFIX = "langgraph-reflexion-sandbox-"
 _OPEN_TREE, _MOVE_MOUNT, _MOUNT_SETATTR = 428, 429, 442
@@ -101,10 +105,10 @@ def _mapping(owner: tuple[int, int], user: int) -> int:
     ready, done = os.pipe()
     child = os.fork()
     if child == 0:
-        with contextlib.suppress(OSError):
+        with suppress(OSError):
             kernel.unshare(kernel.CLONE_NEWUSER)
             os.write(done, b"+")
-            signal.pause()
+            select.select([], [], [])
         os._exit(1)
     os.close(done)
     try:
@@ -116,7 +120,7 @@ def _mapping(owner: tuple[int, int], user: int) -> int:
         return os.open(f"/proc/{child}/ns/user", os.O_RDONLY | os.O_CLOEXEC)
     finally:
         os.close(ready)
-        os.kill(child, signal.SIGKILL)
+        os.kill(child, kernel.SIGKILL)
         os.waitpid(child, 0)
 
 
@@ -125,7 +129,7 @@ def make(above: str) -> tuple[str, int]:
     while True:
         path = os.path.join(above, f"{PREFIX}{os.getpid()}-{os.urandom(8).hex()}")
         os.mkdir(path, 0o700)
-        with contextlib.suppress(FileNotFoundError, BlockingIOError):
+        with suppress(FileNotFoundError, BlockingIOError):
             held = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
             fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
             if os.path.exists(path):
@@ -138,16 +142,16 @@ def sweep(above: str) -> None:
 
     The lock decides, not the process number: agents in different PID namespaces may share a folder.
     """
-    with contextlib.ExitStack() as held:
-        left = []
-        for path in (os.path.join(above, name) for name in os.listdir(above) if name.startswith(PREFIX)):
-            with contextlib.suppress(OSError):
-                place = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
-                held.callback(os.close, place)
-                fcntl.flock(place, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                left.append(path)
-        if left:
-            remove(*left, patience=_PATIENCE)
+    left, held = [], []
+    for path in (os.path.join(above, name) for name in os.listdir(above) if name.startswith(PREFIX)):
+        with suppress(OSError):
+            held.append(os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC))
+            fcntl.flock(held[-1], fcntl.LOCK_EX | fcntl.LOCK_NB)
+            left.append(path)
+    if left:
+        remove(*left, patience=_PATIENCE)
+    for place in held:
+        os.close(place)
 
 
 def remove(*paths: str, patience: float | None = _PATIENCE) -> None:

@@ -4,20 +4,23 @@ The process does nothing else, so that every orphan of the run becomes its child
 dies, even by SIGKILL, the run is ended and cleaned up.
 """
 
-import contextlib
-import json
+from __future__ import annotations
+
 import os
 import resource
 import select
-import signal
 import sys
 import time
-from collections.abc import Iterator, Sequence
 
 from langgraph_reflexion.envs.sandbox.helper import kernel, protocol, usage
 from langgraph_reflexion.envs.sandbox.helper.bubblewrap import Bubblewrap
+from langgraph_reflexion.envs.sandbox.helper.kernel import suppress
 from langgraph_reflexion.envs.sandbox.helper.landlock import READY_UNLESS_FAULT, BareHost, Landlock
 from langgraph_reflexion.envs.sandbox.helper.launch import Plan, Streams
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 PLANS: dict[str, type[Plan]] = {
     "bubblewrap": Bubblewrap,
@@ -40,8 +43,8 @@ def main(how: str, *numbers: str) -> None:
         sys.exit(_attach(descriptors[0], agent))
     control, *streams = descriptors
     report = supervise(Streams(*streams), [agent, control])
-    with contextlib.suppress(OSError):
-        os.write(control, json.dumps(report).encode())
+    with suppress(OSError):
+        os.write(control, repr(report).encode())
 
 
 def _attach(request: int, agent: int) -> int:
@@ -52,7 +55,7 @@ def _attach(request: int, agent: int) -> int:
     watched = [agent, os.pidfd_open(os.getpid())]
     supervisor = os.fork()
     if supervisor:
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        kernel.handle(kernel.SIGINT, ignored=True)
         return os.waitstatus_to_exitcode(os.waitpid(supervisor, 0)[1])
     os.setsid()
     nothing = os.open(os.devnull, os.O_RDWR)
@@ -65,23 +68,13 @@ def _attach(request: int, agent: int) -> int:
 
 def supervise(streams: Streams, watched: Sequence[int]) -> protocol.Report:
     """Carry out one run. It is ended when one of the `watched` descriptors is readable."""
-    signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # the agent may ignore it
+    kernel.handle(kernel.SIGCHLD, ignored=False)  # the agent may ignore it
     kernel.adopt_orphans()
     try:
         request, blobs = protocol.load(streams.request)
         return _Run(request, blobs, streams, watched).report()
     except Exception as error:
         return {"fault": f"{type(error).__name__}: {error}"}
-
-
-@contextlib.contextmanager
-def _first_to_go() -> Iterator[None]:
-    """Let children inherit that the kernel ends them first if memory runs out, before this process and the agent."""
-    with open("/proc/self/oom_score_adj", "r+b", buffering=0) as file:
-        before = file.read()
-        file.write(b"1000")
-        yield
-        file.write(before)
 
 
 class _Run:
@@ -122,8 +115,12 @@ class _Run:
         """Start the child, and wait until the sandbox is ready. The clock of the run starts then."""
         self.fault = ""
         ready_pipe, starting = os.pipe()
-        with _first_to_go():
+        with open("/proc/self/oom_score_adj", "r+b", buffering=0) as file:
+            # If memory runs out, the kernel ends the program first, not this process or the agent.
+            before = file.read()
+            file.write(b"1000")
             self.child = self.plan.start(self.streams, starting)
+            file.write(before)
         os.close(starting)
         self.exited = os.pidfd_open(self.child)
         message = b""
@@ -190,7 +187,7 @@ class _Run:
         """Reap ended orphans, which still count as processes."""
         for pid in usage.children(os.getpid()):
             if pid != self.child:
-                with contextlib.suppress(ChildProcessError):
+                with suppress(ChildProcessError):
                     os.waitpid(pid, os.WNOHANG)
 
     def _end(self) -> None:
@@ -199,8 +196,8 @@ class _Run:
             if self.status is not None:
                 self._halt()
             for pid in left:
-                with contextlib.suppress(ProcessLookupError):
-                    os.kill(pid, signal.SIGKILL)
+                with suppress(ProcessLookupError):
+                    os.kill(pid, kernel.SIGKILL)
             try:
                 pid, status = os.waitpid(-1, 0)
             except ChildProcessError:
@@ -213,8 +210,8 @@ class _Run:
         stopped: set[int] = set()
         while fresh := set(usage.below(os.getpid())) - stopped:
             for pid in fresh:
-                with contextlib.suppress(ProcessLookupError):
-                    os.kill(pid, signal.SIGSTOP)
+                with suppress(ProcessLookupError):
+                    os.kill(pid, kernel.SIGSTOP)
             stopped |= fresh
 
     def _exit(self) -> int:

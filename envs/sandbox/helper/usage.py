@@ -1,47 +1,47 @@
 """The resource usage of a process tree, read from /proc."""
 
-import contextlib
+from __future__ import annotations
+
 import os
-import re
-from collections.abc import Iterator
-from typing import NamedTuple
 
 from langgraph_reflexion.envs.sandbox.helper import kernel
+from langgraph_reflexion.envs.sandbox.helper.kernel import suppress
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 _TICKS = os.sysconf("SC_CLK_TCK")
-_OWN = re.compile(rb"^(?:Rss(?:Anon|Shmem)|HugetlbPages|VmPTE|VmSwap):\s+(\d+) kB", re.MULTILINE)
-_NOT_SHARED = re.compile(rb"^(?:VmPTE|VmSwap):\s+(\d+) kB", re.MULTILINE)
-_PROPORTIONAL = re.compile(rb"^Pss_Anon:\s+(\d+) kB", re.MULTILINE)
-_PROPORTIONAL_SHARED = re.compile(rb"^Pss_Shmem:\s+(\d+) kB", re.MULTILINE)
-# A program may have named its map (PR_SET_VMA_ANON_NAME).
-_SHARED_MAP = re.compile(
-    rb"^([0-9a-f]+)-([0-9a-f]+) \S+ ([0-9a-f]+) (\S+ \d+) +(?:/dev/zero \(deleted\)|\[anon_shmem:[^]\n]*\])$",
-    re.MULTILINE,
+_OWN = (b"RssAnon", b"RssShmem", b"HugetlbPages", b"VmPTE", b"VmSwap")
+_NOT_SHARED = (b"VmPTE", b"VmSwap")
+_SHARED_MAP = (
+    rb"^([0-9a-f]+)-([0-9a-f]+) \S+ ([0-9a-f]+) (\S+ \d+) +(?:/dev/zero \(deleted\)|\[anon_shmem:[^]\n]*\])$"
 )
+"""A shared anonymous map, which a program may have named (PR_SET_VMA_ANON_NAME)."""
 _OVERLOOKED = 32 << 20
 """Bytes of shared memory on the whole machine that are not worth attributing."""
 
 
-class Process(NamedTuple):
+class Process:
     """A process: its number, its start in clock ticks, and its CPU seconds without children."""
 
-    pid: int
-    began: int
-    cpu: float
+    def __init__(self, pid: int, began: int, cpu: float) -> None:
+        self.pid, self.began, self.cpu = pid, began, cpu
 
 
-class Use(NamedTuple):
-    """The usage of several processes."""
+class Use:
+    """The usage of several processes.
 
-    memory: int
-    """Bytes, without files; memory shared after a fork counts for each process."""
-    cpu: float
-    """Seconds, including reaped children."""
-    places: list[str]
-    """Their folders in /proc."""
-    each: list[Process]
-    unshared: int
-    """Bytes of page tables and swap, which are never shared."""
+    Args:
+        memory: Bytes, without files; memory shared after a fork counts for each process.
+        cpu: Seconds, including reaped children.
+        places: Their folders in /proc.
+        each: The processes.
+        unshared: Bytes of page tables and swap, which are never shared.
+    """
+
+    def __init__(self, memory: int, cpu: float, places: list[str], each: list[Process], unshared: int) -> None:
+        self.memory, self.cpu, self.places, self.each, self.unshared = memory, cpu, places, each, unshared
 
 
 class Ledger:
@@ -66,8 +66,8 @@ def use(root: int) -> Use:
     for pid in below(root):
         place, status = _with_memory(pid)
         places.append(place)
-        memory += sum(map(int, _OWN.findall(status)))
-        unshared += sum(map(int, _NOT_SHARED.findall(status)))
+        memory += _kilobytes(status, _OWN)
+        unshared += _kilobytes(status, _NOT_SHARED)
         fields = _read(f"/proc/{pid}", "stat").rpartition(b")")[2].split()
         if fields:
             cpu += sum(map(int, fields[11:15])) / _TICKS
@@ -83,7 +83,7 @@ def _with_memory(pid: int) -> tuple[str, bytes]:
     place = f"/proc/{pid}"
     status = _read(place, "status")
     if b"\nVmRSS:" not in status:
-        with contextlib.suppress(OSError):
+        with suppress(OSError):
             for thread in os.listdir(f"{place}/task"):
                 if b"\nVmRSS:" in (its := _read(f"{place}/task/{thread}", "status")):
                     return f"{place}/task/{thread}", its
@@ -92,9 +92,10 @@ def _with_memory(pid: int) -> tuple[str, bytes]:
 
 def proportional(places: list[str]) -> int:
     """Return the bytes of memory, dividing shared memory among its processes. Slower than `use`."""
-    own = sum(_kilobytes(each, "status", _NOT_SHARED) for each in places)
-    own += sum(_kilobytes(each, "smaps_rollup", _PROPORTIONAL) for each in places)
-    shared = 1024 * sum(_kilobytes(each, "smaps_rollup", _PROPORTIONAL_SHARED) for each in places)
+    own = sum(_kilobytes(_read(each, "status"), _NOT_SHARED) for each in places)
+    parts = [_read(each, "smaps_rollup") for each in places]
+    own += sum(_kilobytes(each, (b"Pss_Anon",)) for each in parts)
+    shared = 1024 * sum(_kilobytes(each, (b"Pss_Shmem",)) for each in parts)
     return 1024 * own + max(shared, unmapped(places))
 
 
@@ -107,10 +108,12 @@ def unmapped(places: list[str]) -> int:
     there = kernel.shared_memory()
     if there <= _OVERLOOKED:
         return 0
+    import re  # rarely needed, and slow to import
+
     exact: dict[bytes, int] = {}
     room: dict[bytes, dict[tuple[int, int], None]] = {}
     for place in places:
-        for begin, end, offset, which in _SHARED_MAP.findall(_read(place, "maps", 1 << 24)):
+        for begin, end, offset, which in re.findall(_SHARED_MAP, _read(place, "maps", 1 << 24), re.MULTILINE):
             if which in exact:
                 continue
             try:
@@ -142,7 +145,7 @@ def below(root: int) -> Iterator[int]:
 def children(pid: int) -> list[int]:
     """Return the children of a process, of all its threads."""
     found: list[int] = []
-    with contextlib.suppress(OSError):
+    with suppress(OSError):
         for thread in os.listdir(f"/proc/{pid}/task"):
             found += map(int, _read(f"/proc/{pid}", f"task/{thread}/children").split())
     return found
@@ -165,8 +168,10 @@ def inodes(places: list[str], folder: str) -> int:
     return 0
 
 
-def _kilobytes(place: str, name: str, pattern: re.Pattern[bytes]) -> int:
-    return sum(map(int, pattern.findall(_read(place, name))))
+def _kilobytes(text: bytes, names: tuple[bytes, ...]) -> int:
+    """Return the sum of some rows such as `VmSwap:  8 kB`."""
+    rows = (line.partition(b":") for line in text.splitlines())
+    return sum(int(value.split()[0]) for name, _, value in rows if name in names)
 
 
 def _read(place: str, name: str, most: int = 1 << 16) -> bytes:
