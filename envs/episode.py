@@ -54,7 +54,9 @@ class Episode(ABC):
         """
         spec = self.specs.get(action["name"])
         if spec is None:
-            return StepResult(self.invalid(f"there is no action {action['name'] or action['text']!r}"))
+            written = action["name"] or action["text"]
+            why = f"there is no action {written!r}" if written else "the reply contains no action"
+            return StepResult(self.invalid(why))
         try:
             args = spec.validate(action["args"])
         except ValueError as error:

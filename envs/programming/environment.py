@@ -1,6 +1,5 @@
 """The programming environment: self-written tests guide the agent, and hidden tests decide."""
 
-import re
 from collections.abc import Mapping, Sequence
 from importlib.resources import files
 from pathlib import Path
@@ -18,9 +17,11 @@ from langgraph_reflexion.envs.base import (
 )
 from langgraph_reflexion.envs.programming.assemble import assemble
 from langgraph_reflexion.envs.programming.episode import (
+    CODE_BEGINS,
     OneShotEpisode,
     ProgrammingEpisode,
     block_in,
+    looks_like_code,
     program_in,
 )
 from langgraph_reflexion.envs.programming.formats import load_problems
@@ -31,10 +32,6 @@ from langgraph_reflexion.envs.programming.problems import Problem
 from langgraph_reflexion.envs.programming.test_extraction import tests_in
 from langgraph_reflexion.envs.sandbox import Sandbox
 from langgraph_reflexion.errors import ConfigurationError
-
-_BEGINS = re.compile(
-    r"^(?:(?:from|import|def|async|class|use|pub|fn|func|function|package|public)\b|#include|@)", re.MULTILINE
-)
 
 CODE = "code"
 """The variant in which a reply is a program, as in the paper."""
@@ -176,5 +173,7 @@ class Coding(Programming):
 
 def _bare(text: str) -> str:
     """Return the program in a text without code blocks; a single line is not one."""
-    begins = _BEGINS.search(text)
+    if looks_like_code(text):
+        return text.strip("\n") if "\n" in text.strip() else ""
+    begins = CODE_BEGINS.search(text)
     return text[begins.start() :].strip("\n") if begins and "\n" in text.strip() else ""

@@ -17,6 +17,12 @@ _BLOCK = re.compile(
     re.DOTALL | re.MULTILINE,
 )
 
+_FENCE = re.compile(r"^[ \t]*+(?:```|~~~)[ \t]*+$", re.MULTILINE)
+CODE_BEGINS = re.compile(
+    r"^(?:(?:from|import|def|async|class|use|pub|fn|func|function|package|public)\b|#include|@)", re.MULTILINE
+)
+"""Beginnings of a line of code."""
+
 Try = Callable[[str], Sequence[TestOutcome]]
 """Runs the self-written tests of the task on a program."""
 
@@ -75,10 +81,23 @@ def program_in(text: str) -> str:
 
 
 def block_in(text: str, *names: str) -> str:
-    """Return the first code block in one of these languages, or else the first; empty if there is none."""
+    """Return the first code block in one of these languages, or else the first; empty if there is none.
+
+    A first fence that follows code, and that no code follows, closes a block whose opening fence is missing.
+    """
+    if fence := _FENCE.search(text):
+        before, after = text[: fence.start()], text[fence.end() :]
+        if looks_like_code(before) and not looks_like_code(after):
+            return before.strip("\n")
     blocks = [
         (match["language"].lower(), re.sub(f"^{match['indent']}", "", match["code"], flags=re.MULTILINE).strip("\n"))
         for match in _BLOCK.finditer(text.replace("\r\n", "\n"))
     ]
     named = [code for language, code in blocks if language in names]
     return next(iter([*named, *(code for _, code in blocks)]), "")
+
+
+def looks_like_code(text: str) -> bool:
+    """Return whether the first line with text is indented, as the body of a function is, or begins as code does."""
+    first = text[text.rfind("\n", 0, len(text) - len(text.lstrip())) + 1 :]
+    return bool(first[:1].isspace() or CODE_BEGINS.match(first))

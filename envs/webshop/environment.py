@@ -1,6 +1,7 @@
 """WebShop (Yao et al. 2022): buy the product that an instruction describes."""
 
 import os
+import re
 import threading
 from collections.abc import Mapping, Sequence
 from itertools import count, islice
@@ -30,6 +31,9 @@ from langgraph_reflexion.envs.webshop.shop import LocalShop
 from langgraph_reflexion.envs.webshop.state import State, normalize_element
 from langgraph_reflexion.envs.webshop.store import Store
 from langgraph_reflexion.errors import ConfigurationError, EnvironmentFault, EnvironmentUnavailable
+
+_SHOWN = re.compile(r"\[([^\[\]]+)\]")
+"""A button or link as pages show it."""
 
 
 class WebShop(Environment):
@@ -149,8 +153,12 @@ class WebShop(Environment):
         return build_map(steps, known)
 
     def parse(self, text: str) -> Action | None:
-        """Parse an action, ignoring blanks at brackets and a full stop at the end; see `Environment.parse`."""
-        return super().parse(normalize_action(text))
+        """Parse an action, ignoring blanks at brackets and a full stop at the end; `[< Prev]` clicks it.
+
+        See `Environment.parse`.
+        """
+        shown = _SHOWN.fullmatch(text.strip())
+        return super().parse(f"click[{shown[1].strip()}]" if shown else normalize_action(text))
 
     def close(self) -> None:
         """Close stores and connections, which new episodes open again."""

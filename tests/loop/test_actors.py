@@ -86,7 +86,7 @@ BROKEN = invalid_tool_call(name="add", args='{"amount": ', id="1", error="bad")
         (calls(call("add", amount="much")), "add, amount"),
         (calls(call("turn", direction="sideways")), "turn, direction"),
         (AIMessage("", invalid_tool_calls=[BROKEN]), "there is no action 'add({\"amount\": )'"),
-        ("I would rather not.", "there is no action 'I would rather not.'"),
+        ("I would rather not.", "the reply contains no action"),
     ],
     ids=["unknown", "missing", "wrong type", "not allowed", "broken json", "text"],
 )
@@ -103,6 +103,13 @@ def test_what_is_no_allowed_call_is_told_what_is(reply, why):
 def test_a_model_without_tool_calls_is_told_apart_at_once():
     with pytest.raises(ConfigurationError, match=r"FakeListChatModel does not support tool calls.*actor='react'"):
         create_reflexion(FakeListChatModel(responses=["x"]), Counter(), actor="tools")
+
+
+def test_prose_is_shown_as_a_thought_and_not_as_an_action():
+    _, model = played(["I am in the room.", "Action: add 3"], "react")
+    said, answer = model.prompts[1][-2:]
+    assert said.text == "Thought: I am in the room.\nAction: (none)"
+    assert "room" not in answer.text
 
 
 @pytest.mark.parametrize("actor", ACTORS)

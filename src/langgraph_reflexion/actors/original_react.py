@@ -47,7 +47,10 @@ class TwoCallActor(TextActor):
         state = cast(ReflexionState, {**state, "observation_budget": thinking.observation_budget})
         call = call._replace(name=f"{call.name} action")
         acting = await self._ask(state, config, call, cue, stop=["\nObservation"])
-        action = self.decide(acting.message)["action"] or Action(name="", args={}, text=acting.text[:500])
+        action = self.decide(acting.message)["action"]
+        if action is None or not (action["name"] or action["text"]):
+            # Prose after the cue was meant as an action.
+            action = Action(name="", args={}, text=acting.text.strip().partition("\n")[0][:500])
         return Decision(thought=thought, action=action), acting
 
     def messages(self, state: ReflexionState, cue: str = "", left_out: int = 0) -> list[BaseMessage]:

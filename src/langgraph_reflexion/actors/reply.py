@@ -19,6 +19,12 @@ _COLON = r"(?![a-z])[ \t\d*_`]*:"
 _OBSERVATION = re.compile(rf"^{_MARKS}observation{_COLON}", re.IGNORECASE | re.MULTILINE)
 _ACTION = re.compile(rf"^{_MARKS}action{_COLON}[ \t*_]*(?P<text>.*)$", re.IGNORECASE | re.MULTILINE)
 _THOUGHT = re.compile(rf"^{_MARKS}(?:thought|think){_COLON}[ \t*_]*", re.IGNORECASE)
+_MARKED = re.compile(rf"^{_MARKS}(?:action|thought|think){_COLON}", re.IGNORECASE | re.MULTILINE)
+_ITEM = re.compile(r"^[ \t]*+(?:[-+*\u2022]|\d{1,3}[.)])[ \t]++")
+_NAME = re.compile(r"[ \t`*_\"'>]*+\w++[ \t]*+\[")
+_BRACKET = re.compile(r"[\[\]]")
+_NEXT = re.compile(r"\s*+,?\s*+\[")
+_NONE = re.compile(r"\W*none\W*", re.IGNORECASE)
 _BLOCK = re.compile(r"```\w*[ \t]*\n(?P<inner>.*?)\n?```", re.DOTALL)
 _FENCE = re.compile(r"\s*```\w*\s*")
 _THINK = re.compile(r"^think\s*(?::\s*(?P<said>.*)|\[(?P<quoted>.*)\])$", re.IGNORECASE | re.DOTALL)
@@ -27,20 +33,25 @@ _THINK = re.compile(r"^think\s*(?::\s*(?P<said>.*)|\[(?P<quoted>.*)\])$", re.IGN
 def read_reply(reply: str, parse: Callable[[str], Action | None]) -> Decision:
     """Return the thought and the action in a reply.
 
-    The reply is cut where the model invents an observation. The action follows the first `Action:`: all of it if that
-    is one action of several lines, otherwise the first line. Without `Action:`, it is the first line that is an
-    allowed action, or the whole reply. A reply marked as a thought and without an action is a thought alone.
+    The reply is cut where the model invents an observation; one that begins with it is read from the next mark on.
+    The action follows the first `Action:`: all of it if that is one action of several lines, else the first line.
+    Without `Action:`, it is the first line that is an allowed action, or the whole reply. A reply marked as a thought
+    and without an action is a thought alone. Other prose becomes the thought, as a model repeats what it finds in its
+    prompt as an action.
 
     Args:
         reply: The model's text.
         parse: Parses one action; returns None if it is not allowed.
 
     Returns:
-        The decision. An action that is not allowed has no name, only its text.
+        The decision. An action that is not allowed has no name, only the text after `Action:`.
     """
     reply = reply.rpartition("</think>")[2]  # some servers leave the reasoning in the reply
     whole = len(reply) <= LONGEST
     reply = _readable(reply)
+    if invented := _OBSERVATION.match(reply.lstrip()):
+        after = _MARKED.search(reply.lstrip(), invented.end())
+        reply = reply.lstrip()[after.start() :] if after else ""
     for cut in _OBSERVATION.finditer(reply):
         # A block of code may contain the word.
         if reply[: cut.start()].count("```") % 2 == 0:
@@ -48,7 +59,8 @@ def read_reply(reply: str, parse: Callable[[str], Action | None]) -> Decision:
             break
     # A program may contain the marks.
     if whole and (action := _of_several_lines(reply, parse)):
-        return Decision(thought=_plain(reply.partition("```")[0]) if "```" in reply else "", action=action)
+        prose, fence, _ = reply.partition("```")
+        return Decision(thought=_plain(prose) if fence and prose.strip() not in action["text"] else "", action=action)
     if marked := _ACTION.search(reply):
         thought = _plain(reply[: marked.start()])
         rest = reply[marked.start("text") :]
@@ -60,15 +72,19 @@ def read_reply(reply: str, parse: Callable[[str], Action | None]) -> Decision:
             return Decision(thought=_joined(thought, _said(thinking)), action=None)
         return Decision(thought=thought, action=_action(written, parse))
     before: list[str] = []
-    for line in reply.splitlines()[:MOST_LINES]:
+    lines = reply.splitlines()[:MOST_LINES]
+    if len(lines) == 1:  # of several, a list mark is a plan's
+        lines = [_ITEM.sub("", lines[0])]
+    for line in lines:
         if not _THOUGHT.match(line) and (action := _allowed(line, parse)):
             return Decision(thought=_plain("\n".join(before)), action=action)
         before.append(line)
     if thinking := _THINK.match(_bare(reply)):
         return Decision(thought=_joined(_said(thinking)), action=None)
-    if _THOUGHT.match(reply.lstrip()):
+    if any(map(_THOUGHT.match, lines)):
         return Decision(thought=_plain(reply), action=None)
-    return Decision(thought="", action=_action(_first_line(reply), lambda _: None))
+    prose = "" if _FENCE.fullmatch(reply) else _plain(reply)[:500]
+    return Decision(thought=prose, action=Action(name="", args={}, text=""))
 
 
 def _readable(reply: str) -> str:
@@ -86,14 +102,33 @@ def call_text(name: str, args: dict[str, Any]) -> str:
 
 
 def _action(written: str, parse: Callable[[str], Action | None]) -> Action:
-    return _allowed(written, parse) or Action(name="", args={}, text=written[:500])
+    """Return the action in the line after `Action:`, where anything may follow a bracket."""
+    written = _ITEM.sub("", written)
+    call, _ = _call_in(written)
+    allowed = _allowed(written, parse) or _allowed(call, parse)
+    return allowed or Action(name="", args={}, text="" if _NONE.fullmatch(written) else written[:500])
 
 
 def _allowed(written: str, parse: Callable[[str], Action | None]) -> Action | None:
-    for candidate in (_bare(written), written.strip()):
+    call, rest = _call_in(written)
+    ended = call if not rest.strip(" .,;:!") else ""
+    # `search[A], [B]` would search for "A], [B".
+    for candidate in (call if _NEXT.match(rest) else "", _bare(written), written.strip(), ended):
         if candidate and (action := parse(candidate)):
             return action
     return None
+
+
+def _call_in(text: str) -> tuple[str, str]:
+    """Return the `name[...]` at the beginning, with its brackets in pairs, and the rest; "" and the text if none."""
+    if (named := _NAME.match(text)) is None:
+        return "", text
+    depth = 0
+    for bracket in _BRACKET.finditer(text, named.end() - 1):
+        depth += 1 if bracket[0] == "[" else -1
+        if not depth:
+            return text[: bracket.end()].lstrip(" \t`*_\"'>"), text[bracket.end() :]
+    return "", text
 
 
 def _of_several_lines(text: str, parse: Callable[[str], Action | None]) -> Action | None:
@@ -101,7 +136,8 @@ def _of_several_lines(text: str, parse: Callable[[str], Action | None]) -> Actio
 
     If the first line is an action by itself, the rest is prose, and the result is None.
     """
-    text = text.strip()
+    # A program may begin with its indentation.
+    text = text[text.rfind("\n", 0, len(text) - len(text.lstrip())) + 1 :].rstrip()
     block = _BLOCK.fullmatch(text)
     for each in (text, block["inner"].strip() if block else ""):
         first, _, more = each.partition("\n")

@@ -14,6 +14,22 @@ def parse(text):
     return Counter().parse(text)
 
 
+class Archive(Episode):
+    """Knows everything."""
+
+    @action()
+    def search(self, entity: str) -> str:
+        """Look it up."""
+        return entity
+
+
+class Archives(Counter):
+    """Where actions have brackets."""
+
+    name = "archives"
+    episode = Archive
+
+
 GOES_UP = {"name": "turn", "args": {"direction": "up"}, "text": "go up"}
 
 
@@ -39,6 +55,10 @@ def read(reply):
         "Action: go up\nObservation: You are up.\nThought: done\nAction: go down",
         "go up\ngo down",
         "\r\nAction: go up\r\nObservation: You are up.\r\n",
+        "- go up",
+        "Action: 1. go up",
+        "Observation: The counter stands at 3.\nIt is red.\nAction: go up",
+        "\nObservation: The counter stands at 3.\nThought: Up.\ngo up\nObservation: You are up.",
     ],
 )
 def test_the_action_is_found(reply):
@@ -83,9 +103,13 @@ def test_a_thought_alone_is_no_action(reply, thought):
     ("reply", "text"),
     [
         ("Thought: hm\nAction: jump high", "jump high"),
-        ("Sorry.\nI cannot.", "Sorry."),
+        ("Sorry.\nI cannot.", ""),
         ("Thought: hm\nAction: ", ""),
-        ("Observation: The counter stands at 3.\nAction: go up", ""),
+        ("Thought: hm\nAction: (none)", ""),
+        ("Observation: The counter stands at 3.", ""),
+        ("Observation: The counter stands at 3.\ngo up", ""),
+        ("1. go up\n2. go down", ""),
+        ("read[] would show it", ""),
         ("```\n```", ""),
         ("Action: do it 'now'", "do it 'now'"),
     ],
@@ -95,8 +119,37 @@ def test_what_is_no_allowed_action_has_no_name(reply, text):
     assert action == {"name": "", "args": {}, "text": text}
 
 
+@pytest.mark.parametrize(
+    ("written", "read_as"),
+    [
+        ("search[a].", "a"),
+        ("search[a],", "a"),
+        ("- Search[a]", "a"),
+        ("search[a], [b]", "a"),
+        ("search[a][b], and so on", "a"),
+        ("search[a](/wiki/a)", "a"),
+        ("search[a] to find out", "a"),
+        ("`search[a]`.", "a"),
+        ("search[a[0] + b[1]].", "a[0] + b[1]"),
+        ("search[[ -f a ] && [ -f b ]]", "[ -f a ] && [ -f b ]"),
+        ("search[test] && [b]", "test] && [b"),
+    ],
+)
+def test_what_surrounds_brackets_is_none_of_the_action(written, read_as):
+    action = read_reply(f"Thought: hm\nAction: {written}", Archives().parse)["action"]
+    assert (action["name"], action["args"]) == ("search", {"entity": read_as})
+    assert action["text"] in written
+
+
+def test_prose_becomes_a_thought():
+    assert read("I am there.\nI see it.") == {
+        "thought": "I am there. I see it.",
+        "action": {"name": "", "args": {}, "text": ""},
+    }
+
+
 def test_a_very_long_reply_is_cut_in_the_transcript():
-    assert len(read("x" * 10_000)["action"]["text"]) == 500
+    assert len(read("x" * 10_000)["thought"]) == 500
     assert len(read("Action: " + "x" * 10_000)["action"]["text"]) == 500
 
 

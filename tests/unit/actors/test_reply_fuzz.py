@@ -87,9 +87,15 @@ def flat(text):
 
 
 def before_its_own_observations(reply):
-    """The lines up to the first that opens an observation outside of blocks of code, whatever breaks the lines."""
-    kept = []
-    for line in reply.splitlines(keepends=True):
+    """The lines up to the first that opens an observation outside of blocks of code, whatever breaks the lines.
+
+    Of a reply that begins with an observation: the lines after the next mark.
+    """
+    kept, lines = [], reply.splitlines(keepends=True)
+    if re.match(r"[ \t>*_#`-]*observation[ \t\d*_`]*:", "".join(lines).lstrip(), re.IGNORECASE):
+        marked = [bool(re.match(r"[ \t>*_#`-]*(?:action|thought|think)[ \t\d*_`]*:", each, re.I)) for each in lines]
+        lines = lines[marked.index(True) :] if True in marked else []
+    for line in lines:
         opens = re.match(r"[ \t>*_#`-]*observation[ \t\d*_`]*:", line, re.IGNORECASE)
         if opens and "".join(kept).count("```") % 2 == 0:
             break

@@ -1,0 +1,29 @@
+"""Replies that are programs, in code blocks whole or halved."""
+
+import pytest
+
+from langgraph_reflexion.envs import load_environment
+
+BODY = "    best = max(words)\n    return best"
+PROGRAM = "def f(x):\n    return x"
+
+
+@pytest.fixture(scope="module")
+def coding():
+    return load_environment("programming").variant("code")
+
+
+@pytest.mark.parametrize(
+    ("reply", "code"),
+    [
+        (f"{BODY}\n```\n\nThe program has this structure: ...", BODY),
+        (f"{PROGRAM}\n```\n\nThis program returns x.", PROGRAM),
+        (f"{PROGRAM}\n```\n\nFor example:\n```python\nf(1)\n```", PROGRAM),
+        (f"Here it is:\n```\n{PROGRAM}", PROGRAM),
+        (f"from what I know:\n```\n{PROGRAM}\n```", PROGRAM),
+        (f"{BODY}\n\ndef helper():\n    return 1", f"{BODY}\n\ndef helper():\n    return 1"),
+    ],
+    ids=["body", "program", "with an example", "open", "prose", "body and helper"],
+)
+def test_the_program_is_found(coding, reply, code):
+    assert coding.parse(reply)["args"] == {"code": code}
