@@ -8,6 +8,7 @@ from langchain_core.runnables import Runnable
 from langgraph.graph import END, START, StateGraph
 from pydantic import SkipValidation
 
+from langgraph_reflexion._langgraph import Router
 from langgraph_reflexion.actors import ACTORS, make_actor
 from langgraph_reflexion.agents import NO_MODEL, WrappedAgent, agent_nodes, own_keys, schemas_for
 from langgraph_reflexion.budgets import Budgets
@@ -136,26 +137,25 @@ def create_reflexion(
         "reflect": Reflect(reflector, prompts, kept, rules, seed),
     }
     if acting:
-        loop |= {"act": Act(acting, seed), "observe": Observe(pool, approval.actions)}
+        loop["act"] = Act(acting, seed, getattr(stops, "count_thoughts", False))
+        loop["observe"] = Observe(pool, approval.actions)
     elif agent:
         loop |= agent_nodes(agent, reset, evaluate, stops, prompts, options.prices, own_keys(schemas["state_schema"]))
 
     graph = ReflexionGraph(**schemas)
     graph.loop, graph.rules, graph.pool, graph.clients = loop, rules, pool, (client, reflector)
     graph.pauses = bool(approval.actions or approval.reflections)
-    return connect(graph, loop, chosen)
+    return connect(graph, loop, rules)
 
 
-def connect(
-    graph: _Graph, nodes: Mapping[str, Any], strategy: Strategy | StrategyName, metadata: Mapping[str, Any] = {}
-) -> _Graph:
+def connect(graph: _Graph, nodes: Mapping[str, Any], rules: Profile, metadata: Mapping[str, Any] = {}) -> _Graph:
     """Return a graph with the six nodes and the edges of the loop, to swap a node or change its input and output.
 
     Args:
         graph: An empty graph whose state has the fields of `ReflexionState`.
         nodes: The six nodes by name, such as `{**create_reflexion(...).loop, "evaluate": mine}`: asynchronous
             functions of the state and the config, or runnables.
-        strategy: Whether a failed trial is reflected on.
+        rules: Which failed trials are reflected on: `create_reflexion(...).rules`.
         metadata: Metadata by node; LangGraph Studio shows the key `description`.
     """
     if set(nodes) != set(NODES):
@@ -168,10 +168,10 @@ def connect(
         ("act", routing.unless_fault("observe"), ["observe", "evaluate"]),
         ("observe", routing.unless_fault("heuristic_check"), ["heuristic_check", "evaluate"]),
         ("heuristic_check", routing.after_heuristic_check, ["act", "evaluate"]),
-        ("evaluate", routing.after_evaluate(strategy), ["reflect", "reset", END]),
+        ("evaluate", routing.after_evaluate(rules), ["reflect", "reset", END]),
         ("reflect", routing.after_reflect, ["reset", END]),
     ):
-        graph.add_conditional_edges(name, routing.Router(path), ends)
+        graph.add_conditional_edges(name, Router(path), ends)
     graph.add_edge(START, "reset")
     return graph
 

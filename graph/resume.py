@@ -33,7 +33,8 @@ def resume_point(state: ReflexionState) -> ResumePoint | None:
         values["notes"] = state["notes"][:-1]  # the last note names the budget
     if last["stop_reason"] not in ("budget", "fault"):
         values["trials"] = [{**last, "notes": values.get("notes", last["notes"])}]
-        return ResumePoint(values, "evaluate")
+        reflected = any(each["trial"] == last["trial"] for each in state["reflections"])
+        return ResumePoint(values, "reflect" if reflected else "evaluate")
     values["trials"] = Overwrite(state["trials"][:-1])
     if not state["episode"]["observation"] and not state["trajectory"]:
         # There is no episode yet. `reset` counts the trial, and takes the last attempt from the trajectory.

@@ -14,10 +14,14 @@ from langgraph_reflexion.state import Decision, ReflexionState, Update
 
 @dataclass
 class Act:
-    """Choose one step (M_a, section 3 of the paper). Nothing is done in the environment yet."""
+    """Choose one step (M_a, section 3 of the paper). Nothing is done in the environment yet.
+
+    `thoughts_count` says whether the heuristic counts thoughts as actions, so that they may follow one another.
+    """
 
     actor: Actor
     seed: int
+    thoughts_count: bool = False
 
     async def __call__(self, state: ReflexionState, config: RunnableConfig) -> Update:
         trajectory = state["trajectory"]
@@ -27,7 +31,8 @@ class Act:
                 decision, reply = await self.actor.for_task(state["task"]).choose(state, config, call)
         except ModelFault as fault:
             return {"decision": None, "stop_reason": "fault", "fault": as_data(fault), **paid}
-        if decision["action"] is None and trajectory and trajectory[-1]["action"] is None:
+        second = decision["action"] is None and trajectory and trajectory[-1]["action"] is None
+        if second and not self.thoughts_count:
             # A thought alone is free. A second in a row counts as an invalid action, or the trial would not end.
             decision = Decision(thought=decision["thought"], action=Action(name="", args={}, text=""))
         update = {"decision": decision, "observation_budget": reply.observation_budget}

@@ -53,7 +53,9 @@ class Reflect:
                 reflection = Reflection(trial=state["trial"], text=reply.text)
                 update["reflections"] = await self.memory.reflections.add(state, reflection, config)
         except ModelFault as fault:
-            update = {"status": "fault", "fault": as_data(fault)}
+            words = as_data(fault)
+            ended = state["status"] == "failed"  # nothing waits for the reflection on the last trial
+            update = {"notes": [*state["notes"], words]} if ended else {"status": "fault", "fault": words}
         else:
             await self.memory.lessons.record_reflection(state, update["reflections"], config, approved=False)
         return update | {"trials": [{**state["trials"][-1], **paid}], **paid}

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from langgraph_reflexion.envs.alfworld.engine import Engine, Game
 from langgraph_reflexion.envs.alfworld.episode import PUT_ACTION_FORMS, ALFWorldEpisode, game_forms, plain_name, tidy
@@ -50,6 +50,11 @@ class ALFWorld(Environment):
     reply_tokens = 1024
     splits = (*GENERATED, *OFFICIAL_SPLITS)
     episode = ALFWorldEpisode
+    # The original code asks again for a reply below five characters, less and less coldly, and reflects on the last
+    # trial, too.
+    profile_overrides: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+        "upstream": {"temperatures": (0.2, 0.4, 0.6, 0.8, 1.0), "reflects_at_end": True}
+    }
 
     def __init__(
         self,

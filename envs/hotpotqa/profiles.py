@@ -6,11 +6,13 @@ from typing import Any
 from langgraph_reflexion.choices import UNLIMITED
 
 PROFILE_OVERRIDES: Mapping[str, Mapping[str, Any]] = {
-    # Section 4.2: two examples for ReAct, six for chain of thought.
+    # Section 4.2: a question is retried until it has failed three times in a row; two examples for ReAct, six for
+    # chain of thought.
+    "paper": {"max_trials": 3},
     "paper/cot": {"examples": 6},
     "paper/cot-gt": {"examples": 6},
-    "preprint/cot": {"examples": 6},
-    "preprint/cot-gt": {"examples": 6},
+    # Section 3.2: six examples.
+    "preprint": {"examples": 6},
     # The original notebooks: six steps and no other rule, 5 trials; every reflection is kept, but only the newest one
     # beside the last attempt, and self-reflection does not see the earlier ones.
     "upstream": {

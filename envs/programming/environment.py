@@ -67,8 +67,13 @@ class Programming(Environment):
         "max_trials": 10,
         "examples": 1,
     }
-    # The original code draws a single test from those that were written.
-    profile_overrides: ClassVar[Mapping[str, Mapping[str, Any]]] = {"upstream": {"self_tests": 1}}
+    # Table 1 is zero-shot: only an improvement is asked for with an example. The original code draws a single test
+    # from those that were written, and reflects on a program without the reflection before.
+    profile_overrides: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+        f"paper/{CODE}": {"first_examples": 0},
+        "upstream": {"self_tests": 1, "reflects_on_memory": False},
+        f"upstream/{CODE}": {"first_examples": 0},
+    }
 
     def __init__(
         self, *, path: str | None = None, language: str | None = None, seed: int = 0, sandbox: Sandbox | None = None

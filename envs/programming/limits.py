@@ -3,8 +3,9 @@
 from langgraph_reflexion.envs.sandbox import Limits, Result
 from langgraph_reflexion.envs.sandbox.types import MB
 
-CANDIDATE = Limits(wall=10, cpu=10, memory=1024 * MB, result=MB)
-"""The limits of a candidate for all its tests together; the ten seconds are the original code's."""
+CANDIDATE = Limits(wall=60, cpu=10, memory=1024 * MB, result=MB)
+"""The limits of a candidate for all its tests together. The original code's ten seconds are of CPU here, so that a
+verdict does not depend on what else the machine does; a candidate that only waits is ended after a minute."""
 
 ROOM = 16 * MB
 """Bytes of the answers of a canonical solution."""

@@ -16,7 +16,6 @@ from langgraph_reflexion.envs.programming.limits import ended_by
 from langgraph_reflexion.envs.programming.sandbox_runner import NotPlainError, decode, encode
 from langgraph_reflexion.envs.programming.values import Answer, Call, one_line, shown
 from langgraph_reflexion.envs.sandbox import Limits, Policy, Result, Sandbox
-from langgraph_reflexion.envs.sandbox.sandbox import with_wall
 from langgraph_reflexion.envs.sandbox.types import MB
 from langgraph_reflexion.errors import EnvironmentUnavailable
 
@@ -84,7 +83,8 @@ class PythonRuns:
     def checks(self, code: str, entry_point: str, setup: str, test: str, *, call_check: bool) -> Checked:
         """Run checks after `setup` in one process against a candidate in another; `call_check` calls `check`."""
         # The checks wait for the candidate, and must not time out first.
-        longer = with_wall(self._limits, 2 * (self._limits.wall or 10))
+        wall = self._limits.wall
+        longer = replace(self._limits, wall=wall and 2 * wall, cpu=2 * self._limits.cpu)
 
         def run_candidate(descriptor: int) -> Result:
             arguments = ["candidate", entry_point, str(_RESULT)]

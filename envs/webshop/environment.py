@@ -67,11 +67,14 @@ class WebShop(Environment):
         "paper": {"max_trials": 4},
         "preprint": {"max_trials": 4},
         # The original code: fifteen turns, the reset among them, and no rule against repeating; one example. Its
-        # actor never sees the reflections that it writes, as its prompt is built without them.
+        # actor never sees the reflections that it writes, as its prompt is built without them. A reply below five
+        # characters is asked for again, less and less coldly, and the last trial is reflected on, too.
         "upstream": {
             "heuristic": {"max_actions": 13, "max_cycles": UNLIMITED, "count_thoughts": True},
             "examples": 1,
             "shows_reflections": False,
+            "temperatures": (0.2, 0.4, 0.6, 0.8, 1.0),
+            "reflects_at_end": True,
         },
     }
 

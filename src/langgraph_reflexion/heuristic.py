@@ -22,7 +22,7 @@ class Heuristic:
         max_cycles: Ω. More identical cycles in a row are a *hallucination*: with 3, the fourth time.
         max_period: The steps that a cycle may have, such as 2 for A, B, A, B, ...; None for any number.
         compare_observations: Whether steps are identical only if their observations are, too.
-        count_thoughts: Whether a thought alone counts as an action.
+        count_thoughts: Whether a thought alone counts as an action. If so, thoughts may follow one another.
     """
 
     max_actions: PositiveInt = 30

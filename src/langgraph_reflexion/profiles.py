@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, Literal, cast
 
-from pydantic import NonNegativeInt, PositiveInt
+from pydantic import NonNegativeFloat, NonNegativeInt, PositiveInt
 
 from langgraph_reflexion.choices import Feedback, StrategyName
 from langgraph_reflexion.envs.base import Environment
@@ -33,6 +33,8 @@ class Profile:
         memory_beside_attempt: Ω where the last attempt is shown as well; `memory_size` unless given.
         max_trials: The number of trials per task.
         examples: The number of few-shot trajectories that the actor sees.
+        first_examples: The number that it sees while there is nothing from earlier trials to show, so in the first
+            trial and under `retry`; `examples` unless given.
         until_no_improvement: Whether a run ends when a trial over all tasks solves nothing new.
         layout: How prompts are laid out: the few-shot examples as chat turns (`turns`), or within the instruction
             (`text`), as for models that complete a text; or thought and action asked one after the other as in the
@@ -40,8 +42,12 @@ class Profile:
         truncation: The number of tokens of a finished trial that a prompt shows before its longest observations are
             left out; None for all.
         self_tests: The number of self-written tests that are kept.
+        temperatures: The temperatures at which the actor is asked again, one after the other, while its reply has
+            fewer than five characters.
         shows_reflections: Whether the actor sees the reflections.
         reflects_on_memory: Whether the self-reflection sees the earlier reflections.
+        reflects_at_end: Whether the last trial of a failed task is reflected on, too, as in Algorithm 1: for trials
+            that are added later, and for lessons.
     """
 
     name: str
@@ -55,12 +61,15 @@ class Profile:
     memory_beside_attempt: PositiveInt | None = None
     max_trials: PositiveInt = 12
     examples: NonNegativeInt = 2
+    first_examples: NonNegativeInt | None = None
     until_no_improvement: bool = False
     layout: Literal["turns", "text", "original", "original-numbered"] = "turns"
     truncation: PositiveInt | None = None
     self_tests: PositiveInt = 6
+    temperatures: tuple[NonNegativeFloat, ...] = ()
     shows_reflections: bool = True
     reflects_on_memory: bool = True
+    reflects_at_end: bool = False
 
     def resolve(
         self,

@@ -5,6 +5,7 @@ from langgraph.graph import StateGraph
 from typing_extensions import TypedDict
 
 from langgraph_reflexion import ConfigurationError, ReflexionState, Strategy, connect, create_reflexion
+from langgraph_reflexion.profiles import PROFILES
 from langgraph_reflexion.testing import ScriptedChatModel
 from tests.support.toys import Counter, Timeless, count_to, counting_badly
 
@@ -15,9 +16,9 @@ def made(**options):
     return create_reflexion(ScriptedChatModel(replies=counting_badly), Counter(), **options)
 
 
-def connected(nodes, strategy="reflexion", graph=None):
+def connected(nodes, rules=PROFILES["paper"], graph=None):
     graph = graph or StateGraph(ReflexionState)
-    connect(graph, nodes, strategy)
+    connect(graph, nodes, rules)
     return graph.compile()
 
 
@@ -27,7 +28,7 @@ def run(compiled):
 
 def test_the_nodes_connected_again_are_the_same_graph():
     graph = made()
-    again = connected(graph.loop, graph.rules.strategy)
+    again = connected(graph.loop, graph.rules)
     assert run(again) == Timeless(run(made().compile()))
     assert again.get_graph().draw_mermaid() == graph.compile().get_graph().draw_mermaid()
 
@@ -66,15 +67,14 @@ async def test_a_node_can_be_replaced():
     async def stop(state, config):
         return {"stop_reason": "enough" if state["trajectory"] else None}
 
-    compiled = connected({**made(max_trials=1).loop, "heuristic_check": stop}, "retry")
+    retrying = made(max_trials=1, strategy="retry")
+    compiled = connected({**retrying.loop, "heuristic_check": stop}, retrying.rules)
     for final in (run(compiled), await compiled.ainvoke(INPUT)):
         assert [(trial["stop_reason"], trial["actions"]) for trial in final["trials"]] == [("enough", 1)]
         assert final["seconds"] > 0
 
 
-def test_unknown_strategies_and_incomplete_nodes_are_refused():
+def test_incomplete_nodes_are_refused():
     loop = made().loop
-    with pytest.raises(ConfigurationError, match="strategy='reflection': choose one of retry"):
-        connected(loop, "reflection")
     with pytest.raises(ConfigurationError, match=r"connect: the nodes are reset, act, .*; got reset"):
         connected({"reset": loop["reset"]})

@@ -17,7 +17,7 @@ SHIPPED += [("hotpotqa", "cot"), ("hotpotqa", "cot-gt"), ("programming", "react"
 
 
 def prompts_of(name, actor, layout):
-    """Return the first prompts of the actor and of the self-reflection."""
+    """Return the first prompts of the actor and of the self-reflection that show examples."""
     environment = load_environment(name)
 
     def reply(messages):
@@ -31,7 +31,8 @@ def prompts_of(name, actor, layout):
     prompts = [messages for messages in model.prompts if not messages[-1].text.endswith("Tests:")]
     asked = {role: [messages for messages in prompts if asks_for(messages) == role] for role in ("act", "reflect")}
     environment = environment.variant(actor) if actor in environment.variants else environment
-    return environment, asked["act"][0], asked["reflect"][0]
+    # A first program is asked for without an example.
+    return environment, asked["act"][-1 if actor == "code" else 0], asked["reflect"][0]
 
 
 @pytest.mark.parametrize(("name", "actor"), SHIPPED, ids=lambda each: each)

@@ -96,6 +96,16 @@ def test_only_the_newest_reflection_follows_the_last_attempt():
     assert "Lesson 3." not in last
 
 
+def test_the_last_attempt_does_not_repeat_the_paragraphs():
+    model = player(answers_at=1)
+    _, question = play(model, actor="cot-gt", strategy="last_attempt", max_trials=2)
+    first, again = (prompt[1].text for prompt in acts(model)[::2])
+    paragraphs = first.partition(question)[0].strip()
+    assert paragraphs
+    assert again.count(paragraphs) == 1
+    assert again.index(f"went so:\n{question}\nThought: thinking 1") < again.index(paragraphs)
+
+
 def test_a_long_attempt_is_shown_without_its_longest_observations():
     words = "Very long title of a page " * 60
     model = player(observe=lambda number: f"{words}{number}" if number in (2, 4, 5) else f"Page {number}")

@@ -76,6 +76,18 @@ def test_a_program_is_repaired_by_its_self_written_tests(problems: Programming) 
     assert {usage for trial in final["trials"] for usage in trial["usage"]} == {"reset", "act", "reflect"}
 
 
+@pytest.mark.parametrize(("profile", "recalls"), [("paper", 1), ("upstream", 0)])
+def test_the_first_program_is_asked_for_without_an_example(problems: Programming, profile: str, recalls: int) -> None:
+    tests = "```python\nassert area(-1) == 0\n```"
+    for strategy, shown in ((None, [False, True, True]), ("retry", [False, False])):
+        wrong = [block(WRONG)] * len(shown)
+        _, model = play(problems, *wrong, tests=tests, profile=profile, strategy=strategy)
+        asked = [(asks_for(prompt), text_of(prompt)) for prompt in model.prompts[1:]]
+        assert ["is an example, already solved" in text for node, text in asked if node == "act"] == shown
+        reflecting = [text.count("What you wrote down") for node, text in asked if node == "reflect"]
+        assert reflecting == ([0, recalls] if strategy is None else [])
+
+
 def test_hidden_tests_stay_hidden(problems: Programming) -> None:
     final, model = play(problems, block(WRONG), block(WRONG))
     for hidden in ("candidate(3)", "candidate(-2)", "area(3)", "area(-2)", PROBLEM["canonical_solution"].strip()):

@@ -7,6 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from langgraph_reflexion import PROFILES, Budget, Budgets, ConfigurationError, Heuristic
+from langgraph_reflexion.envs.alfworld.environment import ALFWorld
+from langgraph_reflexion.envs.hotpotqa.environment import HotPotQA
 from langgraph_reflexion.nodes.heuristic_check import HeuristicCheck
 from langgraph_reflexion.profiles import load_profile
 
@@ -137,6 +139,8 @@ def test_the_profiles_settings():
     assert (paper.memory_size, paper.max_trials, paper.until_no_improvement) == (3, 12, False)
     assert preprint.until_no_improvement
     assert (upstream.memory_size, upstream.max_trials) == (3, 10)
+    assert [paper.resolve(HotPotQA).max_trials, paper.resolve(ALFWorld).max_trials] == [3, 12]
+    assert [each.resolve(HotPotQA).examples for each in (paper, preprint, upstream)] == [2, 6, 6]
     assert load_profile(paper) is paper
     with pytest.raises(FrozenInstanceError):
         paper.memory_size = 1

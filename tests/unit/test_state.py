@@ -5,6 +5,7 @@ from langgraph.graph import END
 
 from langgraph_reflexion import Strategy
 from langgraph_reflexion.graph import routing
+from langgraph_reflexion.profiles import Profile
 from langgraph_reflexion.state import with_steps, with_trials
 
 
@@ -37,9 +38,11 @@ def test_trials_are_merged_by_number_and_the_latest_counts():
 )
 def test_strategies(strategy, reflects, shows):
     assert (Strategy(strategy).reflects, Strategy(strategy).shows_last_attempt) == (reflects, shows)
-    route = routing.after_evaluate(strategy)
-    assert route({"status": "running"}) == ("reflect" if reflects else "reset")
-    assert {route({"status": status}) for status in ("solved", "failed", "budget", "fault")} == {END}
+    for at_end in (False, True):
+        route = routing.after_evaluate(Profile("mine", strategy=strategy, reflects_at_end=at_end))
+        assert route({"status": "running"}) == ("reflect" if reflects else "reset")
+        assert route({"status": "failed"}) == ("reflect" if reflects and at_end else END)
+        assert {route({"status": status}) for status in ("solved", "budget", "fault")} == {END}
 
 
 def test_a_fault_ends_the_trial_and_a_reason_to_stop_too():

@@ -13,7 +13,7 @@ from langgraph_reflexion.context import call_with_trajectory, opening_of, with_l
 from langgraph_reflexion.envs.base import Action, Environment, Task
 from langgraph_reflexion.memory.episodic import status_line
 from langgraph_reflexion.memory.memory_map import MapMemory
-from langgraph_reflexion.models.calls import CallId, Reply
+from langgraph_reflexion.models.calls import CallId, Reply, sanitize
 from langgraph_reflexion.models.client import Client
 from langgraph_reflexion.profiles import Profile
 from langgraph_reflexion.prompts import Example, Prompts
@@ -85,7 +85,14 @@ class Actor(ABC):
         steps = [*state.get("last_attempt", []), *state["trajectory"]]
         options = {"max_tokens": self.environment.reply_tokens, **options}
         return await call_with_trajectory(
-            self.client, render, steps, state["observation_budget"], config, call, **options
+            self.client,
+            render,
+            steps,
+            state["observation_budget"],
+            config,
+            call,
+            temperatures=self.rules.temperatures,
+            **options,
         )
 
     def messages(self, state: ReflexionState, cue: str = "", left_out: int = 0) -> list[BaseMessage]:
@@ -97,7 +104,10 @@ class Actor(ABC):
             left_out: The number of examples and reflections to leave out.
         """
         task = state["task"]
-        known = self.prompts.examples(task.get("kind"), self.rules.examples)
+        count = self.rules.examples
+        if self.rules.first_examples is not None and not (state["reflections"] or state.get("last_attempt")):
+            count = self.rules.first_examples
+        known = self.prompts.examples(task.get("kind"), count)
         examples, reflections = left_over(known, state["reflections"], left_out)
         as_turns = self.rules.layout == "turns"
         instruction = self.prompts.render(
@@ -111,6 +121,7 @@ class Actor(ABC):
         opening = self.prompts.render(
             self.opening,
             observation=opening_of(state, self.prompts),
+            instruction=sanitize(task["instruction"]),
             reflections=reflections if self.rules.shows_reflections else [],
             last_attempt=state.get("last_attempt", []),
             status=status_line(state["evaluation"], self.rules.feedback),

@@ -26,6 +26,9 @@ from langgraph_reflexion.retries import Retries
 
 T = TypeVar("T")
 
+SHORTEST = 5
+"""Characters of a reply that is not asked for again at another temperature."""
+
 NO_MODEL = "no model is known yet that could reflect or judge: give model=..."
 
 
@@ -128,6 +131,7 @@ class Client:
         stop: list[str] | None = None,
         tools: Sequence[dict[str, Any]] = (),
         max_tokens: int | None = None,
+        temperatures: Sequence[float] = (),
     ) -> Reply:
         """Call the model, with retries.
 
@@ -138,6 +142,7 @@ class Client:
             stop: Stop sequences. Servers may ignore them, so parsers cut the reply, too.
             tools: The tools that the model may call.
             max_tokens: The limit of the reply; by what is asked for unless given (`LIMITS`).
+            temperatures: The temperatures at which a reply of fewer than `SHORTEST` characters is asked for again.
 
         Raises:
             ContextTooLong: the prompt is too long.
@@ -156,11 +161,14 @@ class Client:
         limit = self.max_tokens or max_tokens or LIMITS.get(call.name.split()[0])
 
         async def attempt() -> AIMessage:
-            reply = await self._request(messages, config, call.seed(len(paid)), stop, tools, limit)
-            # Whatever it holds, it was paid for.
-            paid.append(usage_of(reply, self.price))
-            charge(paid[-1])
-            self.answered = self.replied = True
+            for temperature in (None, *temperatures):
+                reply = await self._request(messages, config, call.seed(len(paid)), stop, tools, limit, temperature)
+                # Whatever it holds, it was paid for.
+                paid.append(usage_of(reply, self.price))
+                charge(paid[-1])
+                self.answered = self.replied = True
+                if reply.tool_calls or is_cut(reply) or len(reply.text.strip()) >= SHORTEST:
+                    break
             if is_cut(reply):
                 note(f"{call.name}: the reply was cut at its limit")
                 if limit and has_reasoned(reply) and self.max_tokens is None and not self.unlimited:
@@ -232,13 +240,16 @@ class Client:
         stop: list[str] | None,
         tools: Sequence[dict[str, Any]],
         limit: int | None,
+        temperature: float | None,
     ) -> AIMessage:
         """Send the request, and again without each option that the server refuses."""
         options: dict[str, Any] = {"seed": seed} if "seed" in self._fields else {}
         options |= {"stop": stop} if stop else {}
         options |= {"tools": tools} if tools else {}
-        if getattr(self.model, "temperature", None) is not None:
-            options["temperature"] = None
+        own = getattr(self.model, "temperature", None)
+        temperature = own if temperature is None or "temperature" not in self._fields else temperature
+        if temperature is not None:
+            options["temperature"] = temperature
         limiting_fields, limiting_options = limiting(self.model, limit) if limit and not self.unlimited else ({}, {})
         options |= {"max_tokens": limit} if limiting_fields or limiting_options else {}
         reasoning = passing_reasoning(self.model, messages)
@@ -249,7 +260,9 @@ class Client:
                 raise ToolsRefused("the model's server does not support tool calls")
             sent = {name: value for name, value in options.items() if name not in without}
             passed = {name: sent[name] for name in ("seed", "stop") if name in sent} | reasoning
-            fields: dict[str, Any] = {"temperature": None} if "temperature" in without else {}
+            fields: dict[str, Any] = {}
+            if sent.get("temperature") != own:
+                fields["temperature"] = sent.get("temperature")
             if "max_tokens" in sent:
                 fields, passed = fields | limiting_fields, passed | limiting_options
             if self._seed_is_field and "seed" in passed:

@@ -135,4 +135,4 @@ def with_form(
     described = {
         name: {"description": (inspect.getdoc(node) or "").partition("\n\n")[0]} for name, node in made.loop.items()
     }
-    return connect(graph, {**made.loop, "reset": begin}, made.rules.strategy, described)
+    return connect(graph, {**made.loop, "reset": begin}, made.rules, described)

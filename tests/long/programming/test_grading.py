@@ -75,6 +75,8 @@ def test_exceeded_limits():
     grader = Grader(Sandbox(), Limits(wall=2, memory=128 << 20, result=1 << 16))
     assert "took longer than 2 s" in grader.grade(CALLS, "def spread(n):\n    while True: pass").reason
     assert "took longer than 2 s" in grader.grade(CHECKS, "def spread(n):\n    while True: pass").reason
+    busy = Grader(Sandbox(), Limits(wall=60, cpu=1))
+    assert "took more than 1 s of CPU" in busy.grade(CHECKS, "def spread(n):\n    while True: pass").reason
     assert "128 MB" in grader.grade(CALLS, "def spread(n):\n    x = b'x' * (160 << 20)\n    while 1: pass").reason
     assert "wrote too much" in grader.grade(CALLS, "def spread(n):\n    return 'x' * (1 << 20)").reason
 
