@@ -1,6 +1,11 @@
 """The `sandbox` command: probes of the backends, and a command in a sandbox."""
 
+import fcntl
 import json
+import os
+import subprocess
+import sys
+import termios
 
 import pytest
 
@@ -41,3 +46,16 @@ def test_invalid_option_prints_one_line(tmp_path, options, word):
     status, _, err = call(tmp_path, "sandbox", "exec", *options, "--", "true")
     assert status == 2
     assert word in one_line(err)
+
+
+def test_terminal_is_restored():
+    columns.needs("bubblewrap")
+    ours, theirs = os.openpty()
+    flags = fcntl.fcntl(theirs, fcntl.F_GETFL)
+    before = termios.tcgetattr(theirs)
+    change = "import os, tty; tty.setraw(0); os.set_blocking(0, False)"
+    command = [sys.executable, "-m", "langgraph_reflexion", "sandbox", "exec", "--", sys.executable, "-c", change]
+    subprocess.run(command, stdin=theirs, check=True)
+    assert (termios.tcgetattr(theirs), fcntl.fcntl(theirs, fcntl.F_GETFL)) == (before, flags)
+    os.close(ours)
+    os.close(theirs)

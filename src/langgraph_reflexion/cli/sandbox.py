@@ -1,6 +1,9 @@
 """The `sandbox` command: probes of the backends on this machine, and a command in a sandbox."""
 
+import contextlib
 import json
+import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated
 
@@ -79,13 +82,33 @@ def execute(
         folder = None if workspace is None else Path(workspace).absolute()
     except OSError as error:  # the current folder has been removed
         raise ConfigurationError(f"--workspace {workspace}: {error.strerror or error}") from None
-    done = Sandbox(backend, allow_degraded=allow_degraded).run(
-        command,
-        cwd=folder,
-        limits=Limits(wall=wall, cpu=4 * wall, memory=memory << 20, processes=256, descriptors=1024, disk=1 << 30),
-        policy=Policy(network=network, binds=() if folder is None else (Bind(folder, writable=True, own=own),)),
-        inherit=True,
-    )
+    limits = Limits(wall=wall, cpu=4 * wall, memory=memory << 20, processes=256, descriptors=1024, disk=1 << 30)
+    binds = () if folder is None else (Bind(folder, writable=True, own=own),)
+    sandbox = Sandbox(backend, allow_degraded=allow_degraded)
+    with _terminal_as_before():
+        done = sandbox.run(
+            command, cwd=folder, limits=limits, policy=Policy(network=network, binds=binds), inherit=True
+        )
     if done.status not in ("ok", "failed"):
         raise typer.Exit(fail(f"ended by the sandbox: {done.status}", 124))
     raise typer.Exit(done.exit_code)
+
+
+@contextlib.contextmanager
+def _terminal_as_before() -> Iterator[None]:
+    """Restore the terminal's modes and flags, which a program on it may change."""
+    import fcntl
+    import termios
+
+    held = {
+        stream: (termios.tcgetattr(stream), fcntl.fcntl(stream, fcntl.F_GETFL))
+        for stream in range(3)
+        if os.isatty(stream)
+    }
+    try:
+        yield
+    finally:
+        for stream, (modes, flags) in held.items():
+            fcntl.ioctl(stream, termios.TIOCNXCL)
+            fcntl.fcntl(stream, fcntl.F_SETFL, flags)
+            termios.tcsetattr(stream, termios.TCSADRAIN, modes)
