@@ -45,9 +45,9 @@ def _python(code: str) -> Iterator[str]:
 def _python_lines(code: str) -> Iterator[str]:
     """Yield the asserts of code that does not parse as a whole, each from its own line on."""
     lines = code.splitlines()
-    for start, line in enumerate(lines):
-        if not line.lstrip().startswith("assert "):
-            continue
+    starts = [start for start, line in enumerate(lines) if line.lstrip().startswith("assert ")]
+    for start in starts[: 2 * MAX_TESTS]:
+        line = lines[start]
         tree = parse(_statement("\n".join([line.lstrip(), *lines[start + 1 : start + MAX_LINES]])))
         if tree is not None:
             yield from (test for node in tree.body if isinstance(node, ast.Assert) for test in _unparsed(node))

@@ -15,7 +15,7 @@ from tests.support.server_faults import CALLS, FAULTS, REPLIES
 from tests.support.toys import Counter, count_to
 
 pytestmark = pytest.mark.long
-OPTIONS = ModelOptions(retries=Retries(attempts=2, first_wait=0), timeout=5)
+OPTIONS = ModelOptions(retries=Retries(attempts=2, first_wait=0), timeout=10)
 USED = {"input_tokens": 5, "output_tokens": 1, "total_tokens": 6}
 
 UNREADABLE = {
@@ -42,7 +42,7 @@ def server():
 @pytest.mark.parametrize("actor", ["react", "tools"])
 def test_every_fault_is_survived_in_words_and_paid_for(actor, server):
     wrong = []
-    model = ChatOpenAI(model="any", base_url=server.url, api_key="any", timeout=1)
+    model = ChatOpenAI(model="any", base_url=server.url, api_key="any", timeout=3)
     graph = create_reflexion(model, Counter(), actor=actor, options=OPTIONS, max_trials=2, strategy="retry")
     graph = graph.compile(checkpointer=InMemorySaver())
     for number, (name, fault) in enumerate(FAULTS.items()):
