@@ -1,4 +1,4 @@
-"""Episodes of HotPotQA: search for a page, look up words on it, finish with an answer (ReAct, Yao et al. 2023)."""
+"""Episodes on a wiki: search for a page, look up words on it, finish with an answer (ReAct, Yao et al. 2023)."""
 
 from typing import Annotated, Any
 
@@ -17,8 +17,8 @@ NO_PAGE = "No page is open to look in: search for one first."
 OVER = "The episode is over: no further action is possible."
 
 
-class HotPotQAEpisode(Episode):
-    """An attempt at a question.
+class WikiEpisode(Episode):
+    """An attempt at a question or a claim.
 
     A page stays open until a search finds another one, as in ReAct. Without the right answer, the reward is 0.0.
 
@@ -28,8 +28,11 @@ class HotPotQAEpisode(Episode):
         pages: The source of pages.
     """
 
+    label = "Question"
+    """What a task is called in its first observation."""
+
     def __init__(self, question: str, gold: str | None, pages: Pages) -> None:
-        self.observation = f"Question: {question}"
+        self.observation = f"{self.label}: {question}"
         self._gold = gold
         self._pages = pages
         self._open: Page | None = None
@@ -68,9 +71,8 @@ class HotPotQAEpisode(Episode):
         self._looked_up = (words, min(count, len(hits)))
         return f"(Result {count} / {len(hits)}) {hits[count - 1]}" if count <= len(hits) else NO_MORE
 
-    @action("finish[{answer}]")
-    def finish(self, answer: Answer) -> str:
-        """Hand in the answer to the question and end the trial."""
+    def hand_in(self, answer: str) -> str:
+        """Take the answer, which ends the trial, or refuse an empty one."""
         if not answered(answer):
             return self.invalid("finish needs an answer")
         self._answer = answer
@@ -93,6 +95,15 @@ class HotPotQAEpisode(Episode):
         words, count = snapshot["looked_up"]
         self._looked_up = (words, count)
         self._answer = snapshot["answer"]
+
+
+class HotPotQAEpisode(WikiEpisode):
+    """An attempt at a question."""
+
+    @action("finish[{answer}]")
+    def finish(self, answer: Answer) -> str:
+        """Hand in the answer to the question and end the trial."""
+        return self.hand_in(answer)
 
 
 def search_tools(pages: Pages) -> list[BaseTool]:

@@ -72,12 +72,12 @@ def task_data(task: Task) -> dict[str, Any]:
     """Return the data of a task.
 
     Raises:
-        ConfigurationError: this is not a HotPotQA task.
+        ConfigurationError: the task has none.
     """
     match data := task.get("data") or {}:
         case {"split": "own" | "path", "question": str(), "answer": str(), "supporting": [*_]}:
             return data
-    raise ConfigurationError(f"the task {task['id']!r} is not a HotPotQA task")
+    raise ConfigurationError(f"the task {task['id']!r} is neither a question nor a claim with its answer")
 
 
 def read_questions(path: Path) -> Iterator[Question]:
@@ -88,7 +88,7 @@ def read_questions(path: Path) -> Iterator[Question]:
         ConfigurationError: an entry is not a question with an answer; the message names it.
     """
     seen = set()
-    for number, content in enumerate(_entries(path), 1):
+    for number, content in enumerate(read_entries(path), 1):
         try:
             entry = _Entry.model_validate(content)
         except ValidationError as error:
@@ -118,7 +118,7 @@ def read_pages(path: Path) -> Iterator[Page]:
         EnvironmentUnavailable: the file cannot be read.
         ConfigurationError: an entry is not a page; the message names it.
     """
-    for number, entry in enumerate(_entries(path), 1):
+    for number, entry in enumerate(read_entries(path), 1):
         match entry:
             case {"title": str(title), "sentences": [*sentences]} if all(isinstance(each, str) for each in sentences):
                 yield Page(title, tuple(sentences))
@@ -130,7 +130,13 @@ def read_pages(path: Path) -> Iterator[Page]:
                 )
 
 
-def _entries(path: Path) -> Iterator[Any]:
+def read_entries(path: Path) -> Iterator[Any]:
+    """Yield the entries of a JSON list or a JSON Lines file.
+
+    Raises:
+        EnvironmentUnavailable: the file cannot be read.
+        ConfigurationError: it is not JSON.
+    """
     try:
         text = path.read_text(encoding="utf-8-sig")
     except OSError as error:

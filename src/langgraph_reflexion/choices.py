@@ -22,6 +22,7 @@ ENVIRONMENTS = {
     "alfworld": "langgraph_reflexion.envs.alfworld.environment:ALFWorld",
     "programming": "langgraph_reflexion.envs.programming.environment:Programming",
     "hotpotqa": "langgraph_reflexion.envs.hotpotqa.environment:HotPotQA",
+    "fever": "langgraph_reflexion.envs.fever.environment:FEVER",
     "webshop": "langgraph_reflexion.envs.webshop.environment:WebShop",
     "workspace": "langgraph_reflexion.envs.workspace.environment:Workspace",
 }

@@ -36,11 +36,11 @@ def tools(name: str) -> str:
 
 
 def arguments(name: str) -> str:
-    """The options of an environment, from its docstring."""
+    """The options of an environment, from its docstring or that of the class with its `__init__`."""
     cls = environment_class(name)
-    sections = Docstring(cls.__doc__ or "").parse("google", warn_unknown_params=False, warn_missing_types=False)
+    init = next(base for base in cls.__mro__ if "__init__" in vars(base))
     rows = ["| option | what it says |", "|---|---|"]
-    for section in sections:
+    for section in Docstring(init.__doc__ or "").parse("google", warn_unknown_params=False, warn_missing_types=False):
         if section.kind is DocstringSectionKind.parameters:
             rows += [f"| `{each.name}` | {one_line(each.description)} |" for each in section.value]
     return "\n".join(rows)

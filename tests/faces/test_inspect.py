@@ -6,7 +6,7 @@ An evaluation would replace parts of asyncio for the tests that follow: tests/lo
 import pytest
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, ToolMessage
 
-from langgraph_reflexion.envs import load_environment
+from langgraph_reflexion.envs import ENVIRONMENTS, load_environment
 
 pytest.importorskip("inspect_ai", reason="inspect-ai is not installed: pip install 'langgraph-reflexion[inspect]'")
 
@@ -31,7 +31,7 @@ def test_every_environment_is_a_task_with_the_settings_of_a_run() -> None:
     from langgraph_reflexion import ConfigurationError
     from langgraph_reflexion.adapters.inspect import registry
 
-    for name in ("alfworld", "hotpotqa", "programming", "webshop", "workspace"):
+    for name in ENVIRONMENTS:
         ids = [each["id"] for each in load_environment(name).tasks()]
         assert [each.id for each in getattr(registry, name)(max_trials=2, strategy="retry").dataset] == ids
     with pytest.raises(ConfigurationError, match="unknown setting 'trials'"):

@@ -145,25 +145,25 @@ def _bridges(kind: str, country: Country) -> Iterator[_Draft]:
         # The name of a town that shares it does not identify the province.
         ambiguous = kind == "capital" and (thing.name != thing.title or answer == thing.name)
         if answer is not None and not ambiguous:
-            yield _Draft(_told(thing), str(answer), (thing, other))
+            yield _Draft(described(thing), str(answer), (thing, other))
 
 
 def _comparisons(kind: str, country: Country) -> Iterator[_Draft]:
     things, by, pick = _COMPARISONS[kind]
     for one, other in combinations(getattr(country, things), 2):
         this, that = getattr(one, by), getattr(other, by)
-        *more, (_, name) = _told(other).items()
+        *more, (_, name) = described(other).items()
         # A question cannot distinguish namesakes, or towns of the same name.
-        if name in _told(one).values() or (pick and this == that):
+        if name in described(one).values() or (pick and this == that):
             continue
         if kind == "same_town" and this is not that and this.name == that.name:
             continue
         answer = pick(one, other, key=attrgetter(by)).name if pick else "yes" if this is that else "no"
-        values = _told(one) | {"other": name, **{f"other_{key}": value for key, value in more}}
+        values = described(one) | {"other": name, **{f"other_{key}": value for key, value in more}}
         yield _Draft(values, answer, (one, other))
 
 
-def _told(thing: Thing) -> dict[str, Any]:
+def described(thing: Thing) -> dict[str, Any]:
     """Return the words of a question about a thing, its name last."""
     match thing:
         case Person():

@@ -27,7 +27,8 @@ _NEXT = re.compile(r"\s*+,?\s*+\[")
 _NONE = re.compile(r"\W*none\W*", re.IGNORECASE)
 _BLOCK = re.compile(r"```\w*[ \t]*\n(?P<inner>.*?)\n?```", re.DOTALL)
 _FENCE = re.compile(r"\s*```\w*\s*")
-_THINK = re.compile(r"^think\s*(?::\s*(?P<said>.*)|\[(?P<quoted>.*)\])$", re.IGNORECASE | re.DOTALL)
+# A thought that a token limit cut off has no bracket at its end.
+_THINK = re.compile(r"^think\s*(?::\s*(?P<said>.*)|\[(?P<quoted>.*?)\]?)$", re.IGNORECASE | re.DOTALL)
 
 
 def read_reply(reply: str, parse: Callable[[str], Action | None]) -> Decision:

@@ -15,6 +15,7 @@ from langgraph_reflexion.envs.alfworld.environment import ALFWorld
 from langgraph_reflexion.envs.alfworld.episode import ALFWorldEpisode
 from langgraph_reflexion.envs.alfworld.generate import SPLITS, generate
 from langgraph_reflexion.envs.alfworld.native import NativeEngine, World
+from langgraph_reflexion.envs.fever.environment import FEVER
 from langgraph_reflexion.envs.hotpotqa.environment import HotPotQA
 from langgraph_reflexion.envs.hotpotqa.world.generator import draw_country
 from langgraph_reflexion.envs.hotpotqa.world.questions import own_world
@@ -45,6 +46,13 @@ def hotpotqa(entry: Entry, folder: Path, agent: str) -> Iterator[tuple[Environme
     environment = HotPotQA(seed=SEED)
     task = next(task for task in environment.tasks() if task["id"] == entry["question"])
     yield environment, environment.start(task), f"{environment.context(task)}\n\n" if agent == "cot-gt" else ""
+    environment.close()
+
+
+@contextmanager
+def fever(entry: Entry, folder: Path, agent: str) -> Iterator[tuple[Environment, Episode, str]]:
+    environment = FEVER(seed=SEED)
+    yield environment, environment.start(environment.find_task(entry["claim"])), ""
     environment.close()
 
 
@@ -117,6 +125,7 @@ DOMAINS = [
     Domain("hotpotqa", (6, 2), hotpotqa, nothing_of_the_own_country),
     Domain("hotpotqa/cot", (6, 2), hotpotqa, nothing_of_the_own_country),
     Domain("hotpotqa/cot-gt", (6, 2), hotpotqa, nothing_of_the_own_country),
+    Domain("fever", (3, 2), fever, nothing_of_the_own_country),
     Domain("webshop", (2, 2), webshop, nothing_of_the_own_shop),
     Domain("workspace", (3, 2), workspace, nothing_of_the_own_repositories),
 ]

@@ -16,10 +16,10 @@ from langgraph_reflexion.profiles import PROFILES
 from tests.support.demo import Between, confused, curve_of, forgetful, play_all
 from tests.support.toys import text_of
 
-ALFWORLD, HOTPOTQA, GIVEN, WEBSHOP = "alfworld", "hotpotqa", "hotpotqa cot-gt", "webshop"
-TASKS = {ALFWORLD: 24, HOTPOTQA: 24, GIVEN: 24, WEBSHOP: 24}
-TRIALS = {ALFWORLD: 4, HOTPOTQA: 6, GIVEN: 6, WEBSHOP: 4}
-QUESTION = {ALFWORLD: "Your task is to:", HOTPOTQA: "Question: ", WEBSHOP: "Instruction:"}
+ALFWORLD, HOTPOTQA, GIVEN, FEVER, WEBSHOP = "alfworld", "hotpotqa", "hotpotqa cot-gt", "fever", "webshop"
+TASKS = {ALFWORLD: 24, HOTPOTQA: 24, GIVEN: 24, FEVER: 48, WEBSHOP: 24}
+TRIALS = {ALFWORLD: 4, HOTPOTQA: 6, GIVEN: 6, FEVER: 6, WEBSHOP: 4}
+QUESTION = {ALFWORLD: "Your task is to:", HOTPOTQA: "Question: ", FEVER: "Claim: ", WEBSHOP: "Instruction:"}
 SOURCES = Path(package.__file__).parent
 
 
@@ -42,7 +42,7 @@ def curve(name, finals):
 def test_demo_model_learns_only_from_reflections_in_its_prompt(name):
     learned, retried = (curve(name, played(name, strategy)) for strategy in ("reflexion", "retry"))
     assert learned[0] == retried[0], "the first trial is the same"
-    assert 0.3 <= learned[0] <= 0.65
+    assert 0.3 <= learned[0] <= (0.7 if name == FEVER else 0.65)  # a label may be right by chance
     assert learned[-1] >= 0.8
     assert learned[-1] - learned[0] > 0.25
     assert retried[-1] - retried[0] < (0.2 if name == ALFWORLD else 0.12)

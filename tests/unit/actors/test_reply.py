@@ -89,6 +89,7 @@ def test_the_thought_is_what_stands_before_it(reply, thought):
         ("Thought: I wonder.", "I wonder."),
         ("> think: I wonder.", "I wonder."),
         ("think[I wonder.]", "I wonder."),
+        ("think[I won", "I won"),
         ("Action: think[I wonder.]", "I wonder."),
         ("Thought: Well.\nAction: think: I wonder.", "Well. I wonder."),
         ("Thought: go up", "go up"),

@@ -152,7 +152,7 @@ def test_options_that_are_wrong_are_told(options, says):
 
 
 def test_a_task_of_something_else_is_refused(environment):
-    with pytest.raises(ConfigurationError, match="'x' is not a HotPotQA task"):
+    with pytest.raises(ConfigurationError, match="'x' is neither a question nor a claim"):
         environment.start({"id": "x", "instruction": "?", "data": {"split": "own"}})
     with pytest.raises(ConfigurationError, match="give it as path="):
         HotPotQA().start(environment.tasks()[0])

@@ -66,12 +66,12 @@ def _guess(asked: Asked, advice: Advice, rng: Random) -> Choice:
     return Choice(f"I do not know for certain. {left[0]} seems likeliest.", "finish", left[0])
 
 
-def reflect(prompt: Prompt, rng: Random) -> str:
-    """Name the action to blame, and what to do instead."""
+def reflect(prompt: Prompt, rng: Random, asked: Asked | None = None) -> str:
+    """Name the action to blame, and what to do instead; `asked` replaces the question in the prompt."""
     last = prompt.turns[-1].action if prompt.turns else "nothing"
     if rng.random() < VAGUE:
         return f"My last action was {last}, and I failed. Next time I will read more carefully and think it through."
-    said = look_back(_asked(prompt), read_library(prompt), Advice.of(prompt.reflections))
+    said = look_back(asked or _asked(prompt), read_library(prompt), Advice.of(prompt.reflections))
     # What the last useful note says stays true.
     useful = [note for note in prompt.reflections if "more carefully" not in note]
     return " ".join(dict.fromkeys(sentences_of(" ".join([said, *useful[-1:]]))))
@@ -102,9 +102,9 @@ def look_back(asked: Asked, library: Library, earlier: Advice) -> str:
     return f"I handed in {answer}, and cannot see what was wrong with it. Next time I will begin from another side."
 
 
-def learn(prompt: Prompt) -> str:
-    """Say what helps with other questions about the same things."""
-    asked, library = _asked(prompt), read_library(prompt)
+def learn(prompt: Prompt, asked: Asked | None = None) -> str:
+    """Say what helps with other questions about the same things; `asked` as in `reflect`."""
+    asked, library = asked or _asked(prompt), read_library(prompt)
     targets = _targets(asked, library)
     first = targets[0].known_as
     if asked.choice:
@@ -142,10 +142,9 @@ def _faults(asked: Asked, library: Library, earlier: Advice) -> Iterator[str]:
             f"Next time I will hand in {careful.text} and nothing else."
         )
     for name in [target.name for target in targets[1:]]:
-        if name == answer and not asked.choice:
+        if not asked.choice and (name == answer or page_of(library, Target(name)) is None):
             yield (
-                f"I stopped halfway: {name} is not what the question asks for. "
-                f"{name} is only on the way to the answer. Next time I will read on from {name}."
+                f"I stopped halfway: {name} is only on the way to the answer. Next time I will read on from {name}."
             )
     for target in targets:
         titles = library.missed.get(target.name, [])

@@ -56,6 +56,8 @@ class Reader:
     slips: Callable[[str], bool]
     advice: Advice
     tools: bool = True
+    guesses: bool = True
+    """Whether it answers what a page does not say."""
 
     def next(self) -> Choice:
         act = self._compare() if self.asked.choice else self._follow()
@@ -94,7 +96,7 @@ class Reader:
 
     def _page(self, target: Target) -> Page | Choice:
         if not self.tools:
-            return page_of(self.library, target) or _give_up(target)
+            return page_of(self.library, target) or give_up(target)
         wanted, tried = advised_title(self.advice, target) or target.name, set[str]()
         while wanted not in self.library.pages:
             titles = self.library.missed.get(wanted)
@@ -106,7 +108,7 @@ class Reader:
             pick = namesake if self.slips("namesake") else closest
             chosen = pick([title for title in titles if title not in tried], target)
             if chosen is None:
-                return _give_up(target)
+                return give_up(target)
             wanted = chosen
         return self.library.pages[wanted]
 
@@ -123,13 +125,13 @@ class Reader:
         if hasty and (taken := first_mentioned(page, wanted)):
             return taken
         if not self.tools:
-            return _give_up(Target(page.title))
+            return give_up(Target(page.title))
         if self.library.open != page.title:
             return Choice(f"I go back to {page.title}.", "search", page.title)
         terms = [term for term in (hint, *wanted.terms) if term and term not in page.searched_for]
         if not terms:
-            taken = first_mentioned(page, wanted)
-            return taken or _give_up(Target(page.title))
+            taken = first_mentioned(page, wanted) if self.guesses else None
+            return taken or give_up(Target(page.title))
         return Choice(f"What I see of {page.title} does not say it. I look further down.", "lookup", terms[0])
 
 
@@ -159,5 +161,6 @@ def _number(text: str) -> float:
     return float(digits) if digits.replace(".", "", 1).isdigit() else 0.0
 
 
-def _give_up(target: Target) -> Choice:
+def give_up(target: Target) -> Choice:
+    """Finish without having found what was asked for."""
     return Choice(f"I cannot find out more about {target.name}.", "finish", target.name or "unknown", known=False)

@@ -48,7 +48,7 @@ def read_question(text: str) -> Asked:
         return _comparison(text, targets, closed)
     if not targets:
         return Asked(text, (), (_wanted(text, ()),))
-    return _bridge(text, targets[0])
+    return read_path(text, targets[0])
 
 
 def _targets(text: str, *, joined_by_and: bool) -> tuple[Target, ...]:
@@ -75,16 +75,22 @@ def _comparison(text: str, targets: tuple[Target, ...], closed: bool) -> Asked:
     return Asked(text, targets, (Wanted(re.sub("e[rs]t?$|r$", "", by), (), number=True),), choice)
 
 
-def _bridge(text: str, target: Target) -> Asked:
+def read_path(text: str, target: Target, *, asks: bool = True) -> Asked:
+    """Read what a question asks, or a statement says, of what a name leads to."""
     begin = text.index(target.name)
     clauses = list(_RELATIVE.finditer(text[:begin]))
     # The first one is the question itself, unless that begins otherwise.
-    clauses = [clause for clause in clauses if clause.start() > 3 and clause.start() > _asking_ends(text)]
+    clauses = [
+        clause for clause in clauses if clause.start() > 3 and clause.start() > (_asking_ends(text) if asks else 0)
+    ]
     if not clauses:
         return Asked(text, (target,), (_wanted(text.replace(target.name, ""), _said_of((target,))),))
     clause, end = clauses[-1], begin + len(target.name)
     verbs = [word for word in content_words(text[clause.end() : begin]) if word != target.role]
-    inner, rest = (text[clause.start() : end], text[end:]) if verbs else (text[clause.start() :], "")
+    if not verbs:  # "the town in which it is set ..."
+        passive = re.match(r" (?:is|was) \w+", text[end:])
+        end = end + passive.end() if passive else len(text)
+    inner, rest = text[clause.start() : end], text[end:]
     outer = text[: clause.start()]
     nouns = re.findall(r"\bthe ([a-z]+)", outer)
     bridge = nouns[-1] if nouns else ""

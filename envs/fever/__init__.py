@@ -1,0 +1,1 @@
+"""FEVER: claims to be verified on the pages of a wiki."""

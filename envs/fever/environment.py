@@ -1,0 +1,70 @@
+"""The FEVER environment (Thorne et al. 2018) in ReAct's setting: claims to be verified on a searchable wiki."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any, ClassVar
+
+from langgraph_reflexion.choices import UNLIMITED
+from langgraph_reflexion.envs.base import action
+from langgraph_reflexion.envs.fever.claims import LABELS, own_claims
+from langgraph_reflexion.envs.hotpotqa.episode import WikiEpisode
+from langgraph_reflexion.envs.hotpotqa.questions import Question, read_entries
+from langgraph_reflexion.envs.hotpotqa.wiki import WikiEnvironment
+from langgraph_reflexion.errors import ConfigurationError
+
+
+class FEVEREpisode(WikiEpisode):
+    """An attempt at a claim. Any label ends it, also one that does not exist, which is wrong."""
+
+    label = "Claim"
+
+    @action("finish[{answer}]")
+    def finish(self, answer: Annotated[str, f"the label: {', '.join(LABELS[:-1])} or {LABELS[-1]}"]) -> str:
+        """Hand in the label of the claim and end the trial."""
+        return self.hand_in(answer)
+
+
+class FEVER(WikiEnvironment):
+    """Claims that pages support, refute or do not decide; the arguments are those of `WikiEnvironment`."""
+
+    name = "fever"
+    splits: tuple[str, ...] = ("own",)
+    episode = FEVEREpisode
+    # ReAct (Yao et al. 2023) shows three examples. Its notebook stops after seven steps and has no other rule; trials
+    # and memory are those of the original Reflexion code on HotPotQA, as neither paper nor code runs it on FEVER.
+    profile_defaults: ClassVar[Mapping[str, Any]] = {"examples": 3}
+    profile_overrides: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+        "upstream": {
+            "heuristic": {"max_actions": 6, "max_cycles": UNLIMITED},
+            "max_trials": 5,
+            "memory_size": UNLIMITED,
+            "memory_beside_attempt": 1,
+            "reflects_on_memory": False,
+            "layout": "text",
+        },
+    }
+
+    def read(self, path: Path) -> Iterator[Question]:
+        """Yield the claims of an official file: JSON Lines with `id`, `claim` and `label`.
+
+        Raises:
+            EnvironmentUnavailable: the file cannot be read.
+            ConfigurationError: an entry is not a claim with its label; the message names it.
+        """
+        seen = set[str]()
+        for number, entry in enumerate(read_entries(path), 1):
+            match entry:
+                case {"id": int() | str() as key, "claim": str(claim), "label": str(label)} if label in LABELS:
+                    pass
+                case _:
+                    raise ConfigurationError(
+                        f"{path}, entry {number}: a claim needs an 'id', a 'claim', and a 'label' of "
+                        f"{', '.join(LABELS)}; the files of the shared task's test set have no labels"
+                    )
+            if str(key) in seen:
+                raise ConfigurationError(f"{path}, entry {number}: another claim has the id {key!r}")
+            seen.add(str(key))
+            yield Question(str(key), " ".join(claim.split()), label)
+
+    def own(self, split: str) -> Sequence[Question]:
+        return own_claims(self.seed)

@@ -1,0 +1,192 @@
+"""Environments on a searchable wiki: their tasks, and their pages, offline or live."""
+
+import os
+import threading
+from abc import abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any, ClassVar
+
+from langgraph_reflexion.envs.actions import normalize_action
+from langgraph_reflexion.envs.base import Action, Environment, MemoryMap, ObservedStep, Task, choose_split
+from langgraph_reflexion.envs.hotpotqa.corpus import Corpus
+from langgraph_reflexion.envs.hotpotqa.episode import WikiEpisode
+from langgraph_reflexion.envs.hotpotqa.grading import normalize
+from langgraph_reflexion.envs.hotpotqa.langchain_wikipedia import LangChainPages
+from langgraph_reflexion.envs.hotpotqa.mediawiki import MediaWiki, api_address
+from langgraph_reflexion.envs.hotpotqa.memory_map import make_map
+from langgraph_reflexion.envs.hotpotqa.pages import Page, Pages
+from langgraph_reflexion.envs.hotpotqa.questions import Question, read_pages, task_data
+from langgraph_reflexion.envs.hotpotqa.world.questions import own_world
+from langgraph_reflexion.errors import ConfigurationError
+
+SOURCES = ("corpus", "wikipedia", "langchain")
+"""The sources of pages, the default one first."""
+
+
+class WikiEnvironment(Environment):
+    """Questions or claims that are settled with `search`, `lookup` and `finish`, and graded by exact match.
+
+    Args:
+        pages: The source of pages: `corpus` (those that came with the questions, offline), `wikipedia` (live pages)
+            or `langchain` (live pages through langchain-community's tool). Results from different sources are not
+            comparable.
+        path: A file of questions or claims in the official form, which becomes the default split `path`.
+        seed: The seed of the generated tasks and pages.
+        corpus: A file of pages for `corpus` instead of those that came with the questions: JSON Lines with a `title`,
+            and a `text` or a list of `sentences`.
+        language: The language of the live Wikipedia.
+        api: The URL of another wiki's API; takes precedence over `language`.
+        contact: An e-mail or web address for the user agent. Wikimedia asks for one, and may block clients without.
+        timeout: Seconds after which a request fails: without data, and for a whole response.
+
+    Raises:
+        ConfigurationError: an option is invalid, or conflicts with another.
+        EnvironmentUnavailable: `langchain` without langchain-community.
+    """
+
+    episode: ClassVar[type[WikiEpisode]]
+
+    def __init__(
+        self,
+        pages: str = SOURCES[0],
+        path: str | os.PathLike[str] | None = None,
+        seed: int = 0,
+        corpus: str | os.PathLike[str] | None = None,
+        language: str = "en",
+        api: str | None = None,
+        contact: str | None = None,
+        timeout: float = 20.0,
+    ) -> None:
+        if pages not in SOURCES:
+            raise ConfigurationError(f"{self.name} has no pages {pages!r}: choose one of {', '.join(SOURCES)}")
+        if corpus is not None and pages != "corpus":
+            raise ConfigurationError(f"corpus= goes with pages='corpus', and pages is {pages!r}")
+        self.seed = seed
+        self.path = None if path is None else Path(path).expanduser().resolve()
+        self.corpus = None if corpus is None else Path(corpus).expanduser().resolve()
+        self.blocking = pages != "corpus" or path is not None or corpus is not None
+        if path is not None:
+            self.splits = ("path", *type(self).splits)
+        self._questions: list[Question] | None = None
+        self._corpora: dict[tuple[str, int], Corpus] = {}
+        # Episodes start in threads, but a large file is read once.
+        self._lock = threading.RLock()
+        self._wiki: Pages | None = None
+        if pages != "corpus":
+            wiki = MediaWiki(api or api_address(language), contact, timeout)
+            self._wiki = wiki if pages == "wikipedia" else LangChainPages(wiki)
+
+    @abstractmethod
+    def read(self, path: Path) -> Iterable[Question]:
+        """Yield the questions of a file, with the pages that came with them; see `read_questions`."""
+
+    @abstractmethod
+    def own(self, split: str) -> Sequence[Question]:
+        """Return the generated questions of a split."""
+
+    def tasks(self, split: str | None = None, limit: int | None = None) -> Sequence[Task]:
+        chosen = choose_split(self, split)
+        questions = self._from_path() if chosen == "path" else self.own(chosen)
+        return [self._task(chosen, question) for question in questions[:limit]]
+
+    def start(self, task: Task) -> WikiEpisode:
+        data = task_data(task)
+        return self.episode(data["question"], data["answer"], self.pages(task))
+
+    def restore(self, task: Task, snapshot: dict[str, Any]) -> WikiEpisode:
+        episode = self.start(task)
+        episode.resume(snapshot)
+        return episode
+
+    def pages(self, task: Task | None = None) -> Pages:
+        """Return the pages that a task's episodes search.
+
+        Args:
+            task: The task; the first of the default split if None.
+
+        Raises:
+            ConfigurationError: this is no task of a wiki, or its questions came without pages.
+            EnvironmentUnavailable: the pages cannot be read or cached.
+        """
+        if self._wiki is not None:
+            return self._wiki
+        if self.corpus is not None:
+            return self._corpus("corpus", 0)
+        return self._corpus_of(task or self.tasks(limit=1)[0])
+
+    def equivalent(self, one: Action, other: Action) -> bool:
+        """Return whether two actions mean the same; answers are compared as the official grading does."""
+        if one["name"] == other["name"] == "finish":
+            return normalize(str(one["args"].get("answer"))) == normalize(str(other["args"].get("answer")))
+        return super().equivalent(one, other)
+
+    def memory_map(
+        self, task: Task, opening: str, steps: Sequence[ObservedStep], known: Mapping[str, Any]
+    ) -> MemoryMap:
+        return make_map(steps, known)
+
+    def parse(self, text: str) -> Action | None:
+        """Read an action written as text, with the blanks and the full stop that models add."""
+        return super().parse(normalize_action(text))
+
+    def close(self) -> None:
+        """Close corpora and connections; new episodes open them again."""
+        with self._lock:
+            while self._corpora:
+                self._corpora.popitem()[1].close()
+        if self._wiki is not None:
+            self._wiki.close()
+
+    def _task(self, split: str, question: Question) -> Task:
+        data: dict[str, Any] = {
+            # All generated tasks use the pages of one country.
+            "split": split if split == "path" else "own",
+            "question": question.text,
+            "answer": question.answer,
+            "type": question.type,
+            "level": question.level,
+            "supporting": list(question.supporting),
+        }
+        if data["split"] == "own":
+            data["seed"] = self.seed
+        # No kind: the agent has to find out the question's type, and all examples fit.
+        return Task(id=question.id, instruction=f"{self.episode.label}: {question.text}", data=data)
+
+    def _from_path(self) -> list[Question]:
+        with self._lock:
+            if self._questions is None:
+                # Their pages are in the corpus.
+                self._questions = [replace(question, pages=()) for question in self.read(self._file())]
+            return self._questions
+
+    def _file(self) -> Path:
+        if self.path is None:
+            raise ConfigurationError("this task's question is from a file: give it as path=")
+        return self.path
+
+    def _corpus_of(self, task: Task) -> Corpus:
+        data = task_data(task)
+        return self._corpus(data["split"], data.get("seed", 0))
+
+    def _corpus(self, name: str, seed: int) -> Corpus:
+        with self._lock:
+            if (name, seed) not in self._corpora:
+                self._corpora[name, seed] = self._open(name, seed)
+            return self._corpora[name, seed]
+
+    def _open(self, name: str, seed: int) -> Corpus:
+        if name == "own":
+            return Corpus.in_memory(own_world(seed).pages)
+        path = self.corpus if name == "corpus" and self.corpus else self._file()
+        corpus = Corpus.cached(path, partial(read_pages if name == "corpus" else self._paragraphs, path))
+        if not len(corpus):
+            corpus.close()
+            raise ConfigurationError(f"{path} contains no pages: give some as corpus=, or use pages='wikipedia'")
+        return corpus
+
+    def _paragraphs(self, path: Path) -> Iterable[Page]:
+        for question in self.read(path):
+            yield from question.pages

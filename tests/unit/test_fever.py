@@ -1,0 +1,98 @@
+"""FEVER: its own claims and their labels, claims from files, and the grading of labels."""
+
+import json
+import re
+from collections import Counter, defaultdict
+
+import pytest
+
+from langgraph_reflexion.envs.fever.claims import EACH, LABELS, own_claims
+from langgraph_reflexion.envs.fever.environment import FEVER
+from langgraph_reflexion.envs.hotpotqa.world.questions import own_world
+from langgraph_reflexion.errors import ConfigurationError
+from langgraph_reflexion.profiles import load_profile
+
+OFFICIAL = [
+    {
+        "id": 7,
+        "verifiable": "VERIFIABLE",
+        "label": "SUPPORTS",
+        "claim": "The oak is a tree.",
+        "evidence": [[[1, 2, "Oak", 0]]],
+    },
+    {"id": 8, "verifiable": "NOT VERIFIABLE", "label": "NOT ENOUGH INFO", "claim": "The oak sings.", "evidence": []},
+]
+
+
+@pytest.fixture
+def official(tmp_path):
+    def write(entries):
+        path = tmp_path / "paper_dev.jsonl"
+        path.write_text("".join(json.dumps(entry) + "\n" for entry in entries), encoding="utf-8")
+        return path
+
+    return write
+
+
+@pytest.mark.parametrize("seed", [0, 1, 7919])
+def test_labels_are_equally_frequent_and_a_kind_does_not_give_them_away(seed):
+    claims = own_claims(seed)
+    assert Counter(claim.answer for claim in claims) == dict.fromkeys(LABELS, EACH)
+    assert len({claim.text for claim in claims}) == len({claim.id for claim in claims}) == len(claims)
+    labels = defaultdict(set)
+    for claim in claims:
+        labels[claim.id.rpartition("-")[2]].add(claim.answer)
+    assert {kind for kind, found in labels.items() if len(found) == 1} <= {"maker_town", "namesake_year", "work_year"}
+
+
+def test_the_pages_decide_the_claims_on_one_page():
+    pages = {page.title: page.text for page in own_world(0).pages}
+    forms = {
+        "birth_town": (r"The \w+ (.+) was born in (\w+)\.", r"was born in {}\b"),
+        "teacher": (r"The \w+ (.+) studied under (.+)\.", r"studied under the \w+ {}\b"),
+        "length": (r"The river (.+) is (\d+) kilometres long\.", r"is {} kilometres long"),
+    }
+    checked = Counter()
+    for claim in own_claims(0):
+        claimed, stated = forms.get(claim.id.rpartition("-")[2], ("(?!)", ""))
+        if (match := re.fullmatch(claimed, claim.text)) and (page := pages.get(match[1])):
+            assert bool(re.search(stated.format(match[2]), page)) == (claim.answer == "SUPPORTS"), claim
+            assert bool(re.search(stated.format(r"\w+"), page)) == (claim.answer != "NOT ENOUGH INFO"), claim
+            checked[claim.answer] += 1
+    assert min(checked[label] for label in LABELS) >= 2
+
+
+def test_official_claims_are_tasks_and_need_pages(official):
+    environment = FEVER(path=official(OFFICIAL))
+    first, second = environment.tasks()
+    assert (first["id"], first["instruction"]) == ("7", "Claim: The oak is a tree.")
+    assert second["data"]["answer"] == "NOT ENOUGH INFO"
+    with pytest.raises(ConfigurationError, match="contains no pages: give some as corpus="):
+        environment.start(first)
+
+
+@pytest.mark.parametrize(
+    ("entry", "says"),
+    [
+        ({"id": 9, "claim": "No label."}, "entry 3: a claim needs"),
+        ({"id": 9, "claim": "Another label.", "label": "DISPUTED"}, "entry 3: a claim needs"),
+        ({**OFFICIAL[0], "claim": "The same id."}, "entry 3: another claim has the id 7"),
+    ],
+)
+def test_a_file_of_something_else_is_refused(official, entry, says):
+    with pytest.raises(ConfigurationError, match=says):
+        FEVER(path=official([*OFFICIAL, entry])).tasks()
+
+
+@pytest.mark.parametrize(
+    ("label", "reward"), [("SUPPORTS", 1.0), ("supports.", 1.0), ("REFUTES", 0.0), ("NOT ENOUGH INFORMATION", 0.0)]
+)
+def test_a_label_ends_the_trial_and_is_graded_as_in_react(label, reward):
+    environment = FEVER()
+    episode = environment.start(next(t for t in environment.tasks() if t["data"]["answer"] == "SUPPORTS"))
+    result = episode.step(environment.parse(f"finish[{label}]"))
+    assert (result.reward, result.terminated) == (reward, True)
+
+
+def test_every_profile_shows_the_examples_of_react():
+    assert {load_profile(name).resolve(FEVER).examples for name in ("paper", "preprint", "upstream")} == {3}
