@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from langgraph_reflexion import create_reflexion
+from langgraph_reflexion import create_reflexion, load_prompts
 from langgraph_reflexion.checkpoints import LatestSaver
 from tests.support.reasoning import SERVERS, ReasoningServer
 from tests.support.toys import Counter, count_to
@@ -53,8 +53,11 @@ def anthropic():
 
 
 def build(server, **settings):
-    """A trial ends after three steps, and needs three steps up."""
-    return create_reflexion(server.client(**settings), Counter(limit=3), actor="tools", max_trials=2)
+    """A trial ends after three steps, and needs three steps up. The prompts have examples, of another world."""
+    prompts = load_prompts("webshop")
+    assert prompts.examples(None, 2)
+    assert prompts.reflections
+    return create_reflexion(server.client(**settings), Counter(limit=3), actor="tools", max_trials=2, prompts=prompts)
 
 
 def outcome(final):

@@ -4,7 +4,7 @@ from dataclasses import replace
 from itertools import pairwise
 
 import pytest
-from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, ToolMessage
+from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
 
 from langgraph_reflexion import create_reflexion, load_environment, load_prompts
 from langgraph_reflexion.actors import ACTORS
@@ -39,19 +39,16 @@ def prompts_of(name, actor, layout):
 def test_examples_are_turns_whose_roles_alternate(name, actor):
     environment, acting, reflecting = prompts_of(name, actor, "turns")
     assert [type(message) for message in acting[:2]] == [SystemMessage, HumanMessage]
-    before_the_task = acting[2:]
-    assert before_the_task, "there are examples"
-    answered = {AIMessage: (HumanMessage, ToolMessage), HumanMessage: (AIMessage,)}
-    answered[ToolMessage] = (AIMessage, HumanMessage)
+    if actor == "tools":  # thinking models refuse calls without their thoughts
+        assert len(acting) == 2
+        assert "--- Example 1 ---" in acting[0].text
+    else:
+        assert acting[2:], "there are examples"
+    answered = {AIMessage: HumanMessage, HumanMessage: AIMessage}
     for message, following in pairwise(acting[1:]):
         assert isinstance(following, answered[type(message)])
-    said = [message for message in acting if isinstance(message, AIMessage)]
-    if actor == "tools":
-        ids = [call["id"] for message in said for call in message.tool_calls]
-        assert len(ids) == len(said) == len(set(ids))
-        assert ids == [message.tool_call_id for message in acting if isinstance(message, ToolMessage)]
-    elif actor != "code":
-        written = [message.text.partition("Action: ")[2] for message in said]
+    if actor != "code":
+        written = [message.text.partition("Action: ")[2] for message in acting if isinstance(message, AIMessage)]
         assert all(environment.parse(each) for each in written)
     examples = load_prompts(environment.prompts_from).reflections
     assert [m.text for m in reflecting if isinstance(m, AIMessage)] == [each.reflection for each in examples]

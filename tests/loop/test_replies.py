@@ -76,7 +76,7 @@ def test_messages_that_a_state_does_not_have_are_built_from_the_trajectory():
     graph.update_state(THREAD, {"replies": {}})
     assert graph.invoke(None, THREAD)["status"] == "solved"
     _, _, said, result = model.prompts[1]
-    assert said.tool_calls[0]["id"] == result.tool_call_id == "call_1"
+    assert said.tool_calls[0]["id"] == result.tool_call_id == "c00000100"
 
 
 def test_an_edited_action_is_told_in_the_result():
@@ -133,5 +133,5 @@ def test_a_call_without_an_id_gets_one_and_half_a_character_is_replaced():
     graph, model = build([AIMessage("a \ud83d", tool_calls=[call]), one(2, 2)])
     assert graph.invoke({"task": count_to(3)}, THREAD)["status"] == "solved"
     _, _, said, result = model.prompts[1]
-    assert said.tool_calls[0]["id"] == result.tool_call_id == "call_1"
+    assert said.tool_calls[0]["id"] == result.tool_call_id == "c00000100"
     assert said.text == "a ?"

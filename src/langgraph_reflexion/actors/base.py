@@ -20,9 +20,6 @@ from langgraph_reflexion.prompts import Example, Prompts
 from langgraph_reflexion.prompts.few_shot import add_text, left_over
 from langgraph_reflexion.state import Decision, ReflexionState, Step, Update
 
-BEFORE_TRIALS = 100_000
-"""Steps of examples are numbered from here, so that their calls and a trial's have different ids."""
-
 
 @dataclass
 class Actor(ABC):
@@ -30,7 +27,8 @@ class Actor(ABC):
 
     Within a trial the prompt only grows at its end: instruction, examples, memory, task, then the trajectory. So each
     call's messages begin with the previous call's, and a provider's prefix cache hits. Under the profile's layout
-    `turns` the examples are messages like the trial's own.
+    `turns` the examples of actions in text are messages like the trial's own. Those of tool calls are not: models that
+    think refuse a history of calls without their thoughts.
 
     Args:
         client: The model.
@@ -109,7 +107,7 @@ class Actor(ABC):
             count = self.rules.first_examples
         known = self.prompts.examples(task.get("kind"), count)
         examples, reflections = left_over(known, state["reflections"], left_out)
-        as_turns = self.rules.layout == "turns"
+        as_turns = self.rules.layout == "turns" and self.in_text
         instruction = self.prompts.render(
             self.instruction,
             in_text=self.in_text,
@@ -131,17 +129,16 @@ class Actor(ABC):
         for index, text in enumerate([*openings, with_lessons(opening, state, self.prompts)]):
             messages = add_text(messages, self.prompts.render("next_task", observation=text) if index else text)
             if index < len(openings):
-                messages += self._turns(examples[index], index)
+                messages += self._turns(examples[index])
         replies = state.get("replies", {})
         for step in state["trajectory"]:
             messages += self._step(step, replies.get(str(step["number"])))
         return messages
 
-    def _turns(self, example: Example, index: int) -> Sequence[BaseMessage]:
+    def _turns(self, example: Example) -> Sequence[BaseMessage]:
         messages: list[BaseMessage] = []
-        for number, step in enumerate(example.steps, BEFORE_TRIALS * (index + 1)):
-            action = self.environment.parse(step.action) or Action(name="", args={}, text="")
-            action = Action(name=action["name"], args=action["args"], text=step.action)
+        for number, step in enumerate(example.steps, 1):
+            action = Action(name="", args={}, text=step.action)
             taken = Step(number=number, thought=step.thought, action=action, observation=step.observation)
             messages += self._step(taken, None)
         return messages

@@ -116,7 +116,9 @@ class Client:
     def check_tools(self) -> None:
         """Raise ConfigurationError unless the model's class supports tool calls."""
         try:
-            self.model.bind_tools([{"type": "function", "function": {"name": "probe", "description": ""}}])
+            schema = {"type": "object", "properties": {}}
+            probe = {"name": "probe", "description": "", "parameters": schema}
+            self.model.bind_tools([{"type": "function", "function": probe}])
         except NotImplementedError as error:
             raise ConfigurationError(
                 f"{type(self.model).__name__} does not support tool calls: use actor='react', which needs none"

@@ -75,8 +75,8 @@ def from_json(kept: dict[str, Any]) -> AIMessage:
 
 
 def call_id_of(number: int | str, index: int = 0) -> str:
-    """Return the id of a call that has none of the provider's."""
-    return f"call_{number}_{index}" if index else f"call_{number}"
+    """Return the id of a call that has none of the provider's, of nine letters and digits as Mistral's are."""
+    return f"c{number:0>6}{index:0>2}"
 
 
 def passing_reasoning(model: BaseChatModel, messages: list[BaseMessage]) -> dict[str, Any]:

@@ -43,7 +43,8 @@ class AnthropicServer(ReasoningServer):
             if message["role"] != "assistant":
                 continue
             thoughts = [block for block in blocks if block["type"] in THINKING]
-            if thinks and at == said[-1] and blocks[0]["type"] not in THINKING:
+            asked = [block["id"] for block in blocks if block["type"] == "tool_use"]
+            if thinks and asked and at == said[-1] and blocks[0]["type"] not in THINKING:
                 raise self.error(
                     f"messages.{at}.content.0.type: Expected `thinking` or `redacted_thinking`, but found "
                     f"`{blocks[0]['type']}`. When `thinking` is enabled, a final `assistant` message must start with "
@@ -54,7 +55,6 @@ class AnthropicServer(ReasoningServer):
                     f"messages.{at}.content.0: `thinking` or `redacted_thinking` blocks in the latest assistant "
                     "message cannot be modified. These blocks must remain as they were in the original response."
                 )
-            asked = [block["id"] for block in blocks if block["type"] == "tool_use"]
             told = [block["tool_use_id"] for block in _blocks_of(then) if block["type"] == "tool_result"]
             if missing := set(asked) - set(told):
                 raise self.error(
