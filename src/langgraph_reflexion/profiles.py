@@ -37,8 +37,9 @@ class Profile:
             trial and under `retry`; `examples` unless given.
         until_no_improvement: Whether a run ends when a trial over all tasks solves nothing new.
         layout: How prompts are laid out: the few-shot examples as chat turns (`turns`), or within the instruction
-            (`text`), as for models that complete a text, and as always beside tool calls; or thought and action asked one after the other as in the
-            original HotPotQA code (`original`, `original-numbered`), for actors that write text.
+            (`text`), as for models that complete a text, and as always beside tool calls; or thought and action asked
+            one after the other as in the original HotPotQA code (`original`, `original-numbered`), for actors that
+            write text.
         truncation: The number of tokens of a finished trial that a prompt shows before its longest observations are
             left out; None for all.
         self_tests: The number of self-written tests that are kept.

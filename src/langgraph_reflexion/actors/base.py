@@ -27,8 +27,8 @@ class Actor(ABC):
 
     Within a trial the prompt only grows at its end: instruction, examples, memory, task, then the trajectory. So each
     call's messages begin with the previous call's, and a provider's prefix cache hits. Under the profile's layout
-    `turns` the examples of actions in text are messages like the trial's own. Those of tool calls are not: models that
-    think refuse a history of calls without their thoughts.
+    `turns` the examples of actions in text are messages like the trial's own. Those of tool calls are not: models
+    that think refuse a history of calls without their thoughts.
 
     Args:
         client: The model.

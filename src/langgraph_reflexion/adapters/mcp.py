@@ -145,7 +145,8 @@ class _Server:
         options = {**(self.connection.get("session_kwargs") or {})}
         if not self.stdio:
             options = {"read_timeout_seconds": LONGEST_CALL, **options}
-            async with create_session({**self.connection, "session_kwargs": options}) as session:
+            connection: Any = {**self.connection, "session_kwargs": options}
+            async with create_session(connection) as session:
                 yield session
             return
         # `create_session` does not say where the standard error goes.
