@@ -12,6 +12,7 @@ from tests.support.lake import LAKES, lake_model
 pytest.importorskip("gymnasium", reason="gymnasium is not installed: pip install 'langgraph-reflexion[gym]'")
 
 
+@pytest.mark.long
 def test_lakes_are_solved_with_reflections_alone(tmp_path: Path) -> None:
     (tmp_path / "lakes.py").write_text(LAKES)
     with ModelServer(ScriptedChatModel(replies=lake_model)) as server:

@@ -13,6 +13,7 @@ pytest.importorskip("langchain_mcp_adapters", reason="langchain-mcp-adapters is 
 SERVER = str(Path(__file__).parents[1] / "support" / "mcp_server.py")
 
 
+@pytest.mark.long
 def test_a_server_is_an_environment():
     from langgraph_reflexion import ToolEnvironment, mcp_tools
 

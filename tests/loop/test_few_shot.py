@@ -12,8 +12,9 @@ from langgraph_reflexion.profiles import PROFILES
 from langgraph_reflexion.testing import ScriptedChatModel
 from tests.support.toys import asks_for
 
-SHIPPED = [(name, actor) for name in ("alfworld", "hotpotqa", "webshop", "workspace") for actor in ACTORS]
-SHIPPED += [("hotpotqa", "cot"), ("hotpotqa", "cot-gt"), ("programming", "react"), ("programming", "code")]
+SHIPPED = [("alfworld", "react"), ("alfworld", "tools"), ("hotpotqa", "react"), ("hotpotqa", "cot-gt")]
+SHIPPED += [("webshop", "react"), ("programming", "react"), ("programming", "code")]
+SHIPPED += [pytest.param("workspace", actor, marks=pytest.mark.long) for actor in ACTORS]
 
 
 def prompts_of(name, actor, layout):

@@ -115,7 +115,7 @@ def models_are_shown_the_task(case: Case) -> None:
     shown = {"observation": prompts.opening(**opening)}
     history = {"reflections": [{"trial": 1, "text": "I was too fast."}], "status": "Status: FAILED"}
     steps = [{"number": 1, "thought": "I begin.", "action": _NONSENSE, "observation": "So be it."}]
-    actor = {**shown, **history, "last_attempt": steps}
+    actor = {**shown, **history, "instruction": task["instruction"], "last_attempt": steps}
     trial = {**shown, "steps": steps}
     values = {
         "task": actor,
