@@ -3,9 +3,10 @@
 from langgraph_reflexion.envs.sandbox import Limits, Result
 from langgraph_reflexion.envs.sandbox.types import MB
 
-CANDIDATE = Limits(wall=60, cpu=10, memory=1024 * MB, result=MB)
-"""The limits of a candidate for all its tests together. The original code's ten seconds are of CPU here, so that a
-verdict does not depend on what else the machine does; a candidate that only waits is ended after a minute."""
+CANDIDATE = Limits(wall=120, cpu=20, memory=1024 * MB, result=MB)
+"""The limits of a candidate for all its tests together. They count CPU, so that a verdict does not depend on what
+else the machine does, and are twice the original code's ten seconds, which a logged solution (HumanEval/129) nearly
+needs. A candidate that only waits is ended after two minutes."""
 
 ROOM = 16 * MB
 """Bytes of the answers of a canonical solution."""

@@ -1,6 +1,8 @@
 """The original repository's logs, in the folder UPSTREAM_LOGS."""
 
+import json
 import os
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +21,13 @@ whole = pytest.mark.skipif(not (REAL / "README.md").is_file(), reason="UPSTREAM_
 
 
 @pytest.fixture(scope="module")
-def paper(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    return compare([import_logs(REAL, tmp_path_factory.mktemp("real") / "out").folder]).as_json()
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return import_logs(REAL, tmp_path_factory.mktemp("real") / "out").folder
+
+
+@pytest.fixture(scope="module")
+def paper(folder: Path) -> dict[str, Any]:
+    return compare([folder]).as_json()
 
 
 @pytest.fixture(scope="module")
@@ -71,3 +78,35 @@ def test_original_logs_are_replayed_as_logged(log: str, expected: list[tuple[int
     replayed = replay(path)
     assert [tuple(trial.counts) for trial in replayed.log.trials] == expected
     assert [tuple(counts) for counts in replayed.replayed] == expected
+
+
+@whole
+def test_all_twelve_logs_of_questions_are_replayed_as_logged() -> None:
+    replays = [replay(log) for log in (REAL / "hotpotqa_runs" / "root").rglob("100_questions*.txt")]
+    assert len(replays) == 12
+    for each in replays:
+        assert each.replayed == [trial.counts for trial in each.log.trials], each.log.path
+
+
+@whole
+@pytest.mark.parametrize(
+    ("name", "reflections", "repeated"),
+    [
+        ("CoT-no_context-reflexion", 251, 26),
+        ("CoT-no_context-last_trial_and_reflexion", 332, 50),
+        ("CoT-context-last_trial_and_reflexion", 121, 19),
+    ],
+)
+def test_every_reflection_is_read_once_and_alone(folder: Path, name: str, reflections: int, repeated: int) -> None:
+    rows = [json.loads(line) for line in (folder / f"hotpotqa-{name}" / "trials.jsonl").read_text().splitlines()]
+    written = [(row["task_id"], row["reflection"]) for row in rows if row["reflection"]]
+    assert len(written) == reflections
+    assert sum(one == other for one, other in pairwise(written)) == repeated
+    assert not any(one[1] in other[1] for one, other in pairwise(written) if one[0] == other[0] and one != other)
+
+
+@whole
+def test_no_verdicts_are_invented_for_tests_that_were_not_logged(folder: Path) -> None:
+    path = folder / "programming-immediate_refinement_humaneval_rs_hardest50" / "trials.jsonl"
+    rows = [json.loads(line) for line in path.read_text().splitlines()]
+    assert ({row["verdict"] for row in rows}, sum(row["success"] for row in rows)) == ({None}, 30)
