@@ -12,6 +12,7 @@ from langgraph_reflexion.testing import check_environment
 gymnasium = pytest.importorskip(
     "gymnasium", reason="gymnasium is not installed: pip install 'langgraph-reflexion[gym]'"
 )
+numpy = pytest.importorskip("numpy")
 WAYS = ["left", "down", "right", "up"]
 
 
@@ -209,6 +210,9 @@ def test_older_world_with_actions_of_a_function():
     [
         ({"env": 3}, "each trial has its own"),
         ({"env": "Lake-v0"}, "Gymnasium cannot make 'Lake-v0'"),
+        ({"env": "no_such_module:Lake-v0"}, "Gymnasium cannot make 'no_such_module:Lake-v0': No module"),
+        ({"tasks": [0.5]}, "seeds, texts or dicts, not 0.5"),
+        ({"tasks": [{"data": [1]}]}, r"data of task 1 must be a dict, not \[1\]"),
         ({"tasks": []}, "tasks is empty"),
         ({"tasks": [1, 1]}, "same id"),
         ({"actions": ["left", "right"]}, "2 names"),
@@ -226,6 +230,35 @@ def test_wrong_arguments_are_named(options, words):
 
     with pytest.raises(ConfigurationError, match=words):
         use(**options)
+
+
+class Bare(gymnasium.Env):
+    action_space = gymnasium.spaces.Box(0, 9, (1,), "uint8")
+
+    def __init__(self, reward=0):
+        self.reward = reward
+
+    def reset(self, *, seed=None, options=None):
+        return 0, {}
+
+    def step(self, action):
+        return int(action[0]), self.reward, False, False, {}
+
+
+def test_a_world_without_documentation_takes_the_instruction_and_rounds_no_action():
+    bare = GymEnvironment(lambda task: Bare(), [1], instruction="Count.")
+    whole, fraction = taken(bare, "act[[2]]", "act[[1.7]]")
+    assert whole.observation == "2"
+    assert fraction.observation.startswith("Invalid action: act, action: must be Box(0, 9, (1,), uint8), not [1.7].")
+
+
+@pytest.mark.parametrize(
+    ("reward", "words"),
+    [(float("nan"), "nan"), (float("inf"), "inf"), (numpy.ones(2), "a trial needs a world of its own")],
+)
+def test_a_reward_that_is_no_finite_number_is_an_error(reward, words):
+    with pytest.raises(ValueError, match=words):
+        taken(GymEnvironment(lambda task: Bare(reward), [1], instruction="Count."), "act[[2]]")
 
 
 def test_environment_is_loaded_by_its_path(tmp_path, monkeypatch):

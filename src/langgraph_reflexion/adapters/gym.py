@@ -9,11 +9,13 @@ lake = GymEnvironment("FrozenLake-v1", actions=["left", "down", "right", "up"])
 
 import inspect
 import json
+import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
 from functools import cached_property
+from numbers import Integral
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -188,7 +190,7 @@ class GymEnvironment(Environment):
         choose_split(self, split)
         for task in self._tasks[:limit]:
             if task["id"] in self._without:
-                task["instruction"] = self._first[1]
+                task["instruction"] = _described(self._first[1])
         return self._tasks[:limit]
 
     def start(self, task: Task) -> GymEpisode:
@@ -212,11 +214,11 @@ class GymEnvironment(Environment):
 
     @cached_property
     def _first(self) -> tuple[Actions, str]:
-        """The actions of the first task's world, and the first paragraph of its documentation."""
+        """The actions of the first task's world, and its documentation."""
         world = Opened(self.open, self._tasks[0])
         try:
             actions = world.run(lambda: self.actions_in(world.given))
-            return actions, _described(getattr(world.given, "unwrapped", None))
+            return actions, type(getattr(world.given, "unwrapped", None)).__doc__ or ""
         finally:
             world.close()
 
@@ -226,9 +228,11 @@ def _as_dict(given: int | str | Mapping[str, Any], instruction: str) -> dict[str
     match given:
         case str():
             return {"instruction": given}
-        case int():
-            return {**fields, "id": f"seed-{given}", "data": {"reset": {"seed": given}}}
-    return {**fields, **given}
+        case Integral():
+            return {**fields, "id": f"seed-{given}", "data": {"reset": {"seed": int(given)}}}
+        case Mapping():
+            return {**fields, **given}
+    raise ConfigurationError(f"GymEnvironment.tasks: give seeds, texts or dicts, not {given!r:.100}")
 
 
 def _made(name: str) -> Any:
@@ -241,7 +245,7 @@ def _made(name: str) -> Any:
         if "ansi" in (env.metadata.get("render_modes") or ()):
             env.close()
             env = gymnasium.make(name, render_mode="ansi")
-    except gymnasium.error.Error as error:
+    except (gymnasium.error.Error, ImportError) as error:
         raise ConfigurationError(f"Gymnasium cannot make {name!r}: {error}") from error
     return env
 
@@ -256,16 +260,28 @@ def _after_reset(result: Any) -> _Seen:
 def _after_step(result: Any) -> _Seen:
     match result:
         case (observation, reward, terminated, truncated, info):
-            return _Seen(observation, float(reward), bool(terminated), bool(truncated), info)
+            return _Seen(observation, _finite(reward), bool(terminated), bool(truncated), info)
         case (observation, reward, done, info):
-            return _Seen(observation, float(reward or 0), bool(done), info=info)
+            return _Seen(observation, _finite(reward), bool(done), info=info)
     if not hasattr(result, "done"):
         raise ConfigurationError(
             f"step() returned {result!r:.200}: it must return (observation, reward, terminated, truncated, info), "
             "(observation, reward, done, info), or an object with observation, reward and done"
         )
     metadata = getattr(result, "metadata", None)
-    return _Seen(getattr(result, "observation", result), float(result.reward or 0), bool(result.done), info=metadata)
+    return _Seen(getattr(result, "observation", result), _finite(result.reward), bool(result.done), info=metadata)
+
+
+def _finite(reward: Any) -> float:
+    """Return a reward as a number; none is 0."""
+    try:
+        number = 0.0 if reward is None else float(reward)
+    except (TypeError, ValueError):
+        number = math.nan
+    if math.isfinite(number):
+        return number
+    several = ": a trial needs a world of its own, not one of several" if getattr(reward, "shape", None) else ""
+    raise ValueError(f"step() returned the reward {reward!r:.100}, which is no finite number{several}")
 
 
 def _rendered(observation: Any, env: Any) -> str:
@@ -299,13 +315,13 @@ def _plain(value: Any) -> Any:
     return value.tolist() if hasattr(value, "tolist") else str(value)
 
 
-def _described(env: Any) -> str:
-    """Return the first paragraph of an environment's own documentation.
+def _described(documentation: str) -> str:
+    """Return the first paragraph of a documentation.
 
     Raises:
         ConfigurationError: it has none.
     """
-    paragraphs = re.split(r"\n\s*\n", inspect.cleandoc(type(env).__doc__ or "")) if env is not None else []
+    paragraphs = re.split(r"\n\s*\n", inspect.cleandoc(documentation))
     words = [" ".join(each.split()) for each in paragraphs if each.strip() and not each.lstrip().startswith("#")]
     if not words:
         raise ConfigurationError("GymEnvironment: the tasks have no instruction: give instruction=...")

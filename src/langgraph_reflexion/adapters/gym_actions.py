@@ -140,4 +140,7 @@ def _converted(space: Any, value: Any) -> Any:
             return tuple(_converted(each, part) for each, part in zip(space.spaces, value, strict=True))
         case spaces.Discrete() | spaces.Text():
             return value
-    return np.asarray(value, space.dtype)
+    made = np.asarray(value, space.dtype)
+    if made.dtype.kind != "f" and not np.array_equal(made, value):
+        raise ValueError("a fraction where the space has whole numbers")
+    return made

@@ -225,6 +225,8 @@ def tasks_of(where: str, given: Iterable[str | Mapping[str, Any]]) -> list[Task]
     Raises:
         ConfigurationError: there are none, one is malformed, or two have the same id.
     """
+    if isinstance(given, str):
+        raise ConfigurationError(f"{where}.tasks is a text: give a list of tasks")
     tasks = [_task(number, each) for number, each in enumerate(given, 1)]
     if not tasks:
         raise ConfigurationError(f"{where}.tasks is empty")
@@ -237,7 +239,7 @@ def _task(number: int, given: str | Mapping[str, Any]) -> Task:
     fields: dict[str, Any] = {"instruction": given} if isinstance(given, str) else {**given}
     if unknown := {*fields} - {"id", "instruction", "kind", "data"}:
         raise ConfigurationError(
-            f"task {number} has {', '.join(sorted(unknown))}: put what `check` needs into `data`"
+            f"task {number} has {', '.join(sorted(unknown))}: put what else belongs to it into `data`"
         )
     instruction = fields.get("instruction")
     if not isinstance(instruction, str) or not instruction.strip():
@@ -246,6 +248,8 @@ def _task(number: int, given: str | Mapping[str, Any]) -> Task:
         data = json.loads(json.dumps(fields.get("data", {})))
     except (TypeError, ValueError) as error:
         raise ConfigurationError(f"the data of task {number} is not plain JSON: {error}") from error
+    if not isinstance(data, dict):
+        raise ConfigurationError(f"the data of task {number} must be a dict, not {data!r:.100}")
     task = Task(id=str(fields.get("id", number)), instruction=instruction, data=data)
     return Task(**{**task, "kind": fields["kind"]}) if "kind" in fields else task
 
