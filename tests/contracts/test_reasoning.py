@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from langgraph_reflexion import create_reflexion, load_prompts
+from langgraph_reflexion import ModelOptions, create_reflexion, load_prompts
 from langgraph_reflexion.checkpoints import LatestSaver
 from tests.support.reasoning import SERVERS, ReasoningServer
 from tests.support.toys import Counter, count_to
@@ -101,6 +101,13 @@ def test_other_forms_of_content(name, settings):
         assert outcome(build(server, **settings).compile().invoke(TASK)) == [(False, 3, ""), (True, 3, "")]
         sent = json.dumps(server.bodies[2])
         assert [server.trace(turn) in sent for turn in server.turns[:2]] == [True, True]
+
+
+def test_a_limit_of_replies_replaces_the_default_of_a_client(anthropic):
+    model = anthropic.client(max_tokens=4096)
+    options = ModelOptions(max_tokens=2048)
+    create_reflexion(model, Counter(limit=1), max_trials=2, options=options).compile().invoke(TASK)
+    assert {body["max_tokens"] for body in anthropic.bodies} == {2048}
 
 
 def test_streamed_reasoning_goes_back(anthropic):

@@ -41,19 +41,26 @@ def test_each_kind_of_call_has_a_limit_in_the_form_that_compatible_servers_take(
 
 @pytest.mark.parametrize(
     ("given", "settings", "sent"),
-    [({"max_tokens": 99}, {}, 99), ({}, {"max_tokens": 77}, 77)],
-    ids=["options", "the model's own"],
+    [
+        ({"max_tokens": 99}, {}, 99),
+        ({}, {"max_tokens": 77}, 77),
+        ({"max_tokens": 99}, {"max_tokens": 77}, 99),
+    ],
+    ids=["options", "the model's own", "options before the model's own"],
 )
 def test_a_limit_that_is_given_holds_for_every_call(given, settings, sent):
     with ModelServer(ScriptedChatModel(replies=failing)) as server:
         run(server, options=ModelOptions(retries=QUICK, **given), settings=settings)
         bodies = [request.body for request in server.requests]
-    assert {body.get("max_tokens") or body.get("max_completion_tokens") for body in bodies} == {sent}
+    limits = [{body.get("max_tokens"), body.get("max_completion_tokens")} - {None} for body in bodies]
+    assert all(each == {sent} for each in limits)
 
 
-def test_openai_itself_gets_the_limit_as_a_field_of_its_client():
-    # ChatOpenAI sends its field `max_tokens` as `max_completion_tokens`.
-    assert limiting(ChatOpenAI(model="gpt-4o-mini", api_key="none"), 512) == ({"max_tokens": 512}, {})
+@pytest.mark.parametrize("settings", [{}, {"base_url": "http://127.0.0.1/v1", "use_responses_api": True}])
+def test_openai_itself_and_responses_get_the_limit_as_a_field_of_the_client(settings):
+    # ChatOpenAI sends its field `max_tokens` as `max_completion_tokens`, or as `max_output_tokens`.
+    model = ChatOpenAI(model="gpt-4o-mini", api_key="none", **settings)
+    assert limiting(model, 512) == ({"max_tokens": 512}, {})
 
 
 def test_a_limit_that_reasoning_uses_up_is_lifted():

@@ -313,7 +313,7 @@ def test_conformance():
         ("write[x = y[0]\nprint(x)]", {"text": "x = y[0]\nprint(x)"}),
         ('write[{"text": "a]"}]', {"text": "a]"}),
         ('write[{"other": 1}]', {"text": '{"other": 1}'}),
-        ("write[a] and then some", None),
+        ("write[a] and then some", {"text": "a"}),
     ],
     ids=["comma", "lines", "object", "json", "prose"],
 )

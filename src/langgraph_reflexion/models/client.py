@@ -16,7 +16,7 @@ from langgraph_reflexion.errors import ConfigurationError, ContextTooLong, Model
 from langgraph_reflexion.models.cache import ReplyCache
 from langgraph_reflexion.models.calls import CallId, Reply, charge, note
 from langgraph_reflexion.models.faults import OPTIONS, is_bug, refused_option, to_fault, validate_reply
-from langgraph_reflexion.models.limits import LIMITS, has_reasoned, is_cut, limiting
+from langgraph_reflexion.models.limits import LIMITS, Limits, has_reasoned, is_cut, limiting
 from langgraph_reflexion.models.load import load_model, without_own_retries
 from langgraph_reflexion.models.options import ModelOptions
 from langgraph_reflexion.models.replies import bounded, invalid_call, passing_reasoning, storable
@@ -161,10 +161,11 @@ class Client:
         config = {**config, "metadata": {**config.get("metadata", {}), **call.metadata}}
         paid: list[Usage] = []
         limit = self.max_tokens or max_tokens or LIMITS.get(call.name.split()[0])
+        limits = limiting(self.model, limit, overriding=self.max_tokens is not None) if limit else None
 
         async def attempt() -> AIMessage:
             for temperature in (None, *temperatures):
-                reply = await self._request(messages, config, call.seed(len(paid)), stop, tools, limit, temperature)
+                reply = await self._request(messages, config, call.seed(len(paid)), stop, tools, limits, temperature)
                 # Whatever it holds, it was paid for.
                 paid.append(usage_of(reply, self.price))
                 charge(paid[-1])
@@ -173,7 +174,7 @@ class Client:
                     break
             if is_cut(reply):
                 note(f"{call.name}: the reply was cut at its limit")
-                if limit and has_reasoned(reply) and self.max_tokens is None and not self.unlimited:
+                if limits and has_reasoned(reply) and self.max_tokens is None and not self.unlimited:
                     self.unlimited = True  # reasoning leaves no room for an answer
                     return await attempt()
             validate_reply(reply)
@@ -241,7 +242,7 @@ class Client:
         seed: int,
         stop: list[str] | None,
         tools: Sequence[dict[str, Any]],
-        limit: int | None,
+        limits: Limits | None,
         temperature: float | None,
     ) -> AIMessage:
         """Send the request, and again without each option that the server refuses."""
@@ -252,8 +253,7 @@ class Client:
         temperature = own if temperature is None or "temperature" not in self._fields else temperature
         if temperature is not None:
             options["temperature"] = temperature
-        limiting_fields, limiting_options = limiting(self.model, limit) if limit and not self.unlimited else ({}, {})
-        options |= {"max_tokens": limit} if limiting_fields or limiting_options else {}
+        options |= {"max_tokens": limits} if limits and not self.unlimited else {}
         reasoning = passing_reasoning(self.model, messages)
         without = set(self.refused)
         while True:
@@ -265,8 +265,8 @@ class Client:
             fields: dict[str, Any] = {}
             if sent.get("temperature") != own:
                 fields["temperature"] = sent.get("temperature")
-            if "max_tokens" in sent:
-                fields, passed = fields | limiting_fields, passed | limiting_options
+            if "max_tokens" in sent and limits:
+                fields, passed = fields | limits.fields, passed | limits.options
             if self._seed_is_field and "seed" in passed:
                 fields["seed"] = passed.pop("seed")
             model = self.model.model_copy(update=fields) if fields else self.model

@@ -1,7 +1,7 @@
 """How long a reply may be: a model that runs on blocks its server, and fills the next prompts."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 from langchain_core.language_models import BaseChatModel
@@ -17,21 +17,31 @@ _CUT = {"length", "max_tokens", "max_output_tokens"}
 """The reasons by which servers say that a reply was cut off at its limit."""
 
 
-def limiting(model: BaseChatModel, tokens: int) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return the model's fields and the call's options that limit a reply; none where the model has its own limit.
+class Limits(NamedTuple):
+    """What limits a reply: fields of the model, and options of the call."""
+
+    fields: dict[str, Any]
+    options: dict[str, Any]
+
+
+def limiting(model: BaseChatModel, tokens: int, *, overriding: bool = False) -> Limits | None:
+    """Return what limits a model's replies; None where it has its own limit, or cannot have one.
 
     Args:
         model: The chat model.
         tokens: The limit.
+        overriding: Whether it replaces the model's own, which may be no more than its client's default.
     """
     name = next((name for name in _FIELDS if name in type(model).model_fields), None)
-    if name is None or getattr(model, name) is not None:
-        return {}, {}
+    if name is None or (getattr(model, name) is not None and not overriding):
+        return None
     host = urlsplit(str(getattr(model, "openai_api_base", None) or "")).hostname
-    if type(model).__module__.startswith("langchain_openai") and host not in (None, "api.openai.com"):
+    compatible = type(model).__module__.startswith("langchain_openai") and host not in (None, "api.openai.com")
+    if compatible and not getattr(model, "use_responses_api", None):
         # The integration sends `max_completion_tokens`, which few compatible servers know.
-        return {}, {"extra_body": {**(getattr(model, "extra_body", None) or {}), name: tokens}}
-    return {name: tokens}, {}
+        body = {**(getattr(model, "extra_body", None) or {}), name: tokens}
+        return Limits({name: None}, {"extra_body": body})
+    return Limits({name: tokens}, {})
 
 
 def is_cut(reply: AIMessage) -> bool:

@@ -50,7 +50,7 @@ VALUES = {
     "steps": {},
     "task": {"observation": "A room.", **LESSONS},
     "lessons": {**LESSONS, "fresh": True},
-    "task_attempt_first": {"observation": "A room.", **LESSONS},
+    "task_attempt_first": {"observation": "A room.", "instruction": "Reach the tower.", **LESSONS},
     "turn": {"thought": "There is a door.", "action": "go north"},
     "write_tests": {"form": "assert f(1) == 2"},
     "trial": {"observation": "A room.", "steps": steps()},
