@@ -15,7 +15,8 @@ from langgraph_reflexion.errors import Fault, checked
 
 T = TypeVar("T")
 
-_log = logging.getLogger(__name__)
+WAITING = logging.getLogger("langgraph_reflexion.waiting")
+"""The log of what a run waits for: the next attempt, or a slot of the model's server."""
 
 
 @checked
@@ -59,7 +60,7 @@ class Retries:
         if wait is None:
             doubled = self.first_wait * 2 ** min(attempts - 1, 60)  # beyond that a float may overflow
             wait = min(doubled + random.uniform(0, self.first_wait), self.longest_wait)
-        _log.info("attempt %d: %s; next attempt in %.1f s", attempts, fault, wait)
+        WAITING.info("retry %d of %d in %.1f s: %s", attempts, self.attempts - 1, wait, fault)
         return wait
 
 

@@ -249,6 +249,7 @@ def test_tasks_with_faults_are_resumed(whole: Whole) -> None:
     server.faults = {}.get
     assert (status, err) == (1, "")
     assert "2 solved, 1 failed, 2 fault in " in out
+    assert out.count("1 task ended by a fault: ") == 2
     assert asked.count("2") == 2
     faulty = {row["task_id"]: row for row in timeless(home / "run") if row["fault"]}
     assert sorted(faulty) == ["g2", "g4"]

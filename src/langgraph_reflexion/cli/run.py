@@ -62,6 +62,7 @@ def _run(work: Callable[[Any], Any], as_json: bool, *, apply: bool = False, noti
     from rich.console import Console
 
     from langgraph_reflexion.experiments.comparison import compare
+    from langgraph_reflexion.experiments.printable import printable
     from langgraph_reflexion.experiments.progress import LiveProgress
 
     progress = LiveProgress(Console(stderr=True), hidden=as_json, notice=notice)
@@ -78,6 +79,8 @@ def _run(work: Callable[[Any], Any], as_json: bool, *, apply: bool = False, noti
         typer.echo(json.dumps(summary.as_json(), indent=2))
     else:
         compare(summary.report.folder).print()
+        for cause, number in summary.faults.items():
+            typer.echo(f"{number} task{'s' * (number > 1)} ended by a fault: {printable(cause)}")
         counts = ", ".join(f"{count} {status}" for status, count in summary.statuses.items() if count)
         typer.echo(f"{counts} in {summary.seconds:.1f} s. Recorded in {summary.report.folder}")
     if apply:

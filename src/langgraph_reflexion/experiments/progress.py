@@ -1,5 +1,6 @@
 """Live displays of a run and of an experiment in the terminal."""
 
+import logging
 from pathlib import Path
 from typing import Self
 
@@ -11,10 +12,14 @@ from langgraph_reflexion.experiments.matrix import ExperimentObserver, Outcome
 from langgraph_reflexion.experiments.printable import printable
 from langgraph_reflexion.experiments.rows import TrialRow
 from langgraph_reflexion.experiments.scheduler import Observer
+from langgraph_reflexion.retries import WAITING
+
+SHOWN = 70
+"""Characters of what the run waits for."""
 
 
 class LiveProgress(Observer):
-    """One line on standard error: tasks done, solved so far, the current trial, actions taken.
+    """One line on standard error: tasks done, solved so far, the current trial, actions taken, what it waits for.
 
     It is drawn in terminals only, unless `hidden`. A `notice` is printed when the run begins.
 
@@ -28,6 +33,8 @@ class LiveProgress(Observer):
         self._said: set[str] = set()
         self.folder: Path | None = None
         self.rows = 0
+        self._waits = _Waits(self)
+        self._waiting = ""
         self._progress = Progress(
             TextColumn("{task.description}"),
             BarColumn(bar_width=20),
@@ -41,9 +48,14 @@ class LiveProgress(Observer):
 
     def __enter__(self) -> Self:
         self._progress.start()
+        WAITING.addHandler(self._waits)
+        self._level = WAITING.level
+        WAITING.setLevel(logging.INFO)
         return self
 
     def __exit__(self, *exception: object) -> None:
+        WAITING.setLevel(self._level)
+        WAITING.removeHandler(self._waits)
         self._progress.stop()
 
     def on_start(self, folder: Path, tasks: int, trials: int, played_by: str) -> None:
@@ -57,8 +69,15 @@ class LiveProgress(Observer):
         self._bar = self._progress.add_task("tasks", total=tasks, state="")
         self._update()
 
+    def on_wait(self, what: str) -> None:
+        """The run waits for a slot of the model's server, or for the next attempt."""
+        self._waiting = printable(what)
+        if self.folder:
+            self._update()
+
     def on_action(self) -> None:
         self._actions += 1
+        self._waiting = ""
         self._update()
 
     def on_trial(self, row: TrialRow, finished: bool) -> None:
@@ -82,7 +101,20 @@ class LiveProgress(Observer):
     def _update(self, advance: int = 0) -> None:
         errors = f" · {self._errors} error{'s' * (self._errors > 1)}" if self._errors else ""
         state = f"solved {self._solved} · trial {self._trial} of {self._trials} · {self._actions} actions{errors}"
+        if self._waiting:
+            state += f" · {self._waiting if len(self._waiting) <= SHOWN else self._waiting[: SHOWN - 1] + '…'}"
         self._progress.update(self._bar, advance=advance, state=state)
+
+
+class _Waits(logging.Handler):
+    """Passes on what is logged as waiting."""
+
+    def __init__(self, progress: LiveProgress) -> None:
+        super().__init__()
+        self._progress = progress
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self._progress.on_wait(record.getMessage())
 
 
 class ExperimentProgress(LiveProgress, ExperimentObserver):

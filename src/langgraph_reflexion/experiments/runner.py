@@ -4,7 +4,7 @@ import asyncio
 import re
 import sqlite3
 from collections import Counter
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from itertools import count
@@ -38,11 +38,13 @@ class Summary:
         statuses: N tasks that are `solved`, `failed`, ended by a `fault`, by an `error` (a bug in an evaluator, a
             tool or the environment) or on a `budget`, or are `unfinished` because the run stopped as a whole.
         seconds: Wall time of this process.
+        faults: The causes of faults, each with N tasks that ended by it; causes that differ in numbers alone are one.
     """
 
     report: RunReport
     statuses: dict[str, int]
     seconds: float
+    faults: dict[str, int]
 
     @property
     def clean(self) -> bool:
@@ -50,7 +52,11 @@ class Summary:
         return not (self.statuses["fault"] or self.statuses["error"] or self.statuses["budget"])
 
     def as_json(self) -> dict[str, Any]:
-        return self.report.as_json() | {"statuses": self.statuses, "seconds": round(self.seconds, 3)}
+        return self.report.as_json() | {
+            "statuses": self.statuses,
+            "faults": self.faults,
+            "seconds": round(self.seconds, 3),
+        }
 
 
 def run(settings: RunSettings, out: Path | str | None = None, observer: Observer | None = None) -> Summary:
@@ -169,7 +175,17 @@ async def run_setup(
     waiting = "budget" if setup.budgets.run_used_up() else "unfinished"
     counts = Counter(_status(task, waiting) for task in scheduler.runs)
     statuses = {status: counts[status] for status in STATUSES}
-    return Summary(report_run(read_run(folder)), statuses, perf_counter() - started)
+    faulted = [run.task["id"] for run in scheduler.runs if run.status == "fault"]
+    causes = [record.trials[task, record.last_trial(task)]["fault"] for task in faulted]
+    return Summary(report_run(read_run(folder)), statuses, perf_counter() - started, _grouped(causes))
+
+
+def _grouped(causes: Sequence[str]) -> dict[str, int]:
+    """Count causes, the most frequent first, under the words of the first of each group."""
+    alike: dict[str, list[str]] = {}
+    for cause in causes:
+        alike.setdefault(re.sub(r"\d+", "", cause), []).append(cause)
+    return {group[0]: len(group) for group in sorted(alike.values(), key=len, reverse=True)}
 
 
 def _status(task: TaskRun, waiting: str) -> str:

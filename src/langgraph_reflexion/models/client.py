@@ -15,12 +15,13 @@ from langgraph.errors import GraphBubbleUp
 from langgraph_reflexion.errors import ConfigurationError, ContextTooLong, ModelFault, ReflexionError, ToolsRefused
 from langgraph_reflexion.models.cache import ReplyCache
 from langgraph_reflexion.models.calls import CallId, Reply, charge, note
-from langgraph_reflexion.models.faults import OPTIONS, is_bug, refused_option, to_fault, validate_reply
+from langgraph_reflexion.models.faults import OPTIONS, is_bug, is_timeout, refused_option, to_fault, validate_reply
 from langgraph_reflexion.models.limits import LIMITS, Limits, has_reasoned, is_cut, limiting
 from langgraph_reflexion.models.load import load_model, without_own_retries
 from langgraph_reflexion.models.options import ModelOptions
 from langgraph_reflexion.models.replies import bounded, invalid_call, passing_reasoning, storable
 from langgraph_reflexion.models.secrets import secrets_of
+from langgraph_reflexion.models.slots import Slots
 from langgraph_reflexion.models.usage import Price, Usage, UsageCallback, add_usage, price_of, usage_of
 from langgraph_reflexion.retries import Retries
 
@@ -81,6 +82,7 @@ class Client:
         self.name = name_of(model)
         self._cache = ReplyCache(self._kept, model) if self._kept is not None else None
         self._secrets = secrets_of(model)
+        self._slots = Slots(model)
         self._fields = getattr(type(model), "model_fields", {})
         # Ollama's client takes the seed with the model, not with a call.
         self._seed_is_field = type(model).__module__.startswith("langchain_ollama")
@@ -217,13 +219,19 @@ class Client:
 
     async def _retried(self, attempt: Callable[[], Awaitable[T]]) -> T:
         async def timely() -> T:
-            try:
-                async with asyncio.timeout(self._timeout) as deadline:
-                    return await attempt()
-            except TimeoutError as error:
-                if not deadline.expired():
+            async with self._slots.one():
+                try:
+                    async with asyncio.timeout(self._timeout) as deadline:
+                        return await attempt()
+                except TimeoutError as error:
+                    if not deadline.expired():
+                        raise
+                    self._slots.timed_out()
+                    raise ModelFault(f"the model could not answer within {self._timeout:g} seconds") from error
+                except ModelFault as fault:
+                    if is_timeout(fault):
+                        self._slots.timed_out()
                     raise
-                raise ModelFault(f"the model could not answer within {self._timeout:g} seconds") from error
 
         try:
             return await self._retries(timely)

@@ -61,6 +61,16 @@ def to_fault(error: Exception, secrets: Sequence[str]) -> ModelFault:
     )
 
 
+def is_timeout(fault: ModelFault) -> bool:
+    """Return whether a client's error was that the server did not answer in time."""
+    error: BaseException | None = fault
+    while error is not None:
+        if isinstance(error, TimeoutError) or "Timeout" in type(error).__name__:
+            return True
+        error = error.__cause__
+    return False
+
+
 def one_line(error: BaseException) -> str:
     """Return an error in one line, without keys of the process's environment."""
     detail = redact(" ".join(sanitize(str(error)).split()), secrets_around(), "***")

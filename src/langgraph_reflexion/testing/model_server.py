@@ -13,6 +13,7 @@ import json
 import threading
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import nullcontext
 from typing import Any, Self
 
 from langchain_core.language_models import BaseChatModel
@@ -60,6 +61,9 @@ class ModelServer(FaultyServer[ModelRequest]):
         key: The only accepted key; any key or none unless given.
         context_chars: Characters of messages that fit into the model's context.
         refuses: Parameters that the model refuses (`stop`, `temperature`, `seed`, `tools`).
+        slots: Requests that are answered at once, while others wait; named at `/props` as llama.cpp does.
+        seconds: Time that each answer takes.
+        names_slots: Whether `/props` exists.
         port: The port; a free one unless given.
 
     Raises:
@@ -74,12 +78,17 @@ class ModelServer(FaultyServer[ModelRequest]):
         key: str | None = None,
         context_chars: int | None = None,
         refuses: Collection[str] = (),
+        slots: int | None = None,
+        seconds: float = 0.0,
+        names_slots: bool = True,
         port: int = 0,
     ) -> None:
         super().__init__([] if callable(faults) else [_checked(fault) for fault in faults], port)
         self.model = model or DemoChatModel()
         self._fault_for = faults if callable(faults) else None
         self._key, self._context_chars, self._refuses = key, context_chars, refuses
+        self._seconds, self._props = seconds, {"total_slots": slots} if slots and names_slots else None
+        self._slots = threading.Semaphore(slots) if slots else nullcontext()
 
     def __enter__(self) -> Self:
         super().__enter__()
@@ -87,6 +96,8 @@ class ModelServer(FaultyServer[ModelRequest]):
         return self
 
     def _answer(self, call: Call) -> Answer:
+        if call.path == "/props" and self._props:
+            return Answer(json.dumps(self._props).encode())
         if (call.method, call.path.partition("?")[0]) != ("POST", "/v1/chat/completions"):
             said = f"There is no {call.method} {call.path} here: this server has POST /v1/chat/completions."
             raise ErrorAnswer(404, said, code="unknown_url")
@@ -95,7 +106,9 @@ class ModelServer(FaultyServer[ModelRequest]):
             request = ModelRequest(len(self.requests) + 1, body, call.headers, time.monotonic())
             self.requests.append(request)
             fault = None if self._fault_for else next(self.faults, None)
-        return self._complete(request, _checked(self._fault_for(request) if self._fault_for else fault))
+        with self._slots:  # kept to the end, even if the client has left
+            time.sleep(self._seconds)
+            return self._complete(request, _checked(self._fault_for(request) if self._fault_for else fault))
 
     def _complete(self, request: ModelRequest, fault: str | Odd) -> Answer:
         if not isinstance(fault, str):

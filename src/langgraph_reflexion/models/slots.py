@@ -1,0 +1,93 @@
+"""The slots of a model server: a call waits here for its turn, so that its time-out begins when it is sent."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+from urllib.parse import urlsplit
+from weakref import WeakKeyDictionary
+
+import httpx
+from langchain_core.language_models import BaseChatModel
+
+from langgraph_reflexion.retries import WAITING
+
+SECONDS_TO_ASK = 5.0
+"""Time for the server to name its slots."""
+
+
+class Slots:
+    """The calls that may be in flight at once: as many as the server answers, where it has an address of its own.
+
+    llama.cpp's server names its slots at `/props`. Of other servers the number is unknown, and is halved when a call
+    times out beside others, as it may have waited in the server's queue.
+
+    Attributes:
+        most: Maximum number of calls in flight; None for any number.
+    """
+
+    def __init__(self, model: BaseChatModel) -> None:
+        self.address = address_of(model)
+        self.most: int | None = None
+        self._asked = False
+        self._turns: WeakKeyDictionary[Any, _Turns] = WeakKeyDictionary()
+
+    @asynccontextmanager
+    async def one(self) -> AsyncIterator[None]:
+        """Hold a slot inside `async with`."""
+        if not self.address:
+            yield
+            return
+        loop = asyncio.get_running_loop()
+        turns = self._turns.setdefault(loop, _Turns())
+        async with turns.changed:
+            if not self._asked:
+                self._asked, self.most = True, await self._slots()
+            if self._full(turns):
+                turns.waiting += 1
+                WAITING.info("%d calls wait: the model's server answers %d at once", turns.waiting, self.most)
+                try:
+                    await turns.changed.wait_for(lambda: not self._full(turns))
+                finally:
+                    turns.waiting -= 1
+            turns.busy += 1
+        try:
+            yield
+        finally:
+            turns.busy -= 1
+            async with turns.changed:
+                turns.changed.notify_all()
+
+    def timed_out(self) -> None:
+        """Send fewer calls at once from now on, if this one was not alone."""
+        busy = sum(turns.busy for turns in self._turns.values())
+        if busy > 1:
+            self.most = max(1, min(busy, self.most or busy) // 2)
+            WAITING.info("a call timed out: no more than %d at once from now on", self.most)
+
+    def _full(self, turns: "_Turns") -> bool:
+        return self.most is not None and turns.busy >= self.most
+
+    async def _slots(self) -> int | None:
+        try:
+            async with httpx.AsyncClient(timeout=SECONDS_TO_ASK) as client:
+                told = (await client.get(f"{self.address}/props")).json()["total_slots"]
+        except (httpx.HTTPError, ValueError, TypeError, KeyError):
+            return None
+        return told if isinstance(told, int) and told > 0 else None
+
+
+class _Turns:
+    """The calls of one event loop."""
+
+    def __init__(self) -> None:
+        self.busy = self.waiting = 0
+        self.changed = asyncio.Condition()
+
+
+def address_of(model: BaseChatModel) -> str:
+    """Return the address of a model's own server, without its path; empty for a provider's."""
+    fields = [getattr(model, name, None) for name in ("openai_api_base", "base_url")]
+    url = urlsplit(next((str(each) for each in fields if each), ""))
+    official = (url.hostname or "").endswith("api.openai.com")
+    return "" if official or not url.netloc else f"{url.scheme}://{url.netloc}"
