@@ -119,7 +119,7 @@ def models_are_shown_the_task(case: Case) -> None:
     trial = {**shown, "steps": steps}
     values = {
         "task": actor,
-        "task_attempt_first": actor,
+        "task_attempt_first": {**actor, "instruction": task["instruction"]},
         "trial": trial,
         "failed_trial": {**trial, **history, "memory_map": ""},
     }
