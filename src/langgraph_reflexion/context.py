@@ -70,7 +70,7 @@ async def call_with_trajectory(
             if fits != observation_budget:
                 note(f"{call.name}: prompt too long, long observations shortened")
             if left_out:
-                note(f"{call.name}: prompt too long, left out of examples and reflections: {left_out}")
+                note(f"{call.name}: prompt too long, {left_out} examples or reflections left out")
             return Reply(reply.message, fits)
 
 

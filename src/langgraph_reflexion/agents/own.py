@@ -103,8 +103,8 @@ class AgentTasks(AgentEnvironment):
         without = next((task["id"] for task in found.tasks if "reference" not in task["data"]), None)
         if rules.evaluator == "exact" and without is not None:
             raise ConfigurationError(
-                f"evaluator='exact' needs a reference answer, which the task {without!r} of {self.file} has not: "
-                "name their column by --answer-field"
+                f"evaluator='exact' needs a reference answer, and the task {without!r} of {self.file} has none: name "
+                "the column of reference answers with --answer-field"
             )
         model = AGENTS_MODEL if given["model"] == DEMO else given["model"]
         judged = rules.evaluator in ("llm", *JUDGES)

@@ -56,7 +56,10 @@ def apply(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="A run folder of the workspace.")],
     task: Annotated[str | None, typer.Argument(metavar="TASK", help="The task's id.  [default: all]")] = None,
 ) -> None:
-    """Apply the patches that solved a workspace's tasks to their own folders."""
+    """Apply the patches of a workspace's run.
+
+    Each patch that solved a task is applied to the task's own folder.
+    """
     from langgraph_reflexion.experiments.apply import apply_results
 
     for line in apply_results(folder, task):

@@ -17,7 +17,10 @@ def init(
     ] = Path("."),
     kind: Annotated[str, typer.Option(metavar="agent|environment", help="What the project is about.")] = "agent",
 ) -> None:
-    """Write a small project that runs without a key: an agent or an environment, with tasks and a test."""
+    """Write a small project that runs without a key.
+
+    It has an agent or an environment, tasks and a test.
+    """
     projects = tomllib.loads(resources.files(__package__).joinpath("projects.toml").read_text(encoding="utf-8"))
     one_of("kind", kind, projects)
     files: dict[str, str] = {name: text.lstrip("\n") for name, text in projects[kind].items()}

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-lessons = typer.Typer(help="Lessons across tasks (`run ... --lessons`).", no_args_is_help=True)
+lessons = typer.Typer(help="Manage the lessons that `run --lessons` keeps.", no_args_is_help=True)
 
 Where = Annotated[
     str, typer.Argument(metavar="LESSONS", help="A SQLite file, or postgresql://user:password@host/name.")

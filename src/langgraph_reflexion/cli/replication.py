@@ -15,7 +15,10 @@ def import_upstream(
     out: Annotated[Path, typer.Option(metavar="DIR", help="A new folder, or an earlier import to replace.")],
     as_json: AsJson = False,
 ) -> None:
-    """Import the original's logs, a run folder for each; irregularities are listed on standard error."""
+    """Import the original's logs, a run folder for each.
+
+    Irregularities are listed on standard error.
+    """
     from langgraph_reflexion.experiments.printable import printable
     from langgraph_reflexion.replication.imports import import_logs, solved
 
@@ -40,7 +43,10 @@ def import_upstream(
 def replay(
     path: Annotated[Path, typer.Argument(metavar="PATH", help="A log, or its folder.")], as_json: AsJson = False
 ) -> None:
-    """Run the graph over a recorded log: right, wrong and halted by trial, logged and replayed."""
+    """Run the graph over a recorded log.
+
+    Prints the questions right, wrong and halted by trial, as logged and as replayed.
+    """
     from langgraph_reflexion.replication.replay import replay
 
     replayed = replay(path)

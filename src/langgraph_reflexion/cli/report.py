@@ -24,7 +24,10 @@ def report(
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Report runs: tasks solved by trial, failures by reason, cost; compare several."""
+    """Report one run, or compare several.
+
+    Prints the tasks solved by trial, the failures by reason, and the cost.
+    """
     if paper:
         from rich.console import Console
 
@@ -63,7 +66,10 @@ def show(
     task: Annotated[str, typer.Argument(metavar="TASK", help="The task's id, or its number from 1.")],
     trial: Annotated[int | None, typer.Option(min=1, help="Show this trial only.")] = None,
 ) -> None:
-    """Show a task's trials: every step, the verdict and the truth, and the reflection."""
+    """Show every step of a task's trials.
+
+    Each trial ends with its verdict, the truth, and the reflection.
+    """
     from langgraph_reflexion.experiments.trials import trials_of_run
 
     trials = trials_of_run(folder, task)

@@ -29,7 +29,10 @@ def run(
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Run an agent on an environment's tasks, or your own agent on those of a file, and record every trial."""
+    """Run an agent on tasks, and record every trial.
+
+    The tasks are an environment's, or those of a file for your own agent.
+    """
     from langgraph_reflexion.envs import ENVIRONMENTS
     from langgraph_reflexion.experiments.runner import run
 
@@ -51,7 +54,10 @@ def resume(
     given: dict[str, Any],
     as_json: AsJson = False,
 ) -> None:
-    """Resume a run: unfinished tasks, and those that ended by a fault, an error or on a raised budget."""
+    """Resume a run that was stopped, or had faults.
+
+    Unfinished tasks continue, as do those that ended by a fault, an error or on a budget that is raised.
+    """
     from langgraph_reflexion.experiments.runner import resume
 
     raise typer.Exit(_run(lambda progress: resume(folder, progress, **given), as_json))
@@ -92,6 +98,8 @@ def _run(work: Callable[[Any], Any], as_json: bool, *, apply: bool = False, noti
 
 
 def _kept(folder: Path | None, rows: int) -> str:
+    from langgraph_reflexion.experiments.pairing import count
+
     if folder is None or not folder.exists():
         return "nothing was recorded"
-    return f"{rows} finished trials are kept in {folder}: continue with langgraph-reflexion resume {folder}"
+    return f"{count(rows, 'finished trial')} kept in {folder}: continue with langgraph-reflexion resume {folder}"

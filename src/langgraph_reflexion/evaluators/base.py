@@ -104,7 +104,7 @@ def expect_reference(task: Task, evaluator: str) -> Prepared:
     """
     if reference_of(task) is None:
         raise ConfigurationError(
-            f"the evaluator {evaluator} needs a reference answer, which the task {task['id']!r} has not: give it as "
-            "data={'reference': ...} of the task, or in the task file's column --answer-field"
+            f"the evaluator {evaluator} needs a reference answer, and the task {task['id']!r} has none: give it as "
+            "data={'reference': ...} of the task, or name the task file's column with --answer-field"
         )
     return Prepared({})

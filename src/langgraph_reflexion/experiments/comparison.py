@@ -1,7 +1,7 @@
 """Comparisons of runs as tables, in words and as JSON."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.text import Text
 
 from langgraph_reflexion.experiments.experiment_folder import holds_experiment, read_experiment_info, run_folders
-from langgraph_reflexion.experiments.figures import draw, have_matplotlib
+from langgraph_reflexion.experiments.figures import draw
 from langgraph_reflexion.experiments.groups import RunGroup, caption, group_runs
 from langgraph_reflexion.experiments.html import framed
 from langgraph_reflexion.experiments.pairing import Pair, count, pair
@@ -46,6 +46,10 @@ class Comparison:
         overview = [overview_table(self.groups)] if any(len(each.runs) > 1 for each in self.groups) else []
         return [first, *overview, *pairs, *others]
 
+    def bare_tables(self) -> list[Table]:
+        """Return the tables without captions, for a page that says once what they share."""
+        return [replace(table, caption="") for table in self.tables()]
+
     def sentences(self) -> list[str]:
         """Return the conclusions, what could not be compared, and what is missing, in words."""
         said = []
@@ -76,7 +80,9 @@ class Comparison:
             folders = printable("  ".join(str(run.folder) for run in each.runs))
             console.print(Text(each.label, "bold").append(f"  {folders}", "dim"), soft_wrap=True)
             console.print(Text(f"  {' · '.join(self._heading(each))}"))
-        for table in self.tables():
+        if self.brief:
+            console.print(Text(printable(self.caption), "dim"))
+        for table in self.bare_tables():
             table.print(console)
         for sentence in self.sentences():
             console.print(Text(sentence))
@@ -100,7 +106,7 @@ class Comparison:
 
     def _repr_html_(self) -> str:
         sentences = [Markup("<p>{}</p>").format(sentence) for sentence in self.sentences()]
-        figure = draw(self.groups).get("success_by_trial", "") if have_matplotlib() else ""
+        figure = draw(self.groups).get("success_by_trial", "")
         return framed(*sentences, Markup(figure[figure.find("<svg") :]), *(table.html() for table in self.tables()))
 
 

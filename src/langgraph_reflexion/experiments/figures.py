@@ -46,14 +46,15 @@ STYLE: dict[Any, Any] = {
 REASONS = ("hallucination", "inefficient planning", "wrong answer", "truncated", "fault")
 
 
-def have_matplotlib() -> bool:
-    """Return whether the extra `bench` is installed."""
-    return importlib.util.find_spec("matplotlib") is not None
-
-
 def write_figures(groups: Sequence[RunGroup], folder: Path | str) -> list[Path]:
-    """Draw every figure into a folder, as PNG and as SVG, and return the files."""
+    """Draw every figure into a folder, as PNG and as SVG, and return the files.
+
+    Raises:
+        ConfigurationError: matplotlib is missing, or the files cannot be written.
+    """
     folder, paths = Path(folder), []
+    if not _have_matplotlib():
+        raise ConfigurationError(f"figures need matplotlib, which comes with {the_extra('bench')}")
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with _drawn(groups) as figures:
@@ -68,7 +69,9 @@ def write_figures(groups: Sequence[RunGroup], folder: Path | str) -> list[Path]:
 
 
 def draw(groups: Sequence[RunGroup]) -> dict[str, str]:
-    """Return every figure for which the runs have data, by name, as SVG."""
+    """Return every figure for which the runs have data, by name, as SVG; none without matplotlib."""
+    if not _have_matplotlib():
+        return {}
     with _drawn(groups) as figures:
         return {name: _svg(figure) for name, figure in figures.items()}
 
@@ -76,8 +79,6 @@ def draw(groups: Sequence[RunGroup]) -> dict[str, str]:
 @contextmanager
 def _drawn(groups: Sequence[RunGroup]) -> "Iterator[dict[str, Figure]]":
     """Yield the figures by name, inside the style in which they must also be saved."""
-    if not have_matplotlib():
-        raise ConfigurationError(f"figures need matplotlib, which comes with {the_extra('bench')}")
     from matplotlib import rc_context
 
     makers: dict[str, Callable[[Sequence[RunGroup]], Figure]] = {}
@@ -91,6 +92,10 @@ def _drawn(groups: Sequence[RunGroup]) -> "Iterator[dict[str, Figure]]":
         # A character that the font lacks is drawn as a box, and in SVG by the reader's own fonts.
         warnings.filterwarnings("ignore", "Glyph .* missing")
         yield {name: make(groups) for name, make in makers.items()}
+
+
+def _have_matplotlib() -> bool:
+    return importlib.util.find_spec("matplotlib") is not None
 
 
 def _svg(figure: "Figure") -> str:

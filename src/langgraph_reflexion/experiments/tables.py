@@ -44,8 +44,6 @@ class Table:
     def print(self, console: Console) -> None:
         """Print the table and its caption."""
         table = TerminalTable(
-            title=Text(self.title, "bold"),
-            title_justify="left",
             box=box.SIMPLE_HEAD,
             pad_edge=False,
             padding=(0, 0 if self.dense else 1),
@@ -64,6 +62,7 @@ class Table:
             table.add_row(
                 *(_drawn(cell, bar) if isinstance(cell, PercentCell) else Text(printable(cell)) for cell in row)
             )
+        console.print(Text(self.title, "bold"))
         console.print(table)
         if self.caption:
             console.print(Text(printable(self.caption), "dim"))
@@ -76,10 +75,11 @@ class Table:
         """Return the table as HTML, every text escaped."""
         head = Markup("").join(Markup('<th scope="col">{}</th>').format(name) for name in self.head)
         rows = Markup("\n").join(self._row(row) for row in self.rows)
+        caption = Markup('\n<p class="facts">{}</p>').format(printable(self.caption)) if self.caption else ""
         return Markup(
             '<h3>{}</h3>\n<table class="grid" style="white-space: pre" aria-label="{}">'
-            '<thead><tr>{}</tr></thead>\n<tbody>{}</tbody></table>\n<p class="facts">{}</p>'
-        ).format(self.title, self.title, head, rows, printable(self.caption))
+            "<thead><tr>{}</tr></thead>\n<tbody>{}</tbody></table>{}"
+        ).format(self.title, self.title, head, rows, caption)
 
     def _repr_html_(self) -> str:
         return framed(self.html())

@@ -316,8 +316,8 @@ def _lines(view: TrialView) -> Iterator[RenderableType]:
         mark = Text(f"{number:>3} ", "bold yellow" if place == view.shared_steps else "dim")
         yield mark.append(thought or "(no thought)", "italic not bold default")
         if action is not None:
-            yield Padding(Text(f"> {action}", "bold cyan"), (0, 0, 0, 4))
-        yield Padding(Text(observation), (0, 0, 0, 4))
+            yield Padding(Text(f"> {action}", "bold cyan"), (0, 0, 0, 4), expand=False)
+        yield Padding(Text(observation), (0, 0, 0, 4), expand=False)
     ends = [("Feedback", trial["feedback"]), *(("Note", note) for note in trial["notes"])]
     ends += [("Fault", trial["fault"]), ("Reflection", trial["reflection"])]
     for name, text in ends:

@@ -194,6 +194,11 @@ def test_every_table_names_the_settings_behind_it(tmp_path: Path, dear_and_cheap
         assert all(fact in table.caption for fact in said), table.title
 
 
+def test_the_settings_of_a_run_are_printed_once(tmp_path: Path) -> None:
+    one = folder(tmp_path / "one", [row("a", 1, False), row("a", 2, True)], ["a"])
+    assert printed(compare(one), 200).count("actor react · profile paper") == 1
+
+
 def test_ungradable_tasks_count_for_no_rate(tmp_path: Path) -> None:
     rows = [row("a", 1, True), row("b", 1, None, True, gradable=False), row("c", 1, False)]
     some = folder(tmp_path / "some", rows, list("abc"), max_trials=1, evaluator="llm")

@@ -1,6 +1,7 @@
 """The figures of a comparison and its HTML page, without a browser."""
 
 import re
+import sys
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -104,6 +105,14 @@ def test_a_page_is_self_contained(tmp_path: Path) -> None:
         assert said in text
     with pytest.raises(ConfigurationError, match="cannot write the page"):
         write_page(compare(made), tmp_path)
+
+
+def test_a_page_without_matplotlib_has_no_figures(compared: Comparison, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    written = page(compared)
+    assert "<svg" not in written
+    assert "Figures need matplotlib" in written
+    assert "Tasks solved by trial" in written
 
 
 def test_a_run_without_trials_has_a_page(tmp_path: Path) -> None:
