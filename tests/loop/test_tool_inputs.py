@@ -237,7 +237,9 @@ def test_a_state_that_is_missing():
         environment([look]).actions()
 
 
-@pytest.mark.parametrize("wrong", [None, 3, "look", [None], [lambda x: x]], ids=str)
+@pytest.mark.parametrize(
+    "wrong", [None, 3, "look", [None], [lambda x: x]], ids=["None", "3", "text", "list", "lambda"]
+)
 def test_what_is_no_tool(wrong):
     with pytest.raises(ConfigurationError, match="give a list of LangChain tools"):
         environment(wrong).actions()
