@@ -4,10 +4,11 @@ import asyncio
 from types import SimpleNamespace
 
 import pytest
+from langgraph.checkpoint.memory import InMemorySaver
 from pydantic import BaseModel, Field
 
-from langgraph_reflexion import ConfigurationError, GymEnvironment, load_environment
-from langgraph_reflexion.testing import check_environment
+from langgraph_reflexion import ConfigurationError, GymEnvironment, create_reflexion, load_environment
+from langgraph_reflexion.testing import ScriptedChatModel, check_environment
 
 gymnasium = pytest.importorskip(
     "gymnasium", reason="gymnasium is not installed: pip install 'langgraph-reflexion[gym]'"
@@ -170,6 +171,40 @@ def test_asynchronous_world_with_actions_of_a_model():
     assert (last.reward, last.terminated) == (1.0, True)
     assert not any(each.open for each in made)
     check_environment(parrot, actions=["act[a]", "act[b]"])
+
+
+@pytest.mark.parametrize(("given", "replies"), [(WAYS, "down"), (None, "act[1]")], ids=["names", "a space"])
+def test_worlds_that_a_coroutine_makes_are_played_by_invoke_and_resumed(given, replies):
+    async def make(task):
+        await asyncio.sleep(0)
+        return lake()
+
+    task = {"id": "1", "instruction": "Go.", "data": {"reset": {"seed": 1}}}
+    config, saver = {"configurable": {"thread_id": "1"}}, InMemorySaver()
+
+    def compiled():
+        lakes = GymEnvironment(make, [{**task}], actions=given)
+        model = ScriptedChatModel(replies=lambda _: f"Action: {replies}")
+        return create_reflexion(model, lakes, max_trials=1).compile(checkpointer=saver)
+
+    compiled().invoke({"task": task}, config, interrupt_after=["reset"])
+    final = compiled().invoke(None, config)
+    assert (final["trials"][0]["stop_reason"], final["trials"][0]["actions"]) == ("terminated", 3)
+
+
+def test_a_world_whose_close_is_a_coroutine_is_closed():
+    class Door:
+        closed = False
+
+        def reset(self):
+            return "A door."
+
+        async def close(self):
+            await asyncio.sleep(0)
+            type(self).closed = True
+
+    taken(GymEnvironment(lambda task: Door(), ["Leave."], actions={"open": 1}))
+    assert Door.closed
 
 
 class Adventure:

@@ -11,15 +11,16 @@ import inspect
 import json
 import math
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import closing
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import cached_property
 from numbers import Integral
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from langgraph_reflexion.adapters.gym_actions import Actions, actions_of
+from langgraph_reflexion.adapters.gym_actions import Actions, actions_of, named_actions
+from langgraph_reflexion.adapters.tool_spec import ToolSpec
 from langgraph_reflexion.adapters.tool_world import Opened
 from langgraph_reflexion.adapters.tools import tasks_of
 from langgraph_reflexion.envs.base import Action, ActionSpec, Environment, Episode, StepResult, Task, choose_split
@@ -122,8 +123,8 @@ class GymEnvironment(Environment):
     """Worlds with `reset` and `step`: Gymnasium's, OpenEnv's clients, TextWorld's, and others of this shape.
 
     `step` returns `(observation, reward, terminated, truncated, info)`, `(observation, reward, done, info)`, or an
-    object with `observation`, `reward` and `done`. Both methods may be coroutine functions. Each trial has its own
-    world, in its own thread, which is closed after the trial. An action that the world does not have becomes an
+    object with `observation`, `reward` and `done`. These and `close` may be coroutine functions. Each trial has its
+    own world, in its own thread, which is closed after the trial. An action that the world does not have becomes an
     observation; an exception of the world is raised.
 
     Args:
@@ -173,8 +174,11 @@ class GymEnvironment(Environment):
                 "trial has its own"
             )
         self.made, self.given_actions = env, actions
-        # Names alone, and nothing, depend on the action space.
+        # The values of names alone, and everything if nothing is given, depend on the action space.
         self._own = actions_of(actions, None) if isinstance(actions, Mapping) or callable(actions) else None
+        self._specs = self._own.specs if self._own else None
+        if isinstance(actions, list | tuple):
+            self._specs = named_actions(dict.fromkeys(actions)).specs
         self.render = ByName(render or _rendered, "GymEnvironment.render", KNOWN)
         self.success = ByName(success, "GymEnvironment.success", KNOWN) if callable(success) else success
         self.replayable, self.prompts = replayable, prompts
@@ -198,14 +202,25 @@ class GymEnvironment(Environment):
         return GymEpisode(self, task)
 
     def actions(self) -> Mapping[str, ActionSpec]:
-        """Return the actions by name; those of the first task's world unless they were given with their values."""
-        return (self._own or self._first[0]).specs
+        """Return the actions by name; those of the first task's world unless they were given."""
+        return self._specs or self._first[0].specs
+
+    def prepare(self, task: Task) -> dict[str, Any]:
+        """Return the schemas of the actions unless they were given: a prompt cannot open a world for them."""
+        return {} if self._specs else {"actions": [spec.function for spec in self.actions().values()]}
+
+    def for_task(self, task: Task) -> Environment:
+        """Return the environment itself, which now knows the actions."""
+        functions = (task.get("prepared") or {}).get("actions")
+        if functions and not self._specs:
+            self._specs = {each["name"]: ToolSpec.from_function(each) for each in functions}
+        return self
 
     def open(self, task: Task) -> Any:
         """Make the world of a trial."""
         env = _made(self.made) if isinstance(self.made, str) else finished(self.made(task))
         if hasattr(env, "close") and not hasattr(env, "__exit__") and not hasattr(env, "__aexit__"):
-            return closing(env)
+            return _closing(env)
         return env
 
     def actions_in(self, env: Any) -> Actions:
@@ -221,6 +236,14 @@ class GymEnvironment(Environment):
             return actions, type(getattr(world.given, "unwrapped", None)).__doc__ or ""
         finally:
             world.close()
+
+
+@contextmanager
+def _closing(env: Any) -> Iterator[Any]:
+    try:
+        yield env
+    finally:
+        finished(env.close())
 
 
 def _as_dict(given: int | str | Mapping[str, Any], instruction: str) -> dict[str, Any]:

@@ -159,7 +159,7 @@ class Tau2Environment(Environment):
         self._ids = {"base": ids, **{name: some for name, some in splits.items() if {*some} <= {*ids}}}
         self.splits = tuple(self._ids)
         functions = [tool.openai_schema["function"] for tool in registry.get_env_constructor(domain)().get_tools()]
-        specs = [ToolSpec.of(each["name"], each["description"], each["parameters"]) for each in functions]
+        specs = [ToolSpec.from_function(each) for each in functions]
         self._specs: Mapping[str, ActionSpec] = {spec.name: spec for spec in (RESPOND, *specs, DONE)}
 
     def tasks(self, split: str | None = None, limit: int | None = None) -> Sequence[Task]:

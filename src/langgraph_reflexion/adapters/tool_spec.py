@@ -40,6 +40,11 @@ class ToolSpec(ActionSpec):
         description = " ".join(description.split())
         return cls(name, (f"{name}[{inner}]",), "", {**parameters, "properties": properties}, description)
 
+    @classmethod
+    def from_function(cls, function: dict[str, Any]) -> "ToolSpec":
+        """Return the specification whose `function` this is."""
+        return cls.of(function["name"], function["description"], function["parameters"])
+
     @property
     def parameters(self) -> dict[str, Any]:
         """The JSON schema of the arguments."""

@@ -195,9 +195,7 @@ class ToolEnvironment(Environment):
         if functions is None:
             return self
         made = copy(self)
-        made._specs = {
-            each["name"]: ToolSpec.of(each["name"], each["description"], each["parameters"]) for each in functions
-        }
+        made._specs = {each["name"]: ToolSpec.from_function(each) for each in functions}
         return made
 
     def specs_of(self, tools: Mapping[str, BaseTool]) -> Specs:
