@@ -75,7 +75,7 @@ def test_a_parquet_file(home: Path) -> None:
     [
         (("capitals", *FIELDS, "--split", "dev"), "choose one of train, test"),
         (("capitals",), "row 1: there is no 'answer' "),
-        (("nowhere/at/all",), "cannot be loaded"),
+        (("nowhere/at/all",), "there is no file or folder nowhere/at/all"),
     ],
     ids=["split", "column", "no folder"],
 )

@@ -78,7 +78,7 @@ def actions_of(given: Any, space: Any) -> Actions:
 
 
 def _numbers(space: Any, count: int) -> range:
-    """Return the members of a Discrete space, if it has so many."""
+    """Return the members of a Discrete space of this size."""
     if hasattr(space, "start") and int(space.n) == count:
         return range(int(space.start), int(space.start) + count)
     raise ConfigurationError(

@@ -242,7 +242,8 @@ def _load_dataset(name: str, path: Path, subset: str | None) -> Mapping[str, Any
         else:
             found = datasets.load_dataset(str(path) if path.exists() else name, subset)
     except Exception as error:  # of the package, its file systems and the Hub's client
-        raise ConfigurationError(f"the dataset {name} cannot be loaded: {in_one_line(error)}") from error
+        nowhere = "" if path.exists() else f"there is no file or folder {name}, and "
+        raise ConfigurationError(f"{nowhere}the dataset {name} cannot be loaded: {in_one_line(error)}") from error
     return found if isinstance(found, dict) else {str(found.split or path.stem): found}
 
 
