@@ -19,13 +19,7 @@ def add_text(messages: list[BaseMessage], text: str) -> list[BaseMessage]:
 
 
 def few_shot_reflections(prompts: Prompts, examples: Sequence[ReflectionExample], layout: str) -> list[BaseMessage]:
-    """Return the instruction of the self-reflection with its examples, as turns or within the instruction.
-
-    Args:
-        prompts: The domain's templates.
-        examples: Failed trials with their reflections.
-        layout: The profile's layout.
-    """
+    """Return the instruction of the self-reflection with its examples, as turns or within the instruction."""
     as_turns = layout == "turns"
     messages: list[BaseMessage] = [SystemMessage(prompts.render("reflect", examples=() if as_turns else examples))]
     for example in examples if as_turns else ():

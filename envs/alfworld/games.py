@@ -34,12 +34,7 @@ _LAYOUTS = ("json_2.1.2", "json_2.1.1", "")
 
 
 def official_folder(root: str | Path, split: str) -> Path:
-    """Return the folder where the games of an official split are, or should be.
-
-    Args:
-        root: The folder of the download, which holds `json_2.1.1`, `json_2.1.2` or the splits.
-        split: One of `OFFICIAL_SPLITS`.
-    """
+    """Return the folder of an official split below that of a download, where its games are or should be."""
     folders = [Path(root).expanduser() / layout / split for layout in _LAYOUTS]
     return next((folder for folder in folders if any(folder.rglob("game.tw-pddl"))), folders[-1])
 
@@ -51,10 +46,6 @@ def games_in(folder: str | Path, name: str = "") -> Iterator[Game]:
     has no task text and gets a generated one. As in ALFWorld, tasks with sliced things or movable receptacles,
     other task types, and games not marked solvable are left out. Unlike in ALFWorld, a `game.tw-pddl` needs no
     `traj_data.json` beside it: the name of its folder or its goal gives its type.
-
-    Args:
-        folder: The folder.
-        name: The first part of the games' ids; by default the folder's name.
 
     Raises:
         ConfigurationError: There is no such folder, or no game in it.

@@ -21,13 +21,7 @@ SPLITS: dict[str, dict[Kind, int]] = {
 
 
 def generated_game(split: str, seed: int, index: int) -> Game:
-    """Return a game of a split. The types are interleaved in about the split's proportions.
-
-    Args:
-        split: One of `SPLITS`.
-        seed: Seed of the floor plans and of the game.
-        index: Index of the game, from 0.
-    """
+    """Return a game of a split. The types are interleaved in about the split's proportions."""
     return generate(_order(split)[index], seed=seed, index=index, split=split)
 
 

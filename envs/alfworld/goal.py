@@ -28,13 +28,7 @@ def holds(goal: Ground, facts: Set[Fact]) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Grounder:
-    """Grounds the goal of a problem.
-
-    Attributes:
-        problem: The problem.
-        predicates: The types of the arguments of each predicate.
-        changing: The predicates that actions change; all others are decided now.
-    """
+    """Grounds the goal of a problem: facts of predicates that are not `changing` are decided now."""
 
     problem: Problem
     predicates: Mapping[str, tuple[str, ...]]

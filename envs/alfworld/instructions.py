@@ -33,15 +33,7 @@ class Target(NamedTuple):
 
 
 def instruction(kind: Kind, thing: str, target: str = "", lamp: str = LAMP, wording: int = 0) -> str:
-    """Return a task in words.
-
-    Args:
-        kind: The type of task.
-        thing: The class of the thing ("Mug").
-        target: The class of receptacle where it has to go; unused for `look`.
-        lamp: The class of lamp, for `look`.
-        wording: Index of the template, 0 or 1.
-    """
+    """Return a task in words; things and receptacles are classes, and `wording` is 0 or 1."""
     return _TEMPLATES[kind][wording].format(
         a="an" if thing[0] in "AEIOU" else "a",
         at="in" if target in rooms()["inside"] else "on",

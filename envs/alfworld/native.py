@@ -20,10 +20,6 @@ _BETWEEN = {"move": " to ", "put": " in/on "}
 class NativeEngine:
     """A live game; see `Engine`. Engines of one world may run in many threads, but each only in one at a time.
 
-    Attributes:
-        world: The unchanging part of the game, shared by its engines.
-        won: Whether the goal holds now. It can be lost again.
-
     Raises:
         EnvironmentUnavailable: The native engine cannot play this game.
     """

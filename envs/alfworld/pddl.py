@@ -65,13 +65,7 @@ def typed(names: list[Tree]) -> Iterator[tuple[str, str]]:
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """A PDDL problem.
-
-    Attributes:
-        types: Type by name of everything declared, in the order of declaration.
-        facts: The facts at the start, without numbers (distances, costs).
-        goal: The goal, not yet grounded.
-    """
+    """A PDDL problem: types by name, facts without numbers (distances, costs), and the goal, not yet grounded."""
 
     types: dict[str, str]
     facts: frozenset[Fact]

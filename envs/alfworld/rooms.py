@@ -64,16 +64,7 @@ def floor_plan(room: str, number: int, seed: int) -> Plan:
 def place_item(
     cls: str, usual: dict[str, int], holders: list[Receptacle], surprise: float, random: Random, used: set[str]
 ) -> Item:
-    """Place one more thing.
-
-    Args:
-        cls: The thing's class.
-        usual: The classes of receptacles where one would look first, with weights.
-        holders: The receptacles that can hold it.
-        surprise: Probability that it is in another receptacle than the usual ones.
-        random: Source of randomness.
-        used: The ids in use; the thing's is added.
-    """
+    """Place one more thing, with the probability `surprise` elsewhere than where one would look first."""
     receptacle = _place(holders, usual, surprise, random)
     while True:
         where = _point(random.uniform(-2.5, 2.5), random.uniform(0.0, 2.2), random.uniform(-2.5, 2.5))

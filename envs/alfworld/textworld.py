@@ -51,12 +51,7 @@ def installed_texts() -> tuple[str, str]:
 
 
 def to_tw_pddl(game: Game, domain: str, grammar: str) -> dict[str, Any]:
-    """Return the content of a `game.tw-pddl` file.
-
-    Args:
-        game: The game to write.
-        domain: The PDDL domain.
-        grammar: The text grammar, with the task in it or "UNKNOWN GOAL" in its place.
+    """Return the content of a `game.tw-pddl` file; the grammar has the task in it, or "UNKNOWN GOAL" in its place.
 
     Raises:
         ConfigurationError: The task's text has a character that has a meaning in grammars.
@@ -140,11 +135,7 @@ class Worker:
 
 
 class Workers:
-    """The child processes of the reference engine: one for each live game, started when needed and used again.
-
-    Args:
-        timeout: Seconds to wait for an answer before a child is killed.
-    """
+    """The child processes of the reference engine: one for each live game, started when needed and used again."""
 
     def __init__(self, timeout: float = 300.0) -> None:
         self._timeout = timeout
@@ -186,10 +177,6 @@ class Workers:
 
 class TextWorldEngine:
     """A live game on the reference engine; an `Engine`.
-
-    Args:
-        game: The game to load.
-        workers: The child processes to take one of.
 
     Raises:
         EnvironmentUnavailable: The engine is not installed, or does not run on this Python.

@@ -13,10 +13,6 @@ def assemble(problem: Problem, completion: str) -> str:
 
     A completion that defines the function is complete: the prompt's imports and other functions are put before it.
     Any other continues the prompt; if that does not parse, it is cut at the problem's stop tokens.
-
-    Args:
-        problem: The problem.
-        completion: A whole function, or a body, in the problem's language.
     """
     completion = completion.replace("\r\n", "\n")
     if problem.language == "python":

@@ -52,12 +52,8 @@ class PythonRuns:
     ) -> list[Answer]:
         """Return the answers to calls, made one after the other in one process.
 
-        Args:
-            code: The program.
-            entry_point: The function.
-            calls: The calls.
-            each: If a call ends the process, the next one gets a new process; otherwise all later calls fail.
-            room: Bytes of all answers beyond the limit of results. Parsing them takes the agent's time.
+        If a call ends the process, with `each` the next one gets a new process; otherwise all later calls fail. The
+        limit of results grows by `room` bytes; parsing them takes the agent's time.
         """
         answers: list[Answer] = []
         limits = replace(self._limits, result=self._limits.result + room)

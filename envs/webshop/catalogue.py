@@ -26,13 +26,7 @@ _CODE = "BCDFGHJKLMNPQRSTVWXZ0123456789"
 
 @dataclass(frozen=True)
 class Catalogue:
-    """The data of a shop.
-
-    Attributes:
-        products: Products as in `items_shuffle.json`.
-        attributes: Attributes by `asin`, as in `items_ins_v2.json`.
-        goals: The goals.
-    """
+    """The data of a shop, in the forms of `items_shuffle.json` and `items_ins_v2.json`."""
 
     products: list[dict[str, Any]] = field(default_factory=list)
     attributes: dict[str, dict[str, Any]] = field(default_factory=dict)

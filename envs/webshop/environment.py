@@ -26,7 +26,7 @@ from langgraph_reflexion.envs.webshop.goals import SPLITS, Goal, official_goals
 from langgraph_reflexion.envs.webshop.memory_map import build_map
 from langgraph_reflexion.envs.webshop.pages import RENDERINGS
 from langgraph_reflexion.envs.webshop.remote import Remote, RemoteShop
-from langgraph_reflexion.envs.webshop.reward import PARTS, rule_nouns, spacy_nouns
+from langgraph_reflexion.envs.webshop.reward import Reward, rule_nouns, spacy_nouns
 from langgraph_reflexion.envs.webshop.shop import LocalShop
 from langgraph_reflexion.envs.webshop.state import State, normalize_element
 from langgraph_reflexion.envs.webshop.store import Store
@@ -142,8 +142,8 @@ class WebShop(Environment):
         for action in trial["actions"]:
             episode.step(action)
         if episode.state.page != "done":
-            return Review(measures=dict.fromkeys(PARTS, 0.0))
-        return Review(measures=self._shop(task).reward(episode.state).measures())
+            return Review(measures=dict.fromkeys(Reward._fields, 0.0))
+        return Review(measures=self._shop(task).reward(episode.state)._asdict())
 
     def equivalent(self, one: Action, other: Action) -> bool:
         """Compare two actions, ignoring case and extra blanks."""
@@ -209,19 +209,18 @@ class WebShop(Environment):
 
     def _catalogue(self, own: bool, seed: int) -> tuple[Store, Sequence[Goal]]:
         with self._lock:
-            if (own, seed) not in self._catalogues:
-                self._catalogues[own, seed] = self._generate(seed) if own else self._read(seed)
-            return self._catalogues[own, seed]
-
-    def _generate(self, seed: int) -> tuple[Store, Sequence[Goal]]:
-        made = generate(seed)
-        return Store.in_memory(made.products, made.attributes), made.goals
-
-    def _read(self, seed: int) -> tuple[Store, Sequence[Goal]]:
-        if self.files is None:
-            raise ConfigurationError("this task is of the official files: give them as path=")
-        store = Store.cached(self.files.products, self.files.attributes)
-        return store, official_goals(self.files.goals, store.find, seed)
+            if (own, seed) in self._catalogues:
+                return self._catalogues[own, seed]
+            if own:
+                made = generate(seed)
+                store, goals = Store.in_memory(made.products, made.attributes), made.goals
+            elif self.files is None:
+                raise ConfigurationError("this task is of the official files: give them as path=")
+            else:
+                store = Store.cached(self.files.products, self.files.attributes)
+                goals = official_goals(self.files.goals, store.find, seed)
+            self._catalogues[own, seed] = store, goals
+            return store, goals
 
 
 def _data(task: Task) -> dict[str, Any]:

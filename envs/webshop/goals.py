@@ -23,15 +23,7 @@ _BUDGETS = [10.0 * number for number in range(1, 100)]
 
 @dataclass(frozen=True, slots=True)
 class Goal:
-    """A purchase to make.
-
-    Attributes:
-        asin: The code of the product that the goal was made from.
-        instruction: The task in words, with the budget.
-        attributes: The wanted attributes.
-        options: The wanted values of options.
-        price_upper: The budget in dollars.
-    """
+    """A purchase to make: `asin` is the code of the product that it was made from."""
 
     asin: str
     instruction: str
@@ -41,12 +33,7 @@ class Goal:
 
 
 def official_goals(path: Path, product: Callable[[str], tuple[int, Product] | None], seed: int) -> list[Goal]:
-    """Return the goals written by people, in the official order.
-
-    Args:
-        path: The file `items_human_ins.json`.
-        product: Returns the number and the product of a code, or None.
-        seed: Seed of the budgets.
+    """Return the goals written by people, in the official order; `product` finds a code's number and product.
 
     Raises:
         ConfigurationError: The file is invalid.

@@ -20,14 +20,7 @@ PageName = Literal["search", "results", "item", "item_sub", "done"]
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """An element of a page.
-
-    Attributes:
-        kind: Text, a button, the value of an option, or the link to a product.
-        text: Its text.
-        option: The option that it is a value of.
-        chosen: Whether it is the chosen value.
-    """
+    """An element of a page: text, a button, the link to a product, or the value of an option."""
 
     kind: Literal["text", "button", "option", "product"]
     text: str
@@ -50,14 +43,7 @@ def search_page(instruction: str) -> Page:
 
 
 def results_page(instruction: str, number: int, total: int, products: Sequence[Product]) -> Page:
-    """Return a page of results.
-
-    Args:
-        instruction: The instruction.
-        number: The number of the page, from 1.
-        total: Number of products found.
-        products: The products on this page.
-    """
+    """Return a page of results, with its number from 1 and the total number of products found."""
     nodes = [*_instruction(instruction), _button(BACK), _text(f"Page {number} (Total results: {total})")]
     # As in the original, there is always a next page, even if it is empty.
     nodes += [_button(BEFORE)] * (number > 1) + [_button(AFTER)]
@@ -92,13 +78,7 @@ def done_page(reward: float) -> Page:
 
 @dataclass(frozen=True, slots=True)
 class Rendering:
-    """A way to render pages.
-
-    Attributes:
-        page: Renders a page.
-        shown: Returns the nodes of a page that are rendered.
-        chosen: Renders the result of choosing a value; None to render the page again.
-    """
+    """A way to render pages, and the nodes that it shows; without `chosen`, a choice shows the page again."""
 
     page: Callable[[Page], str]
     shown: Callable[[Page], Sequence[Node]]

@@ -17,20 +17,7 @@ NO_PRICE = 100.0
 
 @dataclass(frozen=True, slots=True)
 class Product:
-    """A product of the shop.
-
-    Attributes:
-        asin: Its code.
-        title: Its name.
-        description: Some sentences; may be empty.
-        bullets: Its features.
-        prices: Its price in dollars, or the lower and upper end of a range.
-        options: Values by option, both in lower case.
-        attributes: Properties of a word or two, which are not shown.
-        category: Its department.
-        query: The query that found it when the data were collected.
-        product_category: Its categories, the widest first, joined by `SEPARATOR`.
-    """
+    """A product of the shop, with its price or the ends of a range; options are in lower case, attributes hidden."""
 
     asin: str
     title: str

@@ -4,6 +4,7 @@ Every error is a fault, and never a purchase with reward 0.
 """
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TypeVar
 from urllib.parse import quote
 
@@ -17,11 +18,7 @@ _Read = TypeVar("_Read")
 
 
 class Remote:
-    """An original server.
-
-    Args:
-        base_url: Its URL; the original's default is "http://localhost:3000".
-        timeout: Seconds to wait for a response.
+    """An original server; the default of the original is "http://localhost:3000".
 
     Raises:
         ConfigurationError: An argument is invalid.
@@ -71,42 +68,36 @@ class Remote:
             self.http.fail(f"sent an unexpected page from {path:.200}: {error}", cause=error)
 
 
+@dataclass
 class RemoteShop:
-    """The pages of one goal, from a server.
+    """The pages of the goal at a position in the official order, from a server."""
 
-    Args:
-        remote: The server.
-        number: The goal's position in the official order.
-        instruction: The instruction in the task.
-    """
-
+    remote: Remote
+    number: int
+    instruction: str
+    """The instruction in the task."""
+    opened: bool = False
     replays = False
-
-    def __init__(self, remote: Remote, number: int, instruction: str) -> None:
-        self._remote = remote
-        self._number = number
-        self._instruction = instruction
-        self._opened = False
 
     def page(self, state: State) -> Page:
         self._open_session()
         try:
-            return self._remote.page(self._number, state)
+            return self.remote.page(self.number, state)
         except EnvironmentFault:
-            self._opened = False
+            self.opened = False
             raise
 
     def _open_session(self) -> None:
         """Open the session, without which the server has no other page, and check that the goal is the task's."""
-        if self._opened:
+        if self.opened:
             return
-        if self._remote.instruction(self._number) != self._instruction:
-            self._remote.http.fail(
-                f"has another goal {self._number} than the task, as the original draws new budgets whenever it "
+        if self.remote.instruction(self.number) != self.instruction:
+            self.remote.http.fail(
+                f"has another goal {self.number} than the task, as the original draws new budgets whenever it "
                 "starts: begin a new run",
                 transient=False,
             )
-        self._opened = True
+        self.opened = True
 
 
 def _path(number: int, state: State) -> str:

@@ -5,9 +5,9 @@ reward = type * (attributes found + options found + price within the budget) / (
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import cache
 from importlib.util import find_spec
+from typing import NamedTuple
 
 from rapidfuzz import fuzz
 from rapidfuzz.utils import default_process
@@ -18,8 +18,6 @@ from langgraph_reflexion.errors import EnvironmentUnavailable
 
 ALIKE = 85
 """Score of 100 above which two texts count as the same."""
-PARTS = ("reward", "type", "attributes", "options", "price")
-"""Names of the measures: the reward and its parts."""
 SPACY_MODELS = ("en_core_web_lg", "en_core_web_sm")
 """The spaCy models of the original, the better one first."""
 
@@ -45,28 +43,17 @@ _OTHERS = (
 _NO_NOUNS = frozenset(_OTHERS.split())
 
 
-@dataclass(frozen=True, slots=True)
-class Reward:
-    """The reward of a purchase and its parts.
+class Reward(NamedTuple):
+    """The reward of a purchase, from 0 to 1, and its parts, which are the environment's measures."""
 
-    Attributes:
-        total: The reward, from 0 to 1.
-        type: The factor for the type of product: 1, 0.5, 0.1 or 0.
-        attributes: Share of the wanted attributes that the product has.
-        options: Share of the wanted options that were chosen; 1 if none are wanted.
-        price: Whether the price is within the budget.
-    """
-
-    total: float
+    reward: float
     type: float
+    """The factor for the type of product: 1, 0.5, 0.1 or 0."""
     attributes: float
     options: float
-    price: bool
-
-    def measures(self) -> dict[str, float]:
-        """Return the reward and its parts by name."""
-        values = (self.total, self.type, self.attributes, self.options, float(self.price))
-        return dict(zip(PARTS, values, strict=True))
+    """Share of the wanted options that were chosen; 1 if none are wanted, as for the attributes."""
+    price: float
+    """1 if the price is within the budget."""
 
 
 def rule_nouns(name: str) -> list[str]:
@@ -105,26 +92,17 @@ def reward(
     goal: Goal,
     nouns: Callable[[str], list[str]] = rule_nouns,
 ) -> Reward:
-    """Return the reward of a purchase.
-
-    Args:
-        bought: The bought product.
-        price: Its price.
-        chosen: The chosen values of its options.
-        wanted: The product that the goal was made from.
-        goal: The goal.
-        nouns: Returns the nouns of a title.
-    """
+    """Return the reward of a purchase."""
     kind = match_type(bought, wanted, nouns)
     attributes, options = match_attributes(bought, goal.attributes), match_options(chosen, goal.options)
     within = goal.price_upper > 0 and price <= goal.price_upper
     asked = len(goal.attributes) + len(goal.options) + 1
     return Reward(
-        total=(attributes + options + within) / asked * kind,
+        reward=(attributes + options + within) / asked * kind,
         type=kind,
         attributes=attributes / len(goal.attributes) if goal.attributes else 1.0,
         options=options / len(goal.options) if goal.options else 1.0,
-        price=within,
+        price=float(within),
     )
 
 

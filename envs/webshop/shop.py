@@ -1,6 +1,7 @@
 """Shops: the pages of one goal by state. The local shop serves them from a store."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Protocol
 
 from langgraph_reflexion.envs.webshop import pages
@@ -26,36 +27,26 @@ class Shop(Protocol):
         """
 
 
+@dataclass(frozen=True)
 class LocalShop:
-    """The pages of one goal, from a store.
+    """The pages of one goal, from a store. The seed is that of prices given as a range."""
 
-    Args:
-        store: The products.
-        goal: The goal.
-        seed: Seed of prices given as a range.
-        nouns: Returns the nouns of a title.
-    """
-
+    store: Store
+    goal: Goal
+    seed: int = 0
+    nouns: Callable[[str], list[str]] = rule_nouns
     replays = True
 
-    def __init__(
-        self, store: Store, goal: Goal, seed: int = 0, nouns: Callable[[str], list[str]] = rule_nouns
-    ) -> None:
-        self._store = store
-        self._goal = goal
-        self._seed = seed
-        self._nouns = nouns
-
     def page(self, state: State) -> Page:
-        instruction = self._goal.instruction
+        instruction = self.goal.instruction
         if state.page == "search":
             return pages.search_page(instruction)
         if state.page == "results":
-            found = self._store.search(state.query)
+            found = self.store.search(state.query)
             here = found[PER_PAGE * (state.number - 1) : PER_PAGE * state.number]
-            return pages.results_page(instruction, state.number, len(found), list(map(self._store.product, here)))
+            return pages.results_page(instruction, state.number, len(found), list(map(self.store.product, here)))
         if state.page == "done":
-            return pages.done_page(self.reward(state).total)
+            return pages.done_page(self.reward(state).reward)
         product = self._product(state.asin)
         if state.page == "item":
             return pages.item_page(instruction, product, dict(state.options))
@@ -63,11 +54,11 @@ class LocalShop:
 
     def reward(self, state: State) -> Reward:
         """Return the reward of buying the open product."""
-        bought, wanted = self._product(state.asin), self._product(self._goal.asin)
+        bought, wanted = self._product(state.asin), self._product(self.goal.asin)
         chosen = [value for _, value in state.options]
-        return reward(bought, bought.price(self._seed), chosen, wanted, self._goal, self._nouns)
+        return reward(bought, bought.price(self.seed), chosen, wanted, self.goal, self.nouns)
 
     def _product(self, asin: str) -> Product:
-        found = self._store.find(asin)
+        found = self.store.find(asin)
         assert found is not None, asin
         return found[1]

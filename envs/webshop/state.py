@@ -12,16 +12,7 @@ LONGEST_QUERY = 1_000
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """The page that a shopper is on.
-
-    Attributes:
-        page: The type of page.
-        query: The last query.
-        number: The number of the page of results.
-        asin: The code of the product.
-        options: The chosen options and values, in the order of the choices.
-        subpage: The name of the product's subpage.
-    """
+    """The page that a shopper is on, and the options chosen there in the order of the choices."""
 
     page: PageName = "search"
     query: str = ""
@@ -50,16 +41,10 @@ def clean_query(query: str) -> str:
 
 
 def find(nodes: Sequence[Node], state: State, element: str, exact: bool = False) -> Node | None:
-    """Return the clicked node, or None if no node has that name.
+    """Return the clicked node, or None if no node has that name; case, blanks and brackets matter if `exact`.
 
     If several options have the same value, it is the last one, as in the original, or the one before if the last is
     already chosen.
-
-    Args:
-        nodes: The nodes of the page.
-        state: The shopper's state.
-        element: The name of the element.
-        exact: Whether case, blanks and brackets around the name matter.
     """
     wanted = element if exact else normalize_element(element)
     there = [node for node in clickable(nodes) if (node.text if exact else normalize_element(node.text)) == wanted]

@@ -55,11 +55,7 @@ def analyze(text: str) -> list[str]:
 
 
 class Store:
-    """Searchable products, usable from any thread. They are numbered by their positions in the file.
-
-    Args:
-        connection: A database with the tables.
-    """
+    """Searchable products, usable from any thread. They are numbered by their positions in the file."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection

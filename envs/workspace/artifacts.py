@@ -10,7 +10,7 @@ task-ID/
 import json
 import os
 from contextlib import suppress
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -24,19 +24,17 @@ _FORM = TypeAdapter(Verification)
 _NOTHING_FAILED: dict[str, list[str]] = {"test_failures": [], "linter_errors": []}
 
 
+@dataclass(frozen=True)
 class TrialFiles:
     """Stores verifications as they happen, and collects the files of each trial.
 
     A trial is reviewed after its end, perhaps by another process, so its verification is kept in the store.
-
-    Args:
-        folder: The folder in the store for this run of the task.
-        task: The task's id.
     """
 
-    def __init__(self, folder: Path, task: str) -> None:
-        self._folder = folder
-        self._task = task
+    folder: Path
+    """The folder in the store for this run of the task."""
+    task: str
+    """The task's id."""
 
     def keep(self, tree: str, verification: Verification) -> None:
         """Store the verification of a state."""
@@ -44,7 +42,7 @@ class TrialFiles:
 
     def review(self, trial: FinishedTrial, patch: str, changed: int) -> Review:
         """Return the files and measures of a trial whose patch changes N files."""
-        number, base = trial["number"], f"task-{self._task}"
+        number, base = trial["number"], f"task-{self.task}"
         kept = self._read(f"{(trial['snapshot'] or {})['tree']}.json")
         verification = None if kept is None else _FORM.validate_python(kept)
         before = self._read(f"trial-{number}.json")
@@ -84,11 +82,11 @@ class TrialFiles:
 
     def _read(self, name: str) -> Any:
         with suppress(FileNotFoundError):
-            return json.loads((self._folder / name).read_text(encoding="utf-8"))
+            return json.loads((self.folder / name).read_text(encoding="utf-8"))
         return None
 
     def _write(self, name: str, content: Any) -> None:
-        self._folder.mkdir(parents=True, exist_ok=True)
-        temporary = self._folder / f"{name}.{os.getpid()}.tmp"
+        self.folder.mkdir(parents=True, exist_ok=True)
+        temporary = self.folder / f"{name}.{os.getpid()}.tmp"
         temporary.write_text(json.dumps(content, ensure_ascii=False), encoding="utf-8", errors="replace")
-        temporary.replace(self._folder / name)
+        temporary.replace(self.folder / name)

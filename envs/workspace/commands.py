@@ -42,13 +42,13 @@ class CommandResult:
         return f"ended by the sandbox: {words.get(self.status, f'too much {self.status}')}"
 
 
+@dataclass(frozen=True)
 class Commands:
     """Runs the commands of a task. They see the original's `dependencies` read-only."""
 
-    def __init__(self, sandbox: Sandbox, data: dict[str, Any], dependencies: list[str]) -> None:
-        self._sandbox = sandbox
-        self._data = data
-        self._dependencies = dependencies
+    sandbox: Sandbox
+    data: dict[str, Any]
+    dependencies: list[str]
 
     def run(self, command: str, copy: Copy) -> CommandResult:
         """Run a command line, for `/bin/sh`, in a copy, which it may change.
@@ -57,24 +57,24 @@ class Commands:
             ConfigurationError: the copy cannot be mounted at the original's path.
             EnvironmentFault: the sandbox did not start.
         """
-        original, wall = Path(self._data["path"]), float(self._data["timeout"])
+        original, wall = Path(self.data["path"]), float(self.data["timeout"])
         # At the original's path, so that absolute paths in scripts, caches and installed links lead into the copy.
-        moves = self._sandbox.backend not in ("landlock", "unsafe-bare-host")
+        moves = self.sandbox.backend not in ("landlock", "unsafe-bare-host")
         taken = any(below(str(original), each) or below(each, str(original)) for each in RESERVED)
         place = original if moves and not taken else copy.root
         binds = [Bind(copy.root, place, writable=True, own=True)]
-        for name in self._dependencies if moves else []:
+        for name in self.dependencies if moves else []:
             if (original / name).is_dir():
                 _make_way(copy.root, name)
                 binds.append(Bind(original / name, place / name))
-        shown = [Bind(Path(path)) for path in self._data.get("show", ())]
-        done = self._sandbox.run(
+        shown = [Bind(Path(path)) for path in self.data.get("show", ())]
+        done = self.sandbox.run(
             ["/bin/sh", "-c", 'exec 2>&1; exec /bin/sh -c "$1"', "sh", command],
             cwd=place,
             limits=Limits(
                 wall=wall,
                 cpu=8 * wall,
-                memory=int(self._data["memory"]) * MB,
+                memory=int(self.data["memory"]) * MB,
                 processes=512,
                 descriptors=4096,
                 disk=1024 * MB,
@@ -82,14 +82,14 @@ class Commands:
                 output=_OUTPUT,
             ),
             policy=Policy(
-                network=self._data["network"], binds=(*binds, *shown), env={"CI": "true", **self._data.get("env", {})}
+                network=self.data["network"], binds=(*binds, *shown), env={"CI": "true", **self.data.get("env", {})}
             ),
         )
         return CommandResult(command, done.status, done.exit_code, done.text, done.seconds)
 
     def search(self, pattern: str, folder: str, copy: Copy) -> CommandResult:
         """Search the files in a folder of a copy for an extended regular expression."""
-        names = [*sorted(EXCLUDED), *(name.rpartition("/")[2] for name in self._dependencies)]
+        names = [*sorted(EXCLUDED), *(name.rpartition("/")[2] for name in self.dependencies)]
         excluded = [f"--exclude-dir={name}" for name in names]
         return self.run(shlex.join(["grep", "-rnIE", *excluded, "-e", pattern, "--", folder]), copy)
 

@@ -19,14 +19,7 @@ class TooLarge(Exception):
 
 
 class Copy:
-    """A state of the workspace's files on disk. If this process dies, the next one removes it.
-
-    Args:
-        repo: Holds the states.
-        parent: The folder of the copies.
-        dependencies: Folders of installed dependencies, which belong to no state.
-        files: The state.
-    """
+    """A state of the workspace's files on disk. If this process dies, the next one removes it."""
 
     files: Files
     """Its last known state."""

@@ -158,12 +158,7 @@ class Workspace(Environment):
         return site.trials.review(trial, site.repo.patch(before, after), len(site.repo.changes(before, after)))
 
     def patch(self, task: Task, snapshot: dict[str, Any]) -> str:
-        """Return the changes of a trial, without protected files, as a patch for `git apply`.
-
-        Args:
-            task: The task from the graph's state.
-            snapshot: The snapshot from the state's episode.
-        """
+        """Return the changes of a trial, without protected files, as a patch for `git apply`."""
         site = self._site(task)
         return site.repo.patch(*site.trees(snapshot))
 

@@ -75,11 +75,7 @@ def _read(path: Path) -> Repository:
 
 
 def write_repositories(repositories: Iterable[Repository], folder: Path) -> list[dict[str, Any]]:
-    """Write repositories to disk, and return a task file's table for each.
-
-    Args:
-        repositories: The repositories.
-        folder: The parent of their folders, whose names contain a hash of the content.
+    """Write repositories into folders named after their content, and return a task file's table for each.
 
     Raises:
         EnvironmentUnavailable: the folder cannot be written.

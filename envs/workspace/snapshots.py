@@ -76,9 +76,6 @@ class Files:
 class SnapshotRepo:
     """A bare git repository, for concurrent use by threads and processes.
 
-    Args:
-        folder: The repository's folder, which is created.
-
     Raises:
         EnvironmentUnavailable: `git` is not installed, or the folder cannot be created.
     """

@@ -70,12 +70,7 @@ def read_tasks(file: Path) -> list[Task]:
 
 
 def make_tasks(given: Sequence[Mapping[str, Any]], base: Path, where: str) -> list[Task]:
-    """Make tasks from the tables of a task file.
-
-    Args:
-        given: The tables.
-        base: The folder at which relative paths start.
-        where: The source of the tables, for error messages.
+    """Make tasks from the tables of a task file; relative paths start at `base`, and errors name the source, `where`.
 
     Raises:
         ConfigurationError: a key is missing, unknown or wrong.

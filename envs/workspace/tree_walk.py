@@ -33,11 +33,7 @@ class Found:
 
 
 def walk(root: Path, dependencies: Collection[str] | None = None) -> Found:
-    """List a folder recursively. No link is followed.
-
-    Args:
-        root: The folder.
-        dependencies: The folders of installed dependencies; recognised if None.
+    """List a folder recursively. No link is followed. Unless given, the folders of dependencies are recognised.
 
     Raises:
         OSError: a folder cannot be read.

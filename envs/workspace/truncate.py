@@ -48,12 +48,7 @@ def plain_text(output: str) -> str:
 
 
 def truncate(output: str, most: int = MAX_CHARS) -> str:
-    """Return the output if it fits, else its last lines, its first errors with the lines around them, and its start.
-
-    Args:
-        output: The command's output.
-        most: The maximum number of characters.
-    """
+    """Return the output if it fits, else its last lines, its first errors with lines around them, and its start."""
     lines = [
         line if len(line) <= _LONGEST_LINE else f"{line[: _LONGEST_LINE - 1]}…"
         for line in plain_text(output).split("\n")

@@ -7,12 +7,7 @@ from typing import Any
 
 
 def lazy_names(package: str, module_of: Mapping[str, str]) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """Return the functions `__getattr__` and `__dir__` of a package.
-
-    Args:
-        package: The package's `__name__`.
-        module_of: The full name of the module that defines each name.
-    """
+    """Return the functions `__getattr__` and `__dir__` of a package, by the full name of the module of each name."""
 
     def get(name: str) -> Any:
         if name not in module_of:

@@ -75,12 +75,7 @@ async def call_with_trajectory(
 
 
 def truncate_observations(steps: Sequence[Step], budget: int | None) -> list[Step]:
-    """Return the steps with the longest observations truncated, as many as needed.
-
-    Args:
-        steps: The steps, oldest first.
-        budget: Maximum number of characters of all observations together; None for no limit.
-    """
+    """Return the steps, the longest observations truncated to a budget of characters for all; None is no limit."""
     shown = list(steps)
     too_many = 0 if budget is None else _length(steps) - budget
     # Among observations of similar length, the oldest first.
@@ -96,12 +91,7 @@ def truncate_observations(steps: Sequence[Step], budget: int | None) -> list[Ste
 
 
 def drop_longest(steps: Sequence[Step], tokens: int | None) -> list[Step]:
-    """Return the steps without their longest observations, as many as needed.
-
-    Args:
-        steps: The steps, oldest first.
-        tokens: Maximum number of tokens of the transcript, estimated; None for no limit.
-    """
+    """Return the steps without the longest observations, to fit about N tokens; None is no limit."""
     shown = list(steps)
     written = [sum(map(len, (s["thought"], s["action"]["text"] if s["action"] else ""))) for s in shown]
     for index in sorted(range(len(shown)), key=lambda index: -len(shown[index]["observation"])):

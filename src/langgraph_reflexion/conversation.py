@@ -68,14 +68,7 @@ def with_answer(state: ReflexionState, update: Update, config: RunnableConfig) -
 
 
 def answer(text: str, state: ReflexionState, update: Update, config: RunnableConfig) -> AIMessage:
-    """Return the message that ends a task, with the outcome in its metadata.
-
-    Args:
-        text: The message.
-        state: The state before the last evaluation.
-        update: The update of the last evaluation.
-        config: The node's config, with the name of the compiled graph.
-    """
+    """Return the message that ends a task, with the outcome and the graph's name in its metadata."""
     name = config.get("metadata", {}).get(AGENT_NAME)
     return AIMessage(text, name=name, response_metadata={"reflexion": outcome_of(state, update)})
 

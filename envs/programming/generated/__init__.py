@@ -17,10 +17,6 @@ from langgraph_reflexion.errors import ConfigurationError
 def generated_problems(language: str, seed: int = 0) -> list[Problem]:
     """Return the generated problems, which are the same in every language.
 
-    Args:
-        language: `python` or `rust`.
-        seed: Seed of the problems.
-
     Raises:
         ConfigurationError: there are none in this language.
     """

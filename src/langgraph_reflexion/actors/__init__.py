@@ -16,15 +16,7 @@ ACTORS: dict[str, type[Actor]] = {"react": TextActor, "tools": ToolActor}
 def make_actor(
     client: Client, environment: Environment, prompts: Prompts, rules: Profile, memory_map: MapMemory | None = None
 ) -> Actor:
-    """Return the actor that a profile names; variants of an environment act in text.
-
-    Args:
-        client: The model.
-        environment: The tasks and actions.
-        prompts: The domain's templates and examples.
-        rules: The profile, resolved.
-        memory_map: The memory map at the end of the prompt; none unless given.
-    """
+    """Return the actor that a profile names; variants of an environment act in text."""
     kind = ACTORS.get(rules.actor, TextActor)
     if kind is TextActor and rules.layout.startswith("original"):
         kind = TwoCallActor

@@ -94,13 +94,7 @@ class Actor(ABC):
         )
 
     def messages(self, state: ReflexionState, cue: str = "", left_out: int = 0) -> list[BaseMessage]:
-        """Return the prompt for the next step.
-
-        Args:
-            state: The task's state.
-            cue: The beginning of the reply, for actors that prescribe it.
-            left_out: The number of examples and reflections to leave out.
-        """
+        """Return the prompt for the next step, `left_out` examples and reflections short; `cue` begins the reply."""
         task = state["task"]
         count = self.rules.examples
         if self.rules.first_examples is not None and not (state["reflections"] or state.get("last_attempt")):

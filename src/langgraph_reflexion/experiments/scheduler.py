@@ -5,6 +5,7 @@ Rows are recorded as trials finish; a run that stops early keeps the complete on
 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -34,24 +35,19 @@ class Observer:
         """Rows of a task were missing, and were restored or will be made again."""
 
 
+@dataclass
 class Scheduler:
     """Advances tasks trial by trial, N of them (`concurrency`) at once, and records their trials."""
 
-    def __init__(
-        self,
-        runs: Sequence[TaskRun],
-        record: RunRecord,
-        observer: Observer,
-        budgets: Budgets,
-        concurrency: int,
-        advance: Callable[[TaskRun], Awaitable[Finished]] = TaskRun.advance,
-    ) -> None:
-        self.runs = runs
-        self.record = record
-        self.observer = observer
-        self.budgets = budgets
-        self._run_trial = advance
-        self._slots = asyncio.Semaphore(concurrency)
+    runs: Sequence[TaskRun]
+    record: RunRecord
+    observer: Observer
+    budgets: Budgets
+    concurrency: int
+    advance: Callable[[TaskRun], Awaitable[Finished]]
+
+    def __post_init__(self) -> None:
+        self._slots = asyncio.Semaphore(self.concurrency)
 
     async def begun(self) -> bool:
         """Return whether anything has happened: a trial, a bug, or a model's answer in a trial in flight."""
@@ -153,7 +149,7 @@ class Scheduler:
 
     async def _trial(self, run: TaskRun) -> None:
         try:
-            finished = await self._run_trial(run)
+            finished = await self.advance(run)
         except TaskError as error:
             self._failed(run, error)
             return

@@ -12,6 +12,7 @@ import asyncio
 import traceback
 from collections.abc import Callable, Collection
 from contextlib import aclosing
+from dataclasses import KW_ONLY, dataclass, field
 from datetime import UTC, datetime
 from typing import Any, NamedTuple, cast
 
@@ -68,48 +69,31 @@ class TaskError(Exception):
         return cls(f"{type(error).__name__}: {message}", "".join(traceback.format_exception(error)))
 
 
+@dataclass(eq=False)
 class TaskRun:
-    """Advances one task. Between two calls of `advance` the graph waits, checkpointed.
+    """Advances one task. Between two calls of `advance` the graph waits, checkpointed."""
 
-    Args:
-        thread: The thread of its checkpoints.
-        reflects: True if a failed trial is finished only after the reflection on it.
-        max_trials: N trials after which the task has failed.
-        progress: The task's progress, if it is known.
-        lock: Held while the task is advanced.
+    graph: Graph
+    task: Task
+    thread: str
+    """The thread of its checkpoints."""
+    _: KW_ONLY
+    reflects: bool
+    """Whether a failed trial is finished only after the reflection on it."""
+    max_trials: int
+    budgets: Budgets
+    review: Callable[[Task, FinishedTrial], Review]
+    lock: TaskLock
+    """Held while the task is advanced."""
+    on_action: Callable[[], None] = lambda: None
+    progress: TaskProgress = field(default_factory=TaskProgress)
+    begun: bool = False
+    """Whether an earlier process began its first trial."""
+    error: TaskError | None = None
+    """The bug that ended it in this process."""
 
-    Attributes:
-        begun: True if an earlier process began its first trial.
-        error: The bug that ended it in this process.
-    """
-
-    def __init__(
-        self,
-        graph: Graph,
-        task: Task,
-        thread: str,
-        *,
-        reflects: bool,
-        max_trials: int,
-        budgets: Budgets,
-        review: Callable[[Task, FinishedTrial], Review],
-        lock: TaskLock,
-        on_action: Callable[[], None] = lambda: None,
-        progress: TaskProgress = TaskProgress(),  # noqa: B008 - immutable
-    ) -> None:
-        self.task = task
-        self.progress = progress
-        self.begun = False
-        self.error: TaskError | None = None
-        self.config = RunnableConfig(configurable={"thread_id": thread})
-        self._graph = graph
-        self._thread = thread
-        self._reflects = reflects
-        self._max_trials = max_trials
-        self._budgets = budgets
-        self._review = review
-        self._on_action = on_action
-        self._lock = lock
+    def __post_init__(self) -> None:
+        self.config = RunnableConfig(configurable={"thread_id": self.thread})
         self._stopped: dict[str, Any] | None = None
         self._saved: str | None = None
 
@@ -144,20 +128,20 @@ class TaskRun:
         values, self._stopped = cast(ReflexionState, self._stopped), None
         if (
             not values
-            or (self.status == "failed" and values["trial"] >= self._max_trials)
-            or (self.status == "budget" and self._budgets.used_up(values, self.config))
+            or (self.status == "failed" and values["trial"] >= self.max_trials)
+            or (self.status == "budget" and self.budgets.used_up(values, self.config))
         ):
             return
         if resume_point(values) is not None:
             # A trial that was cut short, or the reflection on it, is repeated.
             cut_short = values["trials"][-1]["stop_reason"] in ("budget", "fault")
-            completed = len(values["trials"]) - (cut_short or self._reflects)
+            completed = len(values["trials"]) - (cut_short or self.reflects)
             self.progress = self.progress._replace(status="running", completed=completed)
 
     async def find(self, trials: Collection[int]) -> list[Finished]:
         """Return those of these trials that the checkpoints hold: with a history all, otherwise the last one."""
         found: dict[int, Finished] = {}
-        async for each in self._graph.aget_state_history(self.config):
+        async for each in self.graph.aget_state_history(self.config):
             trial: int = each.values.get("trial", 0)
             if trial in trials and trial not in found and self._ended(each.values):
                 found[trial] = await self._finished(each.values)
@@ -165,9 +149,9 @@ class TaskRun:
 
     async def begin_again(self) -> None:
         """Forget the task's checkpoints, and begin with its first trial."""
-        saver = cast(BaseCheckpointSaver[Any], self._graph.checkpointer)
-        await saver.adelete_thread(self._thread)
-        self._budgets.start_task(self.task["id"], self.config)
+        saver = cast(BaseCheckpointSaver[Any], self.graph.checkpointer)
+        await saver.adelete_thread(self.thread)
+        self.budgets.start_task(self.task["id"], self.config)
         self.progress, self.begun, self._stopped = TaskProgress(), False, None
 
     async def answered(self) -> bool:
@@ -183,7 +167,7 @@ class TaskRun:
             TaskError: an evaluator, a tool, a heuristic or the environment has a bug.
             Fault: the run cannot go on.
         """
-        async with self._lock(self._thread):
+        async with self.lock(self.thread):
             return await self._advance(self.progress)
 
     async def _advance(self, known: TaskProgress) -> Finished:
@@ -194,7 +178,7 @@ class TaskRun:
             if ended and self.progress.checkpoint != known.checkpoint and self._is_beyond(known):
                 return await self._finished(values)
             if going_on := resume_point(cast(ReflexionState, values)):
-                await self._graph.aupdate_state(self.config, *going_on)
+                await self.graph.aupdate_state(self.config, *going_on)
         # A checkpoint of the stock savers may hold the end of the last trial as a pending write: then the first
         # pass only applies it.
         for _ in range(2):
@@ -213,11 +197,11 @@ class TaskRun:
         return self.completed > known.completed or self.status != "running"
 
     async def _pass(self, start: dict[str, Any] | None) -> None:
-        stream: Any = self._graph.astream(
+        stream: Any = self.graph.astream(
             start,
             self.config,
             stream_mode="updates",
-            interrupt_after=["reflect" if self._reflects else "evaluate"],
+            interrupt_after=["reflect" if self.reflects else "evaluate"],
             # Otherwise the stock savers write in the background, and a killed process loses their queue.
             durability="sync",
         )
@@ -235,17 +219,26 @@ class TaskRun:
 
     def _watch(self, node: str, written: dict[str, Any]) -> None:
         if node == "observe" and any(step["action"] is not None for step in steps_in(written)):
-            self._on_action()
+            self.on_action()
 
     async def _values(self) -> dict[str, Any]:
-        snapshot = await self._graph.aget_state(self.config)
+        snapshot = await self.graph.aget_state(self.config)
+        checkpoint = snapshot.config["configurable"].get("checkpoint_id", "")
+        snapshot = await self.graph.aget_state(self.config)
         checkpoint, self._saved = snapshot.config["configurable"].get("checkpoint_id", ""), snapshot.created_at
         self.progress = self.progress._replace(checkpoint=checkpoint)
         return snapshot.values
 
     def _read(self, values: dict[str, Any]) -> bool:
         """Update the progress. Returns whether the state holds a finished trial."""
-        self._budgets.record(cast(ReflexionState, values), self.config)
+        self.budgets.record(cast(ReflexionState, values), self.config)
+        trials, trial, status = values["trials"], values["trial"], values["status"]
+        evaluated = bool(trials) and trials[-1]["trial"] == trial
+        reflected = bool(values["reflections"]) and values["reflections"][-1]["trial"] == trial
+        ended = evaluated and (status != "running" or reflected or not self.reflects)
+        self.progress = self.progress._replace(status=status, completed=len(trials) - (evaluated and not ended))
+        return ended
+        self.budgets.record(cast(ReflexionState, values), self.config)
         trials, ended = values["trials"], self._ended(values)
         evaluated = bool(trials) and trials[-1]["trial"] == values["trial"]
         completed = len(trials) - (evaluated and not ended)
@@ -256,7 +249,7 @@ class TaskRun:
         trials, trial, status = values["trials"], values["trial"], values["status"]
         evaluated = bool(trials) and trials[-1]["trial"] == trial
         reflected = bool(values["reflections"]) and values["reflections"][-1]["trial"] == trial
-        return evaluated and (status != "running" or reflected or not self._reflects)
+        return evaluated and (status != "running" or reflected or not self.reflects)
 
     async def _finished(self, values: dict[str, Any]) -> Finished:
         record, usage = values["trials"][-1], add_usage(*values["usage"].values())
@@ -275,7 +268,7 @@ class TaskRun:
             reflection=reflection,
         )
         try:
-            review = await to_thread(self._review, values["task"], trial)
+            review = await to_thread(self.review, values["task"], trial)
         except PASSED_ON:
             raise
         except BaseException as error:

@@ -16,6 +16,7 @@ import os
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -103,29 +104,31 @@ class Worker:
             return self._opened
 
 
+@dataclass
 class WorkerPool:
     """The workers of a run. Each trial goes to the worker with the fewest trials in flight."""
 
-    def __init__(self, workers: Sequence[Any], budgets: SharedBudgets, on_action: Callable[[], None]) -> None:
-        self._workers = workers
-        self._in_flight = [0] * len(workers)
-        self._budgets = budgets
-        self._answered = False
-        self._on_action = on_action
+    workers: Sequence[Any]
+    budgets: SharedBudgets
+    on_action: Callable[[], None]
+    answered: bool = False
+
+    def __post_init__(self) -> None:
+        self._in_flight = [0] * len(self.workers)
 
     async def advance(self, run: TaskRun) -> Finished:
         """Have a worker run the task's next trial. See `TaskRun.advance`."""
-        number = min(range(len(self._workers)), key=self._in_flight.__getitem__)
+        number = min(range(len(self.workers)), key=self._in_flight.__getitem__)
         self._in_flight[number] += 1
         try:
-            finished, progress, spent = await self._request(self._workers[number], run)
+            finished, progress, spent = await self._request(self.workers[number], run)
         finally:
             self._in_flight[number] -= 1
         run.progress = TaskProgress(*progress)
-        self._budgets.account(run.task["id"], run.config, Consumption(*spent))
-        self._answered = True
+        self.budgets.account(run.task["id"], run.config, Consumption(*spent))
+        self.answered = True
         for _ in range(finished[0]["actions"]):
-            self._on_action()
+            self.on_action()
         return Finished(*finished)
 
     async def _request(self, worker: Any, run: TaskRun) -> Any:
@@ -133,15 +136,15 @@ class WorkerPool:
 
         task = run.task["id"]
         while True:
-            answered = self._answered
-            account = self._budgets.spent(task, run.config), (self._budgets.total, self._budgets.seconds)
+            answered = self.answered
+            account = self.budgets.spent(task, run.config), (self.budgets.total, self.budgets.seconds)
             try:
                 return json.loads(await worker.advance.remote(task, run.progress, *account, answered))
             except RayTaskError as error:
                 if not isinstance(error.cause, ModelFault):
                     raise error.cause from error
                 # A model that has answered another worker meanwhile is not one that never answers.
-                if self._answered == answered:
+                if self.answered == answered:
                     raise error.cause from None
             except RayError as error:
                 raise WorkersLost(f"{MAX_RETRIES + 1} workers died in a row on {task}: {error}") from None

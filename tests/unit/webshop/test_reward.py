@@ -140,21 +140,21 @@ def test_the_whole_reward_agrees_with_the_originals_cases():
     wanted = a(name)
     asked, chosen = goal(OILS, ["grey", "XL"]), ["grey", "XL"]
     whole = a(name, attributes=("tea tree", "essential oil", "natural ingredients"))
-    assert reward(whole, 35, chosen, wanted, asked).total == 1.0
+    assert reward(whole, 35, chosen, wanted, asked).reward == 1.0
     less = a(name, bullets=tuple("it has essential oils"), description="and natural ingredients")
-    assert reward(less, 35, chosen, wanted, asked).total == pytest.approx(2 / 3)
+    assert reward(less, 35, chosen, wanted, asked).reward == pytest.approx(2 / 3)
     more_asked = goal(OILS, ["grey", "XL", "pack of 12"])
-    assert reward(less, 35, chosen, wanted, more_asked).total == pytest.approx(0.5714, abs=1e-4)
+    assert reward(less, 35, chosen, wanted, more_asked).reward == pytest.approx(0.5714, abs=1e-4)
     other = replace(less, title=OTHER_CORD, query="query 2", product_category="a \u203a d \u203a e")
     result = reward(other, 35, chosen, a(SHORT_CORD), more_asked)
-    assert result.total == pytest.approx(0.2857, abs=1e-4)
+    assert result.reward == pytest.approx(0.2857, abs=1e-4)
     assert (result.type, result.attributes, result.price) == (0.5, pytest.approx(1 / 3), True)
     assert result.options == pytest.approx(2 / 3)
 
 
 def test_the_parts_are_measured_by_name():
     result = reward(a(attributes=("soap",)), 50, ["grey"], a(), goal(["soap"], ["grey", "large"]))
-    assert result.measures() == {"reward": 0.5, "type": 1.0, "attributes": 1.0, "options": 0.5, "price": 0.0}
+    assert result._asdict() == {"reward": 0.5, "type": 1.0, "attributes": 1.0, "options": 0.5, "price": 0.0}
     assert reward(a(), 5, [], a(), goal(["soap"])).options == 1.0
 
 

@@ -21,11 +21,7 @@ from langgraph_reflexion.sync import finished
 
 
 def samples_of(tasks: Sequence[Task]) -> list[Sample]:
-    """Return tasks as Inspect samples, with the instruction as input and the task in the metadata.
-
-    Args:
-        tasks: The tasks, such as `environment.tasks()`.
-    """
+    """Return tasks as Inspect samples, with the instruction as input and the task in the metadata."""
     return [
         Sample(id=each["id"], input=each["instruction"], target="solved", metadata={TASK: dict(each)})
         for each in tasks
