@@ -121,7 +121,7 @@ class Household:
 def build_map(opening: str, steps: Sequence[ObservedStep], known: Mapping[str, Any]) -> MemoryMap:
     """Return the map of a trial; see `Environment.memory_map`."""
     house = Household(
-        places=_places(opening),
+        places=_names(listed["listed"]) if (listed := _LISTED.search(opening)) else [],
         lay=dict(known.get("lay", {})),
         looked_into=list(known.get("looked_into", [])),
         shut=dict(known.get("shut", {})),
@@ -168,11 +168,6 @@ def _door(house: Household, place: str) -> str:
 
 def _with_states(house: Household, things: Iterable[str]) -> list[str]:
     return [f"{thing} ({', '.join(house.states[thing])})" if thing in house.states else thing for thing in things]
-
-
-def _places(opening: str) -> list[str]:
-    listed = _LISTED.search(opening)
-    return _names(listed["listed"]) if listed else []
 
 
 def _names(listed: str) -> list[str]:

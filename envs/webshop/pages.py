@@ -1,7 +1,8 @@
 """The shop's pages as lists of nodes, with the texts of the original, and their renderings for a model."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Literal
 
 from langgraph_reflexion.envs.webshop.products import Product
@@ -85,10 +86,6 @@ class Rendering:
     chosen: Callable[[str], str] | None = None
 
 
-def _separated(page: Page) -> str:
-    return " [SEP] ".join(node.text.strip() for node in page.nodes)
-
-
 def _bracketed(page: Page) -> str:
     if page.name == "done":
         return f"{SCORE}: {page.reward}"
@@ -102,21 +99,16 @@ def _in_brackets(node: Node) -> str:
 
 
 def _of_interest(page: Page) -> Sequence[Node]:
-    return page.nodes if page.name == "search" else list(_first_products(page))
-
-
-def _first_products(page: Page) -> Iterator[Node]:
-    """Yield all nodes except the instruction, which the first page shows, and products after the first few."""
-    products = 0
-    for number, node in enumerate(page.nodes):
-        products += node.kind == "product"
-        if number >= 2 and products <= PRODUCTS_SHOWN:
-            yield node
+    """Return all nodes except the instruction, which the first page shows, and products after the first few."""
+    if page.name == "search":
+        return page.nodes
+    products = accumulate(node.kind == "product" for node in page.nodes)
+    return [node for node, count in zip(page.nodes, products, strict=True) if count <= PRODUCTS_SHOWN][2:]
 
 
 RENDERINGS = {
     "bracketed": Rendering(_bracketed, _of_interest, lambda value: f"You have clicked {value}."),
-    "text": Rendering(_separated, lambda page: page.nodes),
+    "text": Rendering(lambda page: " [SEP] ".join(node.text.strip() for node in page.nodes), lambda page: page.nodes),
 }
 """The renderings, the default first: that of ReAct and Reflexion, and that of WebShop's text mode."""
 

@@ -20,7 +20,6 @@ from langgraph_reflexion.experiments.record import CHECKPOINTS, RunRecord, holds
 from langgraph_reflexion.experiments.report import RunReport, report_run
 from langgraph_reflexion.experiments.scheduler import Observer, Scheduler
 from langgraph_reflexion.experiments.setup import Setup, lower, open_run, open_setup
-from langgraph_reflexion.experiments.task_run import TaskRun
 from langgraph_reflexion.experiments.workers import check_workers, open_workers
 from langgraph_reflexion.memory.store import expect_lessons, seen_tasks
 from langgraph_reflexion.settings import RunSettings
@@ -173,7 +172,8 @@ async def run_setup(
             record.discard()
     scheduler.check()
     waiting = "budget" if setup.budgets.run_used_up() else "unfinished"
-    counts = Counter(_status(task, waiting) for task in scheduler.runs)
+    states = [waiting if task.status == "running" else task.status for task in scheduler.runs if not task.error]
+    counts = Counter([*states, *("error" for task in scheduler.runs if task.error)])
     statuses = {status: counts[status] for status in STATUSES}
     faulted = [run.task["id"] for run in scheduler.runs if run.status == "fault"]
     causes = [record.trials[task, record.last_trial(task)]["fault"] for task in faulted]
@@ -186,12 +186,6 @@ def _grouped(causes: Sequence[str]) -> dict[str, int]:
     for cause in causes:
         alike.setdefault(re.sub(r"\d+", "", cause), []).append(cause)
     return {group[0]: len(group) for group in sorted(alike.values(), key=len, reverse=True)}
-
-
-def _status(task: TaskRun, waiting: str) -> str:
-    if task.error:
-        return "error"
-    return waiting if task.status == "running" else task.status
 
 
 def _default_folder(settings: RunSettings, setup: Setup) -> Path:

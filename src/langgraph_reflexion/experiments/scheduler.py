@@ -44,7 +44,7 @@ class Scheduler:
     observer: Observer
     budgets: Budgets
     concurrency: int
-    advance: Callable[[TaskRun], Awaitable[Finished]]
+    advance: Callable[[TaskRun], Awaitable[Finished]] = TaskRun.advance
 
     def __post_init__(self) -> None:
         self._slots = asyncio.Semaphore(self.concurrency)
@@ -114,7 +114,7 @@ class Scheduler:
 
     async def run_all(self) -> None:
         """Run every task until it is finished."""
-        await self._all(self._finish(run) for run in self.runs)
+        await self._all(self._advance(run, to_end=True) for run in self.runs)
 
     async def run_in_lockstep(self) -> None:
         """Run all tasks one trial at a time, until a trial over all of them solves nothing new.
@@ -127,7 +127,7 @@ class Scheduler:
         while any(run.unfinished for run in self.runs):
             trial += 1
             behind = [run for run in self.runs if run.unfinished and run.completed < trial]
-            await self._all(self._advance(run) for run in behind)
+            await self._all(self._advance(run, to_end=False) for run in behind)
             if self.budgets.run_used_up():
                 return
             # A task that ended by an error says nothing about the trial, and is left out.
@@ -136,25 +136,19 @@ class Scheduler:
                 return
             before = solved
 
-    async def _finish(self, run: TaskRun) -> None:
+    async def _advance(self, run: TaskRun, *, to_end: bool) -> None:
         # A task keeps its slot to its last trial, so that it is finished before others begin.
         async with self._slots:
             while run.unfinished and not self.budgets.run_used_up():
-                await self._trial(run)
-
-    async def _advance(self, run: TaskRun) -> None:
-        async with self._slots:
-            if not self.budgets.run_used_up():
-                await self._trial(run)
-
-    async def _trial(self, run: TaskRun) -> None:
-        try:
-            finished = await self.advance(run)
-        except TaskError as error:
-            self._failed(run, error)
-            return
-        self.record.append(finished)
-        self.observer.on_trial(finished.row, run.status != "running")
+                try:
+                    finished = await self.advance(run)
+                except TaskError as error:
+                    self._failed(run, error)
+                    return
+                self.record.append(finished)
+                self.observer.on_trial(finished.row, run.status != "running")
+                if not to_end:
+                    return
 
     def _failed(self, run: TaskRun, error: TaskError) -> None:
         run.error = error

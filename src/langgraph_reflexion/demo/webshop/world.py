@@ -37,18 +37,14 @@ def read_errand(opening: str) -> Errand:
     options = _OPTIONS.search(words)
     about = words[thing.end() if thing else 0 : options.start() if options else None]
     attributes = _ATTRIBUTES.search(about)
+    pairs = [each.strip().partition(" ") for each in options["options"].split(" and ")] if options else []
     return Errand(
         text=text,
         thing=thing["thing"].strip() if thing else words,
         attributes=tuple(attributes["attributes"].split(" and ")) if attributes else (),
-        options=dict(_pair(each) for each in options["options"].split(" and ")) if options else {},
+        options={name: value.strip() for name, _, value in pairs},
         limit=float(bounded["limit"]) if bounded else float("inf"),
     )
-
-
-def _pair(text: str) -> tuple[str, str]:
-    name, _, value = text.strip().partition(" ")
-    return name, value.strip()
 
 
 PAGES = ("Description", "Features")
