@@ -44,17 +44,27 @@ class Between(DemoChatModel):
         return result
 
 
+_REFLECTIONS = re.compile(r"^What you wrote down after.*?\n\n", re.DOTALL | re.MULTILINE)
+
+
+def task_at(messages):
+    """Return the index of the message with the task and its reflections, which few-shot examples precede."""
+    found = [at for at, message in enumerate(messages) if at and _REFLECTIONS.search(message.text)]
+    return found[-1] if found else 1
+
+
 def reflections_in(messages):
     """Return the block of reflections in a prompt."""
-    found = re.search(r"^What you wrote down after.*?\n\n", messages[1].text, re.DOTALL | re.MULTILINE)
+    found = _REFLECTIONS.search(messages[task_at(messages)].text)
     return found[0] if found else ""
 
 
 def with_reflections(messages, reflections):
     """Return the prompt with other reflections."""
-    text, own = messages[1].text, reflections_in(messages)
+    at, own = task_at(messages), reflections_in(messages)
+    text = messages[at].text
     changed = text.replace(own, reflections) if own else reflections + text
-    return [messages[0], HumanMessage(changed), *messages[2:]]
+    return [*messages[:at], HumanMessage(changed), *messages[at + 1 :]]
 
 
 def forgetful():
@@ -78,7 +88,7 @@ def confused(task_in):
     def swap(messages):
         if asks_for(messages) != "act" or not reflections_in(messages):
             return messages
-        task = task_in(messages[1].text)
+        task = task_in(messages[task_at(messages)].text)
         known[task] = reflections_in(messages)
         others = sorted(other for other in known if other != task)
         swapped.append(known[others[len(task) % len(others)]] if others else "")
