@@ -1,5 +1,6 @@
 """The programming environment: self-written tests guide the agent, and hidden tests decide."""
 
+import re
 from collections.abc import Mapping, Sequence
 from importlib.resources import files
 from pathlib import Path
@@ -29,6 +30,7 @@ from langgraph_reflexion.envs.programming.generated import generated_problems
 from langgraph_reflexion.envs.programming.grading import Grader
 from langgraph_reflexion.envs.programming.languages import LANGUAGES, language_of
 from langgraph_reflexion.envs.programming.problems import Problem
+from langgraph_reflexion.envs.programming.python_source import defines
 from langgraph_reflexion.envs.programming.test_extraction import tests_in
 from langgraph_reflexion.envs.sandbox import Sandbox
 from langgraph_reflexion.errors import ConfigurationError
@@ -123,6 +125,12 @@ class Programming(Environment):
         codes = [str(each["args"].get("code", "")) for each in actions if each["name"] == "submit"]
         written = next((code for each in codes if (code := program_in(each))), None)
         return assemble(self.problem(task), written) if written else None
+
+    def is_complete(self, task: Task, program: str) -> bool:
+        problem = self.problem(task)
+        if problem.language == "python":
+            return defines(program, problem.entry_point)
+        return bool(re.search(rf"\b{re.escape(problem.entry_point)}\b", program))
 
     def given_tests(self, task: Task) -> list[str]:
         """Return the tests in the prompt of a problem without hidden ones, as in the original code."""

@@ -133,6 +133,12 @@ def test_without_valid_tests_the_first_program_is_accepted(problems: Programming
     assert "tests: none that is valid was written" in final["trials"][0]["notes"]
 
 
+def test_prose_is_not_accepted_for_want_of_tests(problems: Programming) -> None:
+    prose, another = block("The area has\nthe following structure."), block("def other(x):\n    return x")
+    final, _ = play(problems, prose, another, tests="I cannot think of any.")
+    assert final["trials"][0]["verdict"] is False
+
+
 def test_six_tests_are_drawn_by_the_seed(problems: Programming) -> None:
     many = "```\n" + "\n".join(f"assert area({side}) == {side * side}" for side in range(10)) + "\n```"
     finals = [play(problems, block(RIGHT), tests=many, options=ModelOptions(seed=seed))[0] for seed in (1, 2)]

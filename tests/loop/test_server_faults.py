@@ -12,6 +12,7 @@ from langchain_core.messages import AIMessage
 from langchain_openai import ChatOpenAI
 
 from langgraph_reflexion import ModelFault, ModelOptions, create_reflexion, load_model, load_prompts
+from langgraph_reflexion.models.client import ESTIMATED
 from langgraph_reflexion.retries import Retries
 from langgraph_reflexion.testing import ModelServer, ScriptedChatModel
 from tests.support.toys import Counter, CounterEpisode, asks_for, count_to
@@ -122,7 +123,23 @@ def test_a_refused_option_is_left_out_afterwards(option, actor):
         assert all(others <= set(request.body) for request in asked.requests)
         assert "add {amount}" in asked.requests[1].body["messages"][0]["content"], "actions are text"
     assert final["status"] == "solved"
-    assert final["trials"][0]["notes"] == [f"the server refuses {option}, which is left out"]
+    assert f"the server refuses {option}, which is left out" in final["trials"][0]["notes"]
+
+
+def test_missing_usage_is_estimated_and_noted():
+    with server() as asked:
+        record = run(asked)["trials"][0]
+        sent = [len(message["content"]) for message in asked.requests[0].body["messages"]]
+    assert record["usage"]["act"]["input_tokens"] > 2 * sum(sent) // 4
+    assert ESTIMATED in record["notes"]
+
+
+def test_a_tool_call_is_sent_back_with_content():
+    calling = AIMessage("", tool_calls=[{"name": "add", "args": {"amount": 1}, "id": "1", "type": "tool_call"}])
+    with ModelServer(ScriptedChatModel(replies=[calling, "Action: add 2"])) as asked:
+        assert run(asked, actor="tools")["status"] == "solved"
+        [said] = [each for each in asked.requests[1].body["messages"] if each.get("tool_calls")]
+    assert said["content"] == "Calling add."
 
 
 class TalkativeEpisode(CounterEpisode):

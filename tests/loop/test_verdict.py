@@ -7,6 +7,7 @@ import pytest
 from langchain_core.messages import AIMessage
 
 from langgraph_reflexion import PROFILES, ConfigurationError, EnvironmentFault, Evaluator, Score, create_reflexion
+from langgraph_reflexion.evaluators.judges import NO_VERDICT
 from langgraph_reflexion.testing import ScriptedChatModel
 from tests.support.toys import Parrot, asks_for, text_of
 
@@ -70,7 +71,6 @@ def test_a_wrong_yes_ends_the_task_and_a_wrong_no_continues_it():
         ("Verdict: yes", True),
         ("Verdict: **Yes**", True),
         ("Verdict: yes\nOn second thought:\nVerdict: no", False),
-        ("Verdict: yesterday", False),
     ],
 )
 def test_only_a_clear_yes_of_the_judge_is_a_success(said, success):
@@ -79,6 +79,15 @@ def test_only_a_clear_yes_of_the_judge_is_a_success(said, success):
     final = graph.invoke({"task": parrot().tasks()[0]})
     assert final["trials"][0]["verdict"] is success
     assert final["evaluation"]["feedback"] == said
+
+
+def test_a_judge_without_a_verdict_is_asked_once_more():
+    for again, success, notes in (("Verdict: yes", True, []), ("Well.", False, [NO_VERDICT])):
+        model = ScriptedChatModel(replies=[f"Action: say {BAD}", "Verdict: yesterday", again])
+        graph = create_reflexion(model, parrot(), evaluator="llm", max_trials=1).compile()
+        final = graph.invoke({"task": parrot().tasks()[0]})
+        assert (final["trials"][0]["verdict"], final["trials"][0]["notes"]) == (success, notes)
+        assert len(model.prompts) == 3
 
 
 def test_the_reflection_model_judges_the_whole_trial_and_is_charged():

@@ -13,10 +13,13 @@ from langgraph_reflexion.actors.reply import LONGEST
 from langgraph_reflexion.context import call_with_trajectory, opening_of
 from langgraph_reflexion.errors import ConfigurationError
 from langgraph_reflexion.evaluators.base import STOPPED, Evaluator, Score
-from langgraph_reflexion.models.calls import CallId
+from langgraph_reflexion.models.calls import CallId, note
 from langgraph_reflexion.models.client import Client
 from langgraph_reflexion.prompts import Prompts
 from langgraph_reflexion.state import ReflexionState, Step
+
+NO_VERDICT = "judge: no verdict, which counts as a no"
+"""The note of a trial whose judge gave none."""
 
 
 @dataclass
@@ -28,24 +31,28 @@ class LLMEvaluator(Evaluator):
     seed: int
 
     async def evaluate(self, state: ReflexionState, config: RunnableConfig) -> Score:
-        """Ask the model; anything but a clear yes is a no."""
+        """Ask the model, and once more if its reply has no verdict; anything but a clear yes is a no."""
 
         def render(steps: list[Step], _: int) -> list[BaseMessage]:
             trial = self.prompts.render("trial", observation=opening_of(state, self.prompts), steps=steps)
             return [SystemMessage(self.prompts.render("judge")), HumanMessage(trial)]
 
-        call = CallId(self.seed, state["task"]["id"], state["trial"], "evaluate")
-        reply = await call_with_trajectory(
-            self.client, render, state["trajectory"], state["observation_budget"], config, call
-        )
-        text = reply.text[-LONGEST:]  # the verdict comes last
-        return Score(float(verdict_in(text)), text)
+        for name in ("evaluate", "evaluate again"):
+            call = CallId(self.seed, state["task"]["id"], state["trial"], name)
+            reply = await call_with_trajectory(
+                self.client, render, state["trajectory"], state["observation_budget"], config, call
+            )
+            text = reply.text[-LONGEST:]  # the verdict comes last
+            if (verdict := verdict_in(text)) is not None:
+                return Score(float(verdict), text)
+        note(NO_VERDICT)
+        return Score(0.0, text)
 
 
-def verdict_in(text: str) -> bool:
-    """Return the last verdict in a reply; anything but a clear yes is a no."""
+def verdict_in(text: str) -> bool | None:
+    """Return the last verdict in a reply; None without one."""
     verdicts = re.findall(r"^[^\w\n]*+verdict\W++(yes|no)\b", text, re.IGNORECASE | re.MULTILINE)
-    return bool(verdicts) and verdicts[-1].lower() == "yes"
+    return verdicts[-1].lower() == "yes" if verdicts else None
 
 
 @dataclass

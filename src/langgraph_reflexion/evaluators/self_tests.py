@@ -32,6 +32,9 @@ class ProgramEnvironment(Protocol):
     def program(self, task: Task, actions: Sequence[Action]) -> str | None:
         """Return the program that a trial submitted, or None."""
 
+    def is_complete(self, task: Task, program: str) -> bool:
+        """Return whether a program defines the task's function."""
+
     def given_tests(self, task: Task) -> list[str]:
         """Return the tests that come with the task and replace self-written ones; usually none."""
 
@@ -58,7 +61,7 @@ class SelfTestsEvaluator(Evaluator):
     """Asks the model for tests, draws a few of the valid ones, and runs them after every trial.
 
     The score is 1 if all of them pass and 0 otherwise, so that a task returns its last program, as in the paper.
-    Without a valid test, the first program is accepted.
+    Without a valid test, the first program that defines the function is accepted.
 
     Args:
         client: The model that writes the tests.
@@ -100,6 +103,8 @@ class SelfTestsEvaluator(Evaluator):
         if program is None:
             return Score(0.0, f"{STOPPED.get(state['stop_reason'] or '', '')} No program was handed in.".strip())
         tests = cast(list[str], task["prepared"]["tests"])
+        if not tests and not self.environment.is_complete(task, program):
+            return Score(0.0, "What was handed in is no program that defines the function.")
         if not tests:
             return Score(1.0, "There was no test to run.")
         runs = await to_thread(self.environment.run_tests, task, program, tests, TWICE)

@@ -19,10 +19,10 @@ from langgraph_reflexion.models.faults import OPTIONS, is_bug, is_timeout, refus
 from langgraph_reflexion.models.limits import LIMITS, Limits, has_reasoned, is_cut, limiting
 from langgraph_reflexion.models.load import load_model, without_own_retries
 from langgraph_reflexion.models.options import ModelOptions
-from langgraph_reflexion.models.replies import bounded, invalid_call, passing_reasoning, storable
+from langgraph_reflexion.models.replies import bounded, invalid_call, passing_reasoning, storable, with_content
 from langgraph_reflexion.models.secrets import secrets_of
 from langgraph_reflexion.models.slots import Slots
-from langgraph_reflexion.models.usage import Price, Usage, UsageCallback, add_usage, price_of, usage_of
+from langgraph_reflexion.models.usage import Price, Usage, UsageCallback, add_usage, price_of, usage_of, with_usage
 from langgraph_reflexion.retries import Retries
 
 T = TypeVar("T")
@@ -31,6 +31,10 @@ SHORTEST = 5
 """Characters of a reply that is not asked for again at another temperature."""
 
 NO_MODEL = "no model is known yet that could reflect or judge: give model=..."
+
+
+ESTIMATED = "tokens: estimated, as the server counts none"
+"""The note of a trial whose usage is an estimate."""
 
 
 class Client:
@@ -168,6 +172,9 @@ class Client:
         async def attempt() -> AIMessage:
             for temperature in (None, *temperatures):
                 reply = await self._request(messages, config, call.seed(len(paid)), stop, tools, limits, temperature)
+                if self._slots.address and not reply.usage_metadata:
+                    reply = with_usage(reply, messages)
+                    note(ESTIMATED)
                 # Whatever it holds, it was paid for.
                 paid.append(usage_of(reply, self.price))
                 charge(paid[-1])
@@ -263,6 +270,7 @@ class Client:
             options["temperature"] = temperature
         options |= {"max_tokens": limits} if limits and not self.unlimited else {}
         reasoning = passing_reasoning(self.model, messages)
+        messages = with_content(messages) if self._slots.address else messages
         without = set(self.refused)
         while True:
             if tools and "tools" in without:

@@ -1,6 +1,7 @@
 """Replies as JSON for the state, and back to the model as they came."""
 
 import json
+from collections.abc import Sequence
 from typing import Any, TypeVar, cast
 
 from langchain_core.language_models import BaseChatModel
@@ -72,6 +73,16 @@ def to_json(message: AIMessage, number: int | str) -> dict[str, Any]:
 def from_json(kept: dict[str, Any]) -> AIMessage:
     """Return the message that `to_json` has kept."""
     return AIMessage(**kept)
+
+
+def with_content(messages: Sequence[BaseMessage]) -> list[BaseMessage]:
+    """Return the messages with a text beside every tool call; llama-cpp-python answers 500 to a call without one."""
+    return [
+        each.model_copy(update={"content": f"Calling {each.tool_calls[0]['name']}."})
+        if isinstance(each, AIMessage) and each.tool_calls and not each.content
+        else each
+        for each in messages
+    ]
 
 
 def call_id_of(number: int | str, index: int = 0) -> str:

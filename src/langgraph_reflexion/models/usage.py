@@ -2,13 +2,14 @@
 
 import math
 import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 from uuid import UUID
 
 from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.messages import AIMessage, BaseMessage
+from langchain_core.messages.ai import UsageMetadata
 from langchain_core.outputs import ChatGeneration, LLMResult
 from typing_extensions import TypedDict
 
@@ -88,6 +89,18 @@ def price_of(model: str, prices: Mapping[str, Price], *, needed: bool = False) -
             f"a budget of money needs the price of {model}: prices={{{model!r}: Price(input, output)}}"
         )
     return price
+
+
+def with_usage(reply: AIMessage, prompt: Sequence[BaseMessage]) -> AIMessage:
+    """Return a reply with an estimate of its usage."""
+    read, wrote = _estimated(prompt), _estimated([reply])
+    usage = UsageMetadata(input_tokens=read, output_tokens=wrote, total_tokens=read + wrote)
+    return reply.model_copy(update={"usage_metadata": usage})
+
+
+def _estimated(messages: Sequence[BaseMessage]) -> int:
+    calls = [str(call["args"]) for each in messages if isinstance(each, AIMessage) for call in each.tool_calls]
+    return math.ceil(sum(map(len, [*(each.text for each in messages), *calls])) / CHARACTERS_PER_TOKEN)
 
 
 def usage_of(reply: AIMessage, price: Price | None, *, cached: bool = False) -> Usage:
