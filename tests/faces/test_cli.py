@@ -2,7 +2,9 @@
 
 import io
 import json
+import os
 import socket
+import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -14,6 +16,7 @@ import pytest
 
 from langgraph_reflexion.cli import main
 from tests.support.cli import ENV, KEY, GuessingServer, call, make_home, one_line, run_args, timeless
+from tests.support.run_folders import folder, row
 
 OPTIONS = ("--option", "highest=5", "--max-trials", "3", "--temperature", "0.5", "--price", "toy=1,10")
 """The options of `whole`: ten calls' worth of trials, on a server that refuses two of the options."""
@@ -312,3 +315,13 @@ def test_experiment_is_estimated_run_and_resumed(home: Path, server: GuessingSer
     status, out, _ = call(home, "experiment", str(file))
     assert (status, len(server.requests)) == (0, before)
     assert out.rstrip().endswith(f"Recorded in {Path('runs') / 'games'}")
+
+
+def test_a_reader_may_leave_a_report(tmp_path: Path) -> None:
+    run = folder(tmp_path / "run", [row("a", 1, True)], ["a"])
+    read, write = os.pipe()
+    os.close(read)
+    command = [sys.executable, "-m", "langgraph_reflexion", "report", str(run)]
+    done = subprocess.run(command, stdout=write, stderr=subprocess.PIPE, text=True, check=False)
+    os.close(write)
+    assert (done.returncode, done.stderr) == (0, "")

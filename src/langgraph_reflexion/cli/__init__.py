@@ -49,6 +49,8 @@ def main() -> None:
     except (ReflexionError, OSError) as error:
         status = fail(str(error))
     except SystemExit as error:  # of an agent, an evaluator or a tool
+        if isinstance(error.__context__, BrokenPipeError):
+            sys.exit(0)  # Rich exits when the reader of the output has left
         *_, frame = walk_tb(error.__traceback__)
         place = f"{frame[0].f_code.co_filename}, line {frame[1]}"
         status = fail(f"{place}, called sys.exit({error.code!r}), which ends the run; recorded trials are kept", 1)
