@@ -103,7 +103,7 @@ def test_prompts_that_omit_the_task_are_detected(template, tmp_path):
     [
         ("actions", "\n{{ forms }}", r"act\.md fails: 'forms' is undefined \(.*actions\.md, line 2\)"),
         ("judge", "{% if %}", r"judge\.md fails: Expected an expression"),
-        ("task", "{{ instruction }}", r"task\.md fails: 'instruction' is undefined .* its values are observation,"),
+        ("task", "{{ goal }}", r"task\.md fails: 'goal' is undefined .* its values are observation,"),
         ("opening", "{{ observation }}", r"opening\.md in .* lacks \{\{ instruction \}\}"),
     ],
 )

@@ -91,7 +91,7 @@ def test_a_server_that_refuses_the_limit_gets_none():
     [
         ("<think>It was the cup.</think>\nReflection: I took the cup.", "I took the cup."),
         ("- Trial 2: I answered tree.", "I answered tree."),
-        ("**Reflection:** I went north.\n\nNext time I go south.", "I went north. Next time I go south."),
+        ("**Reflection:** I went north.\n\nNext time I go south.", "I went north.\nNext time I go south."),
         ("I was wrong.\nObservation: Wrong.\nAction: look", "I was wrong."),
         ("I was late.\n\nThe trial that has just failed:\n\nA room.", "I was late."),
         ("Action: go north was wrong.", "Action: go north was wrong."),
@@ -99,5 +99,5 @@ def test_a_server_that_refuses_the_limit_gets_none():
     ],
     ids=["reasoning", "label", "two paragraphs", "observation", "next trial", "begins like a step", "no sentence"],
 )
-def test_a_reflection_is_one_paragraph(reply, kept):
+def test_a_reflection_is_what_the_reply_says_about_the_trial(reply, kept):
     assert read_reflection(reply).removesuffix(" ...") == kept

@@ -1,4 +1,4 @@
-"""The reader of reflections: one short paragraph, whatever a model writes around it."""
+"""The reader of reflections: a short text, whatever a model writes around it."""
 
 import re
 
@@ -16,7 +16,7 @@ _INVENTED = re.compile(
 
 
 def read_reflection(text: str) -> str:
-    """Return the reflection in a reply, as one paragraph of at most `LONGEST` characters.
+    """Return the reflection in a reply, without empty lines and in at most `LONGEST` characters.
 
     Reasoning and labels are left out, and so is a transcript that the model invents after it. A reflection that is
     too long is cut at the end of a sentence, with a note in the trial's record.
@@ -28,7 +28,7 @@ def read_reflection(text: str) -> str:
     said = _LABEL.sub("", text.strip())
     if (invented := _INVENTED.search(said)) and invented.start():
         said = said[: invented.start()]
-    said = " ".join(said.split()) or " ".join(text.split())
+    said = "\n".join(line.rstrip() for line in said.splitlines() if line.strip()) or text.strip()
     if len(said) <= LONGEST:
         return said
     note(f"the reflection is cut to {LONGEST} characters")

@@ -135,7 +135,7 @@ def test_the_experiments_of_the_documentation_can_run(tmp_path: Path) -> None:
     runs = check(read_experiment(DOCS / "experiments" / "demo.toml"), tmp_path / "out")
     assert [len(each.tasks) for each in runs[:9]] == [20] * 2 + [24] * 4 + [8] * 3
     assert not any(each.refusal for each in runs)
-    assert len({spec.series for spec in read_experiment(DOCS / "experiments" / "llm.toml").specs}) == 17
+    assert len({spec.series for spec in read_experiment(DOCS / "experiments" / "llm.toml").specs}) == 18
     first, larger = re.findall(r"```toml [^\n]*\n(.*?)```", (DOCS / "experiments.md").read_text(), re.DOTALL)
     assert "alfworld-reflexion-demo-s1" in [spec.name for spec in read(tmp_path, first).specs]
     names = {spec.series for spec in read(tmp_path, larger).specs}

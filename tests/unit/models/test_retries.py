@@ -5,6 +5,7 @@ import time
 import pytest
 
 from langgraph_reflexion import EnvironmentFault, Fault, Retries
+from langgraph_reflexion.retries import WAITING
 
 
 def failing(*faults):
@@ -60,7 +61,7 @@ async def test_waits_double_with_jitter_up_to_the_longest(caplog):
     for _ in range(3):
         caplog.clear()
         attempt, _ = failing(*[busy()] * 5)
-        with caplog.at_level("INFO", logger="langgraph_reflexion.retries"):
+        with caplog.at_level("INFO", logger=WAITING.name):
             await Retries(6, first_wait=0.02, longest_wait=0.09)(attempt)
         waits.append([record.args[2] for record in caplog.records])
     for first, second, third, *rest in waits:
