@@ -60,7 +60,8 @@ class Task(TypedDict):
     prepared: NotRequired[dict[str, Any]]
     """The result of `Environment.prepare`. Written by the graph."""
     after: NotRequired[str | None]
-    """The id of the last human message when the task began: a later one begins the next. Written by the graph."""
+    """A mark of the last human message when the task began: another one, or the same one edited, begins the next.
+    Written by the graph."""
 
 
 class Environment(ABC):

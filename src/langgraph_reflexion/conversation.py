@@ -1,5 +1,6 @@
 """The conversation around a task: its last human message is the task, and the outcome is the answer."""
 
+import hashlib
 from collections.abc import Mapping
 from typing import Any, cast
 
@@ -21,7 +22,12 @@ def new_message(state: Mapping[str, Any]) -> HumanMessage | None:
     humans = [message for message in state.get("messages", []) if isinstance(message, HumanMessage)]
     task = state.get("task")
     known = task.get("after") if isinstance(task, dict) else None
-    return humans[-1] if humans and humans[-1].id != known else None
+    return humans[-1] if humans and _mark(humans[-1]) != known else None
+
+
+def _mark(message: HumanMessage) -> str:
+    """Return what tells a message from any other, and from itself once a person has edited it."""
+    return f"{message.id} {hashlib.blake2b(message.text.encode('utf-8', 'replace'), digest_size=8).hexdigest()}"
 
 
 async def read_task(state: ReflexionState, environment: Environment) -> Task:
@@ -44,7 +50,7 @@ def task_from(state: ReflexionState, environment: Environment) -> Task:
     if message and (begun or not given):
         given = message.text
     task = environment.find_task(given) if isinstance(given, str) else _read(given)
-    return Task(**{**task, "after": message.id if message else None})
+    return Task(**{**task, "after": _mark(message) if message else None})
 
 
 def _read(given: Any) -> Task:

@@ -117,6 +117,13 @@ def test_the_same_message_again_is_a_new_task():
     assert ([record["trial"] for record in final["trials"]], len(final["messages"])) == ([1], 4)
 
 
+def test_an_edited_message_is_a_new_task():
+    graph = compiled("Action: add 3", "Action: add 4", checkpointer=InMemorySaver())
+    for text in ("c3", "c4"):
+        final = graph.invoke({"messages": [{"role": "user", "content": text, "id": "1"}]}, THREAD)
+    assert (final["task"]["id"], final["status"]) == ("c4", "solved")
+
+
 def test_a_pause_is_answered_and_a_new_message_begins_anew():
     approval = Approval(actions=["add"])
     graph = compiled(*["Action: add 3"] * 2, checkpointer=InMemorySaver(), approval=approval)
