@@ -65,7 +65,8 @@ async def call_with_trajectory(
                 continue
             left_out += 1
             if render(shown, left_out) == messages:
-                raise fault if client.replied else ContextTooLong(str(fault), permanent=True) from fault
+                words = f"{fault} (nothing more can be left out of it: the task needs a model with a larger context)"
+                raise ContextTooLong(words, permanent=not client.replied) from fault
         else:
             if fits != observation_budget:
                 note(f"{call.name}: prompt too long, long observations shortened")
