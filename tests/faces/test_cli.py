@@ -317,6 +317,7 @@ def test_experiment_is_estimated_run_and_resumed(home: Path, server: GuessingSer
     assert out.rstrip().endswith(f"Recorded in {Path('runs') / 'games'}")
 
 
+@pytest.mark.long
 def test_a_reader_may_leave_a_report(tmp_path: Path) -> None:
     run = folder(tmp_path / "run", [row("a", 1, True)], ["a"])
     read, write = os.pipe()

@@ -6,10 +6,13 @@ import sys
 import time
 from pathlib import Path
 
+import pytest
+
 from langgraph_reflexion import __version__
 from tests.support.cli import GuessingServer, one_line, run_args, start
 
 
+@pytest.mark.long
 def test_early_interrupt_leaves_no_files(home: Path) -> None:
     with GuessingServer() as server:
         server.seconds = 0.3

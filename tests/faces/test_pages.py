@@ -36,8 +36,8 @@ def reader(tmp_path: Path, server: ModelServer, monkeypatch: pytest.MonkeyPatch)
     reader.leave()
 
 
-QUICK = ("README.md", "docs/index.md")
-"""The pages of the default run."""
+QUICK = ("README.md",)
+"""The page of the default run."""
 SHOWN = [
     pytest.param(page, id=page.name, marks=[] if page.name in QUICK else [pytest.mark.long])
     for page in PAGES

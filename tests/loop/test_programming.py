@@ -115,6 +115,7 @@ def test_a_run_records_verdict_and_truth(problems: Programming, tmp_path: Path) 
     assert summary.report.solved == [0, 0]
 
 
+@pytest.mark.long
 def test_flaky_tests_are_dropped(problems: Programming) -> None:
     luck = "import os\ndef area(side):\n    return os.urandom(1)[0] if side > 6 else side * side"
     flaky = [f"assert area({side}) % 2 == 0" for side in range(7, 12)]

@@ -89,8 +89,7 @@ class GymEpisode(Episode):
         return self._world.given
 
     def _reset(self) -> str:
-        seen = _after_reset(finished(self._env.reset(**self.task.get("data", {}).get("reset", {}))))
-        return self._words(seen)
+        return self._words(_after_reset(finished(self._env.reset(**self.task.get("data", {}).get("reset", {})))))
 
     def _step(self, value: Any) -> StepResult:
         seen = _after_step(finished(self._env.step(value)))

@@ -20,6 +20,7 @@ def test_programs_are_repaired_after_reflections() -> None:
     assert any(final["status"] == "solved" and final["reflections"] for final in finals)
 
 
+@pytest.mark.long
 async def test_a_workspace_is_repaired_after_a_reflection(tmp_path: Path) -> None:
     repository = generate(9)
     tasks = write_repositories([repository], tmp_path / "repositories")

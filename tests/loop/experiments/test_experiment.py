@@ -225,6 +225,7 @@ def test_runs_that_cannot_start_are_refused_and_the_others_run(
     assert "OPENAI_API_KEY" in outcomes[0].why
 
 
+@pytest.mark.long
 def test_an_experiment_stops_on_its_budget_and_continues_without_one(
     tmp_path: Path, server: GuessingServer, run: Run
 ) -> None:

@@ -80,6 +80,7 @@ def test_figures_without_data_are_not_drawn(tmp_path: Path) -> None:
     assert draw(compare(folder(tmp_path / "new", [], ["a"])).groups) == {}
 
 
+@pytest.mark.long
 def test_many_runs_with_long_names_have_distinct_lines(tmp_path: Path) -> None:
     # pytest turns matplotlib's warning that no room is left for the axes into an error.
     stopped = [row("a", 1, False, stop_reason="a_b $\\x{ \x00 <b> \u65e5")]
