@@ -15,7 +15,7 @@ TAU2 = .venv-tau2
 .PHONY: help demo demo-llm figures drawings dev docs test test-bare test-long test-oldest test-tau2 lint format clean
 
 help:  ## Show the targets
-	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/:/'
+	@grep -E '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/:/'
 
 $(VENV)/demo: pyproject.toml
 	$(PYTHON) -m venv $(VENV)

@@ -77,12 +77,17 @@ def from_json(kept: dict[str, Any]) -> AIMessage:
 
 def with_content(messages: Sequence[BaseMessage]) -> list[BaseMessage]:
     """Return the messages with a text beside every tool call; llama-cpp-python answers 500 to a call without one."""
+    # Reasoning beside the content, as of OpenAI's Responses, belongs to the message as it came.
     return [
         each.model_copy(update={"content": f"Calling {each.tool_calls[0]['name']}."})
-        if isinstance(each, AIMessage) and each.tool_calls and not each.content
+        if isinstance(each, AIMessage) and _is_bare_call(each)
         else each
         for each in messages
     ]
+
+
+def _is_bare_call(message: AIMessage) -> bool:
+    return bool(message.tool_calls) and not message.content and "reasoning" not in message.additional_kwargs
 
 
 def call_id_of(number: int | str, index: int = 0) -> str:
