@@ -96,5 +96,7 @@ def commands(block: Block) -> list[str]:
     return [re.sub(r"\s+# .*", "", line) for line in lines if line and not line.startswith("#")]
 
 
-PAGES = [Page(path) for path in (ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(DOCS.rglob("*.md")))]
+# The prompts of an experiment are no pages.
+_FILES = [path for path in sorted(DOCS.rglob("*.md")) if path.parents[1].name != "experiments"]
+PAGES = [Page(path) for path in (ROOT / "README.md", ROOT / "CONTRIBUTING.md", *_FILES)]
 BY_NAME = {page.name: page for page in PAGES}

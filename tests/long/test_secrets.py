@@ -88,7 +88,7 @@ def test_key_is_not_written_to_any_file(tmp_path: Path, server: Telltale) -> Non
             faults = [row["fault"] for row in timeless(home / "run") if row["fault"]]
             assert "upstream said no to " in faults[0]
             assert "DEBUG:" in err
-            assert "INFO:langgraph_reflexion.retries:attempt 1: " in err
+            assert "INFO:langgraph_reflexion.waiting:retry 1 of " in err
             assert found(home, KEY) == []
             server.secret, server.faults = None, {}.get
     assert {request.key for request in server.requests} == {KEY}
@@ -107,7 +107,7 @@ def test_password_of_an_address_is_not_written_to_any_file(tmp_path: Path, serve
     args[args.index(server.url)] = server.url.replace("//", f"//someone:{quote(PASSWORD, safe='')}@")
     status, out, err = logged(home, server, OURS, *args)
     assert (status, "1 fault" in out) == (1, True), err
-    assert "attempt 1: the model could not answer: " in err
+    assert "retry 1 of 1 in " in err
     assert "upstream said no to " in next(home.glob("runs/*/trials.jsonl")).read_text()
     assert found(home, PASSWORD) == []
     assert [each for each in spellings(PASSWORD) if each in (out + err).encode()] == []

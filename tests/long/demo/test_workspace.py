@@ -10,6 +10,7 @@ from langchain_core.messages import HumanMessage, SystemMessage
 
 from langgraph_reflexion import create_reflexion
 from langgraph_reflexion.demo import DemoChatModel
+from langgraph_reflexion.demo.prompt import without_examples
 from langgraph_reflexion.envs.workspace.environment import Workspace
 from langgraph_reflexion.envs.workspace.generate import generate
 from langgraph_reflexion.envs.workspace.repositories import own_repositories, write_repositories
@@ -61,7 +62,8 @@ def played(tmp_path_factory):
 
 def task_told(messages):
     """The task in a prompt, without the text before it."""
-    return messages[1].text.removeprefix(reflections_in(messages)).rpartition("Here is the task again:")[2].strip()
+    first = without_examples(messages)[1].text
+    return first.removeprefix(reflections_in(messages)).rpartition("Here is the task again:")[2].strip()
 
 
 def first_edits(prompts):
@@ -70,7 +72,7 @@ def first_edits(prompts):
 
 
 def told(messages):
-    return "\n".join(message.text for message in messages[2:])
+    return "\n".join(message.text for message in without_examples(messages)[2:])
 
 
 @needs_sandbox

@@ -93,7 +93,7 @@ def test_killed_agent_leaves_nothing_behind(sandbox):
         agent.kill()
     assert until(lambda: not running()), running()
     assert until(lambda: not helpers() - before)
-    assert folders() == kept
+    assert folders() <= kept
     assert Path("/proc/mounts").read_text() == mounts
 
 

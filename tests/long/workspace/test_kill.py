@@ -14,6 +14,7 @@ from langchain_core.messages import BaseMessage
 from langgraph.checkpoint.memory import InMemorySaver
 
 from langgraph_reflexion import create_reflexion
+from langgraph_reflexion.demo.prompt import without_examples
 from langgraph_reflexion.testing import ModelServer, ScriptedChatModel
 from tests.support.cli import start, timeless
 from tests.support.workspace import Play, Played, state
@@ -33,9 +34,9 @@ def reply(messages: list[BaseMessage]) -> str:
     """Follows the steps, and writes the right code in the trial after its reflection."""
     told = "\n".join(message.text for message in messages)
     if messages[-1].text.rstrip().endswith("Reflection:"):
-        return "LESSON: it takes a multiplication."
-    trial = 1 + ("LESSON:" in told)
-    done = sum(message.type == "ai" for message in messages)
+        return "It takes a multiplication."
+    trial = 1 + ("It takes a multiplication." in told)
+    done = sum(message.type == "ai" for message in without_examples(messages))
     return STEPS[done].replace("{trial}", str(trial)).replace("{code}", "n * 2" if trial == 2 else "n ** 2 - 1")
 
 
