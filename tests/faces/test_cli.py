@@ -237,6 +237,7 @@ def test_cached_reply_costs_no_call(whole: Whole) -> None:
     assert line_of(out, "model calls") == ["0"]
 
 
+@pytest.mark.long
 def test_tasks_with_faults_are_resumed(whole: Whole) -> None:
     home, server = whole.home, whole.server
     asked: list[str] = []

@@ -175,6 +175,7 @@ def test_an_agent_that_ends_the_process_is_named(home: Path) -> None:
     assert (status, "my_agent.py, line" in one_line(err), "sys.exit(3)" in err) == (1, True, True)
 
 
+@pytest.mark.long
 def test_a_killed_run_is_resumed_and_a_changed_task_file_is_refused(home: Path) -> None:
     (home / "slowly").touch()
     process = start(home, *CHECKED, "--concurrency", "1")

@@ -14,6 +14,7 @@ from tests.support.demo import play_all
 pytestmark = pytest.mark.needs("bubblewrap")
 
 
+@pytest.mark.long
 def test_programs_are_repaired_after_reflections() -> None:
     environment = load_environment("programming", seed=0)
     finals = play_all(environment, 2, strategy="last_attempt_and_reflexion", actor="code", max_trials=3)

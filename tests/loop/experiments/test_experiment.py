@@ -173,6 +173,7 @@ def test_impossible_combinations_are_named_before_any_run(tmp_path: Path) -> Non
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.long
 def test_a_repeated_experiment_runs_only_what_is_new(tmp_path: Path, server: GuessingServer, run: Run) -> None:
     experiment, out = read(tmp_path, matrix(server)), tmp_path / "out"
     outcomes = run(experiment, out)
@@ -195,6 +196,7 @@ def test_a_repeated_experiment_runs_only_what_is_new(tmp_path: Path, server: Gue
     assert len(compare(out).runs) == 3
 
 
+@pytest.mark.long
 def test_estimates_come_from_recorded_runs(tmp_path: Path, server: GuessingServer, run: Run) -> None:
     experiment, out = read(tmp_path, matrix(server, seeds="1")), tmp_path / "out"
     before = [estimate(each, []) for each in check(experiment, out)]
