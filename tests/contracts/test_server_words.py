@@ -102,7 +102,7 @@ REFUSED = {
     "LM Studio": (400, {"error": "stop is not supported by this model"}, "stop"),
     "Ollama": (400, openais("registry.ollama.ai/library/gemma does not support tools", type="api_error"), "tools"),
     "plain text": (400, "unknown field: temperature", "temperature"),
-    "nothing of ours": (400, {"error": "model is busy"}, None),
+    "another trouble": (400, {"error": "model is busy"}, None),
 }
 
 
