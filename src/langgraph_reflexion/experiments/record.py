@@ -1,6 +1,6 @@
 """Run folders: the settings of a run, and one row for each finished trial.
 
-    run.json            settings, tasks in their order, versions
+    run.json            settings, tasks in their order and their instructions, versions
     trials.jsonl        one row per finished trial
     trajectories.jsonl  the same trials with every step
     errors.log          the tracebacks of bugs that ended tasks
@@ -162,6 +162,11 @@ class Run:
     @property
     def settings(self) -> dict[str, Any]:
         return cast(dict[str, Any], self.info["settings"])
+
+    @property
+    def goals(self) -> dict[str, str]:
+        """The instructions of its tasks, by id; an imported log has none."""
+        return cast(dict[str, str], self.info.get("goals", {}))
 
     @property
     def gradable(self) -> list[str]:

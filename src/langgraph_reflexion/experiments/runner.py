@@ -128,6 +128,7 @@ async def run_setup(
     before = read_info(folder) if holds_run(folder) else None
     info = resumed_info(before, settings, ids, folder) if before else new_info(settings, ids)
     info.pop("errors", None)  # those tasks are tried again
+    info["goals"] = {task["id"]: task["instruction"] for task in setup.tasks}
     added = ids[len(before["tasks"]) :] if before else ids
     if settings.lessons and (before or settings.frozen):
         expect_lessons(settings.lessons)

@@ -100,6 +100,8 @@ async def test_a_run_can_be_started_in_an_event_loop_with_a_string_as_its_folder
     first, second = experiments.run(settings, folder), experiments.resume(folder, max_trials=2)
     assert (first.report.settings["max_trials"], second.report.settings["max_trials"]) == (1, 2)
     assert experiments.compare(folder).runs == (second.report,)
-    last = experiments.read_run(folder).trials[-1]
+    recorded = experiments.read_run(folder)
+    assert all(recorded.goals[task].endswith(".") for task in recorded.info["tasks"])
+    last = recorded.trials[-1]
     task = experiments.trials_of_run(folder, "2")
     assert (task.title, task.views[-1].row["trial"]) == (last["task_id"], last["trial"])
