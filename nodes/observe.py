@@ -10,7 +10,7 @@ from langgraph_reflexion.envs.base import Action
 from langgraph_reflexion.envs.pool import EpisodePool
 from langgraph_reflexion.episodes import begin_anew
 from langgraph_reflexion.errors import EpisodeLost, Fault
-from langgraph_reflexion.models.calls import sanitize
+from langgraph_reflexion.models.calls import as_data, sanitize
 from langgraph_reflexion.nodes.approval import Answer, ask_person
 from langgraph_reflexion.state import Decision, ReflexionState, Step, Update
 
@@ -43,7 +43,7 @@ class Observe:
         except EpisodeLost as lost:
             return await begin_anew(self.pool, state, lost)
         except Fault as fault:
-            return {"stop_reason": "fault", "fault": str(fault)}
+            return {"stop_reason": "fault", "fault": as_data(fault)}
         observation = f"{REJECTED} {answer.reason}".strip() if answer.rejected else sanitize(result.observation)
         return {
             "trajectory": [Step(number=number, thought=thought, action=action, observation=observation)],

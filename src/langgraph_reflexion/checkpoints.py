@@ -123,11 +123,7 @@ class LatestSaver(SqliteSaver):
         Raises:
             ConfigurationError: a channel of the graph needs earlier checkpoints.
         """
-        if deltas := metadata.get("counters_since_delta_snapshot"):
-            raise ConfigurationError(
-                f"LatestSaver keeps no history, which the DeltaChannel of {', '.join(deltas)} needs: "
-                "use another checkpointer, such as open_checkpointer('history', ...)"
-            )
+        _expect_no_deltas(metadata)
         return super().put(config, checkpoint, metadata, new_versions)
 
     async def alist(self, *args: Any, **named: Any) -> AsyncIterator[CheckpointTuple]:
@@ -140,6 +136,36 @@ class LatestSaver(SqliteSaver):
     adelete_thread: Any = _asynchronous(SqliteSaver.delete_thread)
 
 
+def _expect_no_deltas(metadata: CheckpointMetadata) -> None:
+    if deltas := metadata.get("counters_since_delta_snapshot"):
+        raise ConfigurationError(
+            f"`latest` keeps no history, which the DeltaChannel of {', '.join(deltas)} needs: "
+            "use another checkpointer, such as open_checkpointer('history', ...)"
+        )
+
+
+_SAME = "{0}.thread_id = %(thread_id)s AND {0}.checkpoint_ns = %(checkpoint_ns)s"
+_LAST = f"""
+SELECT checkpoint_id FROM checkpoints AS last WHERE {_SAME.format("last")} AND NOT EXISTS (
+    SELECT FROM checkpoints AS next WHERE {_SAME.format("next")} AND next.parent_checkpoint_id = last.checkpoint_id
+) ORDER BY checkpoint_id DESC LIMIT 1
+"""
+_KEEP_ONLY = f"""
+WITH deleted AS (
+    DELETE FROM checkpoints AS old WHERE {_SAME.format("old")} AND checkpoint_id <> %(checkpoint_id)s
+    RETURNING checkpoint_id
+), writes AS (
+    DELETE FROM checkpoint_writes AS old USING deleted
+    WHERE {_SAME.format("old")} AND old.checkpoint_id = deleted.checkpoint_id
+)
+DELETE FROM checkpoint_blobs AS old WHERE {_SAME.format("old")} AND NOT EXISTS (
+    SELECT FROM checkpoints AS kept, jsonb_each_text(checkpoint -> 'channel_versions') AS used
+    WHERE {_SAME.format("kept")} AND checkpoint_id = %(checkpoint_id)s
+    AND used.key = old.channel AND used.value = old.version
+)
+"""
+
+
 @asynccontextmanager
 async def _open_postgres(url: str, *, latest: bool) -> AsyncIterator[BaseCheckpointSaver[Any]]:
     try:
@@ -149,12 +175,27 @@ async def _open_postgres(url: str, *, latest: bool) -> AsyncIterator[BaseCheckpo
     except ImportError as error:
         raise ConfigurationError(f"checkpoints in Postgres need {the_extra('postgres')}") from error
 
-    class LatestPostgresSaver(AsyncPostgresSaver):
+    class HistoryPostgresSaver(AsyncPostgresSaver):
+        """`HistorySaver` in Postgres: the latest checkpoint is the one that none follows."""
+
+        async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
+            if get_checkpoint_id(config):
+                return await super().aget_tuple(config)
+            key = {"checkpoint_ns": "", **config["configurable"]}
+            async with pool.connection() as connection:
+                found = await (await connection.execute(_LAST, key)).fetchone()
+            return await super().aget_tuple({"configurable": {**key, **found}}) if found else None
+
+    class LatestPostgresSaver(HistoryPostgresSaver):
         """`LatestSaver` in Postgres."""
 
-        async def aput(self, *args: Any, **named: Any) -> RunnableConfig:
-            saved = await super().aput(*args, **named)
-            await self.aprune([saved["configurable"]["thread_id"]])
+        async def aput(
+            self, config: RunnableConfig, checkpoint: Checkpoint, metadata: CheckpointMetadata, *more: Any
+        ) -> RunnableConfig:
+            _expect_no_deltas(metadata)
+            saved = await super().aput(config, checkpoint, metadata, *more)
+            async with pool.connection() as connection:
+                await connection.execute(_KEEP_ONLY, saved["configurable"])
             return saved
 
     options: dict[str, Any] = {"autocommit": True, "prepare_threshold": 0, "row_factory": dict_row}
@@ -165,6 +206,6 @@ async def _open_postgres(url: str, *, latest: bool) -> AsyncIterator[BaseCheckpo
         await pool.close()
         raise ConfigurationError("the Postgres server cannot be reached: check --database") from error
     async with pool:
-        saver = (LatestPostgresSaver if latest else AsyncPostgresSaver)(pool)
+        saver = (LatestPostgresSaver if latest else HistoryPostgresSaver)(pool)
         await saver.setup()
         yield saver

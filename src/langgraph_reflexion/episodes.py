@@ -7,7 +7,7 @@ from langgraph.types import Overwrite
 from langgraph_reflexion.envs.base import Task
 from langgraph_reflexion.envs.pool import EpisodePool
 from langgraph_reflexion.errors import EpisodeLost, Fault
-from langgraph_reflexion.models.calls import sanitize
+from langgraph_reflexion.models.calls import as_data, sanitize
 from langgraph_reflexion.state import EpisodeState, ReflexionState, Update
 
 
@@ -30,5 +30,5 @@ async def begin_anew(pool: EpisodePool, state: ReflexionState, lost: EpisodeLost
     try:
         episode = new_episode(task, state["episode"]["began"], *await pool.start(task))
     except Fault as fault:
-        return {"stop_reason": "fault", "fault": str(fault)}
+        return {"stop_reason": "fault", "fault": as_data(fault)}
     return {"trajectory": Overwrite([]), "replies": {}, "episode": episode, "notes": [*state["notes"], str(lost)]}

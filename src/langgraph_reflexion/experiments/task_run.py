@@ -13,7 +13,6 @@ import traceback
 from collections.abc import Callable, Collection
 from contextlib import aclosing
 from dataclasses import KW_ONLY, dataclass, field
-from datetime import UTC, datetime
 from typing import Any, NamedTuple, cast
 
 from langchain_core.runnables import RunnableConfig
@@ -22,7 +21,7 @@ from langgraph.graph.state import CompiledStateGraph
 
 from langgraph_reflexion.budgets import Budgets
 from langgraph_reflexion.envs.base import FinishedTrial, Review, Task
-from langgraph_reflexion.errors import ConfigurationError, Fault
+from langgraph_reflexion.errors import Fault
 from langgraph_reflexion.events import steps_in
 from langgraph_reflexion.experiments.locks import TaskLock
 from langgraph_reflexion.experiments.rows import Finished, TrialRow, trajectory_of
@@ -95,7 +94,6 @@ class TaskRun:
     def __post_init__(self) -> None:
         self.config = RunnableConfig(configurable={"thread_id": self.thread})
         self._stopped: dict[str, Any] | None = None
-        self._saved: str | None = None
 
     @property
     def status(self) -> Status:
@@ -186,11 +184,6 @@ class TaskRun:
             start, values = None, await self._values()
             if self._read(values) and self._is_beyond(known):
                 return await self._finished(values)
-        if self._saved and datetime.fromisoformat(self._saved) > datetime.now(UTC):
-            raise ConfigurationError(
-                f"the checkpoints of {self.task['id']} are of {self._saved}, and this machine's clock is behind: "
-                "set it, or wait until then"
-            )
         raise RuntimeError(f"the graph made no progress in trial {values['trial']} of {self.task['id']}")
 
     def _is_beyond(self, known: TaskProgress) -> bool:
@@ -224,20 +217,11 @@ class TaskRun:
     async def _values(self) -> dict[str, Any]:
         snapshot = await self.graph.aget_state(self.config)
         checkpoint = snapshot.config["configurable"].get("checkpoint_id", "")
-        snapshot = await self.graph.aget_state(self.config)
-        checkpoint, self._saved = snapshot.config["configurable"].get("checkpoint_id", ""), snapshot.created_at
         self.progress = self.progress._replace(checkpoint=checkpoint)
         return snapshot.values
 
     def _read(self, values: dict[str, Any]) -> bool:
         """Update the progress. Returns whether the state holds a finished trial."""
-        self.budgets.record(cast(ReflexionState, values), self.config)
-        trials, trial, status = values["trials"], values["trial"], values["status"]
-        evaluated = bool(trials) and trials[-1]["trial"] == trial
-        reflected = bool(values["reflections"]) and values["reflections"][-1]["trial"] == trial
-        ended = evaluated and (status != "running" or reflected or not self.reflects)
-        self.progress = self.progress._replace(status=status, completed=len(trials) - (evaluated and not ended))
-        return ended
         self.budgets.record(cast(ReflexionState, values), self.config)
         trials, ended = values["trials"], self._ended(values)
         evaluated = bool(trials) and trials[-1]["trial"] == values["trial"]
