@@ -3,7 +3,7 @@ VENV ?= .venv
 PYTHON ?= python3
 RUN = PATH="$(CURDIR)/$(VENV)/bin:$$PATH"
 # TextWorld, the reference engine, does not run on Python 3.13: its tests are skipped there.
-EXTRAS ?= alfworld,bench,deepagents,inspect,notebooks,postgres,ray,studio
+EXTRAS ?= alfworld,bench,inspect,notebooks,postgres,ray,studio
 
 # The language model of demo-llm: smollm2 or gemma.
 LLM ?= smollm2

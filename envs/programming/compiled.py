@@ -131,8 +131,6 @@ class CompiledGrader:
     ) -> Result:
         policy = Policy(env=language.env, hidden=(Path(langgraph_reflexion.__file__).parent,))
         try:
-            for command in (*language.compile[:1], *(each for each in language.run[:1] if "/" not in each)):
-                self._sandbox.request([command], (), (), None, limits, policy)
             return self._sandbox.run(argv, files=files, collect=collect, limits=limits, policy=policy)
         except EnvironmentUnavailable as error:
             raise EnvironmentUnavailable(f"{language.name}: {error}; {language.fix}") from None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import lru_cache
 
 from langgraph_reflexion.envs.sandbox.client import carry_out
@@ -75,16 +75,16 @@ BACKENDS = {
 def probe(name: str) -> Probe:
     """Run a command in one of `BACKENDS`. The result is cached for the life of the process."""
     backend = BACKENDS[name]
-    if backend.tool and not shutil.which(backend.tool):
+    if backend.tool and not tool(name):
         return Probe(False, f"{backend.tool}: not found on PATH")
     seen = exposed_paths("/usr/bin:/bin")
     request = protocol.request(
         name,
         ["/bin/sh", "-c", "printf ready >&3"],
-        limit_values(Limits()),
+        asdict(Limits()),
         env={"PATH": seen.path},
         exposed=list(seen.paths),
-        tool=shutil.which(backend.tool) or "",
+        tool=tool(name),
     )
     try:
         if name == "landlock":
@@ -97,21 +97,13 @@ def probe(name: str) -> Probe:
     return Probe(False, f"{done.status}, status {done.exit_code}: {' '.join(done.errors.split())}")
 
 
-def limit_values(limits: Limits) -> protocol.LimitValues:
-    """Return the limits that the helper enforces."""
-    return {
-        "wall": limits.wall,
-        "cpu": limits.cpu,
-        "memory": limits.memory,
-        "processes": limits.processes,
-        "descriptors": limits.descriptors,
-        "disk": limits.disk,
-        "files": limits.files,
-    }
+def tool(name: str) -> str:
+    """Return the path of the program that a backend needs, if there is one."""
+    return shutil.which(BACKENDS[name].tool) or ""
 
 
-def choose(name: str | None = None) -> Backend:
-    """Return the backend of that name, or the first of bubblewrap and Landlock that works.
+def choose(name: str | None = None) -> str:
+    """Return this backend, or the first of bubblewrap and Landlock that works.
 
     Raises:
         EnvironmentUnavailable: it does not work, or none does. The message quotes each probe and how to fix it.
@@ -121,7 +113,7 @@ def choose(name: str | None = None) -> Backend:
     for backend in candidates:
         tried = probe(backend.name)
         if tried.works:
-            return backend
+            return backend.name
         failed.append(f"{backend.name}: {tried.words}." + (f" To fix it, {backend.fix}." if backend.fix else ""))
     what = f"the sandbox {name} does not work here" if name else "no sandbox works here"
     raise EnvironmentUnavailable(f"{what}. {' '.join(failed)}")

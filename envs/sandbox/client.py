@@ -27,17 +27,6 @@ _GRACE_SECONDS = 30.0
 """Seconds after its last limit in which a run must have been ended and cleaned up."""
 
 
-def launch(how: str, descriptors: Sequence[int], **options: Any) -> subprocess.Popen[Any]:
-    """Start the helper's program with descriptors, and only TMPDIR in its environment."""
-    return subprocess.Popen(
-        [sys.executable, "-I", "-S", BOOT, how, *map(str, descriptors)],
-        pass_fds=descriptors,
-        env={"TMPDIR": tempfile.gettempdir()},
-        cwd="/",  # a run's user may be unable to enter the agent's own
-        **options,
-    )
-
-
 class Capture:
     """Keeps the first and the last bytes of a stream, and counts the rest.
 
@@ -127,11 +116,13 @@ def carry_out(
             streams.append(pipe("result", limits.result, limits.result, whole=True) if result is None else result)
             most = _COLLECTED * limits.result
             streams.append(pipe("collected", most, most, whole=True))
-            # A signal from the terminal reaches the agent only, which ends the run.
-            helper = launch(
-                "run",
-                [theirs.fileno(), owned(protocol.dump(request, blobs)), *streams],
-                start_new_session=True,
+            passed = [theirs.fileno(), owned(protocol.dump(request, blobs)), *streams]
+            helper = subprocess.Popen(
+                [sys.executable, "-I", "-S", BOOT, *map(str, passed)],
+                pass_fds=passed,
+                env={"TMPDIR": tempfile.gettempdir()},
+                cwd="/",  # a run's user may be unable to enter the agent's own
+                start_new_session=True,  # a signal from the terminal reaches the agent only, which ends the run
             )
         try:
             report = _read(selector, control, captures, limits)

@@ -1,12 +1,9 @@
 """The host paths that a sandbox exposes: the system's programs, and the programs on PATH with their installations.
 
-A program on PATH may be anywhere, even below a home or temporary directory. It is exposed together with its
-installation: the virtual environment and its base interpreter, a Rust toolchain, a folder with `bin` and `lib`. A
-home directory, or a folder that contains one, is never exposed; if an installation is one, only its `bin` and the
-site-packages of a virtual environment are.
+A program on PATH may be anywhere, even below a home or temporary directory. Of the folder above its `bin`, only the
+libraries are exposed, unless it is known to hold an installation and nothing else.
 """
 
-import glob
 import os
 import pwd
 import subprocess
@@ -20,6 +17,9 @@ SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32")
 _ETC = ("ld.so.cache", "alternatives", "localtime", "ssl/openssl.cnf")
 _NETWORK = ("resolv.conf", "nsswitch.conf", "ssl/certs", "pki/tls/certs", "pki/ca-trust", "ca-certificates")
 _SYSTEM_PATH = ("/usr/local/bin", "/usr/bin", "/bin")
+_LIBRARIES = ("lib", "lib32", "lib64", "libexec", "include", "share", "pyvenv.cfg")
+_WHOLE = ("go.env", "release")
+"""Files beside `bin` that only an installation of Go or Java has, which need more than their libraries."""
 # Folders in which people keep all kinds of things, including keys.
 _NEVER = {
     *("/", "/tmp", "/var", "/var/tmp", "/home", "/root", "/opt", "/srv", "/mnt", "/media", "/run", "/dev/shm"),
@@ -48,84 +48,66 @@ def exposed_paths(path: str | None = None, *, network: bool = False) -> ExposedP
 
 @lru_cache(maxsize=16)
 def _exposed_paths(path: str, executable: str, network: bool) -> ExposedPaths:
-    shown: dict[str, None] = dict.fromkeys(each for each in SYSTEM if os.path.lexists(each))
-    names = (*_ETC, *(name for name in _listed("/etc") if name.startswith("java")), *(_NETWORK if network else ()))
-    shown.update(dict.fromkeys(f"/etc/{name}" for name in names if os.path.exists(f"/etc/{name}")))
-    found = _Finder(shown)
-    folders = []
-    for folder in [*path.split(os.pathsep), os.path.dirname(executable)]:
-        if os.path.isabs(folder) and os.path.isdir(folder):
-            folders += [each for each in found.folder(os.path.normpath(folder)) if each not in folders]
-    folders += [each for each in _SYSTEM_PATH if each not in folders]
-    outer = [each for each in shown if not any(each.startswith(f"{other}/") for other in shown if other != each)]
-    return ExposedPaths(tuple(sorted(outer)), os.pathsep.join(folders))
+    shown = [each for each in SYSTEM if os.path.lexists(each)]
+    java = [name for name in os.listdir("/etc") if name.startswith("java")]
+    names = [*_ETC, *java, *(_NETWORK if network else ())]
+    shown += [f"/etc/{name}" for name in names if os.path.exists(f"/etc/{name}")]
+    folders: list[str] = []
+    for given in [*path.split(os.pathsep), os.path.dirname(executable)]:
+        if os.path.isabs(given) and os.path.isdir(given):
+            folders += _of_folder(os.path.normpath(given), shown)
+    _installation(os.path.join(sys.base_prefix, "bin"), shown)
+    outer = {each for each in shown if not any(each.startswith(f"{other}/") for other in shown)}
+    return ExposedPaths(tuple(sorted(outer)), os.pathsep.join(dict.fromkeys([*folders, *_SYSTEM_PATH])))
 
 
-class _Finder:
-    def __init__(self, shown: dict[str, None]) -> None:
-        self.shown = shown
-
-    def folder(self, folder: str) -> list[str]:
-        """Show a folder of programs, and return its replacement in the PATH inside."""
-        if _within(folder, self.shown):
-            return [folder]
-        above = os.path.dirname(folder)
-        shims = os.path.basename(folder) == "shims" and os.path.isdir(os.path.join(above, "versions"))
-        if shims and not _private(above):
-            # pyenv and the like: scripts that choose among the versions next to them.
-            self.show(above)
-            return [folder]
-        if _private(folder):
-            return []
-        toolchain = _rust_toolchain(folder)
-        if toolchain:
-            self.show(toolchain)
-        self.installation(folder)
-        for entry in os.scandir(folder):
-            if entry.is_symlink() and entry.is_file():
-                self.program(entry.path)
-        return [os.path.join(toolchain, "bin"), folder] if toolchain else [folder]
-
-    def program(self, program: str) -> None:
-        """Show the target of a link."""
-        real = os.path.realpath(program)
-        if not _within(real, self.shown) and os.access(real, os.X_OK):
-            folder = os.path.dirname(real)
-            if os.path.basename(folder) == "bin":
-                self.installation(folder)
-            if not _within(real, self.shown):
-                # Anything may be next to it: the link may point to a script among somebody's notes.
-                bare = os.path.basename(folder) != "bin" or _private(folder)
-                self.show(real if bare else folder)
-
-    def installation(self, folder: str) -> None:
-        """Show the installation of a folder of programs, or at least the folder."""
-        prefix = os.path.dirname(folder)
-        settings = os.path.join(prefix, "pyvenv.cfg")
-        virtual = os.path.isfile(settings)
-        library = any(os.path.isdir(os.path.join(prefix, name)) for name in ("lib", "lib64", "libexec"))
-        whole = virtual or (library and os.path.basename(folder) in ("bin", "sbin"))
-        if whole and not _private(prefix):
-            self.show(prefix)
-        elif not _private(folder):
-            self.show(folder)
-            if virtual:
-                # A virtual environment in a home directory itself works, too.
-                for path in (settings, *glob.glob(f"{glob.escape(prefix)}/lib*/python*/site-packages")):
-                    self.show(path)
-        home = _base(settings) if virtual else None
-        if home and os.path.isdir(home) and not _within(os.path.realpath(home), self.shown):
-            self.installation(os.path.realpath(home))
-
-    def show(self, path: str) -> None:
-        """Show a path, and its real path if they differ."""
-        self.shown[path] = None
-        real = os.path.realpath(path)
-        if not _within(real, self.shown):
-            self.shown[real] = None
+def _of_folder(folder: str, shown: list[str]) -> list[str]:
+    """Show a folder of programs, and return its replacement in the PATH inside."""
+    above = os.path.dirname(folder)
+    if _within(folder, shown):
+        return [folder]
+    if os.path.basename(folder) == "shims" and os.path.isdir(f"{above}/versions") and not _private(above):
+        # pyenv and the like: scripts that choose among the versions next to them.
+        _show(above, shown)
+        return [folder]
+    if _private(folder):
+        return []
+    toolchain = _rust_toolchain(folder)
+    if toolchain:
+        _show(toolchain, shown)
+    _installation(folder, shown)
+    for entry in os.scandir(folder):
+        real = os.path.realpath(entry.path)
+        if entry.is_symlink() and entry.is_file() and os.access(real, os.X_OK) and not _within(real, shown):
+            # Anything may be next to it: the link may point to a script among somebody's notes.
+            inside = os.path.dirname(real)
+            if os.path.basename(inside) == "bin" and not _private(inside):
+                _installation(inside, shown)
+            else:
+                _show(real, shown)
+    return [f"{toolchain}/bin", folder] if toolchain else [folder]
 
 
-def _within(path: str, folders: dict[str, None]) -> bool:
+def _installation(folder: str, shown: list[str]) -> None:
+    """Show a folder of programs, and the libraries next to it."""
+    _show(folder, shown)
+    prefix = os.path.dirname(folder)
+    if os.path.basename(folder) not in ("bin", "sbin"):
+        return
+    if not _private(prefix) and any(os.path.isfile(os.path.join(prefix, name)) for name in _WHOLE):
+        _show(prefix, shown)
+    elif not _private(prefix) or os.path.isfile(os.path.join(prefix, "pyvenv.cfg")):
+        for path in (os.path.join(prefix, name) for name in _LIBRARIES):
+            if os.path.exists(path):
+                _show(path, shown)
+
+
+def _show(path: str, shown: list[str]) -> None:
+    """Show a path, and its real path if they differ."""
+    shown += [each for each in dict.fromkeys([path, os.path.realpath(path)]) if not _within(each, shown)]
+
+
+def _within(path: str, folders: list[str]) -> bool:
     return any(below(path, folder) for folder in folders)
 
 
@@ -134,40 +116,17 @@ def _private(folder: str) -> bool:
     real = os.path.realpath(folder)
     if {folder, real} & _NEVER or os.path.basename(real) in _NEVER_NAMED or os.path.dirname(real) == "/home":
         return True
-    return any(below(home, real) for home in _homes())
-
-
-@lru_cache(maxsize=1)
-def _homes() -> frozenset[str]:
-    known = {os.path.expanduser("~"), *(each.pw_dir for each in pwd.getpwall())}
-    return frozenset(os.path.realpath(home) for home in known if home not in ("", "/"))
-
-
-def _base(settings: str) -> str | None:
-    with open(settings, encoding="utf-8") as file:
-        for line in file:
-            name, equals, value = line.partition("=")
-            if equals and name.strip() == "home":
-                return value.strip()
-    return None
+    homes = {os.path.expanduser("~"), *(each.pw_dir for each in pwd.getpwall())} - {"", "/"}
+    return any(below(os.path.realpath(home), real) for home in homes)
 
 
 def _rust_toolchain(folder: str) -> str | None:
     """Return the toolchain behind rustup's proxies, which need their owner's home."""
-    compiler = os.path.join(folder, "rustc")
-    if os.path.basename(os.path.realpath(compiler)) != "rustup" and not os.path.exists(
-        os.path.join(folder, "rustup")
-    ):
+    if not os.path.exists(f"{folder}/rustup"):
         return None
     try:
-        asked = subprocess.run(
-            [compiler, "--print", "sysroot"], capture_output=True, text=True, timeout=30, check=False
-        )
-    except (OSError, subprocess.TimeoutExpired):
+        asked = [f"{folder}/rustc", "--print", "sysroot"]
+        root = subprocess.run(asked, capture_output=True, text=True, timeout=30, check=True).stdout.strip()
+    except (OSError, subprocess.SubprocessError):
         return None
-    root = asked.stdout.strip()
-    return root if asked.returncode == 0 and os.path.isdir(os.path.join(root, "bin")) else None
-
-
-def _listed(folder: str) -> list[str]:
-    return sorted(os.listdir(folder)) if os.path.isdir(folder) else []
+    return root if os.path.isdir(f"{root}/bin") else None

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import os
 import shutil
-import subprocess
 import threading
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 
-from langgraph_reflexion.envs.sandbox.backends import BACKENDS, HOST, choose, limit_values
-from langgraph_reflexion.envs.sandbox.client import carry_out, launch
+from langgraph_reflexion.envs.sandbox.backends import BACKENDS, HOST, choose, tool
+from langgraph_reflexion.envs.sandbox.client import carry_out
 from langgraph_reflexion.envs.sandbox.exposed_paths import exposed_paths
 from langgraph_reflexion.envs.sandbox.helper import hooks, protocol
 from langgraph_reflexion.envs.sandbox.types import (
@@ -31,6 +29,8 @@ from langgraph_reflexion.envs.sandbox.types import (
     word,
 )
 from langgraph_reflexion.errors import ConfigurationError, EnvironmentUnavailable
+
+_warned = threading.Event()
 
 
 class Sandbox:
@@ -60,15 +60,16 @@ class Sandbox:
     ) -> None:
         if backend is not None and backend not in BACKENDS:
             raise ConfigurationError(f"no sandbox {backend!r}: choose one of {', '.join(BACKENDS)}")
-        self._backend = choose(backend)
-        self.backend = self._backend.name
+        self.backend = choose(backend)
         self._path, self._allow_degraded = path, allow_degraded
-        if self.backend == "landlock":
-            _warn_once(
+        if self.backend == "landlock" and not _warned.is_set():
+            _warned.set()
+            warnings.warn(
                 f"the sandbox is Landlock, which is weaker than bubblewrap: it lets through "
-                f"{self._backend.lets_through}. {BACKENDS['bubblewrap'].fix}"
+                f"{BACKENDS['landlock'].lets_through}. {BACKENDS['bubblewrap'].fix}",
+                RuntimeWarning,
+                stacklevel=2,
             )
-        self._tool = shutil.which(self._backend.tool) or ""
 
     def run(
         self,
@@ -103,60 +104,13 @@ class Sandbox:
             EnvironmentUnavailable: there is no such program.
             EnvironmentFault: the sandbox failed to start.
         """
-        limits = limits or Limits()
+        limits, policy = limits or Limits(), policy or Policy()
         # bubblewrap writes files while the host is still reachable, and follows links: only a fresh folder has none.
         if files and (cwd or len(files) > MAX_FILES):
             raise ConfigurationError(f"a run gets at most {MAX_FILES} files, in a fresh folder: give no cwd")
-        request = self.request(argv, tuple(files or ()), collect, cwd, limits, policy or Policy())
-        request["inherit"] = inherit
-        blobs = [to_bytes(content, name) for name, content in (files or {}).items()]
-        return carry_out(request, blobs, limits, stdin=to_bytes(stdin, "stdin"), result=result)
-
-    def attach(
-        self,
-        argv: Sequence[str],
-        *,
-        cwd: Path | None = None,
-        limits: Limits | None = None,
-        policy: Policy | None = None,
-        **options: Any,
-    ) -> subprocess.Popen[Any]:
-        """Start a command and leave its streams to the caller. Killing the returned process ends it.
-
-        The exit status is the command's, or 125 with a line on standard error if the sandbox failed to start.
-
-        Args:
-            argv: The program, found on the sandbox's PATH, and its arguments.
-            cwd: Its working directory, a folder that the policy binds.
-            limits: Its resource limits; by default without a wall time.
-            policy: What it may see and do.
-            **options: For `subprocess.Popen`: `stdin`, `stdout`, `stderr`, `text` and the like.
-
-        Raises:
-            ConfigurationError: a bind is invalid.
-            EnvironmentUnavailable: there is no such program.
-        """
-        request = self.request(argv, (), (), cwd, limits or Limits(wall=None), policy or Policy())
-        content = protocol.dump(request, [])
-        try:
-            return launch("attach", [content], **options)
-        finally:
-            os.close(content)
-
-    def request(
-        self,
-        argv: Sequence[str],
-        files: Sequence[str],
-        collect: Sequence[str],
-        cwd: Path | None,
-        limits: Limits,
-        policy: Policy,
-    ) -> protocol.Request:
-        """Return the request for the helper. Raises the same errors as `run`."""
-        argv, names, collect = command(argv), file_names(files), collected_names(collect)
-        env = environment(policy.env)
         if collect and not policy.fork:
             raise ConfigurationError("files can be collected only from a run that may start processes")
+        argv, names, env = command(argv), file_names(tuple(files or ())), environment(policy.env)
         seen = exposed_paths(None if self._path is None else word(self._path, "path"), network=policy.network)
         path = env.get("PATH", seen.path)
         binds = self._binds(policy)
@@ -170,10 +124,10 @@ class Sandbox:
                 )
         if "/" not in argv[0] and not shutil.which(argv[0], path=path):
             raise EnvironmentUnavailable(f"{argv[0]}: no such program on the sandbox's PATH ({path})")
-        return protocol.request(
+        request = protocol.request(
             self.backend,
             argv,
-            limit_values(limits),
+            asdict(limits),
             env={**env, "PATH": path},
             exposed=list(seen.paths),
             binds=binds,
@@ -182,11 +136,14 @@ class Sandbox:
             unix=not policy.network and all(bind.own for bind in policy.binds),
             cwd=folder,
             files=names,
-            collect=collect,
+            collect=collected_names(collect),
             network=policy.network,
             fork=policy.fork,
-            tool=self._tool,
+            inherit=inherit,
+            tool=tool(self.backend),
         )
+        blobs = [to_bytes(content, name) for name, content in (files or {}).items()]
+        return carry_out(request, blobs, limits, stdin=to_bytes(stdin, "stdin"), result=result)
 
     def _binds(self, policy: Policy) -> list[tuple[str, str, bool]]:
         try:
@@ -223,17 +180,3 @@ def _guarded(policy: Policy, binds: list[tuple[str, str, bool]]) -> list[tuple[s
         for bind, (source, target, writable) in zip(policy.binds, binds, strict=True)
         if writable and not bind.own and os.path.isdir(source)
     ]
-
-
-def with_wall(limits: Limits, wall: float | None) -> Limits:
-    """Return the limits with another wall time in seconds, and at least as much CPU time."""
-    return limits if wall is None else replace(limits, wall=wall, cpu=max(limits.cpu, wall))
-
-
-_warned = threading.Event()
-
-
-def _warn_once(message: str) -> None:
-    if not _warned.is_set():
-        _warned.set()
-        warnings.warn(message, RuntimeWarning, stacklevel=3)

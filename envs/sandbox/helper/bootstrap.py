@@ -1,16 +1,16 @@
 """The helper's program: it supervises one run, in an interpreter with the standard library only.
 
-    python bootstrap.py run CONTROL REQUEST STDIN STDOUT STDERR RESULT COLLECTED   descriptors; see `Streams`
-    python bootstrap.py attach REQUEST                                             on its own standard streams
+    python bootstrap.py CONTROL REQUEST STDIN STDOUT STDERR RESULT COLLECTED
+
+The arguments are descriptors; see `Streams`.
 
 The parent packages are replaced by empty ones, so that nothing else of the project is imported. The helper starts for
 every run, so it does without modules that take longer to import than it takes to start a program: `re`, `typing`,
-`json`, `signal`, `contextlib`, `collections` and what imports them.
+`json`, `signal`, `contextlib`, `collections`, `importlib` and what imports them.
 """
 
 import os
 import sys
-from importlib import import_module
 from types import ModuleType
 
 HOME = "langgraph_reflexion.envs.sandbox.helper"
@@ -23,8 +23,9 @@ def load(name: str) -> ModuleType:
         package = ModuleType(".".join(parts[:end]))
         package.__path__ = [os.path.dirname(os.path.realpath(__file__))]
         sys.modules[package.__name__] = package
-    return import_module(f"{HOME}.{name}")
+    __import__(f"{HOME}.{name}")
+    return sys.modules[f"{HOME}.{name}"]
 
 
 if __name__ == "__main__":
-    load("supervisor").main(*sys.argv[1:])
+    load("supervisor").main(*map(int, sys.argv[1:]))

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
         descriptors: int
         disk: int
         files: int
+        output: int
+        result: int
 
     class Request(TypedDict):
         """One run."""
@@ -61,20 +63,11 @@ if TYPE_CHECKING:
         memory: int
 
 
-def request(backend: str, argv: list[str], limits: LimitValues, **fields: Any) -> Request:
+def request(backend: str, argv: list[str], limits: dict[str, Any], **fields: Any) -> Request:
     """Return a request with defaults for the fields that are not given."""
-    defaults: dict[str, Any] = {
-        "env": {},
-        "exposed": [],
-        "binds": [],
-        "guarded": [],
-        "hidden": [],
-        "cwd": None,
-        "files": [],
-        "collect": [],
-    }
-    defaults |= {"network": False, "unix": True, "fork": True, "inherit": False, "tool": ""}
-    made: Any = {"backend": backend, "argv": argv, "limits": limits, **defaults, **fields}
+    made: Any = {name: [] for name in ("exposed", "binds", "guarded", "hidden", "files", "collect")}
+    made |= {"env": {}, "cwd": None, "network": False, "unix": True, "fork": True, "inherit": False, "tool": ""}
+    made |= {"backend": backend, "argv": argv, "limits": limits, **fields}
     whole: Request = made
     return whole
 

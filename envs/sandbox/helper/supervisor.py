@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import resource
 import select
-import sys
 import time
 
 from langgraph_reflexion.envs.sandbox.helper import kernel, protocol, usage
@@ -33,48 +32,19 @@ _SAMPLE_SECONDS = 0.02
 _LONGEST_PAUSE = 0.1  # between two samples, however long one takes
 
 
-def main(how: str, *numbers: str) -> None:
-    """Carry out one run; see `bootstrap`."""
-    descriptors = [int(number) for number in numbers]
-    for number in descriptors:
+def main(control: int, *descriptors: int) -> None:
+    """Carry out one run, and report it; see `bootstrap`. It is ended when the agent dies, or closes `control`."""
+    for number in (control, *descriptors):
         os.set_inheritable(number, False)
-    agent = os.pidfd_open(os.getppid())
-    if how == "attach":
-        sys.exit(_attach(descriptors[0], agent))
-    control, *streams = descriptors
-    report = supervise(Streams(*streams), [agent, control])
-    with suppress(OSError):
-        os.write(control, repr(report).encode())
-
-
-def _attach(request: int, agent: int) -> int:
-    """Carry out one run on the standard streams, and return its exit status, 125 if it failed to start.
-
-    A child supervises it, out of reach of a signal to this process and its group, which ends the run.
-    """
-    watched = [agent, os.pidfd_open(os.getpid())]
-    supervisor = os.fork()
-    if supervisor:
-        kernel.handle(kernel.SIGINT, ignored=True)
-        return os.waitstatus_to_exitcode(os.waitpid(supervisor, 0)[1])
-    os.setsid()
-    nothing = os.open(os.devnull, os.O_RDWR)
-    report = supervise(Streams(request, 0, 1, 2, nothing, nothing), watched)
-    if "fault" in report:
-        print(f"sandbox: {report['fault']}", file=sys.stderr)
-        return 125
-    return report["exit"]
-
-
-def supervise(streams: Streams, watched: Sequence[int]) -> protocol.Report:
-    """Carry out one run. It is ended when one of the `watched` descriptors is readable."""
     kernel.handle(kernel.SIGCHLD, ignored=False)  # the agent may ignore it
     kernel.adopt_orphans()
     try:
-        request, blobs = protocol.load(streams.request)
-        return _Run(request, blobs, streams, watched).report()
+        streams = Streams(*descriptors)
+        report = _Run(*protocol.load(streams.request), streams, [os.pidfd_open(os.getppid()), control]).report()
     except Exception as error:
-        return {"fault": f"{type(error).__name__}: {error}"}
+        report = {"fault": f"{type(error).__name__}: {error}"}
+    with suppress(OSError):
+        os.write(control, repr(report).encode())
 
 
 class _Run:

@@ -1,1 +1,1 @@
-"""Adapters for other frameworks: tools and worlds as environments, the sandbox in LangChain, Reflexion in Inspect."""
+"""Adapters for other frameworks: tools and worlds as environments, Reflexion in Inspect."""

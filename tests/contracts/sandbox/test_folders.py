@@ -25,16 +25,6 @@ open('ordinary', 'w').write('x')
 """
 
 
-@pytest.fixture(params=["bubblewrap", "landlock"])
-def sandbox(request: pytest.FixtureRequest) -> Sandbox:
-    return make(request.param)
-
-
-@pytest.fixture
-def bubblewrap() -> Sandbox:
-    return make("bubblewrap")
-
-
 def change(sandbox: Sandbox, folder: Path, *paths: str, own: bool = False) -> None:
     bind = Bind(folder, writable=True, own=own)
     sandbox.run([sys.executable, "-c", CHANGE, *paths], cwd=folder, policy=Policy(binds=(bind,)))

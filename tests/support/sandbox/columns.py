@@ -1,4 +1,7 @@
-"""The columns of the table of hostile programs: a script of this folder, in one backend, as root or a user."""
+"""The fixtures of the sandbox's tests, and the columns of the table of hostile programs.
+
+A column is a script of this folder in one backend, as root or as an ordinary user.
+"""
 
 import json
 import os
@@ -31,6 +34,16 @@ def make(backend: str, path: str | None = None) -> Sandbox:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return Sandbox(backend, path=path, allow_degraded=True)
+
+
+@pytest.fixture(params=["bubblewrap", "landlock"])
+def sandbox(request: pytest.FixtureRequest) -> Sandbox:
+    return make(request.param)
+
+
+@pytest.fixture
+def bubblewrap() -> Sandbox:
+    return make("bubblewrap")
 
 
 def run(script: str, user: str, *arguments: str) -> dict:

@@ -17,8 +17,6 @@ def test_only_programs_of_a_home_are_exposed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, inside: str, beside: str
 ) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
-    exposed_paths.__globals__["_homes"].cache_clear()
-    exposed_paths.__globals__["_exposed_paths"].cache_clear()
     (tmp_path / "lib").mkdir()
     (tmp_path / inside).parent.mkdir(exist_ok=True)
     (tmp_path / inside).parent.joinpath("lib").mkdir(exist_ok=True)
@@ -28,7 +26,6 @@ def test_only_programs_of_a_home_are_exposed(
     (tmp_path / beside).parent.mkdir(exist_ok=True)
     (tmp_path / beside).touch()
     shown = exposed_paths(str(tmp_path / inside)).paths
-    exposed_paths.__globals__["_homes"].cache_clear()
     assert str(tmp_path / inside) in shown
     assert not {str(tmp_path), str((tmp_path / inside).parent)} & set(shown)
 
@@ -46,3 +43,13 @@ def test_only_programs_of_the_system_are_exposed() -> None:
     system = [path for path in shown if path in SYSTEM or path.startswith("/etc/")]
     assert "/usr" in system
     assert not {"/etc", "/etc/passwd", "/etc/ssl", "/var", "/home", "/root", "/opt", "/run"} & set(shown)
+
+
+def test_only_libraries_beside_a_folder_of_programs_are_exposed(tmp_path: Path) -> None:
+    for name in ("project/bin", "project/lib", "project/notes", "go/bin", "go/src"):
+        (tmp_path / name).mkdir(parents=True)
+    for name in ("project/.env", "go/go.env"):
+        (tmp_path / name).touch()
+    shown = exposed_paths(f"{tmp_path}/project/bin:{tmp_path}/go/bin").paths
+    below = {path.removeprefix(f"{tmp_path}/") for path in shown if path.startswith(str(tmp_path))}
+    assert below == {"project/bin", "project/lib", "go"}

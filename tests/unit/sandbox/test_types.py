@@ -1,11 +1,13 @@
 """Limits and requests of the sandbox are validated before anything runs."""
 
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
 
 from langgraph_reflexion import ConfigurationError
 from langgraph_reflexion.envs.sandbox import Bind, Limits, Policy, Sandbox
+from langgraph_reflexion.envs.sandbox.helper import protocol
 from langgraph_reflexion.envs.sandbox.helper.bubblewrap import Bubblewrap
 
 
@@ -60,7 +62,7 @@ def test_bind_redirected_by_a_link_in_a_writable_one_is_refused(tmp_path):
 
 
 def test_nul_never_becomes_an_option_of_bubblewrap():
-    request = Sandbox("unsafe-bare-host").request(["true"], (), (), None, Limits(), Policy())
-    request["env"]["A"] = "x\0--ro-bind\0/\0/tmp/host"
+    env = {"A": "x\0--ro-bind\0/\0/tmp/host"}
+    request = protocol.request("bubblewrap", ["true"], asdict(Limits()), env=env)
     with pytest.raises(ValueError, match="NUL"):
         Bubblewrap(request, [], None).arguments(7)

@@ -1,0 +1,1 @@
+from tests.support.sandbox.columns import bubblewrap, sandbox  # noqa: F401
