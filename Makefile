@@ -56,7 +56,7 @@ demo-llm: $(VENV)/demo .venv-llm/$(LLM)  ## Compare strategies with a real, tiny
 
 drawings:  ## Draw docs/drawings/*.mmd with Mermaid; needs npm and chromium
 	cd docs/drawings && for name in *.mmd; do PUPPETEER_SKIP_DOWNLOAD=1 npx --yes -p @mermaid-js/mermaid-cli@11 \
-		mmdc -p chromium.json -c mermaid.json -b white -i $$name -o $${name%.mmd}.svg || exit 1; done
+		mmdc -p chromium.json -c mermaid.json -b transparent -i $$name -o $${name%.mmd}.svg || exit 1; done
 
 dev: $(VENV)/dev  ## Install the packages for the targets below
 

@@ -84,7 +84,7 @@ class Environment(ABC):
     A heuristic is given by its fields."""
     replayable: bool = True
     """Whether an episode can be rebuilt, by replay or from a snapshot. Otherwise a trial that is resumed in another
-    process begins anew, and its record has a note."""
+    process starts over, and its record has a note."""
     reply_tokens: int = 4096
     """The longest reply to a request for an action, in tokens, unless the model has a limit of its own."""
     blocking: bool = True

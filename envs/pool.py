@@ -204,7 +204,7 @@ class EpisodePool:
             except EpisodeLost:
                 if ended is None:
                     raise
-                # The fault before it closed the episode. Beginning anew might meet it again, without end.
+                # The fault before it closed the episode. Starting over might meet it again, without end.
                 raise EnvironmentFault(str(ended), transient=False) from ended
             except OSError as error:
                 # Any exception but OSError is a bug in the environment, and is raised as it is.

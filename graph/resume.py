@@ -18,7 +18,7 @@ def resume_point(state: ReflexionState) -> ResumePoint | None:
     """Return how a task continues from its last state; None if it is solved, still running or not begun.
 
     A trial that was cut short, by a fault or a budget, continues with the very action that was next; a wrapped
-    agent's begins anew. After a verdict comes the reflection, and then one more trial.
+    agent's starts over. After a verdict comes the reflection, and then one more trial.
 
     Example:
         if point := resume_point(graph.get_state(config).values):

@@ -43,7 +43,7 @@ class Evaluate:
                     score = await self.evaluator.evaluate(seen, config)
             except Fault as error:
                 fault = as_data(error)
-                if isinstance(error, EpisodeLost):  # resumed, the trial begins anew
+                if isinstance(error, EpisodeLost):  # resumed, the trial starts over
                     update["stop_reason"] = "fault"
             else:
                 if not math.isfinite(score.score):

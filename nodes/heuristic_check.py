@@ -20,7 +20,7 @@ class HeuristicCheck:
         for ended in ("terminated", "truncated"):
             if state["episode"][ended]:
                 return {"stop_reason": ended}
-        # A trial that begins anew has no steps.
+        # A trial that starts over has no steps.
         reason = self.heuristic(state["trajectory"]) if state["trajectory"] else None
         if reason is not None and not (isinstance(reason, str) and reason):
             raise TypeError(f"a heuristic returns why the trial should stop, in words, or None; got {reason!r}")

@@ -98,7 +98,7 @@ class Budgets:
         return time.monotonic() - self._began
 
     def start_task(self, task: str, config: RunnableConfig) -> None:
-        """Start the account of a task on the thread of `config` anew."""
+        """Start the account of a task on the thread of `config` from zero."""
         with self._lock:
             self._seen.pop(account_key(task, config), None)
 

@@ -1,4 +1,4 @@
-"""A trial's episode in the state: how a trial begins, and begins anew."""
+"""A trial's episode in the state: how a trial starts, and starts over."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""The parts of pages that come out of the code. `python -m tests.docs.generated` writes them anew."""
+"""The parts of pages that come from the code. `python -m tests.docs.generated` rewrites them."""
 
 import re
 from collections.abc import Callable
@@ -15,7 +15,7 @@ from langgraph_reflexion.cli.commands import app
 from langgraph_reflexion.envs import ENVIRONMENTS, environment_class
 from langgraph_reflexion.profiles import PROFILES
 from langgraph_reflexion.prompts import load_prompts
-from tests.docs.names import in_full, in_short
+from tests.docs.names import GROUPS, in_full, in_short
 from tests.docs.pages import PAGES, ROOT
 from tests.test_architecture import LAYERS
 
@@ -57,8 +57,8 @@ def prompts(name: str) -> str:
         kinds: dict[str, int] = {}
         for example in loaded.examples(None, UNLIMITED):
             kinds[example.kind] = kinds.get(example.kind, 0) + 1
-        told = ", ".join(f"{count} {kind}".strip() for kind, count in kinds.items())
-        rows.append(f"| `prompts/{folder}` | {told or 'none'} | {len(loaded.reflections)} |")
+        counts = ", ".join(f"{count} {kind}".strip() for kind, count in kinds.items())
+        rows.append(f"| `prompts/{folder}` | {counts or 'none'} | {len(loaded.reflections)} |")
     return "\n".join(rows)
 
 
@@ -115,10 +115,11 @@ def writers() -> dict[str, Callable[[], str]]:
     found: dict[str, Callable[[], str]] = {
         "command line": command_line,
         "layers": layers,
-        "names in full": in_full,
         "names in short": in_short,
         "profiles": profiles,
     }
+    for page in {group.page for group in GROUPS}:
+        found[f"names of {page}"] = lambda page=page: in_full(page)  # type: ignore[misc]
     for name in ENVIRONMENTS:
         for what in (tools, arguments, prompts):
             found[f"{what.__name__}/{name}"] = lambda what=what, name=name: what(name)  # type: ignore[misc]
@@ -126,7 +127,7 @@ def writers() -> dict[str, Callable[[], str]]:
 
 
 def regenerated(text: str) -> str:
-    """A page with its generated parts written anew."""
+    """A page with its generated parts rewritten."""
 
     def write(match: re.Match[str]) -> str:
         return f"{match[1]}\n{writers()[match[2]]()}\n\n{match[3]}"

@@ -1,4 +1,4 @@
-"""What is special about some commands and pages; each entry says why, and one that no page shows fails a test."""
+"""Exceptions for some commands and pages, each with its reason; an entry that no page shows fails a test."""
 
 import gzip
 import json
@@ -15,7 +15,7 @@ ELSEWHERE = {
     "docs/howto/postgres.md: from langgraph.checkpoint.postgres import PostgresSaver": "the same",
     "docs/howto/own-environment.md: from openenv import GenericEnvClient": "needs a server of OpenEnv",
     "docs/howto/own-evaluator.md: import verifiers.v1 as vf": "needs verifiers and a taskset",
-    "git clone https://github.com/noahshinn/reflexion": "wants the network; a made-up clone stands in its place",
+    "git clone https://github.com/noahshinn/reflexion": "needs the network; a made-up clone replaces it",
     'for n in $(seq 20); do pytest -q -m "" tests/long/sandbox/test_cleanup.py || break; done': "is twenty runs",
     "cd tests/support/sandbox && python -c 'import probes; print(probes.table())'": "long/sandbox/test_table.py",
     "langgraph-reflexion run alfworld --ray-address first.example:6379 --workers 8 --database postgresql://me@db.example/runs"
@@ -26,12 +26,12 @@ ELSEWHERE = {
     "docs/howto/own-environment.md: from langgraph_reflexion import ToolEnvironment, mcp_tools": "needs npx and the"
     " network; tests/faces/test_mcp.py runs the program with another server",
     "docs/howto/own-environment.md: from contextlib import asynccontextmanager": "the same",
-    "python tree.py > tree.txt": "wants openinference-instrumentation-langchain; loop/test_tracing.py has the tree",
+    "python tree.py > tree.txt": "needs openinference-instrumentation-langchain; loop/test_tracing.py has the tree",
     "export LANGSMITH_TRACING=true LANGSMITH_API_KEY=...": "needs a key; loop/test_tracing.py has an endpoint",
     "langgraph-reflexion run my_agent.py:agent --tasks openai/gsm8k --subset main --split test --limit 20"
-    " --evaluator exact": "wants the network; tests/faces/test_datasets.py has a server",
+    " --evaluator exact": "needs the network; tests/faces/test_datasets.py has a server",
     "langgraph-reflexion run my_agent.py:agent --tasks data/capitals --split test --answer-field answers.text"
-    " --evaluator llm": "wants an extra; tests/faces/test_datasets.py has such a folder",
+    " --evaluator llm": "needs an extra; tests/faces/test_datasets.py has such a folder",
     "langgraph-reflexion run langgraph_reflexion:Tau2Environment --option domain=airline --option"
     " user_model=gpt-4.1 --actor tools --max-actions 100 --model openai:gpt-4.1 --out runs/airline"
     "": "needs an extra: tests/long/test_tau2.py has it",
@@ -43,11 +43,11 @@ ELSEWHERE = {
 """Commands, and blocks of Python by page and first line, that are not run here, and why."""
 
 FAILS = {"langgraph-reflexion run alfworld --limit 2 --budget task.actions=10 --out runs/limited": 1}
-"""Commands that are to end with another exit status than 0."""
+"""Commands whose exit status is not 0."""
 
 LONG = re.compile(r"langgraph-reflexion run (?!.*(--limit \d\b|--tasks? ))")
 FEW = " --limit 2 --max-trials 2 --workers 1"
-"""What is added to the runs that are long, so that a part of them is run."""
+"""Options that shorten the long runs."""
 
 
 def humaneval(home: Path) -> None:
@@ -65,7 +65,7 @@ def humaneval(home: Path) -> None:
 
 
 def clone(home: Path) -> None:
-    """A clone of the original repository, as far as a made-up log goes."""
+    """A clone of the original repository, with one made-up log."""
     write_env_results(home / "reflexion" / "alfworld_runs" / "root" / "base_run_logs", [3, 4, 4], 5)
 
 
@@ -77,7 +77,7 @@ SANDBOXED = {
     "docs/results.md",
     "docs/sandbox.md",
 }
-"""The pages of which something runs in the sandbox."""
+"""The pages whose code runs in the sandbox."""
 
 APART = {"docs/inspect.md": "Inspect warns while it starts, and changes how the process logs"}
 """The pages whose Python runs in a process of its own, and why."""
@@ -90,4 +90,4 @@ PREPARED: dict[str, Callable[[Path], None]] = {
     "docs/grading.md": humaneval,
     "docs/original.md": clone,
 }
-"""What a page's reader has beforehand, and the tests make up."""
+"""Files that a page's reader already has."""

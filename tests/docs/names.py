@@ -7,13 +7,12 @@ from typing import NamedTuple
 import griffe
 
 TOP = "langgraph_reflexion"
-TESTING = f"{TOP}.testing"
-SANDBOX = f"{TOP}.envs.sandbox"
 
 
 class Group(NamedTuple):
-    """Names that belong together, as they are imported from a module."""
+    """Names that belong together, as they are imported from a module, and the page with their docstrings."""
 
+    page: str
     title: str
     names: str
     module: str = TOP
@@ -24,54 +23,64 @@ class Group(NamedTuple):
 
 
 GROUPS = [
+    Group("graph", "The graph", "create_reflexion connect Strategy Approval resume_point"),
+    Group("graph", "Profiles", "Profile PROFILES"),
+    Group("agents", "Your agent", "WrappedAgent World WorkspaceFolder ReflexionMiddleware"),
+    Group("state", "State", "ReflexionState AgentState Step Evaluation Reflection"),
+    Group("state", "Stream events", "TrialStarted ActionTaken VerdictGiven ReflectionWritten", f"{TOP}.events"),
+    Group("state", "Runtime context", "ReflexionContext", f"{TOP}.runtime"),
     Group(
-        "The graph",
-        "create_reflexion connect Strategy Approval resume_point",
-    ),
-    Group("Your agent", "WrappedAgent World WorkspaceFolder ReflexionMiddleware"),
-    Group("Profiles", "Profile PROFILES"),
-    Group("State", "ReflexionState AgentState Step Evaluation Reflection"),
-    Group(
+        "environments",
         "Environments",
         "load_environment Environment Episode action Action StepResult Task ToolEnvironment mcp_tools GymEnvironment"
         " Tau2Environment",
     ),
-    Group("Heuristics and evaluators", "Heuristic Evaluator Score Prepared CommandEvaluator"),
-    Group("Prompts", "load_prompts Prompts"),
-    Group("Models", "load_model ModelOptions Retries Price"),
-    Group("Budgets", "Budget Budgets"),
-    Group("Checkpoints", "LatestSaver open_checkpointer"),
-    Group("Memory", "Memory Lessons open_lessons"),
+    Group("evaluators", "Heuristics and evaluators", "Heuristic Evaluator Score Prepared CommandEvaluator"),
+    Group("evaluators", "Prompts", "load_prompts Prompts"),
+    Group("models", "Models", "load_model ModelOptions Retries Price"),
+    Group("models", "Budgets", "Budget Budgets"),
+    Group("memory", "Checkpoints", "LatestSaver open_checkpointer"),
+    Group("memory", "Memory", "Memory Lessons open_lessons"),
     Group(
+        "runs",
+        "Runs",
+        "RunSettings run resume read_run compare trials_of trials_of_run trials_of_thread",
+        f"{TOP}.experiments",
+    ),
+    Group(
+        "errors",
         "Errors",
         "ReflexionError ConfigurationError EnvironmentUnavailable Fault ModelFault ContextTooLong EnvironmentFault"
         " EpisodeLost",
     ),
-    Group("Stream events", "TrialStarted ActionTaken VerdictGiven ReflectionWritten", f"{TOP}.events"),
-    Group("Runtime context", "ReflexionContext", f"{TOP}.runtime"),
     Group(
+        "testing",
         "Testing",
         "check_environment Case ScriptedChatModel ModelServer Recorder RecordedChatModel",
-        TESTING,
+        f"{TOP}.testing",
     ),
-    Group("The sandbox", "Sandbox Limits Policy", SANDBOX),
+    Group("testing", "The sandbox", "Sandbox Limits Policy", f"{TOP}.envs.sandbox"),
 ]
 
 
 def in_short() -> str:
-    """The names by group."""
+    """The names by group, each with a link to its docstring."""
     lines = []
     for group in GROUPS:
         lines += [f"## {group.title}", ""]
         lines += [f"From `{group.module}`. {sentence(group.module)}", ""] if group.module != TOP else []
-        lines += [f"* [`{path.rpartition('.')[2]}`](#{path}): {sentence(path)}" for path in group.paths]
+        for path in group.paths:
+            lines.append(f"* [`{path.rpartition('.')[2]}`]({group.page}.md#{path}): {sentence(path)}")
         lines.append("")
     return "\n".join(lines).rstrip()
 
 
-def in_full() -> str:
-    """The same names, for the site to put their docstrings in."""
-    return "\n\n".join(f"::: {path}" for group in GROUPS for path in group.paths)
+def in_full(page: str) -> str:
+    """The names of a page, for the site to put their docstrings in."""
+    shown = [group for group in GROUPS if group.page == page]
+    return "\n\n".join(
+        "\n\n".join([f"## {group.title}", *(f"::: {path}" for path in group.paths)]) for group in shown
+    )
 
 
 @cache

@@ -1,6 +1,7 @@
 """The code blocks of every page run, and their output is as shown."""
 
 import json
+import re
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,7 +21,6 @@ pytestmark = [
 ]
 
 DATA = {"toml": tomllib.loads, "json": json.loads}
-PICTURES = {"mermaid"}
 
 
 @pytest.fixture(scope="module")
@@ -77,7 +77,7 @@ def follow(page: Page, reader: Reader) -> None:
                 if block.title:
                     reader.write(block)
             case language:
-                assert language in PICTURES or block.title, f"{where}: nothing is known of ```{language}"
+                assert block.title, f"{where}: nothing is known of ```{language}"
                 if block.title:
                     reader.write(block)
 
@@ -109,6 +109,20 @@ def test_the_lists_name_existing_blocks() -> None:
     for listed in (ELSEWHERE, FAILS):
         assert set(listed) <= shown, f"no page shows {sorted(set(listed) - shown)}"
     assert set(PREPARED) | set(PACKAGES) | set(APART) | SANDBOXED <= {page.name for page in PAGES}
+
+
+def test_pages_can_be_followed_in_one_folder() -> None:
+    made: dict[str, dict[str, str]] = {}
+    for page in PAGES:
+        for block in page.blocks:
+            if block.title not in ("", EXCERPT):
+                made.setdefault(block.title, {})[block.text] = page.name
+            for text in commands(block) if block.language == "bash" else ():
+                if run := re.search(r"langgraph-reflexion run .*--out (\S+)", text):
+                    made.setdefault(run[1], {})[text] = page.name
+                elif experiment := re.match(r"langgraph-reflexion experiment (\w+)\.toml$", text):
+                    made.setdefault(f"runs/{experiment[1]}", {})[text] = page.name
+    assert {what: [*ways.values()] for what, ways in made.items() if len(ways) > 1} == {}
 
 
 def test_every_code_block_is_fenced_with_a_language() -> None:

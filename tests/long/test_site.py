@@ -20,7 +20,7 @@ ZENSICAL = shutil.which("zensical", path=str(Path(sys.executable).parent))
 pytestmark = pytest.mark.skipif(ZENSICAL is None, reason="needs the dependency group docs")
 needs_chromium = pytest.mark.needs("Chromium")
 
-VISITED = ("", "concepts/", "architecture/", "environments/webshop/", "reference/python/", "reference/command-line/")
+VISITED = ("", "concepts/", "architecture/", "environments/webshop/", "reference/graph/", "reference/command-line/")
 
 
 @pytest.fixture(scope="module")
@@ -53,6 +53,10 @@ def html_of(page: str) -> str:
     return "index.html" if path.name == "index" else f"{path.as_posix()}/index.html"
 
 
+def read(site: Path, page: str) -> str:
+    return (site / html_of(f"docs/{page}")).read_text(encoding="utf-8")
+
+
 def test_every_page_is_in_the_site_and_its_navigation(site: Path) -> None:
     listed = re.findall(r"^ *- [^#\n]*: (\S+\.md)$", (ROOT / "mkdocs.yml").read_text(encoding="utf-8"), re.MULTILINE)
     for page in PAGES:
@@ -69,12 +73,18 @@ def test_pages_load_no_external_resources(site: Path) -> None:
 
 
 def test_reference_is_built_from_docstrings(site: Path) -> None:
-    text = (site / "reference" / "python" / "index.html").read_text(encoding="utf-8")
-    anchors = set(re.findall(r'id="(langgraph_reflexion\.[\w.]+)"', text))
-    assert "langgraph_reflexion.create_reflexion" in anchors
-    assert set(re.findall(r'href="#(langgraph_reflexion\.[\w.]+)"', text)) <= anchors
+    linked = re.findall(r'href="\.\./(\w+)/#(langgraph_reflexion\.[\w.]+)"', read(site, "reference/python.md"))
+    assert ("graph", "langgraph_reflexion.create_reflexion") in linked
+    for page, anchor in set(linked):
+        assert f'id="{anchor}"' in read(site, f"reference/{page}.md"), anchor
+    text = read(site, "reference/graph.md")
     assert "Build the Reflexion agent" in text
     assert ":::" not in text
+
+
+def test_site_has_no_other_pages(site: Path) -> None:
+    pages = {html_of(page.name) for page in PAGES if page.path.is_relative_to(DOCS)}
+    assert {path.relative_to(site).as_posix() for path in site.rglob("*.html")} == pages | {"404.html"}
 
 
 @needs_chromium

@@ -132,7 +132,7 @@ def test_run_that_was_killed_is_resumed(office):
     assert status == 0, said
     (row,) = office.rows("run")
     assert (row["stop_reason"], row["actions"]) == ("terminated", 2)
-    assert ["begins anew" in note for note in row["notes"]] == [True]
+    assert ["starts over" in note for note in row["notes"]] == [True]
 
 
 @with_tau2

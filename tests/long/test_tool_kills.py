@@ -67,4 +67,4 @@ def test_another_process_resumes_a_trial_that_was_killed(tmp_path, kind):
     status, observed, actions, notes = json.loads(again.stdout)
     assert (status, actions) == ("solved", 4)
     assert observed == ["1 lines", "2 lines", "3 lines", "The task is solved."]
-    assert ["begins anew" in note for note in notes] == ([True] if kind == "neither" else [])
+    assert ["starts over" in note for note in notes] == ([True] if kind == "neither" else [])

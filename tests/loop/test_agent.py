@@ -73,7 +73,7 @@ def test_an_agent_is_wrapped_as_it_is() -> None:
     assert final["trials"][0]["actions"] == 1
     assert final["trials"][0]["usage"]["act"]["llm_calls"] == 2
     assert final["trials"][0]["usage"]["act"]["input_tokens"] == 10
-    # Each trial begins anew, with the lessons before the task.
+    # Each trial starts over, with the lessons before the task.
     firsts = [prompt for prompt in model.prompts if prompt[-1].type == "human"]
     assert [len(prompt) for prompt in firsts] == [1, 2, 2]
     assert [prompt[-1].text for prompt in firsts] == [TASK["task"]] * 3

@@ -265,7 +265,7 @@ def test_a_trial_is_resumed_after_its_process_ended(kind):
     assert made == ["open", "closed"]
     (record,) = final["trials"]
     assert record["actions"] == 4
-    assert [("begins anew" in note) for note in record["notes"]] == ([True] if kind == "neither" else [])
+    assert [("starts over" in note) for note in record["notes"]] == ([True] if kind == "neither" else [])
     assert said == ([1, 2, 3, 1, 2, 3, 4] if kind == "neither" else [1, 2, 3, 4])
 
 
@@ -292,7 +292,7 @@ def test_a_stopped_trial_whose_world_was_lost_is_a_fault_and_then_begins_anew():
     again, _ = graph()
     lost = again.invoke(None, config)
     assert lost["status"] == "fault"
-    assert "begins anew" in lost["fault"]
+    assert "starts over" in lost["fault"]
     again.update_state(config, *resume_point(lost))
     final = again.invoke(None, config)
     assert final["status"] == "solved"

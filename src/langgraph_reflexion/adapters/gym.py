@@ -142,7 +142,7 @@ class GymEnvironment(Environment):
         instruction: The instruction of tasks without one; by default, the first paragraph of the documentation of a
             Gymnasium environment.
         replayable: Whether the same actions after the same `reset` have the same results, so that a trial whose
-            process ended can be continued by repeating its actions. Otherwise it begins anew, and its record has a
+            process ended can be continued by repeating its actions. Otherwise it starts over, and its record has a
             note.
         name: The environment's name, in records; by default, the id.
         prompts: A folder of prompts; the general ones unless given.

@@ -128,7 +128,7 @@ class Tau2Environment(Environment):
     """The tasks of a domain of tau2-bench, through its Gymnasium interface `AgentGymEnv`.
 
     The reward is tau2's own. The last observation says which of its checks failed, but not what they expected. As a
-    model plays the user, no conversation can be repeated: a trial whose process ended begins anew.
+    model plays the user, no conversation can be repeated: a trial whose process ended starts over.
 
     Args:
         domain: The domain: `airline`, `retail`, `telecom`, `mock` or another one of tau2's.

@@ -113,7 +113,7 @@ class ToolEnvironment(Environment):
             can be continued by repeating its calls.
         snapshot: A function of any of `task`, `state` and `tools` that returns the world as plain JSON.
         restore: A function of `saved`, which `snapshot` returned, and any of the same, that brings a fresh world into
-            this state. Without `replayable`, `snapshot` and `restore`, a trial whose process ended begins anew, and
+            this state. Without `replayable`, `snapshot` and `restore`, a trial whose process ended starts over, and
             its record has a note.
         name: The environment's name, in records.
         prompts: A folder of prompts; the general ones unless given.

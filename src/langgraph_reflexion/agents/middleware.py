@@ -73,8 +73,13 @@ class ReflexionMiddleware(AgentMiddleware[ReflexionAgentState, Any, Any]):
             text of the last AI message, or the structured response as plain data.
         reset: Resets what the agent changes outside its state: a function that is called with the task's text before
             each trial, and may return an update of the agent's state; or a `World`, such as a `WorkspaceFolder`.
-        heuristic, memory, strategy, feedback, max_trials, profile, prompts: As for `create_reflexion`. Lessons are
-            kept in the agent's store.
+        heuristic: As for `create_reflexion`.
+        memory: As for `create_reflexion`. Lessons are kept in the agent's store.
+        strategy: As for `create_reflexion`.
+        feedback: As for `create_reflexion`.
+        max_trials: As for `create_reflexion`.
+        profile: As for `create_reflexion`.
+        prompts: As for `create_reflexion`.
         options: How the reflecting model is called, and prices. A fault that retries do not cure
             ends the task with the best answer and status `fault`.
         budgets: What a trial, a task and the run may spend. Pauses count as seconds.
