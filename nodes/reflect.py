@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from langchain_core.messages import BaseMessage, HumanMessage
 from langchain_core.runnables import RunnableConfig
 
-from langgraph_reflexion.context import call_with_trajectory, charging, drop_longest, opening_of, with_lessons
+from langgraph_reflexion.context import Prompt, charging, drop_longest, opening_of, with_lessons
 from langgraph_reflexion.errors import ModelFault
 from langgraph_reflexion.memory.agent import AgentMemory
 from langgraph_reflexion.memory.episodic import status_line
@@ -30,7 +30,9 @@ class Reflect:
     rules: Profile
     seed: int
 
-    async def __call__(self, state: ReflexionState, config: RunnableConfig) -> Update:
+    def prompt(self, state: ReflexionState) -> Prompt:
+        """Return the prompt on the trial that failed."""
+
         def render(steps: list[Step], left_out: int) -> list[BaseMessage]:
             examples, notes = left_over(self.prompts.reflections, state["reflections"], left_out)
             failed = self.prompts.render(
@@ -44,12 +46,14 @@ class Reflect:
             failed = with_lessons(failed, state, self.prompts)
             return [*few_shot_reflections(self.prompts, examples, self.rules.layout), HumanMessage(failed)]
 
+        return Prompt(render, state["trajectory"])
+
+    async def __call__(self, state: ReflexionState, config: RunnableConfig) -> Update:
         call = CallId(self.seed, state["task"]["id"], state["trial"], "reflect")
         update: Update = {}
         try:
             with charging(state, "reflect") as paid:
-                steps, budget = state["trajectory"], state["observation_budget"]
-                reply = await call_with_trajectory(self.client, render, steps, budget, config, call)
+                reply = await self.prompt(state).ask(self.client, state["observation_budget"], config, call)
                 reflection = Reflection(trial=state["trial"], text=reply.text)
                 update["reflections"] = await self.memory.reflections.add(state, reflection, config)
         except ModelFault as fault:

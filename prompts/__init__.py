@@ -100,6 +100,15 @@ class Prompts:
         for name in self._templates.list_templates(filter_func=lambda name: name.endswith(".md") and "/" not in name):
             self._templates.get_template(name)
 
+    def files(self) -> dict[str, str]:
+        """Return every template and example file by its name, so that a folder of them gives the same prompts."""
+        names = self._templates.list_templates(filter_func=lambda name: name.endswith(".md") and "/" not in name)
+        found = {name: self.text(name.removesuffix(".md")) for name in names}
+        for name in ("examples.toml", "reflections.toml"):
+            if self.folder and (self.folder / name).exists():
+                found[name] = (self.folder / name).read_text(encoding="utf-8")
+        return found
+
     def text(self, name: str) -> str:
         """Return the source of a template, by its file name without `.md`."""
         loader = self._templates.loader

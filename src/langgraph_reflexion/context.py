@@ -1,7 +1,10 @@
 """Shared by all nodes that call a model: fit the prompt into the context window and charge the usage to the node."""
 
+import math
+import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
 
 from langchain_core.messages import BaseMessage
@@ -21,58 +24,84 @@ LEFT_OUT = "[left out, to save room]"
 SMALLER = 0.7
 """The share of the observations' characters to keep after a prompt was too long."""
 
-Render = Callable[[list[Step], int], list[BaseMessage]]
-"""Builds a prompt from the steps to show and the number of things to leave out; see `left_over`."""
+
+_SHORTENED = "{call}: prompt too long, observations shortened to {number} characters"
+_LEFT_OUT = "{call}: prompt too long, {number} examples or reflections left out"
 
 
-async def call_with_trajectory(
-    client: Client,
-    render: Render,
-    steps: Sequence[Step],
-    observation_budget: int | None,
-    config: RunnableConfig,
-    call: CallId,
-    **options: Any,
-) -> Reply:
-    """Call the model with a prompt that shows steps; make it shorter until it fits.
+@dataclass(frozen=True)
+class Prompt:
+    """A prompt that can be made shorter."""
 
-    Long observations are truncated first; then examples are left out, and at last the oldest reflections.
+    render: Callable[[list[Step], int], list[BaseMessage]]
+    """Builds it from the steps to show and the number of things to leave out; see `left_over`."""
+    steps: Sequence[Step] = ()
+    """The steps, oldest first."""
 
-    Args:
-        client: The model.
-        render: Builds the prompt.
-        steps: The steps, oldest first.
-        observation_budget: The characters of observations that fit, if known.
-        config: The node's config.
-        call: The call's id.
-        **options: Passed to `Client.ask`.
+    async def ask(
+        self, client: Client, budget: int | None, config: RunnableConfig, call: CallId, **options: Any
+    ) -> Reply:
+        """Call the model with the prompt; make it shorter until it fits.
 
-    Raises:
-        ContextTooLong: the prompt is too long even so; permanent if the model has never replied, as then the context
-            is too small for the task.
-        ModelFault: as from `Client.ask`.
-    """
-    shown, fits, left_out = truncate_observations(steps, observation_budget), observation_budget, 0
-    while True:
-        messages = render(shown, left_out)
-        try:
-            reply = await client.ask(messages, config, call, **options)
-        except ContextTooLong as fault:
-            had = _length(shown)
-            shorter = truncate_observations(steps, int(had * SMALLER))
-            if _length(shorter) < had:
-                shown, fits = shorter, int(had * SMALLER)
-                continue
-            left_out += 1
-            if render(shown, left_out) == messages:
-                words = f"{fault} (nothing more can be left out of it: the task needs a model with a larger context)"
-                raise ContextTooLong(words, permanent=not client.replied) from fault
-        else:
-            if fits != observation_budget:
-                note(f"{call.name}: prompt too long, long observations shortened")
-            if left_out:
-                note(f"{call.name}: prompt too long, {left_out} examples or reflections left out")
-            return Reply(reply.message, fits)
+        Long observations are truncated first; then examples are left out, and at last the oldest reflections.
+
+        Args:
+            client: The model.
+            budget: The characters of observations that fit, if known.
+            config: The node's config.
+            call: The call's id.
+            **options: Passed to `Client.ask`.
+
+        Raises:
+            ContextTooLong: the prompt is too long even so; permanent if the model has never replied, as then the
+                context is too small for the task.
+            ModelFault: as from `Client.ask`.
+        """
+        shown, fits, left_out = truncate_observations(self.steps, budget), budget, 0
+        while True:
+            messages = self.render(shown, left_out)
+            try:
+                reply = await client.ask(messages, config, call, **options)
+            except ContextTooLong as fault:
+                had = _length(shown)
+                shorter = truncate_observations(self.steps, int(had * SMALLER))
+                if _length(shorter) < had:
+                    shown, fits = shorter, int(had * SMALLER)
+                    continue
+                left_out += 1
+                if self.render(shown, left_out) == messages:
+                    words = (
+                        f"{fault} (nothing more can be left out of it: the task needs a model with a larger context)"
+                    )
+                    raise ContextTooLong(words, permanent=not client.replied) from fault
+            else:
+                if fits != budget:
+                    note(_SHORTENED.format(call=call.name, number=fits))
+                if left_out:
+                    note(_LEFT_OUT.format(call=call.name, number=left_out))
+                return Reply(reply.message, fits)
+
+    def as_sent(self, call: str, notes: Sequence[str]) -> list[BaseMessage]:
+        """Return the messages of a call as the model got them.
+
+        Args:
+            call: The call's name within the trial: "act 3", "reflect".
+            notes: The notes of the trial, which say how prompts were shortened.
+        """
+
+        def noted(words: str) -> dict[str, int]:
+            form = re.compile(words.format(call=r"(.+?)", number=r"(\d+)"))
+            return {found[1]: int(found[2]) for each in notes if (found := form.fullmatch(each))}
+
+        def place(name: str) -> tuple[float, str]:
+            acting = re.fullmatch(r"act (\d+)(.*)", name)
+            return (int(acting[1]), acting[2]) if acting else (math.inf, "")
+
+        budgets = noted(_SHORTENED)
+        # What fits is found out by the calls for a trial's steps, and known from then on.
+        known = [budget for name, budget in budgets.items() if name == call or place(name) < place(call)]
+        budget = known[-1] if known else None
+        return self.render(truncate_observations(self.steps, budget), noted(_LEFT_OUT).get(call, 0))
 
 
 def truncate_observations(steps: Sequence[Step], budget: int | None) -> list[Step]:

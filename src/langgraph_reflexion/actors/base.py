@@ -9,7 +9,7 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, System
 from langchain_core.runnables import RunnableConfig
 
 from langgraph_reflexion.actors.reply import read_reply
-from langgraph_reflexion.context import call_with_trajectory, opening_of, with_lessons
+from langgraph_reflexion.context import Prompt, opening_of, with_lessons
 from langgraph_reflexion.envs.base import Action, Environment, Task
 from langgraph_reflexion.memory.episodic import status_line
 from langgraph_reflexion.memory.memory_map import MapMemory
@@ -73,6 +73,11 @@ class Actor(ABC):
     async def _ask(
         self, state: ReflexionState, config: RunnableConfig, call: CallId, cue: str = "", **options: Any
     ) -> Reply:
+        options = {"max_tokens": self.environment.reply_tokens, "temperatures": self.rules.temperatures, **options}
+        return await self.prompt(state, cue).ask(self.client, state["observation_budget"], config, call, **options)
+
+    def prompt(self, state: ReflexionState, cue: str = "") -> Prompt:
+        """Return the prompt for the next step, with the memory map; `cue` begins the reply."""
         earlier = len(state.get("last_attempt", []))
 
         def render(steps: list[Step], left_out: int) -> list[BaseMessage]:
@@ -80,18 +85,11 @@ class Actor(ABC):
             messages = self.messages(cast(ReflexionState, {**state, **shown}), cue, left_out)
             return self.memory_map.append_to(messages, state, cue) if self.memory_map else messages
 
-        steps = [*state.get("last_attempt", []), *state["trajectory"]]
-        options = {"max_tokens": self.environment.reply_tokens, **options}
-        return await call_with_trajectory(
-            self.client,
-            render,
-            steps,
-            state["observation_budget"],
-            config,
-            call,
-            temperatures=self.rules.temperatures,
-            **options,
-        )
+        return Prompt(render, [*state.get("last_attempt", []), *state["trajectory"]])
+
+    def shown_at(self, state: ReflexionState, step: Step) -> tuple[Prompt, str]:
+        """Return the prompt that a step answered, given the state before it, and the name of the call."""
+        return self.prompt(state), f"act {step['number'] - 1}"
 
     def messages(self, state: ReflexionState, cue: str = "", left_out: int = 0) -> list[BaseMessage]:
         """Return the prompt for the next step, `left_out` examples and reflections short; `cue` begins the reply."""

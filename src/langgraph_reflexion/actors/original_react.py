@@ -14,10 +14,10 @@ from langchain_core.runnables import RunnableConfig
 
 from langgraph_reflexion.actors.base import TextActor
 from langgraph_reflexion.actors.reply import LONGEST
-from langgraph_reflexion.context import drop_longest
+from langgraph_reflexion.context import Prompt, drop_longest
 from langgraph_reflexion.envs.base import Action
 from langgraph_reflexion.models.calls import CallId, Reply
-from langgraph_reflexion.state import Decision, ReflexionState
+from langgraph_reflexion.state import Decision, ReflexionState, Step
 
 _OWN_MARK = re.compile(r"^\s*Thought(?: \d+)?:\s*", re.IGNORECASE)
 _NEXT_MARK = re.compile(r"^[^\S\n]*+(?:Action|Observation)(?: \d+)?:.*", re.IGNORECASE | re.MULTILINE | re.DOTALL)
@@ -39,11 +39,10 @@ class TwoCallActor(TextActor):
         Raises:
             ModelFault: the model gave none.
         """
-        number = f" {len(state['trajectory']) + 1}" if self.numbered else ""
-        cue = f"Thought{number}:"
+        cue = self._cue(state)
         thinking = await self._ask(state, config, call, cue, stop=["\nAction"])
         thought = thought_in(thinking.text)
-        cue = f"{cue} {thought}\nAction{number}:"
+        cue = self._cue(state, thought)
         state = cast(ReflexionState, {**state, "observation_budget": thinking.observation_budget})
         call = call._replace(name=f"{call.name} action")
         acting = await self._ask(state, config, call, cue, stop=["\nObservation"])
@@ -52,6 +51,15 @@ class TwoCallActor(TextActor):
             # Prose after the cue was meant as an action.
             action = Action(name="", args={}, text=acting.text.strip().partition("\n")[0][:500])
         return Decision(thought=thought, action=action), acting
+
+    def shown_at(self, state: ReflexionState, step: Step) -> tuple[Prompt, str]:
+        """Return the prompt for the step's action, which continues the one for its thought."""
+        return self.prompt(state, self._cue(state, step["thought"])), f"act {step['number'] - 1} action"
+
+    def _cue(self, state: ReflexionState, thought: str | None = None) -> str:
+        number = f" {len(state['trajectory']) + 1}" if self.numbered else ""
+        cue = f"Thought{number}:"
+        return cue if thought is None else f"{cue} {thought}\nAction{number}:"
 
     def messages(self, state: ReflexionState, cue: str = "", left_out: int = 0) -> list[BaseMessage]:
         """Return the instruction, and one message that ends with the cue."""

@@ -2,7 +2,7 @@
 
 import json
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -65,12 +65,30 @@ def show(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="A run folder.")],
     task: Annotated[str, typer.Argument(metavar="TASK", help="The task's id, or its number from 1.")],
     trial: Annotated[int | None, typer.Option(min=1, help="Show this trial only.")] = None,
+    prompt: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TRIAL[:STEP]",
+            help="Show the model's prompt for a step (2:5), for the reflection on a trial (2), or for its judge "
+            "(2:judge).",
+        ),
+    ] = None,
 ) -> None:
-    """Show every step of a task's trials.
+    """Show every step of a task's trials, or a prompt.
 
     Each trial ends with its verdict, the truth, and the reflection.
     """
     from langgraph_reflexion.experiments.trials import trials_of_run
 
     trials = trials_of_run(folder, task)
+    if prompt is not None:
+        trials.prompt(*_place(prompt)).print()
+        return
     (trials if trial is None else trials[trial]).print()
+
+
+def _place(text: str) -> tuple[int, int | Literal["judge"] | None]:
+    trial, colon, step = text.partition(":")
+    if not trial.isdecimal() or (colon and step != "judge" and not step.isdecimal()):
+        raise ConfigurationError(f"--prompt {text!r}: give a trial, as in 2, or a trial and a step, as in 2:5")
+    return int(trial), "judge" if step == "judge" else int(step) if step else None

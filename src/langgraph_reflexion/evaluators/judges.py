@@ -10,7 +10,7 @@ from langchain_core.runnables import RunnableConfig
 
 from langgraph_reflexion.actors.base import Actor
 from langgraph_reflexion.actors.reply import LONGEST
-from langgraph_reflexion.context import call_with_trajectory, opening_of
+from langgraph_reflexion.context import Prompt, opening_of
 from langgraph_reflexion.errors import ConfigurationError
 from langgraph_reflexion.evaluators.base import STOPPED, Evaluator, Score
 from langgraph_reflexion.models.calls import CallId, note
@@ -30,18 +30,21 @@ class LLMEvaluator(Evaluator):
     prompts: Prompts
     seed: int
 
-    async def evaluate(self, state: ReflexionState, config: RunnableConfig) -> Score:
-        """Ask the model, and once more if its reply has no verdict; anything but a clear yes is a no."""
+    def prompt(self, state: ReflexionState) -> Prompt:
+        """Return the prompt on the finished trial."""
 
         def render(steps: list[Step], _: int) -> list[BaseMessage]:
             trial = self.prompts.render("trial", observation=opening_of(state, self.prompts), steps=steps)
             return [SystemMessage(self.prompts.render("judge")), HumanMessage(trial)]
 
+        return Prompt(render, state["trajectory"])
+
+    async def evaluate(self, state: ReflexionState, config: RunnableConfig) -> Score:
+        """Ask the model, and once more if its reply has no verdict; anything but a clear yes is a no."""
         for name in ("evaluate", "evaluate again"):
             call = CallId(self.seed, state["task"]["id"], state["trial"], name)
-            reply = await call_with_trajectory(
-                self.client, render, state["trajectory"], state["observation_budget"], config, call
-            )
+            budget = state["observation_budget"]
+            reply = await self.prompt(state).ask(self.client, budget, config, call)
             text = reply.text[-LONGEST:]  # the verdict comes last
             if (verdict := verdict_in(text)) is not None:
                 return Score(float(verdict), text)

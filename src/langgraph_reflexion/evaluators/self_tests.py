@@ -12,7 +12,7 @@ from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 from langchain_core.runnables import RunnableConfig
 
 from langgraph_reflexion.actors.reply import LONGEST
-from langgraph_reflexion.context import call_with_trajectory
+from langgraph_reflexion.context import Prompt
 from langgraph_reflexion.envs.base import Action, Task, TestOutcome, render_tests
 from langgraph_reflexion.evaluators.base import STOPPED, Evaluator, Prepared, Score
 from langgraph_reflexion.models.calls import CallId, note
@@ -87,7 +87,7 @@ class SelfTestsEvaluator(Evaluator):
             asks = self.prompts.render("write_tests", form=self.environment.test_form(task))
             return [SystemMessage(asks), HumanMessage(f"{task['instruction']}\n\nTests:")]
 
-        reply = await call_with_trajectory(self.client, render, [], None, config, call)
+        reply = await Prompt(render).ask(self.client, None, config, call)
         text = reply.text.rpartition("</think>")[2][:LONGEST]
         valid = await to_thread(self.environment.read_tests, task, text)
         drawn = sorted(Random(call.seed()).sample(range(len(valid)), min(self.most, len(valid))))

@@ -3,6 +3,7 @@
     run.json            settings, tasks in their order and their instructions, versions
     trials.jsonl        one row per finished trial
     trajectories.jsonl  the same trials with every step
+    prompts/            the templates and few-shot examples of its prompts
     errors.log          the tracebacks of bugs that ended tasks
     checkpoints.db      the state of each task, unless it is in Postgres
     lock                held by the process that works on the run
@@ -13,6 +14,7 @@ reflection that a last trial got when more trials were granted. The last one cou
 """
 
 import json
+import shutil
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -44,7 +46,7 @@ SETTINGS = {
 """The settings that reports need."""
 
 RUN, TRIALS, TRAJECTORIES, CHECKPOINTS = "run.json", "trials.jsonl", "trajectories.jsonl", "checkpoints.db"
-ERRORS = "errors.log"
+ERRORS, PROMPTS = "errors.log", "prompts"
 
 
 class RunRecord:
@@ -100,6 +102,13 @@ class RunRecord:
         text = self.without_secrets(json.dumps(self._info, indent=2, ensure_ascii=False)) + "\n"
         atomic_write(self.folder / RUN, [text.encode("utf-8", "replace")])
 
+    def keep_prompts(self, files: Mapping[str, str]) -> None:
+        """Keep the files of the run's prompts."""
+        (self.folder / PROMPTS).mkdir(exist_ok=True)
+        for name, text in files.items():
+            if not (path := self.folder / PROMPTS / name).exists():
+                atomic_write(path, [text.encode()])
+
     def add_error(self, task: str, message: str, traceback: str) -> None:
         """Record the exception that ended a task: one line in `run.json`, the traceback in the log."""
         # A bug may quote any key of the environment, not only the model's.
@@ -142,6 +151,7 @@ class RunRecord:
         beside = [f"{CHECKPOINTS}{end}" for end in ("", "-wal", "-shm")]
         for name in (*beside, TRIALS, TRAJECTORIES, RUN):  # `run.json` last: as long as anything is left, it is a run
             (self.folder / name).unlink(missing_ok=True)
+        shutil.rmtree(self.folder / PROMPTS, ignore_errors=True)
 
     def without_secrets(self, text: str) -> str:
         """A text with every secret redacted."""
@@ -208,6 +218,16 @@ class Run:
 def holds_run(folder: Path | str) -> bool:
     """Return whether a run was begun in this folder."""
     return Path(folder, RUN).exists()
+
+
+def expect_prompts(folder: Path, files: Mapping[str, str]) -> None:
+    """Raise ConfigurationError if a run that is resumed began with other prompts than these files."""
+    for path in sorted((folder / PROMPTS).glob("*")):
+        if path.read_text(encoding="utf-8") != files.get(path.name):
+            raise ConfigurationError(
+                f"{folder} holds a run with other prompts: {path.name} differs from {path}: restore it, or begin a "
+                "new run"
+            )
 
 
 def json_error(error: Exception) -> str:

@@ -6,11 +6,11 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, NamedTuple, NotRequired, TypedDict
+from typing import Any, NamedTuple, NotRequired, TypedDict, cast
 
 from langgraph_reflexion.errors import ConfigurationError
 from langgraph_reflexion.models.usage import Usage
-from langgraph_reflexion.state import Evaluation, Step
+from langgraph_reflexion.state import Evaluation, RecalledLesson, Reflection, Step
 
 
 class TrialRow(TypedDict):
@@ -59,19 +59,38 @@ class TrajectoryRow(TypedDict):
     """The first observation."""
     steps: list[Step]
     evaluation: Evaluation | None
+    prepared: NotRequired[dict[str, Any]]
+    """In the row of a first trial: what was prepared for the task in its environment."""
+    reflections: NotRequired[list[Reflection]]
+    """The reflections that are kept after the trial."""
+    lessons: NotRequired[list[RecalledLesson]]
+    """The lessons in the trial's prompts."""
+    memory_map: NotRequired[dict[str, Any]]
+    """What earlier trials have shown of the world."""
+    replies: NotRequired[dict[str, dict[str, Any]]]
+    """The model's messages by step, where they go back to the model as they came."""
+
+
+SHOWN = ("reflections", "lessons", "memory_map", "replies")
+"""The fields of the state that are recorded for the prompts (`experiments.prompts_shown`)."""
 
 
 def trajectory_of(state: Mapping[str, Any]) -> TrajectoryRow:
     """Return the trajectory of a state's current trial, with its evaluation if it has one."""
     # Before its verdict, a trial's state holds the evaluation of the trial before.
     judged = any(each["trial"] == state["trial"] and each["verdict"] is not None for each in state["trials"][-1:])
-    return TrajectoryRow(
-        task_id=state["task"]["id"],
-        trial=state["trial"],
-        observation=state["episode"]["observation"],
-        steps=state["trajectory"],
-        evaluation=state["evaluation"] if judged else None,
-    )
+    row: dict[str, Any] = {
+        "task_id": state["task"]["id"],
+        "trial": state["trial"],
+        "observation": state["episode"]["observation"],
+        "steps": state["trajectory"],
+        "evaluation": state["evaluation"] if judged else None,
+        **{name: state[name] for name in SHOWN if state.get(name)},
+    }
+    # What is prepared for a wrapped agent is its world, and may be large.
+    if state["trial"] == 1 and "attempt" not in state and state["task"].get("prepared"):
+        row["prepared"] = state["task"]["prepared"]
+    return cast(TrajectoryRow, row)
 
 
 class Finished(NamedTuple):

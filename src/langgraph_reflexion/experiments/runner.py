@@ -6,7 +6,7 @@ import sqlite3
 from collections import Counter
 from collections.abc import Coroutine, Sequence
 from contextlib import AsyncExitStack
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from itertools import count
 from pathlib import Path
 from time import perf_counter
@@ -16,7 +16,14 @@ from langgraph_reflexion.budgets import Budget
 from langgraph_reflexion.errors import ConfigurationError, ModelFault
 from langgraph_reflexion.experiments.locks import locked
 from langgraph_reflexion.experiments.provenance import new_info, resumed_info, settings_of
-from langgraph_reflexion.experiments.record import CHECKPOINTS, RunRecord, holds_run, read_info, read_run
+from langgraph_reflexion.experiments.record import (
+    CHECKPOINTS,
+    RunRecord,
+    expect_prompts,
+    holds_run,
+    read_info,
+    read_run,
+)
 from langgraph_reflexion.experiments.report import RunReport, report_run
 from langgraph_reflexion.experiments.scheduler import Observer, Scheduler
 from langgraph_reflexion.experiments.setup import Setup, lower, open_run, open_setup
@@ -127,6 +134,10 @@ async def run_setup(
     ids = [task["id"] for task in setup.tasks]
     before = read_info(folder) if holds_run(folder) else None
     info = resumed_info(before, settings, ids, folder) if before else new_info(settings, ids)
+    prompts = setup.graph.loop["reflect"].prompts.files()
+    if before:
+        expect_prompts(folder, prompts)
+    info["rules"] = asdict(setup.graph.rules)
     info.pop("errors", None)  # those tasks are tried again
     info["goals"] = {task["id"]: task["instruction"] for task in setup.tasks}
     added = ids[len(before["tasks"]) :] if before else ids
@@ -135,6 +146,7 @@ async def run_setup(
     if played_by := setup.environment.played_by(setup.tasks):
         info |= {"played_by": played_by}
     record = RunRecord(folder, info, setup.secrets)
+    record.keep_prompts(prompts)
     scheduler, begun = None, True
     try:
         async with AsyncExitStack() as stack:

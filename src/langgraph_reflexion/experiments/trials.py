@@ -17,6 +17,7 @@ from langgraph_reflexion.errors import ConfigurationError
 from langgraph_reflexion.experiments.html import fill, framed
 from langgraph_reflexion.experiments.metrics import failure, tokens
 from langgraph_reflexion.experiments.printable import printable
+from langgraph_reflexion.experiments.prompts_shown import Place, ShownPrompt, shown_prompt
 from langgraph_reflexion.experiments.provenance import code_of, described
 from langgraph_reflexion.experiments.record import Run, read_run
 from langgraph_reflexion.experiments.rows import Key, TrajectoryRow, TrialRow, trajectory_of
@@ -24,7 +25,7 @@ from langgraph_reflexion.models.usage import add_usage
 from langgraph_reflexion.state import Step, Strategy, TrialRecord
 
 ON_PROMPTS = "Prompt contents are derived from strategy and memory size: prompts themselves are not recorded."
-"""The note beside `TrialView.remembered` and `TrialView.last_attempt`."""
+"""The note beside `TrialView.remembered` and `TrialView.last_attempt` of a run without its prompts."""
 
 
 @dataclass(frozen=True)
@@ -106,6 +107,8 @@ class Trials:
     """Its trials in order, each without the first steps that it shares with the one before."""
     caption: str = ""
     """The settings of the run."""
+    run: Run | None = None
+    """The run, if they are from a run folder; the title is the task's id then."""
 
     def __getitem__(self, trial: int) -> "Trials":
         """Return one trial, by its number from 1, with every step.
@@ -118,6 +121,15 @@ class Trials:
             numbers = ", ".join(str(view.row["trial"]) for view in self.views)
             raise ConfigurationError(f"{printable(self.title)} has no trial {trial}: it has {numbers}")
         return replace(self, views=found)
+
+    def prompt(self, trial: int, step: Place = None) -> ShownPrompt:
+        """Return what a model was shown at a step; by default, for the reflection on the trial.
+
+        Arguments and errors as for `experiments.prompts_shown.RunPrompts.messages`.
+        """
+        if self.run is None:
+            raise ConfigurationError("prompts are rendered from a run folder: take the trials from trials_of_run")
+        return shown_prompt(self.run, self.title, trial, step)
 
     def beside(self, other: "Trials") -> "SideBySide":
         """Return these trials and those of another branch or run, side by side."""
@@ -287,9 +299,9 @@ def trials_of_run(run: Run | Path | str, task: str) -> Trials:
     if not views:
         raise ConfigurationError(f"{run.folder}: no trial of {printable(task)} is finished yet")
     caption = f"{described(run.settings)} · {code_of(run.info)}"
-    if any(view.remembered or view.last_attempt for view in views):
+    if "rules" not in run.info and any(view.remembered or view.last_attempt for view in views):
         caption += f"\n{ON_PROMPTS}"
-    return Trials(task, tuple(views), caption)
+    return Trials(task, tuple(views), caption, run)
 
 
 def _lines(view: TrialView) -> Iterator[RenderableType]:

@@ -7,7 +7,7 @@ from langchain_core.runnables import RunnableConfig
 from pydantic import PositiveInt
 
 from langgraph_reflexion.choices import Feedback, Keep
-from langgraph_reflexion.context import call_with_trajectory
+from langgraph_reflexion.context import Prompt
 from langgraph_reflexion.errors import ConfigurationError, checked
 from langgraph_reflexion.memory.lessons import Lessons
 from langgraph_reflexion.memory.reading import read_reflection
@@ -78,7 +78,7 @@ class EpisodicMemory:
             return [SystemMessage(prompts.render("condense")), HumanMessage(condensed)]
 
         call = CallId(self.seed, state["task"]["id"], state["trial"], "condense")
-        reply = await call_with_trajectory(self.client, render, [], None, config, call)
+        reply = await Prompt(render).ask(self.client, None, config, call)
         text = f"{CONDENSED} {read_reflection(reply.text)}"
         return [Reflection(trial=older[-1]["trial"], text=text), *reflections[len(older) :]]
 

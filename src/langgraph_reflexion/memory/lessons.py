@@ -12,7 +12,7 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.config import get_store
 
 from langgraph_reflexion.budgets import Budgets
-from langgraph_reflexion.context import call_with_trajectory, charging, opening_of
+from langgraph_reflexion.context import Prompt, charging, opening_of
 from langgraph_reflexion.envs.base import Task
 from langgraph_reflexion.errors import ConfigurationError, ModelFault
 from langgraph_reflexion.memory.records import LessonSource, LessonUse, Record, escape_for_prompt
@@ -156,9 +156,9 @@ class LessonMemory:
             return [SystemMessage(self.prompts.render("success")), HumanMessage(trial)]
 
         call = CallId(self.options.seed, state["task"]["id"], state["trial"], "lesson")
-        steps, budget = state["trajectory"], state["observation_budget"]
+        prompt, budget = Prompt(render, state["trajectory"]), state["observation_budget"]
         try:
-            reply = await call_with_trajectory(self.client, render, steps, budget, config, call)
+            reply = await prompt.ask(self.client, budget, config, call)
         except ModelFault as fault:
             note(f"lesson: none, {fault}"[:300])
             return ""

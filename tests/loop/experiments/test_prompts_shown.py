@@ -1,0 +1,127 @@
+"""Prompts rendered from a run's record equal those that the model's server got."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from langchain_core.messages import convert_to_openai_messages
+
+from langgraph_reflexion import ConfigurationError
+from langgraph_reflexion.experiments.prompts_shown import RunPrompts, prompt
+from langgraph_reflexion.experiments.record import read_run
+from langgraph_reflexion.experiments.runner import resume, run
+from langgraph_reflexion.experiments.trials import trials_of_run
+from langgraph_reflexion.settings import RunSettings
+from langgraph_reflexion.testing import ModelServer
+
+AGENT = """
+def agent(messages):
+    return "41"
+
+def verdict(task, result):
+    return False, "It is not 41."
+"""
+
+
+def compared(messages: list[dict[str, Any]]) -> str:
+    """Return messages in the form of OpenAI's requests, without the ids of calls."""
+    calls = [[call["function"] for call in each.get("tool_calls") or []] for each in messages]
+    return json.dumps(
+        [[each["role"], each.get("content") or "", *said] for each, said in zip(messages, calls, strict=True)]
+    )
+
+
+def length(messages: list[dict[str, Any]]) -> int:
+    return sum(len(each.get("content") or "") for each in messages)
+
+
+def shown_and_sent(folder: Path, chars: int | None = None, **settings: Any) -> tuple[list[str], list[str]]:
+    """Run, and return the prompts as rendered and those that the server answered, both sorted."""
+    with pytest.MonkeyPatch.context() as patch, ModelServer(context_chars=chars) as server:
+        patch.setenv("OPENAI_API_KEY", "any")
+        run(RunSettings.read({"model": "openai:demo", "base_url": server.url, "concurrency": 1, **settings}), folder)
+        bodies = [request.body["messages"] for request in server.requests]
+    shown = []
+    with RunPrompts(folder) as prompts:
+        for (task, trial), row in prompts.run.trajectories().items():
+            places: list[Any] = [step["number"] for step in row["steps"]]
+            places += ["judge"] if settings.get("evaluator") == "llm" else []
+            places += [None] if any(each["trial"] == trial for each in row.get("reflections", [])) else []
+            shown += [compared(convert_to_openai_messages(prompts.messages(task, trial, each))) for each in places]  # type: ignore[arg-type]
+    return sorted(shown), sorted(compared(each) for each in bodies if not chars or length(each) <= chars)
+
+
+def quick(*values: Any) -> Any:
+    return pytest.param(*values, id=f"{values[0]}-{values[1]}")
+
+
+def slow(*values: Any) -> Any:
+    return pytest.param(*values, id="-".join(map(str, [*values[:2], *values[2]])), marks=pytest.mark.long)
+
+
+@pytest.mark.parametrize(
+    ("environment", "actor", "settings"),
+    [
+        quick("fever", "tools", {"evaluator": "llm", "strategy": "last_attempt_and_reflexion"}),
+        slow("alfworld", "tools", {"max_actions": 6}),
+        slow("alfworld", "react", {"memory_map": True, "strategy": "last_attempt_and_reflexion", "max_actions": 6}),
+        slow("alfworld", "react", {"max_actions": 6, "chars": 6500}),
+        slow("hotpotqa", "react", {"profile": "preprint", "evaluator": "llm", "limit": 4}),
+        slow("hotpotqa", "cot", {}),
+        slow("programming", "tools", {"evaluator": "none"}),
+        slow("webshop", "react", {"max_actions": 6}),
+    ],
+)
+def test_rendered_prompts_are_those_that_the_model_got(
+    tmp_path: Path, environment: str, actor: str, settings: dict[str, Any]
+) -> None:
+    settings = {"limit": 2, "max_trials": 2, **settings}
+    shown, sent = shown_and_sent(tmp_path / "run", environment=environment, actor=actor, **settings)
+    assert len(shown) > 3
+    assert shown == sent
+
+
+def test_prompts_of_your_own_agent(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(AGENT)
+    (tmp_path / "tasks.jsonl").write_text('{"task": "Which number?"}\n')
+    named = {"environment": f"{tmp_path}/mine.py:agent", "evaluator": f"{tmp_path}/mine.py:verdict"}
+    options = {"tasks": str(tmp_path / "tasks.jsonl")}
+    run(
+        RunSettings.read({**named, "reflection_model": "demo", "options": options, "max_trials": 2}), tmp_path / "run"
+    )
+    lessons, task = prompt(tmp_path / "run", "1", 2, 1)
+    reflection = read_run(tmp_path / "run").trials[0]["reflection"]
+    assert (task.text, reflection and reflection in lessons.text) == ("Which number?", True)
+    assert "It is not 41." in prompt(tmp_path / "run", "1", 1)[-1].text
+
+
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("runs") / "run"
+    run(RunSettings.read({"environment": "fever", "limit": 1, "max_trials": 2}), folder)
+    return folder
+
+
+def test_prompt_of_a_trial_for_a_reader(recorded: Path) -> None:
+    trials = trials_of_run(recorded, "1")
+    shown = trials.prompt(1, 1)
+    assert shown.parts[0][0] == "system"
+    assert shown.parts[-1][1] in shown._repr_html_().replace("&#39;", "'").replace("&#34;", '"')
+
+
+@pytest.mark.parametrize(
+    ("place", "word"), [((1, 99), "no step 99"), ((9, 1), "trial 9"), ((1, "judge"), "evaluator")]
+)
+def test_prompt_that_was_not_made(recorded: Path, place: tuple[int, Any], word: str) -> None:
+    with pytest.raises(ConfigurationError, match=word):
+        prompt(recorded, read_run(recorded).info["tasks"][0], *place)
+
+
+def test_run_is_not_resumed_with_other_prompts(recorded: Path) -> None:
+    changed = recorded / "prompts" / "act.md"
+    text = changed.read_text()
+    changed.write_text("Do something else.")
+    with pytest.raises(ConfigurationError, match=r"other prompts: act\.md"):
+        resume(recorded)
+    changed.write_text(text)
