@@ -26,7 +26,6 @@ from langgraph_reflexion.envs.programming.episode import (
     program_in,
 )
 from langgraph_reflexion.envs.programming.formats import load_problems
-from langgraph_reflexion.envs.programming.generated import generated_problems
 from langgraph_reflexion.envs.programming.grading import Grader
 from langgraph_reflexion.envs.programming.languages import LANGUAGES, language_of
 from langgraph_reflexion.envs.programming.problems import Problem
@@ -38,6 +37,9 @@ from langgraph_reflexion.errors import ConfigurationError
 CODE = "code"
 """The variant in which a reply is a program, as in the paper."""
 
+OWN = ("python", "rust")
+"""The languages of our own problems, which are the same in each."""
+
 
 class Programming(Environment):
     """Functions to write (section 4.3 of the paper), in the language of the problems.
@@ -45,9 +47,8 @@ class Programming(Environment):
     The hidden tests are neither in a task nor in the graph's state: `review` runs them on finished trials.
 
     Args:
-        path: A file of problems in a form of `formats.load_problems`; by default generated ones.
+        path: A file of problems in a form of `formats.load_problems`; by default our own.
         language: The language of the problems: `python`, `rust`, ...; most files contain it.
-        seed: Seed of the generated problems.
         sandbox: Where programs run; by default the best one that works on this machine.
 
     Raises:
@@ -78,14 +79,13 @@ class Programming(Environment):
     }
 
     def __init__(
-        self, *, path: str | None = None, language: str | None = None, seed: int = 0, sandbox: Sandbox | None = None
+        self, *, path: str | None = None, language: str | None = None, sandbox: Sandbox | None = None
     ) -> None:
         chosen = language_of(language) if language else None
-        file = Path(path).expanduser() if path else None
-        self.splits = (file.name.partition(".")[0],) if file else ("own",)
+        file = Path(path).expanduser() if path else _own_problems(chosen or "python")
+        self.splits = (file.name.partition(".")[0],) if path else ("own",)
         self.grader = Grader(sandbox)
-        problems = load_problems(file, chosen) if file else generated_problems(chosen or "python", seed)
-        self.problems = {problem.id: problem for problem in problems}
+        self.problems = {problem.id: problem for problem in load_problems(file, chosen)}
 
     def tasks(self, split: str | None = None, limit: int | None = None) -> Sequence[Task]:
         choose_split(self, split)
@@ -182,6 +182,12 @@ class Coding(Programming):
         if not code:
             return None
         return Action(name="submit", args={"code": code}, text=f"```\n{code}\n```")
+
+
+def _own_problems(language: str) -> Path:
+    if language not in OWN:
+        raise ConfigurationError(f"our own problems are in {' and '.join(OWN)}, not in {language}: give a --path")
+    return Path(str(files("langgraph_reflexion.envs.programming").joinpath(f"own_{language}.jsonl")))
 
 
 def _bare(text: str) -> str:

@@ -118,11 +118,11 @@ def test_environment_of_init_passes_its_tests(python: Path, tmp_path: Path) -> N
 def test_candidates_cannot_read_the_canonical_solutions(python: Path, tmp_path: Path) -> None:
     need("bubblewrap")
     grading = (
-        "from langgraph_reflexion.envs.programming.generated import generated_problems\n"
+        "from langgraph_reflexion.envs.programming.environment import Programming\n"
         "from langgraph_reflexion.envs.programming.grading import Grader\n"
-        "first, grader = generated_problems('python')[0], Grader()\n"
-        "cheat = 'from langgraph_reflexion.envs.programming.generated import generated_problems as p\\n'\n"
-        "cheat += 'exec(p(\"python\")[0].canonical)'\n"
+        "first, grader = next(iter(Programming().problems.values())), Grader()\n"
+        "cheat = 'from langgraph_reflexion.envs.programming.environment import Programming as P\\n'\n"
+        "cheat += 'exec(next(iter(P().problems.values())).canonical)'\n"
         "print(grader.grade(first, first.canonical).passed, grader.grade(first, cheat).reason)"
     )
     said = run(python, "-W", "ignore", "-c", grading, cwd=tmp_path)

@@ -7,7 +7,6 @@ import typer
 
 from langgraph_reflexion import __version__
 from langgraph_reflexion.cli.experiment import experiment
-from langgraph_reflexion.cli.grade import grade
 from langgraph_reflexion.cli.init import init
 from langgraph_reflexion.cli.lessons import lessons
 from langgraph_reflexion.cli.options import OPEN
@@ -30,7 +29,6 @@ app.command()(init)
 app.command(context_settings=OPEN)(run)
 app.command()(resume)
 app.command()(experiment)
-app.command()(grade)
 app.command()(report)
 app.command()(show)
 app.command(context_settings=OPEN)(play)

@@ -13,8 +13,7 @@ from langgraph_reflexion import demo as package
 from langgraph_reflexion.demo import DemoChatModel
 from langgraph_reflexion.demo.programming import guess_tests
 from langgraph_reflexion.demo.programming.task import read_exercise
-from langgraph_reflexion.envs.programming.generated import generated_problems
-from langgraph_reflexion.envs.programming.generated.draw import draw_family
+from langgraph_reflexion.envs.programming.environment import Programming
 from tests.support.demo import forgetful
 
 TASKS, TRIALS, BOTH = 20, 4, "last_attempt_and_reflexion"
@@ -24,7 +23,7 @@ class Played:
     """A run: the final states, and for each task whether the program of each trial was right."""
 
     def __init__(self, model=None, strategy=BOTH, tasks=TASKS, **options):
-        self.environment = load_environment("programming", seed=0)
+        self.environment = load_environment("programming")
         options = {"max_trials": TRIALS, **options}
         model = model or DemoChatModel()
         self.graph = create_reflexion(
@@ -98,7 +97,9 @@ def test_program_is_tested_before_it_is_submitted(actor):
 
 def test_self_written_tests_are_the_examples_and_reasoned_guesses():
     wrong = 0
-    for problem, drawn in zip(generated_problems("python"), draw_family(0), strict=True):
+    for problem in Programming().problems.values():
+        solution = {}
+        exec(problem.canonical, solution)
         exercise = read_exercise(problem.prompt)
         asked = [SystemMessage("s"), HumanMessage(f"{problem.prompt}\n\nTests:")]
         reply = DemoChatModel().invoke(asked).text
@@ -107,7 +108,7 @@ def test_self_written_tests_are_the_examples_and_reasoned_guesses():
         assert all(thought for thought, _ in guess_tests(exercise))
         for case in tests:
             arguments = [list(each) if isinstance(each, tuple) else each for each in case.example.arguments]
-            truth = drawn.pipeline(*arguments)
+            truth = solution[problem.entry_point](*arguments)
             wrong += case.example.result != (tuple(truth) if isinstance(truth, list) else truth)
     assert 3 < wrong < 40
 
@@ -115,5 +116,5 @@ def test_self_written_tests_are_the_examples_and_reasoned_guesses():
 def test_demo_model_contains_no_problem():
     source = "\n".join(path.read_text(encoding="utf-8") for path in Path(package.__file__).parent.rglob("*.py"))
     assert "envs" not in re.findall(r"langgraph_reflexion\.(\w+)", source)
-    for seed in range(3):
-        assert not [each.entry_point for each in generated_problems("python", seed) if each.entry_point in source]
+    problems = Programming().problems.values()
+    assert not [each.entry_point for each in problems if each.entry_point in source]

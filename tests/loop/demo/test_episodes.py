@@ -16,7 +16,7 @@ pytestmark = pytest.mark.needs("bubblewrap")
 
 @pytest.mark.long
 def test_programs_are_repaired_after_reflections() -> None:
-    environment = load_environment("programming", seed=0)
+    environment = load_environment("programming")
     finals = play_all(environment, 2, strategy="last_attempt_and_reflexion", actor="code", max_trials=3)
     assert any(final["status"] == "solved" and final["reflections"] for final in finals)
 
