@@ -3,18 +3,15 @@
 import json
 import subprocess
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from langgraph_reflexion import Budgets
 from langgraph_reflexion.errors import ConfigurationError
 from langgraph_reflexion.experiments.locks import locked
 from langgraph_reflexion.experiments.provenance import commit_of
 from langgraph_reflexion.experiments.record import RunRecord, read_run
 from langgraph_reflexion.experiments.rows import Finished, TrajectoryRow, TrialRow, atomic_write
-from langgraph_reflexion.experiments.scheduler import Observer, Scheduler
 from tests.loop.experiments.test_sweep import TRIAL_KEYS
 from tests.support.guessing import rows
 from tests.support.run_folders import SETTINGS
@@ -82,15 +79,6 @@ def test_a_line_that_cannot_be_read_is_missing_and_removed(tmp_path: Path, line:
     assert again.missing("a", 2) == [1]
     again.close(1.0)
     assert (tmp_path / "trajectories.jsonl").read_bytes() == second
-
-
-def test_a_record_with_gaps_is_an_error_at_the_end(tmp_path: Path) -> None:
-    record = RunRecord(tmp_path, INFO)
-    record.append(Finished(trial("a", 2), trajectory("a", 2)))
-    task: Any = SimpleNamespace(task={"id": "a"}, completed=2, error=None)
-    with pytest.raises(ConfigurationError, match="lacks trial 1 of a: another process"):
-        Scheduler([task], record, Observer(), Budgets(), 1).check()
-    record.close(1.0)
 
 
 def test_a_disk_error_names_the_file_and_what_to_do(tmp_path: Path) -> None:

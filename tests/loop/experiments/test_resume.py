@@ -121,20 +121,6 @@ def test_a_finished_run_stays_as_it_is(tmp_path: Path, in_step: bool) -> None:
     assert watch.seen == [(row["task_id"], row["trial"]) for row in rows(tmp_path)], "observers see earlier rows"
 
 
-@pytest.mark.parametrize("name", ["trials.jsonl", "trajectories.jsonl"])
-def test_a_finished_trial_that_was_not_recorded_is_recorded(tmp_path: Path, name: str) -> None:
-    drive_all(tmp_path, think_first, **SETTINGS)
-    whole = timeless(tmp_path)
-    # The last trial of each task: what a process had not written when it was killed.
-    for each in {name, "trials.jsonl"}:  # the trajectory is written before the row
-        kept = [row for row in rows(tmp_path, each) if (row["task_id"], row["trial"]) not in (("g2", 2), ("g3", 3))]
-        lines = "".join(json.dumps(row) + "\n" for row in kept)
-        (tmp_path / each).write_text(lines + '{"task_id": "g3", "tr')
-    _, model = drive_all(tmp_path, think_first, **SETTINGS)
-    assert timeless(tmp_path) == whole
-    assert model.prompts == []
-
-
 def test_a_checkpoint_with_pending_writes_is_not_taken_for_finished(tmp_path: Path) -> None:
     """A process that dies between the two: to LangGraph such a run has no next node."""
     settings = SETTINGS | {"checkpoints": "history"}
