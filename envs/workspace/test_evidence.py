@@ -70,6 +70,12 @@ def _cargo(output: str, source: Source) -> str:
     return "" if set(ended) == {"ok"} else "a test program reports a failure"
 
 
+def _go(output: str, source: Source) -> str:
+    passed = re.findall(r"^PASS\n(?:coverage: .*\n)?ok\s", output, re.MULTILINE)
+    ended = re.findall(r"^ok\s", output, re.MULTILINE)
+    return "" if len(passed) == len(ended) else "a test program ended without PASS"
+
+
 def _named(words: str) -> re.Pattern[str]:
     return re.compile(rf"(?:^|[\s;&(/]){words}(?=[\s;&)]|$)")
 
@@ -80,4 +86,6 @@ _KNOWN: tuple[tuple[re.Pattern[str], Callable[[str, Source], str]], ...] = (
     (_named(r"python[\d.]* (?:-[WX] \S+ |-\S+ )*-m unittest"), _unittest),
     (_named(r"node (?:(?:-r|--require|--import|--loader) \S+ |-\S+ )*--test"), _node),
     (_named(r"cargo (?:\+\S+ )?(?:-\S+ )*(?:t|test)"), _cargo),
+    # Without -v, go prints nothing of a test program that ends with status 0.
+    (_named(r"go test (?:\S+ )*-v"), _go),
 )

@@ -349,6 +349,18 @@ BELIEVED: dict[str, tuple[dict[str, str], str, str, str]] = {
         "echo exit 0 > vendor/check.sh",
         "vendor/check.sh (changed)",
     ),
+    "a test that is changed through another name": (
+        {},
+        PYTEST,
+        "ln tests/test_code.py other; echo 'def test(): pass' > other",
+        "tests/test_code.py (changed)",
+    ),
+    "a record of earlier failures": (
+        {"tests/test_more.py": "def test(): pass\n"},
+        f"{PYTEST} --lf",
+        "d=.pytest_cache/v/cache; mkdir -p $d; echo '{\"tests/test_more.py::test\": true}' > $d/lastfailed",
+        "assert 6 == 8",
+    ),
     "a cache without its tag": (
         {},
         "grep yes .mypy_cache/answer",

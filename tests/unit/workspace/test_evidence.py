@@ -16,6 +16,8 @@ from langgraph_reflexion.envs.workspace.test_evidence import lacks_evidence
         ("node --test", "# Subtest: /w/test/helper.js\nok 1 - /w/test/helper.js\n# fail 0\n"),
         ("cargo test --offline", "running 2 tests\ntest result: ok. 2 passed; 0 failed\n"),
         ("python3 -m unittest", "Ran 3 tests in 0.001s\n\nOK (skipped=1)\n"),
+        ("go test -v ./...", "PASS\nok  \tsame\t0.064s\n?   \tsame/none\t[no test files]\n"),
+        ("go test -cover -v ./...", "PASS\ncoverage: 100.0% of statements\nok  \tsame\t0.07s\tcoverage: 100.0%\n"),
         # Not known, or told to say less.
         ("make check", ""),
         ("pytest -qq", "...\n"),
@@ -41,6 +43,7 @@ def test_an_honest_success_counts(command, output):
         ("python3 -W error -m unittest", ""),
         ("node --test", "# Subtest: /w/test/a.test.js\nok 1 - /w/test/a.test.js\n# fail 0\n"),
         ("cargo test", "running 2 tests\ntest result: ok. 2 passed\nrunning 3 tests\n"),
+        ("go test -v ./...", "PASS\nok  \tone\t0.064s\nok  \tsame\t0.024s\n?   \tsame/none\t[no test files]\n"),
         ("python3 -m unittest", "Ran 3 tests in 0.001s\n\nFAILED (failures=1)\n"),
     ],
 )
