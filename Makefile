@@ -3,7 +3,7 @@ VENV ?= .venv
 PYTHON ?= python3
 RUN = PATH="$(CURDIR)/$(VENV)/bin:$$PATH"
 # TextWorld, the reference engine, does not run on Python 3.13: its tests are skipped there.
-EXTRAS ?= alfworld,bench,inspect,notebooks,postgres,ray,studio
+EXTRAS ?= alfworld,bench,inspect,notebooks,postgres,ray,studio,webshop
 
 # The language model of demo-llm: smollm2 or gemma.
 LLM ?= smollm2
@@ -19,7 +19,7 @@ help:  ## Show the targets
 
 $(VENV)/demo: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
-	$(RUN) pip install --quiet --editable .
+	$(RUN) pip install --quiet --editable '.[webshop]'
 	@touch $@
 
 # fast-downward-textworld is compiled on installation, and its build calls `python`: hence the PATH.
@@ -37,7 +37,7 @@ demo: $(VENV)/demo  ## Compare two strategies on generated household tasks; need
 
 $(VENV)/bench: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
-	$(RUN) pip install --quiet --editable '.[bench]'
+	$(RUN) pip install --quiet --editable '.[bench,webshop]'
 	@touch $@ $(VENV)/demo
 
 figures: $(VENV)/bench demo  ## Draw the README's figures from the demo runs; write runs/demo.html

@@ -4,12 +4,14 @@ from collections.abc import Generator
 
 import pytest
 
-from tests.support.tools import commands, need
+from tests.support.tools import commands, need, need_extra
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
     for mark in item.iter_markers("needs"):
         need(*mark.args)
+    for mark in item.iter_markers("extra"):
+        need_extra(*mark.args)
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)

@@ -41,7 +41,20 @@ LAYERS = """
 PROTOCOLS = {"envs", "envs.base", "envs.pool"}
 """The modules of `envs` that the agent knows; `envs` itself finds an environment by its name."""
 
-HEAVY = {*("langchain_openai", "langchain_community", "textworld", "alfworld", "matplotlib", "scipy", "ray", "spacy")}
+HEAVY = {
+    *(
+        "alfworld",
+        "bs4",
+        "ijson",
+        "langchain_community",
+        "langchain_openai",
+        "matplotlib",
+        "numpy",
+        "rapidfuzz",
+        "ray",
+    ),
+    *("scipy", "spacy", "Stemmer", "textworld", "wikipedia"),
+}
 """Packages that are imported inside the functions that use them."""
 
 CORE_LINES = 999

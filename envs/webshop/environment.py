@@ -4,6 +4,7 @@ import os
 import re
 import threading
 from collections.abc import Mapping, Sequence
+from importlib.util import find_spec
 from itertools import count, islice
 from typing import Any, ClassVar
 
@@ -30,20 +31,20 @@ from langgraph_reflexion.envs.webshop.reward import Reward, rule_nouns, spacy_no
 from langgraph_reflexion.envs.webshop.shop import LocalShop
 from langgraph_reflexion.envs.webshop.state import State, normalize_element
 from langgraph_reflexion.envs.webshop.store import Store
-from langgraph_reflexion.errors import ConfigurationError, EnvironmentFault, EnvironmentUnavailable
+from langgraph_reflexion.errors import ConfigurationError, EnvironmentFault, EnvironmentUnavailable, the_extra
 
 _SHOWN = re.compile(r"\[([^\[\]]+)\]")
 """A button or link as pages show it."""
 
 
 class WebShop(Environment):
-    """Shopping with `search` and `click`, solved with a reward of 1.0.
+    """Shopping with `search` and `click`, solved with a reward of 1.0 (extra `webshop`).
 
     Without a path or a server, products and goals are generated.
 
     Args:
         path: The folder of the official files, or the file of products in it, with the splits `test`, `eval` and
-            `train` (extra `webshop`). A file is read once, which takes long if it is large, and cached in
+            `train`. A file is read once, which takes long if it is large, and cached in
             `$XDG_CACHE_HOME/langgraph-reflexion`.
         seed: Seed of the generated products and goals, and of the budgets and prices of the official ones.
         rendering: `bracketed` as in ReAct and Reflexion, or `text` as in WebShop's text mode.
@@ -54,7 +55,7 @@ class WebShop(Environment):
 
     Raises:
         ConfigurationError: An option is invalid, or conflicts with another.
-        EnvironmentUnavailable: The files, or spaCy for `exact_types`, are missing.
+        EnvironmentUnavailable: The extra `webshop`, the files, or spaCy for `exact_types` are missing.
     """
 
     name = "webshop"
@@ -88,6 +89,8 @@ class WebShop(Environment):
         exact_types: bool = False,
         timeout: float = 20.0,
     ) -> None:
+        if not all(map(find_spec, ("bs4", "ijson", "rapidfuzz", "Stemmer"))):
+            raise EnvironmentUnavailable(f"WebShop needs {the_extra('webshop')}")
         if rendering not in RENDERINGS:
             raise ConfigurationError(f"WebShop has no rendering {rendering!r}: choose one of {', '.join(RENDERINGS)}")
         for name, value in {"strict": strict, "exact_types": exact_types}.items():

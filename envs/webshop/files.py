@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from langgraph_reflexion.errors import ConfigurationError, EnvironmentUnavailable, the_extra
+from langgraph_reflexion.errors import ConfigurationError, EnvironmentUnavailable
 
 _PRODUCTS, _ATTRIBUTES, _GOALS = "items_shuffle", "items_ins_v2", "items_human_ins.json"
 
@@ -52,12 +52,10 @@ def stream(path: Path) -> Iterator[tuple[str, Any]]:
 
     Raises:
         ConfigurationError: The file is not such JSON; the entries before the error have been yielded.
-        EnvironmentUnavailable: The file cannot be read, or ijson is not installed.
+        EnvironmentUnavailable: The file cannot be read.
     """
-    try:
-        import ijson
-    except ImportError as error:
-        raise EnvironmentUnavailable(f"ijson, which reads {path.name}, comes with {the_extra('webshop')}") from error
+    import ijson
+
     try:
         with path.open("rb") as file:
             begin = len(BOM_UTF8) if file.read(len(BOM_UTF8)) == BOM_UTF8 else 0

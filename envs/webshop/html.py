@@ -1,8 +1,5 @@
 """Parser of the original server's HTML pages."""
 
-from bs4 import BeautifulSoup
-from bs4.element import PreformattedString, Tag
-
 from langgraph_reflexion.envs.webshop.pages import BEFORE, BUY, SCORE, SEARCH, Node, Page, PageName, done_page
 from langgraph_reflexion.envs.webshop.state import State
 
@@ -37,6 +34,9 @@ def read_instruction(html: str) -> str:
 
 
 def _nodes(html: str, chosen: dict[str, str]) -> list[Node]:
+    from bs4 import BeautifulSoup
+    from bs4.element import PreformattedString, Tag
+
     nodes = []
     for piece in BeautifulSoup(html, "html.parser").find_all(string=True):
         text, tag = str(piece), piece.parent

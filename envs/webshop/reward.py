@@ -9,9 +9,6 @@ from functools import cache
 from importlib.util import find_spec
 from typing import NamedTuple
 
-from rapidfuzz import fuzz
-from rapidfuzz.utils import default_process
-
 from langgraph_reflexion.envs.webshop.goals import Goal
 from langgraph_reflexion.envs.webshop.products import SEPARATOR, Product
 from langgraph_reflexion.errors import EnvironmentUnavailable
@@ -144,6 +141,9 @@ def colour(value: str) -> str:
 
 def alike(one: str, other: str) -> bool:
     """Return whether two texts count as the same by their sets of words, with the rounding of `thefuzz`."""
+    from rapidfuzz import fuzz
+    from rapidfuzz.utils import default_process
+
     return round(fuzz.token_set_ratio(one, other, processor=default_process)) > ALIKE
 
 

@@ -15,8 +15,6 @@ from math import log1p
 from pathlib import Path
 from typing import Any
 
-import Stemmer
-
 from langgraph_reflexion.envs.cache import cached_database
 from langgraph_reflexion.envs.webshop.files import stream
 from langgraph_reflexion.envs.webshop.products import Product, read_product
@@ -48,6 +46,8 @@ _POSTINGS = "SELECT doc, count(*), words FROM postings JOIN lengths ON id = doc 
 
 def analyze(text: str) -> list[str]:
     """Return the stems of a text's words, in order, as Lucene's English analyzer does."""
+    import Stemmer
+
     words = [re.sub(r"['\u2019]s$", "", word) for word in _WORD.findall(text.lower())]
     kept = [word for word in words if word not in STOP_WORDS and any(c.isalnum() for c in word)]
     stems: list[str] = Stemmer.Stemmer("porter").stemWords(kept)

@@ -56,7 +56,7 @@ if TYPE_CHECKING:
     from langgraph_reflexion.retries import Retries
     from langgraph_reflexion.state import Evaluation, Reflection, ReflexionState, Step, Strategy
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 _HOME = {
     "adapters.gym": ["GymEnvironment"],

@@ -10,7 +10,7 @@ from langgraph_reflexion.envs.workspace.environment import Workspace
 from langgraph_reflexion.testing import CHECKS, Case, check_environment
 from tests.support.hotpotqa import OFFICIAL, PAGES, as_on_the_hub
 from tests.support.mediawiki import MediaWikiServer
-from tests.support.tools import need
+from tests.support.tools import need, need_extra
 from tests.support.toys import Counter, Notebook
 from tests.support.workspace import write_folder
 
@@ -24,6 +24,8 @@ def cache(tmp_path, monkeypatch):
 def test_built_in_environments(name):
     if name == "programming":
         need("sandbox")
+    if name == "webshop":
+        need_extra("webshop")
     check_environment(load_environment(name))
 
 

@@ -84,7 +84,7 @@ async def test_several_runs_on_one_thread(alfworld: Any) -> None:
         ("alfworld", {"number": 135}, "134 tasks"),
         ("alfworld", {"split": "nowhere"}, "split"),
         ("alfworld", {"split": "valid_unseen"}, "ALFWORLD_DATA"),
-        ("webshop", {"task_id": "x"}, "no task of webshop"),
+        ("fever", {"task_id": "x"}, "no task of fever"),
         ("hotpotqa", {"question": "Where is the river?"}, "evaluator"),
         ("chat", {"messages": []}, "human message"),
     ],

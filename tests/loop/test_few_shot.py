@@ -13,7 +13,8 @@ from langgraph_reflexion.testing import ScriptedChatModel
 from tests.support.toys import asks_for
 
 SHIPPED = [("alfworld", "react"), ("alfworld", "tools"), ("hotpotqa", "react"), ("hotpotqa", "cot-gt")]
-SHIPPED += [("webshop", "react"), ("programming", "react"), ("programming", "code")]
+SHIPPED += [("programming", "react"), ("programming", "code")]
+SHIPPED += [pytest.param("webshop", "react", marks=pytest.mark.extra("webshop"))]
 SHIPPED += [pytest.param("workspace", actor, marks=pytest.mark.long) for actor in ACTORS]
 
 

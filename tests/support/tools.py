@@ -1,16 +1,20 @@
 """The tools of `tests/tools.txt`, without which some tests are skipped."""
 
 import shutil
+import tomllib
 from collections.abc import Iterable
 from functools import cache
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
 
 from langgraph_reflexion.envs.sandbox import probe
 from tests.support.postgres_server import binaries
 
-TABLE = Path(__file__).parents[1] / "tools.txt"
+ROOT = Path(__file__).parents[2]
+TABLE = ROOT / "tests" / "tools.txt"
 
 
 @cache
@@ -39,6 +43,16 @@ def need(*tools: str) -> None:
             tool = "bubblewrap"
         if why := lacking(tool):
             pytest.skip(f"needs {tool}: {why}")
+
+
+def need_extra(name: str) -> None:
+    """Skip the running test where a package of this extra is not installed."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    for requirement in map(Requirement, project["optional-dependencies"][name]):
+        try:
+            version(requirement.name)
+        except PackageNotFoundError:
+            pytest.skip(f"needs {requirement.name}: pip install 'langgraph-reflexion[{name}]'")
 
 
 def need_programs(programs: Iterable[str]) -> None:

@@ -1,29 +1,30 @@
 """Snapshots of the lessons of one environment and user, assembled from their records."""
 
-import warnings
+import re
+import sqlite3
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
+from contextlib import closing
 from dataclasses import dataclass
 from math import sqrt
 from statistics import NormalDist
 from typing import Any
 
-import numpy as np
-from Stemmer import Stemmer
-
 from langgraph_reflexion.errors import ConfigurationError
 from langgraph_reflexion.memory.records import LessonEdit, LessonSource, LessonUse, Record
-
-with warnings.catch_warnings():
-    # In notebooks bm25s asks for ipywidgets, for progress bars that are not used here.
-    warnings.filterwarnings("ignore", "IProgress not found")
-    import bm25s
 
 MIN_TRIALS = 10
 """Minimum number of first trials with a lesson, and of others without it, before it can be retired."""
 
 ALPHA = 0.01
 """Significance level of the test by which a lesson is retired."""
+
+_TABLE = "CREATE VIRTUAL TABLE lessons USING fts5(id UNINDEXED, about, tokenize='porter unicode61')"
+_SEARCH = "SELECT id FROM lessons WHERE about MATCH ? ORDER BY bm25(lessons), id"
+_FUNCTION_WORDS = (
+    "a an and are as at be but by for if in into is it no not of on or such that the their then there these they "
+    "this to was will with"
+)
 
 
 @dataclass
@@ -108,18 +109,15 @@ class LessonSnapshot:
 
     def search(self, query: str) -> list[str]:
         """Return the ids of the lessons that share words with a query, the best match by BM25 first."""
-        options = {"stopwords": "en", "stemmer": Stemmer("english"), "return_ids": False, "show_progress": False}
-        stems = list(bm25s.tokenize([query, *(lesson.about for lesson in self.lessons.values())], **options))
-        if not any(stems[1:]):
-            return []
-        index = bm25s.BM25()
-        index.index(stems[1:], show_progress=False)
-        if not (known := [stem for stem in stems[0] if stem in index.vocab_dict]):
-            return []
-        scores = np.round(index.get_scores(known), 4)  # so that the last bit decides no order
-        order = np.argsort(-scores, kind="stable")
-        ids = list(self.lessons)
-        return [ids[number] for number in order[: np.count_nonzero(scores)]]
+        words = dict.fromkeys(re.findall(r"[^\W_]+", query.lower()))
+        # Quoted, so that no word is FTS5 syntax.
+        wanted = " OR ".join(f'"{word}"' for word in words if word not in _FUNCTION_WORDS.split())
+        with closing(sqlite3.connect(":memory:")) as index:
+            index.execute(_TABLE)
+            index.executemany(
+                "INSERT INTO lessons VALUES (?, ?)", ((key, each.about) for key, each in self.lessons.items())
+            )
+            return [key for (key,) in index.execute(_SEARCH, [wanted])] if wanted else []
 
 
 def task_text(kind: str, instruction: str, observation: str) -> str:

@@ -23,7 +23,7 @@ from langgraph_reflexion.envs.webshop import catalogue
 from langgraph_reflexion.envs.webshop.environment import WebShop
 from langgraph_reflexion.envs.workspace.environment import Workspace
 from langgraph_reflexion.envs.workspace.repositories import own_repositories
-from tests.support.tools import need
+from tests.support.tools import need, need_extra
 
 ROOT = Path(package.__file__).parent
 SEED = 7919
@@ -58,6 +58,7 @@ def fever(entry: Entry, folder: Path, agent: str) -> Iterator[tuple[Environment,
 
 @contextmanager
 def webshop(entry: Entry, folder: Path, agent: str) -> Iterator[tuple[Environment, Episode, str]]:
+    need_extra("webshop")
     environment = WebShop(seed=SEED, strict=agent == "strict")
     yield environment, environment.start(next(t for t in environment.tasks() if t["id"] == entry["goal"])), ""
     environment.close()

@@ -3,7 +3,6 @@
 from itertools import pairwise
 from random import Random
 
-import bm25s
 import pytest
 
 from langgraph_reflexion.envs.webshop.store import STOP_WORDS, Store, analyze
@@ -22,6 +21,7 @@ def written(number):
 
 
 def test_the_scores_are_those_of_bm25():
+    bm25s = pytest.importorskip("bm25s")
     texts = written(300)
     reference = bm25s.BM25(k1=0.9, b=0.4, method="lucene")
     reference.index([analyze(text) for text in texts], show_progress=False)

@@ -1,0 +1,8 @@
+import pytest
+
+from tests.support.tools import need_extra
+
+
+@pytest.fixture(scope="session", autouse=True)
+def extra() -> None:
+    need_extra("webshop")
