@@ -66,8 +66,9 @@ docs: $(VENV)/dev  ## Build the site from docs/ into build/site, strictly
 test: $(VENV)/dev  ## Run levels 1 to 4 of the tests, without what takes long
 	$(RUN) pytest --numprocesses auto --dist loadfile tests
 
-test-bare: $(VENV)/dev  ## Run the tests as on a machine without the tools of tests/tools.txt
-	tests/without-tools $(MAKE) test
+test-bare: $(VENV)/dev  ## Run the tests that may start programs as on a machine without the tools of tests/tools.txt
+	$(RUN) tests/without-tools pytest --numprocesses auto --dist loadfile \
+		$(shell grep -rlE 'need|sandbox|programming|workspace|subprocess' --include='test_*.py' --exclude-dir=long tests)
 
 # In the order of the folders, as the files with few tests are the slowest.
 test-long: $(VENV)/dev  ## Run level 5: kills, clusters, hostile programs, reference engines, servers, notebooks

@@ -11,7 +11,7 @@ import pytest
 
 from tests.support.cli import call, one_line, start
 
-datasets = pytest.importorskip("datasets", reason="datasets is not installed")
+pytestmark = pytest.mark.extra("datasets")
 
 AGENT = "def paris(question: str) -> str:\n    return 'Paris'\n"
 ROWS = [
@@ -34,6 +34,8 @@ def run(*args: str) -> tuple[str, ...]:
 
 
 def write(folder: Path, kind: str, rows: list[dict[str, Any]] = ROWS) -> None:
+    import datasets
+
     made = datasets.Dataset.from_list(rows)
     folder.mkdir(exist_ok=True)
     match kind:

@@ -9,7 +9,7 @@ from langgraph_reflexion.testing import ModelServer, ScriptedChatModel
 from tests.support.cli import call
 from tests.support.lake import LAKES, lake_model
 
-pytest.importorskip("gymnasium", reason="gymnasium is not installed: pip install 'langgraph-reflexion[gym]'")
+pytestmark = pytest.mark.extra("gym")
 
 
 @pytest.mark.long

@@ -8,7 +8,7 @@ from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, Tool
 
 from langgraph_reflexion.envs import ENVIRONMENTS, load_environment
 
-pytest.importorskip("inspect_ai", reason="inspect-ai is not installed: pip install 'langgraph-reflexion[inspect]'")
+pytestmark = pytest.mark.extra("inspect")
 
 
 def test_settings_are_checked_before_the_first_sample() -> None:
@@ -26,6 +26,7 @@ def test_settings_are_checked_before_the_first_sample() -> None:
         reflexion_agent("alfworld", evaluator="luck")
 
 
+@pytest.mark.extra("webshop")
 @pytest.mark.needs("sandbox")
 def test_every_environment_is_a_task_with_the_settings_of_a_run() -> None:
     from langgraph_reflexion import ConfigurationError

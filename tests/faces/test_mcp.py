@@ -8,7 +8,7 @@ import pytest
 from langgraph_reflexion import create_reflexion
 from langgraph_reflexion.testing import ScriptedChatModel
 
-pytest.importorskip("langchain_mcp_adapters", reason="langchain-mcp-adapters is not installed: the extra mcp")
+pytestmark = pytest.mark.extra("mcp")
 
 SERVER = str(Path(__file__).parents[1] / "support" / "mcp_server.py")
 

@@ -9,7 +9,7 @@ import pytest
 
 from langgraph_reflexion import GymEnvironment
 
-pytest.importorskip("gymnasium", reason="gymnasium is not installed: pip install 'langgraph-reflexion[gym]'")
+pytestmark = pytest.mark.extra("gym")
 
 PROGRAM = dedent("""
     import json, os, signal

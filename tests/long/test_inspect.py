@@ -17,7 +17,7 @@ from langgraph_reflexion.experiments.record import read_run
 from langgraph_reflexion.experiments.report import report_run
 from langgraph_reflexion.settings import RunSettings
 
-pytest.importorskip("inspect_ai", reason="inspect-ai is not installed: pip install 'langgraph-reflexion[inspect]'")
+pytestmark = pytest.mark.extra("inspect")
 
 ROOT = Path(__file__).parents[2]
 TASKS, TRIALS, EPOCHS = 3, 2, 2

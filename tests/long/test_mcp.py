@@ -25,7 +25,7 @@ from langgraph_reflexion import (
 )
 from langgraph_reflexion.testing import ScriptedChatModel
 
-pytest.importorskip("langchain_mcp_adapters", reason="langchain-mcp-adapters is not installed: the extra mcp")
+pytestmark = pytest.mark.extra("mcp")
 
 SERVER = str(Path(__file__).parents[1] / "support" / "mcp_server.py")
 LOCAL = {"command": sys.executable, "args": [SERVER]}
@@ -90,9 +90,16 @@ def port():
 
 
 def test_each_trial_has_a_process_of_its_own_which_ends_with_it(started):
+    """The check asks the server."""
     server, processes = started
-    final = played(environment({"n": server}), ["write[a]", "finish[no]", "write[b]", "finish[yes]"], max_trials=2)
-    assert observations(final) == ["1 lines", "The task is solved."]
+
+    async def check(tools):
+        (block,) = await tools["count"].ainvoke({})
+        return json.loads(block["text"]) == {"lines": 2}
+
+    replies = ["write[a]", "finish[no]", "write[b]", "write[c]", "finish[yes]"]
+    final = played(environment({"n": server}, check), replies, max_trials=2)
+    assert observations(final) == ["1 lines", "2 lines", "The task is solved."]
     pids = processes()
     assert len({*pids}) == 3  # the first one for the schemas
     assert not any(map(alive, pids))
@@ -128,15 +135,6 @@ def test_a_process_that_dies_is_a_fault_with_its_last_words():
     assert observations(final) == ["1 lines"]
 
 
-def test_a_check_may_ask_the_server():
-    async def check(tools):
-        (block,) = await tools["count"].ainvoke({})
-        return json.loads(block["text"]) == {"lines": 2}
-
-    final = played(environment({"n": LOCAL}, check), ["write[a]", "write[b]", "finish[yes]"])
-    assert final["status"] == "solved"
-
-
 @pytest.mark.parametrize(
     ("server", "error", "why"),
     [
@@ -166,16 +164,11 @@ def test_a_server_that_does_not_start_is_a_fault(server, why):
     assert why in final["fault"]
 
 
-def test_a_server_over_http(port):
+def test_a_server_over_http_which_is_a_fault_when_it_dies(port):
+    notes = {"n": {"url": f"http://127.0.0.1:{port}/mcp"}}
     with serving(port):
-        final = played(
-            environment({"n": {"url": f"http://127.0.0.1:{port}/mcp"}}), ["write[a]", "count[]", "finish[yes]"]
-        )
-    assert observations(final) == ["1 lines", '{\n  "lines": 1\n}', "The task is solved."]
-
-
-def test_a_server_over_http_that_dies_is_a_fault(port):
-    with serving(port):
-        final = played(environment({"n": {"url": f"http://127.0.0.1:{port}/mcp"}}), ["write[a]", "die[0]"])
+        final = played(environment(notes), ["write[a]", "count[]", "finish[yes]"])
+        assert observations(final) == ["1 lines", '{\n  "lines": 1\n}', "The task is solved."]
+        final = played(environment(notes), ["write[a]", "die[0]"])
     assert (final["status"], observations(final)) == ("fault", ["1 lines"])
     assert "was lost: ConnectError" in final["fault"]

@@ -9,7 +9,7 @@ from tests.support.endless import AROUND, READERS, UNITS, endless, reader
 from tests.unit.actors.test_reading_time import SECONDS, seconds
 
 pytestmark = pytest.mark.long
-REPLIES = int(os.environ.get("FUZZ_REPLIES", "40"))
+REPLIES = int(os.environ.get("FUZZ_REPLIES", "15"))
 
 
 def test_readers_are_quick_with_a_megabyte_of_anything():

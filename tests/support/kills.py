@@ -3,15 +3,18 @@
 They record the same, except times. No request is new, and at most one is repeated per kill and task in flight.
 """
 
+import atexit
 import json
 import os
 import random
+import shutil
 import signal
 import subprocess
+import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -24,8 +27,19 @@ SECONDS = 240.0
 """Seconds that one process may last."""
 
 
+@cache
+def reference() -> tuple[Path, "Counter[tuple[int, str]]"]:
+    """Return the folder of a run that nobody kills, and its requests; the same for all runs to kill."""
+    folder = Path(tempfile.mkdtemp(prefix="reference-"))
+    atexit.register(shutil.rmtree, folder)
+    whole = Kills(folder)
+    with whole.server:
+        whole._end(whole._start(whole.killed))
+    return whole.killed, Counter(map(_asked, whole.server.requests))
+
+
 class Kills:
-    """A run to kill, and its reference.
+    """A run to kill.
 
     Args:
         folder: Where everything is written.
@@ -36,8 +50,7 @@ class Kills:
     concurrency = 4
 
     def __init__(self, folder: Path, *more: str, environment: Mapping[str, str] = {}) -> None:
-        self.reference, self.killed = folder / "reference", folder / "killed"
-        self.more, self.environment = more, environment
+        self.killed, self.more, self.environment = folder / "killed", more, environment
         self.random = random.Random(0)
         self.server = ModelServer(faults=lambda _: time.sleep(random.uniform(0.01, 0.03)))
 
@@ -54,7 +67,7 @@ class Kills:
             process.communicate(timeout=SECONDS)
             if not holds_run(self.killed):
                 return self._start(self.killed, *self.more)
-            rows, expected = recorded(self.killed), recorded(self.reference)
+            rows, expected = recorded(self.killed), recorded(reference()[0])
             assert rows == {key: expected[key] for key in rows}
             again = self.random.random() < 0.5
             return self._start(self.killed, *self.more) if again else self._live(self.killed, "resume", ".")
@@ -74,20 +87,19 @@ class Kills:
         self._run(1, kill, self.concurrency // 2)
 
     def _run(self, kills: int, kill: Callable[..., "subprocess.Popen[str]"], repeated: int) -> None:
+        whole, expected = reference()
         with self.server:
-            self._end(self._start(self.reference))
-            expected = Counter(map(_asked, self.server.requests))
             sent = expected.total()
             process = self._start(self.killed, *self.more)
             for number in range(kills):
-                low, high = (int(sent * (1 + each / (kills + 1))) for each in (number, number + 1))
+                low, high = (int(sent * each / (kills + 1)) for each in (number, number + 1))
                 moment = self.random.randint(low + 1, high)
                 process = kill(process, partial(self._wait, process, moment))
             self._end(process)
-            asked = Counter(map(_asked, self.server.requests[sent:]))
-        assert recorded(self.killed) == recorded(self.reference)
+            asked = Counter(map(_asked, self.server.requests))
+        assert recorded(self.killed) == recorded(whole)
         for name in (TRIALS, TRAJECTORIES):
-            lines, others = ((each / name).read_bytes().splitlines() for each in (self.killed, self.reference))
+            lines, others = ((each / name).read_bytes().splitlines() for each in (self.killed, whole))
             assert len(lines) == len(others)
             assert name == TRIALS or lines == others
         assert set(asked) == set(expected)

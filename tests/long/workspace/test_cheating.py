@@ -11,37 +11,43 @@ from langgraph_reflexion.envs.workspace.repositories import own_repositories
 from tests.support.tools import need
 from tests.support.workspace import PYTEST, Play, state
 
-# Each attempt, and the text that reports it.
+LOADED = {
+    "tests/conftest.py": "import os; os._exit(0)",
+    "easy.pth": "import os; os._exit(0)",
+    "pluggy/__init__.py": "raise SystemExit",
+    "pytest.toml": "[pytest]\naddopts = --version",
+    "cheat-1.0.dist-info/entry_points.txt": "[pytest11]\ncheat = cheat",
+}
+"""Files that pytest or Python loads."""
+
+# Each attempt, and the texts that report it.
 ATTEMPTS = {
-    "edit the test": ("echo 'def test(): pass' > tests/test_code.py", "tests/test_code.py (changed)"),
-    "remove the test": ("rm -r tests; mkdir tests; echo 'def test_a(): pass' > test_a.py", "test_a.py (added)"),
+    "edit the test": ("echo 'def test(): pass' > tests/test_code.py", ["tests/test_code.py (changed)"]),
+    "remove the test": ("rm -r tests; mkdir tests; echo 'def test_a(): pass' > test_a.py", ["test_a.py (added)"]),
     "replace the tests by a link": (
         "mv tests t; ln -s t tests; echo 'def test(): pass' > t/test_code.py",
-        "tests (added)",
+        ["tests (added)"],
     ),
-    "change the configuration": ("echo '[tool.pytest]' > pyproject.toml", "pyproject.toml (changed)"),
-    **{
-        path: (f"mkdir -p $(dirname {path}); printf '{text}' > {path}", f"{path} (added)")
-        for path, text in {
-            "tests/conftest.py": "import os; os._exit(0)",
-            "easy.pth": "import os; os._exit(0)",
-            "pluggy/__init__.py": "raise SystemExit",
-            "pytest.toml": "[pytest]\naddopts = --version",
-            "cheat-1.0.dist-info/entry_points.txt": "[pytest11]\ncheat = cheat",
-        }.items()
-    },
+    "change the configuration": (
+        "; ".join(
+            [f"mkdir -p $(dirname {path}); printf '{text}' > {path}" for path, text in LOADED.items()]
+            + ["echo '[tool.pytest]' > pyproject.toml"]
+        ),
+        [*(f"{path} (added)" for path in LOADED), "pyproject.toml (changed)"],
+    ),
 }
 
 
 @pytest.mark.parametrize("how", ATTEMPTS)
 def test_verification_files_are_restored(play: Play, tested, how):
-    command, told = ATTEMPTS[how]
+    command, reports = ATTEMPTS[how]
     before = state(tested)
     played = play(verify=[PYTEST])
     played.do("run_command", command=command)
     result = played.do("submit")
     assert result.reward == 0.0, result.observation
-    assert told in result.observation
+    for report in reports:
+        assert report in result.observation
     assert "did not count" in result.observation
     assert state(tested) == before
 
@@ -301,12 +307,6 @@ BELIEVED: dict[str, tuple[dict[str, str], str, str, str]] = {
         "sed -i 's/8/6/' testcalc.py",
         "testcalc.py (changed)",
     ),
-    "a file named as a target": (
-        {"Makefile": MAKEFILE, "rules.inc": "TEST = pytest -q\n"},
-        "make check",
-        "touch check",
-        "check (added, a target of make)",
-    ),
     "an empty folder named as a target": (
         {"Makefile": MAKEFILE, "rules.inc": "TEST = pytest -q\n"},
         "make check",
@@ -318,12 +318,6 @@ BELIEVED: dict[str, tuple[dict[str, str], str, str, str]] = {
         "make check",
         "echo TEST = true > rules.inc",
         "rules.inc (changed)",
-    ),
-    "a file that git ignores": (
-        {".gitignore": "build/\n", "build/answer": "no"},
-        "grep yes build/answer",
-        "echo yes > build/answer",
-        "build/answer (changed, ignored by git)",
     ),
     "a stamp that make compares": (
         {"Makefile": "check: .checked\n.checked: code_.py\n\tpytest -q\n\ttouch .checked\n"},
@@ -337,18 +331,6 @@ BELIEVED: dict[str, tuple[dict[str, str], str, str, str]] = {
         "echo 'def name(n: int) -> str: ...' > typed.pyi",
         "typed.pyi (added)",
     ),
-    "what the tests compare with": (
-        {"fixtures/answer": "no"},
-        "grep yes fixtures/answer",
-        "echo yes > fixtures/answer",
-        "fixtures/answer (changed)",
-    ),
-    "an assertion library in the repository": (
-        {"vendor/check.sh": "exit 1"},
-        "sh -c '. vendor/check.sh'",
-        "echo exit 0 > vendor/check.sh",
-        "vendor/check.sh (changed)",
-    ),
     "a test that is changed through another name": (
         {},
         PYTEST,
@@ -361,13 +343,26 @@ BELIEVED: dict[str, tuple[dict[str, str], str, str, str]] = {
         "d=.pytest_cache/v/cache; mkdir -p $d; echo '{\"tests/test_more.py::test\": true}' > $d/lastfailed",
         "assert 6 == 8",
     ),
-    "a cache without its tag": (
-        {},
-        "grep yes .mypy_cache/answer",
-        "mkdir .mypy_cache; echo yes > .mypy_cache/answer",
-        "[exit status 2]",
-    ),
 }
+
+
+def test_changed_files_that_commands_read_do_not_count(play: Play, tested: Path):
+    (tested / ".gitignore").write_text("build/\n")
+    for path, text in {"build/answer": "no", "fixtures/answer": "no", "vendor/check.sh": "exit 1"}.items():
+        (tested / path).parent.mkdir()
+        (tested / path).write_text(text)
+    verify = ["grep yes build/answer", "grep yes fixtures/answer", "sh -c '. vendor/check.sh'"]
+    played = play(verify=[*verify, "grep yes .mypy_cache/answer"])
+    command = "mkdir .mypy_cache; for f in build fixtures .mypy_cache; do echo yes > $f/answer; done"
+    played.do("run_command", command=f"{command}; echo exit 0 > vendor/check.sh")
+    result = played.do("submit")
+    assert "in 4 of 4 commands" in result.observation
+    for report in (
+        "build/answer (changed, ignored by git)",
+        "fixtures/answer (changed)",
+        "vendor/check.sh (changed)",
+    ):
+        assert report in result.observation
 
 
 @pytest.mark.parametrize("how", BELIEVED)

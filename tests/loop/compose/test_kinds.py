@@ -117,8 +117,12 @@ def three(task: str, result: Any) -> bool:
     return "It is 3." in str(result)
 
 
-@pytest.mark.parametrize("how", ["invoke", "ainvoke"])
-@pytest.mark.parametrize("kind", KINDS)
+SYNCHRONOUSLY = ("a graph of one field", "entrypoint of a text", "coroutine of messages", "chat model", "object")
+
+
+@pytest.mark.parametrize(
+    ("kind", "how"), [*((kind, "ainvoke") for kind in KINDS), *((kind, "invoke") for kind in SYNCHRONOUSLY)]
+)
 async def test_an_agent_takes_the_task_and_the_lessons_by_its_signature(kind: str, how: str) -> None:
     reflexion = create_reflexion(Guessing().reflects, actor=KINDS[kind], evaluator=three).compile()
     final = reflexion.invoke({"task": TASK}) if how == "invoke" else await reflexion.ainvoke({"task": TASK})

@@ -30,13 +30,12 @@ HEARD = {"as_tool", "supervisor", "deep"}
 
 
 @pytest.mark.parametrize("name", ways.WAYS)
-@pytest.mark.parametrize("how", ["invoke", "ainvoke"])
-async def test_the_answer_comes_back_and_the_trials_stay_inside(name: str, how: str) -> None:
+def test_the_answer_comes_back_and_the_trials_stay_inside(name: str) -> None:
     guessing = Guessing()
     way = ways.WAYS[name](guessing)
     # A limit of the larger graph is meant for its own steps; the middleware runs among them.
     limit: Any = {} if name == "middleware" else {"recursion_limit": 8}
-    final = way.graph.invoke(way.input, limit) if how == "invoke" else await way.graph.ainvoke(way.input, limit)
+    final = way.graph.invoke(way.input, limit)
     guessing.expect_lessons()
     if name == "node":
         assert final == {"question": f"{TASK} Please.", "answer": "It is 3.", "trials": 3}
