@@ -72,11 +72,13 @@ def folder(
     *,
     trajectories: Sequence[TrajectoryRow] = (),
     versions: dict[str, str | None] | None = None,
+    goals: dict[str, str] | None = None,
     **settings: Any,
 ) -> Path:
     """Write a run folder."""
     path.mkdir(parents=True)
-    info = {"settings": SETTINGS | settings, "tasks": tasks} | ({"versions": versions} if versions else {})
+    info = {"settings": SETTINGS | settings, "tasks": tasks, "goals": goals or {}}
+    info |= {"versions": versions} if versions else {}
     (path / "run.json").write_text(json.dumps(info))
     (path / "trials.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     if trajectories:

@@ -6,12 +6,14 @@ colour-blind readers, and markers and dashes distinguish lines without colour.
 
 import importlib.util
 import io
+import re
 import textwrap
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from langgraph_reflexion.errors import ConfigurationError, the_extra
 from langgraph_reflexion.experiments.groups import RunGroup, caption
@@ -68,20 +70,25 @@ def write_figures(groups: Sequence[RunGroup], folder: Path | str) -> list[Path]:
     return paths
 
 
-def draw(groups: Sequence[RunGroup]) -> dict[str, str]:
-    """Return every figure for which the runs have data, by name, as SVG; none without matplotlib."""
+def draw(groups: Sequence[RunGroup], *, captions: bool = True) -> dict[str, str]:
+    """Return every figure for which the runs have data, by name, as SVG; none without matplotlib.
+
+    Args:
+        groups: What is drawn.
+        captions: Whether each figure names the settings behind it.
+    """
     if not _have_matplotlib():
         return {}
-    with _drawn(groups) as figures:
+    with _drawn(groups, captions) as figures:
         return {name: _svg(figure) for name, figure in figures.items()}
 
 
 @contextmanager
-def _drawn(groups: Sequence[RunGroup]) -> "Iterator[dict[str, Figure]]":
+def _drawn(groups: Sequence[RunGroup], captions: bool = True) -> "Iterator[dict[str, Figure]]":
     """Yield the figures by name, inside the style in which they must also be saved."""
     from matplotlib import rc_context
 
-    makers: dict[str, Callable[[Sequence[RunGroup]], Figure]] = {}
+    makers: dict[str, Callable[[Sequence[RunGroup], str], Figure]] = {}
     if any(each.report.solved for each in groups):
         makers["success_by_trial"] = _success_by_trial
     if any(each.report.solved and each.report.tokens[-1] for each in groups):
@@ -91,7 +98,8 @@ def _drawn(groups: Sequence[RunGroup]) -> "Iterator[dict[str, Figure]]":
     with rc_context(STYLE), warnings.catch_warnings():
         # A character that the font lacks is drawn as a box, and in SVG by the reader's own fonts.
         warnings.filterwarnings("ignore", "Glyph .* missing")
-        yield {name: make(groups) for name, make in makers.items()}
+        below = caption(groups) if captions else ""
+        yield {name: make(groups, below) for name, make in makers.items()}
 
 
 def _have_matplotlib() -> bool:
@@ -99,13 +107,33 @@ def _have_matplotlib() -> bool:
 
 
 def _svg(figure: "Figure") -> str:
-    svg = io.StringIO()
-    figure.savefig(svg, format="svg", metadata={"Date": None, "Creator": None})
-    return svg.getvalue()
+    """Return a figure as SVG in which each point has its numbers as a tooltip."""
+    tips = {}
+    for line in [line for axes in figure.axes for line in axes.lines]:
+        points, unit = cast("list[list[float]]", line.get_xydata()), cast("Axes", line.axes).get_xlabel()
+        if len(points) and not str(line.get_label()).startswith("_"):
+            line.set_gid(f"points-{len(tips)}")
+            tips[f'<g id="points-{len(tips)}">'] = [
+                f"{line.get_label()}, {f'trial {x:g}' if unit == 'trial' else f'{x:.1f} {unit}'}: {y:.1f} %"
+                for x, y in points
+            ]
+    file = io.StringIO()
+    figure.savefig(file, format="svg", metadata={"Date": None, "Creator": None})
+    svg = file.getvalue()
+    for group, texts in tips.items():
+        svg = _with_tips(svg, group, texts)
+    return svg
 
 
-def _success_by_trial(groups: Sequence[RunGroup]) -> "Figure":
-    figure, axes = _panels(1, groups)
+def _with_tips(svg: str, group: str, texts: Sequence[str]) -> str:
+    """Give the markers of a group their tooltips."""
+    before, start, rest = svg.partition(group)
+    titles = (f"><title>{escape(text)}</title></use>" for text in texts)
+    return before + start + re.sub(r"(?<=<use )([^>]*)/>", lambda use: use[1] + next(titles), rest, count=len(texts))
+
+
+def _success_by_trial(groups: Sequence[RunGroup], below: str) -> "Figure":
+    figure, axes = _panels(1, groups, below)
     for number, each in enumerate(groups):
         trials = range(1, len(each.report.solved) + 1)
         line = _line(axes[0], number, trials, _shares(each), _legend(each, groups))
@@ -122,8 +150,8 @@ def _success_by_trial(groups: Sequence[RunGroup]) -> "Figure":
     return figure
 
 
-def _success_by_tokens(groups: Sequence[RunGroup]) -> "Figure":
-    figure, axes = _panels(1, groups)
+def _success_by_tokens(groups: Sequence[RunGroup], below: str) -> "Figure":
+    figure, axes = _panels(1, groups, below)
     for number, each in enumerate(groups):
         spent = [each.report.share(tokens) / 1000 for tokens in each.report.tokens]
         _line(axes[0], number, spent, _shares(each), _legend(each, groups), drawstyle="steps-post")
@@ -134,8 +162,8 @@ def _success_by_tokens(groups: Sequence[RunGroup]) -> "Figure":
     return figure
 
 
-def _failures_by_trial(groups: Sequence[RunGroup]) -> "Figure":
-    figure, axes = _panels(len(groups), groups)
+def _failures_by_trial(groups: Sequence[RunGroup], below: str) -> "Figure":
+    figure, axes = _panels(len(groups), groups, below)
     found = {reason for each in groups for counts in each.report.failures for reason in counts}
     reasons = list(dict.fromkeys(reason for reason in (*REASONS, *sorted(found)) if reason in found))
     highest = 0.0
@@ -151,17 +179,17 @@ def _failures_by_trial(groups: Sequence[RunGroup]) -> "Figure":
     axes[0].set_ylim(0, 1.08 * highest)
     for panel in axes[1:]:
         panel.set_ylabel("")
-    _legend_above(figure, axes[0])
+    _legend_above(figure, axes[0], "Tasks that failed, by trial and reason")
     return figure
 
 
-def _panels(count: int, groups: Sequence[RunGroup]) -> "tuple[Figure, Sequence[Axes]]":
+def _panels(count: int, groups: Sequence[RunGroup], below: str) -> "tuple[Figure, Sequence[Axes]]":
     from matplotlib.figure import Figure
 
     columns = min(count, 3)
     rows = -(-count // columns)
     width = max(6.4, 4.2 * columns)
-    lines = textwrap.wrap(_cut(caption(groups), 1500), int(14 * width), break_on_hyphens=False)
+    lines = textwrap.wrap(_cut(below, 1500), int(14 * width), break_on_hyphens=False)
     # Long captions and legends must not shrink the panels.
     height = 0.9 + 3.6 * rows + 0.17 * max(0, len(lines) - 2) + 0.2 * max(0, len(groups) - 2)
     figure = Figure(figsize=(width, height), layout="constrained")
@@ -190,11 +218,11 @@ def _of_trials(axes: "Axes") -> None:
     axes.tick_params(labelbottom=True)  # there may be no panel below
 
 
-def _legend_above(figure: "Figure", axes: "Axes") -> None:
+def _legend_above(figure: "Figure", axes: "Axes", title: str = "") -> None:
     handles, names = axes.get_legend_handles_labels()
     longest = max(map(len, names), default=0)
     columns = max(1, min(len(names), int(11 * figure.get_figwidth()) // (longest + 6)))
-    figure.legend(handles, names, loc="outside upper left", ncols=columns)
+    figure.legend(handles, names, loc="outside upper left", ncols=columns, title=title, alignment="left")
 
 
 def _shares(group: RunGroup) -> list[float]:

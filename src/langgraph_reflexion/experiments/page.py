@@ -7,7 +7,8 @@ JSON and shown as text, and the page's content security policy allows no script 
 import base64
 import hashlib
 import re
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -16,12 +17,13 @@ from markupsafe import Markup
 from langgraph_reflexion.errors import ConfigurationError
 from langgraph_reflexion.experiments.comparison import Comparison
 from langgraph_reflexion.experiments.figures import draw
+from langgraph_reflexion.experiments.groups import RunGroup
 from langgraph_reflexion.experiments.html import TEMPLATES, fill
 from langgraph_reflexion.experiments.metrics import failure, final_answer, tokens
 from langgraph_reflexion.experiments.printable import printable
 from langgraph_reflexion.experiments.record import Run
 from langgraph_reflexion.experiments.rows import TrialRow
-from langgraph_reflexion.experiments.trials import ON_PROMPTS, trial_views
+from langgraph_reflexion.experiments.trials import ON_PROMPTS, TrialView, trial_views
 
 TITLES = {
     "success_by_trial": "Share of tasks solved by trial",
@@ -65,13 +67,26 @@ def page(comparison: Comparison) -> str:
         for run in group.runs:
             seed = f", seed {run.settings['seed']}" if len(group.runs) > 1 else ""
             columns.append(Column(f"{group.name}{seed}", f"{group.label}{seed}", run))
+    texts: dict[str, int] = {}
+    tasks = _tasks(columns, texts)
+    sent = ("name", "goal", "ways", "reasons", "runs")
     script = (TEMPLATES / "report.js").read_text(encoding="utf-8")
     return fill(
         "report.html.j2",
         comparison=comparison,
         columns=columns,
-        figures={TITLES[name]: _inlined(svg, name) for name, svg in draw(comparison.groups).items()},
-        tasks=_tasks(columns),
+        headlines=[(group, _headline(group)) for group in comparison.groups],
+        figures={TITLES[name]: _inlined(svg, name) for name, svg in draw(comparison.groups, captions=False).items()},
+        tasks=tasks,
+        tags={
+            "Outcome": _united(task["ways"] for task in tasks),
+            "With a trial that failed by": _united(task["reasons"] for task in tasks),
+        },
+        data={
+            "texts": list(texts),
+            "runs": [{"name": each.name, "label": each.label} for each in columns],
+            "tasks": [{name: task[name] for name in sent} for task in tasks],
+        },
         on_prompts=ON_PROMPTS,
         style=Markup((TEMPLATES / "report.css").read_text(encoding="utf-8")),
         script=Markup(script),
@@ -79,21 +94,68 @@ def page(comparison: Comparison) -> str:
     )
 
 
-def _tasks(columns: Sequence[Column]) -> list[dict[str, Any]]:
-    """Return the tasks in the order of the runs, with their cells, tags and trials."""
-    steps = [each.run.trajectories() for each in columns]
+def _headline(group: RunGroup) -> list[tuple[str, str]]:
+    """Return the numbers that matter most, each with its meaning."""
+    report, costs = group.report, group.report.costs
+    numbers = []
+    if report.solved:
+        first, last = (f"{report.share(report.solved[at]):.0%}" for at in (0, -1))
+        trials = f"within {len(report.solved)} trials" if len(report.solved) > 1 else "in one trial"
+        numbers.append((last, f"of {report.tasks} tasks solved {trials}"))
+        numbers += [(first, "in the first trial")] if len(report.solved) > 1 else []
+    for name, meaning in (("tokens_per_solved", "tokens per solved task"), ("cost", "cost"), ("faults", "faults")):
+        numbers += [(f"{costs[name]:,.{2 * (name == 'cost')}f}", meaning)] if costs[name] else []
+    return numbers + ([(str(report.unfinished), "tasks unfinished")] if report.unfinished else [])
+
+
+def _tasks(columns: Sequence[Column], texts: dict[str, int]) -> list[dict[str, Any]]:
+    """Return the tasks in the order of the runs, with their cells, tags and trials; add their texts to `texts`."""
+    found = [(column, column.run.trajectories(), defaultdict[str, list[TrialRow]](list)) for column in columns]
+    for column, _, rows_of in found:
+        for row in column.run.trials:
+            rows_of[row["task_id"]].append(row)
+    asked = [set(each.run.info["tasks"]) for each in columns]
+    goals = dict(item for each in columns for item in each.run.goals.items())
     tasks = []
     for task in dict.fromkeys(task for each in columns for task in each.run.info["tasks"]):
-        outcomes, runs, tags = [], [], set()
-        for column, found in zip(columns, steps, strict=True):
-            rows = [row for row in column.run.trials if row["task_id"] == task]
-            outcomes.append(_outcome(rows, known=task in column.run.info["tasks"]))
-            runs.append([view.as_json() for view in trial_views(column.run.settings, rows, found)])
-            tags |= _tags(rows)
-        solved = [each.kind == "solved" for each in outcomes if each.kind != "absent"]
-        tags.add(f"solved by {'all' if all(solved) else 'some' if any(solved) else 'none'}")
-        tasks.append({"name": printable(task), "outcomes": outcomes, "tags": sorted(tags), "runs": runs})
+        outcomes = {
+            column.name: _outcome(rows_of[task], known=task in known)
+            for (column, _, rows_of), known in zip(found, asked, strict=True)
+        }
+        runs = [
+            [_packed(view, texts) for view in trial_views(column.run.settings, rows_of[task], steps)]
+            for column, steps, rows_of in found
+        ]
+        tried = [name for name, at in outcomes.items() if at.kind != "absent"]
+        solved = [name for name in tried if outcomes[name].kind == "solved"]
+        tasks.append(
+            {
+                "name": printable(task),
+                "goal": printable(goals.get(task, "")),
+                "outcomes": outcomes.values(),
+                "ways": _ways(tried, solved),
+                "reasons": sorted(_reasons(row for _, _, rows_of in found for row in rows_of[task])),
+                "runs": runs,
+            }
+        )
     return tasks
+
+
+def _packed(view: TrialView, texts: dict[str, int]) -> dict[str, Any]:
+    """Return a trial as JSON in which a number stands for each long text, as many texts recur."""
+
+    def number(text: str) -> int:
+        return texts.setdefault(text, len(texts))
+
+    trial = view.as_json()
+    for name in ("observation", "feedback", "reflection", "fault"):
+        trial[name] = number(trial[name])
+    trial["notes"] = number("\n".join(trial["notes"]))
+    trial["steps"] = [
+        [step, number(thought), None if action is None else number(action), number(observation)]
+        for step, thought, action, observation in trial["steps"]
+    ]
+    return trial
 
 
 def _outcome(rows: Sequence[TrialRow], *, known: bool) -> Outcome:
@@ -111,13 +173,28 @@ def _outcome(rows: Sequence[TrialRow], *, known: bool) -> Outcome:
     return Outcome(f"✗{space}{why}", f"not solved: {why}", 10_000, "failed", spent)
 
 
-def _tags(rows: Sequence[TrialRow]) -> set[str]:
-    wrong = {
-        f"false {'positive' if row['verdict'] else 'negative'}"
-        for row in rows
-        if None not in (row["verdict"], row["success"]) and row["verdict"] != row["success"]
-    }
-    return wrong | {printable(reason) for row in rows if (reason := failure(row))}
+def _ways(runs: Sequence[str], solved: Sequence[str]) -> list[str]:
+    """Return what can be said of a task that some of the runs have solved."""
+    if len(runs) == 1:
+        return ["solved" if solved else "not solved"]
+    how = "all" if len(solved) == len(runs) else "some" if solved else "none"
+    alone = [f"only {solved[0]} solved"] if len(solved) == 1 else []
+    return [f"solved by {how}", *alone, *(f"{name} failed" for name in runs if name not in solved)]
+
+
+def _united(lists: Iterable[Sequence[str]]) -> list[str]:
+    return sorted({each for some in lists for each in some})
+
+
+def _reasons(rows: Iterable[TrialRow]) -> set[str]:
+    """Return why trials failed, and whose verdict was wrong."""
+    found = set()
+    for row in rows:
+        if None not in (row["verdict"], row["success"]) and row["verdict"] != row["success"]:
+            found.add(f"false {'positive' if row['verdict'] else 'negative'}")
+        if reason := failure(row):
+            found.add(printable(reason))
+    return found
 
 
 def _inlined(svg: str, name: str) -> Markup:

@@ -55,7 +55,7 @@ def real(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Write the page of two runs of the demo model."""
     home = tmp_path_factory.mktemp("runs")
     for strategy in ("retry", "reflexion"):
-        settings = RunSettings(environment="alfworld", limit=8, max_trials=4, strategy=strategy)
+        settings = RunSettings(environment="alfworld", limit=6, max_trials=4, strategy=strategy)
         run(settings, home / strategy)
     file = home / "page.html"
     write_page(compare([home / "retry", home / "reflexion"]), file)
@@ -77,21 +77,23 @@ def test_real_run_is_readable_with_the_keyboard(real: Path, opened: Opened, widt
     tab = opened(real, width)
     assert tab.evaluate("document.documentElement.scrollWidth") <= width, "no horizontal scrolling"
     everything = names(tab)
-    assert len(everything) == 8
+    assert len(everything) == 6
 
-    # Find.
+    # Find in goals and in contents.
     tab.keyboard.press("/")
-    tab.keyboard.type("heat")
-    kitchens = [name for name in everything if "heat" in name]
+    tab.keyboard.type("fridge")
+    kitchens = [name for name in everything if "kitchen" in name]
     assert names(tab) == kitchens
-    assert 0 < len(kitchens) < 8
-    assert tab.inner_text("#count") == f"{len(kitchens)} of 8 tasks"
+    assert 0 < len(kitchens) < 6
+    assert tab.inner_text("#count") == f"{len(kitchens)} of 6 tasks"
+    tab.keyboard.type(' "go to fridge" watch')
+    assert names(tab) == []
     tab.keyboard.press("ControlOrMeta+a")
     tab.keyboard.press("Delete")
     tab.select_option("#tag", "solved by some")
     some = names(tab)
     retry = tab.locator("#list tbody tr:visible td:nth-child(2)").all_inner_texts()
-    assert 0 < len(some) < 8
+    assert 0 < len(some) < 6
     assert all(text.startswith("✗") for text in retry)
     tab.select_option("#tag", "")
 
@@ -141,6 +143,73 @@ def test_real_run_is_readable_with_the_keyboard(real: Path, opened: Opened, widt
     assert focused(tab) == names(tab)[1]
 
 
+@needs_chromium
+def test_a_permalink_names_run_trial_and_step(real: Path, opened: Opened) -> None:
+    tab = opened(real)
+    tab.select_option("#tag", "only B solved")
+    name = names(tab)[0]
+    tab.locator("#list .open:visible").first.click()
+    tab.keyboard.press("r")
+    trial, differs = tab.locator("#trials article").count(), tab.locator("#trials article li.differs").last
+    step = differs.get_attribute("data-step")
+    differs.locator("a.number").click()
+    expect(tab.locator("#trials li.asked")).to_have_count(1)
+    address = tab.url
+    assert {"run=B", f"trial={trial}", f"step={step}"} < set(address.partition("#")[2].split("&"))
+
+    again = opened(real)
+    again.evaluate("address => { location.href = address; }", address)  # a link within the open page
+    expect(again.locator("#name")).to_have_text(name)
+    assert focused(again) == f"Trial {trial}"
+    assert again.locator("#trials li.asked").get_attribute("data-step") == step
+    again.go_back()
+    expect(again.locator("dialog")).not_to_be_visible()
+    again.goto(address)
+    again.reload()
+    expect(again.locator("#name")).to_have_text(name)
+    assert again.url == address
+
+
+@needs_chromium
+@pytest.mark.parametrize("width", [400, 1400])
+def test_two_runs_of_a_task_side_by_side(real: Path, opened: Opened, width: int) -> None:
+    tab = opened(real, width)
+    tab.select_option("#tag", "only B solved")
+    tab.locator("#list .open:visible").first.click()
+    tab.keyboard.press("b")
+    labels = [each.get_attribute("aria-label") for each in tab.locator("#trials article").all()]
+    assert labels[:4] == ["A: trial 1", "B: trial 1", "A: trial 2", "B: trial 2"]
+    assert len(labels) > 5, "A has all its trials"
+    for label in labels[:4]:
+        assert focused(tab) == label
+        tab.keyboard.press("ArrowRight")
+    solved = tab.locator("#trials article", has_text="truth: solved")
+    assert str(solved.get_attribute("aria-label")).startswith("B: ")
+    assert "first difference from A" in solved.inner_text()
+    assert "beside=" in tab.url
+    tab.reload()
+    expect(tab.locator("#trials article")).to_have_count(len(labels))
+    assert tab.evaluate("document.documentElement.scrollWidth") <= width
+
+
+@needs_chromium
+def test_map_and_figures_say_what_is_under_the_pointer(real: Path, opened: Opened) -> None:
+    tab = opened(real)
+    tab.locator("figure [id='success_by_trial-points-1'] use").nth(1).hover()
+    assert tab.locator("#tip").inner_text().startswith("B reflexion, trial 2: ")
+    tab.select_option("#tag", "only B solved")
+    name = names(tab)[0]
+    retry = tab.locator("#map svg").first
+    retry.hover(position={"x": 3, "y": 13})  # the first task, the second trial
+    text = tab.locator("#tip").inner_text()
+    assert name in text
+    assert tab.locator("#list .goal:visible").first.inner_text() in text
+    assert "trial 2: verdict: not accepted" in text
+    retry.click(position={"x": 3, "y": 13})
+    expect(tab.locator("#name")).to_have_text(name)
+    assert focused(tab) == "Trial 2"
+
+
 HOSTILE = (
     "</script><script>alert(1)</script><img src=x onerror=alert(2)><!--<script>"
     "\x00\x1b[31m\x07\u202e\u2028\ud800 {{ 7 * 7 }} "
@@ -152,9 +221,10 @@ HOSTILE = (
 def test_hostile_text_does_no_harm(tmp_path: Path, opened: Opened, width: int) -> None:
     task, huge = f"a{HOSTILE.encode('utf-8', 'replace').decode()}", HOSTILE + "x" * 1_000_000
     made = folder(
-        tmp_path / "run",
+        tmp_path / "<img src=x onerror=alert(3)>",
         [row(task, 1, False, reflection=HOSTILE, notes=[HOSTILE], stop_reason=HOSTILE), row(task, 2, True)],
         [task],
+        goals={task: HOSTILE},
         trajectories=[
             steps(task, 1, (HOSTILE, HOSTILE, huge), observation=HOSTILE),
             steps(task, 2, (HOSTILE, "go", huge), observation=HOSTILE),
@@ -166,7 +236,15 @@ def test_hostile_text_does_no_harm(tmp_path: Path, opened: Opened, width: int) -
     write_page(compare([made]), file)
     tab = opened(file, width)
     assert tab.evaluate("document.documentElement.scrollWidth") <= width
+    assert tab.locator("#list .goal").inner_text().startswith("</script><script>alert(1)")
+    tab.locator("figure [id='failures_by_trial-points-0'] use").first.hover()
+    assert tab.locator("#tip").inner_text().startswith("</script><script>alert(1)")
+    tab.locator("#map svg").hover(position={"x": 3, "y": 3})
+    assert "onerror=alert(2)" in tab.locator("#tip").inner_text()
+    tab.fill("#words", "<img src=x onerror=alert(2)>")
     tab.locator("#list .open").click()
+    assert tab.locator("#trials article").count() == 2
+    tab.reload()  # the address names the task
     assert tab.locator("#trials article").count() == 2
     assert tab.locator("img").count() == 0
     seen = tab.locator("#trials li .observation").first.inner_text()

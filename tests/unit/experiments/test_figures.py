@@ -40,7 +40,7 @@ def figures(compared: Comparison) -> dict[str, str]:
 def markers(svg: str) -> list[list[tuple[float, float]]]:
     """Return the points of each line of three points."""
     root = ElementTree.fromstring(svg)
-    lines = [group for group in root.iter(f"{SVG}g") if re.fullmatch(r"line2d_\d+", group.get("id", ""))]
+    lines = [group for group in root.iter(f"{SVG}g") if re.fullmatch(r"points-\d+", group.get("id", ""))]
     found = [[(float(use.get("x", 0)), float(use.get("y", 0))) for use in line.iter(f"{SVG}use")] for line in lines]
     return [points for points in found if len(points) == 3]
 
@@ -59,6 +59,16 @@ def test_the_points_are_the_shares(figures: dict[str, str]) -> None:
     assert heights == pytest.approx([heights[0], 2 * heights[0], 3 * heights[0]], rel=1e-4)
     assert heights[0] > 0
     assert {y for _, y in other} == {bottom}
+
+
+def test_each_point_has_its_numbers_as_a_tooltip(figures: dict[str, str]) -> None:
+    root = ElementTree.fromstring(figures["success_by_trial"])
+    tips = [title.text for use in root.iter(f"{SVG}use") for title in use.iter(f"{SVG}title")]
+    assert tips[2] == "A reflexion, demo model, not an LLM, trial 3: 75.0 %"
+    assert [re.search(r"trial (\d): ([\d.]+) %", str(tip)).groups() for tip in tips] == [  # type: ignore[union-attr]
+        *(("1", "25.0"), ("2", "50.0"), ("3", "75.0")),
+        *(("1", "0.0"), ("2", "0.0"), ("3", "0.0")),
+    ]
 
 
 def test_failures_have_a_panel_for_each_run_and_a_line_for_each_reason(figures: dict[str, str]) -> None:
@@ -104,6 +114,9 @@ def test_a_page_is_self_contained(tmp_path: Path) -> None:
     assert len(ids) == len(set(ids))
     for said in ("false positive", "ended by a fault", "solved in trial 1", "not tried", "A cup."):
         assert said in text
+    for said in ("25%", "of 4 tasks solved in one trial", "Tasks solved by trial", "Tasks that failed, by trial and"):
+        assert said in text
+    assert text.count("profile paper") == 1, "the settings are there once"
     with pytest.raises(ConfigurationError, match="cannot write the page"):
         write_page(compare(made), tmp_path)
 
