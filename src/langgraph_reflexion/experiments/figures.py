@@ -108,7 +108,7 @@ def _have_matplotlib() -> bool:
 
 def _svg(figure: "Figure") -> str:
     """Return a figure as SVG in which each point has its numbers as a tooltip."""
-    tips = {}
+    tips: dict[str, list[str]] = {}
     for line in [line for axes in figure.axes for line in axes.lines]:
         points, unit = cast("list[list[float]]", line.get_xydata()), cast("Axes", line.axes).get_xlabel()
         if len(points) and not str(line.get_label()).startswith("_"):
