@@ -33,7 +33,7 @@ def main(rounds: int = 100) -> None:
             "plain": lambda: subprocess.run(ARGV, cwd=folder, capture_output=True, text=True, check=True).stdout,
             sandbox.backend: lambda: sandbox.run(ARGV, files={"main.py": SOURCE}).text,
         }
-        costs = {name: [cost(run) for _ in range(1)] and [] for name, run in kinds.items()}
+        costs: dict[str, list[tuple[float, float]]] = {name: [] for name in kinds}
         for _ in range(rounds):
             for name, run in kinds.items():
                 costs[name].append(cost(run))
