@@ -170,5 +170,5 @@ def test_a_server_over_http_which_is_a_fault_when_it_dies(port):
         final = played(environment(notes), ["write[a]", "count[]", "finish[yes]"])
         assert observations(final) == ["1 lines", '{\n  "lines": 1\n}', "The task is solved."]
         final = played(environment(notes), ["write[a]", "die[0]"])
-    assert (final["status"], observations(final)) == ("fault", ["1 lines"])
+    assert (final["status"], observations(final)) == ("fault", ["2 lines"])
     assert "was lost: ConnectError" in final["fault"]
