@@ -35,5 +35,5 @@ class Act:
         if second and not self.thoughts_count:
             # A thought alone is free. A second in a row counts as an invalid action, or the trial would not end.
             decision = Decision(thought=decision["thought"], action=Action(name="", args={}, text=""))
-        update = {"decision": decision, "observation_budget": reply.observation_budget}
+        update = {"decision": decision, "prompt_budget": reply.prompt_budget}
         return update | self.actor.keep(state, reply) | paid

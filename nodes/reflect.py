@@ -53,7 +53,7 @@ class Reflect:
         update: Update = {}
         try:
             with charging(state, "reflect") as paid:
-                reply = await self.prompt(state).ask(self.client, state["observation_budget"], config, call)
+                reply = await self.prompt(state).ask(self.client, state["prompt_budget"], config, call)
                 reflection = Reflection(trial=state["trial"], text=reply.text)
                 update["reflections"] = await self.memory.reflections.add(state, reflection, config)
         except ModelFault as fault:

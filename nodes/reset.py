@@ -37,7 +37,7 @@ class Reset:
         begins = "prepared" not in task or state.get("status") != "running" or state["episode"]["task"] != task["id"]
         resumed = state.get("trial") == 0  # before its first trial, whose preparation may be paid for
         update: Update = {"stop_reason": None, "fault": "", "trajectory": Overwrite([]), "notes": [], "replies": {}}
-        update |= {"usage": state["usage"] if resumed else {}, "last_attempt": [], "observation_budget": None}
+        update |= {"usage": state["usage"] if resumed else {}, "last_attempt": [], "prompt_budget": None}
         if begins:
             update |= {"status": "running", "trial": 1, "evaluation": None, "seconds": 0.0, "best": None}
             update |= {"reflections": [], "trials": Overwrite([]), "task": task, "result": None}

@@ -13,7 +13,7 @@ from langchain_core.runnables import RunnableConfig
 from langgraph_reflexion.errors import ContextTooLong
 from langgraph_reflexion.models.calls import CallId, Reply, note, open_account, sanitize
 from langgraph_reflexion.models.client import Client
-from langgraph_reflexion.models.usage import CHARACTERS_PER_TOKEN, NO_USAGE, Usage, add_usage
+from langgraph_reflexion.models.usage import CHARACTERS_PER_TOKEN, NO_USAGE, Usage, add_usage, size
 from langgraph_reflexion.prompts import Prompts
 from langgraph_reflexion.state import ReflexionState, Step, Update
 
@@ -21,12 +21,11 @@ KEEP_CHARS = 200
 """Number of characters kept of a truncated observation."""
 LEFT_OUT = "[left out, to save room]"
 """The placeholder of an observation that was left out."""
-SMALLER = 0.7
-"""The share of the observations' characters to keep after a prompt was too long."""
+SMALLER = 0.85
+"""The share of a prompt's characters to keep after it was too long."""
 
 
-_SHORTENED = "{call}: prompt too long, observations shortened to {number} characters"
-_LEFT_OUT = "{call}: prompt too long, {number} examples or reflections left out"
+_SHORTENED = "{call}: prompt too long, shortened to {number} characters"
 
 
 @dataclass(frozen=True)
@@ -43,11 +42,12 @@ class Prompt:
     ) -> Reply:
         """Call the model with the prompt; make it shorter until it fits.
 
-        Long observations are truncated first; then examples are left out, and at last the oldest reflections.
+        Long observations are truncated first; then examples are left out, and at last the oldest reflections. The
+        reply says how long the prompt may be, for the next one to be no longer.
 
         Args:
             client: The model.
-            budget: The characters of observations that fit, if known.
+            budget: The characters that fit, if known.
             config: The node's config.
             call: The call's id.
             **options: Passed to `Client.ask`.
@@ -57,29 +57,34 @@ class Prompt:
                 context is too small for the task.
             ModelFault: as from `Client.ask`.
         """
-        shown, fits, left_out = truncate_observations(self.steps, budget), budget, 0
+        fits = budget
+        messages, left_out = self._fitted(fits)
         while True:
-            messages = self.render(shown, left_out)
             try:
                 reply = await client.ask(messages, config, call, **options)
             except ContextTooLong as fault:
-                had = _length(shown)
-                shorter = truncate_observations(self.steps, int(had * SMALLER))
-                if _length(shorter) < had:
-                    shown, fits = shorter, int(had * SMALLER)
-                    continue
-                left_out += 1
-                if self.render(shown, left_out) == messages:
-                    words = (
-                        f"{fault} (nothing more can be left out of it: the task needs a model with a larger context)"
-                    )
-                    raise ContextTooLong(words, permanent=not client.replied) from fault
+                refused, fits = messages, int(size(messages) * SMALLER)
+                messages, left_out = self._fitted(fits)
+                if messages == refused:
+                    words = "(nothing more can be left out of it: the task needs a model with a larger context)"
+                    raise ContextTooLong(f"{fault} {words}", permanent=not client.replied) from fault
             else:
                 if fits != budget:
                     note(_SHORTENED.format(call=call.name, number=fits))
                 if left_out:
-                    note(_LEFT_OUT.format(call=call.name, number=left_out))
+                    note(f"{call.name}: prompt too long, {left_out} examples or reflections left out")
                 return Reply(reply.message, fits)
+
+    def _fitted(self, most: int | None) -> tuple[list[BaseMessage], int]:
+        """Return the prompt in N characters, or as few as possible, and the number of things left out."""
+        left_out, messages = 0, self.render(list(self.steps), 0)
+        if most is None or size(messages) <= most:
+            return messages, left_out
+        shown = truncate_observations(self.steps, _length(self.steps) - size(messages) + most)
+        messages = self.render(shown, 0)
+        while size(messages) > most and (fewer := self.render(shown, left_out + 1)) != messages:
+            messages, left_out = fewer, left_out + 1
+        return messages, left_out
 
     def as_sent(self, call: str, notes: Sequence[str]) -> list[BaseMessage]:
         """Return the messages of a call as the model got them.
@@ -89,19 +94,15 @@ class Prompt:
             notes: The notes of the trial, which say how prompts were shortened.
         """
 
-        def noted(words: str) -> dict[str, int]:
-            form = re.compile(words.format(call=r"(.+?)", number=r"(\d+)"))
-            return {found[1]: int(found[2]) for each in notes if (found := form.fullmatch(each))}
-
         def place(name: str) -> tuple[float, str]:
             acting = re.fullmatch(r"act (\d+)(.*)", name)
             return (int(acting[1]), acting[2]) if acting else (math.inf, "")
 
-        budgets = noted(_SHORTENED)
+        form = re.compile(_SHORTENED.format(call=r"(.+?)", number=r"(\d+)"))
+        budgets = {found[1]: int(found[2]) for each in notes if (found := form.fullmatch(each))}
         # What fits is found out by the calls for a trial's steps, and known from then on.
         known = [budget for name, budget in budgets.items() if name == call or place(name) < place(call)]
-        budget = known[-1] if known else None
-        return self.render(truncate_observations(self.steps, budget), noted(_LEFT_OUT).get(call, 0))
+        return self._fitted(known[-1] if known else None)[0]
 
 
 def truncate_observations(steps: Sequence[Step], budget: int | None) -> list[Step]:

@@ -92,7 +92,11 @@ class ReflexionSettings(BaseModel):
     temperature: float | None = option(None, "Temperature.  [default: the server's]", ge=0, allow_inf_nan=False)
     max_tokens: int | None = option(None, "Longest reply in tokens.  [default: by what is asked for]", ge=1)
     timeout: float = option(
-        TIMEOUT_SECONDS, "Seconds that one model call may take.", resume="free", ge=0.01, allow_inf_nan=False
+        TIMEOUT_SECONDS,
+        "Seconds to wait for a reply, or for its next piece.",
+        resume="free",
+        ge=0.01,
+        allow_inf_nan=False,
     )
     retries: int = option(Retries.attempts, "Attempts before a call or an action is a fault.", resume="free", ge=1)
     cache: str | None = option(None, "SQLite file of model replies, for reruns of a run.", resume="free")
@@ -244,8 +248,11 @@ class ReflexionSettings(BaseModel):
             ConfigurationError: there is no such model, or its key is missing.
         """
         from langgraph_reflexion.models.load import load_model
+        from langgraph_reflexion.models.slots import PATIENCE
 
-        how: dict[str, Any] = {"base_url": self.base_url, "timeout": self.timeout, "temperature": self.temperature}
+        how: dict[str, Any] = {"base_url": self.base_url, "temperature": self.temperature}
+        # A server of one's own may be at work in silence: `ModelOptions.timeout` decides, and not its client.
+        how["timeout"] = self.timeout * (PATIENCE if self.base_url else 1)
         return load_model(name, **how, http_async_client=connections)
 
 

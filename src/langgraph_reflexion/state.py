@@ -157,8 +157,8 @@ class ReflexionState(TypedDict, total=False):
     """The usage of the current trial's model calls, by node."""
     seconds: float
     """Wall time in the task's nodes."""
-    observation_budget: int | None
-    """The characters of observations that fit into the current trial's prompts; None while all do."""
+    prompt_budget: int | None
+    """The characters that fit into the current trial's prompts; None while none was too long."""
     notes: list[str]
     evaluation: Evaluation | None
     """The verdict on the last finished trial."""

@@ -79,6 +79,14 @@ def test_a_limit_that_reasoning_uses_up_is_lifted():
     assert final["usage"]["act"]["llm_calls"] == 2, "both are paid for"
 
 
+def test_a_blank_reply_that_is_cut_lifts_no_limit():
+    blank = CUT.model_copy(update={"content": "\n \n"})
+    with ModelServer(ScriptedChatModel(replies=[blank, "Action: add 3"])) as server:
+        final = run(server)
+        assert [request.body.get("max_tokens") for request in server.requests] == [4096, 4096]
+    assert "act 0: the reply was cut at its limit" in final["trials"][0]["notes"]
+
+
 def test_a_server_that_refuses_the_limit_gets_none():
     with ModelServer(ScriptedChatModel(replies=["Action: add 3"]), refuses=["max_tokens"]) as server:
         final = run(server)

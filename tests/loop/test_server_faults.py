@@ -114,7 +114,10 @@ def test_a_server_that_never_answered_stops_the_run():
     assert raised.value.permanent
 
 
-@pytest.mark.parametrize(("option", "actor"), [("stop", "react"), ("temperature", "react"), ("tools", "tools")])
+REFUSED = [("stop", "react"), ("temperature", "react"), ("tools", "tools")]
+
+
+@pytest.mark.parametrize(("option", "actor"), REFUSED)
 def test_a_refused_option_is_left_out_afterwards(option, actor):
     with server(refuses=[option]) as asked:
         final = run(asked, actor=actor)
@@ -132,6 +135,17 @@ def test_missing_usage_is_estimated_and_noted():
         sent = [len(message["content"]) for message in asked.requests[0].body["messages"]]
     assert record["usage"]["act"]["input_tokens"] > 2 * sum(sent) // 4
     assert ESTIMATED in record["notes"]
+
+
+def test_a_call_is_required_where_the_server_takes_that():
+    calling = AIMessage("", tool_calls=[{"name": "add", "args": {"amount": 3}, "id": "1", "type": "tool_call"}])
+    for refuses, sent in (((), ["required"]), (("tool_choice",), ["required", None])):
+        with ModelServer(ScriptedChatModel(replies=[calling]), refuses=refuses) as asked:
+            final = run(asked, actor="tools")
+            assert [request.body.get("tool_choice") for request in asked.requests] == sent
+            assert all("tools" in request.body for request in asked.requests)
+        assert final["status"] == "solved"
+    assert "the server refuses tool_choice, which is left out" in final["trials"][0]["notes"]
 
 
 def test_a_tool_call_is_sent_back_with_content():
@@ -210,6 +224,8 @@ def test_examples_and_the_oldest_reflections_are_left_out_of_a_prompt_that_is_to
 
     with ModelServer(ScriptedChatModel(replies=reply), context_chars=4000) as asked:
         final = run(asked, prompts=load_prompts(tmp_path), strategy="reflexion", max_trials=4)
+        calls = sum(used["llm_calls"] for trial in final["trials"] for used in trial["usage"].values())
+        assert len(asked.requests) - calls < 4, "what fits is remembered"
     notes = [note for trial in final["trials"] for note in trial["notes"]]
     assert final["status"] == "failed"
     assert "act 1: prompt too long, 2 examples or reflections left out" in notes

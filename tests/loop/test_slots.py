@@ -3,11 +3,15 @@
 import asyncio
 import logging
 
+import pytest
+from langchain_core.messages import AIMessage
 from langchain_openai import ChatOpenAI
 
-from langgraph_reflexion import ModelOptions, create_reflexion
+from langgraph_reflexion import ModelFault, ModelOptions, create_reflexion
 from langgraph_reflexion.retries import WAITING, Retries
 from langgraph_reflexion.testing import ModelServer, ScriptedChatModel
+from langgraph_reflexion.testing.loopback import Answer
+from langgraph_reflexion.testing.model_answers import events
 from tests.support.toys import Counter, count_to
 
 TASKS = 6
@@ -15,20 +19,21 @@ SECONDS = 0.15
 """Time of an answer."""
 
 
-def play(server, timeout):
+def play(server, timeout, patience=None, tasks=TASKS):
     model = ChatOpenAI(model="any", base_url=server.url, api_key="any", timeout=timeout)
-    options = ModelOptions(retries=Retries(attempts=4, first_wait=0.01))
+    options = ModelOptions(retries=Retries(attempts=4, first_wait=0.01), timeout=patience)
     graph = create_reflexion(model, Counter(), options=options, max_trials=1, strategy="retry").compile()
 
     async def all_at_once():
-        tasks = [count_to(3) | {"id": f"task {number}"} for number in range(TASKS)]
-        return await asyncio.gather(*(graph.ainvoke({"task": task}) for task in tasks))
+        played = [count_to(3) | {"id": f"task {number}"} for number in range(tasks)]
+        return await asyncio.gather(*(graph.ainvoke({"task": task}) for task in played))
 
     return [final["status"] for final in asyncio.run(all_at_once())]
 
 
 def server(**options):
-    return ModelServer(ScriptedChatModel(replies=lambda _: "Action: add 3"), slots=1, seconds=SECONDS, **options)
+    options = {"slots": 1, "seconds": SECONDS} | options
+    return ModelServer(ScriptedChatModel(replies=lambda _: "Action: add 3"), **options)
 
 
 def test_a_time_out_begins_when_a_slot_is_free(caplog):
@@ -36,7 +41,7 @@ def test_a_time_out_begins_when_a_slot_is_free(caplog):
     with server() as asked:
         assert play(asked, timeout=3 * SECONDS) == ["solved"] * TASKS
         assert len(asked.requests) == TASKS
-    assert "5 calls wait: the model's server answers 1 at once" in caplog.text
+    assert "calls waiting for a slot: 5 (slots: 1)" in caplog.text
 
 
 def test_fewer_calls_are_sent_to_a_server_that_keeps_them_waiting(caplog):
@@ -45,3 +50,35 @@ def test_fewer_calls_are_sent_to_a_server_that_keeps_them_waiting(caplog):
         assert play(asked, timeout=4 * SECONDS) == ["solved"] * TASKS
     assert "a call timed out" in caplog.text
     assert "retry 1 of 3" in caplog.text
+
+
+@pytest.mark.long
+def test_a_silent_server_that_names_its_slots_is_at_work(caplog):
+    caplog.set_level(logging.INFO, WAITING.name)
+    with server(seconds=4.0) as asked:
+        assert play(asked, timeout=60, patience=3.0, tasks=1) == ["solved"]
+        assert len(asked.requests) == 1
+    assert "the server is at work, and silent" in caplog.text
+
+
+def stream(pause, timeout):
+    """Play a task whose only reply arrives in pieces, and return its status and the number of requests."""
+    reply = AIMessage("Thought: I have 0 and the goal is 3, so 3 are missing.\nAction: add 3")
+
+    def slowly(request):
+        return lambda _: Answer(events(request, reply), pause=pause)
+
+    with ModelServer(faults=slowly) as asked:
+        model = ChatOpenAI(model="any", base_url=asked.url, api_key="any", streaming=True)
+        options = ModelOptions(timeout=timeout, retries=Retries(attempts=1))
+        graph = create_reflexion(model, Counter(), options=options, max_trials=1, strategy="retry").compile()
+        return graph.invoke({"task": count_to(3)})["status"], len(asked.requests)
+
+
+def test_a_reply_that_keeps_arriving_does_not_time_out():
+    assert stream(pause=0.05, timeout=0.6) == ("solved", 1)
+
+
+def test_a_silent_server_times_out():
+    with pytest.raises(ModelFault, match=r"no part of .* reply arrived within 0\.1 seconds"):
+        stream(pause=0.5, timeout=0.1)

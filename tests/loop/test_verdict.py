@@ -7,7 +7,7 @@ import pytest
 from langchain_core.messages import AIMessage
 
 from langgraph_reflexion import PROFILES, ConfigurationError, EnvironmentFault, Evaluator, Score, create_reflexion
-from langgraph_reflexion.evaluators.judges import NO_VERDICT
+from langgraph_reflexion.evaluators.judges import ASKED_AGAIN, NO_VERDICT
 from langgraph_reflexion.testing import ScriptedChatModel
 from tests.support.toys import Parrot, asks_for, text_of
 
@@ -82,12 +82,14 @@ def test_only_a_clear_yes_of_the_judge_is_a_success(said, success):
 
 
 def test_a_judge_without_a_verdict_is_asked_once_more():
-    for again, success, notes in (("Verdict: yes", True, []), ("Well.", False, [NO_VERDICT])):
+    answers = [("Verdict: yes", True, []), ("Yes, it was.", True, []), ("No.", False, [])]
+    for again, success, notes in [*answers, ("Well, yes.", False, [NO_VERDICT])]:
         model = ScriptedChatModel(replies=[f"Action: say {BAD}", "Verdict: yesterday", again])
         graph = create_reflexion(model, parrot(), evaluator="llm", max_trials=1).compile()
         final = graph.invoke({"task": parrot().tasks()[0]})
         assert (final["trials"][0]["verdict"], final["trials"][0]["notes"]) == (success, notes)
-        assert len(model.prompts) == 3
+        assert model.prompts[2][:-2] == model.prompts[1]
+        assert [message.text for message in model.prompts[2][-2:]] == ["Verdict: yesterday", ASKED_AGAIN]
 
 
 def test_the_reflection_model_judges_the_whole_trial_and_is_charged():

@@ -74,7 +74,7 @@ class Actor(ABC):
         self, state: ReflexionState, config: RunnableConfig, call: CallId, cue: str = "", **options: Any
     ) -> Reply:
         options = {"max_tokens": self.environment.reply_tokens, "temperatures": self.rules.temperatures, **options}
-        return await self.prompt(state, cue).ask(self.client, state["observation_budget"], config, call, **options)
+        return await self.prompt(state, cue).ask(self.client, state["prompt_budget"], config, call, **options)
 
     def prompt(self, state: ReflexionState, cue: str = "") -> Prompt:
         """Return the prompt for the next step, with the memory map; `cue` begins the reply."""

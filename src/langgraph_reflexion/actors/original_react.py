@@ -43,7 +43,7 @@ class TwoCallActor(TextActor):
         thinking = await self._ask(state, config, call, cue, stop=["\nAction"])
         thought = thought_in(thinking.text)
         cue = self._cue(state, thought)
-        state = cast(ReflexionState, {**state, "observation_budget": thinking.observation_budget})
+        state = cast(ReflexionState, {**state, "prompt_budget": thinking.prompt_budget})
         call = call._replace(name=f"{call.name} action")
         acting = await self._ask(state, config, call, cue, stop=["\nObservation"])
         action = self.decide(acting.message)["action"]

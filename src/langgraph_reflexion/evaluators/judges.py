@@ -2,10 +2,11 @@
 
 import asyncio
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import cast
 
-from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
 from langchain_core.runnables import RunnableConfig
 
 from langgraph_reflexion.actors.base import Actor
@@ -17,6 +18,9 @@ from langgraph_reflexion.models.calls import CallId, note
 from langgraph_reflexion.models.client import Client
 from langgraph_reflexion.prompts import Prompts
 from langgraph_reflexion.state import ReflexionState, Step
+
+ASKED_AGAIN = "What is your verdict? Answer in one word, yes or no."
+"""The question after a reply without a verdict."""
 
 NO_VERDICT = "judge: no verdict, which counts as a no"
 """The note of a trial whose judge gave none."""
@@ -30,31 +34,33 @@ class LLMEvaluator(Evaluator):
     prompts: Prompts
     seed: int
 
-    def prompt(self, state: ReflexionState) -> Prompt:
-        """Return the prompt on the finished trial."""
+    def prompt(self, state: ReflexionState, said: Sequence[BaseMessage] = ()) -> Prompt:
+        """Return the prompt on the finished trial, and what was said about it."""
 
         def render(steps: list[Step], _: int) -> list[BaseMessage]:
             trial = self.prompts.render("trial", observation=opening_of(state, self.prompts), steps=steps)
-            return [SystemMessage(self.prompts.render("judge")), HumanMessage(trial)]
+            return [SystemMessage(self.prompts.render("judge")), HumanMessage(trial), *said]
 
         return Prompt(render, state["trajectory"])
 
     async def evaluate(self, state: ReflexionState, config: RunnableConfig) -> Score:
-        """Ask the model, and once more if its reply has no verdict; anything but a clear yes is a no."""
+        """Ask the model, and once more for the verdict alone if its reply has none; only a clear yes is a yes."""
+        text, said, budget = "", list[BaseMessage](), state["prompt_budget"]
         for name in ("evaluate", "evaluate again"):
             call = CallId(self.seed, state["task"]["id"], state["trial"], name)
-            budget = state["observation_budget"]
-            reply = await self.prompt(state).ask(self.client, budget, config, call)
-            text = reply.text[-LONGEST:]  # the verdict comes last
-            if (verdict := verdict_in(text)) is not None:
+            reply = await self.prompt(state, said).ask(self.client, budget, config, call)
+            answer = f"Verdict: {reply.text}" if said else reply.text
+            text = f"{text}\n{answer}".strip()[-LONGEST:]  # the verdict comes last
+            if (verdict := verdict_in(answer[-LONGEST:])) is not None:
                 return Score(float(verdict), text)
+            said = [AIMessage(text), HumanMessage(ASKED_AGAIN)]
         note(NO_VERDICT)
         return Score(0.0, text)
 
 
 def verdict_in(text: str) -> bool | None:
     """Return the last verdict in a reply; None without one."""
-    verdicts = re.findall(r"^[^\w\n]*+verdict\W++(yes|no)\b", text, re.IGNORECASE | re.MULTILINE)
+    verdicts = re.findall(r"^[^\w\n]*+(?:verdict\W++)++(yes|no)\b", text, re.IGNORECASE | re.MULTILINE)
     return verdicts[-1].lower() == "yes" if verdicts else None
 
 

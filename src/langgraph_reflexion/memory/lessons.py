@@ -156,7 +156,7 @@ class LessonMemory:
             return [SystemMessage(self.prompts.render("success")), HumanMessage(trial)]
 
         call = CallId(self.options.seed, state["task"]["id"], state["trial"], "lesson")
-        prompt, budget = Prompt(render, state["trajectory"]), state["observation_budget"]
+        prompt, budget = Prompt(render, state["trajectory"]), state["prompt_budget"]
         try:
             reply = await prompt.ask(self.client, budget, config, call)
         except ModelFault as fault:

@@ -90,8 +90,8 @@ class Reply(NamedTuple):
     """A model's reply."""
 
     message: AIMessage
-    observation_budget: int | None = None
-    """The characters of observations that fitted into the prompt; None if all did."""
+    prompt_budget: int | None = None
+    """The characters that fit into a prompt; None if none was too long."""
 
     @property
     def text(self) -> str:

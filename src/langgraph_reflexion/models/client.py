@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
+from langchain_core.callbacks import AsyncCallbackHandler
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.runnables import Runnable, RunnableConfig
@@ -36,6 +37,9 @@ NO_MODEL = "no model is known yet that could reflect or judge: give model=..."
 ESTIMATED = "tokens: estimated, as the server counts none"
 """The note of a trial whose usage is an estimate."""
 
+UNLIMITED = "replies have no limit from now on, as reasoning uses it up"
+"""The note of the trial in which the limit was lifted."""
+
 
 class Client:
     """A chat model, and what is known about its server.
@@ -43,7 +47,8 @@ class Client:
     Args:
         model: The model, whose own retries are switched off, so that they do not multiply. None if `bind` gives it.
         retries: The retries of a call.
-        timeout: Seconds that an attempt may take; those of the model's own client unless given.
+        timeout: Seconds to wait for the next piece of a reply, or for all of it if it is not streamed; those of the
+            model's own client unless given.
         price: The price of its tokens.
         cache: Where replies are kept for another run of the same calls: a LangGraph cache, or a SQLite file.
         max_tokens: The limit of every reply; unless given it depends on what is asked for.
@@ -169,9 +174,10 @@ class Client:
         limit = self.max_tokens or max_tokens or LIMITS.get(call.name.split()[0])
         limits = limiting(self.model, limit, overriding=self.max_tokens is not None) if limit else None
 
-        async def attempt() -> AIMessage:
+        async def attempt(progress: _Progress) -> AIMessage:
+            watched = merge_configs(config, {"callbacks": [progress]})
             for temperature in (None, *temperatures):
-                reply = await self._request(messages, config, call.seed(len(paid)), stop, tools, limits, temperature)
+                reply = await self._request(messages, watched, call.seed(len(paid)), stop, tools, limits, temperature)
                 if self._slots.address and not reply.usage_metadata:
                     reply = with_usage(reply, messages)
                     note(ESTIMATED)
@@ -184,8 +190,9 @@ class Client:
             if is_cut(reply):
                 note(f"{call.name}: the reply was cut at its limit")
                 if limits and has_reasoned(reply) and self.max_tokens is None and not self.unlimited:
-                    self.unlimited = True  # reasoning leaves no room for an answer
-                    return await attempt()
+                    self.unlimited = True
+                    note(UNLIMITED)
+                    return await attempt(progress)
             validate_reply(reply)
             return reply
 
@@ -208,7 +215,7 @@ class Client:
         if self._given is None:
             raise ConfigurationError(NO_MODEL)
 
-        async def attempt() -> T:
+        async def attempt(_: _Progress) -> T:
             counter = UsageCallback({"": self.price} if self.price else {})
             try:
                 return await work(self.model, merge_configs(config, {"callbacks": [counter]}))
@@ -224,17 +231,21 @@ class Client:
 
         return await self._retried(attempt)
 
-    async def _retried(self, attempt: Callable[[], Awaitable[T]]) -> T:
+    async def _retried(self, attempt: "Callable[[_Progress], Awaitable[T]]") -> T:
         async def timely() -> T:
             async with self._slots.one():
                 try:
                     async with asyncio.timeout(self._timeout) as deadline:
-                        return await attempt()
+                        progress = _Progress(deadline, self._timeout)
+                        async with self._slots.watched(progress.seen, self._timeout):
+                            return await attempt(progress)
                 except TimeoutError as error:
                     if not deadline.expired():
                         raise
                     self._slots.timed_out()
-                    raise ModelFault(f"the model could not answer within {self._timeout:g} seconds") from error
+                    raise ModelFault(
+                        f"no part of the model's reply arrived within {self._timeout:g} seconds"
+                    ) from error
                 except ModelFault as fault:
                     if is_timeout(fault):
                         self._slots.timed_out()
@@ -263,7 +274,10 @@ class Client:
         """Send the request, and again without each option that the server refuses."""
         options: dict[str, Any] = {"seed": seed} if "seed" in self._fields else {}
         options |= {"stop": stop} if stop else {}
-        options |= {"tools": tools} if tools else {}
+        if tools:
+            # A provider's own models call tools by themselves, and forced they do so without a thought.
+            options |= {"tool_choice": "any"} if self._slots.address else {}
+            options["tools"] = tools
         own = getattr(self.model, "temperature", None)
         temperature = own if temperature is None or "temperature" not in self._fields else temperature
         if temperature is not None:
@@ -287,7 +301,8 @@ class Client:
                 fields["seed"] = passed.pop("seed")
             model = self.model.model_copy(update=fields) if fields else self.model
             try:
-                bound = model.bind_tools(tools) if tools else model
+                choice = {"tool_choice": sent["tool_choice"]} if "tool_choice" in sent else {}
+                bound = model.bind_tools(tools, **choice) if tools else model
                 reply: AIMessage = await bound.ainvoke(messages, config, **passed)
             except (GraphBubbleUp, ReflexionError, asyncio.CancelledError):
                 raise
@@ -305,6 +320,24 @@ class Client:
                 # Now it is certain that these options were the reason.
                 self.refused |= without
                 return storable(bounded(reply))
+
+
+class _Progress(AsyncCallbackHandler):
+    """Sets a call's deadline anew with each piece of its reply, and when its server is seen at work."""
+
+    def __init__(self, deadline: asyncio.Timeout, seconds: float | None) -> None:
+        self._deadline, self._seconds = deadline, seconds
+
+    @property
+    def ignore_chat_model(self) -> bool:
+        return True
+
+    async def on_llm_new_token(self, *_: Any, **__: Any) -> None:
+        self.seen()
+
+    def seen(self) -> None:
+        if self._seconds and not self._deadline.expired():
+            self._deadline.reschedule(asyncio.get_running_loop().time() + self._seconds)
 
 
 def name_of(model: BaseChatModel) -> str:

@@ -21,7 +21,7 @@ LONGEST = 10_000
 PERMANENT = {401, 403, 404}
 """HTTP statuses after which no retry can succeed."""
 
-OPTIONS = ("stop", "temperature", "seed", "max_tokens", "tools")
+OPTIONS = ("stop", "temperature", "seed", "max_tokens", "tool_choice", "tools")
 """Options of a request that some servers refuse."""
 
 _TOO_LONG = re.compile(
@@ -35,6 +35,7 @@ _TOOLS = r"\b(tools?|tool[ _-](use|choice|calls?|calling)|function[ _-]call\w*)\
 _SAID = {
     **{option: rf"\b{option}\b" for option in OPTIONS},
     "max_tokens": r"\bmax_(completion_|output_|new_)?tokens\b",
+    "tool_choice": r"\btool[_ -]?choice\b",
     # Servers mention tools for other reasons, too.
     "tools": rf"(support|enable|allow|unknown|unrecognized|unexpected).{{0,60}}{_TOOLS}|"
     rf"{_TOOLS}.{{0,40}}(not (supported|allowed|permitted|available)|unsupported)",

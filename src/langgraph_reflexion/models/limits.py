@@ -54,8 +54,11 @@ def is_cut(reply: AIMessage) -> bool:
 
 
 def has_reasoned(reply: AIMessage) -> bool:
-    """Return whether reasoning took a part of the limit: a cut reply may then be no answer."""
+    """Return whether reasoning took a part of the limit: a cut reply may then be no answer.
+
+    Clients that drop reasoning leave an empty text. A blank one was written by a model that runs on.
+    """
     usage: Mapping[str, Any] = reply.usage_metadata or {}
     details = usage.get("output_token_details") or {}
     shown = reply.additional_kwargs.get("reasoning_content")
-    return bool(shown or details.get("reasoning") or not reply.text.strip())
+    return bool(shown or details.get("reasoning") or not reply.text)

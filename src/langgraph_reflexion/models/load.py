@@ -72,9 +72,14 @@ def load_model(
             settings["use_responses_api"] = False
             # Otherwise streamed replies from custom addresses come without usage.
             settings["stream_usage"] = True
+            # Each piece of a reply is progress, by which a slow server differs from a silent one.
+            settings["streaming"] = True
             if not os.environ.get("OPENAI_API_KEY"):
                 settings["api_key"] = NO_KEY
     made = without_own_retries(_is_model(_init(name, provider, settings), name))
+    if hasattr(made, "stream_chunk_timeout"):
+        # Another limit of OpenAI's client, which `timeout` does not change.
+        made.stream_chunk_timeout = None
     if provider == "openrouter":
         # The integration does not pass `max_retries` to the SDK.
         made.client.sdk_configuration.retry_config = None  # type: ignore[attr-defined]

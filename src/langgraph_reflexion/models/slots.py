@@ -1,7 +1,7 @@
 """The slots of a model server: a call waits here for its turn, so that its time-out begins when it is sent."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 from urllib.parse import urlsplit
@@ -13,7 +13,10 @@ from langchain_core.language_models import BaseChatModel
 from langgraph_reflexion.retries import WAITING
 
 SECONDS_TO_ASK = 5.0
-"""Time for the server to name its slots."""
+"""Time for the server to name its slots, or to say that it is at work."""
+
+PATIENCE = 10
+"""Time-outs that a silent call outlasts in a slot of a server that is at work."""
 
 
 class Slots:
@@ -24,11 +27,13 @@ class Slots:
 
     Attributes:
         most: Maximum number of calls in flight; None for any number.
+        named: Whether the server has named them.
     """
 
     def __init__(self, model: BaseChatModel) -> None:
         self.address = address_of(model)
         self.most: int | None = None
+        self.named = False
         self._asked = False
         self._turns: WeakKeyDictionary[Any, _Turns] = WeakKeyDictionary()
 
@@ -43,9 +48,10 @@ class Slots:
         async with turns.changed:
             if not self._asked:
                 self._asked, self.most = True, await self._slots()
+                self.named = self.most is not None
             if self._full(turns):
                 turns.waiting += 1
-                WAITING.info("%d calls wait: the model's server answers %d at once", turns.waiting, self.most)
+                WAITING.info("calls waiting for a slot: %d (slots: %d)", turns.waiting, self.most)
                 try:
                     await turns.changed.wait_for(lambda: not self._full(turns))
                 finally:
@@ -57,6 +63,35 @@ class Slots:
             turns.busy -= 1
             async with turns.changed:
                 turns.changed.notify_all()
+
+    @asynccontextmanager
+    async def watched(self, progress: Callable[[], None], seconds: float | None) -> AsyncIterator[None]:
+        """Call `progress` inside `async with` for as long as the server answers other requests.
+
+        Where slots are named, a silent call is being worked at: llama.cpp reads 2,048 tokens of a prompt at once.
+        Of other servers nobody knows.
+
+        Args:
+            progress: Sets the deadline anew.
+            seconds: The time-out.
+        """
+        watch = asyncio.create_task(self._watch(progress, seconds)) if self.named and seconds else None
+        try:
+            yield
+        finally:
+            if watch:
+                watch.cancel()
+
+    async def _watch(self, progress: Callable[[], None], seconds: float) -> None:
+        for number in range(1, 2 * PATIENCE):
+            await asyncio.sleep(seconds / 2)
+            try:
+                async with httpx.AsyncClient(timeout=min(SECONDS_TO_ASK, seconds / 4)) as client:
+                    await client.get(f"{self.address}/health")
+            except httpx.HTTPError:
+                continue
+            progress()
+            WAITING.info("%.0f s: the server is at work, and silent", number * seconds / 2)
 
     def timed_out(self) -> None:
         """Send fewer calls at once from now on, if this one was not alone."""

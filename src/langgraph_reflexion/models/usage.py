@@ -93,14 +93,15 @@ def price_of(model: str, prices: Mapping[str, Price], *, needed: bool = False) -
 
 def with_usage(reply: AIMessage, prompt: Sequence[BaseMessage]) -> AIMessage:
     """Return a reply with an estimate of its usage."""
-    read, wrote = _estimated(prompt), _estimated([reply])
+    read, wrote = (math.ceil(size(each) / CHARACTERS_PER_TOKEN) for each in (prompt, [reply]))
     usage = UsageMetadata(input_tokens=read, output_tokens=wrote, total_tokens=read + wrote)
     return reply.model_copy(update={"usage_metadata": usage})
 
 
-def _estimated(messages: Sequence[BaseMessage]) -> int:
+def size(messages: Sequence[BaseMessage]) -> int:
+    """Return the characters of messages: their texts, and the arguments of their tool calls."""
     calls = [str(call["args"]) for each in messages if isinstance(each, AIMessage) for call in each.tool_calls]
-    return math.ceil(sum(map(len, [*(each.text for each in messages), *calls])) / CHARACTERS_PER_TOKEN)
+    return sum(map(len, [*(each.text for each in messages), *calls]))
 
 
 def usage_of(reply: AIMessage, price: Price | None, *, cached: bool = False) -> Usage:

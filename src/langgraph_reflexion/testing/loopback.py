@@ -48,6 +48,8 @@ class Answer:
     headers: Mapping[str, str] = field(default_factory=dict)
     ending: Ending = "whole"
     kind: str = "application/json"
+    pause: float = 0.0
+    """Seconds after each event of a stream."""
 
 
 class ErrorAnswer(Exception):
@@ -169,8 +171,11 @@ class _Handler(BaseHTTPRequestHandler):
         if isinstance(sent, bytes):
             self.wfile.write(head if drips else head + sent)
         else:
-            chunks = [b"%x\r\n%b\r\n" % (len(event), event) for event in sent]
-            self.wfile.write(head + b"".join(chunks) + (b"" if answer.ending == "reset" else b"0\r\n\r\n"))
+            chunks = [head, *(b"%x\r\n%b\r\n" % (len(event), event) for event in sent)]
+            chunks += [] if answer.ending == "reset" else [b"0\r\n\r\n"]
+            for chunk in chunks if answer.pause else [b"".join(chunks)]:
+                self.wfile.write(chunk)
+                time.sleep(answer.pause)
         while drips:  # ends with an error when the client leaves, and when the server is closed
             self.wfile.write(b" ")
             time.sleep(0.02)
