@@ -40,6 +40,10 @@ class Attempt(Episode):
             return StepResult("That is right.", 1.0, terminated=True)
         return StepResult(self.data["told"], 0.0, terminated=True)
 
+    def finalize(self) -> StepResult:
+        """A trial that was stopped without an answer has failed, and shows nothing."""
+        return StepResult("No answer was given.", 0.0)
+
 
 class Passwords(Environment):
     """Guards who ask for a password, and doors of which one is open.
