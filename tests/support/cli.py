@@ -195,6 +195,6 @@ def timeless(folder: Path) -> list[dict[str, Any]]:
 
 def wait_for_rows(folder: Path, rows: int) -> None:
     trials = folder / "trials.jsonl"
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 240
     while time.monotonic() < deadline and not (trials.exists() and len(trials.read_bytes().splitlines()) >= rows):
         time.sleep(0.02)
