@@ -2,9 +2,9 @@
 
     python -m tests.support.throughput [--at-once 16 --at-once 64]
 
-A run has four times as many tasks as are in flight, one trial of 20 steps each, and its checkpoints in SQLite. The bare
-loop sends as many requests, and has neither graph nor checkpoint nor record. The model is a server on loopback, in a
-process of its own, that answers after half a second. Compare the ratios of one run: machines differ.
+A run has four times as many tasks as are in flight, one trial of 20 steps each, and its checkpoints in SQLite. The
+bare loop sends as many requests, and has neither graph nor checkpoint nor record. The model is a server on loopback,
+in a process of its own, that answers after half a second. Compare the ratios of one run: machines differ.
 """
 
 import argparse
