@@ -83,7 +83,7 @@ def create_reflexion(
         feedback: How much of a failed evaluation is shown: `binary`, `scalar` or `words`.
         max_trials: The number of trials after which a task has failed.
         profile: `paper`, `preprint`, `upstream`, or your own `Profile`.
-        prompts: The prompts; the environment's own unless given.
+        prompts: Your prompts; files that they do not have are the environment's.
         options: How models are called: retries, cache, prices, seed.
         budgets: What a trial, a task and the run may spend; a task that has spent it can be resumed (`resume_point`).
         approval: Where the run pauses for a person.
@@ -117,7 +117,7 @@ def create_reflexion(
     )
     if not agent and one_of("actor", rules.actor, [*ACTORS, *environment.variants]) in environment.variants:
         environment = environment.variant(rules.actor)
-    prompts = prompts or load_prompts(environment.prompts_from)
+    prompts = load_prompts(environment.prompts_from).under(prompts)
     chosen, seed = Strategy(rules.strategy), options.seed
     for action in approval.actions:
         one_of("approval.actions", action, environment.actions())

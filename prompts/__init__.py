@@ -7,7 +7,7 @@ describes its world, and examples. A file in the domain's folder replaces the on
 import os
 import re
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
@@ -66,18 +66,29 @@ class Prompts:
         folder: The domain's folder; without one, the general templates only.
         templates: Templates that replace those in files, by name. They may be untrusted: they run sandboxed and can
             reach only their values.
+        base: Has the files that are not in the folder; the general templates unless given.
 
     Raises:
         ConfigurationError: there is no such folder, an example is malformed, or a template has a syntax error.
     """
 
-    def __init__(self, folder: Path | str | None = None, templates: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        folder: Path | str | None = None,
+        templates: Mapping[str, str] | None = None,
+        base: "Prompts | None" = None,
+    ) -> None:
         folder = None if folder is None else Path(folder).expanduser()
         if folder is not None and not folder.is_dir():
             raise ConfigurationError(f"{folder} is not a folder of prompts")
         self.folder = folder
-        loader: BaseLoader = FileSystemLoader([folder, _HERE] if folder else [_HERE])
-        self._edited = frozenset(templates or {})
+        self._edited = dict(templates or {})
+        """Templates that are no files, by name."""
+        own = folder.glob("*.md") if folder and folder.parent != _HERE else ()
+        self._own = {**{path.stem: str(path) for path in own}, **{name: repr(name) for name in self._edited}}
+        """Where the user's templates are, by name."""
+        folders = [each for each in (folder, base and base.folder, _HERE) if each]
+        loader: BaseLoader = FileSystemLoader(folders)
         kind = Environment
         if templates:
             loader = ChoiceLoader([DictLoader({f"{name}.md": text for name, text in templates.items()}), loader])
@@ -90,10 +101,16 @@ class Prompts:
             lstrip_blocks=True,
             autoescape=False,
         )
-        self._examples = _read(folder, "examples.toml", Example)
-        self.reflections = tuple(_read(folder, "reflections.toml", ReflectionExample))
-        for name in self._edited:
+        self._examples = _read(folders, "examples.toml", Example)
+        self.reflections = tuple(_read(folders, "reflections.toml", ReflectionExample))
+        for name in self._own:
             self._checked(name, partial(self._templates.get_template, f"{name}.md"))
+
+    def under(self, prompts: "Prompts | None") -> "Prompts":
+        """Return the user's prompts, with these for the files that they do not have."""
+        if prompts is None or self.folder in (None, prompts.folder):
+            return prompts or self
+        return Prompts(prompts.folder, prompts._edited, self)
 
     def preload(self) -> None:
         """Read every template now, so that no event loop waits for it later."""
@@ -124,7 +141,7 @@ class Prompts:
 
         Raises:
             jinja2.UndefinedError: a value is missing.
-            ConfigurationError: a template fails, and some templates are not files.
+            ConfigurationError: a template fails, and some templates are the user's.
         """
         return self._checked(name, lambda: self._templates.get_template(f"{name}.md").render(**values).strip())
 
@@ -139,10 +156,11 @@ class Prompts:
             return make()
         except Exception as error:
             # Templates compute, so they may raise any exception.
-            if not self._edited:
+            if not self._own:
                 raise
             line = f", line {error.lineno}" if isinstance(error, TemplateSyntaxError) else ""
-            raise ConfigurationError(f"the template {name!r}{line}: {type(error).__name__}: {error}") from error
+            where = self._own.get(name, repr(name))
+            raise ConfigurationError(f"the template {where}{line}: {type(error).__name__}: {error}") from error
 
     def examples(self, kind: str | None, count: int) -> list[Example]:
         """Return the first `count` few-shot trajectories for a kind of task; any kind if none fits or for None."""
@@ -181,9 +199,9 @@ def load_prompts(domain: str | Path) -> Prompts:
     return Prompts(folder if folder.is_dir() else None)
 
 
-def _read(folder: Path | None, name: str, kind: type[_T]) -> list[_T]:
-    path = folder / name if folder else None
-    if path is None or not path.exists():
+def _read(folders: Sequence[Path], name: str, kind: type[_T]) -> list[_T]:
+    path = next((folder / name for folder in folders if (folder / name).exists()), None)
+    if path is None:
         return []
     try:
         content = tomllib.loads(path.read_text(encoding="utf-8"))

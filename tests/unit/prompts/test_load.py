@@ -1,5 +1,7 @@
 """Prompts from the user's own folders, and the errors in them."""
 
+import re
+
 import pytest
 
 from langgraph_reflexion import ConfigurationError, create_reflexion
@@ -65,6 +67,22 @@ def test_an_error_in_an_example_names_its_place(tmp_path, text, says):
         with pytest.raises(ConfigurationError, match=rf"{tmp_path / name}.*{says}"):
             load_prompts(tmp_path)
         (tmp_path / name).unlink()
+
+
+def test_files_that_the_user_does_not_have_are_the_environments(tmp_path):
+    (tmp_path / "setting.md").write_text("You are at sea.", encoding="utf-8")
+    shipped = load_prompts("alfworld")
+    prompts = shipped.under(load_prompts(tmp_path))
+    assert prompts.render("setting") == "You are at sea."
+    assert prompts.text("actions") == shipped.text("actions")
+    assert prompts.examples(None, 9) == shipped.examples(None, 9)
+
+
+@pytest.mark.parametrize("text", ["{% if %}", "{{ nothing }}"])
+def test_an_error_in_a_template_names_its_file(tmp_path, text):
+    (tmp_path / "setting.md").write_text(text, encoding="utf-8")
+    with pytest.raises(ConfigurationError, match=re.escape(str(tmp_path / "setting.md"))):
+        load_prompts(tmp_path).render("setting")
 
 
 @pytest.mark.parametrize("by", ["argument", "environment"])
