@@ -12,7 +12,7 @@ OLDEST = .venv-oldest
 # LiteLLM, by which tau2 calls models, holds other clients back.
 TAU2 = .venv-tau2
 
-.PHONY: help demo demo-llm figures drawings dev docs test test-bare test-long test-oldest test-tau2 lint format clean
+.PHONY: help demo demo-llm figures picture drawings dev docs test test-bare test-long test-oldest test-tau2 lint format clean
 
 help:  ## Show the targets
 	@grep -E '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/:/'
@@ -43,6 +43,10 @@ $(VENV)/bench: pyproject.toml
 figures: $(VENV)/bench demo  ## Draw the README's figures from the demo runs; write runs/demo.html
 	$(RUN) langgraph-reflexion report runs/demo-retry runs/demo-reflexion --figures runs/figures --html runs/demo.html
 	mkdir -p docs/figures && cp runs/figures/*.svg docs/figures/
+
+picture: figures  ## Take the README's picture of the report page; needs chromium
+	chromium --headless --no-sandbox --hide-scrollbars --window-size=1200,900 \
+		--screenshot=docs/figures/report.png file://$(CURDIR)/runs/demo.html
 
 .venv-llm/%:
 	$(PYTHON) -m venv .venv-llm
