@@ -87,7 +87,7 @@ class Prompts:
         own = folder.glob("*.md") if folder and folder.parent != _HERE else ()
         self._own = {**{path.stem: str(path) for path in own}, **{name: repr(name) for name in self._edited}}
         """Where the user's templates are, by name."""
-        folders = [each for each in (folder, base and base.folder, _HERE) if each]
+        folders = [each for each in (folder, base.folder if base else None, _HERE) if each]
         loader: BaseLoader = FileSystemLoader(folders)
         kind = Environment
         if templates:
