@@ -44,9 +44,10 @@ GROUPS = [
     Group(
         "runs",
         "Runs",
-        "RunSettings run resume read_run compare trials_of trials_of_run trials_of_thread",
+        "RunSettings run resume read_run compare draw trials_of trials_of_run trials_of_thread",
         f"{TOP}.experiments",
     ),
+    Group("runs", "The papers", "compare_with_papers published_table", f"{TOP}.replication"),
     Group(
         "errors",
         "Errors",

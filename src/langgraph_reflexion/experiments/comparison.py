@@ -106,8 +106,10 @@ class Comparison:
 
     def _repr_html_(self) -> str:
         sentences = [Markup("<p>{}</p>").format(sentence) for sentence in self.sentences()]
-        figure = draw(self.groups).get("success_by_trial", "")
-        return framed(*sentences, Markup(figure[figure.find("<svg") :]), *(table.html() for table in self.tables()))
+        figure = draw(self.groups, captions=False).get("success_by_trial", "")
+        settings = Markup('<p class="facts">{}</p>').format(printable(self.caption))
+        tables = [table.html() for table in self.bare_tables()]
+        return framed(*sentences, settings, Markup(figure[figure.find("<svg") :]), *tables)
 
 
 def compare(folders: Path | str | Sequence[Path | str]) -> Comparison:

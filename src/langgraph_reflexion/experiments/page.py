@@ -9,18 +9,22 @@ import hashlib
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from contextlib import ExitStack
+from itertools import takewhile
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from markupsafe import Markup
 
-from langgraph_reflexion.errors import ConfigurationError
+from langgraph_reflexion.envs import ENVIRONMENTS
+from langgraph_reflexion.errors import ConfigurationError, EnvironmentUnavailable
 from langgraph_reflexion.experiments.comparison import Comparison
 from langgraph_reflexion.experiments.figures import draw
 from langgraph_reflexion.experiments.groups import RunGroup
 from langgraph_reflexion.experiments.html import TEMPLATES, fill
 from langgraph_reflexion.experiments.metrics import failure, final_answer, tokens
 from langgraph_reflexion.experiments.printable import printable
+from langgraph_reflexion.experiments.prompts_shown import Place, RunPrompts, ShownPrompt
 from langgraph_reflexion.experiments.record import Run
 from langgraph_reflexion.experiments.rows import TrialRow
 from langgraph_reflexion.experiments.trials import ON_PROMPTS, TrialView, trial_views
@@ -30,6 +34,9 @@ TITLES = {
     "success_by_tokens": "Share of tasks solved by tokens spent",
     "failures_by_trial": "Share of tasks that failed, by trial and reason",
 }
+
+
+OTHER_PROMPTS = "Other prompts: langgraph-reflexion show DIR TASK --prompt TRIAL:STEP."
 
 
 class Column(NamedTuple):
@@ -87,7 +94,7 @@ def page(comparison: Comparison) -> str:
             "runs": [{"name": each.name, "label": each.label} for each in columns],
             "tasks": [{name: task[name] for name in sent} for task in tasks],
         },
-        on_prompts=ON_PROMPTS,
+        on_prompts=ON_PROMPTS if any("rules" not in each.run.info for each in columns) else OTHER_PROMPTS,
         style=Markup((TEMPLATES / "report.css").read_text(encoding="utf-8")),
         script=Markup(script),
         script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
@@ -116,6 +123,7 @@ def _tasks(columns: Sequence[Column], texts: dict[str, int]) -> list[dict[str, A
             rows_of[row["task_id"]].append(row)
     asked = [set(each.run.info["tasks"]) for each in columns]
     goals = dict(item for each in columns for item in each.run.goals.items())
+    prompts = [Prompts(each.run) for each in columns]
     tasks = []
     for task in dict.fromkeys(task for each in columns for task in each.run.info["tasks"]):
         outcomes = {
@@ -123,8 +131,8 @@ def _tasks(columns: Sequence[Column], texts: dict[str, int]) -> list[dict[str, A
             for (column, _, rows_of), known in zip(found, asked, strict=True)
         }
         runs = [
-            [_packed(view, texts) for view in trial_views(column.run.settings, rows_of[task], steps)]
-            for column, steps, rows_of in found
+            [_packed(view, shown, texts) for view in trial_views(column.run.settings, rows_of[task], steps)]
+            for (column, steps, rows_of), shown in zip(found, prompts, strict=True)
         ]
         tried = [name for name, at in outcomes.items() if at.kind != "absent"]
         solved = [name for name in tried if outcomes[name].kind == "solved"]
@@ -138,10 +146,44 @@ def _tasks(columns: Sequence[Column], texts: dict[str, int]) -> list[dict[str, A
                 "runs": runs,
             }
         )
+    for shown in prompts:
+        shown.close()
     return tasks
 
 
-def _packed(view: TrialView, texts: dict[str, int]) -> dict[str, Any]:
+class Prompts(ExitStack):
+    """Renders prompts of a run: for the first and the last step of a trial, and for the reflection on it.
+
+    Prompts for steps name the environment's actions. Only an environment of this package is made for that: a page
+    must not run the code that a run folder names.
+    """
+
+    def __init__(self, run: Run) -> None:
+        super().__init__()
+        self.known = self.enter_context(RunPrompts(run)) if "rules" in run.info else None
+        self.of_steps = run.settings["environment"] in ENVIRONMENTS and run.settings.get("actor") != "agent"
+
+    def of(self, view: TrialView) -> list[tuple[str, list[tuple[str, str]]]]:
+        """Return the prompts of a trial, each with a title, as roles and texts."""
+        steps = [step["number"] for step in view.steps]
+        asked: dict[str, Place] = {f"step {step}": step for step in [*steps[:1], *steps[-1:]] if self.of_steps}
+        asked |= {"the reflection": None} if view.row["reflection"] else {}
+        found: list[tuple[str, list[tuple[str, str]]]] = []
+        if self.known is None:
+            return found
+        for title, place in asked.items():
+            try:
+                messages = self.known.messages(view.row["task_id"], view.row["trial"], place)
+            except ConfigurationError:  # no model was asked, as for a step after which a sampler stopped
+                continue
+            except EnvironmentUnavailable:
+                self.of_steps = False
+                continue
+            found.append((title, ShownPrompt(title, messages).parts))
+        return found
+
+
+def _packed(view: TrialView, prompts: Prompts, texts: dict[str, int]) -> dict[str, Any]:
     """Return a trial as JSON in which a number stands for each long text, as many texts recur."""
 
     def number(text: str) -> int:
@@ -155,6 +197,13 @@ def _packed(view: TrialView, texts: dict[str, int]) -> dict[str, Any]:
         [step, number(thought), None if action is None else number(action), number(observation)]
         for step, thought, action, observation in trial["steps"]
     ]
+    trial["prompts"], before = [], list[int]()
+    for title, messages in prompts.of(view):
+        # Most of a prompt is that of an earlier step.
+        now = [number(f"{role}\n{text}") for role, text in messages]
+        shared = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(before, now, strict=False)))
+        trial["prompts"].append([title, shared, *now[shared:]])
+        before = now
     return trial
 
 

@@ -134,6 +134,11 @@ def test_real_run_is_readable_with_the_keyboard(real: Path, opened: Opened, widt
     remembered = articles.nth(1).locator("details", has_text="In the prompt: reflections on trial 1")
     remembered.locator("summary").press("Enter")
     assert lesson in remembered.inner_text()
+    goal = tab.inner_text("#goal")
+    for prompt in ("step 1", "the reflection"):
+        details = first.locator("details", has=tab.locator("summary", has_text=f"Prompt for {prompt}"))
+        details.locator("summary").press("Enter")
+        assert goal in details.inner_text()
 
     # The next task, and back to the table.
     tab.keyboard.press("n")

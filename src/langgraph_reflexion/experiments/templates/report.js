@@ -246,6 +246,19 @@ function article(run, trials, trial, other, than) {
     if (texts[text]) made.append(make("div", "what", what), words("", texts[text]));
   }
   if (texts[trial.reflection]) made.append(make("div", "what", "The reflection that followed"), words("lesson", texts[trial.reflection]));
+  let before = [];
+  for (const [title, same, ...more] of trial.prompts) {
+    const messages = [...before.slice(0, same), ...more];
+    before = messages;
+    const prompt = folded(`Prompt for ${title}`);
+    prompt.addEventListener("toggle", () => {
+      for (const message of messages) {
+        const [role] = texts[message].split("\n", 1);
+        prompt.append(make("div", "what", role), words("lesson", texts[message].slice(role.length + 1)));
+      }
+    }, { once: true });
+    made.append(prompt);
+  }
   return made;
 }
 
@@ -267,7 +280,7 @@ function draw() {
   id("trials").replaceChildren(...made);
   id("trials").classList.toggle("pairs", sides.length > 1);
   if (!made.length) id("trials").append(make("p", "what", "No trial of this task is finished."));
-  id("on-prompts").hidden = !lists.flat().some((trial) => trial.remembered.length || trial.last_attempt !== null);
+  id("on-prompts").hidden = !lists.flat().some((trial) => trial.prompts.length || trial.remembered.length || trial.last_attempt !== null);
   [...id("runs").children].forEach((each, run) => {
     each.setAttribute("aria-pressed", String(run < runs.length ? sides.includes(run) : at.beside !== null));
     each.disabled = run < runs.length && !tried(run);
