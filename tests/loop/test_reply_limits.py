@@ -102,10 +102,23 @@ def test_a_server_that_refuses_the_limit_gets_none():
         ("**Reflection:** I went north.\n\nNext time I go south.", "I went north.\nNext time I go south."),
         ("I was wrong.\nObservation: Wrong.\nAction: look", "I was wrong."),
         ("I was late.\n\nThe trial that has just failed:\n\nA room.", "I was late."),
+        (
+            "It was oak.\nWhat you wrote down after earlier trials of this same task:\n- Trial 2: It was elm.",
+            "It was oak.",
+        ),
         ("Action: go north was wrong.", "Action: go north was wrong."),
         ("x" * 5000, "x" * LONGEST),
     ],
-    ids=["reasoning", "label", "two paragraphs", "observation", "next trial", "begins like a step", "no sentence"],
+    ids=[
+        "reasoning",
+        "label",
+        "two paragraphs",
+        "observation",
+        "next trial",
+        "its notes",
+        "begins like a step",
+        "no sentence",
+    ],
 )
 def test_a_reflection_is_what_the_reply_says_about_the_trial(reply, kept):
     assert read_reflection(reply).removesuffix(" ...") == kept

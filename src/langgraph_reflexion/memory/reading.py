@@ -10,7 +10,7 @@ LONGEST = 2_000
 _LABEL = re.compile(r"\A\W*(?:(?:- )?(?:trial|reflection|lesson)[ \d]*:[\s*_]*)+", re.IGNORECASE)
 _INVENTED = re.compile(
     r"^[ \t>*_#-]*(?:(?:thought|action|observation)[ \t\d]*:|status: |the trial that has just |"
-    r"here is the task again|reflection:|--- )",
+    r"what you wr(?:o|i)te down after |the world has been put back |here is the task again|reflection:|--- )",
     re.IGNORECASE | re.MULTILINE,
 )
 
