@@ -45,7 +45,7 @@ figures: $(VENV)/bench demo  ## Draw the README's figures from the demo runs; wr
 	mkdir -p docs/figures && cp runs/figures/*.svg docs/figures/
 
 picture: figures  ## Take the README's picture of the report page; needs chromium
-	chromium --headless --no-sandbox --hide-scrollbars --window-size=1200,900 \
+	chromium --headless --no-sandbox --hide-scrollbars --window-size=1200,700 \
 		--screenshot=docs/figures/report.png file://$(CURDIR)/runs/demo.html
 
 .venv-llm/%:
