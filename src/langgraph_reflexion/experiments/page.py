@@ -174,7 +174,7 @@ class Prompts(ExitStack):
         for title, place in asked.items():
             try:
                 messages = self.known.messages(view.row["task_id"], view.row["trial"], place)
-            except ConfigurationError:  # no model was asked, as for a step after which a sampler stopped
+            except ConfigurationError:  # as for a step that no model was asked for
                 continue
             except EnvironmentUnavailable:
                 self.of_steps = False
