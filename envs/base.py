@@ -189,6 +189,10 @@ class Environment(ABC):
         """
         return Review()
 
+    def answer(self, task: Task) -> str:
+        """Return a task's answer in words, for a person who has lost; empty if it has no single one."""
+        return ""
+
     @property
     def prompts_from(self) -> Path | str:
         """The argument of `load_prompts`: the folder of its prompts, or its name."""

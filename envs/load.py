@@ -6,7 +6,7 @@ from typing import Any
 
 from langgraph_reflexion.choices import ENVIRONMENTS
 from langgraph_reflexion.envs.base import Environment
-from langgraph_reflexion.errors import ConfigurationError, ReflexionError
+from langgraph_reflexion.errors import ConfigurationError, ReflexionError, did_you_mean
 from langgraph_reflexion.objects import in_one_line, load_object, names_object
 
 _BY_NAME = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
@@ -64,7 +64,7 @@ def environment_class(name: str) -> type[Environment]:
 def _factory(name: str) -> Callable[..., Any]:
     path = ENVIRONMENTS.get(name, name)
     if not names_object(path):
-        known = ", ".join(sorted(ENVIRONMENTS))
+        known = f"{', '.join(sorted(ENVIRONMENTS))}{did_you_mean(name, ENVIRONMENTS)}"
         raise ConfigurationError(
             f"no environment {name!r}: choose one of {known}, or give the path of your own as package.module:Class "
             "or FILE.py:Class"

@@ -117,6 +117,9 @@ class WikiEnvironment(Environment):
             return self._corpus("corpus", 0)
         return self._corpus_of(task or self.tasks(limit=1)[0])
 
+    def answer(self, task: Task) -> str:
+        return str(task_data(task)["answer"])
+
     def equivalent(self, one: Action, other: Action) -> bool:
         """Return whether two actions mean the same; answers are compared as the official grading does."""
         if one["name"] == other["name"] == "finish":

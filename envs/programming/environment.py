@@ -98,6 +98,9 @@ class Programming(Environment):
             raise ConfigurationError(f"{task['id']!r} is not one of the {len(self.problems)} problems: see tasks()")
         return self.problems[task["id"]]
 
+    def answer(self, task: Task) -> str:
+        return self.problem(task).canonical or ""
+
     def start(self, task: Task) -> Episode:
         return self.restore(task, {"over": False})
 

@@ -15,10 +15,11 @@ A failed trial is data, not an error: it is recorded, and the loop continues. A 
 retried; a lasting one ends the task with status `fault` and keeps its state.
 """
 
+import difflib
 import functools
 import inspect
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, TypeVar, cast, get_type_hints
 
 Checked = TypeVar("Checked", bound=Callable[..., Any])
@@ -161,6 +162,8 @@ def explain(error: Any, what: str = "", place: Callable[[list[str]], str] = ".".
             name, reason, given = f"unknown {what} {where!r}", "", ""
         elif each["type"] == "missing":
             reason, given = "is missing", ""
+        elif each["type"] == "literal_error":
+            given += did_you_mean(each["input"], re.findall(r"'([^']*)'", each["ctx"]["expected"]))
         reason = re.sub(r"^\w+ should ", "must ", reason).partition(", unable to ")[0]
         reason = reason.replace("a valid dictionary or instance", "an instance").replace("a valid string", "a string")
         found.setdefault(name, ([], given))[0].append(reason)
@@ -173,7 +176,14 @@ def explain(error: Any, what: str = "", place: Callable[[list[str]], str] = ".".
 
 def one_of(name: str, value: Any, allowed: Any) -> Any:
     """Return the argument, or raise `ConfigurationError` if it is not among the allowed ones."""
-    if value not in [str(each) for each in allowed]:
-        choices = ", ".join(map(str, allowed))
-        raise ConfigurationError(f"{name}={value!r}: {f'choose one of {choices}' if choices else 'there are none'}")
+    names = [str(each) for each in allowed]
+    if value not in names:
+        known = f"choose one of {', '.join(names)}{did_you_mean(value, names)}" if names else "there are none"
+        raise ConfigurationError(f"{name}={value!r}: {known}")
     return value
+
+
+def did_you_mean(value: Any, names: Iterable[str]) -> str:
+    """Return a question after the most similar name, to end a message with; empty if none is similar."""
+    similar = difflib.get_close_matches(str(value), list(names), 1)
+    return f" (did you mean {similar[0]}?)" if similar else ""

@@ -83,12 +83,15 @@ class ReflexionSettings(BaseModel):
         DEMO,
         "demo (needs no key, not an LLM), or PROVIDER:MODEL such as openai:gpt-4o-mini.",
         node="act",
+        metavar="NAME",
         min_length=1,
     )
     reflection_model: str | None = option(
-        None, "Model that reflects and evaluates.  [default: --model]", node="reflect"
+        None, "Model that reflects and evaluates.  [default: --model]", node="reflect", metavar="NAME"
     )
-    base_url: str | None = option(None, "Address of an OpenAI-compatible server.", node="act", min_length=1)
+    base_url: str | None = option(
+        None, "Address of an OpenAI-compatible server.", node="act", metavar="URL", min_length=1
+    )
     temperature: float | None = option(None, "Temperature.  [default: the server's]", ge=0, allow_inf_nan=False)
     max_tokens: int | None = option(None, "Longest reply in tokens.  [default: by what is asked for]", ge=1)
     timeout: float = option(
@@ -99,19 +102,24 @@ class ReflexionSettings(BaseModel):
         allow_inf_nan=False,
     )
     retries: int = option(Retries.attempts, "Attempts before a call or an action is a fault.", resume="free", ge=1)
-    cache: str | None = option(None, "SQLite file of model replies, for reruns of a run.", resume="free")
+    cache: str | None = option(
+        None, "SQLite file of model replies, for reruns of a run.", resume="free", metavar="FILE"
+    )
     prices: dict[str, str] = option({}, "Price per million tokens of a model.", metavar="MODEL=IN,OUT[,CACHED]")
     seed: int = option(0, "Seed of model calls and generated tasks.", node="reset")
 
     profile: Literal["paper", "preprint", "upstream"] = option("paper", "Publication whose numbers and rules apply.")
     actor: str | None = rule(
-        "react (text), tools (tool calls), or one of the environment's actors such as cot.", node="act"
+        "Actions as text (react) or as tool calls (tools), or one of the environment's own actors.",
+        node="act",
+        metavar="react|tools|...",
     )
     strategy: StrategyName | None = rule("What a retry sees.", node="reset")
     evaluator: str | None = rule(
         "Scores each trial: environment (an oracle), llm, self-consistency[:N], self-tests, none, FILE.py:FUNCTION, "
         "'command: LINE', or for agents exact or openevals:correctness.",
         node="evaluate",
+        metavar="NAME",
     )
     feedback: Feedback | None = rule("How much of a failed evaluation the model sees.", node="reflect")
     max_trials: int | None = rule("Trials per task.", node="evaluate", resume="raise", ge=1)
@@ -261,22 +269,34 @@ class RunSettings(ReflexionSettings):
 
     environment: str = Field(description=f"{', '.join(ENVIRONMENTS)}, or your own as MODULE:NAME or FILE.py:NAME.")
     options: dict[str, Any] = option({}, "Environment option; also as --KEY VALUE, such as --tasks of an agent.")
-    split: str | None = option(None, "Set of tasks.  [default: the environment's first]", min_length=1)
+    split: str | None = option(
+        None, "Set of tasks.  [default: the environment's first]", metavar="NAME", min_length=1
+    )
     limit: int | None = option(None, "Number of tasks.  [default: all]", resume="raise", ge=1)
     until_no_improvement: bool | None = rule("Advance all tasks together, until a trial solves nothing new.")
     concurrency: int = option(8, "Tasks to run at once, over all workers.", resume="free", ge=1)
     workers: int = option(1, "Ray workers that share the tasks (extra ray).", resume="free", ge=1)
     ray_address: str | None = option(
-        None, "Ray cluster of the workers; needs --database.  [default: this machine]", resume="free", min_length=1
+        None,
+        "Ray cluster of the workers; needs --database.  [default: this machine]",
+        resume="free",
+        metavar="ADDRESS",
+        min_length=1,
     )
     checkpoints: Checkpoints = option("latest", "Checkpoints to keep: the latest, which resuming needs, or all.")
     database: str | None = option(
-        None, "Postgres instead of the run folder: postgresql://user:password@host/name.", pattern="^postgres(ql)?://"
+        None,
+        "Postgres instead of the run folder: postgresql://user:password@host/name.",
+        metavar="URL",
+        pattern="^postgres(ql)?://",
     )
     lessons: str | None = option(
-        None, "Keep lessons from task to task: a SQLite file, or postgresql://user:password@host/name.", min_length=1
+        None,
+        "Keep lessons from task to task: a SQLite file, or postgresql://user:password@host/name.",
+        metavar="FILE|URL",
+        min_length=1,
     )
-    user: str | None = option(None, "User whose lessons are used.  [default: everyone's]")
+    user: str | None = option(None, "User whose lessons are used.  [default: everyone's]", metavar="NAME")
     recall: bool = option(True, "Recall lessons, running tasks one at a time; otherwise only write them.")
     frozen: bool = option(False, "Only read lessons; tasks may run at once.")
 

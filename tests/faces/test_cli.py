@@ -3,6 +3,7 @@
 import io
 import json
 import os
+import re
 import socket
 import subprocess
 import sys
@@ -63,7 +64,7 @@ def test_run_is_recorded_and_reported_without_the_key(home: Path, server: Guessi
     ]
     assert (rows[1]["reflection"], rows[1]["input_tokens"]) == ("1 was wrong. Next time I will say 2.", 200)
     assert {request.key for request in server.requests} == {KEY}
-    assert not [path for path in folder.iterdir() if KEY.encode() in path.read_bytes()]
+    assert not [each for each in folder.rglob("*.*") if KEY.encode() in each.read_bytes()]
 
     status, out, err = call(home, "report", str(folder), str(folder), "--json")
     assert (status, err) == (0, "")
@@ -111,8 +112,12 @@ def test_environment_fault_sets_exit_status(home: Path, server: GuessingServer) 
         (["report", "nowhere"], "nowhere"),
         (["resume", "toys"], "run.json"),
         (["play", ENV, "--task", "g9"], "'g9'"),
-        (["run"], "ENV"),
+        (["run"], "hotpotqa"),
         (["run", "nowhere"], "'nowhere'"),
+        (["run", "alfwrld"], "did you mean alfworld?"),
+        (["run", ENV, "--strategy", "reflection"], "did you mean reflexion?"),
+        (["run", ENV, "--actor", "reakt"], "--actor 'reakt'"),
+        (["show", "nowhere"], "nowhere"),
         (["run", "alfworld", "--option", 'path="a\\u0000b"'], "null"),
         (["run", ENV, "--out", "x" * 300], "too long"),
         (["run", ENV, "--model", "openai:gpt-4o-mini"], "OPENAI_API_KEY"),
@@ -141,7 +146,7 @@ def test_run_resumes_only_with_the_same_settings(home: Path, server: GuessingSer
     assert call(home, *args)[0] == 0
 
     def record() -> dict[str, bytes]:
-        return {path.name: path.read_bytes() for path in (home / "run").iterdir() if path.name != "lock"}
+        return {path.name: path.read_bytes() for path in (home / "run").rglob("*.*")}
 
     before = record()
     for more, words in (
@@ -168,6 +173,30 @@ def test_play_command(home: Path) -> None:
         assert (status, err, "You won" in out) == (0, "", False)
     status, _, err = call(home, "play", ENV, typed="drop it\n")
     assert (status, "fell on the floor" in one_line(err)) == (2, True)
+
+
+def test_play_takes_an_action_of_several_lines_and_reveals_the_answer(home: Path) -> None:
+    code = "numbers = numbers[::2]\n\n    return [n for n in numbers if n"
+    start = "submit\ndef as_list_from_alternate_upto(numbers):\n    numbers = [n for n in numbers if n <= 8]\n    "
+    assert "You won after 1 action." in call(home, "play", "programming", typed=f"{start}{code} >= 4]\n.\n")[1]
+    out = call(home, "play", "programming", typed="submit\npass\n")[1]
+    assert ("You lost after 1 action." in out, "return numbers" in out.partition("The answer:")[2]) == (True, True)
+    assert "The answer: " in call(home, "play", "hotpotqa", typed="finish[nobody knows]\n")[1]
+
+
+def test_help_of_run_shows_groups_and_the_options_of_an_environment(home: Path) -> None:
+    shown = call(home, "run", "alfworld", "--help")[1]
+    titles = ["Task", "Model", "Reflexion", "Memory", "Limits", "Scale", "Output", "Options of alfworld"]
+    assert [line[:-1] for line in shown.splitlines() if line[:-1] in titles] == titles
+    assert "--max-steps VALUE" in shown.partition("Options of alfworld:")[2]
+    assert "--max-steps" not in call(home, "run", "--help")[1]
+
+
+def test_a_shell_completes_names(home: Path) -> None:
+    words = {"COMP_WORDS": "langgraph-reflexion run alfworld --strategy l", "COMP_CWORD": "4"}
+    asked = {"_LANGGRAPH_REFLEXION_COMPLETE": "complete_bash", **words}
+    status, out, err = call(home, environment=asked)
+    assert (status, out.split(), err) == (0, ["last_attempt", "last_attempt_and_reflexion"], "")
 
 
 def test_play_with_tools_that_differ_by_task(home: Path) -> None:
@@ -264,6 +293,18 @@ def test_tasks_with_faults_are_resumed(whole: Whole) -> None:
     status, out, err = call(home, "resume", "run")
     assert (status, err) == (0, "")
     assert timeless(home / "run") == whole.rows
+
+
+def test_show_lists_the_tasks_and_prints_a_prompt(whole: Whole) -> None:
+    status, out, err = call(whole.home, "show", "whole")
+    assert (status, err, len(out.splitlines())) == (0, "", len({row["task_id"] for row in whole.rows}))
+    assert re.fullmatch(r"2  solved in trial 2 .* Guess it\.", out.splitlines()[1])
+    _, out, _ = call(whole.home, "show", "whole", "2", "--prompt", "2:1")
+    assert "I will say 2" in out.partition("\nuser\n")[2]
+    assert "Status: FAILED" in call(whole.home, "show", "whole", "2", "--prompt", "1")[1]
+    for wrong in ("1:9", "one", "2"):
+        status, out, err = call(whole.home, "show", "whole", "2", "--prompt", wrong)
+        assert (status, out) == (2, ""), one_line(err)
 
 
 def test_budget_ends_run_until_it_is_lifted(whole: Whole) -> None:

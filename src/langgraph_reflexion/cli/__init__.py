@@ -7,8 +7,10 @@ Exit status: 0 the run finished, however much was solved; 1 some task ended by a
 import contextlib
 import io
 import os
+import re
 import sys
 from traceback import walk_tb
+from typing import Any
 
 import typer
 
@@ -18,6 +20,10 @@ from langgraph_reflexion.errors import ModelFault, ReflexionError
 
 # Typer brings its own copy of click in newer versions, and uses the installed one in older ones.
 _UsageError: type[Exception] = next(c for c in typer.BadParameter.__mro__ if c.__name__ == "ClickException")
+
+
+COMPLETION = "_LANGGRAPH_REFLEXION_COMPLETE"
+"""The variable by which a shell asks for completions."""
 
 
 def main() -> None:
@@ -35,9 +41,9 @@ def main() -> None:
         else:
             from langgraph_reflexion.cli.commands import app
 
-            status = app(standalone_mode=False)
+            status = app(prog_name="langgraph-reflexion", standalone_mode=False)
     except _UsageError as error:
-        status = fail(error.format_message())  # type: ignore[attr-defined]
+        status = fail(_usage(error))
     except ModelFault as error:
         status = fail(f"{error} (is the server up? check --model, --base-url, and the key)")
     except (typer.Abort, KeyboardInterrupt):
@@ -47,11 +53,30 @@ def main() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         status = 0
     except (ReflexionError, OSError) as error:
-        status = fail(str(error))
+        status = fail(_with_options(str(error)))
     except SystemExit as error:  # of an agent, an evaluator or a tool
         if isinstance(error.__context__, BrokenPipeError):
             sys.exit(0)  # Rich exits when the reader of the output has left
+        if COMPLETION in os.environ:
+            sys.exit(error.code)
         *_, frame = walk_tb(error.__traceback__)
         place = f"{frame[0].f_code.co_filename}, line {frame[1]}"
         status = fail(f"{place}, called sys.exit({error.code!r}), which ends the run; recorded trials are kept", 1)
     sys.exit(status)
+
+
+def _usage(error: Any) -> str:
+    """Return a usage error in words, with the help text of an argument that is missing."""
+    argument = getattr(error, "param", None)
+    missing = type(error).__name__ == "MissingParameter" and getattr(argument, "help", None)
+    return f"{error.format_message()}{f' {missing}' if missing else ''}"
+
+
+def _with_options(message: str) -> str:
+    """Return a message that begins with a Python argument, `actor='x'`, with the option instead."""
+    from langgraph_reflexion.settings import RunSettings
+
+    named = re.match(r"(\w+)=", message)
+    if named and named[1] in RunSettings.model_fields:
+        return f"--{named[1].replace('_', '-')} {message[named.end() :]}"
+    return message

@@ -1,5 +1,7 @@
 """What all commands share: an option, and how they report an error."""
 
+import shlex
+import sys
 from typing import Annotated
 
 import typer
@@ -11,3 +13,16 @@ def fail(message: str, status: int = 2) -> int:
     """Print in one line what went wrong. Returns the exit status."""
     typer.echo(f"langgraph-reflexion: {' '.join(message.split())}", err=True)
     return status
+
+
+def say_starting() -> None:
+    """Say in a terminal that the command has begun: its imports take seconds. Any later line replaces it."""
+    if sys.stderr.isatty():
+        typer.echo("starting ...\r", nl=False, err=True)
+
+
+def suggest(*words: object) -> None:
+    """Say in a terminal which command comes next."""
+    if sys.stderr.isatty():
+        command = " ".join(shlex.quote(str(word)) for word in words)
+        typer.secho(f"Next: langgraph-reflexion {command}", dim=True, err=True)

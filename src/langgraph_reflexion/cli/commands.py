@@ -9,7 +9,7 @@ from langgraph_reflexion import __version__
 from langgraph_reflexion.cli.experiment import experiment
 from langgraph_reflexion.cli.init import init
 from langgraph_reflexion.cli.lessons import lessons
-from langgraph_reflexion.cli.options import OPEN
+from langgraph_reflexion.cli.options import OPEN, GroupedCommand
 from langgraph_reflexion.cli.play import play
 from langgraph_reflexion.cli.replication import import_upstream, replay
 from langgraph_reflexion.cli.report import report, show
@@ -18,7 +18,6 @@ from langgraph_reflexion.cli.sandbox import sandbox
 
 app = typer.Typer(
     help="The Reflexion agent as a LangGraph state machine.",
-    add_completion=False,
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
@@ -26,12 +25,12 @@ app = typer.Typer(
 app.add_typer(sandbox, name="sandbox")
 app.add_typer(lessons, name="lessons")
 app.command()(init)
-app.command(context_settings=OPEN)(run)
-app.command()(resume)
-app.command()(experiment)
+app.command(cls=GroupedCommand, context_settings=OPEN)(run)
+app.command(cls=GroupedCommand)(resume)
+app.command(cls=GroupedCommand)(experiment)
 app.command()(report)
 app.command()(show)
-app.command(context_settings=OPEN)(play)
+app.command(cls=GroupedCommand, context_settings=OPEN)(play)
 app.command("import-upstream")(import_upstream)
 app.command()(replay)
 
@@ -56,7 +55,8 @@ def apply(
 ) -> None:
     """Apply the patches of a workspace's run.
 
-    Each patch that solved a task is applied to the task's own folder.
+    Each patch that solved a task is applied to the task's own folder. The tasks that ship have none: their
+    repositories are in a cache, which stays as it is.
     """
     from langgraph_reflexion.experiments.apply import apply_results
 

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from langgraph_reflexion.cli.basics import AsJson, fail
+from langgraph_reflexion.cli.basics import AsJson, fail, say_starting, suggest
 from langgraph_reflexion.cli.options import takes
 from langgraph_reflexion.settings import RunSettings
 
@@ -30,6 +30,8 @@ def experiment(
     as_json: AsJson = False,
 ) -> None:
     """Run every combination of an experiment file. The same command resumes it."""
+    if not as_json:
+        say_starting()
     from rich.console import Console
 
     from langgraph_reflexion.experiments.comparison import compare, read_runs
@@ -51,6 +53,7 @@ def experiment(
             typer.echo(json.dumps(shown, indent=2))
         else:
             estimate_table(estimates).print(Console())
+            suggest("experiment", file, *(["--out", out] if out else []))
         raise typer.Exit(1 if any(each.refusal for each in runs) else 0)
     with locked(folder):
         runs = check(read, folder, given)
@@ -70,6 +73,7 @@ def experiment(
     elif comparison:
         comparison.print()
         typer.echo(f"Recorded in {folder}")
+        suggest("report", folder, "--html", "page.html")
     if not begun:
         raise typer.Exit(2)
     raise typer.Exit(0 if all(each.status == "finished" for each in outcomes) else 1)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
-from langgraph_reflexion.cli.basics import AsJson
+from langgraph_reflexion.cli.basics import AsJson, suggest
 from langgraph_reflexion.errors import ConfigurationError
 
 if TYPE_CHECKING:
@@ -58,6 +58,8 @@ def list_lessons(where: Where, env: Env = None, user: User = None, as_json: AsJs
         counts = f"{each['sources']:>7}  {each['recalled']:>8}  {each['succeeded']:>9}"
         typer.echo(f"{each['id']}  {counts}  {mark:<8}  {line if len(line) <= 100 else line[:96] + ' ...'}")
     typer.echo(f"{len(found)} lessons, {sum(each['retired'] for each in found)} of them retired")
+    if found:
+        suggest("lessons", "show", where, found[0]["id"])
 
 
 @lessons.command()

@@ -8,13 +8,75 @@ from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 import typer
+import typer.core
 from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 
-from langgraph_reflexion.errors import ConfigurationError, explain
+from langgraph_reflexion.choices import ENVIRONMENTS
+from langgraph_reflexion.errors import ConfigurationError, ReflexionError, explain
+
+GROUPS = {
+    "Task": ("options", "split", "limit", "seed", "task"),
+    "Model": (
+        *("model", "reflection_model", "base_url", "temperature", "max_tokens"),
+        *("timeout", "retries", "cache", "prices"),
+    ),
+    "Reflexion": ("profile", "actor", "strategy", "evaluator", "feedback"),
+    "Memory": ("memory", "memory_size", "memory_map", "lessons", "user", "recall", "frozen"),
+    "Limits": ("max_trials", "max_actions", "max_cycles", "until_no_improvement", "budgets"),
+    "Scale": ("concurrency", "workers", "ray_address", "checkpoints", "database"),
+}
+"""The options of a command by group, in the order of its help; others are in the last group, `Output`."""
 
 OPEN = {"allow_extra_args": True, "ignore_unknown_options": True}
 """The declaration of a command whose other options, `--name value`, are the environment's."""
+
+
+class GroupedCommand(typer.core.TyperCommand):
+    """A command whose help shows its options in groups, and after an environment's name also that one's."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        ctx.meta[ENVIRONMENTS_OPTIONS] = [each for each in args if each in ENVIRONMENTS][:1] or args[:1]
+        return super().parse_args(ctx, args)
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        records: dict[str, list[Any]] = {"Arguments": [], **{group: [] for group in GROUPS}, "Output": []}
+        for param in self.get_params(ctx):
+            group = next((group for group, names in GROUPS.items() if param.name in names), "Output")
+            if record := param.get_help_record(ctx):
+                records["Arguments" if param.param_type_name == "argument" else group].append(record)
+        for name in ctx.meta.get(ENVIRONMENTS_OPTIONS, []):
+            records = {**records, f"Options of {name}": environment_options(name)}
+        for group, rows in records.items():
+            if rows:
+                with formatter.section(group):
+                    formatter.write_dl(rows)
+
+
+ENVIRONMENTS_OPTIONS = f"{__name__}.environment"
+"""The key of the environment's name in a context, whose options the help shows."""
+
+
+def environment_options(name: str) -> list[tuple[str, str]]:
+    """Return the options of an environment as rows of a help text; none if there is no such environment."""
+    from langgraph_reflexion.envs import environment_class
+
+    try:
+        cls = environment_class(name)
+    except ReflexionError:
+        return []
+    init = next(base for base in cls.__mro__ if "__init__" in vars(base))
+    said = re.split(r"^Args:$|^\w+:$", inspect.getdoc(init) or "", flags=re.MULTILINE)[1:2]
+    about = {each: " ".join(text.split()) for each, text in _ARGUMENT.findall(f"{said[0]}\n" if said else "")}
+    rows = []
+    for each in inspect.signature(cls).parameters.values():
+        if each.name not in ("seed", "options") and each.kind in (each.POSITIONAL_OR_KEYWORD, each.KEYWORD_ONLY):
+            default = "" if each.default in (None, each.empty) else f"  [default: {each.default}]"
+            rows.append((f"--{each.name.replace('_', '-')} VALUE", f"{about.get(each.name, '')}{default}"))
+    return rows
+
+
+_ARGUMENT = re.compile(r"^ {4}(\w+): (.+?)$(?=\n {4}\w|\n*\Z)", re.MULTILINE | re.DOTALL)
 
 
 def takes(
@@ -71,7 +133,8 @@ def _parameter(name: str, field: FieldInfo, *, defaults: bool) -> inspect.Parame
     """Return the parameter that makes typer read a field. Its default is None: the settings have their own."""
     kind, spelt = _kind(field), flag(name, field)
     if field.is_required():
-        return _keyword(name, inspect.Parameter.empty, kind, typer.Argument(metavar="ENV", help=field.description))
+        argument = typer.Argument(metavar="ENV", help=field.description, autocompletion=lambda: list(ENVIRONMENTS))
+        return _keyword(name, inspect.Parameter.empty, kind, argument)
     help, bracket, default = (field.description or "").partition("  [")
     if defaults and bracket:
         help = f"{help}  [{default}"
@@ -87,10 +150,12 @@ def _parameter(name: str, field: FieldInfo, *, defaults: bool) -> inspect.Parame
         both = spelt if field.default is False else f"{spelt}/--no-{spelt[2:]}"
         return _keyword(name, None, bool | None, typer.Option(both, help=help))
     if get_origin(kind) is Literal:
-        option = typer.Option(spelt, metavar="|".join(get_args(kind)), help=help)
+        choices = get_args(kind)
+        option = typer.Option(spelt, metavar="|".join(choices), help=help, autocompletion=lambda: list(choices))
         return _keyword(name, None, str | None, option)
     least = next((each.ge for each in field.metadata if hasattr(each, "ge")), None)
-    return _keyword(name, None, kind | None, typer.Option(spelt, min=least, help=help))
+    metavar = _extra(field, "metavar") or ("N" if kind in (int, float) else "TEXT")
+    return _keyword(name, None, kind | None, typer.Option(spelt, min=least, metavar=metavar, help=help))
 
 
 def _keyword(name: str, default: Any, kind: Any, option: Any) -> inspect.Parameter:

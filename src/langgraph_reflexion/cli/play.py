@@ -1,15 +1,19 @@
 """The command `play`: an environment played by a person in the terminal."""
 
+import re
 import sys
 from typing import Annotated
 
 import typer
 
+from langgraph_reflexion.cli.basics import suggest
 from langgraph_reflexion.cli.options import takes
 from langgraph_reflexion.errors import ConfigurationError
 from langgraph_reflexion.settings import RunSettings
 
 HELP = "Type an action, `help` for the actions, `quit` to leave."
+LAST_LINE = "."
+SEVERAL_LINES = f"An action of several lines ends with a line that holds only `{LAST_LINE}`."
 
 
 @takes(RunSettings, ("environment", "options", "split", "seed"))
@@ -20,7 +24,7 @@ def play(
     ] = "1",
 ) -> None:
     """Play an environment yourself."""
-    from langgraph_reflexion.envs.base import Action, Task
+    from langgraph_reflexion.envs.base import Action, FinishedTrial, Task
     from langgraph_reflexion.envs.pool import call_blocking
     from langgraph_reflexion.prompts import load_prompts
 
@@ -37,30 +41,68 @@ def play(
         if not played.actions():
             raise ConfigurationError(f"{settings.environment} has no actions to play: it is an agent")
         episode = call_blocking(environment, environment.start, prepared)
-        help = f"Actions: {'; '.join(played.action_forms(chosen))}.\n{HELP}"
+        forms = played.action_forms(chosen)
+        long = [form for form in forms if "\n" in form]
+        help = f"Actions: {'; '.join(forms)}.\n{HELP}"
+        if long:
+            help = "\n\n".join(["Actions:", *forms, f"{HELP} {SEVERAL_LINES}"])
         opening = load_prompts(environment.prompts_from).opening(chosen["instruction"], episode.observation)
-        typer.echo(f"{opening}\n\n{help}")
-        actions = 0
+        _say(f"{opening}\n\n{help}")
+        actions: list[Action] = []
         while (text := _typed()) != "quit":
             if text == "help":
-                typer.echo(help)
+                _say(help)
             elif text:
-                actions += 1
-                action = played.parse(text) or Action(name="", args={}, text=text)
-                result = call_blocking(environment, episode.step, action)
-                typer.echo(result.observation)
+                if played.parse(text) is None and any(_begins(text, form) for form in long):
+                    text = "\n".join([text, *iter(lambda: _typed(". "), LAST_LINE)])
+                actions.append(played.parse(text) or Action(name="", args={}, text=text))
+                result = call_blocking(environment, episode.step, actions[-1])
+                _say(result.observation)
                 if result.terminated or result.truncated:
                     won = result.reward is not None and result.reward >= 1.0
+                    if result.reward is None:
+                        trial = FinishedTrial(
+                            number=1,
+                            actions=actions,
+                            snapshot=call_blocking(environment, episode.snapshot),
+                            verdict=None,
+                            stop_reason="terminated",
+                            feedback="",
+                            observation=result.observation,
+                            reflection=None,
+                        )
+                        won = bool(call_blocking(environment, environment.review, prepared, trial).success)
                     how = "won" if won else "lost" if result.terminated else "reached the environment's limit"
-                    typer.echo(f"You {how} after {actions} action{'s' * (actions != 1)}.")
+                    _say(f"You {how} after {len(actions)} action{'s' * (len(actions) != 1)}.")
+                    if not won and (answer := environment.answer(chosen)):
+                        _say(f"The answer:\n{answer}" if "\n" in answer else f"The answer: {answer}")
+                    suggest("run", settings.environment, "--limit", 3, "--max-trials", 4)
                     break
         call_blocking(environment, episode.close)
     finally:
         call_blocking(environment, environment.close)
 
 
-def _typed() -> str:
+def _typed(prompt: str = "> ") -> str:
+    """Return the next line; the end of the input ends the game, or the action."""
     try:
-        return input("> " if sys.stdin.isatty() else "").strip()
+        line = input(prompt if sys.stdin.isatty() else "")
     except EOFError:
-        return "quit"
+        return "quit" if prompt == "> " else LAST_LINE
+    return line.strip() if prompt == "> " else line
+
+
+def _begins(line: str, form: str) -> bool:
+    """Return whether a line is the first one of an action of this form."""
+    parts = re.split(r"\{\w+\}", form.partition("\n")[0])
+    return re.fullmatch(".+".join(map(re.escape, parts)), line, re.IGNORECASE) is not None
+
+
+def _say(text: str) -> None:
+    """Print a text, in a terminal with its lines broken between words."""
+    from rich.console import Console
+    from rich.text import Text
+
+    from langgraph_reflexion.experiments.printable import printable
+
+    Console(highlight=False).print(Text(printable(text)), soft_wrap=not sys.stdout.isatty())

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from langgraph_reflexion.cli.basics import AsJson
+from langgraph_reflexion.cli.basics import AsJson, suggest
 from langgraph_reflexion.errors import ConfigurationError
 
 
@@ -59,11 +59,17 @@ def report(
     comparison.print()
     if written := [str(path) for path in (figures, html) if path]:
         typer.echo(f"Written: {', '.join(written)}")
+    if comparison.brief:
+        suggest("report", comparison.runs[0].folder)
+    else:
+        suggest("show", comparison.runs[-1].folder)
 
 
 def show(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="A run folder.")],
-    task: Annotated[str, typer.Argument(metavar="TASK", help="The task's id, or its number from 1.")],
+    task: Annotated[
+        str | None, typer.Argument(metavar="TASK", help="The task's id, or its number from 1.  [default: list all]")
+    ] = None,
     trial: Annotated[int | None, typer.Option(min=1, help="Show this trial only.")] = None,
     prompt: Annotated[
         str | None,
@@ -74,10 +80,15 @@ def show(
         ),
     ] = None,
 ) -> None:
-    """Show every step of a task's trials, or a prompt.
+    """List a run's tasks, or show a task step by step.
 
     Each trial ends with its verdict, the truth, and the reflection.
     """
+    if task is None:
+        if trial is not None or prompt is not None:
+            raise ConfigurationError("--trial and --prompt need a task: give its id, or its number from 1")
+        _list(folder)
+        return
     from langgraph_reflexion.experiments.trials import trials_of_run
 
     trials = trials_of_run(folder, task)
@@ -85,6 +96,20 @@ def show(
         trials.prompt(*_place(prompt)).print()
         return
     (trials if trial is None else trials[trial]).print()
+    suggest("show", folder, task, "--prompt", trial or trials.views[0].row["trial"])
+
+
+def _list(folder: Path) -> None:
+    from rich.console import Console
+
+    from langgraph_reflexion.experiments.record import read_run
+    from langgraph_reflexion.experiments.report_tables import task_lines
+
+    console, run = Console(highlight=False), read_run(folder)
+    width = console.width if console.is_terminal else 120
+    for line in task_lines(run, width):
+        console.print(line, soft_wrap=True)
+    suggest("show", folder, 1)
 
 
 def _place(text: str) -> tuple[int, int | Literal["judge"] | None]:

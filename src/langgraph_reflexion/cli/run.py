@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from langgraph_reflexion.cli.basics import AsJson, fail
+from langgraph_reflexion.cli.basics import AsJson, fail, say_starting, suggest
 from langgraph_reflexion.cli.options import takes
 from langgraph_reflexion.errors import ConfigurationError, ModelFault
 from langgraph_reflexion.models.load import DEMO
@@ -65,6 +65,8 @@ def resume(
 
 def _run(work: Callable[[Any], Any], as_json: bool, *, apply: bool = False, notice: str = "") -> int:
     """Run or resume with a progress line, print the results and return the exit status."""
+    if not as_json:
+        say_starting()
     from rich.console import Console
 
     from langgraph_reflexion.experiments.comparison import compare
@@ -89,6 +91,7 @@ def _run(work: Callable[[Any], Any], as_json: bool, *, apply: bool = False, noti
             typer.echo(f"{number} task{'s' * (number > 1)} ended by a fault: {printable(cause)}")
         counts = ", ".join(f"{count} {status}" for status, count in summary.statuses.items() if count)
         typer.echo(f"{counts} in {summary.seconds:.1f} s. Recorded in {summary.report.folder}")
+        suggest("show", summary.report.folder)
     if apply:
         from langgraph_reflexion.experiments.apply import apply_results
 

@@ -24,6 +24,11 @@ def apply_results(folder: Path | str, task: str | None = None) -> Iterator[str]:
             raise ConfigurationError(
                 f"{folder} is a run of {settings.environment}, which changes no files outside it"
             )
+        if settings.split != "tasks":
+            raise ConfigurationError(
+                f"{folder} is a run of the tasks that ship ({settings.split}), whose repositories are in a shared "
+                f"cache: nothing was applied; the patches are in {folder}/task-*/final-output"
+            )
         tasks = [each for each in environment.tasks(settings.split, settings.limit) if task in (None, each["id"])]
         if not tasks:
             raise ConfigurationError(f"{folder} has no task {task!r}")

@@ -13,8 +13,8 @@ from langgraph_reflexion.models.load import DEMO
 from langgraph_reflexion.models.usage import Price, price_of
 
 LEGEND = (
-    "Trials left at most, and likely amounts: trials per task and means per trial of a recorded run of the same "
-    "environment and actor. ?: no such run is recorded (name one by --like), or there is no price."
+    "Likely amounts: trials per task and means per trial of a recorded run of the same environment and actor. "
+    "?: no such run is recorded (name one by --like), or there is no price."
 )
 AMOUNTS = ("trials", "calls", "tokens", "seconds", "cost")
 
@@ -86,7 +86,13 @@ def estimate_table(estimates: Sequence[Estimate]) -> Table:
         rows.append([each.name, *(["cannot run"] if each.refusal else left)])
     notes = [f"{each.name}: {each.refusal or f'measured by {each.basis}'}" for each in estimates]
     notes = [note for note, each in zip(notes, estimates, strict=True) if each.refusal or each.basis]
-    return Table("What is left to run", ("run", "tasks", "at most", *AMOUNTS), rows, " · ".join([LEGEND, *notes]))
+    title = "What is left to run: tasks, trials at most, and likely trials, model calls, tokens, seconds and cost"
+    return Table(
+        title,
+        ("run", "tasks", "at most", *AMOUNTS),
+        rows,
+        " · ".join([LEGEND, *notes]),
+    )
 
 
 def _text(amount: float | None) -> str:

@@ -1,14 +1,16 @@
 """Live displays of a run and of an experiment in the terminal."""
 
 import logging
+from datetime import timedelta
 from pathlib import Path
 from typing import Self
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, Task, TextColumn, TimeElapsedColumn
 from rich.text import Text
 
 from langgraph_reflexion.experiments.matrix import ExperimentObserver, Outcome
+from langgraph_reflexion.experiments.metrics import tokens
 from langgraph_reflexion.experiments.printable import printable
 from langgraph_reflexion.experiments.rows import TrialRow
 from langgraph_reflexion.experiments.scheduler import Observer
@@ -19,7 +21,7 @@ SHOWN = 70
 
 
 class LiveProgress(Observer):
-    """One line on standard error: tasks done, solved so far, the current trial, actions taken, what it waits for.
+    """One line on standard error: tasks done, time, solved so far, trial, tokens, cost, actions, what it waits for.
 
     It is drawn in terminals only, unless `hidden`. A `notice` is printed when the run begins.
 
@@ -37,10 +39,10 @@ class LiveProgress(Observer):
         self._waiting = ""
         self._progress = Progress(
             TextColumn("{task.description}"),
-            BarColumn(bar_width=20),
+            BarColumn(bar_width=10),
             MofNCompleteColumn(),
-            TextColumn("{task.fields[state]} ·"),
             TimeElapsedColumn(),
+            TextColumn("{task.fields[state]}"),
             console=console,
             transient=True,
             disable=hidden or not console.is_terminal or console.is_dumb_terminal,
@@ -48,6 +50,7 @@ class LiveProgress(Observer):
 
     def __enter__(self) -> Self:
         self._progress.start()
+        self._bar = self._progress.add_task("starting", total=None, state="models, environment, record")
         WAITING.addHandler(self._waits)
         self._level = WAITING.level
         WAITING.setLevel(logging.INFO)
@@ -64,9 +67,13 @@ class LiveProgress(Observer):
                 self._said.add(notice)
                 self._progress.console.print(Text(printable(f"langgraph-reflexion: {notice}")), soft_wrap=True)
         self.folder, self._trials = folder, trials
-        self._solved = self._actions = self._errors = 0
+        self._solved = self._actions = self._errors = self._tokens = 0
+        self._cost = 0.0
         self._trial = 1
+        if self._bar in self._progress.task_ids:
+            self._progress.remove_task(self._bar)
         self._bar = self._progress.add_task("tasks", total=tasks, state="")
+        self._restored = 0.0
         self._update()
 
     def on_wait(self, what: str) -> None:
@@ -76,6 +83,8 @@ class LiveProgress(Observer):
             self._update()
 
     def on_action(self) -> None:
+        if not self._actions:
+            self._restored = self._task.completed
         self._actions += 1
         self._waiting = ""
         self._update()
@@ -84,6 +93,8 @@ class LiveProgress(Observer):
         self.rows += 1
         self._solved += bool(row["verdict"]) and row["success"] is not False
         self._trial = max(self._trial, row["trial"] + (not finished))
+        self._tokens += tokens(row)
+        self._cost += row["cost"]
         self._update(advance=int(finished))
 
     def on_error(self, task: str, error: str) -> None:
@@ -100,10 +111,30 @@ class LiveProgress(Observer):
 
     def _update(self, advance: int = 0) -> None:
         errors = f" · {self._errors} error{'s' * (self._errors > 1)}" if self._errors else ""
-        state = f"solved {self._solved} · trial {self._trial} of {self._trials} · {self._actions} actions{errors}"
+        cost = f" · cost {self._cost:.4f}" if self._cost else ""
+        state = f"{self._left()}solved {self._solved} · trial {self._trial} of {self._trials} · "
+        state += f"{_short(self._tokens)} tokens{cost} · {self._actions} actions{errors}"
         if self._waiting:
             state += f" · {self._waiting if len(self._waiting) <= SHOWN else self._waiting[: SHOWN - 1] + '…'}"
         self._progress.update(self._bar, advance=advance, state=state)
+
+    @property
+    def _task(self) -> Task:
+        return next(each for each in self._progress.tasks if each.id == self._bar)
+
+    def _left(self) -> str:
+        """Return the likely time to the end, from the tasks that this process has finished; empty without one."""
+        task = self._task
+        if not (done := task.completed - self._restored) or not task.total or task.completed >= task.total:
+            return ""
+        seconds = round((task.elapsed or 0.0) * (task.total - task.completed) / done)
+        return f"{timedelta(seconds=seconds)} left · "
+
+
+def _short(number: int) -> str:
+    return (
+        f"{number / 1e6:.1f}M" if number >= 1_000_000 else f"{number / 1000:.1f}k" if number >= 1000 else str(number)
+    )
 
 
 class _Waits(logging.Handler):

@@ -2,14 +2,56 @@
 
 from collections.abc import Sequence
 
+from rich.text import Text
+
 from langgraph_reflexion.experiments.groups import RunGroup, caption
-from langgraph_reflexion.experiments.metrics import confusion_rates
+from langgraph_reflexion.experiments.metrics import confusion_rates, final_answer
 from langgraph_reflexion.experiments.pairing import Match, Pair
+from langgraph_reflexion.experiments.printable import printable
+from langgraph_reflexion.experiments.record import Run
 from langgraph_reflexion.experiments.report import COSTS
+from langgraph_reflexion.experiments.rows import TrialRow
 from langgraph_reflexion.experiments.statistics import format_p
 from langgraph_reflexion.experiments.tables import Cell, PercentCell, Table
 
 Rows = list[list[Cell]]
+
+
+def task_lines(run: Run, width: int) -> list[Text]:
+    """Return a line for each task of a run, cut to a width: its number, outcome and instruction."""
+    limit, rows = run.settings["max_trials"], {task: list[TrialRow]() for task in run.info["tasks"]}
+    for row in run.trials:
+        rows[row["task_id"]].append(row)
+    outcomes = [_outcome(each, limit, run.errors.get(task)) for task, each in rows.items()]
+    digits, longest = len(str(len(rows))), max((len(words) for words, _ in outcomes), default=0)
+    lines = []
+    for number, (task, (words, style)) in enumerate(zip(rows, outcomes, strict=True), 1):
+        goal = printable(" ".join((run.goals.get(task) or task).split()))
+        room = max(width - digits - longest - 4, 20)
+        goal = goal if len(goal) <= room else f"{goal[: room - 1]}…"
+        lines.append(
+            Text(f"{number:>{digits}}  ", "dim").append(words.ljust(longest + 2), style).append(goal, "default")
+        )
+    return lines
+
+
+def _outcome(rows: Sequence[TrialRow], limit: int, error: str | None) -> tuple[str, str]:
+    """Return a task's outcome in words, and the color of it."""
+    if error:
+        return "error", "red"
+    if not rows:
+        return "not begun", "yellow"
+    last, answer = rows[-1], final_answer(rows)
+    if last["fault"]:
+        return f"fault in trial {last['trial']}", "yellow"
+    if last["verdict"]:
+        wrong = answer["success"] is False
+        return f"accepted in trial {last['trial']}, but wrong" if wrong else f"solved in trial {last['trial']}", (
+            "red" if wrong else "green"
+        )
+    if last["trial"] >= limit:
+        return f"not solved in {limit} trial{'s' * (limit > 1)}", "red"
+    return f"unfinished after trial {last['trial']}", "yellow"
 
 
 def group_tables(groups: Sequence[RunGroup]) -> list[Table]:

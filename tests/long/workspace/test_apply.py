@@ -1,5 +1,6 @@
 """A solution is written back to its folder, but only on request."""
 
+import json
 import resource
 from pathlib import Path
 
@@ -7,10 +8,20 @@ import pytest
 
 from langgraph_reflexion.errors import ConfigurationError
 from langgraph_reflexion.experiments.apply import apply_results
+from langgraph_reflexion.experiments.provenance import new_info
+from langgraph_reflexion.settings import RunSettings
 from langgraph_reflexion.testing import ModelServer, ScriptedChatModel
 from tests.long.workspace.test_kill import reply, task_file
 from tests.support.cli import call
 from tests.support.workspace import CODE, Play, state
+
+
+def test_tasks_that_ship_are_not_patched(tmp_path: Path):
+    settings = RunSettings.read({"environment": "workspace", "split": "own"})
+    info = new_info(settings, ["any"])
+    (tmp_path / "run.json").write_text(json.dumps(info))
+    with pytest.raises(ConfigurationError, match="shared cache: nothing was applied"):
+        list(apply_results(tmp_path))
 
 
 @pytest.mark.needs("bubblewrap")
