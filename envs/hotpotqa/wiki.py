@@ -94,7 +94,7 @@ class WikiEnvironment(Environment):
 
     def start(self, task: Task) -> WikiEpisode:
         data = task_data(task)
-        return self.episode(data["question"], data["answer"], self.pages(task))
+        return self.episode(data["question"], data["answer"] or None, self.pages(task))  # in Studio it may be unknown
 
     def restore(self, task: Task, snapshot: dict[str, Any]) -> WikiEpisode:
         episode = self.start(task)

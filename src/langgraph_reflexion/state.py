@@ -138,45 +138,46 @@ def with_trials(trials: list[TrialRecord], write: list[TrialRecord]) -> list[Tri
 
 
 class ReflexionState(TypedDict, total=False):
-    """The state of one task. A run begins with `{"task": task}` or `{"messages": [...]}`, also on a used thread."""
+    """The state of one task. A run begins with `{"task": task}` or `{"messages": [...]}`, also on a used thread.
 
-    task: Task
+    First comes the outcome, then what was learned, the current trial (after the end, the last one), and bookkeeping.
+    """
+
+    status: Status
+    result: Any
+    """The result of the best trial so far: its last action and observation, or a wrapped agent's result."""
     messages: Conversation
     """The conversation around the task. The answer is added to it at the end."""
-    status: Status
-    trial: int
-    """The current trial, counted from 1."""
-    episode: EpisodeState
-    decision: Decision | None
-    """The actor's choice, about to be done; None after a fault."""
-    trajectory: Annotated[list[Step], with_steps]
-    """The current trial's steps; after the end, the last trial's."""
-    stop_reason: StopReason | None
-    """Why the current trial was stopped; None while it continues."""
-    usage: dict[str, Usage]
-    """The usage of the current trial's model calls, by node."""
-    seconds: float
-    """Wall time in the task's nodes."""
-    prompt_budget: int | None
-    """The characters that fit into the current trial's prompts; None while none was too long."""
-    notes: list[str]
+    task: Task
+    trials: Annotated[list[TrialRecord], with_trials]
+    best: int | None
+    """The best trial so far: the one that the verdict accepts, or the highest score, the latest among equals."""
     evaluation: Evaluation | None
     """The verdict on the last finished trial."""
     reflections: list[Reflection]
     """Episodic memory: the last Ω reflections, oldest first (section 3 of the paper)."""
     lessons: NotRequired[list[RecalledLesson]]
     """Lessons from other tasks, the most fitting first."""
-    lesson_key: NotRequired[str]
-    """The name under which the task's own lessons are written."""
     last_attempt: NotRequired[list[Step]]
     """The previous trial's steps, for strategies that show them."""
+    trial: int
+    trajectory: Annotated[list[Step], with_steps]
+    decision: Decision | None
+    """The actor's choice, about to be done; None after a fault."""
+    stop_reason: StopReason | None
+    """Why the trial was stopped; None while it continues."""
+    fault: str
+    notes: list[str]
+    episode: EpisodeState
+    usage: dict[str, Usage]
+    """The usage of the current trial's model calls, by node."""
+    seconds: float
+    """Wall time in the task's nodes."""
+    prompt_budget: int | None
+    """The characters that fit into the current trial's prompts; None while none was too long."""
     memory_map: NotRequired[dict[str, Any] | None]
     """The part of the memory map that earlier trials have drawn (`Environment.memory_map`)."""
     replies: NotRequired[dict[str, dict[str, Any]]]
     """The replies of the actor `tools` in the current trial, by step: they go back to the model as they came."""
-    trials: Annotated[list[TrialRecord], with_trials]
-    best: int | None
-    """The best trial so far: the one that the verdict accepts, or the highest score, the latest among equals."""
-    result: Any
-    """The result of the best trial so far: its last action and observation, or a wrapped agent's result."""
-    fault: str
+    lesson_key: NotRequired[str]
+    """The name under which the task's own lessons are written."""

@@ -13,6 +13,7 @@ ELSEWHERE = {
     " --out runs/shared": "needs a server: tests/long/experiments/test_kills.py runs one",
     "langgraph-reflexion resume runs/shared --database postgresql://user:password@localhost/reflexion": "the same",
     "docs/howto/postgres.md: from langgraph.checkpoint.postgres import PostgresSaver": "the same",
+    "docs/studio.md: from langgraph_sdk import get_sync_client": "needs a server: tests/long/test_studio_server.py",
     "docs/howto/own-environment.md: from openenv import GenericEnvClient": "needs a server of OpenEnv",
     "docs/howto/own-evaluator.md: import verifiers.v1 as vf": "needs verifiers and a taskset",
     "git clone https://github.com/noahshinn/reflexion": "needs the network; a made-up clone replaces it",

@@ -31,7 +31,7 @@ def message(text: str) -> dict[str, Any]:
 def test_langgraph_json_lists_every_environment() -> None:
     config = json.loads((ROOT / "langgraph.json").read_text())
     assert {name: graph["path"] for name, graph in config["graphs"].items()} == {
-        name: f"langgraph_reflexion.studio:{name}" for name in [*ENVIRONMENTS, "chat"]
+        name: f"langgraph_reflexion.studio:{name}" for name in ENVIRONMENTS
     }
 
 
@@ -46,9 +46,8 @@ async def test_form_settings_and_diagram(name: str) -> None:
         form, drawing = graph.get_input_jsonschema(), graph.get_graph().nodes
     assert all(field["description"] for field in form["properties"].values())
     assert all(len((drawing[node].metadata or {})["description"]) > 20 for node in NODES)
-    if name != "chat":
-        assert "required" not in form
-        assert form["properties"]["split"]["default"] in form["properties"]["split"]["enum"]
+    assert "required" not in form
+    assert form["properties"]["split"]["default"] in form["properties"]["split"]["enum"]
 
 
 @pytest.fixture
@@ -63,7 +62,7 @@ async def test_several_runs_on_one_thread(alfworld: Any) -> None:
     async with alfworld.graph(settings) as served:
         graph = served.builder.compile(checkpointer=InMemorySaver())
         paused = await graph.ainvoke({}, THREAD)
-        assert paused["task"]["id"] == tasks[0]["id"]
+        assert paused["task"]["id"] == tasks[2]["id"]
         [request] = paused["__interrupt__"]
         assert request.value["action_requests"][0]["name"] == "go_to"
         first = await graph.ainvoke(Command(resume="reject"), THREAD)
@@ -72,7 +71,7 @@ async def test_several_runs_on_one_thread(alfworld: Any) -> None:
         # A setting reaches the heuristic; the form's fields are gone from the state.
         assert first["trials"][-1]["stop_reason"] == "inefficient planning"
         assert not (await graph.aget_state(THREAD)).values.keys() & {"split", "number", "task_id"}
-        for given, wanted in (({"number": 2}, 1), ({"task_id": tasks[2]["id"]}, 2), ({"task": dict(tasks[1])}, 1)):
+        for given, wanted in (({"number": 2}, 1), ({"task_id": tasks[0]["id"]}, 0), ({"task": dict(tasks[1])}, 1)):
             begun = await graph.ainvoke(given, THREAD, interrupt_after=["reset"])
             assert begun["task"]["id"] == tasks[wanted]["id"]
             assert (begun["status"], begun["trial"], begun["trials"]) == ("running", 1, [])
@@ -86,7 +85,9 @@ async def test_several_runs_on_one_thread(alfworld: Any) -> None:
         ("alfworld", {"split": "valid_unseen"}, "ALFWORLD_DATA"),
         ("fever", {"task_id": "x"}, "no task of fever"),
         ("hotpotqa", {"question": "Where is the river?"}, "evaluator"),
-        ("chat", {"messages": []}, "human message"),
+        ("hotpotqa", message("Where is the river?"), "no task of hotpotqa.*evaluator llm"),
+        ("fever", {"claim": "The river is long.", "answer": "PERHAPS"}, "REFUTES"),
+        ("fever", {"claims": "The river is long."}, "unknown input field 'claims'"),
     ],
 )
 @pytest.mark.usefixtures("alfworld")
@@ -101,7 +102,7 @@ async def test_invalid_form_ends_the_run(name: str, form: dict[str, Any], word: 
     ("settings", "word"),
     [
         ({"max_trials": 0}, "max_trials"),
-        ({"max_trails": 3, "actor": "react"}, "max_trails.*actor"),
+        ({"max_trails": 3, "threshold": 1}, "max_trails.*threshold"),
         # A form may not name a file on the server.
         ({"cache": "/tmp/replies.sqlite"}, "cache"),
         ({"model": "nobody:nothing"}, "provider"),
@@ -114,31 +115,46 @@ async def test_invalid_form_ends_the_run(name: str, form: dict[str, Any], word: 
     ],
 )
 async def test_invalid_setting_ends_the_run(settings: dict[str, Any], word: str) -> None:
-    chat = SERVED["chat"]
+    hotpotqa = SERVED["hotpotqa"]
     with pytest.raises(ConfigurationError, match=word) as refused:
-        async with chat.graph(validate(chat.form, settings, "setting")) as graph:
-            await graph.ainvoke(message(FAILS_FIRST))
+        async with hotpotqa.graph(validate(hotpotqa.form, settings | {"evaluator": "llm"}, "setting")) as graph:
+            await graph.ainvoke({})
     assert "secret" not in str(refused.value)
 
 
-async def test_user_question_becomes_the_task() -> None:
-    hotpotqa = SERVED["hotpotqa"]
-    async with hotpotqa.graph(hotpotqa.form(max_trials=1)) as graph:
-        given = {"question": "Which river runs through  Frosegarth?", "answer": "the Nobody"}
-        async for state in graph.astream(given, stream_mode="values"):
-            if "task" in state:
-                break
-    assert state["task"]["instruction"] == "Question: Which river runs through Frosegarth?"
+@pytest.mark.parametrize(
+    ("name", "form", "instruction"),
+    [
+        (
+            "hotpotqa",
+            {"question": "Which river runs through  Frosegarth?", "answer": "the Nobody"},
+            "Question: Which river runs through Frosegarth?",
+        ),
+        (
+            "fever",
+            {"claim": "Ebbasund lies on the river Nile.", "answer": "REFUTES"},
+            "Claim: Ebbasund lies on the river Nile.",
+        ),
+    ],
+)
+async def test_text_of_the_users_becomes_the_task(name: str, form: dict[str, Any], instruction: str) -> None:
+    factory = SERVED[name]
+    async with factory.graph(factory.form(max_trials=1)) as graph:
+        final = await graph.ainvoke(form)
+    assert final["task"]["instruction"] == instruction
+    assert final["trials"][-1]["success"] is (name == "fever")
 
 
 async def test_chat_learns_from_its_reflections_and_continues() -> None:
-    async with SERVED["chat"].graph(SERVED["chat"].form()) as graph:
+    hotpotqa: Any = SERVED["hotpotqa"]
+    async with hotpotqa.graph(hotpotqa.form(evaluator="llm")) as graph:
         first = await graph.ainvoke(message(FAILS_FIRST))
-        asked = "How many kilometres long is the river that runs through Melarmouth?"
+        asked = "How long is the river that runs through Melarmouth?"
         second = await graph.ainvoke({"messages": [*first["messages"], *message(asked)["messages"]]})
     assert (first["status"], first["trial"] > 1) == ("solved", True)
-    assert first["messages"][-1].text == "Tassa Pellendorn"
-    assert [each.text for each in second["messages"]][-2:] == [asked, "526"]
+    assert first["messages"][-1].text.startswith("finish[Tassa Pellendorn]")
+    assert [each.text for each in second["messages"]][-2] == asked
+    assert (second["status"], second["trials"][-1]["success"]) == ("solved", None)
 
 
 class Closing(Counter):

@@ -17,6 +17,8 @@ from langgraph_sdk import get_client, get_sync_client
 from langgraph_sdk.client import SyncLangGraphClient
 
 from langgraph_reflexion import create_reflexion
+from langgraph_reflexion.prompts import load_prompts
+from langgraph_reflexion.state import ReflexionState
 from langgraph_reflexion.testing import ScriptedChatModel
 from langgraph_reflexion.testing.model_server import ModelServer
 from tests.support.composing import THREAD
@@ -36,14 +38,6 @@ def said(text: str) -> dict[str, Any]:
     return {"messages": [{"role": "user", "content": text}]}
 
 
-# For each graph, the task of its first run and another one, both small.
-FIRST: dict[str, dict[str, Any]] = {name: {} for name in GRAPHS} | {
-    "workspace": {"split": "generated-12", "number": 3},
-    "chat": said("In which town was the novelist who made the novel The Harvest of Osstow born?"),
-}
-SECOND: dict[str, dict[str, Any]] = {name: {"number": 2} for name in GRAPHS} | {
-    "chat": said("How many kilometres long is the river that runs through Melarmouth?"),
-}
 SANDBOXED = {"programming", "workspace"}
 EDITED = "A person has written this."
 
@@ -75,10 +69,6 @@ def wait(client: SyncLangGraphClient, thread: str | None, graph: str, **options:
     return outcome
 
 
-def edited(name: str, **args: Any) -> dict[str, Any]:
-    return {"type": "edit", "edited_action": {"name": name, "args": args}}
-
-
 class Life:
     """What a user does with a graph in Studio, from opening it."""
 
@@ -100,9 +90,7 @@ class Life:
 
     def run(self) -> None:
         self.thread = self.client.threads.create()["thread_id"]
-        stream = self.client.runs.stream(
-            self.thread, self.graph, input=FIRST[self.graph], stream_mode=["updates", "values"]
-        )
+        stream = self.client.runs.stream(self.thread, self.graph, input={}, stream_mode=["updates", "values"])
         self.events = list(stream)
         self.state: Any = self.client.threads.get_state(self.thread)
 
@@ -121,29 +109,22 @@ class Life:
 
     def begin_again(self) -> None:
         """Runs on the thread that the fork has left in the middle of a trial."""
-        self.begun = wait(self.client, self.thread, self.graph, input=SECOND[self.graph], interrupt_after=["reset"])
-        if self.graph == "chat":
-            self.answered = wait(self.client, self.thread, self.graph, input=None)
+        other = {"split": "generated-12"} if self.graph == "workspace" else {"number": 4}
+        self.begun = wait(self.client, self.thread, self.graph, input=other, interrupt_after=["reset"])
 
     def approve(self) -> None:
-        answer: dict[str, Any]
-        if self.graph == "chat":
-            context: dict[str, Any] = {"approve_reflections": True}
-            given, answer, last = said(FAILS_FIRST), edited("reflection", text=EDITED), "reset"
-        else:
-            known = self.schemas["context_schema"]["properties"]["approve_actions"]["items"]["enum"]
-            context = {"approve_actions": known}
-            given, answer, last = {}, {"type": "reject", "message": EDITED}, "observe"
+        known = self.schemas["context_schema"]["properties"]["approve_actions"]["items"]["enum"]
+        context = {"approve_actions": known}
         thread = self.client.threads.create()["thread_id"]
-        wait(self.client, thread, self.graph, input=given, context=context)
+        wait(self.client, thread, self.graph, input={}, context=context)
         self.paused: Any = self.client.threads.get_state(thread)
         self.resumed = wait(
             self.client,
             thread,
             self.graph,
-            command={"resume": {"decisions": [answer]}},
+            command={"resume": {"decisions": [{"type": "reject", "message": EDITED}]}},
             context=context,
-            interrupt_after=[last],
+            interrupt_after=["observe"],
         )
 
     def mend(self) -> None:
@@ -152,7 +133,7 @@ class Life:
         self.refused = wait(self.client, None, assistant, input={})
         self.still_there: Any = self.client.assistants.get_schemas(assistant)
         self.client.assistants.update(assistant, context={"max_trials": 1, "strategy": "retry"})
-        self.mended = wait(self.client, None, assistant, input=FIRST[self.graph], interrupt_after=["reset"])
+        self.mended = wait(self.client, None, assistant, input={}, interrupt_after=["reset"])
 
 
 @pytest.fixture(scope="module")
@@ -171,14 +152,12 @@ def life(request: pytest.FixtureRequest, lives: dict[str, Future[Life]]) -> Life
 
 
 def test_state_has_a_schema_and_is_plain_json(life: Life) -> None:
-    # With subgraphs expanded, the chat's agent has its own nodes.
-    assert NODES - {"act"} <= life.drawing
-    assert ({"act:model", "act:tools"} <= life.drawing) == (life.graph == "chat")
-    own = "messages" if life.graph == "chat" else "trajectory"
-    assert life.schemas["output_schema"]["properties"][own]["description"]
+    assert life.drawing >= NODES
+    assert life.schemas["output_schema"]["properties"]["result"]["description"]
     assert life.schemas["state_schema"]["$defs"]["Step"]["properties"]["observation"]["description"]
-    # The form's fields are gone, and the live episode is not in the state.
-    assert not life.state["values"].keys() & {"split", "number", "task_id", "question", "path", "verify"}
+    # The outcome comes first; the form's fields are gone, and the live episode is not in the state.
+    assert list(life.state["values"])[:2] == ["status", "result"]
+    assert life.state["values"].keys() <= ReflexionState.__annotations__.keys()
     assert len(json.dumps(life.state["values"]["episode"])) < 2000
 
 
@@ -188,12 +167,12 @@ def test_run_is_streamed_node_by_node(life: Life) -> None:
     ]
     assert [name for name, _ in updates[:3]] == ["reset", "act", "observe"]
     assert updates[-1][0] == "evaluate"
-    assert updates[1][1]  # the thought and the action
+    assert all(updates[1][1]["decision"].values())  # the thought and the action
+    assert all(update for _, update in updates)
     final = [event.data for event in life.events if event.event == "values"][-1]
-    assert final["status"] == "solved", final["fault"]
-    assert final["trials"][-1]["verdict"] is True
-    if life.graph == "chat":
-        assert (final["messages"][-1]["content"], final["messages"][-1]["name"]) == ("Golarbrook", "chat")
+    # An empty form is a task from which the demo model learns.
+    assert (final["status"], final["reflections"] != []) == ("solved", True), final["fault"]
+    assert [trial["verdict"] for trial in final["trials"]][-2:] == [False, True]
 
 
 def test_fork_continues_from_an_edited_observation(life: Life) -> None:
@@ -205,8 +184,6 @@ def test_second_run_on_a_thread_is_a_new_task(life: Life) -> None:
     assert life.begun["task"]["id"] != life.state["values"]["task"]["id"]
     assert (life.begun["status"], life.begun["trial"], life.begun["trials"]) == ("running", 1, [])
     assert (life.begun["trajectory"], life.begun["reflections"]) == ([], [])
-    if life.graph == "chat":
-        assert life.answered["messages"][-1]["content"] == "526"
 
 
 def test_pause_shows_the_request_and_is_resumed(life: Life) -> None:
@@ -214,15 +191,20 @@ def test_pause_shows_the_request_and_is_resumed(life: Life) -> None:
     [request] = pause["value"]["action_requests"]
     assert pause["value"]["review_configs"][0]["allowed_decisions"] == ["approve", "edit", "reject"]
     assert request["description"].startswith("Task: ")
-    if life.graph == "chat":
-        assert life.paused["next"] == ["reset"]
-        assert [reflection["text"] for reflection in life.resumed["reflections"]] == [EDITED]
-        assert life.resumed["trial"] == 2
-    else:
-        assert life.paused["next"] == ["observe"]
-        [step] = life.resumed["trajectory"]
-        assert request["description"].endswith(step["action"]["text"])
-        assert step["observation"].endswith(EDITED)
+    assert life.paused["next"] == ["observe"]
+    [step] = life.resumed["trajectory"]
+    assert request["description"].endswith(step["action"]["text"])
+    assert step["observation"].endswith(EDITED)
+
+
+def test_reflection_is_edited_in_a_pause(client: SyncLangGraphClient) -> None:
+    thread, context = client.threads.create()["thread_id"], {"approve_reflections": True}
+    wait(client, thread, "hotpotqa", input={}, context=context)
+    assert client.threads.get_state(thread)["next"] == ["reset"]
+    edited = {"type": "edit", "edited_action": {"name": "reflection", "args": {"text": EDITED}}}
+    answer = {"resume": {"decisions": [edited]}}
+    resumed = wait(client, thread, "hotpotqa", command=answer, context=context, interrupt_after=["reset"])
+    assert ([each["text"] for each in resumed["reflections"]], resumed["trial"]) == ([EDITED], 2)
 
 
 def test_an_environment_answers_messages(client: SyncLangGraphClient) -> None:
@@ -239,8 +221,8 @@ def test_an_environment_answers_messages(client: SyncLangGraphClient) -> None:
     assert [message["type"] for message in final["messages"]] == ["human", "ai", "human", "ai"]
     assert final["messages"][-1]["content"].endswith("Solved after 1 trial.")
     assert final["messages"][-1]["response_metadata"]["reflexion"]["status"] == "solved"
-    refused = wait(client, thread, "hotpotqa", input=said("Where am I?"))
-    assert "no task of hotpotqa" in refused["__error__"]["message"]
+    answered = wait(client, thread, "hotpotqa", input=said("Where am I?"), context={"evaluator": "llm"})
+    assert (answered["task"]["instruction"], answered["trials"][-1]["success"]) == ("Question: Where am I?", None)
 
 
 async def test_a_remote_graph_is_an_agent_with_a_thread_for_each_trial(address: str) -> None:
@@ -252,13 +234,13 @@ async def test_a_remote_graph_is_an_agent_with_a_thread_for_each_trial(address: 
 
     reflects = ScriptedChatModel(replies=["Once more."])
     async with get_client(url=address) as client:
-        agent = RemoteGraph("chat", client=client)
+        agent = RemoteGraph("hotpotqa", client=client)
         graph = create_reflexion(reflects, actor=agent, evaluator=second).compile(checkpointer=InMemorySaver())
-        final = await graph.ainvoke({"task": SECOND["chat"]["messages"][0]["content"]}, THREAD)
+        final = await graph.ainvoke({"task": "own/s0/003-river_length"}, THREAD)
         gone = create_reflexion(reflects, actor=RemoteGraph("nobody", client=client), evaluator=second)
         lost = await gone.compile().ainvoke({"task": "Hello?"})
-    assert (final["status"], final["trial"], final["result"]) == ("solved", 2, "526")
-    assert seen == [("526", ["human", "ai"])] * 2
+    assert (final["status"], final["trial"]) == ("solved", 2)
+    assert [(result.split("\n")[0], types) for result, types in seen] == [("finish[526]", ["human", "ai"])] * 2
     assert (lost["status"], lost["result"]) == ("fault", None)
     assert "nobody" in lost["fault"]
 
@@ -276,20 +258,21 @@ def test_settings_are_accepted_as_configurable_next_to_server_keys(client: SyncL
     assert outcome["status"] == "running", outcome
     refused = wait(client, None, "alfworld", input={}, config={"configurable": {"seeds": 3}})
     assert "unknown setting 'seeds'" in refused["__error__"]["message"]
+    refused = wait(client, None, "alfworld", input={"numbers": 3})
+    assert "unknown input field 'numbers'" in refused["__error__"]["message"]
 
 
 def test_edited_prompt_reaches_the_model_and_no_key_is_returned(client: SyncLangGraphClient) -> None:
     """With a model called over HTTP, like real ones; the key belongs to the server."""
     with ModelServer(key=KEY) as served:
         context = {"model": "openai:any", "base_url": served.url}
-        prompt = {"agent_prompt": "You are a ferry that answers questions."}
+        prompt = {"act_prompt": "You are a ferry that answers questions.\n" + load_prompts("hotpotqa").text("act")}
         thread = client.threads.create()["thread_id"]
-        outcome = wait(client, thread, "chat", input=FIRST["chat"], context=context | prompt)
+        outcome = wait(client, thread, "hotpotqa", input={}, context=context | prompt)
         assert outcome["status"] == "solved", outcome
-        systems = {message["content"] for request in served.requests for message in request.body["messages"][:1]}
-        assert "You are a ferry that answers questions." in systems
+        assert "You are a ferry that answers questions." in json.dumps(served.requests[0].body)
     with ModelServer(key="sk-this-is-another-one") as served:
-        refused = wait(client, None, "chat", input=FIRST["chat"], context=context | {"base_url": served.url})
+        refused = wait(client, None, "hotpotqa", input={}, context=context | {"base_url": served.url})
         assert "Error code: 401" in refused["__error__"]["message"]
         assert KEY not in str(refused)
     told = json.dumps([client.threads.get_history(thread, limit=100), client.runs.list(thread)], default=str)

@@ -5,7 +5,7 @@ A form's fields are in the state for one step: they are there when `reset` begin
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, cast, get_type_hints
+from typing import Annotated, Any, Literal, cast, get_type_hints
 
 from langgraph.channels import EphemeralValue
 from pydantic import BaseModel, ConfigDict, Field, create_model
@@ -13,20 +13,24 @@ from typing_extensions import TypedDict
 
 from langgraph_reflexion.conversation import new_message
 from langgraph_reflexion.envs.base import Environment, Task
+from langgraph_reflexion.envs.hotpotqa.wiki import WikiEnvironment
 from langgraph_reflexion.envs.workspace.tasks import make_tasks
 from langgraph_reflexion.errors import ConfigurationError
 from langgraph_reflexion.models.messages import Conversation
 from langgraph_reflexion.state import ReflexionState
 from langgraph_reflexion.studio.settings import validate
 
+FAILS_FIRST = {"alfworld": 3, "programming": 5, "hotpotqa": 5, "fever": 2, "workspace": 2}
+"""The task of an empty form, if not the first: one that the demo model solves after a reflection."""
+
 
 class TaskForm(BaseModel):
-    """The task to solve. An empty form is the first task of the environment's own."""
+    """The task to solve. An empty form is one of the environment's own tasks."""
 
     model_config = ConfigDict(extra="ignore")
 
     split: str
-    number: int = Field(default=1, description="The task of the split, counted from 1.", ge=1)
+    number: int
     task_id: str = Field(default="", description="The task's id or instruction, instead of a number.")
 
     def find(self, environment: Environment, *, oracle: bool) -> Task:
@@ -45,7 +49,32 @@ class TaskForm(BaseModel):
         return tasks[self.number - 1]
 
 
-class QuestionForm(TaskForm):
+class TextForm(TaskForm):
+    """A task of the environment's own, or any text that its pages may settle."""
+
+    def find(self, environment: Environment, *, oracle: bool) -> Task:
+        label = cast(WikiEnvironment, environment).episode.label
+        text = getattr(self, label.lower())
+        try:
+            task = super().find(environment, oracle=oracle)
+        except ConfigurationError as error:
+            if not self.task_id:
+                raise
+            if oracle:
+                raise ConfigurationError(f"{error}; with the evaluator llm, any {label.lower()} is a task") from None
+            text, task = self.task_id, environment.tasks(self.split, limit=1)[0]
+        if not text:
+            return task
+        text, answer = " ".join(text.split()), cast(Any, self).answer.strip()
+        if oracle and not answer:
+            raise ConfigurationError(
+                f"a {label.lower()} without its answer cannot be graded: give it, or set evaluator to llm"
+            )
+        data = {**task.get("data", {}), "question": text, "answer": answer, "supporting": []}
+        return Task(id=text, instruction=f"{label}: {text}", data=data)
+
+
+class QuestionForm(TextForm):
     """The question to answer: one of the environment's own, or any other."""
 
     question: str = Field(default="", description="A question of your own, instead of a number.")
@@ -54,16 +83,14 @@ class QuestionForm(TaskForm):
         description="The right answer to it, never shown to a model. Without one, choose the evaluator llm.",
     )
 
-    def find(self, environment: Environment, *, oracle: bool) -> Task:
-        task, question = super().find(environment, oracle=oracle), " ".join(self.question.split())
-        if not question:
-            return task
-        if oracle and not self.answer.strip():
-            raise ConfigurationError(
-                "a question without its answer cannot be graded: give it, or set evaluator to llm"
-            )
-        data = {**task.get("data", {}), "question": question, "answer": self.answer.strip(), "supporting": []}
-        return Task(id=question, instruction=f"Question: {question}", data=data)
+
+class ClaimForm(TextForm):
+    """The claim to verify: one of the environment's own, or any other."""
+
+    claim: str = Field(default="", description="A claim of your own, instead of a number.")
+    answer: Literal["", "SUPPORTS", "REFUTES", "NOT ENOUGH INFO"] = Field(
+        default="", description="Its right label, never shown to a model. Without one, choose the evaluator llm."
+    )
 
 
 class FolderForm(TaskForm):
@@ -80,7 +107,7 @@ class FolderForm(TaskForm):
         return make_tasks([given], Path.cwd(), "the form")[0]
 
 
-FORMS: Mapping[str, type[TaskForm]] = {"hotpotqa": QuestionForm, "workspace": FolderForm}
+FORMS: Mapping[str, type[TaskForm]] = {"hotpotqa": QuestionForm, "fever": ClaimForm, "workspace": FolderForm}
 """The forms with more than a task of the environment's own, by the environment's name."""
 
 
@@ -90,19 +117,22 @@ def task_form(environment: type[Environment]) -> type[TaskForm]:
     splits: list[Any] = list(getattr(environment, "splits", ("own",)))
 
     split = Field(splits[0], description="The set of tasks.", json_schema_extra={"enum": splits})
+    first = FAILS_FIRST.get(environment.name, 1)
+    number = Field(first, description="The task of the split, counted from 1.", ge=1)
     whole = Field(None, description="A whole task as JSON, as in a thread's state; overrides the other fields.")
     said: Any = Field([], description="A conversation. Its last message by a person is the task's id or instruction.")
     fields: dict[str, Any] = {
         "split": (str, split),
+        "number": (int, number),
         "task": (dict[str, Any] | None, whole),
         "messages": (Conversation, said),
     }
     return create_model(f"{environment.__name__}Task", __base__=form, __doc__=form.__doc__, **fields)
 
 
-def state_with(form: type[BaseModel], base: type[ReflexionState]) -> type[ReflexionState]:
+def state_with(form: type[BaseModel]) -> type[ReflexionState]:
     """Make the state that also has the form's fields, each for one step."""
-    fields: dict[str, Any] = get_type_hints(base, include_extras=True)
+    fields: dict[str, Any] = get_type_hints(ReflexionState, include_extras=True)
     for name, field in form.model_fields.items():
         fields.setdefault(name, Annotated[cast(Any, field.annotation), EphemeralValue])
     made: Any = TypedDict(f"{form.__name__}State", fields, total=False)  # type: ignore[misc]

@@ -18,21 +18,20 @@ from pydantic import BaseModel, ConfigDict, ValidationError, with_config
 from typing_extensions import is_typeddict
 
 from langgraph_reflexion import state as states
-from langgraph_reflexion.agents.state import AgentState
 from langgraph_reflexion.envs.base import Environment, Task
 from langgraph_reflexion.envs.pool import EpisodePool
 from langgraph_reflexion.graph.reflexion import ReflexionGraph, connect
 from langgraph_reflexion.prompts import load_prompts
 from langgraph_reflexion.state import ReflexionState, Update
 from langgraph_reflexion.studio.forms import state_with, task_form, task_in
-from langgraph_reflexion.studio.settings import OPTIONS, SettingsForm, environment_form, validate
+from langgraph_reflexion.studio.settings import OPTIONS, SettingsForm, settings_form, validate
 from langgraph_reflexion.sync import finished, in_thread
 
 Compiled = CompiledStateGraph[Any, Any, Any, Any]
 OWN_KEYS = ("thread_id", "user_id", "checkpoint_", "langgraph_", "__")
 """How the server's own keys begin. Clients that send `configurable` instead of `context` mix them with settings."""
 
-for _shown in (AgentState, *filter(is_typeddict, vars(states).values())):
+for _shown in filter(is_typeddict, vars(states).values()):
     # Studio shows the docstrings below their fields.
     with_config(ConfigDict(use_attribute_docstrings=True))(_shown)
 
@@ -88,7 +87,7 @@ class GraphFactory:
 
 def environment_graphs(environment: type[Environment]) -> GraphFactory:
     """Return the factory of an environment's graphs."""
-    settings_type, form = environment_form(environment), task_form(environment)
+    settings_type, form = settings_form(environment), task_form(environment)
 
     def build(settings: SettingsForm) -> BuiltGraph:
         chosen = settings.reflexion()
@@ -118,7 +117,6 @@ def with_form(
     find_task: Callable[[Mapping[str, Any]], Task | None],
     settings: type[SettingsForm],
     form: type[BaseModel],
-    output: type[ReflexionState] = ReflexionState,
 ) -> ReflexionGraph:
     """Return the same loop as a graph with a form, settings that the server shows, and a description of each node.
 
@@ -130,7 +128,7 @@ def with_form(
         task = await asyncio.to_thread(find_task, state)
         return cast(Update, await reset(state if task is None else {**state, "task": task}, config))
 
-    graph = ReflexionGraph(state_with(form, output), cast(Any, settings), input_schema=form, output_schema=output)
+    graph = ReflexionGraph(state_with(form), cast(Any, settings), input_schema=form, output_schema=ReflexionState)
     graph.pauses = made.pauses
     described = {
         name: {"description": (inspect.getdoc(node) or "").partition("\n\n")[0]} for name, node in made.loop.items()

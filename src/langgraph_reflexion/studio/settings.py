@@ -16,7 +16,7 @@ from langgraph_reflexion.errors import ConfigurationError, explain
 from langgraph_reflexion.models.load import in_file
 from langgraph_reflexion.models.secrets import public_url
 from langgraph_reflexion.nodes.approval import Approval
-from langgraph_reflexion.profiles import Profile, load_profile
+from langgraph_reflexion.profiles import load_profile
 from langgraph_reflexion.prompts import Prompts, load_prompts
 from langgraph_reflexion.settings import ReflexionSettings
 
@@ -37,21 +37,16 @@ def setting(default: Any, node: str, description: str, **shown: str) -> Any:
     return Field(default, description=description, json_schema_extra=extra)
 
 
-def prompt_field(default: str, node: str, description: str) -> tuple[type, Any]:
-    """Declare the field of a prompt that can be edited."""
-    return str, setting(default, node, description, langgraph_type="prompt")
-
-
 def words(names: Sequence[str]) -> Any:
     """Return a type whose values are these words."""
     return Literal[tuple(names)]
 
 
-PAGES = (
+_PAGES = (
     words(["corpus", "wikipedia"]),
     setting("corpus", "observe", "The pages to search: the project's own invented ones, or the live Wikipedia."),
 )
-OPTIONS: Mapping[str, Mapping[str, Any]] = {"hotpotqa": {"pages": PAGES}}
+OPTIONS: Mapping[str, Mapping[str, Any]] = {"hotpotqa": {"pages": _PAGES}, "fever": {"pages": _PAGES}}
 """The options of environments that are settings, by the environment's name, as fields of a pydantic model."""
 
 
@@ -90,50 +85,41 @@ class SettingsForm(BaseModel):
         return prompts
 
 
-def settings_form(
-    name: str, rules: Profile, prompts: Prompts, *, without: Collection[str] = (), **more: Any
-) -> type[SettingsForm]:
-    """Make the form: a field for each setting that `ReflexionSettings` declares with a node, and for each prompt.
+def settings_form(environment: type[Environment]) -> type[SettingsForm]:
+    """Make the form of an environment's graph, with the paper's rules there as defaults.
 
-    The defaults are the profile's. `more` has further fields, and types that replace those of settings.
+    It has a field for each setting that `ReflexionSettings` declares with a node, each prompt and each option.
     """
+    rules = load_profile("paper").resolve(environment)
+    folder = load_prompts(environment.name).folder
+    own = folder / rules.actor if folder and rules.actor in environment.variants else environment.name
+    prompts, actions = load_prompts(own), words(list(environment.episode.actions()))
+    kinds = {
+        "actor": words([*ACTORS, *environment.variants]),
+        "evaluator": words([rules.evaluator, "llm", "self-consistency", "none"]),
+    }
     defaults, fields = {**vars(rules), **vars(rules.heuristic)}, dict[str, Any]()
     for field, declared in ReflexionSettings.model_fields.items():
         node = declared.json_schema_extra["node"] if isinstance(declared.json_schema_extra, dict) else ""
         if not node:
             continue
         # A form shows the default, and an empty text in place of None.
-        kinds = [kind for kind in get_args(declared.annotation) if type(None) in get_args(declared.annotation)]
-        given = kinds[0] if kinds else declared.annotation
+        optional = [kind for kind in get_args(declared.annotation) if type(None) in get_args(declared.annotation)]
+        given = kinds.get(field, optional[0] if optional else declared.annotation)
         for limit in declared.metadata:
             given = Annotated[given, limit]
         default = defaults.get(field, "" if declared.default is None else declared.default)
         # The hint at the default of the command line is not for a form, which shows its own.
         description = (declared.description or "").partition("  [default:")[0]
-        fields[field] = (more.pop(field, given), setting(default, str(node), description))
+        fields[field] = (given, setting(default, str(node), description))
     fields["approve_reflections"] = (bool, setting(False, "reset", "Pause for a person after each reflection."))
-    fields |= more
+    fields["approve_actions"] = (list[actions], setting([], "observe", "Pause for a person before these actions."))  # type: ignore[valid-type]
     for template, (node, description) in PROMPTS.items():
-        fields[f"{template}_prompt"] = prompt_field(prompts.text(template), node, description)
-    for field in without:
-        del fields[field]
-    return create_model(name, __base__=SettingsForm, __doc__="The settings of the graph.", **fields)
-
-
-def environment_form(environment: type[Environment]) -> type[SettingsForm]:
-    """Make the form of an environment's graph. Its defaults are those of the paper in this environment."""
-    rules = load_profile("paper").resolve(environment)
-    folder = load_prompts(environment.name).folder
-    own = folder / rules.actor if folder and rules.actor in environment.variants else environment.name
-    actions: Any = words(list(environment.episode.actions()))
-    return settings_form(
-        f"{environment.__name__}Settings",
-        rules,
-        load_prompts(own),
-        actor=words([*ACTORS, *environment.variants]),
-        evaluator=words([rules.evaluator, "llm", "self-consistency", "none"]),
-        approve_actions=(list[actions], setting([], "observe", "Pause for a person before these actions.")),
-        **OPTIONS.get(environment.name, {}),
+        shown = setting(prompts.text(template), node, description, langgraph_type="prompt")
+        fields[f"{template}_prompt"] = (str, shown)
+    fields |= OPTIONS.get(environment.name, {})
+    return create_model(
+        f"{environment.__name__}Settings", __base__=SettingsForm, __doc__="The settings of the graph.", **fields
     )
 
 
