@@ -34,13 +34,15 @@ class CompiledReflexion(CompiledStateGraph[Any, Any, Any, Any]):
         return await super().ainvoke(input, config, **self._whole(config) | options)
 
     def stream(self, input: Any, config: RunnableConfig | None = None, **options: Any) -> Iterator[Any]:
-        called = self._unlimited(input, config, options)
+        self._check(input)
+        called = self._unlimited(config, options)
         if not self._streams_tokens(options):
             return super().stream(input, called, **options)
         return self._outer(super().stream(input, called, **options | {"subgraphs": True}), options)
 
     def astream(self, input: Any, config: RunnableConfig | None = None, **options: Any) -> AsyncIterator[Any]:
-        called = self._unlimited(input, config, options)
+        self._check(input)
+        called = self._unlimited(config, options)
         if not self._streams_tokens(options):
             return super().astream(input, called, **options)
         return self._aouter(super().astream(input, called, **options | {"subgraphs": True}), options)
@@ -67,12 +69,19 @@ class CompiledReflexion(CompiledStateGraph[Any, Any, Any, Any]):
         as_node = bool((config or {}).get("configurable", {}).get("checkpoint_ns"))
         return {} if as_node else {"output_keys": self.stream_channels_asis}
 
-    def _unlimited(self, input: Any, config: RunnableConfig | None, options: Mapping[str, Any]) -> RunnableConfig:
+    def _check(self, input: Any) -> None:
+        """Refuse the unknown fields of an input whose schema forbids them, which LangGraph would ignore."""
+        schema: Any = self.builder.input_schema
+        if not isinstance(input, Mapping) or getattr(schema, "model_config", {}).get("extra") != "forbid":
+            return
+        if unknown := ", ".join(repr(name) for name in input if name not in schema.model_fields):
+            takes = ", ".join(schema.model_fields)
+            raise ConfigurationError(f"unknown input field {unknown}: the input has the fields {takes}")
+
+    def _unlimited(self, config: RunnableConfig | None, options: Mapping[str, Any]) -> RunnableConfig:
         if self.context_schema is ReflexionContext:
             check_context(options.get("context"))
-        alone = not ensure_config(config)["configurable"].get("checkpoint_ns")  # not in a run of another graph
-        if alone and isinstance(input, Mapping):
-            self._check_input(input)
+        alone = "checkpoint_ns" not in ensure_config(config)["configurable"]  # not in a run of another graph
         if alone and self.checkpointer is None and getattr(self.builder, "pauses", False):
             how = "create_reflexion(...).compile(checkpointer=...)"
             raise ConfigurationError(f"approval pauses the run, which needs a checkpointer: {how}")
@@ -81,12 +90,6 @@ class CompiledReflexion(CompiledStateGraph[Any, Any, Any, Any]):
         if self.name != NAME:
             called["metadata"] = {**called.get("metadata", {}), AGENT_NAME: self.name}
         return called
-
-    def _check_input(self, input: Mapping[str, Any]) -> None:
-        """Refuse a field that the state does not have, which LangGraph would ignore."""
-        if unknown := ", ".join(repr(name) for name in input if name not in self.stream_channels_asis):
-            takes = ", ".join(self.builder.schemas[self.builder.input_schema])
-            raise ConfigurationError(f"unknown input field {unknown}: the input has the fields {takes}")
 
     def _traced(self, config: RunnableConfig | None) -> BaseCallbackManager | list[BaseCallbackHandler]:
         """Return the callbacks of a run, with a tracer of trials of its own."""

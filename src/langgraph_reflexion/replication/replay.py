@@ -6,22 +6,20 @@ The log's steps and reflections are the model, its observations the environment.
 import asyncio
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import aclosing
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from langgraph.graph.state import CompiledStateGraph
 from rich.console import Console
 from rich.text import Text
 
 from langgraph_reflexion import prompts
+from langgraph_reflexion.choices import UNLIMITED
 from langgraph_reflexion.envs.base import Action, Environment, Episode, StepResult, Task, action
 from langgraph_reflexion.envs.hotpotqa.grading import exact_match
 from langgraph_reflexion.experiments.tables import Table
 from langgraph_reflexion.graph.reflexion import create_reflexion
 from langgraph_reflexion.replication.hotpotqa_log import Counts, HotPotQALog, LoggedStep, Row, read_log
-from langgraph_reflexion.state import TrialRecord
 from langgraph_reflexion.testing.recorded import RecordedChatModel, RecordedReply
 
 PLACEHOLDER = "[The log holds no reflection on this trial.]"
@@ -105,8 +103,9 @@ def recorded(log: HotPotQALog) -> Iterator[RecordedReply]:
             for number, step in enumerate(row.steps):
                 yield RecordedReply(task=question, trial=trial, call=f"act {number}", reply=_reply(step))
             # A reflection is first logged in the prompt of the next attempt.
-            lesson = attempts[trial][1].lesson_since(row, log.strategy) if trial < len(attempts) else ""
-            yield RecordedReply(task=question, trial=trial, call="reflect", reply=lesson or PLACEHOLDER)
+            if log.strategy.reflects and trial < len(attempts):
+                lesson = attempts[trial][1].lesson_since(row, log.strategy)
+                yield RecordedReply(task=question, trial=trial, call="reflect", reply=lesson or PLACEHOLDER)
 
 
 def _reply(step: LoggedStep) -> str:
@@ -175,48 +174,27 @@ def replay(path: Path | str) -> Replay:
 
 
 async def _replay(log: HotPotQALog) -> Replay:
-    environment = LoggedQuestions(log)
-    tasks = environment.tasks()
-    most = max((len(log.attempts(task["id"])) for task in tasks), default=1)
+    environment, replies = LoggedQuestions(log), list(recorded(log))
     graph = create_reflexion(
-        RecordedChatModel(recording=list(recorded(log))),
+        RecordedChatModel(recording=replies),
         environment,
         strategy=log.strategy,
         heuristic=lambda trajectory: None,
         # As in the original's code: all reflections are kept, but only the newest beside the last attempt.
-        memory=1 if log.strategy.shows_last_attempt else most,
-        max_trials=most,
+        memory=1 if log.strategy.shows_last_attempt else UNLIMITED,
     ).compile()
     before = sum(map(log.solved_before, log.questions))
     outcomes = Counter({(trial.number, "right"): before for trial in log.trials})
-    lessons: list[str] = []
-    for task in tasks:
+    for task in environment.tasks():
         attempts = [number for number, _ in log.attempts(task["id"])]
-        records, reflections = await _play(graph, task, len(attempts))
-        lessons += reflections
-        for number, record in zip(attempts, records, strict=False):
+        final = await graph.ainvoke({"task": task}, context={"max_trials": len(attempts)})
+        for number, record in zip(attempts, final["trials"], strict=False):
             if record["verdict"]:
                 outcomes.update((trial.number, "right") for trial in log.trials if trial.number >= number)
             else:
                 outcomes[number, "wrong" if record["stop_reason"] == "terminated" else "halted"] += 1
-    notes = list(log.notes)
+    notes, lessons = list(log.notes), [each["reply"] for each in replies if each["call"] == "reflect"]
     if missing := lessons.count(PLACEHOLDER):
         notes.append(f"{missing} of {len(lessons)} reflections are not in the log: a placeholder was used")
     replayed = [Counts(*(outcomes[trial.number, how] for how in Counts._fields)) for trial in log.trials]
     return Replay(log, replayed, notes)
-
-
-async def _play(
-    graph: CompiledStateGraph[Any, Any, Any, Any], task: Task, trials: int
-) -> tuple[list[TrialRecord], list[str]]:
-    """Run a task for this number of trials, or until it is solved; return the trials, and the reflections between."""
-    records: list[TrialRecord] = []
-    reflections: dict[int, str] = {}
-    states: Any = graph.astream({"task": task}, stream_mode="values")
-    async with aclosing(states):
-        async for state in states:
-            records = state.get("trials", [])
-            reflections |= {each["trial"]: each["text"] for each in state.get("reflections", [])}
-            if len(records) == trials:
-                break
-    return records, list(reflections.values())

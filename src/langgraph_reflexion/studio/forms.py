@@ -27,7 +27,7 @@ FAILS_FIRST = {"alfworld": 3, "programming": 5, "hotpotqa": 5, "fever": 2, "work
 class TaskForm(BaseModel):
     """The task to solve. An empty form is one of the environment's own tasks."""
 
-    model_config = ConfigDict(extra="ignore")
+    model_config = ConfigDict(extra="forbid")
 
     split: str
     number: int
