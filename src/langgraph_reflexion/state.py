@@ -138,10 +138,7 @@ def with_trials(trials: list[TrialRecord], write: list[TrialRecord]) -> list[Tri
 
 
 class ReflexionState(TypedDict, total=False):
-    """The state of one task. A run begins with `{"task": task}` or `{"messages": [...]}`, also on a used thread.
-
-    First comes the outcome, then what was learned, the current trial (after the end, the last one), and bookkeeping.
-    """
+    """The state of a task, in this order: the outcome, what was learned, the current or last trial, bookkeeping."""
 
     status: Status
     result: Any

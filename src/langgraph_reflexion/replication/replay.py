@@ -185,6 +185,8 @@ async def _replay(log: HotPotQALog) -> Replay:
     ).compile()
     before = sum(map(log.solved_before, log.questions))
     outcomes = Counter({(trial.number, "right"): before for trial in log.trials})
+    reflections = {(each["task"], each["trial"]): each["reply"] for each in replies if each["call"] == "reflect"}
+    lessons = list[str]()
     for task in environment.tasks():
         attempts = [number for number, _ in log.attempts(task["id"])]
         final = await graph.ainvoke({"task": task}, context={"max_trials": len(attempts)})
@@ -193,7 +195,9 @@ async def _replay(log: HotPotQALog) -> Replay:
                 outcomes.update((trial.number, "right") for trial in log.trials if trial.number >= number)
             else:
                 outcomes[number, "wrong" if record["stop_reason"] == "terminated" else "halted"] += 1
-    notes, lessons = list(log.notes), [each["reply"] for each in replies if each["call"] == "reflect"]
+        tried = len(final["trials"])
+        lessons += [text for (name, trial), text in reflections.items() if name == task["id"] and trial < tried]
+    notes = list(log.notes)
     if missing := lessons.count(PLACEHOLDER):
         notes.append(f"{missing} of {len(lessons)} reflections are not in the log: a placeholder was used")
     replayed = [Counts(*(outcomes[trial.number, how] for how in Counts._fields)) for trial in log.trials]
