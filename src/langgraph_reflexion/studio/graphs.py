@@ -18,6 +18,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError, with_config
 from typing_extensions import is_typeddict
 
 from langgraph_reflexion import state as states
+from langgraph_reflexion.envs import load_environment
 from langgraph_reflexion.envs.base import Environment, Task
 from langgraph_reflexion.envs.pool import EpisodePool
 from langgraph_reflexion.graph.reflexion import ReflexionGraph, connect
@@ -92,7 +93,7 @@ def environment_graphs(environment: type[Environment]) -> GraphFactory:
     def build(settings: SettingsForm) -> BuiltGraph:
         chosen = settings.reflexion()
         options = {name: getattr(settings, name) for name in OPTIONS.get(environment.name, ())}
-        made = cast(Any, environment)(seed=chosen.seed, **options)
+        made = load_environment(environment.name, seed=chosen.seed, **options)
         # To the server every use of SQLite blocks, even in memory.
         made.blocking = True
         rules = chosen.rules(made)
