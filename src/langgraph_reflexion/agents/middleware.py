@@ -127,7 +127,7 @@ class ReflexionMiddleware(AgentMiddleware[ReflexionAgentState, Any, Any]):
             memory_size=UNLIMITED if memory.keep == "full" else memory.size,
         )
         self.rules = rules
-        self.prompts = prompts or load_prompts("agent")
+        self.prompts = load_prompts("agent").under(prompts)
         self._fresh = environment.fresh
         self._prices = options.prices
         self._own = PrivateState(state_schema)
