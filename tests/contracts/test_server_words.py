@@ -121,6 +121,7 @@ def test_a_refused_option_is_named_in_any_servers_words(server, error):
         (400, fastapi("user"), "body.user: Extra inputs are not permitted"),
         (500, openais("Overloaded."), "Error code: 500 - Overloaded."),
         (500, {"detail": {"loc": 3, "msg": [None]}}, "Error code: 500"),
+        (500, '{"error":[' * 450 + "1" + "]}" * 450, "Error code: 500"),
     ],
 )
 def test_the_servers_sentence_is_shown(status, body, sentence, error):

@@ -109,7 +109,7 @@ def test_environment_fault_sets_exit_status(home: Path, server: GuessingServer) 
     [
         ([], "help"),
         (["sing"], "sing"),
-        (["report", "nowhere"], "nowhere"),
+        (["report", "no\x1b[2J\x9bwhere"], "no\u241b[2J\\u009bwhere"),
         (["resume", "toys"], "run.json"),
         (["play", ENV, "--task", "g9"], "'g9'"),
         (["run"], "hotpotqa"),

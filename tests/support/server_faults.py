@@ -149,6 +149,7 @@ REPLIES = {
     "content an object": message(content={"a": 1}),
     "content a list": message(content=[{"type": "text", "text": "Action: add 1"}]),
     "role missing": bare("role"),
+    "another role": message(role="user"),
     "cut off": choice(finish_reason="length"),
     "cut off and empty": lambda completion: choice(finish_reason="length")(message(content="")(completion)),
     "filtered": lambda completion: choice(finish_reason="content_filter")(message(content=None)(completion)),

@@ -6,12 +6,14 @@ from typing import Annotated
 
 import typer
 
+from langgraph_reflexion.printable import printable
+
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
 def fail(message: str, status: int = 2) -> int:
     """Print in one line what went wrong. Returns the exit status."""
-    typer.echo(f"langgraph-reflexion: {' '.join(message.split())}", err=True)
+    typer.echo(f"langgraph-reflexion: {printable(' '.join(message.split()))}", err=True)
     return status
 
 

@@ -65,7 +65,7 @@ def list_lessons(where: Where, env: Env = None, user: User = None, as_json: AsJs
 @lessons.command()
 def show(where: Where, lesson: Id, env: Env = None, user: User = None) -> None:
     """Show a lesson: its text, sources and numbers, and the trials that had it in their prompts."""
-    from langgraph_reflexion.experiments.printable import printable
+    from langgraph_reflexion.printable import printable
 
     found = _find(where, env, user, lesson)
     typer.echo(f"{found.id}{'  retired' if found.retired else ''}\n")

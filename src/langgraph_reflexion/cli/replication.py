@@ -19,7 +19,7 @@ def import_upstream(
 
     Irregularities are listed on standard error.
     """
-    from langgraph_reflexion.experiments.printable import printable
+    from langgraph_reflexion.printable import printable
     from langgraph_reflexion.replication.imports import import_logs, solved
 
     done = import_logs(path, out)

@@ -70,8 +70,8 @@ def _run(work: Callable[[Any], Any], as_json: bool, *, apply: bool = False, noti
     from rich.console import Console
 
     from langgraph_reflexion.experiments.comparison import compare
-    from langgraph_reflexion.experiments.printable import printable
     from langgraph_reflexion.experiments.progress import LiveProgress
+    from langgraph_reflexion.printable import printable
 
     progress = LiveProgress(Console(stderr=True), hidden=as_json, notice=notice)
     try:

@@ -8,12 +8,12 @@ from string import ascii_uppercase
 from typing import Any
 
 from langgraph_reflexion.experiments.metrics import answers_by_trial, final_answer
-from langgraph_reflexion.experiments.printable import printable
 from langgraph_reflexion.experiments.provenance import code_of, facts
 from langgraph_reflexion.experiments.record import Run
 from langgraph_reflexion.experiments.report import RunReport, report_run
 from langgraph_reflexion.experiments.rows import TrialRow
 from langgraph_reflexion.experiments.statistics import Interval, SeedStats, interval, seed_stats
+from langgraph_reflexion.printable import printable
 from langgraph_reflexion.settings import RunSettings
 
 TaskSeed = tuple[str, int]

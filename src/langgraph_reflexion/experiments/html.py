@@ -6,7 +6,7 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from langgraph_reflexion.experiments.printable import printable
+from langgraph_reflexion.printable import printable
 
 TEMPLATES = Path(__file__).parent / "templates"
 

@@ -23,11 +23,11 @@ from langgraph_reflexion.experiments.figures import draw
 from langgraph_reflexion.experiments.groups import RunGroup
 from langgraph_reflexion.experiments.html import TEMPLATES, fill
 from langgraph_reflexion.experiments.metrics import failure, final_answer, tokens
-from langgraph_reflexion.experiments.printable import printable
 from langgraph_reflexion.experiments.prompts_shown import Place, RunPrompts, ShownPrompt
 from langgraph_reflexion.experiments.record import Run
 from langgraph_reflexion.experiments.rows import TrialRow
 from langgraph_reflexion.experiments.trials import ON_PROMPTS, TrialView, trial_views
+from langgraph_reflexion.printable import printable
 
 TITLES = {
     "success_by_trial": "Share of tasks solved by trial",

@@ -11,9 +11,9 @@ from rich.text import Text
 
 from langgraph_reflexion.experiments.matrix import ExperimentObserver, Outcome
 from langgraph_reflexion.experiments.metrics import tokens
-from langgraph_reflexion.experiments.printable import printable
 from langgraph_reflexion.experiments.rows import TrialRow
 from langgraph_reflexion.experiments.scheduler import Observer
+from langgraph_reflexion.printable import printable
 from langgraph_reflexion.retries import WAITING
 
 SHOWN = 70

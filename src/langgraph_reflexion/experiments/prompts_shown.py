@@ -32,7 +32,6 @@ from langgraph_reflexion.errors import ConfigurationError
 from langgraph_reflexion.evaluators.base import STOPPED
 from langgraph_reflexion.evaluators.judges import LLMEvaluator
 from langgraph_reflexion.experiments.html import fill, framed
-from langgraph_reflexion.experiments.printable import printable
 from langgraph_reflexion.experiments.provenance import settings_of
 from langgraph_reflexion.experiments.record import PROMPTS, Run, read_run
 from langgraph_reflexion.experiments.rows import Key, TrajectoryRow
@@ -41,6 +40,7 @@ from langgraph_reflexion.memory.agent import AgentMemory
 from langgraph_reflexion.models.client import Client
 from langgraph_reflexion.models.options import ModelOptions
 from langgraph_reflexion.nodes.reflect import Reflect
+from langgraph_reflexion.printable import printable
 from langgraph_reflexion.profiles import Profile
 from langgraph_reflexion.prompts import Prompts
 from langgraph_reflexion.state import ReflexionState, Step, Strategy

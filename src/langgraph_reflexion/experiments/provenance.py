@@ -14,8 +14,8 @@ from typing import Any
 import langgraph_reflexion
 from langgraph_reflexion.agents import AGENTS_MODEL
 from langgraph_reflexion.errors import ConfigurationError
-from langgraph_reflexion.experiments.printable import printable
 from langgraph_reflexion.models.load import DEMO
+from langgraph_reflexion.printable import printable
 from langgraph_reflexion.settings import RunSettings
 
 NO_LLM = "The demo model follows rules. It is not an LLM, and its numbers say nothing about one."

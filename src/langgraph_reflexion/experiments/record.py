@@ -83,6 +83,11 @@ class RunRecord:
             raise ConfigurationError(f"cannot write the run to {folder}: {error.strerror}") from error
         self.trials: dict[Key, TrialRow] = {key_of(row): row for row in self._trials.rows()}
         self._with_steps = {key_of(row) for row in self._trajectories.rows()}
+        if unknown := {task for task, _ in self.trials.keys() | self._with_steps} - set(info["tasks"]):
+            raise ConfigurationError(
+                f"{folder} holds trials of {min(unknown)}, which is no task of {RUN}: remove the rows of such tasks "
+                f"from {TRIALS} and {TRAJECTORIES}"
+            )
 
     def append(self, finished: Finished) -> None:
         """Add a finished trial: its files and its trajectory first, because its row marks it as complete."""
@@ -222,8 +227,9 @@ def holds_run(folder: Path | str) -> bool:
 
 def expect_prompts(folder: Path, files: Mapping[str, str]) -> None:
     """Raise ConfigurationError if a run that is resumed began with other prompts than these files."""
+    written = {name: text.encode() for name, text in files.items()}
     for path in sorted((folder / PROMPTS).glob("*")):
-        if path.read_text(encoding="utf-8") != files.get(path.name):
+        if path.read_bytes() != written.get(path.name):
             raise ConfigurationError(
                 f"{folder} holds a run with other prompts: {path.name} differs from {path}: restore it, or begin a "
                 "new run"
@@ -252,7 +258,7 @@ def read_info(folder: Path | str) -> dict[str, Any]:
     try:
         info: dict[str, Any] = json.loads((Path(folder) / RUN).read_text(encoding="utf-8"))
         imported = "imported" in info["settings"]
-        info["settings"]["environment"], info["tasks"], imported or info["run_id"]
+        info["settings"]["environment"], [*info["tasks"]], float(info.get("seconds", 0)), imported or info["run_id"]
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise ConfigurationError(f"{folder} holds no run that can be resumed: {RUN} {json_error(error)}") from error
     if imported:

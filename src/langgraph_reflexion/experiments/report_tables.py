@@ -7,12 +7,12 @@ from rich.text import Text
 from langgraph_reflexion.experiments.groups import RunGroup, caption
 from langgraph_reflexion.experiments.metrics import confusion_rates, final_answer
 from langgraph_reflexion.experiments.pairing import Match, Pair
-from langgraph_reflexion.experiments.printable import printable
 from langgraph_reflexion.experiments.record import Run
 from langgraph_reflexion.experiments.report import COSTS
 from langgraph_reflexion.experiments.rows import TrialRow
 from langgraph_reflexion.experiments.statistics import format_p
 from langgraph_reflexion.experiments.tables import Cell, PercentCell, Table
+from langgraph_reflexion.printable import printable
 
 Rows = list[list[Cell]]
 

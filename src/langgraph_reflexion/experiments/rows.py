@@ -163,10 +163,10 @@ class JsonlFile:
 
     def _readable(self) -> Iterator[tuple[bytes, Any]]:
         for line in complete_lines(self.path):
-            with suppress(ValueError, KeyError, TypeError):
+            with suppress(ValueError, KeyError, TypeError, RecursionError):
                 row = json.loads(line)
-                key_of(row)
-                yield line, row
+                if tuple(map(type, key_of(row))) == (str, int):
+                    yield line, row
 
 
 def atomic_write(path: Path, lines: Iterable[bytes]) -> None:

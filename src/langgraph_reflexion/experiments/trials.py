@@ -16,12 +16,12 @@ from rich.text import Text
 from langgraph_reflexion.errors import ConfigurationError
 from langgraph_reflexion.experiments.html import fill, framed
 from langgraph_reflexion.experiments.metrics import failure, tokens
-from langgraph_reflexion.experiments.printable import printable
 from langgraph_reflexion.experiments.prompts_shown import Place, ShownPrompt, shown_prompt
 from langgraph_reflexion.experiments.provenance import code_of, described
 from langgraph_reflexion.experiments.record import Run, read_run
 from langgraph_reflexion.experiments.rows import Key, TrajectoryRow, TrialRow, trajectory_of
 from langgraph_reflexion.models.usage import add_usage
+from langgraph_reflexion.printable import printable
 from langgraph_reflexion.state import Step, Strategy, TrialRecord
 
 ON_PROMPTS = "Prompt contents are derived from strategy and memory size: prompts themselves are not recorded."

@@ -18,7 +18,7 @@ TASK, TRIAL, NAME = "reflexion_task", "reflexion_trial", "reflexion_call"
 
 
 DEEPEST = 50
-"""Levels of lists and objects in a tool call that are kept as such."""
+"""Levels of lists and objects in what a server sends that are read as such."""
 
 
 class CallId(NamedTuple):

@@ -303,7 +303,7 @@ class Client:
             try:
                 choice = {"tool_choice": sent["tool_choice"]} if "tool_choice" in sent else {}
                 bound = model.bind_tools(tools, **choice) if tools else model
-                reply: AIMessage = await bound.ainvoke(messages, config, **passed)
+                reply = await bound.ainvoke(messages, config, **passed)
             except (GraphBubbleUp, ReflexionError, asyncio.CancelledError):
                 raise
             except Exception as error:
@@ -319,6 +319,8 @@ class Client:
             else:
                 # Now it is certain that these options were the reason.
                 self.refused |= without
+                if not isinstance(reply, AIMessage):
+                    raise ModelFault(f"the model's reply has the role of a {reply.type}")
                 return storable(bounded(reply))
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from langchain_core.messages import AIMessage
 
 from langgraph_reflexion.errors import ContextTooLong, ModelFault
-from langgraph_reflexion.models.calls import sanitize
+from langgraph_reflexion.models.calls import DEEPEST, sanitize
 from langgraph_reflexion.models.secrets import redact, secrets_around
 from langgraph_reflexion.retries import parse_retry_after
 
@@ -136,15 +136,16 @@ def _words(error: Exception) -> str:
     return text if said in text else f"{text}: {said}"
 
 
-def _said(body: Any) -> str:
+def _said(body: Any, depth: int = 0) -> str:
     """Return the sentences in an error's body: OpenAI's, FastAPI's or Mistral's JSON, plain text, or a page."""
     if isinstance(body, str):
         return re.sub(r"<[^<>]*>", " ", body)
-    if isinstance(body, list):
-        return "; ".join(filter(None, map(_said, body[:20])))
-    if not isinstance(body, Mapping):
+    if isinstance(body, list) and depth < DEEPEST:
+        return "; ".join(filter(None, (_said(each, depth + 1) for each in body[:20])))
+    if not isinstance(body, Mapping) or depth == DEEPEST:
         return ""
-    said = next(filter(None, (_said(body.get(name)) for name in ("error", "message", "detail", "msg"))), "")
+    inner = (_said(body.get(name), depth + 1) for name in ("error", "message", "detail", "msg"))
+    said = next(filter(None, inner), "")
     where = body.get("loc")  # FastAPI's
     return f"{'.'.join(map(str, where))}: {said}" if isinstance(where, list) else said
 

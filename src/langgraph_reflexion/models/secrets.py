@@ -64,15 +64,17 @@ def _spellings(secret: str) -> list[str]:
 
 
 def _passwords(address: str) -> list[str]:
-    """Return the password in an address, encoded, decoded, and as clients send it with the user."""
+    """Return the password in an address, encoded, decoded, and as clients send it with the user.
+
+    A user without a password is a token.
+    """
     try:
         parts = urlsplit(address)
     except ValueError:
         return []
-    if not parts.password:
-        return []
-    sent = b64encode(f"{unquote(parts.username or '')}:{unquote(parts.password)}".encode()).decode().rstrip("=")
-    return list(dict.fromkeys([parts.password, unquote(parts.password), sent]))
+    user, password = parts.username or "", parts.password or ""
+    sent = b64encode(f"{unquote(user)}:{unquote(password)}".encode()).decode().rstrip("=")
+    return list(dict.fromkeys([password or user, unquote(password or user), sent]))
 
 
 def public_url(base_url: str | None) -> str | None:

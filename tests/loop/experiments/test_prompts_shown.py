@@ -121,7 +121,7 @@ def test_prompt_that_was_not_made(recorded: Path, place: tuple[int, Any], word: 
 def test_run_is_not_resumed_with_other_prompts(recorded: Path) -> None:
     changed = recorded / "prompts" / "act.md"
     text = changed.read_text()
-    changed.write_text("Do something else.")
+    changed.write_bytes(b"Do something else.\xff")
     with pytest.raises(ConfigurationError, match=r"other prompts: act\.md"):
         resume(recorded)
     changed.write_text(text)

@@ -67,7 +67,10 @@ def test_a_run_that_was_killed_before_its_first_row_has_no_rows(tmp_path: Path) 
     assert (run.trials, run.trajectories()) == ([], {})
 
 
-@pytest.mark.parametrize("line", [b"nonsense", b'{"task_id": "a"}', b"\0" * 512])
+LINES = [b"nonsense", b'{"task_id": "a"}', b'{"task_id": "a", "trial": [1]}', b"[" * 100_000, b"\0" * 512]
+
+
+@pytest.mark.parametrize("line", LINES)
 def test_a_line_that_cannot_be_read_is_missing_and_removed(tmp_path: Path, line: bytes) -> None:
     record = RunRecord(tmp_path, INFO)
     for number in (1, 2):
@@ -79,6 +82,13 @@ def test_a_line_that_cannot_be_read_is_missing_and_removed(tmp_path: Path, line:
     assert again.missing("a", 2) == [1]
     again.close(1.0)
     assert (tmp_path / "trajectories.jsonl").read_bytes() == second
+
+
+def test_a_row_of_a_task_that_the_run_does_not_have_is_refused(tmp_path: Path) -> None:
+    RunRecord(tmp_path, INFO).close(1.0)
+    (tmp_path / "trials.jsonl").write_text(json.dumps(trial("other", 1)) + "\n")
+    with pytest.raises(ConfigurationError, match=r"holds trials of other, .* no task of run\.json"):
+        RunRecord(tmp_path, INFO)
 
 
 def test_a_disk_error_names_the_file_and_what_to_do(tmp_path: Path) -> None:

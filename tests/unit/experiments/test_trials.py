@@ -7,8 +7,8 @@ import pytest
 from rich.console import Console
 
 from langgraph_reflexion.errors import ConfigurationError
-from langgraph_reflexion.experiments.printable import printable
 from langgraph_reflexion.experiments.trials import Trials, trials_of_run
+from langgraph_reflexion.printable import printable
 from tests.support.run_folders import folder, row, steps
 
 LOOK, GO, TAKE = ("I look.", "look", "A cup."), ("I go.", "go", "A sink."), ("Mine.", "take cup", "You have a cup.")

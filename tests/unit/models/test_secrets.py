@@ -33,3 +33,8 @@ def test_a_password_is_redacted_as_clients_send_it():
     sent = b64encode(b"me:p@ss-1").decode()
     said = redact(f"Basic {sent} p@ss-1 p%40ss-1", secrets, "***")
     assert said.rstrip("=").split() == ["Basic", "***", "***", "***"]
+
+
+def test_a_user_without_a_password_is_a_token():
+    secrets = secrets_of(model(base_url="http://token-1@127.0.0.1/v1"))
+    assert redact(f"Basic {b64encode(b'token-1:').decode()} token-1", secrets, "***") == "Basic ***= ***"
