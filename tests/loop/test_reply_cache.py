@@ -1,5 +1,6 @@
 """Cached replies: found again by the same call and no other, recorded and not charged."""
 
+import sqlite3
 from pathlib import Path
 
 import pytest
@@ -36,6 +37,17 @@ def test_a_repeated_run_is_answered_from_the_cache_and_costs_nothing():
     assert sum(usage["cached_calls"] for usage in spent) == 15
     assert {(usage["llm_calls"], usage["input_tokens"], usage["cost"]) for usage in spent} == {(0, 0, 0.0)}
     assert again["trajectory"] == first["trajectory"]
+
+
+class FullCache(InMemoryCache):
+    async def aset(self, pairs):
+        raise sqlite3.OperationalError("database or disk is full")
+
+
+def test_a_reply_that_cannot_be_cached_is_used_and_noted():
+    final, asked = played(FullCache())
+    assert asked == 15
+    assert "a reply could not be cached: database or disk is full" in final["trials"][0]["notes"]
 
 
 def test_trials_with_the_same_prompt_do_not_share_replies():

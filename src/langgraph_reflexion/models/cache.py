@@ -15,7 +15,7 @@ from langgraph.cache.base import BaseCache, FullKey
 from langgraph.cache.sqlite import SqliteCache
 
 from langgraph_reflexion.errors import ConfigurationError
-from langgraph_reflexion.models.calls import CallId
+from langgraph_reflexion.models.calls import CallId, note
 from langgraph_reflexion.models.usage import Usage
 
 _IRRELEVANT = ("max_retries", "timeout", "request_timeout", "openai_api_key", "api_key")
@@ -60,8 +60,11 @@ class ReplyCache:
         return CachedReply(cast(AIMessage, messages_from_dict([found])[0]), found["paid"] if again else None)
 
     async def keep(self, key: FullKey, reply: AIMessage, paid: Usage, config: RunnableConfig) -> None:
-        """Store a reply, what it has cost, and the step that has paid for it."""
-        await self._cache.aset({key: (message_to_dict(reply) | {"paid": paid, "step": _step(config)}, None)})
+        """Store a reply, what it has cost, and the step that has paid for it; on a full disk only a note is left."""
+        try:
+            await self._cache.aset({key: (message_to_dict(reply) | {"paid": paid, "step": _step(config)}, None)})
+        except sqlite3.Error as error:
+            note(f"a reply could not be cached: {error}")
 
 
 def _step(config: RunnableConfig) -> Any:
