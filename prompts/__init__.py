@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
+from traceback import extract_tb
 from typing import Annotated, Any, Literal, TypeVar
 
 from jinja2 import BaseLoader, ChoiceLoader, DictLoader, Environment, FileSystemLoader, StrictUndefined
@@ -158,9 +159,12 @@ class Prompts:
             # Templates compute, so they may raise any exception.
             if not self._own:
                 raise
-            line = f", line {error.lineno}" if isinstance(error, TemplateSyntaxError) else ""
-            where = self._own.get(name, repr(name))
-            raise ConfigurationError(f"the template {where}{line}: {type(error).__name__}: {error}") from error
+            # The failure may be in an included template.
+            at = [frame for frame in extract_tb(error.__traceback__) if frame.filename.endswith(".md")]
+            place: Any = error if isinstance(error, TemplateSyntaxError) else at[-1] if at else None
+            own = self._own.get(name, repr(name))
+            where = f"{place.filename or own}, line {place.lineno}" if place else own
+            raise ConfigurationError(f"the template {where}: {type(error).__name__}: {error}") from error
 
     def examples(self, kind: str | None, count: int) -> list[Example]:
         """Return the first `count` few-shot trajectories for a kind of task; any kind if none fits or for None."""

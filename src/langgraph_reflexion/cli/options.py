@@ -36,7 +36,8 @@ class GroupedCommand(typer.core.TyperCommand):
     """A command whose help shows its options in groups, and after an environment's name also that one's."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        ctx.meta[ENVIRONMENTS_OPTIONS] = [each for each in args if each in ENVIRONMENTS][:1] or args[:1]
+        first = [each for each in args[:1] if not each.startswith("-")]
+        ctx.meta[ENVIRONMENTS_OPTIONS] = [each for each in args if each in ENVIRONMENTS][:1] or first
         return super().parse_args(ctx, args)
 
     def format_options(self, ctx: Any, formatter: Any) -> None:

@@ -2,7 +2,6 @@
 
 import asyncio
 import time
-import traceback
 from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass
@@ -13,6 +12,7 @@ from jinja2.exceptions import TemplateError
 from langgraph_reflexion.envs.actions import alternatives, literals
 from langgraph_reflexion.envs.base import Action, ActionSpec, Environment, StepResult, Task
 from langgraph_reflexion.envs.pool import EpisodePool, call_blocking
+from langgraph_reflexion.errors import ConfigurationError
 from langgraph_reflexion.prompts import Prompts
 
 
@@ -148,9 +148,5 @@ def rendered(prompts: Prompts, name: str, values: dict[str, Any]) -> str:
     """Render a template; raise AssertionError with the place of an error."""
     try:
         return prompts.render(name, **values)
-    except TemplateError as error:
-        # The failure may be in an included template.
-        at = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename.endswith(".md")]
-        place = f"{at[-1].filename}, line {at[-1].lineno}" if at else str(prompts.folder)
-        known = ", ".join(values) or "no values"
-        raise AssertionError(f"{name}.md fails: {error} ({place}): its values are {known}") from error
+    except (TemplateError, ConfigurationError) as error:
+        raise AssertionError(f"{name}.md fails: {error}: its values are {', '.join(values) or 'none'}") from error

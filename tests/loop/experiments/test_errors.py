@@ -108,7 +108,7 @@ def test_any_exception_ends_its_task_alone(tmp_path: Path, error: BaseException,
     assert len(said) < 400
     shown = terminal.file.getvalue()  # type: ignore[attr-defined]
     assert f"langgraph-reflexion: g2: {says}" in shown
-    assert "· 1 error ·" in shown
+    assert "· 1 error" in shown
 
 
 BROKEN = '''
