@@ -5,9 +5,12 @@ import json
 import openai
 import pytest
 
+from langgraph_reflexion import create_reflexion
 from langgraph_reflexion.errors import ContextTooLong
 from langgraph_reflexion.models.faults import refused_option, to_fault
+from langgraph_reflexion.models.load import load_model
 from langgraph_reflexion.testing.loopback import Answer, Listener
+from tests.support.toys import Counter, count_to
 
 
 @pytest.fixture(scope="module")
@@ -128,3 +131,17 @@ def test_the_servers_sentence_is_shown(status, body, sentence, error):
     fault = to_fault(error(status, body), [])
     assert sentence in str(fault)
     assert str(fault).count("Overloaded") < 2
+
+
+def test_a_server_that_cannot_stream_is_asked_for_whole_replies():
+    message = {"role": "assistant", "content": "Action: add 3"}
+    whole = {"id": "1", "object": "chat.completion", "created": 0, "model": "any"}
+    whole |= {"choices": [{"index": 0, "finish_reason": "stop", "message": message}]}
+    server = Listener(0, lambda call: Answer(json.dumps(whole).encode()))
+    try:
+        graph = create_reflexion(load_model("openai:any", base_url=server.url), Counter()).compile()
+        final = graph.invoke({"task": count_to(3)})
+    finally:
+        server.close()
+    assert final["status"] == "solved"
+    assert "the server refuses stream, which is left out" in final["trials"][0]["notes"]

@@ -274,6 +274,7 @@ class Client:
         """Send the request, and again without each option that the server refuses."""
         options: dict[str, Any] = {"seed": seed} if "seed" in self._fields else {}
         options |= {"stop": stop} if stop else {}
+        options |= {"stream": True} if getattr(self.model, "streaming", False) else {}
         if tools:
             # A provider's own models call tools by themselves, and forced they do so without a thought.
             options |= {"tool_choice": "any"} if self._slots.address else {}
@@ -292,7 +293,7 @@ class Client:
                 raise ToolsRefused("the model's server does not support tool calls")
             sent = {name: value for name, value in options.items() if name not in without}
             passed = {name: sent[name] for name in ("seed", "stop") if name in sent} | reasoning
-            fields: dict[str, Any] = {}
+            fields: dict[str, Any] = {"streaming": False} if "stream" in without else {}
             if sent.get("temperature") != own:
                 fields["temperature"] = sent.get("temperature")
             if "max_tokens" in sent and limits:

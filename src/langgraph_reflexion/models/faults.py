@@ -21,7 +21,7 @@ LONGEST = 10_000
 PERMANENT = {401, 403, 404}
 """HTTP statuses after which no retry can succeed."""
 
-OPTIONS = ("stop", "temperature", "seed", "max_tokens", "tool_choice", "tools")
+OPTIONS = ("stop", "temperature", "seed", "max_tokens", "tool_choice", "tools", "stream")
 """Options of a request that some servers refuse."""
 
 _TOO_LONG = re.compile(
@@ -106,6 +106,8 @@ def refused_option(error: Exception, sent: Sequence[str]) -> str | None:
     if isinstance(error, TypeError) and (unknown := _UNKNOWN.search(str(error))):
         # OpenAI's client has no `seed` for the Responses API.
         return unknown[1] if unknown[1] in sent else None
+    if isinstance(error, ValueError) and "No generations found in stream" in str(error):
+        return "stream" if "stream" in sent else None  # the reply came as a whole
     if _status(error) not in (400, 404, 422, 501):
         return None
     param = str(getattr(error, "param", None) or "")

@@ -138,7 +138,7 @@ def test_real_run_is_readable_with_the_keyboard(real: Path, opened: Opened, widt
     for prompt in ("step 1", "the reflection"):
         details = first.locator("details", has=tab.locator("summary", has_text=f"Prompt for {prompt}"))
         details.locator("summary").press("Enter")
-        assert goal in details.inner_text()
+        expect(details).to_contain_text(goal)
 
     # The next task, and back to the table.
     tab.keyboard.press("n")
