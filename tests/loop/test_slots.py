@@ -8,6 +8,7 @@ from langchain_core.messages import AIMessage
 from langchain_openai import ChatOpenAI
 
 from langgraph_reflexion import ModelFault, ModelOptions, create_reflexion
+from langgraph_reflexion.models.slots import PATIENCE, Progress
 from langgraph_reflexion.retries import WAITING, Retries
 from langgraph_reflexion.testing import ModelServer, ScriptedChatModel
 from langgraph_reflexion.testing.loopback import Answer
@@ -82,3 +83,19 @@ def test_a_reply_that_keeps_arriving_does_not_time_out():
 def test_a_silent_server_times_out():
     with pytest.raises(ModelFault, match=r"no part of .* reply arrived within 0\.1 seconds"):
         stream(pause=0.5, timeout=0.1)
+
+
+async def endless(seconds):
+    """Pieces of a reply that never ends; returns why it was given up."""
+    try:
+        async with asyncio.timeout(seconds) as deadline:
+            progress = Progress(deadline, seconds)
+            while True:
+                await asyncio.sleep(seconds / 5)
+                await progress.on_llm_new_token("x")
+    except TimeoutError:
+        return progress.late()
+
+
+async def test_a_reply_that_never_ends_times_out():
+    assert await endless(0.1) == f"the model's reply did not end within {0.1 * PATIENCE:g} seconds"

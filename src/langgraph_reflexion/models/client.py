@@ -5,7 +5,6 @@ from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
-from langchain_core.callbacks import AsyncCallbackHandler
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.runnables import Runnable, RunnableConfig
@@ -22,7 +21,7 @@ from langgraph_reflexion.models.load import load_model, without_own_retries
 from langgraph_reflexion.models.options import ModelOptions
 from langgraph_reflexion.models.replies import bounded, invalid_call, passing_reasoning, storable, with_content
 from langgraph_reflexion.models.secrets import secrets_of
-from langgraph_reflexion.models.slots import Slots
+from langgraph_reflexion.models.slots import Progress, Slots
 from langgraph_reflexion.models.usage import Price, Usage, UsageCallback, add_usage, price_of, usage_of, with_usage
 from langgraph_reflexion.retries import Retries
 
@@ -174,7 +173,7 @@ class Client:
         limit = self.max_tokens or max_tokens or LIMITS.get(call.name.split()[0])
         limits = limiting(self.model, limit, overriding=self.max_tokens is not None) if limit else None
 
-        async def attempt(progress: _Progress) -> AIMessage:
+        async def attempt(progress: Progress) -> AIMessage:
             watched = merge_configs(config, {"callbacks": [progress]})
             for temperature in (None, *temperatures):
                 reply = await self._request(messages, watched, call.seed(len(paid)), stop, tools, limits, temperature)
@@ -215,7 +214,7 @@ class Client:
         if self._given is None:
             raise ConfigurationError(NO_MODEL)
 
-        async def attempt(_: _Progress) -> T:
+        async def attempt(_: Progress) -> T:
             counter = UsageCallback({"": self.price} if self.price else {})
             try:
                 return await work(self.model, merge_configs(config, {"callbacks": [counter]}))
@@ -231,21 +230,19 @@ class Client:
 
         return await self._retried(attempt)
 
-    async def _retried(self, attempt: "Callable[[_Progress], Awaitable[T]]") -> T:
+    async def _retried(self, attempt: Callable[[Progress], Awaitable[T]]) -> T:
         async def timely() -> T:
             async with self._slots.one():
                 try:
                     async with asyncio.timeout(self._timeout) as deadline:
-                        progress = _Progress(deadline, self._timeout)
+                        progress = Progress(deadline, self._timeout)
                         async with self._slots.watched(progress.seen, self._timeout):
                             return await attempt(progress)
                 except TimeoutError as error:
                     if not deadline.expired():
                         raise
                     self._slots.timed_out()
-                    raise ModelFault(
-                        f"no part of the model's reply arrived within {self._timeout:g} seconds"
-                    ) from error
+                    raise ModelFault(progress.late()) from error
                 except ModelFault as fault:
                     if is_timeout(fault):
                         self._slots.timed_out()
@@ -323,24 +320,6 @@ class Client:
                 if not isinstance(reply, AIMessage):
                     raise ModelFault(f"the model's reply has the role of a {reply.type}")
                 return storable(bounded(reply))
-
-
-class _Progress(AsyncCallbackHandler):
-    """Sets a call's deadline anew with each piece of its reply, and when its server is seen at work."""
-
-    def __init__(self, deadline: asyncio.Timeout, seconds: float | None) -> None:
-        self._deadline, self._seconds = deadline, seconds
-
-    @property
-    def ignore_chat_model(self) -> bool:
-        return True
-
-    async def on_llm_new_token(self, *_: Any, **__: Any) -> None:
-        self.seen()
-
-    def seen(self) -> None:
-        if self._seconds and not self._deadline.expired():
-            self._deadline.reschedule(asyncio.get_running_loop().time() + self._seconds)
 
 
 def name_of(model: BaseChatModel) -> str:

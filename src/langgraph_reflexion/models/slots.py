@@ -3,11 +3,13 @@
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from itertools import count
 from typing import Any
 from urllib.parse import urlsplit
 from weakref import WeakKeyDictionary
 
 import httpx
+from langchain_core.callbacks import AsyncCallbackHandler
 from langchain_core.language_models import BaseChatModel
 
 from langgraph_reflexion.retries import WAITING
@@ -16,7 +18,7 @@ SECONDS_TO_ASK = 5.0
 """Time for the server to name its slots, or to say that it is at work."""
 
 PATIENCE = 10
-"""Time-outs that a silent call outlasts in a slot of a server that is at work."""
+"""Time-outs that a call may last in all, however slowly its reply arrives."""
 
 
 class Slots:
@@ -83,7 +85,7 @@ class Slots:
                 watch.cancel()
 
     async def _watch(self, progress: Callable[[], None], seconds: float) -> None:
-        for number in range(1, 2 * PATIENCE):
+        for number in count(1):
             await asyncio.sleep(seconds / 2)
             try:
                 async with httpx.AsyncClient(timeout=min(SECONDS_TO_ASK, seconds / 4)) as client:
@@ -126,3 +128,31 @@ def address_of(model: BaseChatModel) -> str:
     url = urlsplit(next((str(each) for each in fields if each), ""))
     official = (url.hostname or "").endswith("api.openai.com")
     return "" if official or not url.netloc else f"{url.scheme}://{url.netloc}"
+
+
+class Progress(AsyncCallbackHandler):
+    """Sets a call's deadline anew with each piece of its reply, and when its server is seen at work.
+
+    No call lasts longer than `PATIENCE` time-outs: a server may send pieces for ever.
+    """
+
+    def __init__(self, deadline: asyncio.Timeout, seconds: float | None) -> None:
+        self._deadline, self._seconds = deadline, seconds or 0.0
+        self._last = asyncio.get_running_loop().time() + PATIENCE * self._seconds
+
+    @property
+    def ignore_chat_model(self) -> bool:
+        return True
+
+    async def on_llm_new_token(self, *_: Any, **__: Any) -> None:
+        self.seen()
+
+    def seen(self) -> None:
+        if self._seconds and not self._deadline.expired():
+            self._deadline.reschedule(min(asyncio.get_running_loop().time() + self._seconds, self._last))
+
+    def late(self) -> str:
+        """Say why the deadline was missed."""
+        if self._deadline.when() == self._last:
+            return f"the model's reply did not end within {PATIENCE * self._seconds:g} seconds"
+        return f"no part of the model's reply arrived within {self._seconds:g} seconds"
