@@ -59,8 +59,9 @@ class Passwords(Environment):
     splits = ("all",)
     episode = Attempt
     replayable = True
+    profile_defaults = {"examples": 4}
 
-    def __init__(self, *, seed: int = 0, count: int = 24) -> None:
+    def __init__(self, *, seed: int = 0, count: int = 16) -> None:
         self.seed, self.count = seed, count
 
     def tasks(self, split: str | None = None, limit: int | None = None) -> Sequence[Task]:

@@ -21,6 +21,7 @@ from typing import Annotated
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
 from langchain_openai import ChatOpenAI
+from openai import DefaultAsyncHttpxClient
 from pydantic import SecretStr
 
 from langgraph_reflexion import Environment, Episode, StepResult, Task, action
@@ -113,9 +114,10 @@ def recorded_run(url: str, tasks: int, at_once: int) -> float:
 
 def bare_loop(url: str, tasks: int, at_once: int) -> float:
     """Return the seconds of a loop that only calls the model."""
-    client = ChatOpenAI(model="m", base_url=url, api_key=SecretStr("none"))
-
     async def all_tasks() -> None:
+        # A client of its own: the default one is shared by all event loops of a process.
+        http = DefaultAsyncHttpxClient()
+        client = ChatOpenAI(model="m", base_url=url, api_key=SecretStr("none"), http_async_client=http)
         slots = asyncio.Semaphore(at_once)
 
         async def task() -> None:
@@ -126,6 +128,7 @@ def bare_loop(url: str, tasks: int, at_once: int) -> float:
                     messages += [AIMessage(REPLY), HumanMessage(TEXT)]
 
         await asyncio.gather(*(task() for _ in range(tasks)))
+        await http.aclose()
 
     began = time.perf_counter()
     asyncio.run(all_tasks())
