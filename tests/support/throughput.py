@@ -1,10 +1,11 @@
-"""The wall time of a run beside a bare loop's over LangChain's plain `ChatOpenAI`.
+"""The wall time of a run beside those of a plain LangGraph graph and of a bare loop, over LangChain's `ChatOpenAI`.
 
     python -m tests.support.throughput [--at-once 16 --at-once 64]
 
 A run has four times as many tasks as are in flight, one trial of 20 steps each, and its checkpoints in SQLite. The
-bare loop sends as many requests, and has neither graph nor checkpoint nor record. The model is a server on loopback,
-in a process of its own, that answers after half a second. Compare the ratios of one run: machines differ.
+plain graph has two nodes, a list of messages and LangGraph's own saver for SQLite, and records nothing. The bare loop
+sends as many requests, and has neither graph nor checkpoint. The model is a server on loopback, in a process of its
+own, that answers after half a second. Compare the ratios of one run: machines differ.
 """
 
 import argparse
@@ -14,13 +15,16 @@ import multiprocessing
 import os
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Annotated
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
+from langchain_core.runnables import RunnableConfig
 from langchain_openai import ChatOpenAI
+from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
+from langgraph.graph import END, START, MessagesState, StateGraph
 from openai import DefaultAsyncHttpxClient
 from pydantic import SecretStr
 
@@ -112,31 +116,75 @@ def recorded_run(url: str, tasks: int, at_once: int) -> float:
     return seconds
 
 
+def plain_graph(url: str, tasks: int, at_once: int) -> float:
+    """Return the seconds of a graph of two nodes over a list of messages."""
+
+    async def walks(client: ChatOpenAI, folder: str) -> None:
+        async def act(state: MessagesState) -> dict[str, list[AIMessage]]:
+            return {"messages": [await client.ainvoke(state["messages"])]}
+
+        def observe(state: MessagesState) -> dict[str, list[HumanMessage]]:
+            return {"messages": [HumanMessage(TEXT)]}
+
+        def following(state: MessagesState) -> str:
+            return "act" if len(state["messages"]) < 2 + 2 * STEPS else END
+
+        builder = StateGraph(MessagesState).add_node("act", act).add_node("observe", observe)
+        builder.add_edge(START, "act").add_edge("act", "observe").add_conditional_edges("observe", following)
+        async with AsyncSqliteSaver.from_conn_string(f"{folder}/checkpoints.db") as saver:
+            graph = builder.compile(checkpointer=saver)
+
+            async def walk(number: int) -> None:
+                config = RunnableConfig(configurable={"thread_id": str(number)}, recursion_limit=100)
+                await graph.ainvoke({"messages": [SystemMessage(TEXT), HumanMessage(TEXT)]}, config)
+
+            await in_flight(walk, tasks, at_once)
+
+    with tempfile.TemporaryDirectory() as folder:
+        return timed(url, lambda client: walks(client, folder))
+
+
 def bare_loop(url: str, tasks: int, at_once: int) -> float:
     """Return the seconds of a loop that only calls the model."""
-    async def all_tasks() -> None:
+
+    async def walks(client: ChatOpenAI) -> None:
+        async def walk(number: int) -> None:
+            messages: list[BaseMessage] = [SystemMessage(TEXT), HumanMessage(TEXT)]
+            for _ in range(STEPS):
+                await client.ainvoke(messages)
+                messages.extend([AIMessage(REPLY), HumanMessage(TEXT)])
+
+        await in_flight(walk, tasks, at_once)
+
+    return timed(url, walks)
+
+
+async def in_flight(walk: Callable[[int], Awaitable[None]], tasks: int, at_once: int) -> None:
+    """Walk every task, `at_once` at a time."""
+    slots = asyncio.Semaphore(at_once)
+
+    async def task(number: int) -> None:
+        async with slots:
+            await walk(number)
+
+    await asyncio.gather(*(task(number) for number in range(tasks)))
+
+
+def timed(url: str, walks: Callable[[ChatOpenAI], Awaitable[None]]) -> float:
+    """Return the seconds of all walks."""
+
+    async def connected() -> None:
         # A client of its own: the default one is shared by all event loops of a process.
-        http = DefaultAsyncHttpxClient()
-        client = ChatOpenAI(model="m", base_url=url, api_key=SecretStr("none"), http_async_client=http)
-        slots = asyncio.Semaphore(at_once)
-
-        async def task() -> None:
-            async with slots:
-                messages: list[BaseMessage] = [SystemMessage(TEXT), HumanMessage(TEXT)]
-                for _ in range(STEPS):
-                    await client.ainvoke(messages)
-                    messages += [AIMessage(REPLY), HumanMessage(TEXT)]
-
-        await asyncio.gather(*(task() for _ in range(tasks)))
-        await http.aclose()
+        async with DefaultAsyncHttpxClient() as http:
+            await walks(ChatOpenAI(model="m", base_url=url, api_key=SecretStr("none"), http_async_client=http))
 
     began = time.perf_counter()
-    asyncio.run(all_tasks())
+    asyncio.run(connected())
     return time.perf_counter() - began
 
 
 def main() -> None:
-    """Measure both in turns, and print a line for each number of tasks at once."""
+    """Measure all three in turns, and print two lines for each number of tasks at once."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--at-once", type=int, action="append")
     options = parser.parse_args()
@@ -147,8 +195,10 @@ def main() -> None:
     url = f"http://127.0.0.1:{here.recv()}/v1"
     for at_once in options.at_once or [16, 64]:
         ideal = STEPS * SECONDS * 4
-        ours, bare = (way(url, 4 * at_once, at_once) for way in (recorded_run, bare_loop))
-        print(f"{at_once} at once: run {ours / ideal:.3f}, bare loop {bare / ideal:.3f}, ratio {ours / bare:.2f}")
+        ways = (recorded_run, plain_graph, bare_loop)
+        run_, graph, bare = (way(url, 4 * at_once, at_once) / ideal for way in ways)
+        print(f"{at_once} at once, in waits for the model: run {run_:.3f}, plain graph {graph:.3f}, bare {bare:.3f};")
+        print(f"    run beside plain graph {run_ / graph:.2f}, run beside bare loop {run_ / bare:.2f}")
     server.terminate()
 
 
