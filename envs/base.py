@@ -43,7 +43,8 @@ from langgraph_reflexion.envs.trials import ObservedStep as ObservedStep
 from langgraph_reflexion.envs.trials import Review as Review
 from langgraph_reflexion.envs.trials import TestOutcome as TestOutcome
 from langgraph_reflexion.envs.trials import render_tests as render_tests
-from langgraph_reflexion.errors import ConfigurationError
+from langgraph_reflexion.errors import ConfigurationError, did_you_mean
+from langgraph_reflexion.prompts import DOMAINS
 
 
 class Task(TypedDict):
@@ -116,6 +117,18 @@ class Environment(ABC):
             ConfigurationError: there is no such task, or several have this instruction.
         """
         return named_task(self.name, self.tasks(split), text)
+
+    def choose_split(self, split: str | None) -> str:
+        """Return the given split, or the first one, for `tasks` to begin with.
+
+        Raises:
+            ConfigurationError: there is no such split.
+        """
+        chosen = split or self.splits[0]
+        if chosen not in self.splits:
+            known = f"choose one of {', '.join(self.splits)}{did_you_mean(chosen, self.splits)}"
+            raise ConfigurationError(f"{self.name} has no split {chosen!r}: {known}")
+        return chosen
 
     @abstractmethod
     def start(self, task: Task) -> Episode | Awaitable[Episode]:
@@ -194,9 +207,9 @@ class Environment(ABC):
         return ""
 
     @property
-    def prompts_from(self) -> Path | str:
-        """The argument of `load_prompts`: the folder of its prompts, or its name."""
-        return Path(self.prompts) if self.prompts else self.name
+    def prompts_from(self) -> Path | str | None:
+        """The argument of `load_prompts`: the folder of its prompts, its name if some ship under it, or None."""
+        return Path(self.prompts) if self.prompts else self.name if self.name in DOMAINS else None
 
     def actions(self) -> Mapping[str, ActionSpec]:
         """Return the actions by name; those of the class of its episodes unless they differ by instance."""
@@ -248,16 +261,3 @@ class Environment(ABC):
 
     def close(self) -> Awaitable[None] | None:  # noqa: B027 - most environments have no resources
         """Release the environment's resources. May be called twice."""
-
-
-def choose_split(environment: Environment, split: str | None) -> str:
-    """Return the given split, or the environment's first one.
-
-    Raises:
-        ConfigurationError: the environment has no such split.
-    """
-    chosen = split or environment.splits[0]
-    if chosen not in environment.splits:
-        known = ", ".join(environment.splits)
-        raise ConfigurationError(f"{environment.name} has no split {chosen!r}: choose one of {known}")
-    return chosen

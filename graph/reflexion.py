@@ -160,9 +160,6 @@ def connect(graph: _Graph, nodes: Mapping[str, Any], rules: Profile, metadata: M
     """
     if set(nodes) != set(NODES):
         raise ConfigurationError(f"connect: the nodes are {', '.join(NODES)}; got {', '.join(nodes)}")
-    for name in NODES:
-        node = nodes[name] if isinstance(nodes[name], Runnable) else Node(nodes[name], name)
-        graph.add_node(name, node, metadata=metadata.get(name))
     for name, path, ends in (
         ("reset", routing.unless_fault("act"), ["act", "evaluate"]),
         ("act", routing.unless_fault("observe"), ["observe", "evaluate"]),
@@ -171,6 +168,8 @@ def connect(graph: _Graph, nodes: Mapping[str, Any], rules: Profile, metadata: M
         ("evaluate", routing.after_evaluate(rules), ["reflect", "reset", END]),
         ("reflect", routing.after_reflect, ["reset", END]),
     ):
+        node = nodes[name] if isinstance(nodes[name], Runnable) else Node(nodes[name], name)
+        graph.add_node(name, node, metadata=metadata.get(name))
         graph.add_conditional_edges(name, Router(path), ends)
     graph.add_edge(START, "reset")
     return graph
@@ -179,9 +178,8 @@ def connect(graph: _Graph, nodes: Mapping[str, Any], rules: Profile, metadata: M
 class ReflexionGraph(StateGraph[Any, Any, Any, Any]):
     """The graph before it is compiled.
 
-    It knows its six nodes (`loop`, for `connect`), its profile with what was given as a name, a number or a
-    `Heuristic` (`rules`), its live episodes (`pool`), its models as the nodes call them (`clients`: the actor's, and
-    the one that reflects), and whether it pauses for approval (`pauses`).
+    It has the six nodes (`loop`, for `connect`), the profile with the given names, numbers and `Heuristic` (`rules`),
+    the live episodes (`pool`), the models of actor and reflection (`clients`), and whether it pauses (`pauses`).
     """
 
     loop: Mapping[str, Any]
@@ -189,6 +187,10 @@ class ReflexionGraph(StateGraph[Any, Any, Any, Any]):
     pool: EpisodePool
     clients: Sequence[Client] = ()
     pauses: bool = False
+
+    def __repr__(self) -> str:
+        name, rules = self.pool.environment.name, self.rules
+        return f"ReflexionGraph({name}, actor={rules.actor}, strategy={rules.strategy}, trials={rules.max_trials})"
 
     def compile(self, *args: Any, **options: Any) -> CompiledReflexion:
         compiled = super().compile(*args, **options | {"name": options.get("name") or NAME})

@@ -19,9 +19,11 @@ from jinja2.exceptions import TemplateSyntaxError
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 from pydantic import Field, StringConstraints, TypeAdapter, ValidationError
 
-from langgraph_reflexion.errors import ConfigurationError, checked, explain
+from langgraph_reflexion.errors import ConfigurationError, checked, did_you_mean, explain
 
 _HERE = Path(__file__).parent
+DOMAINS = tuple(sorted(path.parent.name for path in _HERE.glob("*/setting.md")))
+"""The domains whose prompts ship."""
 _T = TypeVar("_T")
 
 
@@ -187,20 +189,21 @@ _END = r"""(?=[.!?:,;\u2026]*(?:\s|$|['\u2019"`)\]}<\u00bb\u201d](?!\w)))"""
 
 
 @cache
-def load_prompts(domain: str | Path) -> Prompts:
-    """Return the prompts of a domain.
+def load_prompts(domain: str | Path | None = None) -> Prompts:
+    """Return the prompts of a domain; without one, the general templates.
 
     Args:
-        domain: The name of a shipped environment, or your own folder as a path or a string with a path separator. A
-            name without a folder gets the general templates.
+        domain: The name of a built-in environment, or your own folder as a path or a string with a path separator.
 
     Raises:
-        ConfigurationError: your folder does not exist, or an example in it is malformed.
+        ConfigurationError: there is no such domain or folder, or an example in the folder is malformed.
     """
-    if isinstance(domain, Path) or any(separator in domain for separator in (os.sep, os.altsep) if separator):
-        return Prompts(Path(domain).expanduser())
-    folder = _HERE / domain
-    return Prompts(folder if folder.is_dir() else None)
+    if domain is None or isinstance(domain, Path) or os.sep in domain:
+        return Prompts(domain)
+    if domain not in DOMAINS:
+        known = f"choose one of {', '.join(DOMAINS)}, or give a folder as ./{domain}{did_you_mean(domain, DOMAINS)}"
+        raise ConfigurationError(f"no prompts ship under the name {domain!r}: {known}")
+    return Prompts(_HERE / domain)
 
 
 def _read(folders: Sequence[Path], name: str, kind: type[_T]) -> list[_T]:

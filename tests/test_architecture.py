@@ -12,7 +12,7 @@ TOP = ("graph", "nodes", "envs", "prompts")
 FOLDERS = {"": ROOT / "src" / PACKAGE, **{name: ROOT / name for name in TOP}}
 
 LAYERS = """
-    errors choices demo printable _langgraph _lazy
+    errors choices declared demo printable _langgraph _lazy
     objects retries sync prompts runtime envs.sandbox
     models
     checkpoints envs

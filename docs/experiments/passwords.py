@@ -12,7 +12,7 @@ from random import Random
 from typing import Annotated, Any
 
 from langgraph_reflexion.envs.actions import action
-from langgraph_reflexion.envs.base import Environment, Episode, StepResult, Task, choose_split
+from langgraph_reflexion.envs.base import Environment, Episode, StepResult, Task
 
 _WORDS = """
 anchor apple arrow basket bell bridge bucket button cabin candle carpet castle cloud copper corner cotton
@@ -66,7 +66,7 @@ class Passwords(Environment):
 
     def tasks(self, split: str | None = None, limit: int | None = None) -> Sequence[Task]:
         """Return the tasks: passwords and doors in turns."""
-        choose_split(self, split)
+        self.choose_split(split)
         rng = Random(f"passwords {self.seed}")
         tasks = [_task(number, rng) for number in range(self.count)]
         return tasks[:limit]

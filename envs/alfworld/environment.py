@@ -18,7 +18,7 @@ from langgraph_reflexion.envs.alfworld.releases import unsupported
 from langgraph_reflexion.envs.alfworld.shared_rooms import ROOMS, SHARED_SPLITS, TASKS, shared_game
 from langgraph_reflexion.envs.alfworld.textworld import TextWorldEngine, Workers, unavailable
 from langgraph_reflexion.envs.alfworld.world import World
-from langgraph_reflexion.envs.base import Action, Environment, MemoryMap, ObservedStep, Task, choose_split
+from langgraph_reflexion.envs.base import Action, Environment, MemoryMap, ObservedStep, Task
 from langgraph_reflexion.errors import ConfigurationError, EnvironmentUnavailable
 
 GENERATED = {split: sum(kinds.values()) for split, kinds in SPLITS.items()} | dict.fromkeys(
@@ -80,7 +80,7 @@ class ALFWorld(Environment):
 
     def tasks(self, split: str | None = None, limit: int | None = None) -> Sequence[Task]:
         """Return the tasks of a split; see `Environment.tasks`. Reads or generates no more games than `limit`."""
-        chosen = choose_split(self, split)
+        chosen = self.choose_split(split)
         return [self._task(chosen, index, game) for index, game in enumerate(islice(self._games(chosen), limit))]
 
     def start(self, task: Task) -> ALFWorldEpisode:
@@ -123,6 +123,10 @@ class ALFWorld(Environment):
         first, reason = next(iter(unknown.items()))
         share = f"{len(unknown)} of {len(tasks)} games, the first in {first}"
         return f"the native ALFWorld engine, except for {share}, which the slow original one plays: {reason}"
+
+    def answer(self, task: Task) -> str:
+        """Return commands that solve the game, if its file has them."""
+        return "\n".join(self.game(task).walkthrough)
 
     def action_forms(self, task: Task) -> list[str]:
         syntax = (task.get("data") or {}).get("syntax", "move")

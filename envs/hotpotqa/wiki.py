@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from langgraph_reflexion.envs.actions import normalize_action
-from langgraph_reflexion.envs.base import Action, Environment, MemoryMap, ObservedStep, Task, choose_split
+from langgraph_reflexion.envs.base import Action, Environment, MemoryMap, ObservedStep, Task
 from langgraph_reflexion.envs.hotpotqa.corpus import Corpus
 from langgraph_reflexion.envs.hotpotqa.episode import WikiEpisode
 from langgraph_reflexion.envs.hotpotqa.grading import normalize
@@ -88,7 +88,7 @@ class WikiEnvironment(Environment):
         """Return the generated questions of a split."""
 
     def tasks(self, split: str | None = None, limit: int | None = None) -> Sequence[Task]:
-        chosen = choose_split(self, split)
+        chosen = self.choose_split(split)
         questions = self._from_path() if chosen == "path" else self.own(chosen)
         return [self._task(chosen, question) for question in questions[:limit]]
 

@@ -14,7 +14,6 @@ from langgraph_reflexion.envs.base import (
     Review,
     Task,
     TestOutcome,
-    choose_split,
 )
 from langgraph_reflexion.envs.programming.assemble import assemble
 from langgraph_reflexion.envs.programming.episode import (
@@ -88,7 +87,7 @@ class Programming(Environment):
         self.problems = {problem.id: problem for problem in load_problems(file, chosen)}
 
     def tasks(self, split: str | None = None, limit: int | None = None) -> Sequence[Task]:
-        choose_split(self, split)
+        self.choose_split(split)
         problems = list(self.problems.values())[:limit]
         return [Task(id=each.id, instruction=each.prompt.strip("\n"), kind=each.language) for each in problems]
 

@@ -18,7 +18,6 @@ from langgraph_reflexion.envs.base import (
     ObservedStep,
     Review,
     Task,
-    choose_split,
 )
 from langgraph_reflexion.envs.webshop.catalogue import generate
 from langgraph_reflexion.envs.webshop.episode import WebShopEpisode
@@ -116,7 +115,7 @@ class WebShop(Environment):
         self._instructions: dict[int, str] = {}
 
     def tasks(self, split: str | None = None, limit: int | None = None) -> Sequence[Task]:
-        chosen = choose_split(self, split)
+        chosen = self.choose_split(split)
         if self._remote:
             return self._served(self._remote, chosen, limit)
         goals = self._catalogue(chosen == "own", self.seed)[1]
@@ -147,6 +146,10 @@ class WebShop(Environment):
         if episode.state.page != "done":
             return Review(measures=dict.fromkeys(Reward._fields, 0.0))
         return Review(measures=self._shop(task).reward(episode.state)._asdict())
+
+    def answer(self, task: Task) -> str:
+        """Return the product that the goal was made from; empty on a server, which hides it."""
+        return "" if self._remote else self._shop(task).answer
 
     def equivalent(self, one: Action, other: Action) -> bool:
         """Compare two actions, ignoring case and extra blanks."""

@@ -58,6 +58,12 @@ class LocalShop:
         chosen = [value for _, value in state.options]
         return reward(bought, bought.price(self.seed), chosen, wanted, self.goal, self.nouns)
 
+    @property
+    def answer(self) -> str:
+        """The product that the goal was made from, with its code, options and price."""
+        right = self._product(self.goal.asin)
+        return ", ".join([f"{right.title} [{right.asin}]", *self.goal.options, right.price_tag])
+
     def _product(self, asin: str) -> Product:
         found = self.store.find(asin)
         assert found is not None, asin

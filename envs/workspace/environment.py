@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
-from langgraph_reflexion.envs.base import Action, Environment, FinishedTrial, Review, Task, choose_split
+from langgraph_reflexion.envs.base import Action, Environment, FinishedTrial, Review, Task
 from langgraph_reflexion.envs.cache import cache_folder
 from langgraph_reflexion.envs.sandbox import Sandbox
 from langgraph_reflexion.envs.sandbox.helper import staging
@@ -110,7 +110,7 @@ class Workspace(Environment):
         self._prepared: dict[str, dict[str, Any]] = {}
 
     def tasks(self, split: str | None = None, limit: int | None = None) -> Sequence[Task]:
-        chosen = choose_split(self, split)
+        chosen = self.choose_split(split)
         if chosen == "tasks":
             return self._tasks[:limit]
         first = self._seed * COUNT
@@ -156,6 +156,14 @@ class Workspace(Environment):
         site = self._site(task)
         before, after = site.trees(snapshot)
         return site.trials.review(trial, site.repo.patch(before, after), len(site.repo.changes(before, after)))
+
+    def answer(self, task: Task) -> str:
+        """Return how the defect of a built-in task is fixed; a folder of your own has no single answer."""
+        if self.splits == ("tasks",):
+            return ""
+        own = {each.id: each for each in own_repositories()}
+        defect = (own.get(task["id"]) or generate(int(task["id"].removeprefix("generated-")))).defect
+        return f"in {defect.path}, write `{defect.right}` instead of `{defect.wrong}`"
 
     def patch(self, task: Task, snapshot: dict[str, Any]) -> str:
         """Return the changes of a trial, without protected files, as a patch for `git apply`."""

@@ -27,6 +27,9 @@ class CompiledReflexion(CompiledStateGraph[Any, Any, Any, Any]):
     only the fields of the output schema, so that the other graph can have a `task` or a `status` of its own.
     """
 
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.name!r} of {self.builder!r}>"
+
     def invoke(self, input: Any, config: RunnableConfig | None = None, **options: Any) -> Any:
         return super().invoke(input, config, **self._whole(config) | options)
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_serializer
 
 from langgraph_reflexion.choices import ENVIRONMENTS, Checkpoints, Feedback, Keep, StrategyName
+from langgraph_reflexion.declared import Resume, extra, option, rule
 from langgraph_reflexion.errors import ConfigurationError, explain
 from langgraph_reflexion.models.load import DEMO, TIMEOUT_SECONDS
 from langgraph_reflexion.models.secrets import public_database, public_url
@@ -24,32 +25,6 @@ if TYPE_CHECKING:
     from langgraph_reflexion.nodes.approval import Approval
     from langgraph_reflexion.profiles import Profile
     from langgraph_reflexion.prompts import Prompts
-
-Resume = Literal["fixed", "raise", "free"]
-"""How an option may change when a run is resumed: not at all, upwards, or freely because the record does not depend
-on it."""
-
-
-def option(
-    default: Any, help: str, *, node: str = "", resume: Resume = "fixed", metavar: str = "", **limits: Any
-) -> Any:
-    """Declare an option: a field with its help text.
-
-    Args:
-        default: Its value unless given; None means the profile's or the environment's own.
-        help: One sentence for the command line, Studio and Inspect.
-        node: The node that Studio shows it on; none hides it there.
-        resume: How it may change when a run is resumed.
-        metavar: How a value is written on the command line, where its type does not say.
-        **limits: As of `pydantic.Field`.
-    """
-    more: dict[str, Any] = {"node": node, "resume": resume, "metavar": metavar}
-    return Field(default, description=help, json_schema_extra=more, **limits)
-
-
-def rule(help: str, **more: Any) -> Any:
-    """Declare an option that the profile decides unless it is given."""
-    return option(None, f"{help}  [default: the profile's]", **more)
 
 
 class BudgetSettings(BaseModel):
@@ -145,7 +120,7 @@ class ReflexionSettings(BaseModel):
     @classmethod
     def resumable(cls, *kinds: Resume) -> list[str]:
         """Return the names of the options that may change in one of these ways when a run is resumed."""
-        return [name for name, field in cls.model_fields.items() if _resume(field) in kinds]
+        return [name for name, field in cls.model_fields.items() if extra(field, "resume") in kinds]
 
     @classmethod
     def read(cls, given: dict[str, Any], what: str = "setting") -> Self:
@@ -340,12 +315,11 @@ class RunSettings(ReflexionSettings):
         if self.frozen and not self.recall:
             raise ConfigurationError("--frozen lessons with --no-recall change nothing: leave one out")
         from langgraph_reflexion.agents import AgentTasks
-        from langgraph_reflexion.envs.base import choose_split
 
         rules = self.rules(environment)
         named = ("actor", "strategy", "evaluator", "feedback", "max_trials", "until_no_improvement", "memory_size")
         update: dict[str, Any] = {name: getattr(rules, name) for name in named}
-        update["split"] = choose_split(environment, self.split)
+        update["split"] = environment.choose_split(self.split)
         if isinstance(environment, AgentTasks):
             update |= environment.settled(rules, vars(self) | update)
         update["max_actions"], update["max_cycles"] = rules.heuristic.max_actions, rules.heuristic.max_cycles
@@ -370,7 +344,3 @@ class RunSettings(ReflexionSettings):
 def merge_budgets(below: dict[str, Any], above: dict[str, Any]) -> dict[str, dict[str, Any]]:
     """Return limits by scope in which those of `above` replace the same ones of `below`."""
     return {scope: {**below.get(scope, {}), **above.get(scope, {})} for scope in {**below, **above}}
-
-
-def _resume(field: Any) -> str:
-    return str((field.json_schema_extra or {}).get("resume", "fixed"))

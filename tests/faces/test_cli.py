@@ -182,6 +182,7 @@ def test_play_takes_an_action_of_several_lines_and_reveals_the_answer(home: Path
     out = call(home, "play", "programming", typed="submit\npass\n")[1]
     assert ("You lost after 1 action." in out, "return numbers" in out.partition("The answer:")[2]) == (True, True)
     assert "The answer: " in call(home, "play", "hotpotqa", typed="finish[nobody knows]\n")[1]
+    assert "The answer:\ngo to " in call(home, "play", "alfworld", "--max-steps", "1", typed="look\n")[1]
 
 
 def test_help_of_run_shows_groups_and_the_options_of_an_environment(home: Path) -> None:

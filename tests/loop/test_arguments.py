@@ -16,6 +16,13 @@ from langgraph_reflexion import (
 from langgraph_reflexion.testing import ScriptedChatModel
 from tests.support.toys import Counter
 
+
+def test_a_graph_says_what_it_was_built_with():
+    graph = create_reflexion(ScriptedChatModel(replies=[]), Counter(), strategy="retry", max_trials=2)
+    shown = "ReflexionGraph(counter, actor=react, strategy=retry, trials=2)"
+    assert (repr(graph), shown in repr(graph.compile())) == (shown, True)
+
+
 WRONG = {
     "model": [5],
     "environment": [5],

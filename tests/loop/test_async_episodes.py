@@ -20,7 +20,6 @@ from langgraph_reflexion import (
     action,
     create_reflexion,
 )
-from langgraph_reflexion.envs.base import choose_split
 from langgraph_reflexion.envs.pool import EpisodePool
 from langgraph_reflexion.sync import finished, on_background
 from langgraph_reflexion.testing import ScriptedChatModel, check_environment
@@ -84,7 +83,7 @@ class Sums(Environment):
         self.log = []
 
     def tasks(self, split=None, limit=None):
-        choose_split(self, split)
+        self.choose_split(split)
         return [Task(id=f"s{n}", instruction=f"Sum {n}: bring the total to 3.") for n in (1, 2)][:limit]
 
     async def start(self, task):
@@ -244,7 +243,7 @@ class Rooms(Environment):
     episode = Room
 
     def tasks(self, split=None, limit=None):
-        choose_split(self, split)
+        self.choose_split(split)
         return [Task(id="walk", instruction="Go."), Task(id="swim", instruction="Swim.")][:limit]
 
     def for_task(self, task):

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from langgraph_reflexion import PROFILES, create_reflexion
-from langgraph_reflexion.envs.base import Environment, Episode, StepResult, Task, action, choose_split
+from langgraph_reflexion.envs.base import Environment, Episode, StepResult, Task, action
 from langgraph_reflexion.prompts import contains
 from langgraph_reflexion.testing import ScriptedChatModel
 from tests.support.toys import asks_for, text_of
@@ -40,7 +40,7 @@ class Lake(Environment):
         self.observation = observation
 
     def tasks(self, split=None, limit=None):
-        choose_split(self, split)
+        self.choose_split(split)
         return [Task(id="lake", instruction=GOAL)][:limit]
 
     def start(self, task):

@@ -14,7 +14,6 @@ from langgraph_reflexion.envs.base import (
     StepResult,
     Task,
     action,
-    choose_split,
 )
 
 
@@ -72,7 +71,7 @@ class Counter(Environment):
         self.started: list[CounterEpisode] = []
 
     def tasks(self, split: str | None = None, limit: int | None = None) -> Sequence[Task]:
-        first = 3 if choose_split(self, split) == "easy" else 1000
+        first = 3 if self.choose_split(split) == "easy" else 1000
         goals = list(range(first, first + 5))[:limit]
         return [Task(id=f"c{g}", instruction=f"Count to {g}.", data={"goal": g}) for g in goals]
 
@@ -127,7 +126,7 @@ class Notebook(Environment):
     episode = NotebookEpisode
 
     def tasks(self, split: str | None = None, limit: int | None = None) -> Sequence[Task]:
-        choose_split(self, split)
+        self.choose_split(split)
         return [Task(id="notebook", instruction="Write something.")][:limit]
 
     def start(self, task: Task) -> NotebookEpisode:
@@ -169,7 +168,7 @@ class Parrot(Environment):
         self.prepared = 0
 
     def tasks(self, split: str | None = None, limit: int | None = None) -> Sequence[Task]:
-        choose_split(self, split)
+        self.choose_split(split)
         return [Task(id="polly", instruction="Say the right word.", data={"rewards": self.rewards})][:limit]
 
     def start(self, task: Task) -> ParrotEpisode:

@@ -45,7 +45,7 @@ class Scored(Evaluator):
 
 
 def node(score: float = 0.0, environment: Any = None, **budgets: Budget) -> Evaluate:
-    environment, limits, prompts = environment or Counter(), Budgets(**budgets), load_prompts("none")
+    environment, limits, prompts = environment or Counter(), Budgets(**budgets), load_prompts()
     rules = replace(PROFILES["paper"], max_trials=3)
     client = Client(ScriptedChatModel(replies=[]))
     memory = make_memory(Memory(), environment, client, prompts, rules, limits, ModelOptions(), False)

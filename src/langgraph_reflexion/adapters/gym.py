@@ -23,7 +23,7 @@ from langgraph_reflexion.adapters.gym_actions import Actions, actions_of, named_
 from langgraph_reflexion.adapters.tool_spec import ToolSpec
 from langgraph_reflexion.adapters.tool_world import Opened
 from langgraph_reflexion.adapters.tools import tasks_of
-from langgraph_reflexion.envs.base import Action, ActionSpec, Environment, Episode, StepResult, Task, choose_split
+from langgraph_reflexion.envs.base import Action, ActionSpec, Environment, Episode, StepResult, Task
 from langgraph_reflexion.errors import ConfigurationError, EnvironmentUnavailable, the_extra
 from langgraph_reflexion.evaluators.base import Score
 from langgraph_reflexion.evaluators.function import ByName, to_score
@@ -190,7 +190,7 @@ class GymEnvironment(Environment):
 
     def tasks(self, split: str | None = None, limit: int | None = None) -> Sequence[Task]:
         """Return the tasks, in the order in which they were given."""
-        choose_split(self, split)
+        self.choose_split(split)
         for task in self._tasks[:limit]:
             if task["id"] in self._without:
                 task["instruction"] = _described(self._first[1])

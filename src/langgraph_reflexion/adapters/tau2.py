@@ -14,7 +14,7 @@ from importlib.metadata import packages_distributions, version
 from typing import Any
 
 from langgraph_reflexion.adapters.tool_spec import ToolSpec
-from langgraph_reflexion.envs.base import ActionSpec, Environment, Episode, StepResult, Task, choose_split
+from langgraph_reflexion.envs.base import ActionSpec, Environment, Episode, StepResult, Task
 from langgraph_reflexion.errors import EnvironmentFault, EnvironmentUnavailable, one_of, the_extra
 
 INSTRUCTION = (
@@ -164,7 +164,7 @@ class Tau2Environment(Environment):
 
     def tasks(self, split: str | None = None, limit: int | None = None) -> Sequence[Task]:
         """Return the tasks of one of tau2's splits, by default `base`."""
-        ids = self._ids[choose_split(self, split)][:limit]
+        ids = self._ids[self.choose_split(split)][:limit]
         return [Task(id=each, instruction=INSTRUCTION) for each in ids]
 
     def start(self, task: Task) -> Tau2Episode:

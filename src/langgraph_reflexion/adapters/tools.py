@@ -17,7 +17,7 @@ from langchain_core.tools import BaseTool
 
 from langgraph_reflexion.adapters.tool_spec import ToolSpec
 from langgraph_reflexion.adapters.tool_world import ToolWorld, schema_of
-from langgraph_reflexion.envs.base import ActionSpec, Environment, Episode, StepResult, Task, choose_split
+from langgraph_reflexion.envs.base import ActionSpec, Environment, Episode, StepResult, Task
 from langgraph_reflexion.errors import ConfigurationError
 from langgraph_reflexion.evaluators.function import ByName, to_score
 from langgraph_reflexion.sync import finished
@@ -151,7 +151,7 @@ class ToolEnvironment(Environment):
 
     def tasks(self, split: str | None = None, limit: int | None = None) -> Sequence[Task]:
         """Return the tasks, in the order in which they were given."""
-        choose_split(self, split)
+        self.choose_split(split)
         return self._tasks[:limit]
 
     def start(self, task: Task) -> ToolEpisode:

@@ -12,7 +12,7 @@ from langgraph_reflexion.agents.task_file import TaskRows, open_tasks, read_task
 from langgraph_reflexion.agents.world import AgentEnvironment
 from langgraph_reflexion.agents.wrapped import NO_MODEL, WrappedAgent
 from langgraph_reflexion.envs import load_environment
-from langgraph_reflexion.envs.base import Environment, FinishedTrial, Review, Task, choose_split
+from langgraph_reflexion.envs.base import Environment, FinishedTrial, Review, Task
 from langgraph_reflexion.errors import ConfigurationError
 from langgraph_reflexion.evaluators.openevals import JUDGES
 from langgraph_reflexion.models.load import DEMO, load_model
@@ -76,7 +76,7 @@ class AgentTasks(AgentEnvironment):
         self.read = cache(read)
 
     def tasks(self, split: str | None = None, limit: int | None = None) -> Sequence[Task]:
-        return self.read(choose_split(self, split)).tasks[:limit]
+        return self.read(self.choose_split(split)).tasks[:limit]
 
     def review(self, task: Task, trial: FinishedTrial) -> Review:
         """Return the verdict as the truth: nothing else is known of an agent's trial."""

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Protocol, runtime_checkable
 from langchain_core.runnables import Runnable
 
 from langgraph_reflexion.agents.forms import check_call
-from langgraph_reflexion.envs.base import Environment, Episode, Task, choose_split
+from langgraph_reflexion.envs.base import Environment, Episode, Task
 from langgraph_reflexion.errors import ConfigurationError
 
 
@@ -95,7 +95,7 @@ class AgentEnvironment(Environment):
 
     def tasks(self, split: str | None = None, limit: int | None = None) -> Sequence[Task]:
         """Return no tasks: the caller brings them."""
-        choose_split(self, split)
+        self.choose_split(split)
         return []
 
     def find_task(self, text: str, split: str | None = None) -> Task:

@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from langgraph_reflexion import __version__
+from langgraph_reflexion.cli.basics import suggest
 from langgraph_reflexion.cli.experiment import experiment
 from langgraph_reflexion.cli.init import init
 from langgraph_reflexion.cli.lessons import lessons
@@ -62,3 +63,4 @@ def apply(
 
     for line in apply_results(folder, task):
         typer.echo(line)
+    suggest("show", folder, *([task] if task else []))

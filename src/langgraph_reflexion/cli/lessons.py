@@ -59,7 +59,7 @@ def list_lessons(where: Where, env: Env = None, user: User = None, as_json: AsJs
         typer.echo(f"{each['id']}  {counts}  {mark:<8}  {line if len(line) <= 100 else line[:96] + ' ...'}")
     typer.echo(f"{len(found)} lessons, {sum(each['retired'] for each in found)} of them retired")
     if found:
-        suggest("lessons", "show", where, found[0]["id"])
+        _suggest("show", where, found[0]["id"], env, user)
 
 
 @lessons.command()
@@ -78,8 +78,8 @@ def show(where: Where, lesson: Id, env: Env = None, user: User = None) -> None:
             typer.echo(printable(f"- Written by a person: {' '.join(source.instruction.split())}"))
             continue
         by = f"{source.model}, profile {source.profile}{f', run {source.thread}' if source.thread else ''}"
-        where = f"{source.task}, trial {source.trial}, on {source.date[:10]}"
-        typer.echo(printable(f"- From the {source.outcome} of {where} ({by})"))
+        trial = f"{source.task}, trial {source.trial}, on {source.date[:10]}"
+        typer.echo(printable(f"- From the {source.outcome} of {trial} ({by})"))
     for use in found.uses:
         run = f", run {use.thread}" if use.thread else ""
         outcome = "succeeded" if use.success else "failed"
@@ -87,6 +87,7 @@ def show(where: Where, lesson: Id, env: Env = None, user: User = None) -> None:
     for edit in found.edits:
         what = ", ".join(name for name in edit.stored() if name not in ("lesson", "date"))
         typer.echo(f"- Edited by a person on {edit.date[:10]}: {what}")
+    _suggest("restore" if found.retired else "retire", where, found.id, env, user)
 
 
 @lessons.command()
@@ -105,18 +106,21 @@ def edit(
     if not text:
         raise ConfigurationError("the new text is empty: retire the lesson instead")
     typer.echo(f"{_change(where, env, user, lesson, text=text)} is edited")
+    _suggest("show", where, lesson, env, user)
 
 
 @lessons.command()
 def retire(where: Where, lesson: Id, env: Env = None, user: User = None) -> None:
     """Stop recalling a lesson, whatever its numbers."""
     typer.echo(f"{_change(where, env, user, lesson, retired=True)} is retired")
+    _suggest("show", where, lesson, env, user)
 
 
 @lessons.command()
 def restore(where: Where, lesson: Id, env: Env = None, user: User = None) -> None:
     """Recall a lesson again, whatever its numbers."""
     typer.echo(f"{_change(where, env, user, lesson, retired=False)} may be recalled again")
+    _suggest("show", where, lesson, env, user)
 
 
 @lessons.command("export")
@@ -143,6 +147,12 @@ def import_lessons(where: Where, file: File, env: Env = None, user: User = None)
         return await read_lessons(store, file)
 
     typer.echo(f"{_with(where, env, user, work, create=True)} lessons are new")
+    _suggest("list", where, None, env, user)
+
+
+def _suggest(command: str, where: str, lesson: str | None, env: str | None, user: str | None) -> None:
+    more = [*(["--env", env] if env else []), *(["--user", user] if user else [])]
+    suggest("lessons", command, where, *([lesson] if lesson else []), *more)
 
 
 def _with(

@@ -13,6 +13,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 
 from langgraph_reflexion.choices import ENVIRONMENTS
+from langgraph_reflexion.declared import extra
 from langgraph_reflexion.errors import ConfigurationError, ReflexionError, explain
 
 GROUPS = {
@@ -141,7 +142,7 @@ def _parameter(name: str, field: FieldInfo, *, defaults: bool) -> inspect.Parame
         help = f"{help}  [{default}"
     elif defaults and field.default is not False and field.default not in (None, "", {}):
         help = f"{help}  [default: {str(field.default).lower() if field.default is True else field.default}]"
-    elif not defaults and _extra(field, "resume") == "raise":
+    elif not defaults and extra(field, "resume") == "raise":
         help = f"{help}  Can only be raised{'; none lifts a limit' * (name == 'budgets')}."
     if _is_mapping(field):
         option = typer.Option(spelt, metavar=_metavar(field), help=f"{help} Repeatable.")
@@ -155,7 +156,7 @@ def _parameter(name: str, field: FieldInfo, *, defaults: bool) -> inspect.Parame
         option = typer.Option(spelt, metavar="|".join(choices), help=help, autocompletion=lambda: list(choices))
         return _keyword(name, None, str | None, option)
     least = next((each.ge for each in field.metadata if hasattr(each, "ge")), None)
-    metavar = _extra(field, "metavar") or ("N" if kind in (int, float) else "TEXT")
+    metavar = extra(field, "metavar") or ("N" if kind in (int, float) else "TEXT")
     return _keyword(name, None, kind | None, typer.Option(spelt, min=least, metavar=metavar, help=help))
 
 
@@ -181,13 +182,8 @@ def _is_mapping(field: FieldInfo) -> bool:
     return get_origin(_kind(field)) is dict
 
 
-def _extra(field: FieldInfo, name: str) -> str:
-    extra = field.json_schema_extra
-    return str(extra.get(name, "")) if isinstance(extra, dict) else ""
-
-
 def _metavar(field: FieldInfo) -> str:
-    return _extra(field, "metavar") or "KEY=VALUE"
+    return extra(field, "metavar") or "KEY=VALUE"
 
 
 def _read(field: FieldInfo, option: str, given: Any) -> Any:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from langgraph_reflexion.cli.basics import AsJson
+from langgraph_reflexion.cli.basics import AsJson, suggest
 
 
 def import_upstream(
@@ -29,7 +29,8 @@ def import_upstream(
         for name, run in done.runs.items():
             typer.echo(f"{name}: {' '.join(map(str, solved(run)))} of {len(run.tasks)}")
         runs = f"{len(done.runs)} log{'s' * (len(done.runs) != 1)}"
-        typer.echo(f"{runs} imported. Compare with the papers: langgraph-reflexion report --paper {out}")
+        typer.echo(f"{runs} imported into {out}")
+        suggest("report", "--paper", out)
     notes = [f"{name}: {note}" for name, run in done.runs.items() for note in run.notes]
     for (folder, why), left in groupby(done.left_out, lambda each: (PurePosixPath(each[0]).parent, each[1])):
         first, *others = (source for source, _ in left)
@@ -54,3 +55,4 @@ def replay(
         typer.echo(json.dumps(replayed.as_json(), indent=2))
     else:
         replayed.print()
+        suggest("import-upstream", path, "--out", "runs/original")

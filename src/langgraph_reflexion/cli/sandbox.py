@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from langgraph_reflexion.cli.basics import AsJson, fail
+from langgraph_reflexion.cli.basics import AsJson, fail, suggest
 from langgraph_reflexion.errors import ConfigurationError
 
 sandbox = typer.Typer(
@@ -52,6 +52,8 @@ def show(context: typer.Context, as_json: AsJson = False) -> None:
         typer.echo(f"  lets through: {backend.lets_through}")
         if not tried[name].works:
             typer.echo(f"  to fix it, {backend.fix}")
+    if default:
+        suggest("sandbox", "exec", "--", "id")
 
 
 @sandbox.command("exec")

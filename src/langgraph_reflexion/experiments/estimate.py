@@ -2,6 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
+from operator import attrgetter
 from typing import Any
 
 from langgraph_reflexion.experiments.matrix import PlannedRun
@@ -13,10 +15,11 @@ from langgraph_reflexion.models.load import DEMO
 from langgraph_reflexion.models.usage import Price, price_of
 
 LEGEND = (
-    "Likely amounts: trials per task and means per trial of a recorded run of the same environment and actor. "
-    "?: no such run is recorded (name one by --like), or there is no price."
+    "Estimates are trials per task and means per trial of a recorded run with the same environment and actor. "
+    "?: no such run is recorded (name one with --like), or a price is missing."
 )
 AMOUNTS = ("trials", "calls", "tokens", "seconds", "cost")
+HEAD = ("run", "tasks", "trials\nat most", "trials\nlikely", "model\ncalls", "tokens", "seconds", "cost")
 
 
 @dataclass(frozen=True)
@@ -84,15 +87,11 @@ def estimate_table(estimates: Sequence[Estimate]) -> Table:
         amounts = [_text(vars(each)[name]) for name in AMOUNTS]
         left = [f"{each.tasks:,}", f"{each.most:,}", *amounts]
         rows.append([each.name, *(["cannot run"] if each.refusal else left)])
-    notes = [f"{each.name}: {each.refusal or f'measured by {each.basis}'}" for each in estimates]
-    notes = [note for note, each in zip(notes, estimates, strict=True) if each.refusal or each.basis]
-    title = "What is left to run: tasks, trials at most, and likely trials, model calls, tokens, seconds and cost"
-    return Table(
-        title,
-        ("run", "tasks", "at most", *AMOUNTS),
-        rows,
-        " · ".join([LEGEND, *notes]),
-    )
+    basis_of = attrgetter("basis")
+    notes = [f"{each.name}: {each.refusal}" for each in estimates if each.refusal]
+    for basis, runs in groupby(sorted(estimates, key=basis_of), basis_of):
+        notes += [f"estimated from {basis}: {', '.join(run.name for run in runs)}"] if basis else []
+    return Table("What is left to run, with estimates", HEAD, rows, " · ".join([LEGEND, *notes]), dense=True)
 
 
 def _text(amount: float | None) -> str:

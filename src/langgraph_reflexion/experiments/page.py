@@ -23,7 +23,7 @@ from langgraph_reflexion.experiments.figures import draw
 from langgraph_reflexion.experiments.groups import RunGroup
 from langgraph_reflexion.experiments.html import TEMPLATES, fill
 from langgraph_reflexion.experiments.metrics import failure, final_answer, tokens
-from langgraph_reflexion.experiments.prompts_shown import Place, RunPrompts, ShownPrompt
+from langgraph_reflexion.experiments.prompts_shown import Place, RunPrompts, ShownPrompt, by_model
 from langgraph_reflexion.experiments.record import Run
 from langgraph_reflexion.experiments.rows import TrialRow
 from langgraph_reflexion.experiments.trials import ON_PROMPTS, TrialView, trial_views
@@ -75,7 +75,9 @@ def page(comparison: Comparison) -> str:
             seed = f", seed {run.settings['seed']}" if len(group.runs) > 1 else ""
             columns.append(Column(f"{group.name}{seed}", f"{group.label}{seed}", run))
     texts: dict[str, int] = {}
-    tasks = _tasks(columns, texts)
+    with ExitStack() as opened:
+        prompts = [opened.enter_context(Prompts(each.run)) for each in columns]
+        tasks = _tasks(columns, prompts, texts)
     sent = ("name", "goal", "ways", "reasons", "runs")
     script = (TEMPLATES / "report.js").read_text(encoding="utf-8")
     return fill(
@@ -95,6 +97,11 @@ def page(comparison: Comparison) -> str:
             "tasks": [{name: task[name] for name in sent} for task in tasks],
         },
         on_prompts=ON_PROMPTS if any("rules" not in each.run.info for each in columns) else OTHER_PROMPTS,
+        left_out=[
+            f"{column.name} without prompts for steps: {printable(shown.left_out)}."
+            for column, shown in zip(columns, prompts, strict=True)
+            if shown.left_out
+        ],
         style=Markup((TEMPLATES / "report.css").read_text(encoding="utf-8")),
         script=Markup(script),
         script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
@@ -115,7 +122,7 @@ def _headline(group: RunGroup) -> list[tuple[str, str]]:
     return numbers + ([(str(report.unfinished), "tasks unfinished")] if report.unfinished else [])
 
 
-def _tasks(columns: Sequence[Column], texts: dict[str, int]) -> list[dict[str, Any]]:
+def _tasks(columns: Sequence[Column], prompts: Sequence["Prompts"], texts: dict[str, int]) -> list[dict[str, Any]]:
     """Return the tasks in the order of the runs, with their cells, tags and trials; add their texts to `texts`."""
     found = [(column, column.run.trajectories(), defaultdict[str, list[TrialRow]](list)) for column in columns]
     for column, _, rows_of in found:
@@ -123,7 +130,6 @@ def _tasks(columns: Sequence[Column], texts: dict[str, int]) -> list[dict[str, A
             rows_of[row["task_id"]].append(row)
     asked = [set(each.run.info["tasks"]) for each in columns]
     goals = dict(item for each in columns for item in each.run.goals.items())
-    prompts = [Prompts(each.run) for each in columns]
     tasks = []
     for task in dict.fromkeys(task for each in columns for task in each.run.info["tasks"]):
         outcomes = {
@@ -146,8 +152,6 @@ def _tasks(columns: Sequence[Column], texts: dict[str, int]) -> list[dict[str, A
                 "runs": runs,
             }
         )
-    for shown in prompts:
-        shown.close()
     return tasks
 
 
@@ -161,11 +165,13 @@ class Prompts(ExitStack):
     def __init__(self, run: Run) -> None:
         super().__init__()
         self.known = self.enter_context(RunPrompts(run)) if "rules" in run.info else None
+        self.left_out = ""
+        """Why prompts for steps are left out, if they are."""
         self.of_steps = run.settings["environment"] in ENVIRONMENTS and run.settings.get("actor") != "agent"
 
     def of(self, view: TrialView) -> list[tuple[str, list[tuple[str, str]]]]:
         """Return the prompts of a trial, each with a title, as roles and texts."""
-        steps = [step["number"] for step in view.steps]
+        steps = [step["number"] for step in view.steps if by_model(step)]
         asked: dict[str, Place] = {f"step {step}": step for step in [*steps[:1], *steps[-1:]] if self.of_steps}
         asked |= {"the reflection": None} if view.row["reflection"] else {}
         found: list[tuple[str, list[tuple[str, str]]]] = []
@@ -174,10 +180,10 @@ class Prompts(ExitStack):
         for title, place in asked.items():
             try:
                 messages = self.known.messages(view.row["task_id"], view.row["trial"], place)
-            except ConfigurationError:  # as for a step that no model was asked for
-                continue
-            except EnvironmentUnavailable:
-                self.of_steps = False
+            except (ConfigurationError, EnvironmentUnavailable) as error:
+                if place is not None:
+                    self.left_out = self.left_out or str(error)
+                    self.of_steps = isinstance(error, ConfigurationError)
                 continue
             found.append((title, ShownPrompt(title, messages).parts))
         return found

@@ -142,7 +142,7 @@ class RunPrompts:
 
     def _acting(self, row: TrajectoryRow, number: int, notes: Sequence[str], where: str) -> list[BaseMessage]:
         step = next((each for each in row["steps"] if each["number"] == number), None)
-        if step is None or (step["action"] is None and step["thought"] in STOPPED.values()):
+        if step is None or not by_model(step):
             raise ConfigurationError(f"{where} has no step {number} of a model; its last step is {len(row['steps'])}")
         state = self._state(row, [each for each in row["steps"] if each["number"] < number])
         environment = self._environment
@@ -150,6 +150,8 @@ class RunPrompts:
             agent, own = environment.agent, cast(AgentState, state)
             lessons = lessons_for(own, self.prompts, self.rules.feedback, fresh=agent.environment.fresh)
             return [*agent.messages(own, lessons)]
+        if row["task_id"] not in self._tasks:
+            raise ConfigurationError(f"{where}: the environment's data no longer has this task")
         state["task"] = cast(Task, {**self._tasks[row["task_id"]], **state["task"]})
         actor = self._actor.for_task(state["task"])
         if isinstance(actor, ToolActor) and any("refuses tools" in note for note in notes):
@@ -209,6 +211,11 @@ class RunPrompts:
         return make_memory(
             memory, known, self._client, self.prompts, self.rules, Budgets(), ModelOptions(), approves=False
         )
+
+
+def by_model(step: Step) -> bool:
+    """Return whether a model was asked for a step; otherwise it says what stopped the trial."""
+    return step["action"] is not None or step["thought"] not in STOPPED.values()
 
 
 def prompt(run: Run | Path | str, task: str, trial: int, step: Place = None) -> list[BaseMessage]:

@@ -130,7 +130,7 @@ def with_form(
         return cast(Update, await reset(state if task is None else {**state, "task": task}, config))
 
     graph = ReflexionGraph(state_with(form), cast(Any, settings), input_schema=form, output_schema=ReflexionState)
-    graph.pauses = made.pauses
+    graph.rules, graph.pool, graph.pauses = made.rules, made.pool, made.pauses
     described = {
         name: {"description": (inspect.getdoc(node) or "").partition("\n\n")[0]} for name, node in made.loop.items()
     }

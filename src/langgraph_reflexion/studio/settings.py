@@ -11,6 +11,7 @@ import httpx
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 
 from langgraph_reflexion.actors import ACTORS
+from langgraph_reflexion.declared import extra
 from langgraph_reflexion.envs.base import Environment
 from langgraph_reflexion.errors import ConfigurationError, explain
 from langgraph_reflexion.models.load import in_file
@@ -100,8 +101,7 @@ def settings_form(environment: type[Environment]) -> type[SettingsForm]:
     }
     defaults, fields = {**vars(rules), **vars(rules.heuristic)}, dict[str, Any]()
     for field, declared in ReflexionSettings.model_fields.items():
-        node = declared.json_schema_extra["node"] if isinstance(declared.json_schema_extra, dict) else ""
-        if not node:
+        if not (node := extra(declared, "node")):
             continue
         # A form shows the default, and an empty text in place of None.
         optional = [kind for kind in get_args(declared.annotation) if type(None) in get_args(declared.annotation)]
@@ -111,7 +111,7 @@ def settings_form(environment: type[Environment]) -> type[SettingsForm]:
         default = defaults.get(field, "" if declared.default is None else declared.default)
         # The hint at the default of the command line is not for a form, which shows its own.
         description = (declared.description or "").partition("  [default:")[0]
-        fields[field] = (given, setting(default, str(node), description))
+        fields[field] = (given, setting(default, node, description))
     fields["approve_reflections"] = (bool, setting(False, "reset", "Pause for a person after each reflection."))
     fields["approve_actions"] = (list[actions], setting([], "observe", "Pause for a person before these actions."))  # type: ignore[valid-type]
     for template, (node, description) in PROMPTS.items():

@@ -99,7 +99,7 @@ def tasks_are_stable(case: Case) -> None:
         case.environment.tasks("no such split")
     except ConfigurationError:
         return
-    raise AssertionError("an unknown split must raise ConfigurationError: call choose_split(self, split) in tasks()")
+    raise AssertionError("an unknown split must raise ConfigurationError: call self.choose_split(split) in tasks()")
 
 
 def models_are_shown_the_task(case: Case) -> None:

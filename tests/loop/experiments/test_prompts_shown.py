@@ -8,6 +8,7 @@ import pytest
 from langchain_core.messages import convert_to_openai_messages
 
 from langgraph_reflexion import ConfigurationError
+from langgraph_reflexion.experiments.page import Prompts
 from langgraph_reflexion.experiments.prompts_shown import RunPrompts, prompt
 from langgraph_reflexion.experiments.record import read_run
 from langgraph_reflexion.experiments.runner import resume, run
@@ -116,6 +117,14 @@ def test_prompt_of_a_trial_for_a_reader(recorded: Path) -> None:
 def test_prompt_that_was_not_made(recorded: Path, place: tuple[int, Any], word: str) -> None:
     with pytest.raises(ConfigurationError, match=word):
         prompt(recorded, read_run(recorded).info["tasks"][0], *place)
+
+
+def test_page_says_why_it_leaves_prompts_out(recorded: Path, tmp_path: Path) -> None:
+    run = read_run(recorded)
+    run.info["settings"] |= {"options": {"path": str(tmp_path / "moved.jsonl")}, "split": "path"}
+    view = trials_of_run(recorded, "1").views[0]
+    with Prompts(run) as shown:
+        assert (shown.of(view), "moved.jsonl cannot be read" in shown.left_out) == ([], True)
 
 
 def test_run_is_not_resumed_with_other_prompts(recorded: Path) -> None:

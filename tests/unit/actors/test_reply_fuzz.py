@@ -37,7 +37,7 @@ QUICK = settings(
 @cache
 def acting(kind, name):
     client, environment = Client(ScriptedChatModel(replies=[])), ENVIRONMENTS[name]()
-    return kind(client, environment, load_prompts(environment.name), RULES)
+    return kind(client, environment, load_prompts(environment.prompts_from), RULES)
 
 
 # What replies are made of.

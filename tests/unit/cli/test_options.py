@@ -10,8 +10,9 @@ from typer.testing import CliRunner
 
 from langgraph_reflexion.cli.commands import app
 from langgraph_reflexion.cli.options import OPEN, _environment_options, flag, takes
+from langgraph_reflexion.declared import option
 from langgraph_reflexion.errors import ConfigurationError
-from langgraph_reflexion.settings import BudgetSettings, RunSettings, option
+from langgraph_reflexion.settings import BudgetSettings, RunSettings
 
 
 class Oven(BaseModel):

@@ -27,8 +27,12 @@ def test_a_string_with_a_separator_is_a_path(tmp_path, monkeypatch):
     for path in (tmp_path / "mien", "./mien", "alfworld/heat"):
         with pytest.raises(ConfigurationError, match="is not a folder"):
             load_prompts(path)
-    assert load_prompts("mine").folder is None, "a name is no path"
+    with pytest.raises(ConfigurationError, match=r"folder as \./mine$"):
+        load_prompts("mine")
+    with pytest.raises(ConfigurationError, match="did you mean alfworld"):
+        load_prompts("alfwrld")
     assert load_prompts("alfworld").folder.name == "alfworld"
+    assert load_prompts().folder is None
 
 
 def test_examples_by_kind(tmp_path):

@@ -177,6 +177,12 @@ def test_review_measures_the_purchase(environment):
     assert measured(environment, task, [search, item]) == dict.fromkeys(whole, 0.0)
 
 
+def test_the_answer_is_the_product_of_the_goal(environment):
+    goal = generate(0).goals[0]
+    answer = environment.answer(environment.tasks()[0])
+    assert all(each in answer for each in (goal.asin, *goal.options))
+
+
 def test_only_shops_outside_memory_block(environment):
     task = environment.tasks(limit=1)[0]
     official = task | {"data": task["data"] | {"split": "test"}}

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from langgraph_reflexion.envs.workspace.environment import Workspace
+from langgraph_reflexion.envs.workspace.generate import generate
 from langgraph_reflexion.envs.workspace.repositories import own_repositories, write_repositories
 from langgraph_reflexion.errors import ConfigurationError
 from tests.support.workspace import state
@@ -31,9 +32,13 @@ def test_without_tasks_of_ones_own_there_are_these(tmp_path, monkeypatch):
     assert [task["id"] for task in environment.tasks()] == list(OWN)
     assert all(Path(task["data"]["path"]).is_relative_to(tmp_path / "cache") for task in environment.tasks())
     assert [task["id"] for task in Workspace(seed=3).tasks("generated-12", 1)] == ["generated-36"]
-    assert len(Workspace().tasks("generated-12")) == 12
+    later = Workspace().tasks("generated-12")
+    answers = [environment.answer(task) for task in (environment.tasks()[0], later[5])]
+    assert answers[0].startswith("in src/grid.rs, write `")
+    assert generate(5).defect.right in answers[1]
+    assert len(later) == 12
     environment = Workspace(path=tmp_path, instruction="Do it.", verify=["true"])
-    assert environment.splits == ("tasks",)
+    assert (environment.splits, environment.answer(environment.tasks()[0])) == (("tasks",), "")
     with pytest.raises(ConfigurationError, match="no split 'own'"):
         environment.tasks("own")
 

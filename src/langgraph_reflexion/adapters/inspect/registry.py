@@ -15,7 +15,7 @@ from langgraph_reflexion.adapters.inspect.agent import TASK, read_settings, refl
 from langgraph_reflexion.adapters.inspect.provider import reflexion_models as reflexion_models
 from langgraph_reflexion.adapters.inspect.scorer import solved, solved_by_trial
 from langgraph_reflexion.envs import ENVIRONMENTS, load_environment
-from langgraph_reflexion.envs.base import Task, choose_split
+from langgraph_reflexion.envs.base import Task
 from langgraph_reflexion.errors import ConfigurationError
 from langgraph_reflexion.sync import finished
 
@@ -45,7 +45,7 @@ def reflexion(
         EnvironmentUnavailable: the environment cannot be used here.
     """
     made = load_environment(environment, **{"seed": read_settings(settings).seed, **(options or {})})
-    chosen = choose_split(made, split)
+    chosen = made.choose_split(split)
     tasks = made.tasks(chosen)
     if not tasks:
         raise ConfigurationError(f"the split {chosen!r} of {environment} has no tasks")
