@@ -44,7 +44,12 @@ figures: $(VENV)/bench demo  ## Draw the README's figures from the demo runs; wr
 	$(RUN) langgraph-reflexion report runs/demo-retry runs/demo-reflexion --figures runs/figures --html runs/demo.html
 	mkdir -p docs/figures && cp runs/figures/*.svg docs/figures/
 
-picture: figures  ## Take the README's picture of the report page; needs chromium
+runs/demo-reflexion:
+	$(MAKE) demo
+
+# The page names the commit of its runs: `make demo` in a clean tree first, or it says "-dirty".
+picture: $(VENV)/bench runs/demo-reflexion  ## Take the README's picture of the report page; needs a clean tree and chromium
+	$(RUN) langgraph-reflexion report runs/demo-retry runs/demo-reflexion --html runs/demo.html
 	chromium --headless --no-sandbox --hide-scrollbars --window-size=1200,700 \
 		--screenshot=docs/figures/report.png file://$(CURDIR)/runs/demo.html
 

@@ -67,8 +67,10 @@ class ReflexionSettings(BaseModel):
     base_url: str | None = option(
         None, "Address of an OpenAI-compatible server.", node="act", metavar="URL", min_length=1
     )
-    temperature: float | None = option(None, "Temperature.  [default: the server's]", ge=0, allow_inf_nan=False)
-    max_tokens: int | None = option(None, "Longest reply in tokens.  [default: by what is asked for]", ge=1)
+    temperature: float | None = option(
+        None, "Sampling temperature.  [default: the server's]", ge=0, allow_inf_nan=False
+    )
+    max_tokens: int | None = option(None, "Longest reply in tokens.  [default: depends on the request]", ge=1)
     timeout: float = option(
         TIMEOUT_SECONDS,
         "Seconds to wait for a reply, or for its next piece.",
@@ -76,9 +78,11 @@ class ReflexionSettings(BaseModel):
         ge=0.01,
         allow_inf_nan=False,
     )
-    retries: int = option(Retries.attempts, "Attempts before a call or an action is a fault.", resume="free", ge=1)
+    retries: int = option(
+        Retries.attempts, "Attempts before a call or an action counts as a fault.", resume="free", ge=1
+    )
     cache: str | None = option(
-        None, "SQLite file of model replies, for reruns of a run.", resume="free", metavar="FILE"
+        None, "SQLite file that caches model replies, so that a rerun is free.", resume="free", metavar="FILE"
     )
     prices: dict[str, str] = option({}, "Price per million tokens of a model.", metavar="MODEL=IN,OUT[,CACHED]")
     seed: int = option(0, "Seed of model calls and generated tasks.", node="reset")
@@ -99,15 +103,17 @@ class ReflexionSettings(BaseModel):
     feedback: Feedback | None = rule("How much of a failed evaluation the model sees.", node="reflect")
     max_trials: int | None = rule("Trials per task.", node="evaluate", resume="raise", ge=1)
     max_actions: int | None = rule(
-        "Actions per trial before the heuristic stops it; the next one is the last.", node="heuristic_check", ge=1
+        "The heuristic stops a trial after more actions than this.", node="heuristic_check", ge=1
     )
-    max_cycles: int | None = rule("Identical cycles in a row that stop a trial.", node="heuristic_check", ge=1)
+    max_cycles: int | None = rule(
+        "The heuristic stops a trial after more identical cycles in a row than this.", node="heuristic_check", ge=1
+    )
     memory: Keep = option("window", "How reflections are kept: the last ones, all, or condensed.", node="reflect")
     memory_size: int | None = rule("Reflections kept (Ω).", node="reflect", ge=1)
     memory_map: bool = option(False, "Show the model a map of what the world has revealed.", node="act")
     budgets: dict[Literal["trial", "task", "run"], BudgetSettings] = option(
         {},
-        "Limit of a trial, task or run on actions, llm_calls, tokens, cost or seconds.",
+        "Limit per trial, task or run on actions, llm_calls, tokens, cost or seconds.",
         metavar="SCOPE.WHAT=N",
         resume="raise",
     )
@@ -248,8 +254,8 @@ class RunSettings(ReflexionSettings):
         None, "Set of tasks.  [default: the environment's first]", metavar="NAME", min_length=1
     )
     limit: int | None = option(None, "Number of tasks.  [default: all]", resume="raise", ge=1)
-    until_no_improvement: bool | None = rule("Advance all tasks together, until a trial solves nothing new.")
-    concurrency: int = option(8, "Tasks to run at once, over all workers.", resume="free", ge=1)
+    until_no_improvement: bool | None = rule("Run each trial over all tasks, until one solves nothing new.")
+    concurrency: int = option(8, "Tasks to run concurrently, over all workers.", resume="free", ge=1)
     workers: int = option(1, "Ray workers that share the tasks (extra ray).", resume="free", ge=1)
     ray_address: str | None = option(
         None,
@@ -261,7 +267,7 @@ class RunSettings(ReflexionSettings):
     checkpoints: Checkpoints = option("latest", "Checkpoints to keep: the latest, which resuming needs, or all.")
     database: str | None = option(
         None,
-        "Postgres instead of the run folder: postgresql://user:password@host/name.",
+        "Record in Postgres instead of the run folder: postgresql://user:password@host/name.",
         metavar="URL",
         pattern="^postgres(ql)?://",
     )
@@ -271,9 +277,9 @@ class RunSettings(ReflexionSettings):
         metavar="FILE|URL",
         min_length=1,
     )
-    user: str | None = option(None, "User whose lessons are used.  [default: everyone's]", metavar="NAME")
+    user: str | None = option(None, "Use the lessons of this user.  [default: everyone's]", metavar="NAME")
     recall: bool = option(True, "Recall lessons, running tasks one at a time; otherwise only write them.")
-    frozen: bool = option(False, "Only read lessons; tasks may run at once.")
+    frozen: bool = option(False, "Only read lessons; tasks may then run concurrently.")
 
     def make_environment(self) -> "Environment":
         """Make the environment, or that of an agent. It gets the run's seed if it takes one, unless `options` do.

@@ -54,10 +54,10 @@ def apply(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="A run folder of the workspace.")],
     task: Annotated[str | None, typer.Argument(metavar="TASK", help="The task's id.  [default: all]")] = None,
 ) -> None:
-    """Apply the patches of a workspace's run.
+    """Apply the patches of a workspace run.
 
-    Each patch that solved a task is applied to the task's own folder. The tasks that ship have none: their
-    repositories are in a cache, which stays as it is.
+    Each patch that solved a task is applied to the task's own folder. Built-in tasks have none: their repositories
+    are in a cache, which is left alone.
     """
     from langgraph_reflexion.experiments.apply import apply_results
 

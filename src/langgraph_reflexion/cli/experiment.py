@@ -25,7 +25,7 @@ def experiment(
     ] = False,
     like: Annotated[
         list[Path],
-        typer.Option(metavar="DIR", help="A recorded run or experiment to base the estimate of --dry-run on."),
+        typer.Option(metavar="DIR", help="A recorded run or experiment on which --dry-run bases its estimate."),
     ] = [],  # noqa: B006 - typer copies it
     as_json: AsJson = False,
 ) -> None:

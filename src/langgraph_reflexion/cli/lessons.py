@@ -31,7 +31,10 @@ User = Annotated[str | None, typer.Option(help="The user whose lessons they are.
 
 @lessons.command("list")
 def list_lessons(where: Where, env: Env = None, user: User = None, as_json: AsJson = False) -> None:
-    """List lessons with the number of trials that taught each, of those that recalled it, and of their successes."""
+    """List lessons with their statistics.
+
+    These are the trials that taught a lesson, those that recalled it, and the successes among them.
+    """
 
     async def work(store: "LessonStore") -> list["Lesson"]:
         return list((await store.snapshot()).lessons.values())
@@ -64,7 +67,7 @@ def list_lessons(where: Where, env: Env = None, user: User = None, as_json: AsJs
 
 @lessons.command()
 def show(where: Where, lesson: Id, env: Env = None, user: User = None) -> None:
-    """Show a lesson: its text, sources and numbers, and the trials that had it in their prompts."""
+    """Show a lesson, its sources and its uses."""
     from langgraph_reflexion.printable import printable
 
     found = _find(where, env, user, lesson)
@@ -98,7 +101,7 @@ def edit(
     env: Env = None,
     user: User = None,
 ) -> None:
-    """Change the text of a lesson; its sources and numbers stay."""
+    """Change the text of a lesson; its sources and statistics are kept."""
     from langgraph_reflexion.memory.importing import read_text
     from langgraph_reflexion.memory.records import plain
 
@@ -111,14 +114,14 @@ def edit(
 
 @lessons.command()
 def retire(where: Where, lesson: Id, env: Env = None, user: User = None) -> None:
-    """Stop recalling a lesson, whatever its numbers."""
+    """Stop recalling a lesson, whatever its statistics."""
     typer.echo(f"{_change(where, env, user, lesson, retired=True)} is retired")
     _suggest("show", where, lesson, env, user)
 
 
 @lessons.command()
 def restore(where: Where, lesson: Id, env: Env = None, user: User = None) -> None:
-    """Recall a lesson again, whatever its numbers."""
+    """Recall a lesson again, whatever its statistics."""
     typer.echo(f"{_change(where, env, user, lesson, retired=False)} may be recalled again")
     _suggest("show", where, lesson, env, user)
 
@@ -139,7 +142,7 @@ def export_lessons(where: Where, file: File, env: Env = None, user: User = None)
 
 @lessons.command("import")
 def import_lessons(where: Where, file: File, env: Env = None, user: User = None) -> None:
-    """Add the records of a file that are new."""
+    """Add the new records of a file."""
 
     async def work(store: "LessonStore") -> int:
         from langgraph_reflexion.memory.importing import read_lessons

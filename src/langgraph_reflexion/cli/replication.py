@@ -46,7 +46,7 @@ def replay(
 ) -> None:
     """Run the graph over a recorded log.
 
-    Prints the questions right, wrong and halted by trial, as logged and as replayed.
+    Prints how many questions were right, wrong and halted in each trial, as logged and as replayed.
     """
     from langgraph_reflexion.replication.replay import replay
 

@@ -42,7 +42,7 @@ def run(
     notice = ""
     if demo and env not in {*ENVIRONMENTS, *ENVIRONMENTS.values()} and "tasks" not in settings.options:
         notice = (
-            "the demo model knows only the environments that ship, and may solve nothing here: "
+            "the demo model knows only the built-in environments, and may solve nothing here: "
             f"langgraph-reflexion play {env}, or choose another --model"
         )
     raise typer.Exit(_run(lambda progress: run(settings, out, progress), as_json, apply=apply, notice=notice))
@@ -56,7 +56,7 @@ def resume(
 ) -> None:
     """Resume a run that was stopped, or had faults.
 
-    Unfinished tasks continue, as do those that ended by a fault, an error or on a budget that is raised.
+    Continues unfinished tasks, and retries those that ended with a fault, an error, or a budget that is now raised.
     """
     from langgraph_reflexion.experiments.runner import resume
 

@@ -66,7 +66,7 @@ def execute(
         str | None, typer.Option(metavar="DIR", help="A folder to work in; its files may be changed.")
     ] = None,
     own: Annotated[
-        bool, typer.Option("--own", help="Let it also change .git and the like there, and use Unix sockets.")
+        bool, typer.Option("--own", help="Also allow changes to .git and similar there, and Unix sockets.")
     ] = False,
     network: Annotated[bool, typer.Option("--network", help="Allow the network.")] = False,
     wall: Annotated[float, typer.Option(metavar="SECONDS", min=0.001, max=1e8, help="Wall time limit.")] = 300.0,

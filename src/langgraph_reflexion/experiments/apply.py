@@ -26,7 +26,7 @@ def apply_results(folder: Path | str, task: str | None = None) -> Iterator[str]:
             )
         if settings.split != "tasks":
             raise ConfigurationError(
-                f"{folder} is a run of the tasks that ship ({settings.split}), whose repositories are in a shared "
+                f"{folder} is a run of built-in tasks ({settings.split}), whose repositories are in a shared "
                 f"cache: nothing was applied; the patches are in {folder}/task-*/final-output"
             )
         tasks = [each for each in environment.tasks(settings.split, settings.limit) if task in (None, each["id"])]
