@@ -67,9 +67,7 @@ class ReflexionSettings(BaseModel):
     base_url: str | None = option(
         None, "Address of an OpenAI-compatible server.", node="act", metavar="URL", min_length=1
     )
-    temperature: float | None = option(
-        None, "Sampling temperature.  [default: the server's]", ge=0, allow_inf_nan=False
-    )
+    temperature: float | None = option(None, "Temperature.  [default: the server's]", ge=0, allow_inf_nan=False)
     max_tokens: int | None = option(None, "Longest reply in tokens.  [default: depends on the request]", ge=1)
     timeout: float = option(
         TIMEOUT_SECONDS,
@@ -78,9 +76,7 @@ class ReflexionSettings(BaseModel):
         ge=0.01,
         allow_inf_nan=False,
     )
-    retries: int = option(
-        Retries.attempts, "Attempts before a call or an action counts as a fault.", resume="free", ge=1
-    )
+    retries: int = option(Retries.attempts, "Attempts before a call or action is a fault.", resume="free", ge=1)
     cache: str | None = option(
         None, "SQLite file that caches model replies, so that a rerun is free.", resume="free", metavar="FILE"
     )
@@ -102,11 +98,9 @@ class ReflexionSettings(BaseModel):
     )
     feedback: Feedback | None = rule("How much of a failed evaluation the model sees.", node="reflect")
     max_trials: int | None = rule("Trials per task.", node="evaluate", resume="raise", ge=1)
-    max_actions: int | None = rule(
-        "The heuristic stops a trial after more actions than this.", node="heuristic_check", ge=1
-    )
+    max_actions: int | None = rule("More actions than this stop a trial.", node="heuristic_check", ge=1)
     max_cycles: int | None = rule(
-        "The heuristic stops a trial after more identical cycles in a row than this.", node="heuristic_check", ge=1
+        "More identical cycles in a row than this stop a trial.", node="heuristic_check", ge=1
     )
     memory: Keep = option("window", "How reflections are kept: the last ones, all, or condensed.", node="reflect")
     memory_size: int | None = rule("Reflections kept (Ω).", node="reflect", ge=1)

@@ -13,7 +13,7 @@ from langgraph_reflexion.cli.basics import AsJson, suggest
 from langgraph_reflexion.errors import ConfigurationError
 
 if TYPE_CHECKING:
-    from langgraph_reflexion.memory.snapshot import Lesson
+    from langgraph_reflexion.memory.snapshot import LessonSnapshot
     from langgraph_reflexion.memory.store import LessonStore
 
 T = TypeVar("T")
@@ -35,10 +35,6 @@ def list_lessons(where: Where, env: Env = None, user: User = None, as_json: AsJs
 
     These are the trials that taught a lesson, those that recalled it, and the successes among them.
     """
-
-    async def work(store: "LessonStore") -> list["Lesson"]:
-        return list((await store.snapshot()).lessons.values())
-
     found: list[dict[str, Any]] = [
         {
             "id": each.id,
@@ -49,7 +45,7 @@ def list_lessons(where: Where, env: Env = None, user: User = None, as_json: AsJs
             "recalled": each.recalled,
             "succeeded": each.succeeded,
         }
-        for each in _with(where, env, user, work)
+        for each in _snapshot(where, env, user).lessons.values()
     ]
     if as_json:
         typer.echo(json.dumps(found, indent=2, ensure_ascii=False))
@@ -70,7 +66,7 @@ def show(where: Where, lesson: Id, env: Env = None, user: User = None) -> None:
     """Show a lesson, its sources and its uses."""
     from langgraph_reflexion.printable import printable
 
-    found = _find(where, env, user, lesson)
+    found = _snapshot(where, env, user).find(lesson)
     typer.echo(f"{found.id}{'  retired' if found.retired else ''}\n")
     typer.echo("\n".join(f"  {printable(line)}" for line in found.text.split("\n")))
     typer.echo(f"\nRecalled in {found.recalled} trials, of which {found.succeeded} succeeded.")
@@ -108,48 +104,38 @@ def edit(
     text = plain(sys.stdin.read() if str(file) == "-" else read_text(file))
     if not text:
         raise ConfigurationError("the new text is empty: retire the lesson instead")
-    typer.echo(f"{_change(where, env, user, lesson, text=text)} is edited")
-    _suggest("show", where, lesson, env, user)
+    _change(where, env, user, lesson, "is edited", text=text)
 
 
 @lessons.command()
 def retire(where: Where, lesson: Id, env: Env = None, user: User = None) -> None:
     """Stop recalling a lesson, whatever its statistics."""
-    typer.echo(f"{_change(where, env, user, lesson, retired=True)} is retired")
-    _suggest("show", where, lesson, env, user)
+    _change(where, env, user, lesson, "is retired", retired=True)
 
 
 @lessons.command()
 def restore(where: Where, lesson: Id, env: Env = None, user: User = None) -> None:
     """Recall a lesson again, whatever its statistics."""
-    typer.echo(f"{_change(where, env, user, lesson, retired=False)} may be recalled again")
-    _suggest("show", where, lesson, env, user)
+    _change(where, env, user, lesson, "may be recalled again", retired=False)
 
 
 @lessons.command("export")
 def export_lessons(where: Where, file: File, env: Env = None, user: User = None) -> None:
     """Write all lessons to a file."""
+    from langgraph_reflexion.memory.importing import write_lessons
 
-    async def work(store: "LessonStore") -> int:
-        from langgraph_reflexion.memory.importing import write_lessons
-
-        snapshot = await store.snapshot()
-        write_lessons(snapshot, file)
-        return len(snapshot.lessons)
-
-    typer.echo(f"{_with(where, env, user, work)} lessons written to {file}")
+    snapshot = _snapshot(where, env, user)
+    write_lessons(snapshot, file)
+    typer.echo(f"{len(snapshot.lessons)} lessons written to {file}")
 
 
 @lessons.command("import")
 def import_lessons(where: Where, file: File, env: Env = None, user: User = None) -> None:
     """Add the new records of a file."""
+    from langgraph_reflexion.memory.importing import read_lessons
 
-    async def work(store: "LessonStore") -> int:
-        from langgraph_reflexion.memory.importing import read_lessons
-
-        return await read_lessons(store, file)
-
-    typer.echo(f"{_with(where, env, user, work, create=True)} lessons are new")
+    new = _with(where, env, user, lambda store: read_lessons(store, file), create=True)
+    typer.echo(f"{new} lessons are new")
     _suggest("list", where, None, env, user)
 
 
@@ -180,15 +166,12 @@ def _with(
     return asyncio.run(run())
 
 
-def _find(where: str, env: str | None, user: str | None, lesson: str) -> "Lesson":
-    async def work(store: "LessonStore") -> "Lesson":
-        return (await store.snapshot()).find(lesson)
-
-    return _with(where, env, user, work)
+def _snapshot(where: str, env: str | None, user: str | None) -> "LessonSnapshot":
+    return _with(where, env, user, lambda store: store.snapshot())
 
 
-def _change(where: str, env: str | None, user: str | None, lesson: str, **change: Any) -> str:
-    """Record a person's edit, and return the lesson's id."""
+def _change(where: str, env: str | None, user: str | None, lesson: str, done: str, **change: Any) -> None:
+    """Record a person's edit, and say that it is done."""
 
     async def work(store: "LessonStore") -> str:
         from langgraph_reflexion.memory.lessons import now
@@ -198,4 +181,5 @@ def _change(where: str, env: str | None, user: str | None, lesson: str, **change
         await store.add([LessonEdit(lesson=found, date=now(), **change)])
         return found
 
-    return _with(where, env, user, work)
+    typer.echo(f"{_with(where, env, user, work)} {done}")
+    _suggest("show", where, lesson, env, user)
