@@ -33,10 +33,10 @@ def load_environment(name: str, *, seed: int | None = None, **options: Any) -> E
     try:
         signature.bind(**options)
     except TypeError as error:
-        taken = [each.name for each in signature.parameters.values() if each.kind in _BY_NAME]
-        raise ConfigurationError(
-            f"the environment {name!r} does not take these options: {error} (it takes {', '.join(taken) or 'none'})"
-        ) from error
+        taken = [each.name for each in signature.parameters.values() if each.kind in _BY_NAME] or ["none"]
+        unknown = next((each for each in options if each not in taken), None)
+        wrong = f"has no option {unknown!r}{did_you_mean(unknown, taken)}" if unknown else f"is {error}"
+        raise ConfigurationError(f"the environment {name!r} {wrong}: it takes {', '.join(taken)}") from error
     try:
         environment = factory(**options)
     except ReflexionError:

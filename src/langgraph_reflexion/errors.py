@@ -166,7 +166,8 @@ def explain(error: Any, what: str = "", place: Callable[[list[str]], str] = ".".
             given += did_you_mean(each["input"], re.findall(r"'([^']*)'", each["ctx"]["expected"]))
         reason = re.sub(r"^\w+ should ", "must ", reason).partition(", unable to ")[0]
         reason = reason.replace("a valid dictionary or instance", "an instance").replace("a valid string", "a string")
-        found.setdefault(name, ([], given))[0].append(reason)
+        reasons, before = found.get(name, ([], ""))
+        found[name] = ([*reasons, reason], max(before, given, key=len))
     lines = []
     for name, (reasons, given) in found.items():
         expected = " or ".join(dict.fromkeys(reasons)).replace(" or must be ", " or ")

@@ -74,7 +74,7 @@ class Slots:
         Of other servers nobody knows.
 
         Args:
-            progress: Sets the deadline anew.
+            progress: Resets the deadline.
             seconds: The time-out.
         """
         watch = asyncio.create_task(self._watch(progress, seconds)) if self.named and seconds else None
@@ -131,7 +131,7 @@ def address_of(model: BaseChatModel) -> str:
 
 
 class Progress(AsyncCallbackHandler):
-    """Sets a call's deadline anew with each piece of its reply, and when its server is seen at work.
+    """Resets a call's deadline with each piece of its reply, and when its server is seen at work.
 
     No call lasts longer than `PATIENCE` time-outs: a server may send pieces for ever.
     """

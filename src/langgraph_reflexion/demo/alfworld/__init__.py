@@ -6,7 +6,7 @@ mistakes have reasons:
 * It searches similar places one after the other, in a habitual order that stays the same from trial to trial. In a
   large room it runs out of actions.
 * When it finds a thing among several others, it tends to think that it has taken the thing when it has only seen it.
-  It goes on as if it held it, and when nothing happens, tries the same again.
+  It carries on as if it held it, and when nothing happens, tries the same again.
 
 Its reflections see the second mistake in the trajectory, and list for the first the places that it has searched.
 Sometimes they say nothing of use. A room is recognized by its furniture, as the opening lists it.
