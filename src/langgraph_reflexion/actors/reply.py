@@ -23,7 +23,7 @@ _MARKED = re.compile(rf"^{_MARKS}(?:action|thought|think){_COLON}", re.IGNORECAS
 _ITEM = re.compile(r"^[ \t]*+(?:[-+*\u2022]|\d{1,3}[.)])[ \t]++")
 _NAME = re.compile(r"[ \t`*_\"'>]*+\w++[ \t]*+\[")
 _BRACKET = re.compile(r"[\[\]]")
-_NEXT = re.compile(r"\s*+,?\s*+\[")
+_NEXT = re.compile(r"\s*+(?:(?:,|and\b|action\b[ \d]*+:)\s*+)*+\w*+\[", re.IGNORECASE)
 _NONE = re.compile(r"\W*none\W*", re.IGNORECASE)
 _BLOCK = re.compile(r"```\w*[ \t]*\n(?P<inner>.*?)\n?```", re.DOTALL)
 _FENCE = re.compile(r"\s*```\w*\s*")
@@ -113,7 +113,7 @@ def _action(written: str, parse: Callable[[str], Action | None]) -> Action:
 def _allowed(written: str, parse: Callable[[str], Action | None]) -> Action | None:
     call, rest = _call_in(written)
     ended = call if not rest.strip(" .,;:!") else ""
-    # `search[A], [B]` would search for "A], [B".
+    # `search[A], search[B]` would search for "A], search[B".
     for candidate in (call if _NEXT.match(rest) else "", _bare(written), written.strip(), ended):
         if candidate and (action := parse(candidate)):
             return action

@@ -131,7 +131,10 @@ def readings(environment: Environment, replies: Iterable[tuple[str, str]]) -> Co
         if action is None:
             assert (name, _plain(argument)) == ("think", decision["thought"]), reply
         elif action["name"]:
-            assert (name.lower(), argument.strip()) == (action["name"], *action["args"].values()), reply
+            (read,) = action["args"].values()
+            alone, several, _ = argument.strip().partition(f"{read}]")
+            assert (name.lower(), alone) == (action["name"], "" if several else read), reply
+            found.update(["first of several"] * bool(several))
         found["thought" if action is None else action["name"] or "invalid"] += 1
     return found
 
@@ -159,5 +162,5 @@ def test_replies_of_the_hotpotqa_logs_are_read() -> None:
         log = read_log(path)
         steps |= {step[:2] for name in log.questions for _, row in log.attempts(name) for step in row.steps}
     found = readings(HotPotQA(), ((f"Thought: {thought}\nAction: {action}", action) for thought, action in steps))
-    assert found.total() == len(steps) > 0
+    assert found.total() - found["first of several"] == len(steps) > 0
     assert found["invalid"] <= 1
