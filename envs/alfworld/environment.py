@@ -50,7 +50,7 @@ class ALFWorld(Environment):
     reply_tokens = 1024
     splits = (*GENERATED, *OFFICIAL_SPLITS)
     episode = ALFWorldEpisode
-    # The original code asks again for a reply below five characters, less and less coldly, and reflects on the last
+    # The original code asks again for a reply below five characters, at rising temperatures, and reflects on the last
     # trial, too.
     profile_overrides: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         "upstream": {"temperatures": (0.2, 0.4, 0.6, 0.8, 1.0), "reflects_at_end": True}

@@ -68,7 +68,7 @@ class WebShop(Environment):
         "preprint": {"max_trials": 4},
         # The original code: fifteen turns, the reset among them, and no rule against repeating; one example. Its
         # actor never sees the reflections that it writes, as its prompt is built without them. A reply below five
-        # characters is asked for again, less and less coldly, and the last trial is reflected on, too.
+        # characters is asked for again, at rising temperatures, and the last trial is reflected on, too.
         "upstream": {
             "heuristic": {"max_actions": 13, "max_cycles": UNLIMITED, "count_thoughts": True},
             "examples": 1,
