@@ -13,7 +13,7 @@ FOLDERS = {"": ROOT / "src" / PACKAGE, **{name: ROOT / name for name in TOP}}
 
 LAYERS = """
     errors choices declared demo printable _langgraph _lazy
-    objects retries sync prompts runtime envs.sandbox
+    files objects retries sync prompts runtime envs.sandbox
     models
     checkpoints envs
     state

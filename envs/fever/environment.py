@@ -8,9 +8,10 @@ from langgraph_reflexion.choices import UNLIMITED
 from langgraph_reflexion.envs.base import action
 from langgraph_reflexion.envs.fever.claims import LABELS, own_claims
 from langgraph_reflexion.envs.hotpotqa.episode import WikiEpisode
-from langgraph_reflexion.envs.hotpotqa.questions import Question, read_entries
+from langgraph_reflexion.envs.hotpotqa.questions import Question
 from langgraph_reflexion.envs.hotpotqa.wiki import WikiEnvironment
 from langgraph_reflexion.errors import ConfigurationError
+from langgraph_reflexion.files import read_rows
 
 
 class FEVEREpisode(WikiEpisode):
@@ -48,21 +49,22 @@ class FEVER(WikiEnvironment):
         """Yield the claims of an official file: JSON Lines with `id`, `claim` and `label`.
 
         Raises:
-            EnvironmentUnavailable: the file cannot be read.
             ConfigurationError: an entry is not a claim with its label; the message names it.
         """
         seen = set[str]()
-        for number, entry in enumerate(read_entries(path), 1):
+        for place, entry in read_rows(path):
             match entry:
-                case {"id": int() | str() as key, "claim": str(claim), "label": str(label)} if label in LABELS:
+                case {"id": int() | str() as key, "claim": str(claim), "label": str(label)} if (
+                    label in LABELS and claim.strip()
+                ):
                     pass
                 case _:
                     raise ConfigurationError(
-                        f"{path}, entry {number}: a claim needs an 'id', a 'claim', and a 'label' of "
-                        f"{', '.join(LABELS)}; the files of the shared task's test set have no labels"
+                        f"{place}: a claim needs an 'id', a 'claim', and a 'label' of {', '.join(LABELS)}; the files "
+                        "of the shared task's test set have no labels"
                     )
             if str(key) in seen:
-                raise ConfigurationError(f"{path}, entry {number}: another claim has the id {key!r}")
+                raise ConfigurationError(f"{place}: another claim has the id {key!r}")
             seen.add(str(key))
             yield Question(str(key), " ".join(claim.split()), label)
 

@@ -1,20 +1,20 @@
 """A reader of questions from files, in HotPotQA's own form or that of the Hugging Face hub.
 
 HotPotQA's files are JSON lists; `datasets` writes the hub's form as JSON Lines (`dataset.to_json("q.jsonl")`). Either
-form is read from either kind of file.
+form is read from either kind of file, gzipped or not.
 """
 
-import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-from pydantic import BaseModel, ValidationError, field_validator
+from pydantic import BaseModel, StringConstraints, ValidationError, field_validator
 
 from langgraph_reflexion.envs.base import Task
 from langgraph_reflexion.envs.hotpotqa.pages import Page
-from langgraph_reflexion.errors import ConfigurationError, EnvironmentUnavailable
+from langgraph_reflexion.errors import ConfigurationError, explain
+from langgraph_reflexion.files import read_rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,10 +40,13 @@ class Question:
     pages: tuple[Page, ...] = ()
 
 
+_Words = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
+
+
 class _Entry(BaseModel):
     id: str | int | None = None
-    question: str
-    answer: str
+    question: _Words
+    answer: _Words
     type: str | None = None
     level: str | None = None
     supporting_facts: list[tuple[str, int]] = []
@@ -59,13 +62,6 @@ class _Entry(BaseModel):
                 raise ValueError("must be lists of titles and of what belongs to them")
             return list(zip(*columns, strict=True))
         return value or []
-
-    @field_validator("question", "answer")
-    @classmethod
-    def _text(cls, value: str) -> str:
-        if not value.strip():
-            raise ValueError("must not be empty")
-        return value.strip()
 
 
 def task_data(task: Task) -> dict[str, Any]:
@@ -84,17 +80,14 @@ def read_questions(path: Path) -> Iterator[Question]:
     """Yield the questions of a JSON or JSON Lines file, in order.
 
     Raises:
-        EnvironmentUnavailable: the file cannot be read.
         ConfigurationError: an entry is not a question with an answer; the message names it.
     """
     seen = set()
-    for number, content in enumerate(read_entries(path), 1):
+    for number, (place, content) in enumerate(read_rows(path), 1):
         try:
             entry = _Entry.model_validate(content)
         except ValidationError as error:
-            first = error.errors()[0]
-            where = ".".join(map(str, first["loc"])) or "question"
-            raise ConfigurationError(f"{path}, entry {number}, {where}: {first['msg']}") from error
+            raise ConfigurationError(f"{place}: {explain(error)}") from error
         key = content.get("_id") or entry.id
         question = Question(
             id=str(number if key in (None, "") else key),
@@ -106,7 +99,7 @@ def read_questions(path: Path) -> Iterator[Question]:
             pages=tuple(Page(title, tuple(sentences)) for title, sentences in entry.context),
         )
         if question.id in seen:
-            raise ConfigurationError(f"{path}, entry {number}: another question has the id {question.id!r}")
+            raise ConfigurationError(f"{place}: another question has the id {question.id!r}")
         seen.add(question.id)
         yield question
 
@@ -115,38 +108,13 @@ def read_pages(path: Path) -> Iterator[Page]:
     """Yield the pages of a JSON Lines file, each with a `title`, and `text` or a list of `sentences`.
 
     Raises:
-        EnvironmentUnavailable: the file cannot be read.
         ConfigurationError: an entry is not a page; the message names it.
     """
-    for number, entry in enumerate(read_entries(path), 1):
+    for place, entry in read_rows(path):
         match entry:
             case {"title": str(title), "sentences": [*sentences]} if all(isinstance(each, str) for each in sentences):
                 yield Page(title, tuple(sentences))
             case {"title": str(title), "text": str(text)}:
                 yield Page.from_text(title, text)
             case _:
-                raise ConfigurationError(
-                    f"{path}, entry {number}: a page needs a 'title', and a 'text' or a list of 'sentences'"
-                )
-
-
-def read_entries(path: Path) -> Iterator[Any]:
-    """Yield the entries of a JSON list or a JSON Lines file.
-
-    Raises:
-        EnvironmentUnavailable: the file cannot be read.
-        ConfigurationError: it is not JSON.
-    """
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except OSError as error:
-        raise EnvironmentUnavailable(f"{path} cannot be read: {error.strerror}") from error
-    except UnicodeDecodeError as error:
-        raise ConfigurationError(f"{path} is not JSON: {error}") from error
-    try:
-        if text.lstrip().startswith("["):
-            yield from json.loads(text)
-        else:
-            yield from (json.loads(line) for line in text.split("\n") if line.strip())
-    except (ValueError, RecursionError) as error:
-        raise ConfigurationError(f"{path} is not JSON: {error}") from error
+                raise ConfigurationError(f"{place}: a page needs a 'title', and a 'text' or a list of 'sentences'")

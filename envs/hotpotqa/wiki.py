@@ -163,6 +163,8 @@ class WikiEnvironment(Environment):
             if self._questions is None:
                 # Their pages are in the corpus.
                 self._questions = [replace(question, pages=()) for question in self.read(self._file())]
+            if not self._questions:
+                raise ConfigurationError(f"{self.path} contains no tasks")
             return self._questions
 
     def _file(self) -> Path:

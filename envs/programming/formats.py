@@ -1,10 +1,7 @@
 """Readers of problem files: HumanEval, MBPP, MultiPL-E, EvalPlus, LeetCode-hard and the project's own form."""
 
 import ast
-import gzip
-import json
-import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -23,9 +20,8 @@ from langgraph_reflexion.envs.programming.python_source import (
 )
 from langgraph_reflexion.envs.programming.rust_source import rust_cases_of
 from langgraph_reflexion.envs.programming.values import COMPARISONS
-from langgraph_reflexion.errors import ConfigurationError, EnvironmentUnavailable
-
-Row = dict[str, Any]
+from langgraph_reflexion.errors import ConfigurationError, explain
+from langgraph_reflexion.files import Row, read_rows
 
 _AFTER_A_FUNCTION = ("\nclass", "\ndef", "\n#", "\nif", "\nprint")
 
@@ -38,7 +34,6 @@ def load_problems(path: Path | str, language: str | None = None) -> list[Problem
         language: Return only problems in this language.
 
     Raises:
-        EnvironmentUnavailable: the file cannot be read.
         ConfigurationError: a row is not a problem, or there is none in this language; the message has the place.
     """
     path = Path(path)
@@ -54,35 +49,6 @@ def load_problems(path: Path | str, language: str | None = None) -> list[Problem
     if not chosen:
         raise ConfigurationError(f"{path} contains no problems{f' in {language}' if language else ''}")
     return chosen
-
-
-def read_rows(path: Path) -> Iterator[tuple[str, Row]]:
-    """The rows of a file, each with its place in words."""
-    try:
-        data = path.read_bytes()
-        text = (gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data).decode("utf-8-sig")
-    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-        raise ConfigurationError(f"{path} is broken: {error}") from None
-    except OSError as error:
-        raise EnvironmentUnavailable(f"{path} cannot be read: {error.strerror}") from None
-    except UnicodeDecodeError as error:
-        raise ConfigurationError(f"{path} is not JSON: {error}") from None
-    if text.lstrip().startswith("["):
-        entries = [(f"{path}, entry {number}", row) for number, row in enumerate(_parsed(text, str(path)), 1)]
-    else:
-        lines = [(f"{path}, line {number}", line) for number, line in enumerate(text.split("\n"), 1) if line.strip()]
-        entries = [(place, _parsed(line, place)) for place, line in lines]
-    for place, row in entries:
-        if not isinstance(row, dict):
-            raise ConfigurationError(f"{place}: expected a JSON object, found {type(row).__name__}")
-        yield place, row
-
-
-def _parsed(text: str, place: str) -> Any:
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise ConfigurationError(f"{place}: not JSON: {error}") from None
 
 
 def _problem(place: str, row: Row) -> Problem:
@@ -233,8 +199,7 @@ def _own(row: Row) -> Problem:
     try:
         problem = TypeAdapter(Problem).validate_python(row)
     except ValidationError as error:
-        first = error.errors()[0]
-        raise ValueError(f"{'.'.join(map(str, first['loc']))}: {first['msg']}") from None
+        raise ValueError(explain(error)) from None
     if problem.language not in LANGUAGES:
         raise ValueError(f"unknown language {problem.language!r}: choose one of {', '.join(LANGUAGES)}")
     for case in problem.cases if problem.language == "python" else ():

@@ -95,7 +95,7 @@ async def test_failed_calls_and_calls_outside_the_graph_are_not_recorded(tmp_pat
 
 @pytest.mark.parametrize(
     ("text", "why"),
-    [(b"{", "line 1"), (b'\n{"task": "t"}\n', "line 2.*has `task`, `trial`"), (b"\xff", "cannot be read")],
+    [(b"{", "line 1"), (b'\n{"task": "t"}\n', "line 2.*has `task`, `trial`"), (b"\xff", "is not UTF-8")],
 )
 def test_an_invalid_recording_is_refused(tmp_path, text, why):
     path = tmp_path / "recording.jsonl"

@@ -74,9 +74,10 @@ def test_official_claims_are_tasks_and_need_pages(official):
 @pytest.mark.parametrize(
     ("entry", "says"),
     [
-        ({"id": 9, "claim": "No label."}, "entry 3: a claim needs"),
-        ({"id": 9, "claim": "Another label.", "label": "DISPUTED"}, "entry 3: a claim needs"),
-        ({**OFFICIAL[0], "claim": "The same id."}, "entry 3: another claim has the id 7"),
+        ({"id": 9, "claim": "No label."}, "line 3: a claim needs"),
+        ({"id": 9, "claim": "Another label.", "label": "DISPUTED"}, "line 3: a claim needs"),
+        ({**OFFICIAL[0], "id": 9, "claim": " "}, "line 3: a claim needs"),
+        ({**OFFICIAL[0], "claim": "The same id."}, "line 3: another claim has the id 7"),
     ],
 )
 def test_a_file_of_something_else_is_refused(official, entry, says):

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from langgraph_reflexion.envs.base import Task
 from langgraph_reflexion.errors import ConfigurationError, the_extra
+from langgraph_reflexion.files import read_text
 from langgraph_reflexion.objects import in_one_line
 
 TASK_FIELDS = ("task", "question", "instruction", "input")
@@ -62,7 +63,7 @@ def open_tasks(name: str, subset: str | None = None) -> TaskSource:
     file = Path(name).expanduser()
     readers = {".jsonl": _json_lines, ".ndjson": _json_lines, ".json": _json_array, ".csv": _csv_rows}
     if read := readers.get(file.suffix.lower()):
-        return TaskSource((file.stem,), lambda split: read(name, _text(name, file)))
+        return TaskSource((file.stem,), lambda split: read(name, read_text(file)))
     if file.is_file() and file.suffix.lower() != ".parquet":
         raise ConfigurationError(
             f"the task file {name} must be JSON lines (.jsonl), JSON (.json), CSV (.csv) or Parquet (.parquet), by "
@@ -171,17 +172,6 @@ def _object(value: Any) -> Mapping[str, Any]:
 def _parse(text: str) -> Any:
     # Checkpoints hold integers of 64 bits; larger ones are text.
     return json.loads(text, parse_int=lambda digits: int(digits) if len(digits) < 19 else digits)
-
-
-def _text(name: str, file: Path) -> str:
-    try:
-        content = file.read_bytes()
-        return content.decode("utf-8-sig")
-    except OSError as error:
-        raise ConfigurationError(f"the task file {name} cannot be read: {error.strerror}") from error
-    except UnicodeDecodeError as error:
-        line = content.count(b"\n", 0, error.start) + 1
-        raise ConfigurationError(f"{name}, line {line}, is not UTF-8: save the file in that encoding") from error
 
 
 def _json_lines(path: str, text: str) -> Iterator[Row]:

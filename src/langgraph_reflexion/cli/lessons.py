@@ -98,7 +98,7 @@ def edit(
     user: User = None,
 ) -> None:
     """Change the text of a lesson; its sources and statistics are kept."""
-    from langgraph_reflexion.memory.importing import read_text
+    from langgraph_reflexion.files import read_text
     from langgraph_reflexion.memory.records import plain
 
     text = plain(sys.stdin.read() if str(file) == "-" else read_text(file))

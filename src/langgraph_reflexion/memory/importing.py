@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from langgraph_reflexion.errors import ConfigurationError
+from langgraph_reflexion.files import read_text
 from langgraph_reflexion.memory.records import RECORDS, LessonSource, Record
 from langgraph_reflexion.memory.snapshot import LessonSnapshot
 from langgraph_reflexion.memory.store import LessonStore
@@ -50,18 +51,6 @@ async def read_lessons(store: LessonStore, path: Path) -> int:
     before = await store.snapshot()
     await store.add(record for record in records if record.key not in before.records[record.stored_as])
     return len((await store.snapshot()).lessons.keys() - before.lessons.keys())
-
-
-def read_text(path: Path) -> str:
-    """Return the text of a file, without the byte order mark that some editors write.
-
-    Raises:
-        ConfigurationError: the file cannot be read.
-    """
-    try:
-        return path.read_text(encoding="utf-8-sig")
-    except (OSError, ValueError) as error:
-        raise ConfigurationError(f"{path} cannot be read: {error}") from error
 
 
 def _lines(snapshot: LessonSnapshot) -> Iterator[str]:

@@ -22,7 +22,8 @@ from typing import Literal, NamedTuple
 
 from langgraph_reflexion.errors import ConfigurationError
 from langgraph_reflexion.experiments.pairing import count
-from langgraph_reflexion.replication.logs import twice_note
+from langgraph_reflexion.files import read_text
+from langgraph_reflexion.replication.logs import gap_note, twice_note
 from langgraph_reflexion.state import Strategy
 
 Outcome = Literal["right", "wrong", "halted"]
@@ -47,6 +48,7 @@ _END_OF_LAST_ATTEMPT = "(END PREVIOUS TRIAL)"
 _MEMORY = "You have attempted to answer"
 _STEP = re.compile(r"^(Thought|Action|Observation)(?: (\d+))?:[ \t]*", re.MULTILINE)
 _BULLET = re.compile(r"^- ", re.MULTILINE)
+_CHOOSE = "choose a *_trials.txt in hotpotqa_runs/root of the original repository"
 
 
 class LoggedStep(NamedTuple):
@@ -168,9 +170,7 @@ class HotPotQALog:
 
 
 def is_hotpotqa_log(path: Path) -> bool:
-    """Return whether a file is a HotPotQA log, by its name or its first lines."""
-    if "_questions_" in path.name:
-        return True
+    """Return whether a file is a HotPotQA log, by its first lines."""
     with path.open(encoding="utf-8", errors="replace") as file:
         return bool(_TRIAL.search(file.read(1000)))
 
@@ -179,26 +179,27 @@ def read_log(path: Path) -> HotPotQALog:
     """Read a log from a file, or from a folder that holds one.
 
     Raises:
-        ConfigurationError: there is no log, or more than one.
+        ConfigurationError: there is no log that can be read, or more than one.
     """
     if path.is_dir():
-        found = sorted(each for each in path.rglob("*.txt") if is_hotpotqa_log(each))
+        found = sorted(each for each in path.rglob("*.txt") if each.is_file() and is_hotpotqa_log(each))
         if len(found) != 1:
             names = ", ".join(str(each.relative_to(path)) for each in found)
-            logs = f"{len(found)} logs: choose {names}" if found else "no HotPotQA log"
+            logs = f"{len(found)} logs: choose {names}" if found else f"no HotPotQA log: {_CHOOSE}"
             raise ConfigurationError(f"{path} holds {logs}")
         path = found[0]
     trials: dict[int, LoggedTrial] = {}
     notes: list[str] = []
-    for number, body in _parts(_TRIAL, _RULE.sub("", path.read_text(encoding="utf-8-sig", errors="replace"))):
+    for number, body in _parts(_TRIAL, _RULE.sub("", read_text(path).replace("\r\n", "\n"))):
         trial = trials.setdefault(int(number), LoggedTrial(int(number)))
         if trial.summary is None and (summary := _SUMMARY.search(body)):
             trial.summary = Counts(*(int(count or 0) for count in summary.groups()))
         notes += [f"trial {number}: {note}" for note in _read_rows(trial, body)]
     rows = [row for trial in trials.values() for _, row in trial.rows.values()]
     if not rows:
-        raise ConfigurationError(f"{path} is not a HotPotQA log of the original repository: it lists no question")
+        raise ConfigurationError(f"{path} lists no question, so it is no HotPotQA log: {_CHOOSE}")
     log = HotPotQALog(path, [trials[number] for number in sorted(trials)], strategy_of(path, rows), notes)
+    notes += gap_note(trials)
     for trial in log.trials:
         notes += [f"trial {trial.number}: {note}" for note in _irregular(trial, len(log.questions))]
     return log

@@ -83,8 +83,9 @@ def import_logs(root: Path | str, out: Path | str, known: Mapping[str, Original]
     """
     root, done = Path(root), Import(Path(out))
     logs = list(_read_logs(root, originals() if known is None else known, done.left_out))
-    if not logs and not done.left_out:
-        raise ConfigurationError(f"{root} holds no log of the original repository: give a clone of it")
+    if not logs:
+        unread = "".join(f" ({source}: {why})" for source, why in done.left_out[:1])
+        raise ConfigurationError(f"{root} holds no log of the original repository: give a clone of it{unread}")
     done.runs.update(zip(_names(logs), logs, strict=True))
     try:
         _clear(done)
@@ -110,7 +111,7 @@ def read_import(folder: Path | str) -> dict[str, Any]:
             raise ValueError("a run is not a folder of it")
     except (OSError, ValueError, KeyError, TypeError) as error:
         why = f"there is no {IMPORT}" if isinstance(error, FileNotFoundError) else f"{IMPORT} {json_error(error)}"
-        raise ConfigurationError(f"{folder} holds no import: {why}") from error
+        raise ConfigurationError(f"{folder} holds no import: {why}; import-upstream makes one") from error
     return dict(listed)
 
 

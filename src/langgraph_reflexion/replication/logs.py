@@ -3,7 +3,7 @@
 import hashlib
 import re
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -17,7 +17,7 @@ from langgraph_reflexion.state import Evaluation, Step
 NOT_LOGGED = "not logged"
 """A model, strategy or benchmark without a name, and the stop reason of a trial that only failed."""
 
-RESULTS = re.compile(r"env_results_trial_(\d{1,4})\.json")
+RESULTS = re.compile(r"env_results_trial_(0|[1-9]\d{0,3})\.json")
 """The name of ALFWorld's and WebShop's files. Trials are counted from 0."""
 
 Original = Mapping[str, str]
@@ -94,13 +94,11 @@ def logged_settings(
         **usual,
     )
     strategy = original.get("strategy", strategy)
-    excluded = "" if original else "it is not one of the original's logs"
-    if "part" in original:
-        excluded = f"it holds {original['part']}"
+    part = f"it holds {original['part']}" if "part" in original else ""
     imported = {
         "benchmark": original.get("benchmark", benchmark),
         "first_trial": first_trial,
-        "excluded": excluded,
+        "excluded": part if original else "it is not one of the original's logs",
     }
     # The original has strategies that a run cannot have, and its runs had no seeds.
     return settings.public() | {"strategy": strategy, "seed": None, "imported": imported}
@@ -119,13 +117,12 @@ def logged_trial(
     measures: dict[str, float] | None = None,
 ) -> Finished:
     """Return a logged trial as rows. No log records calls, tokens, cost or time; they are 0."""
-    score = None if verdict is None else float(verdict)
     row = TrialRow(
         task_id=task,
         trial=trial,
         success=success,
         verdict=verdict,
-        score=score,
+        score=None if verdict is None else float(verdict),
         stop_reason="terminated" if success and stop_reason == NOT_LOGGED else stop_reason,
         actions=len(steps),
         llm_calls=0,
@@ -145,6 +142,12 @@ def logged_trial(
         task_id=task, trial=trial, observation=observation, steps=list(steps), evaluation=evaluation
     )
     return Finished(row, trajectory)
+
+
+def gap_note(trials: Collection[int]) -> list[str]:
+    """Return a note on the trials that are missing among the others, if there are any."""
+    missing = [str(number) for number in range(min(trials), max(trials)) if number not in trials]
+    return [f"no trial {', '.join(missing)}: what was solved before is counted"] if missing else []
 
 
 def twice_note(what: str, times: int) -> list[str]:

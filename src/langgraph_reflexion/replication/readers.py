@@ -11,22 +11,26 @@ programming
     which ended the loop. So the verdict of the self-written tests is known, too.
 """
 
-import json
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from pydantic import AliasChoices, BaseModel, Field, StrictBool, TypeAdapter, ValidationError
+
 from langgraph_reflexion.choices import UNLIMITED
 from langgraph_reflexion.envs.base import Action
-from langgraph_reflexion.errors import ConfigurationError
+from langgraph_reflexion.errors import ConfigurationError, explain
+from langgraph_reflexion.experiments.pairing import count
 from langgraph_reflexion.experiments.rows import Finished
+from langgraph_reflexion.files import read_text
 from langgraph_reflexion.replication.hotpotqa_log import LoggedStep, is_hotpotqa_log, read_log
 from langgraph_reflexion.replication.logs import (
     NOT_LOGGED,
     RESULTS,
     LoggedRun,
     Original,
+    gap_note,
     logged_settings,
     logged_trial,
     twice_note,
@@ -46,6 +50,27 @@ _EVALUATORS = {
     **dict.fromkeys(("reflexion", "reflexion-ucs", "immediate-refinement"), "tests"),
     "immediate-reflexion": "none",
 }
+
+
+class _Result(BaseModel):
+    """A task in a file of ALFWorld or WebShop."""
+
+    name: str
+    is_success: StrictBool
+    memory: list[str] = []
+
+
+class _Problem(BaseModel):
+    """A line of a programming log."""
+
+    name: str = Field(validation_alias=AliasChoices("task_id", "name"))
+    is_solved: StrictBool
+    reflections: list[str] | None = None
+    solution: str | list[Any] | None = None
+    prompt: str = ""
+
+
+_RESULTS = TypeAdapter(list[_Result])
 
 
 def read_run_log(path: Path, source: str, original: Original) -> LoggedRun | None:
@@ -77,18 +102,26 @@ def _results(files: Mapping[int, Path], source: str, original: Original) -> Logg
     trials: dict[int, dict[str, tuple[bool, list[str]]]] = {}
     notes: list[str] = []
     for number, path in files.items():
-        states: dict[str, tuple[bool, list[str]]] = {}
         try:
-            for entry in json.loads(path.read_text(encoding="utf-8-sig", errors="replace")):
-                states.setdefault(entry["name"], (entry["is_success"] is True, [*map(str, entry.get("memory", []))]))
-        except (OSError, ValueError, KeyError, TypeError) as error:
-            notes.append(f"{path.name} cannot be read: {error}")
+            listed = _RESULTS.validate_json(read_text(path))
+        except ValueError as error:
+            why = explain(error).partition("; ")[0] if isinstance(error, ValidationError) else error
+            notes.append(f"{path.name} cannot be read: {why}")
         else:
-            trials[number] = states
-    if not trials:
-        raise ConfigurationError("; ".join(notes))
-    first, last = min(trials), max(trials)
+            states = trials[number] = {}
+            for each in listed:
+                states.setdefault(each.name, (each.is_success, each.memory))
+            notes += [f"{path.name}: {note}" for note in twice_note("task", len(listed) - len(states))]
     tasks = list(dict.fromkeys(name for states in trials.values() for name in states))
+    if not tasks:
+        raise ConfigurationError("; ".join(notes) or "it lists no task")
+    for number, states in trials.items():
+        if absent := len(tasks) - len(states):
+            notes.append(
+                f"{files[number].name}: {count(absent, 'task')} of other trials missing: counted if solved before"
+            )
+    notes += gap_note([number + 1 for number in trials])
+    first, last = min(trials), max(trials)
     finished: list[Finished] = []
     for task in tasks:
         memory: list[str] = []
@@ -170,28 +203,27 @@ def _steps(steps: Sequence[LoggedStep]) -> list[Step]:
 
 
 def _programs(path: Path, source: str, original: Original) -> LoggedRun:
-    rows: dict[str, Mapping[str, Any]] = {}
+    rows: dict[str, _Problem] = {}
     notes: list[str] = []
     again = 0
     # Not `splitlines`: strings in a row may hold other line separators.
-    for number, line in enumerate(path.read_text(encoding="utf-8-sig", errors="replace").split("\n"), 1):
+    for number, line in enumerate(read_text(path).split("\n"), 1):
         if not line.strip():
             continue
         try:
-            row = json.loads(line)
-            name, _ = str(row["task_id"] if "task_id" in row else row["name"]), row["is_solved"]
-        except (ValueError, KeyError, TypeError, RecursionError):
-            notes.append(f"line {number} cannot be read, and is left out")
+            row = _Problem.model_validate_json(line)
+        except ValidationError as error:
+            notes.append(f"line {number} is left out: {explain(error)}")
         else:
-            again += name in rows
-            rows.setdefault(name, row)
+            again += row.name in rows
+            rows.setdefault(row.name, row)
     notes += twice_note("problem", again)
     if not rows:
-        raise ConfigurationError("; ".join(notes) or "it lists no problem")
+        raise ConfigurationError(f"it lists no problem{f': {notes[0]}' if notes else ''}")
     named = PROGRAMS.fullmatch(PurePosixPath(source).stem)
     strategy = named["strategy"] if named else "reflexion"
     # The last iteration is not followed by a reflection.
-    allowed = int(named["iterations"]) - 1 if named else max(len(_reflections(row)) for row in rows.values())
+    allowed = int(named["iterations"]) - 1 if named else max(len(row.reflections or ()) for row in rows.values())
     settings = logged_settings(
         "programming",
         original,
@@ -205,32 +237,25 @@ def _programs(path: Path, source: str, original: Original) -> LoggedRun:
         feedback="words",
         temperature=0.0,
     )
-    finished = [_program(name, row, strategy, allowed) for name, row in rows.items()]
+    finished = [_program(row, strategy, allowed) for row in rows.values()]
     return LoggedRun(source, settings, list(rows), finished, notes)
 
 
-def _program(name: str, row: Mapping[str, Any], strategy: str, allowed: int) -> Finished:
-    lessons, solution, observation = _reflections(row), row.get("solution"), row.get("prompt")
+def _program(row: _Problem, strategy: str, allowed: int) -> Finished:
+    lessons, solution = row.reflections or [], row.solution
     # Of earlier implementations only the reflections are logged.
     texts = [*[""] * len(lessons), solution if isinstance(solution, str) else ""]
     steps = [
         Step(number=number, thought=thought, action=Action(name="", args={}, text=text), observation="")
         for number, (thought, text) in enumerate(zip(["", *lessons], texts, strict=True), 1)
     ]
-    logged = isinstance(row.get("reflections"), list)
-    verdict = row["is_solved"] if strategy in ("simple", "test-acc") else None
-    if strategy == "reflexion" and allowed and logged:
+    verdict = row.is_solved if strategy in ("simple", "test-acc") else None
+    if strategy == "reflexion" and allowed > 0 and row.reflections is not None:
         # Only under this strategy is there a reflection for each failure of the self-written tests.
         verdict = len(lessons) < allowed
-    measures = {"reflections": float(len(lessons))} if logged else {}
+    measures = {} if row.reflections is None else {"reflections": float(len(lessons))}
     if isinstance(solution, list):
         measures["tests"] = float(len(solution))
-    observation = observation if isinstance(observation, str) else ""
     return logged_trial(
-        name, 1, row["is_solved"], verdict, "terminated", observation=observation, steps=steps, measures=measures
+        row.name, 1, row.is_solved, verdict, "terminated", observation=row.prompt, steps=steps, measures=measures
     )
-
-
-def _reflections(row: Mapping[str, Any]) -> list[str]:
-    reflections = row.get("reflections")
-    return [str(text) for text in reflections] if isinstance(reflections, list) else []

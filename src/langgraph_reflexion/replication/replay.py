@@ -17,6 +17,7 @@ from langgraph_reflexion import prompts
 from langgraph_reflexion.choices import UNLIMITED
 from langgraph_reflexion.envs.base import Action, Environment, Episode, StepResult, Task, action
 from langgraph_reflexion.envs.hotpotqa.grading import exact_match
+from langgraph_reflexion.experiments.pairing import count
 from langgraph_reflexion.experiments.tables import Table
 from langgraph_reflexion.graph.reflexion import create_reflexion
 from langgraph_reflexion.replication.hotpotqa_log import Counts, HotPotQALog, LoggedStep, Row, read_log
@@ -145,7 +146,7 @@ class Replay:
         console, log = console or Console(), self.log
         console.print(Text(str(log.path), "bold"), soft_wrap=True)
         console.print(
-            Text(f"  {log.agent} · {log.strategy} · {len(log.questions)} questions · recorded model output")
+            Text(f"  {log.agent} · {log.strategy} · {count(len(log.questions), 'question')} · recorded model output")
         )
         rows, different = [], 0
         for trial, replayed in zip(log.trials, self.replayed, strict=True):

@@ -25,6 +25,7 @@ from langchain_core.runnables import Runnable
 from pydantic import PrivateAttr, SkipValidation
 
 from langgraph_reflexion.errors import ConfigurationError, ReflexionError
+from langgraph_reflexion.files import read_rows
 from langgraph_reflexion.models.calls import NAME, TASK, TRIAL
 
 
@@ -142,17 +143,12 @@ def read_recording(path: Path | str) -> list[RecordedReply]:
     Raises:
         ConfigurationError: it cannot be read, or a row is malformed.
     """
-    try:
-        lines = Path(path).read_text(encoding="utf-8").split("\n")
-    except (OSError, UnicodeError) as error:
-        raise ConfigurationError(f"the recording {path} cannot be read: {error}") from error
     rows = []
-    for number, line in enumerate(lines, 1):
-        if line.strip():
-            try:
-                rows.append(_checked(json.loads(line)))
-            except ValueError as error:
-                raise ConfigurationError(f"{path}, line {number}: {error}") from error
+    for place, row in read_rows(Path(path)):
+        try:
+            rows.append(_checked(row))
+        except ValueError as error:
+            raise ConfigurationError(f"{place}: {error}") from error
     return rows
 
 

@@ -162,15 +162,48 @@ def test_unreadable_parts_of_logs_are_named_and_the_rest_is_counted(tmp_path: Pa
     log.write_text(log.read_text(encoding="utf-8")[:-40], encoding="utf-8")
     programs = write_problems(clone / PROGRAMMING, with_tests(HUMANEVAL, (142, 144), (8, 20), 4))
     lines = programs.read_bytes().splitlines(keepends=True)
-    programs.write_bytes(b"".join([*lines, lines[0], b"\xff\n", lines[1][:-20]]))
+    programs.write_bytes(b"".join([*lines, lines[0], b"5\n", lines[1][:-20]]))
     for name in ("a.joblib", "b.joblib"):
         (log.parent / name).write_bytes(b"")
     done = import_logs(clone, tmp_path / "out")
     assert solved(done) == {"alfworld": [50, 50, 90], "hotpotqa": [32, 42], "programming": [150]}
     notes = "\n".join(note for run in done.runs.values() for note in run.notes)
-    for said in ("env_results_trial_1.json cannot be read", "cut off", "1 problem listed twice", "line 166 "):
+    for said in ("trial_1.json cannot be read", "no trial 2:", "cut off", "1 problem listed twice", "line 166 "):
         assert said in notes
     assert [Path(source).name for source, _ in done.left_out] == ["a.joblib", "b.joblib"]
+
+
+@pytest.mark.parametrize(
+    ("log", "content", "says"),
+    [
+        (ALFWORLD / "env_results_trial_5.json", b"[]", "lists no task"),
+        (ALFWORLD / "env_results_trial_5.json", b"[" * 9999, "trial_5.json cannot be read"),
+        (ALFWORLD / "env_results_trial_5.json", b'[{"name": "a", "is_success": "false"}]', "is_success must be"),
+        (ALFWORLD / "env_results_trial_5.json", b'[{"name": "a", "is_success": true, "memory": "b"}]', "memory must"),
+        (ALFWORLD / "env_results_trial_5.json", "[]".encode("utf-16"), "line 1, is not UTF-8"),
+        (PROGRAMMING, b'{"task_id": "a", "is_solved": "false"}', "line 1 is left out: is_solved must be"),
+        (PROGRAMMING, b'{"task_id": null, "is_solved": true}', "line 1 is left out: task_id must be"),
+        (HOTPOTQA, b"BEGIN TRIAL 1\nQuestion: caf\xe9?", "line 2, is not UTF-8"),
+    ],
+)
+def test_a_log_that_does_not_say_what_was_solved_is_refused(
+    tmp_path: Path, log: Path, content: bytes, says: str
+) -> None:
+    path = tmp_path / "clone" / log
+    path.parent.mkdir(parents=True)
+    path.write_bytes(content)
+    with pytest.raises(ConfigurationError, match=f"holds no log .*{says}"):
+        import_logs(tmp_path / "clone", tmp_path / "out")
+
+
+def test_tasks_that_are_listed_twice_or_not_at_all_are_noted(tmp_path: Path) -> None:
+    folder = tmp_path / ALFWORLD
+    folder.mkdir(parents=True)
+    for number, listed in ((4, ["a", "a"]), (5, ["a", "b"])):
+        entries = [{"name": name, "is_success": index == 0} for index, name in enumerate(listed)]
+        (folder / f"env_results_trial_{number}.json").write_text(json.dumps(entries), encoding="utf-8")
+    (run,) = import_logs(tmp_path, tmp_path / "out").runs.values()
+    assert [note.partition(":")[2][:20] for note in run.notes[:2]] == [" 1 task listed twice", " 1 task of other tri"]
 
 
 def test_an_import_replaces_only_an_earlier_import(tmp_path: Path, clone: Path) -> None:
@@ -200,7 +233,7 @@ def test_an_import_writes_only_into_its_folder(tmp_path: Path, clone: Path, name
 
 
 def test_incomplete_imports_are_named_and_cannot_be_resumed(tmp_path: Path, clone: Path) -> None:
-    done = import_logs(clone / "alfworld_runs", tmp_path / "out")
+    done = import_logs(clone / "alfworld_runs", tmp_path / "out", known(clone))
     with pytest.raises(ConfigurationError, match="imported"):
         resume(done.folder / "alfworld-base_run_logs")
     trials = done.folder / "alfworld-base_run_logs" / "trials.jsonl"
@@ -211,6 +244,7 @@ def test_incomplete_imports_are_named_and_cannot_be_resumed(tmp_path: Path, clon
     (done.folder / "alfworld-reflexion_run_logs" / "run.json").unlink()
     incomplete = compare([done.folder])
     assert len(incomplete.runs) == 1
+    assert not [line for lines in incomplete.tables.values() for line in lines if line.runs]
     notes = " ".join(incomplete.notes)
     for said in ("the run is missing", "interrupted", "1 of 134 tasks are unfinished"):
         assert said in notes

@@ -141,8 +141,13 @@ def test_any_part_of_a_log_is_replayed_or_refused(tmp_path: Path) -> None:
         path = write(tmp_path, REACT_BASE[start : start + 1500])
         with contextlib.suppress(ConfigurationError):
             replay(path)
-    with pytest.raises(ConfigurationError, match="lists no question"):
-        replay(write(tmp_path, "not a log"))
+    for path, says in (
+        (write(tmp_path, "not a log"), "lists no question"),
+        (tmp_path / "none.txt", "none.txt cannot be read"),
+        (write(tmp_path, "BEGIN TRIAL 1", "folder/cut.txt").parent, "lists no question"),
+    ):
+        with pytest.raises(ConfigurationError, match=says):
+            replay(path)
 
 
 def test_invalid_actions_are_replayed(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """Questions and pages from files: both forms, both kinds of file, and what is wrong with the others."""
 
+import gzip
 import json
 
 import pytest
@@ -7,7 +8,7 @@ import pytest
 from langgraph_reflexion.envs.hotpotqa.environment import HotPotQA
 from langgraph_reflexion.envs.hotpotqa.pages import Page, split_sentences
 from langgraph_reflexion.envs.hotpotqa.questions import read_pages, read_questions
-from langgraph_reflexion.errors import ConfigurationError, EnvironmentUnavailable
+from langgraph_reflexion.errors import ConfigurationError
 from tests.support.hotpotqa import OFFICIAL, as_on_the_hub
 
 HUB = [as_on_the_hub(entry) for entry in OFFICIAL]
@@ -49,13 +50,16 @@ def test_a_question_needs_no_more_than_an_answer(file):
 @pytest.mark.parametrize(
     ("content", "says"),
     [
-        ("[{", "questions.json is not JSON"),
-        (lines(OFFICIAL[:1]) + "{oops}\n", "is not JSON"),
+        ("[{", "questions.json: not JSON"),
+        (lines(OFFICIAL[:1]) + "{oops}\n", r"line 3: not JSON: .*: column 2"),
+        (gzip.compress(b"{oops}"), "line 1: not JSON"),
+        ("[]".encode("utf-16"), "line 1, is not UTF-8"),
+        ("\n", "questions.json contains no tasks"),
         ("[5]", "entry 1"),
         (json.dumps([OFFICIAL[0], OFFICIAL[0]]), "entry 2: another question has the id .a1."),
-        (json.dumps([{"question": "Who?", "answer": ["She."]}]), "entry 1, answer"),
-        (json.dumps([OFFICIAL[0] | {"context": [["Elm", "A tree."]]}]), "entry 1, context"),
-        (json.dumps([HUB[0] | {"context": {"title": ["Elm"]}}]), "entry 1, context"),
+        (json.dumps([{"question": "Who?", "answer": ["She."]}]), "entry 1: answer must be a string"),
+        (json.dumps([OFFICIAL[0] | {"context": [["Elm", "A tree."]]}]), "entry 1: context"),
+        (json.dumps([HUB[0] | {"context": {"title": ["Elm"]}}]), "entry 1: context"),
         (json.dumps([HUB[0] | {"supporting_facts": {"title": ["Elm"], "sent_id": []}}]), "supporting_facts"),
     ],
 )
@@ -66,7 +70,7 @@ def test_what_is_wrong_with_a_file_is_said_with_its_place(file, content, says):
 
 def test_a_file_that_cannot_be_read_is_named(tmp_path):
     for path in (tmp_path / "none.json", tmp_path):
-        with pytest.raises(EnvironmentUnavailable, match=f"{path.name} cannot be read"):
+        with pytest.raises(ConfigurationError, match=f"{path.name} cannot be read"):
             HotPotQA(path=path).tasks()
 
 
@@ -75,7 +79,7 @@ def test_pages_from_a_file(file):
         lines([{"title": "Elm", "text": "A tree grows. It is tall."}, {"title": "Ash", "sentences": ["No."]}])
     )
     assert list(read_pages(path)) == [Page("Elm", ("A tree grows.", " It is tall.")), Page("Ash", ("No.",))]
-    with pytest.raises(ConfigurationError, match=r"pages.jsonl, entry 2: a page needs a .title."):
+    with pytest.raises(ConfigurationError, match=r"pages.jsonl, line 2: a page needs a .title."):
         list(read_pages(file(lines([{"title": "Elm", "text": ""}, {"name": "Ash"}]), "pages.jsonl")))
 
 
