@@ -8,14 +8,14 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import httpx
 import pytest
 from langchain_openai import ChatOpenAI
 
-from langgraph_reflexion import create_reflexion, load_environment
+from langgraph_reflexion import Profile, create_reflexion, load_environment
 from langgraph_reflexion.heuristic import Heuristic
 
 ROOT = Path(__file__).parents[2]
@@ -34,7 +34,7 @@ def address() -> Iterator[str]:
         port = probe.getsockname()[1]
     waiting = [sys.executable, "-c", "import sys; sys.stdin.read()"]
     script = ROOT / "docs" / "experiments" / "llm_server.py"
-    command = [str(PYTHON), str(script), "smollm2", f"port={port}", "--", *waiting]
+    command = [str(PYTHON), str(script), "smollm2", f"port={port}", "threads=1", "--", *waiting]
     with subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     ) as server:
@@ -60,17 +60,25 @@ class Timings:
         self.evaluated.append(response.json()["timings"]["prompt_n"])
 
 
-def model_at(address: str, timings: Timings) -> ChatOpenAI:
-    client = httpx.AsyncClient(event_hooks={"response": [timings]}, timeout=300)
-    settings = {"temperature": 0.7, "max_tokens": 60, "timeout": 300, "api_key": "none", "http_async_client": client}
-    return ChatOpenAI(model="tiny", base_url=address, use_responses_api=False, **settings)
+@pytest.fixture
+def timings() -> Timings:
+    return Timings()
+
+
+@pytest.fixture
+async def model(address: str, timings: Timings) -> AsyncIterator[ChatOpenAI]:
+    async with httpx.AsyncClient(event_hooks={"response": [timings]}, timeout=300) as client:
+        settings = {"temperature": 0.7, "max_tokens": 40, "timeout": 300, "api_key": "none"}
+        yield ChatOpenAI(
+            model="tiny", base_url=address, use_responses_api=False, http_async_client=client, **settings
+        )
 
 
 @pytest.mark.parametrize("name", ["alfworld", "hotpotqa", "webshop"])
-async def test_trials_are_recorded_and_later_steps_are_cheap(address: str, name: str):
-    environment, timings = load_environment(name), Timings()
-    heuristic = Heuristic(max_actions=3, max_cycles=3)
-    graph = create_reflexion(model_at(address, timings), environment, heuristic=heuristic, max_trials=1).compile()
+async def test_trials_are_recorded_and_later_steps_are_cheap(model: ChatOpenAI, timings: Timings, name: str):
+    environment = load_environment(name)
+    profile = Profile("short", examples=1, heuristic=Heuristic(max_actions=3, max_cycles=3), max_trials=1)
+    graph = create_reflexion(model, environment, profile=profile).compile()
     for task in environment.tasks(limit=2):
         timings.evaluated.clear()
         final = await graph.ainvoke({"task": dict(task)})
@@ -81,8 +89,8 @@ async def test_trials_are_recorded_and_later_steps_are_cheap(address: str, name:
         assert max(timings.evaluated[1:], default=0) < EVALUATED
 
 
-async def test_programs_are_read(address: str):
-    environment, model = load_environment("programming"), model_at(address, Timings())
+async def test_programs_are_read(model: ChatOpenAI):
+    environment = load_environment("programming")
     graph = create_reflexion(model, environment, evaluator="none", max_trials=1).compile()
     for task in environment.tasks(limit=2):
         final = await graph.ainvoke({"task": dict(task)})
@@ -90,10 +98,9 @@ async def test_programs_are_read(address: str):
         assert final["trajectory"]
 
 
-async def test_answers_are_read_and_reflections_kept(address: str):
+async def test_answers_are_read_and_reflections_kept(model: ChatOpenAI):
     environment = load_environment(f"{ROOT}/docs/experiments/passwords.py:Passwords", seed=11, count=12)
-    timings = Timings()
-    graph = create_reflexion(model_at(address, timings), environment, max_trials=2).compile()
+    graph = create_reflexion(model, environment, max_trials=2).compile()
     trials, actions = 0, []
     for task in environment.tasks():
         final = await graph.ainvoke({"task": dict(task)})
