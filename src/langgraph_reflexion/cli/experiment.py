@@ -18,7 +18,9 @@ def experiment(
     given: dict[str, Any],
     out: Annotated[
         Path | None,
-        typer.Option(help="The experiment's folder; runs in it are resumed.  [default: runs/FILE's name]"),
+        typer.Option(
+            metavar="DIR", help="The experiment's folder; runs in it are resumed.  [default: runs/FILE's name]"
+        ),
     ] = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Check every run and estimate time and cost; run nothing.")

@@ -24,9 +24,13 @@ Where = Annotated[
     str, typer.Argument(metavar="LESSONS", help="A SQLite file, or postgresql://user:password@host/name.")
 ]
 Id = Annotated[str, typer.Argument(metavar="ID", help="The lesson's id, or its beginning.")]
-Env = Annotated[str | None, typer.Option("--env", help="The environment.  [default: the only one in the store]")]
+Env = Annotated[
+    str | None, typer.Option("--env", metavar="NAME", help="The environment.  [default: the only one in the store]")
+]
 File = Annotated[Path, typer.Argument(metavar="FILE", help="JSON lines.")]
-User = Annotated[str | None, typer.Option(help="The user whose lessons they are.  [default: everyone's]")]
+User = Annotated[
+    str | None, typer.Option(metavar="NAME", help="The user whose lessons they are.  [default: everyone's]")
+]
 
 
 @lessons.command("list")

@@ -70,7 +70,7 @@ def show(
     task: Annotated[
         str | None, typer.Argument(metavar="TASK", help="The task's id, or its number from 1.  [default: list all]")
     ] = None,
-    trial: Annotated[int | None, typer.Option(min=1, help="Show this trial only.")] = None,
+    trial: Annotated[int | None, typer.Option(min=1, metavar="N", help="Show this trial only.")] = None,
     prompt: Annotated[
         str | None,
         typer.Option(

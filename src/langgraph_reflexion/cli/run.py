@@ -22,7 +22,7 @@ def run(
     settings: RunSettings,
     out: Annotated[
         Path | None,
-        typer.Option(help="Run folder; a run in it is resumed.  [default: runs/ENV-SPLIT-STRATEGY-N]"),
+        typer.Option(metavar="DIR", help="Run folder; a run in it is resumed.  [default: runs/ENV-SPLIT-STRATEGY-N]"),
     ] = None,
     apply: Annotated[
         bool, typer.Option("--apply", help="For workspace: apply each patch that solved a task to its own folder.")

@@ -60,7 +60,7 @@ def show(context: typer.Context, as_json: AsJson = False) -> None:
 def execute(
     command: Annotated[list[str], typer.Argument(metavar="-- COMMAND...", help="The command and its arguments.")],
     backend: Annotated[
-        str | None, typer.Option(help="bubblewrap or landlock.  [default: the first that works]")
+        str | None, typer.Option(metavar="NAME", help="bubblewrap or landlock.  [default: the first that works]")
     ] = None,
     workspace: Annotated[
         str | None, typer.Option(metavar="DIR", help="A folder to work in; its files may be changed.")
