@@ -102,7 +102,7 @@ class PaperRun:
 
     def fits(self, run: dict[str, str]) -> bool:
         """Return whether a number is about runs like this one."""
-        if self.imported and (self.imported["excluded"] or self.report.unfinished):
+        if self.imported and self.imported["excluded"]:
             return False
         about = self.about
         return all(about[key] == value for key, value in run.items() if key != "model" or self.imported)
@@ -213,9 +213,8 @@ def compare(folders: Sequence[Path | str]) -> Paper:
         if not listed.get("complete"):
             notes.append(f"{folder / IMPORT}: the import was interrupted: import again")
     runs.sort(key=lambda run: not run.imported)
-    for run in (run for run in runs if run.report.unfinished):
-        again = ", and no number is compared: import again" if run.imported else ""
-        notes.append(f"{run.name}: {run.report.unfinished} of {run.report.tasks} tasks are unfinished{again}")
+    unfinished = [run for run in runs if run.report.unfinished]
+    notes += [f"{run.name}: {run.report.unfinished} of {run.report.tasks} tasks are unfinished" for run in unfinished]
     tables = {
         title: [line for number in numbers for line in _lines(number, runs)]
         for title, numbers in published_tables().items()

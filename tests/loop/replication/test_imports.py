@@ -233,7 +233,7 @@ def test_an_import_writes_only_into_its_folder(tmp_path: Path, clone: Path, name
 
 
 def test_incomplete_imports_are_named_and_cannot_be_resumed(tmp_path: Path, clone: Path) -> None:
-    done = import_logs(clone / "alfworld_runs", tmp_path / "out", known(clone))
+    done = import_logs(clone / "alfworld_runs", tmp_path / "out")
     with pytest.raises(ConfigurationError, match="imported"):
         resume(done.folder / "alfworld-base_run_logs")
     trials = done.folder / "alfworld-base_run_logs" / "trials.jsonl"
@@ -244,7 +244,6 @@ def test_incomplete_imports_are_named_and_cannot_be_resumed(tmp_path: Path, clon
     (done.folder / "alfworld-reflexion_run_logs" / "run.json").unlink()
     incomplete = compare([done.folder])
     assert len(incomplete.runs) == 1
-    assert not [line for lines in incomplete.tables.values() for line in lines if line.runs]
     notes = " ".join(incomplete.notes)
     for said in ("the run is missing", "interrupted", "1 of 134 tasks are unfinished"):
         assert said in notes
