@@ -98,7 +98,7 @@ def page(comparison: Comparison) -> str:
         },
         on_prompts=ON_PROMPTS if any("rules" not in each.run.info for each in columns) else OTHER_PROMPTS,
         left_out=[
-            f"{column.name} without prompts for steps: {printable(shown.left_out)}."
+            f"Prompts for steps of {column.name} are left out: {printable(shown.left_out)}."
             for column, shown in zip(columns, prompts, strict=True)
             if shown.left_out
         ],
