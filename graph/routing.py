@@ -9,7 +9,7 @@ from langgraph_reflexion.state import ReflexionState, Strategy
 
 
 def unless_fault(node: str) -> Callable[[ReflexionState], str]:
-    """Go on to `node`; a fault goes straight to evaluate."""
+    """Continue with `node`; a fault goes straight to evaluate."""
     return lambda state: "evaluate" if state["fault"] else node
 
 

@@ -86,7 +86,7 @@ def resume(folder: Path | str, observer: Observer | None = None, **changes: Any)
     """Resume a run exactly where it stopped, under the settings in its folder. Raises as `run` does.
 
     Finished tasks stay as they are. Those that ended by a fault or an error are tried again, and those that ended on
-    a budget go on if it is no longer used up.
+    a budget continue if it is no longer used up.
 
     Args:
         folder: The run folder.

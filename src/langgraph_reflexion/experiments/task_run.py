@@ -163,7 +163,7 @@ class TaskRun:
 
         Raises:
             TaskError: an evaluator, a tool, a heuristic or the environment has a bug.
-            Fault: the run cannot go on.
+            Fault: the run cannot continue.
         """
         async with self.lock(self.thread):
             return await self._advance(self.progress)
