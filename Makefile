@@ -79,9 +79,10 @@ test-bare: $(VENV)/dev  ## Run the tests that may start programs as on a machine
 	$(RUN) tests/without-tools pytest --numprocesses auto --dist loadfile \
 		$(shell grep -rlE 'need|sandbox|programming|workspace|subprocess' --include='test_*.py' --exclude-dir=long tests)
 
-# In the order of the folders, as the files with few tests are the slowest.
+# In the order of the folders, as the files with few tests are the slowest; with a process more than there are cores, as
+# many of them wait.
 test-long: $(VENV)/dev  ## Run level 5: kills, clusters, hostile programs, reference engines, servers, notebooks
-	$(RUN) pytest --numprocesses auto --dist loadfile --no-loadscope-reorder -m long
+	$(RUN) pytest --numprocesses $$(($$(nproc) + 1)) --dist loadfile --no-loadscope-reorder -m long
 
 $(OLDEST)/dev: pyproject.toml tests/oldest.txt
 	$(PYTHON) -m venv $(OLDEST)
