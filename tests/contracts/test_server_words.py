@@ -121,6 +121,7 @@ def test_a_refused_option_is_named_in_any_servers_words(server, error):
         (404, {"error": 'model "x" not found, try pulling it first'}, "try pulling it first"),
         (401, {"detail": "Invalid token"}, "Error code: 401: Invalid token"),
         (502, "<html><head><title>502 Bad Gateway</title></head>\\n<hr>nginx</html>", "502: 502 Bad Gateway"),
+        (404, "<style>p {}</style><p>no page", "Error code: 404: no page"),
         (400, fastapi("user"), "body.user: Extra inputs are not permitted"),
         (500, openais("Overloaded."), "Error code: 500 - Overloaded."),
         (500, {"detail": {"loc": 3, "msg": [None]}}, "Error code: 500"),
@@ -131,6 +132,23 @@ def test_the_servers_sentence_is_shown(status, body, sentence, error):
     fault = to_fault(error(status, body), [])
     assert sentence in str(fault)
     assert str(fault).count("Overloaded") < 2
+
+
+@pytest.mark.parametrize(
+    ("raised", "cause", "said"),
+    [
+        (
+            ConnectionError("no luck."),
+            OSError("refused"),
+            "the model could not answer: ConnectionError: no luck: refused",
+        ),
+        (KeyError("delta"), None, "the model's reply could not be read: KeyError: 'delta'"),
+        (ValueError("no memory"), None, "the model could not answer: ValueError: no memory"),
+    ],
+)
+def test_an_error_without_a_status_is_shown_with_its_cause(raised, cause, said):
+    raised.__cause__ = cause
+    assert str(to_fault(raised, [])) == said
 
 
 def test_a_server_that_cannot_stream_is_asked_for_whole_replies():

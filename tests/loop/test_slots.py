@@ -8,10 +8,10 @@ from langchain_core.messages import AIMessage
 from langchain_openai import ChatOpenAI
 
 from langgraph_reflexion import ModelFault, ModelOptions, create_reflexion
-from langgraph_reflexion.models.slots import PATIENCE, Progress
+from langgraph_reflexion.models.slots import PATIENCE, SECONDS_TO_ASK, Progress, Slots
 from langgraph_reflexion.retries import WAITING, Retries
 from langgraph_reflexion.testing import ModelServer, ScriptedChatModel
-from langgraph_reflexion.testing.loopback import Answer
+from langgraph_reflexion.testing.loopback import Answer, Listener
 from langgraph_reflexion.testing.model_answers import events
 from tests.support.toys import Counter, count_to
 
@@ -43,6 +43,26 @@ def test_a_time_out_begins_when_a_slot_is_free(caplog):
         assert play(asked, timeout=3 * SECONDS) == ["solved"] * TASKS
         assert len(asked.requests) == TASKS
     assert "calls waiting for a slot: 5 (slots: 1)" in caplog.text
+
+
+@pytest.mark.parametrize(
+    "props",
+    [
+        Answer(b'{"total_slots": true}'),
+        Answer(b'{"total_slots": -1}'),
+        Answer(b'{"total_slots": 1}', 500),
+        Answer(b"[" * 100_000),
+        Answer(b"<html>"),
+        pytest.param(Answer(b"", ending="drip"), marks=pytest.mark.long),
+    ],
+    ids=["true", "negative", "error", "deep", "page", "drip"],
+)
+async def test_a_server_that_names_no_slots_has_any_number(props):
+    listener = Listener(0, lambda call: props)
+    slots = Slots(ChatOpenAI(model="any", base_url=listener.url, api_key="any"))
+    async with asyncio.timeout(2 * SECONDS_TO_ASK), slots.one():
+        assert slots.most is None
+    await asyncio.to_thread(listener.close)
 
 
 def test_fewer_calls_are_sent_to_a_server_that_keeps_them_waiting(caplog):

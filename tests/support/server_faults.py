@@ -197,6 +197,8 @@ CALLS = {
     "deep arguments": calls('{"amount": ' + "[" * 900 + "]" * 900 + "}"),
     "very deep arguments": calls('{"amount": ' + "[" * 90_000 + "]" * 90_000 + "}"),
     "endless arguments": calls(json.dumps({"amount": "x" * 300_000})),
+    "an endless name": calls('{"amount": 1}', name="x" * 300_000),
+    "an endless id": calls('{"amount": 1}', number="x" * 300_000),
     "a hundred calls": calls(*["{}"] * 100, name="read"),
     "no tool": calls("{}", name=None),
     "an unknown tool": calls("{}", name="no_such_tool"),

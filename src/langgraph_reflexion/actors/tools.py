@@ -60,7 +60,7 @@ class ToolActor(Actor):
             called, args = reply.tool_calls[0]["name"], reply.tool_calls[0]["args"]
             spec = self.environment.actions().get(called)
             whole = spec and set(args) >= spec.written
-            text = spec.render(args) if spec and whole else call_text(called, args)
+            text = spec.render(args) if spec and whole else call_text(called, args)[:LONGEST]
             # Providers may refuse a history that names an unknown tool.
             action = Action(name=called, args=args, text=text) if spec else Action(name="", args={}, text=text)
             return Decision(thought=thought, action=action)

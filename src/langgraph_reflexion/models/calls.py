@@ -33,11 +33,7 @@ class CallId(NamedTuple):
     """The call within the trial: "act 3", "reflect"."""
 
     def seed(self, again: int = 0) -> int:
-        """Return the call's seed, below 2**31: a retry is a new sample, a rerun is the same run.
-
-        Args:
-            again: The number of empty replies before.
-        """
+        """Return the call's seed, below 2**31, after `again` empty replies: a rerun repeats the run."""
         name = f"{self.name} again {again}" if again else self.name
         text = f"{self.run_seed}\n{self.task}\n{self.trial}\n{name}"
         return int.from_bytes(hashlib.blake2b(text.encode("utf-8", "replace"), digest_size=4).digest(), "big") >> 1

@@ -32,7 +32,6 @@ SHORTEST = 5
 
 NO_MODEL = "no model is known yet that could reflect or judge: give model=..."
 
-
 ESTIMATED = "tokens: estimated, as the server counts none"
 """The note of a trial whose usage is an estimate."""
 
@@ -177,11 +176,12 @@ class Client:
             watched = merge_configs(config, {"callbacks": [progress]})
             for temperature in (None, *temperatures):
                 reply = await self._request(messages, watched, call.seed(len(paid)), stop, tools, limits, temperature)
-                if self._slots.address and not reply.usage_metadata:
-                    reply = with_usage(reply, messages)
+                used = usage_of(reply, self.price)
+                if self._slots.address and not (used["input_tokens"] or used["cached_calls"]):
+                    used = usage_of(with_usage(reply, messages), self.price)
                     note(ESTIMATED)
                 # Whatever it holds, it was paid for.
-                paid.append(usage_of(reply, self.price))
+                paid.append(used)
                 charge(paid[-1])
                 self.answered = self.replied = True
                 if reply.tool_calls or is_cut(reply) or len(reply.text.strip()) >= SHORTEST:

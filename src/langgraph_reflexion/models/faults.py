@@ -9,6 +9,7 @@ from langchain_core.messages import AIMessage
 
 from langgraph_reflexion.errors import ContextTooLong, ModelFault
 from langgraph_reflexion.models.calls import DEEPEST, sanitize
+from langgraph_reflexion.models.limits import is_cut
 from langgraph_reflexion.models.secrets import redact, secrets_around
 from langgraph_reflexion.retries import parse_retry_after
 
@@ -52,13 +53,18 @@ def to_fault(error: Exception, secrets: Sequence[str]) -> ModelFault:
     long = _is_overflow(error) or _TOO_LONG.search(detail)
     if status == 413 or (status in (None, 400, 422, 500) and long):
         return ContextTooLong(f"the prompt is too long for the model's context: {detail[:300]}")
+    retry_after = _retry_after(error)
+    asked = f" (retry after {retry_after:g} s)" if retry_after else ""
+    # The clients raise a plain ValueError for an error that came as a reply.
+    odd = type(error) is not ValueError and isinstance(error, AttributeError | LookupError | TypeError | ValueError)
+    outcome = "the model's reply could not be read" if odd and status is None else "the model could not answer"
     out_of_quota = "insufficient_quota" in (getattr(error, "code", None), getattr(error, "type", None))
     transient = not isinstance(error, _OWN_MISTAKES) if status is None else status in TRANSIENT or status >= 500
     return ModelFault(
-        f"the model could not answer: {type(error).__name__}: {detail[:300]}",
+        f"{outcome}: {type(error).__name__}: {detail[:300]}{asked}",
         permanent=status in PERMANENT or out_of_quota,
         transient=transient,
-        retry_after=_retry_after(error),
+        retry_after=retry_after,
     )
 
 
@@ -129,19 +135,24 @@ def validate_reply(reply: AIMessage) -> None:
     if not (reply.text.strip() or reply.tool_calls or reply.invalid_tool_calls):
         if ended.get("finish_reason") == "content_filter":
             raise ModelFault("the model refused: its provider's content filter withheld the reply")
-        raise ModelFault("the model's reply is empty")
+        limited = ": it reached its limit, or the end of the context, before any text" if is_cut(reply) else ""
+        raise ModelFault(f"the model's reply is empty{limited}")
 
 
 def _words(error: Exception) -> str:
-    """Return what an error says, and what the server's body says beside it, in one line."""
-    text, said = (" ".join(sanitize(each).split()) for each in (str(error), _said(getattr(error, "body", None))))
-    return text if said in text else f"{text}: {said}"
+    """Return what an error says, and what the server's body or the first cause says beside it, in one line."""
+    first: BaseException = error
+    while _status(error) is None and first.__cause__:
+        first = first.__cause__
+    said = (str(error), _said(getattr(error, "body", None)), str(first))
+    text, *more = (" ".join(sanitize(each).split()) for each in said)
+    return ": ".join([text, *(each for each in dict.fromkeys(more) if each not in text)]).replace(".: ", ": ")
 
 
 def _said(body: Any, depth: int = 0) -> str:
     """Return the sentences in an error's body: OpenAI's, FastAPI's or Mistral's JSON, plain text, or a page."""
     if isinstance(body, str):
-        return re.sub(r"<[^<>]*>", " ", body)
+        return re.sub(r"(?is)<(style|script)\b.*?</\1>|<[^<>]*>", " ", body[:LONGEST])
     if isinstance(body, list) and depth < DEEPEST:
         return "; ".join(filter(None, (_said(each, depth + 1) for each in body[:20])))
     if not isinstance(body, Mapping) or depth == DEEPEST:

@@ -11,10 +11,10 @@ from pydantic import ValidationError
 
 from langgraph_reflexion.models.calls import plain
 
-LONGEST_CALL = 100_000
-"""Maximum number of characters of a call's arguments, as JSON."""
+LONGEST_NAME, LONGEST_CALL = 200, 100_000
+"""Maximum number of characters of a call's name, and of its id and its arguments as JSON."""
 
-TOO_LONG = f"[arguments of more than {LONGEST_CALL:,} characters]"
+TOO_LONG = "[a name or arguments that are too long]"
 """The arguments of a call that is too long."""
 
 _KEPT = {"content", "additional_kwargs", "response_metadata", "id", "tool_calls", "invalid_tool_calls"}
@@ -28,12 +28,12 @@ def storable(message: _Message) -> _Message:
 
 def bounded(reply: AIMessage) -> AIMessage:
     """Return a reply without calls that are too long: half an action would be another action."""
-    lengths = [len(call["args"] or "") for call in reply.invalid_tool_calls]
-    lengths += [len(json.dumps(call["args"], default=str)) for call in reply.tool_calls]
-    if max(lengths, default=0) <= LONGEST_CALL:
-        return reply
     calls = [*reply.tool_calls, *reply.invalid_tool_calls]
-    broken = [invalid_tool_call(name=each["name"], args=TOO_LONG, id=each["id"]) for each in calls]
+    lengths = [len(json.dumps([call["id"], call["args"]], default=str)) for call in calls]
+    names = [call["name"] or "" for call in calls]
+    if max(lengths, default=0) <= LONGEST_CALL and max(map(len, names), default=0) <= LONGEST_NAME:
+        return reply
+    broken = [invalid_tool_call(name=name[:LONGEST_NAME], args=TOO_LONG) for name in names]
     # Its blocks and keywords hold the arguments, too.
     update = {"content": reply.text, "additional_kwargs": {}, "tool_calls": [], "invalid_tool_calls": broken}
     return reply.model_copy(update=update)
@@ -55,11 +55,8 @@ def to_json(message: AIMessage, number: int | str) -> dict[str, Any]:
     """Return a model's message as JSON, with what its provider may want back.
 
     Usage, log probabilities and the like stay behind: of the response's metadata only texts are kept, which name the
-    provider and the version of the content. A call without an id gets one, for its result to name.
-
-    Args:
-        message: The message.
-        number: The step's number, for the ids of calls.
+    provider and the version of the content. A call without an id gets one by the step's
+    number, for its result to name.
     """
     kept = message.model_dump(include=_KEPT)
     kept["response_metadata"] = {name: it for name, it in message.response_metadata.items() if isinstance(it, str)}
@@ -100,10 +97,6 @@ def passing_reasoning(model: BaseChatModel, messages: list[BaseMessage]) -> dict
 
     In thinking mode DeepSeek refuses a history whose tool calls lack their `reasoning_content`. The integration reads
     it from replies, and leaves it out of requests; `extra_body` replaces fields of a request.
-
-    Args:
-        model: The model.
-        messages: The prompt.
     """
     ours = any(cls.__module__.startswith("langchain_deepseek") for cls in type(model).__mro__)
     if not ours or not any("reasoning_content" in message.additional_kwargs for message in messages):

@@ -71,11 +71,7 @@ class Slots:
         """Call `progress` inside `async with` for as long as the server answers other requests.
 
         Where slots are named, a silent call is being worked at: llama.cpp reads 2,048 tokens of a prompt at once.
-        Of other servers nobody knows.
-
-        Args:
-            progress: Resets the deadline.
-            seconds: The time-out.
+        Of other servers nobody knows. `progress` resets the deadline of `seconds`.
         """
         watch = asyncio.create_task(self._watch(progress, seconds)) if self.named and seconds else None
         try:
@@ -107,11 +103,11 @@ class Slots:
 
     async def _slots(self) -> int | None:
         try:
-            async with httpx.AsyncClient(timeout=SECONDS_TO_ASK) as client:
-                told = (await client.get(f"{self.address}/props")).json()["total_slots"]
-        except (httpx.HTTPError, ValueError, TypeError, KeyError):
+            async with asyncio.timeout(SECONDS_TO_ASK), httpx.AsyncClient() as client:
+                named = (await client.get(f"{self.address}/props")).raise_for_status().json()["total_slots"]
+        except (httpx.HTTPError, TimeoutError, RecursionError, ValueError, TypeError, KeyError):
             return None
-        return told if isinstance(told, int) and told > 0 else None
+        return named if type(named) is int and named > 0 else None
 
 
 class _Turns:
