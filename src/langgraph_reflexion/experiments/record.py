@@ -294,7 +294,7 @@ def read_run(folder: Path | str) -> Run:
 def _check_folder(folder: Path) -> None:
     if not holds_run(folder):
         several = any(folder.glob(f"*/{RUN}"))
-        hint = "; its folders hold some: name them, or those of an import by --paper" if several else ""
+        hint = "; name its folders one by one, or use `report --paper` for imported logs" if several else ""
         why = "it is a file" if folder.is_file() else f"there is no {RUN}"
         raise ConfigurationError(f"{folder} holds no run: {why}{hint}")
 
