@@ -18,7 +18,7 @@ from langchain_openai import ChatOpenAI
 from langgraph_reflexion import Profile, create_reflexion, load_environment
 from langgraph_reflexion.heuristic import Heuristic
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 PYTHON = ROOT / ".venv-llm" / "bin" / "python"
 EVALUATED = 400
 """Tokens that a step after the first may cost the server: the rest of the prompt is in its cache."""
@@ -77,7 +77,7 @@ async def model(address: str, timings: Timings) -> AsyncIterator[ChatOpenAI]:
 @pytest.mark.parametrize("name", ["alfworld", "hotpotqa", "webshop"])
 async def test_trials_are_recorded_and_later_steps_are_cheap(model: ChatOpenAI, timings: Timings, name: str):
     environment = load_environment(name)
-    profile = Profile("short", examples=1, heuristic=Heuristic(max_actions=3, max_cycles=3), max_trials=1)
+    profile = Profile("short", examples=1, heuristic=Heuristic(max_actions=2, max_cycles=3), max_trials=1)
     graph = create_reflexion(model, environment, profile=profile).compile()
     for task in environment.tasks(limit=2):
         timings.evaluated.clear()
