@@ -22,8 +22,8 @@ class ModelOptions:
         retries: How often a model call, an action or a reset is retried after a transient fault.
         cache: Where replies are kept, so that a rerun of the same run is free: a LangGraph cache, or the path of a
             SQLite file. Two trials never share a reply.
-        timeout: Seconds to wait for the next piece of a reply, or for all of it if it is not streamed; ten times
-            as long for a whole one that is. None leaves it to the model's client.
+        timeout: Seconds to wait for a reply or, if it is streamed, for each of its pieces; a streamed reply may take
+            ten times as long in all. None leaves it to the model's client.
         prices: The price of a model's tokens, by the model's name. A budget of money needs them.
         max_tokens: The longest reply in tokens. Unless given it depends on what is asked for: 512 for a reflection,
             1,024 for a judgement, 4,096 for tests, and for an action the environment's `reply_tokens`; it is lifted

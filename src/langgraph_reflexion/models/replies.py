@@ -55,8 +55,7 @@ def to_json(message: AIMessage, number: int | str) -> dict[str, Any]:
     """Return a model's message as JSON, with what its provider may want back.
 
     Usage, log probabilities and the like stay behind: of the response's metadata only texts are kept, which name the
-    provider and the version of the content. A call without an id gets one by the step's
-    number, for its result to name.
+    provider and the version of the content. A call without an id gets one by the step's number.
     """
     kept = message.model_dump(include=_KEPT)
     kept["response_metadata"] = {name: it for name, it in message.response_metadata.items() if isinstance(it, str)}
