@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
+from functools import cache
 from importlib.resources import files
 from pathlib import Path
 from typing import Any, ClassVar
@@ -81,10 +82,11 @@ class Programming(Environment):
         self, *, path: str | None = None, language: str | None = None, sandbox: Sandbox | None = None
     ) -> None:
         chosen = language_of(language) if language else None
-        file = Path(path).expanduser() if path else _own_problems(chosen or "python")
-        self.splits = (file.name.partition(".")[0],) if path else ("own",)
+        file = Path(path).expanduser() if path else None
+        self.splits = (file.name.partition(".")[0],) if file else ("own",)
         self.grader = Grader(sandbox)
-        self.problems = {problem.id: problem for problem in load_problems(file, chosen)}
+        problems = load_problems(file, chosen) if file else _own_problems(chosen or "python")
+        self.problems = {problem.id: problem for problem in problems}
 
     def tasks(self, split: str | None = None, limit: int | None = None) -> Sequence[Task]:
         self.choose_split(split)
@@ -186,10 +188,11 @@ class Coding(Programming):
         return Action(name="submit", args={"code": code}, text=f"```\n{code}\n```")
 
 
-def _own_problems(language: str) -> Path:
+@cache
+def _own_problems(language: str) -> Sequence[Problem]:
     if language not in OWN:
         raise ConfigurationError(f"our own problems are in {' and '.join(OWN)}, not in {language}: give a --path")
-    return Path(str(files("langgraph_reflexion.envs.programming").joinpath(f"own_{language}.jsonl")))
+    return load_problems(Path(str(files("langgraph_reflexion.envs.programming") / f"own_{language}.jsonl")))
 
 
 def _bare(text: str) -> str:

@@ -48,15 +48,18 @@ def parse(source: str, *, compiled: bool = False) -> ast.Module | None:
     Returns:
         The tree; None if the source is not Python, or `compiled` and it does not compile (a `return` out of place).
     """
-    with _parsing, warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        try:
+    try:
+        with _parsing, warnings.catch_warnings():
+            warnings.simplefilter("ignore")
             tree = ast.parse(source)
             if compiled:
                 compile(tree, "solution.py", "exec")
             return tree
-        except (SyntaxError, ValueError, RecursionError, MemoryError):
-            return None
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+    except SystemError:
+        # Before Python 3.11.8 and 3.12.2, if another thread happens to parse something (CPython issue 106905).
+        return parse(source, compiled=compiled)
 
 
 def defines(source: str, name: str) -> bool:

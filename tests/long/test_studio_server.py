@@ -137,9 +137,13 @@ class Life:
 
 
 @pytest.fixture(scope="module")
-def lives(address: str) -> Iterator[dict[str, Future[Life]]]:
+def lives(client: SyncLangGraphClient, address: str) -> Iterator[dict[str, Future[Life]]]:
     """All at once, because the server waits half a second before it starts a run."""
     possible = [name for name in GRAPHS if name not in SANDBOXED or not lacking("bubblewrap")]
+    # The first to be read, for it parses problems, and some versions of Python cannot parse in two threads at once.
+    [programming] = client.assistants.search(graph_id="programming", limit=1, metadata={"created_by": "system"})
+    if "programming" in possible:
+        client.assistants.get_schemas(programming["assistant_id"])
     with ThreadPoolExecutor(len(possible)) as pool:
         yield {name: pool.submit(Life, address, name) for name in possible}
 

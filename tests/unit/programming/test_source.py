@@ -1,13 +1,18 @@
 """Python source: tests in a reply, completions as programs, comparison of plain values, names of languages."""
 
+import ast
+import gc
+import threading
+import time
 import warnings
+from contextlib import suppress
 from dataclasses import replace
 
 import pytest
 
 from langgraph_reflexion.envs.programming import test_extraction
 from langgraph_reflexion.envs.programming.assemble import assemble
-from langgraph_reflexion.envs.programming.python_source import helpers, valid
+from langgraph_reflexion.envs.programming.python_source import defines, helpers, valid
 from langgraph_reflexion.envs.programming.sandbox_runner import NotPlainError, decode, encode
 from langgraph_reflexion.envs.programming.values import holds, shown
 from tests.support.programming.cheats import RIGHT
@@ -26,6 +31,41 @@ def test_tests_are_extracted():
     assert test_extraction.tests_in("assert!(spread(vec![4,\n 4]) == 0);", "rust") == [
         "assert!(spread(vec![4, 4]) == 0);"
     ]
+
+
+class Interrupting:
+    """Garbage whose removal lets another thread run."""
+
+    def __init__(self):
+        self.itself = self
+
+    def __del__(self):
+        time.sleep(0.001)
+
+
+def test_two_threads_can_parse_at_once():
+    done = threading.Event()
+
+    def parse_deeper(depth=60):
+        if depth:
+            parse_deeper(depth - 1)
+        while not done.is_set():
+            with suppress(SystemError):
+                ast.parse("values = [[[1]]]\n" * 100)
+
+    source, threshold = "def spread(values):\n" + "    values = [values, (1, 2)]\n" * 300, gc.get_threshold()
+    other = threading.Thread(target=parse_deeper)
+    gc.set_threshold(50)
+    other.start()
+    try:
+        for _ in range(10):
+            garbage = [Interrupting() for _ in range(20)]
+            del garbage
+            assert defines(source, "spread")
+    finally:
+        gc.set_threshold(*threshold)
+        done.set()
+        other.join()
 
 
 def test_long_deep_and_many_tests_are_dropped():
