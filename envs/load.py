@@ -66,8 +66,8 @@ def _factory(name: str) -> Callable[..., Any]:
     if not names_object(path):
         known = f"{', '.join(sorted(ENVIRONMENTS))}{did_you_mean(name, ENVIRONMENTS)}"
         raise ConfigurationError(
-            f"no environment {name!r}: choose one of {known}, or give the path of your own as package.module:Class "
-            "or FILE.py:Class"
+            f"no environment {name!r}: choose one of {known}, or give the path of your own environment, or of your "
+            "agent, as package.module:NAME or FILE.py:NAME"
         )
     factory = load_object(path, "the environment")
     if isinstance(factory, Environment):

@@ -3,7 +3,7 @@
 import inspect
 import json
 import re
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
@@ -14,7 +14,7 @@ from pydantic.fields import FieldInfo
 
 from langgraph_reflexion.choices import ENVIRONMENTS
 from langgraph_reflexion.declared import extra
-from langgraph_reflexion.errors import ConfigurationError, ReflexionError, explain
+from langgraph_reflexion.errors import ConfigurationError, ReflexionError, did_you_mean, explain
 
 GROUPS = {
     "Task": ("options", "split", "limit", "seed", "task"),
@@ -104,7 +104,9 @@ def takes(
             given = {name: value for name, value in given.items() if value not in (None, [])}
             given = {name: _read(fields[name], flag(name, fields[name]), value) for name, value in given.items()}
             if context.args:
-                given["options"] = {**given.get("options", {}), **_environment_options(context.args)}
+                others = _environment_options(context.args)
+                _expect_no_misspelt(others, given.get("environment", ""), map(flag, fields, fields.values()))
+                given["options"] = {**given.get("options", {}), **others}
             body(**{named: _settings(settings, given) if named == "settings" else given}, **values)
 
         command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
@@ -217,8 +219,16 @@ def _environment_options(words: list[str]) -> dict[str, Any]:
                 value = "true" if not following or following[0].startswith("--") else following[0]
             options[name[2:].replace("-", "_")] = _json(value)
         elif number == 0 or not re.fullmatch(r"--[a-z][a-z0-9-]*", words[number - 1]):
-            raise ConfigurationError(f"{word!r} is neither an option nor the value of one")
+            raise ConfigurationError(f"{word!r} is neither an option nor the value of one: name its option before it")
     return options
+
+
+def _expect_no_misspelt(options: Iterable[str], environment: str, own: Iterable[str]) -> None:
+    """Raise ConfigurationError for an option that the environment lacks and that resembles one of the command's."""
+    theirs, ours = [row[0].split()[0] for row in environment_options(environment)], [each[2:] for each in own]
+    for spelt in (name.replace("_", "-") for name in options):
+        if theirs and f"--{spelt}" not in theirs and (hint := did_you_mean(spelt, ours)):
+            raise ConfigurationError(f"neither the command nor {environment} has an option {spelt!r}{hint}")
 
 
 def _json(text: str) -> Any:

@@ -26,6 +26,7 @@ def play(
     """Play an environment yourself."""
     from langgraph_reflexion.envs.base import Action, FinishedTrial, Task
     from langgraph_reflexion.envs.pool import call_blocking
+    from langgraph_reflexion.experiments.pairing import count
     from langgraph_reflexion.prompts import load_prompts
 
     environment = settings.make_environment()
@@ -73,11 +74,14 @@ def play(
                         )
                         won = bool(call_blocking(environment, environment.review, prepared, trial).success)
                     how = "won" if won else "lost" if result.terminated else "reached the environment's limit"
-                    _say(f"You {how} after {len(actions)} action{'s' * (len(actions) != 1)}.")
+                    _say(f"You {how} after {count(len(actions), 'action')}.")
                     if not won and (answer := environment.answer(chosen)):
                         _say(f"The answer:\n{answer}" if "\n" in answer else f"The answer: {answer}")
                     suggest("run", settings.environment, "--limit", 3, "--max-trials", 4)
                     break
+        else:
+            _say(f"You left after {count(len(actions), 'action')}.")
+            suggest("play", settings.environment)
         call_blocking(environment, episode.close)
     finally:
         call_blocking(environment, environment.close)

@@ -89,6 +89,8 @@ def _run(work: Callable[[Any], Any], as_json: bool, *, apply: bool = False, noti
         compare(summary.report.folder).print()
         for cause, number in summary.faults.items():
             typer.echo(f"{number} task{'s' * (number > 1)} ended by a fault: {printable(cause)}")
+        if not summary.recorded and summary.clean and not summary.statuses["unfinished"]:
+            typer.echo("Nothing was left to do: every task had ended.")
         counts = ", ".join(f"{count} {status}" for status, count in summary.statuses.items() if count)
         typer.echo(f"{counts} in {summary.seconds:.1f} s. Recorded in {summary.report.folder}")
         suggest("show", summary.report.folder)

@@ -4,7 +4,7 @@ import json
 import platform
 import subprocess
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from importlib.metadata import version
 from itertools import zip_longest
@@ -47,8 +47,10 @@ def settings_of(info: dict[str, Any]) -> RunSettings:
     return RunSettings.read(info["settings"], "setting of run.json")
 
 
-def resumed_info(info: dict[str, Any], settings: RunSettings, tasks: Sequence[str], folder: Path) -> dict[str, Any]:
-    """Return the `run.json` of a run that is resumed under these settings."""
+def resumed_info(
+    info: dict[str, Any], settings: RunSettings, goals: Mapping[str, str], folder: Path
+) -> dict[str, Any]:
+    """Return the `run.json` of a run that is resumed under these settings; `goals` are the instructions by task."""
     was, now = info["settings"], settings.public()
     differing = [
         f"{name} was {_shown(was.get(name))}, is {_shown(now[name])}"
@@ -64,10 +66,15 @@ def resumed_info(info: dict[str, Any], settings: RunSettings, tasks: Sequence[st
     ]
     if differing:
         raise ConfigurationError(f"{folder} holds a run with other settings: {'; '.join(differing)}")
-    for number, (had, has) in enumerate(zip_longest(info["tasks"], tasks[: len(info["tasks"])]), 1):
+    before = info.get("goals", {})
+    for number, (had, has) in enumerate(zip_longest(info["tasks"], list(goals)[: len(info["tasks"])]), 1):
+        if had == has:
+            had, has = before.get(had, goals[has]), goals[has]
         if had != has:
-            raise ConfigurationError(f"{folder} holds a run with other tasks: task {number} was {had!r}, is {has!r}")
-    return info | {"settings": now, "tasks": list(tasks)}
+            raise ConfigurationError(
+                f"{folder} holds a run with other tasks: task {number} was {had!r}, is {has!r}; choose another folder"
+            )
+    return info | {"settings": now, "tasks": list(goals)}
 
 
 def _limits(name: str, was: Any, now: Any) -> Iterator[tuple[str, Any, Any]]:
@@ -84,7 +91,7 @@ def _shown(value: Any) -> str:
     return "unset" if value is None else value if isinstance(value, str) else json.dumps(value)
 
 
-def is_oracle(settings: dict[str, Any]) -> bool:
+def is_oracle(settings: Mapping[str, Any]) -> bool:
     """Return whether the truth scored the trials: the environment, or a comparison with reference answers."""
     return settings["evaluator"] in ("environment", "exact")
 

@@ -44,12 +44,14 @@ class Summary:
         statuses: N tasks that are `solved`, `failed`, ended by a `fault`, by an `error` (a bug in an evaluator, a
             tool or the environment) or on a `budget`, or are `unfinished` because the run stopped as a whole.
         seconds: Wall time of this process.
+        recorded: N trials that this process recorded: none if a resumed run was complete.
         faults: The causes of faults, each with N tasks that ended by it; causes that differ in numbers alone are one.
     """
 
     report: RunReport
     statuses: dict[str, int]
     seconds: float
+    recorded: int
     faults: dict[str, int]
 
     @property
@@ -131,15 +133,16 @@ async def run_setup(
     """Run or resume a run whose parts are built. This process must hold the folder (`experiments.locks`)."""
     started = perf_counter()
     observer = observer or Observer()
-    ids = [task["id"] for task in setup.tasks]
+    goals = {task["id"]: task["instruction"] for task in setup.tasks}
+    ids = list(goals)
     before = read_info(folder) if holds_run(folder) else None
-    info = resumed_info(before, settings, ids, folder) if before else new_info(settings, ids)
+    info = resumed_info(before, settings, goals, folder) if before else new_info(settings, ids)
     prompts = setup.graph.loop["reflect"].prompts.files()
     if before:
         expect_prompts(folder, prompts)
     info["rules"] = asdict(setup.graph.rules)
     info.pop("errors", None)  # those tasks are tried again
-    info["goals"] = {task["id"]: task["instruction"] for task in setup.tasks}
+    info["goals"] = goals
     added = ids[len(before["tasks"]) :] if before else ids
     if settings.lessons and (before or settings.frozen):
         expect_lessons(settings.lessons)
@@ -190,7 +193,8 @@ async def run_setup(
     statuses = {status: counts[status] for status in STATUSES}
     faulted = [run.task["id"] for run in scheduler.runs if run.status == "fault"]
     causes = [record.trials[task, record.last_trial(task)]["fault"] for task in faulted]
-    return Summary(report_run(read_run(folder)), statuses, perf_counter() - started, _grouped(causes))
+    report, seconds = report_run(read_run(folder)), perf_counter() - started
+    return Summary(report, statuses, seconds, scheduler.recorded, _grouped(causes))
 
 
 def _grouped(causes: Sequence[str]) -> dict[str, int]:

@@ -45,6 +45,8 @@ class Scheduler:
     budgets: Budgets
     concurrency: int
     advance: Callable[[TaskRun], Awaitable[Finished]] = TaskRun.advance
+    recorded: int = 0
+    """N trials that were recorded in this process."""
 
     def __post_init__(self) -> None:
         self._slots = asyncio.Semaphore(self.concurrency)
@@ -147,6 +149,7 @@ class Scheduler:
                     self._failed(run, error)
                     return
                 self.record.append(finished)
+                self.recorded += 1
                 self.observer.on_trial(finished.row, run.status != "running")
                 if not to_end:
                     return

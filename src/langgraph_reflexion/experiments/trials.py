@@ -17,7 +17,7 @@ from langgraph_reflexion.errors import ConfigurationError
 from langgraph_reflexion.experiments.html import fill, framed
 from langgraph_reflexion.experiments.metrics import failure, tokens
 from langgraph_reflexion.experiments.prompts_shown import Place, ShownPrompt, shown_prompt
-from langgraph_reflexion.experiments.provenance import code_of, described
+from langgraph_reflexion.experiments.provenance import code_of, described, is_oracle
 from langgraph_reflexion.experiments.record import Run, read_run
 from langgraph_reflexion.experiments.rows import Key, TrajectoryRow, TrialRow, trajectory_of
 from langgraph_reflexion.models.usage import add_usage
@@ -196,6 +196,9 @@ def trial_views(
     strategy, views = Strategy(settings["strategy"]) if known else Strategy.RETRY, []
     before: TrajectoryRow | None = None
     for row in rows:
+        if settings.get("actor") == "agent" and not is_oracle(settings):
+            # Of an agent's trials nothing is known but the verdict.
+            row = TrialRow(**{**row, "success": None})
         trajectory = steps.get((row["task_id"], row["trial"]))
         reflected = [each["trial"] for each in rows if each["trial"] < row["trial"] and each["reflection"]]
         # Other memories drop no reflection; at most they condense the oldest.

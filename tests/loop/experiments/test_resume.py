@@ -193,7 +193,7 @@ def test_a_broken_database_is_named_with_what_to_do(tmp_path: Path) -> None:
 def test_a_run_of_an_older_version_has_the_new_settings_by_default(tmp_path: Path) -> None:
     info = new_info(resolved(), ["g1", "g2"])
     older = info | {"settings": {name: value for name, value in info["settings"].items() if name != "feedback"}}
-    again = resumed_info(older, settings_of(older).resolved(Guessing()), ["g1", "g2"], tmp_path)
+    again = resumed_info(older, settings_of(older).resolved(Guessing()), dict.fromkeys(["g1", "g2"], ""), tmp_path)
     assert again["settings"] == info["settings"]
 
 
@@ -225,14 +225,15 @@ def resolved(**changes: Any) -> RunSettings:
         ({"max_trials": 3}, ["g1", "g2"], "max_trials was 4, is 3, and can only be raised"),
         ({}, ["g1", "g3"], "task 2 was 'g2', is 'g3'"),
         ({}, ["g1"], "task 2 was 'g2', is None"),
+        ({}, ["g1", "g2"], "task 2 was 'Guess it.', is 'Guess'; choose another folder"),
     ],
 )
 def test_other_settings_or_tasks_are_refused_without_passwords(
     tmp_path: Path, changes: dict[str, Any], tasks: list[str], says: str
 ) -> None:
-    info = new_info(resolved(), ["g1", "g2"])
+    info = new_info(resolved(), ["g1", "g2"]) | {"goals": {"g2": "Guess it."}}
     with pytest.raises(ConfigurationError, match=says) as caught:
-        resumed_info(info, resolved(**changes), tasks, tmp_path)
+        resumed_info(info, resolved(**changes), dict.fromkeys(tasks, "Guess"), tmp_path)
     assert "word" not in str(caught.value)
 
 
@@ -240,7 +241,7 @@ def test_limits_can_be_raised_and_all_else_stays(tmp_path: Path) -> None:
     info = json.loads(json.dumps(new_info(resolved(), ["g1", "g2"])))
     assert settings_of(info) == resolved(options={"numbers": [1, 2]})
     for changes in ({}, {"concurrency": 1}, {"max_trials": 9}, {"limit": None}, {"limit": 3}):
-        later = resumed_info(info, resolved(**changes), ["g1", "g2", "g3"], tmp_path)
+        later = resumed_info(info, resolved(**changes), dict.fromkeys(["g1", "g2", "g3"], ""), tmp_path)
         assert later["tasks"] == ["g1", "g2", "g3"]
         assert later["settings"] == resolved(**changes).public()
         assert {**later, "tasks": 0, "settings": 0} == {**info, "tasks": 0, "settings": 0}

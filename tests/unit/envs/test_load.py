@@ -53,7 +53,7 @@ def refused(name, **options):
 @pytest.mark.parametrize(
     ("name", "says"),
     [
-        *((name, "package.module:Class") for name in (":x", "a.b", "")),
+        *((name, "package.module:NAME") for name in (":x", "a.b", "")),
         *((name, "cannot load the environment") for name in ("no_such_module:B", "tests.support.toys:Gone")),
         ("builtins:dict", "makes a dict, not an"),
         ("tests.support.toys:__name__", "and not an environment's class"),
