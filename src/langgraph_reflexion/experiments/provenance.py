@@ -66,14 +66,11 @@ def resumed_info(
     ]
     if differing:
         raise ConfigurationError(f"{folder} holds a run with other settings: {'; '.join(differing)}")
-    before = info.get("goals", {})
     for number, (had, has) in enumerate(zip_longest(info["tasks"], list(goals)[: len(info["tasks"])]), 1):
-        if had == has:
-            had, has = before.get(had, goals[has]), goals[has]
         if had != has:
-            raise ConfigurationError(
-                f"{folder} holds a run with other tasks: task {number} was {had!r}, is {has!r}; choose another folder"
-            )
+            raise ConfigurationError(f"{folder} holds a run with other tasks: task {number} was {had!r}, is {has!r}")
+        if goals[has] != info.get("goals", {}).get(has, goals[has]):
+            raise ConfigurationError(f"{folder} holds a run with another text of task {has!r}: choose another folder")
     return info | {"settings": now, "tasks": list(goals)}
 
 

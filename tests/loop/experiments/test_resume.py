@@ -225,13 +225,13 @@ def resolved(**changes: Any) -> RunSettings:
         ({"max_trials": 3}, ["g1", "g2"], "max_trials was 4, is 3, and can only be raised"),
         ({}, ["g1", "g3"], "task 2 was 'g2', is 'g3'"),
         ({}, ["g1"], "task 2 was 'g2', is None"),
-        ({}, ["g1", "g2"], "task 2 was 'Guess it.', is 'Guess'; choose another folder"),
+        ({}, ["g1", "g2"], "another text of task 'g2': choose another folder"),
     ],
 )
 def test_other_settings_or_tasks_are_refused_without_passwords(
     tmp_path: Path, changes: dict[str, Any], tasks: list[str], says: str
 ) -> None:
-    info = new_info(resolved(), ["g1", "g2"]) | {"goals": {"g2": "Guess it."}}
+    info = new_info(resolved(), ["g1", "g2"]) | {"goals": {"g1": "Guess", "g2": "Guess it."}}
     with pytest.raises(ConfigurationError, match=says) as caught:
         resumed_info(info, resolved(**changes), dict.fromkeys(tasks, "Guess"), tmp_path)
     assert "word" not in str(caught.value)
