@@ -53,15 +53,17 @@ def resumed_info(
     """Return the `run.json` of a run that is resumed under these settings; `goals` are the instructions by task."""
     was, now = info["settings"], settings.public()
     differing = [
-        f"{name} was {_shown(was.get(name))}, is {_shown(now[name])}"
+        f"{'the digest of the tasks' if label == 'options.digest' else label} was {_shown(had)}, is {_shown(has)}"
         for name in settings.resumable("fixed")
-        if name in was and was[name] != now[name]  # an older version did not have all of them
+        if name in was  # an older version did not have all of them
+        for label, had, has in _parts(name, was[name], now[name])
+        if had != has
     ]
     differing += [
         f"{label} was {_shown(had)}, is {_shown(has)}, and can only be raised"
         for name in settings.resumable("raise")
         if name in was
-        for label, had, has in _limits(name, was[name], now[name])
+        for label, had, has in _parts(name, was[name], now[name])
         if has is not None and (had is None or has < had)
     ]
     if differing:
@@ -74,12 +76,12 @@ def resumed_info(
     return info | {"settings": now, "tasks": list(goals)}
 
 
-def _limits(name: str, was: Any, now: Any) -> Iterator[tuple[str, Any, Any]]:
-    """Yield each number of a setting that can be raised: its name, the old and the new value; None means no limit."""
+def _parts(name: str, was: Any, now: Any) -> Iterator[tuple[str, Any, Any]]:
+    """Yield each part of a setting: its name, the old and the new value; None if there is none."""
     if isinstance(was, dict) or isinstance(now, dict):
         was, now = was or {}, now or {}
         for key in {**was, **now}:
-            yield from _limits(f"{name}.{key}", was.get(key), now.get(key))
+            yield from _parts(f"{name}.{key}", was.get(key), now.get(key))
     else:
         yield name, was, now
 
