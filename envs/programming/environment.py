@@ -123,7 +123,7 @@ class Programming(Environment):
             return Review(gradable=False)
         if program is None and trial["stop_reason"] in ("fault", "budget"):
             return Review()
-        return Review(success=program is not None and self.grader.grade(problem, program).passed)
+        return Review(success=program is not None and not self.grader.failure(problem, program))
 
     def program(self, task: Task, actions: Sequence[Action]) -> str | None:
         codes = [str(each["args"].get("code", "")) for each in actions if each["name"] == "submit"]

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from langgraph_reflexion.envs.base import TestOutcome
 from langgraph_reflexion.envs.programming.compiled import CompiledGrader
 from langgraph_reflexion.envs.programming.limits import CANDIDATE
-from langgraph_reflexion.envs.programming.problems import Problem, Verdict
+from langgraph_reflexion.envs.programming.problems import Problem
 from langgraph_reflexion.envs.programming.python import PythonGrader
 from langgraph_reflexion.envs.programming.values import one_line
 from langgraph_reflexion.envs.sandbox import Limits, Sandbox
@@ -35,19 +35,20 @@ class Grader:
         sandbox = sandbox or Sandbox()
         self._python, self._compiled = PythonGrader(sandbox, limits), CompiledGrader(sandbox, limits)
 
-    def grade(self, problem: Problem, code: str) -> Verdict:
+    def failure(self, problem: Problem, code: str) -> str | None:
         """Run the hidden tests on a whole program, as `assemble` returns it.
+
+        Returns:
+            The first failure, in one line that names the test; None if all pass. Never shown to the model.
 
         Raises:
             ConfigurationError: the problem is not gradable.
         """
-        if not problem.gradable:
+        if not problem.gradable or not (problem.cases or problem.test):
             raise ConfigurationError(f"{problem.id} has no hidden tests that can be run here: it cannot be graded")
-        if not problem.cases and not problem.test:
-            raise ConfigurationError(f"{problem.id} has no hidden tests")
-        # Programs in some languages return any characters, such as those that a terminal obeys.
         failure = self._of(problem).failure(problem, code)
-        return Verdict(passed=failure is None, reason="" if failure is None else one_line(failure) or "it failed")
+        # Programs in some languages return any characters, such as those that a terminal obeys.
+        return None if failure is None else one_line(failure) or "it failed"
 
     def run_tests(self, problem: Problem, code: str, tests: Sequence[str], times: int = 1) -> list[list[TestOutcome]]:
         """Run self-written tests independently: one that ends the candidate does not affect the others.

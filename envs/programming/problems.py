@@ -1,4 +1,4 @@
-"""Programming problems in one form, whatever their source, and the verdict on a candidate."""
+"""Programming problems in one form, whatever their source."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -57,12 +57,3 @@ class Problem:
     """Whether there are hidden tests that can be run here. Other problems count in no rate."""
     visible_tests: tuple[str, ...] = ()
     """Tests in the prompt, as source."""
-
-
-@dataclass(frozen=True, slots=True)
-class Verdict:
-    """Whether a candidate passes the hidden tests."""
-
-    passed: bool
-    reason: str = ""
-    """Why not, in one line that names the test; empty if it passes. Never shown to the model."""

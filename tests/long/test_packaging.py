@@ -123,8 +123,8 @@ def test_candidates_cannot_read_the_canonical_solutions(python: Path, tmp_path: 
         "first, grader = next(iter(Programming().problems.values())), Grader()\n"
         "cheat = 'from langgraph_reflexion.envs.programming.environment import Programming as P\\n'\n"
         "cheat += 'exec(next(iter(P().problems.values())).canonical)'\n"
-        "print(grader.grade(first, first.canonical).passed, grader.grade(first, cheat).reason)"
+        "print(grader.failure(first, first.canonical), grader.failure(first, cheat))"
     )
     said = run(python, "-W", "ignore", "-c", grading, cwd=tmp_path)
-    assert said.startswith("True ")
+    assert said.startswith("None ")
     assert "No module named 'langgraph_reflexion" in said

@@ -18,28 +18,25 @@ PYTHON = {**cheats.KNOWN, **cheats.FURTHER}
 def test_cheat_fails_and_its_twin_passes(grader, problem, name):
     cheat, twin = PYTHON[name]
     begin = time.monotonic()
-    verdict = grader.grade(problem, cheat)
-    assert not verdict.passed
-    assert verdict.reason
+    assert grader.failure(problem, cheat)
     # Nor does it keep the grader busy.
     assert time.monotonic() - begin < 8
-    honest = grader.grade(problem, twin)
-    assert honest.passed, honest.reason
+    assert grader.failure(problem, twin) is None
 
 
 @needs_rust
 @pytest.mark.parametrize("name", cheats.RUST)
 def test_rust_cheat_fails_and_its_twin_passes(grader, name):
     cheat, twin = cheats.RUST[name]
-    assert not grader.grade(RUST, cheat).passed
-    assert grader.grade(RUST, twin).passed
+    assert grader.failure(RUST, cheat)
+    assert not grader.failure(RUST, twin)
 
 
 def test_cheats_fail_behind_landlock():
     grader = Grader(make("landlock"))
     for name, (cheat, twin) in cheats.KNOWN.items():
-        assert not grader.grade(CHECKS, cheat).passed, name
-        assert grader.grade(CHECKS, twin).passed, name
+        assert grader.failure(CHECKS, cheat), name
+        assert not grader.failure(CHECKS, twin), name
 
 
 LOOPS = [
@@ -53,14 +50,14 @@ LOOPS = [
 def test_candidate_cannot_end_a_loop_of_the_checks(grader, loop):
     problem = replace(CHECKS, test=f"def check(candidate):\n    assert {loop}\n")
     for error in ("StopIteration", "StopAsyncIteration", "GeneratorExit"):
-        assert not grader.grade(problem, f"def spread(numbers):\n    raise {error}").passed
-    assert grader.grade(problem, f"def spread(numbers):\n    {cheats.RIGHT}").passed
+        assert grader.failure(problem, f"def spread(numbers):\n    raise {error}")
+    assert not grader.failure(problem, f"def spread(numbers):\n    {cheats.RIGHT}")
 
 
 def test_candidate_that_only_makes_folders_is_wrong_behind_landlock():
     folders = "import os, time\ndef spread(numbers):\n    end, n = time.time() + 3, 0\n    while time.time() < end:\n"
     folders += "        n += 1\n        os.makedirs(f'{n}/a/b/c/d/e/f/g/h')\n    return 0\n"
-    assert "expected 8" in Grader(make("landlock")).grade(replace(CALLS, cases=CALLS.cases[:1]), folders).reason
+    assert "expected 8" in Grader(make("landlock")).failure(replace(CALLS, cases=CALLS.cases[:1]), folders)
 
 
 def test_endless_answer_takes_little_of_the_graders_time(grader):
@@ -68,7 +65,7 @@ def test_endless_answer_takes_little_of_the_graders_time(grader):
     flood += "    while rest:\n        rest = rest[os.write(3, rest) :]\n"
     begin = time.process_time()
     for problem in (CALLS, CHECKS):
-        assert not grader.grade(problem, flood).passed
+        assert grader.failure(problem, flood)
     assert time.process_time() - begin < 1
 
 
@@ -76,6 +73,6 @@ def test_endless_answer_takes_little_of_the_graders_time(grader):
 def test_reason_has_no_escape_codes(grader):
     title = "struct A;\nuse std::fmt;\nimpl fmt::Debug for A {\n"
     title += '    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result { write!(f, "\\u{1b}]0;title\\u{7}") }\n}\n'
-    reason = grader.grade(RUST, f"{title}fn spread(numbers: Vec<i64>) -> A {{ A }}").reason
+    reason = grader.failure(RUST, f"{title}fn spread(numbers: Vec<i64>) -> A {{ A }}")
     assert "]0;title" in reason
     assert reason.isprintable()

@@ -52,33 +52,33 @@ def test_values_compare_by_the_operator_of_the_test(grader):
         for number, (_, expected, comparison, holds) in enumerate(COMPARISONS)
     }
     right = [case for case, holds in cases.items() if holds]
-    assert grader.grade(replace(CALLS, entry_point="f", cases=tuple(right)), code).passed
+    assert not grader.failure(replace(CALLS, entry_point="f", cases=tuple(right)), code)
     for case in cases.keys() - right:
-        assert not grader.grade(replace(CALLS, entry_point="f", cases=(case,)), code).passed, case
+        assert grader.failure(replace(CALLS, entry_point="f", cases=(case,)), code), case
 
 
 def test_reason_names_test_and_value(grader):
     def why(code):
-        return grader.grade(CALLS, code).reason
+        return grader.failure(CALLS, code)
 
     assert why("def spread(numbers):\n    return 8") == "spread([]): it returned 8, expected 0"
     assert why("def spread(numbers):\n    return 1 / 0") == "spread([3, 1, 9]): ZeroDivisionError: division by zero"
     assert "SyntaxError" in why("def spread(numbers)")
     assert "it does not define spread" in why("def other(): pass")
     assert "not plain: Wrapped" in why("class Wrapped(int): pass\ndef spread(numbers):\n    return Wrapped(8)")
-    assert "division by zero" in grader.grade(CHECKS, "def spread(numbers):\n    return 1 / 0").reason
-    assert "assert candidate(given) == answer" in grader.grade(CHECKS, "def spread(numbers):\n    return 8").reason
+    assert "division by zero" in grader.failure(CHECKS, "def spread(numbers):\n    return 1 / 0")
+    assert "assert candidate(given) == answer" in grader.failure(CHECKS, "def spread(numbers):\n    return 8")
 
 
 @pytest.mark.needs("sandbox")
 def test_exceeded_limits():
     grader = Grader(Sandbox(), Limits(wall=2, memory=128 << 20, result=1 << 16))
-    assert "took longer than 2 s" in grader.grade(CALLS, "def spread(n):\n    while True: pass").reason
-    assert "took longer than 2 s" in grader.grade(CHECKS, "def spread(n):\n    while True: pass").reason
+    assert "took longer than 2 s" in grader.failure(CALLS, "def spread(n):\n    while True: pass")
+    assert "took longer than 2 s" in grader.failure(CHECKS, "def spread(n):\n    while True: pass")
     busy = Grader(Sandbox(), Limits(wall=60, cpu=1))
-    assert "took more than 1 s of CPU" in busy.grade(CHECKS, "def spread(n):\n    while True: pass").reason
-    assert "128 MB" in grader.grade(CALLS, "def spread(n):\n    x = b'x' * (160 << 20)\n    while 1: pass").reason
-    assert "wrote too much" in grader.grade(CALLS, "def spread(n):\n    return 'x' * (1 << 20)").reason
+    assert "took more than 1 s of CPU" in busy.failure(CHECKS, "def spread(n):\n    while True: pass")
+    assert "128 MB" in grader.failure(CALLS, "def spread(n):\n    x = b'x' * (160 << 20)\n    while 1: pass")
+    assert "wrote too much" in grader.failure(CALLS, "def spread(n):\n    return 'x' * (1 << 20)")
 
 
 def test_checks_see_changed_arguments(grader):
@@ -87,60 +87,55 @@ def test_checks_see_changed_arguments(grader):
         "    assert candidate(row) is None\n    candidate(inner)\n    assert row == [1, 3] and table['a'] == [1, 2]\n"
     )
     problem = replace(CHECKS, entry_point="f", test=test)
-    assert grader.grade(problem, "def f(xs):\n    xs.sort()").passed
-    assert not grader.grade(problem, "def f(xs):\n    sorted(xs)").passed
+    assert not grader.failure(problem, "def f(xs):\n    xs.sort()")
+    assert grader.failure(problem, "def f(xs):\n    sorted(xs)")
 
 
 def test_checks_see_exceptions(grader):
     test = "def check(candidate):\n    try:\n        candidate(-1)\n    except ValueError as error:\n"
     test += "        assert 'negative' in str(error)\n    else:\n        assert False\n"
     problem = replace(CHECKS, entry_point="f", test=test)
-    assert grader.grade(problem, "def f(n):\n    raise ValueError('negative')").passed
-    assert grader.grade(problem, "class Own(ValueError): pass\ndef f(n):\n    raise Own('negative')").passed
-    assert not grader.grade(problem, "def f(n):\n    raise KeyError('negative')").passed
-    assert not grader.grade(problem, "def f(n):\n    raise Exception('negative')").passed
-    assert (
-        "UnicodeError"
-        in grader.grade(replace(problem, test="assert candidate(1)", self_calling=True), DECODES).reason
-    )
-    assert not grader.grade(
-        problem, "class ValueError(Exception): pass\ndef f(n):\n    raise ValueError('negative')"
-    ).passed
-    assert not grader.grade(problem, "class ValueError(Exception): pass\ndef f(n):\n    return 1").passed
+    assert not grader.failure(problem, "def f(n):\n    raise ValueError('negative')")
+    assert not grader.failure(problem, "class Own(ValueError): pass\ndef f(n):\n    raise Own('negative')")
+    assert grader.failure(problem, "def f(n):\n    raise KeyError('negative')")
+    assert grader.failure(problem, "def f(n):\n    raise Exception('negative')")
+    assert "UnicodeError" in grader.failure(replace(problem, test="assert candidate(1)", self_calling=True), DECODES)
+    assert grader.failure(problem, "class ValueError(Exception): pass\ndef f(n):\n    raise ValueError('negative')")
+    assert grader.failure(problem, "class ValueError(Exception): pass\ndef f(n):\n    return 1")
 
 
 def test_checks_that_catch_everything_fail_a_candidate_that_exits(grader):
     test = "def check(candidate):\n    for n in range(3):\n        try:\n            candidate(n)\n        except:\n"
     problem = replace(CHECKS, entry_point="f", test=f"{test}            pass\n")
-    assert grader.grade(problem, "def f(n):\n    raise ValueError").passed
-    verdict = grader.grade(problem, "import os\ndef f(n):\n    os._exit(0)")
-    assert (verdict.passed, verdict.reason) == (False, "the program ended during the call")
+    assert not grader.failure(problem, "def f(n):\n    raise ValueError")
+    exits = "import os\ndef f(n):\n    os._exit(0)"
+    assert grader.failure(problem, exits) == "the program ended during the call"
 
 
 def test_checks_with_arguments_that_are_not_plain(grader):
     problem = replace(CHECKS, test="def check(candidate):\n    candidate(print)\n")
     with pytest.raises(ConfigurationError, match="a call with"):
-        grader.grade(problem, HONEST)
+        grader.failure(problem, HONEST)
 
 
 def test_problem_that_is_not_gradable(grader):
     with pytest.raises(ConfigurationError, match="cannot be graded"):
-        grader.grade(replace(CALLS, gradable=False), HONEST)
-    with pytest.raises(ConfigurationError, match="no hidden tests"):
-        grader.grade(replace(CALLS, cases=()), HONEST)
+        grader.failure(replace(CALLS, gradable=False), HONEST)
+    with pytest.raises(ConfigurationError, match="cannot be graded"):
+        grader.failure(replace(CALLS, cases=()), HONEST)
 
 
 def test_canonical_solution_defines_the_expected_values(grader):
     cases = tuple(replace(case, expected="", comparison="evalplus") for case in CALLS.cases)
     problem = replace(CALLS, cases=cases, canonical=HONEST)
-    assert grader.grade(problem, HONEST).passed
-    assert not grader.grade(problem, "def spread(numbers):\n    return 8").passed
+    assert not grader.failure(problem, HONEST)
+    assert grader.failure(problem, "def spread(numbers):\n    return 8")
     with pytest.raises(ConfigurationError, match="canonical"):
-        grader.grade(replace(problem, canonical="def spread(numbers):\n    return 1 / 0"), HONEST)
+        grader.failure(replace(problem, canonical="def spread(numbers):\n    return 1 / 0"), HONEST)
 
 
 def test_method_of_class_solution(grader):
-    assert grader.grade(CALLS, f"class Solution:\n    def spread(self, numbers):\n        {RIGHT}").passed
+    assert not grader.failure(CALLS, f"class Solution:\n    def spread(self, numbers):\n        {RIGHT}")
 
 
 def test_self_written_tests_in_python(grader):
@@ -192,7 +187,7 @@ def test_test_that_ends_itself_affects_no_other(test, grader):
 def test_messages_are_printable_lines(grader):
     code = 'def spread(numbers):\n    raise ValueError("\\ud800 \\x1b[2J\\nno")'
     (outcomes,) = grader.run_tests(CALLS, code, ["assert spread([1]) == 0", "assert [spread([1])] == [0]"])
-    said = grader.grade(CALLS, code).reason
+    said = grader.failure(CALLS, code)
     for words in (said, outcomes[0].error, outcomes[1].error):
         assert words.endswith("ValueError:    [2J no")
 
