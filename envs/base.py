@@ -35,7 +35,6 @@ from langgraph_reflexion.envs.actions import shown_actions
 from langgraph_reflexion.envs.episode import Episode as Episode
 from langgraph_reflexion.envs.episode import StepResult as StepResult
 from langgraph_reflexion.envs.episode import has_coroutines
-from langgraph_reflexion.envs.named import named_task
 from langgraph_reflexion.envs.trials import MAP_CHARACTERS as MAP_CHARACTERS
 from langgraph_reflexion.envs.trials import FinishedTrial as FinishedTrial
 from langgraph_reflexion.envs.trials import MemoryMap as MemoryMap
@@ -116,7 +115,16 @@ class Environment(ABC):
         Raises:
             ConfigurationError: there is no such task, or several have this instruction.
         """
-        return named_task(self.name, self.tasks(split), text)
+        tasks = self.tasks(split)
+        for task in tasks:
+            if task["id"] == text.strip():
+                return task
+        found = [task for task in tasks if _normalized(text) in _wordings(task["instruction"])]
+        if len(found) == 1:
+            return found[0]
+        problem = f"{len(found)} tasks of {self.name} have the" if found else f"no task of {self.name} has the id or"
+        ids = ", ".join(repr(task["id"]) for task in [*(found or tasks)][:3])
+        raise ConfigurationError(f"{problem} instruction {text[:200]!r}: name one by its id, such as {ids}")
 
     def choose_split(self, split: str | None) -> str:
         """Return the given split, or the first one, for `tasks` to begin with.
@@ -261,3 +269,12 @@ class Environment(ABC):
 
     def close(self) -> Awaitable[None] | None:  # noqa: B027 - most environments have no resources
         """Release the environment's resources. May be called twice."""
+
+
+def _wordings(instruction: str) -> list[str]:
+    words = _normalized(instruction)
+    return [words, words.partition(": ")[2] or words]  # without a label such as "Question: "
+
+
+def _normalized(text: str) -> str:
+    return " ".join(text.split()).casefold()
