@@ -1,14 +1,13 @@
 """Languages as data: the program around a candidate, and the commands that compile and run it."""
 
 import re
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from importlib.resources import files
 from string import Template
 
 from langgraph_reflexion.envs.programming.values import one_line
 from langgraph_reflexion.errors import ConfigurationError
+from langgraph_reflexion.files import own_table
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,12 +52,7 @@ class Language:
         return one_line(found[0] if found else lines[0])[:500]
 
 
-def _read() -> dict[str, Language]:
-    data = tomllib.loads(files(__package__).joinpath("languages.toml").read_text(encoding="utf-8"))
-    return {name: Language(name, **each) for name, each in data.items()}
-
-
-LANGUAGES = _read()
+LANGUAGES = {name: Language(name, **each) for name, each in own_table(__file__, "languages.toml").items()}
 """The languages by name."""
 
 

@@ -4,15 +4,14 @@ Each goal has one product that satisfies it, and near misses that look as good i
 much, one lacks a value of an option, and some lack an attribute.
 """
 
-import tomllib
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from functools import cache, lru_cache
-from importlib.resources import files
+from functools import lru_cache, partial
 from random import Random
 from typing import Any
 
 from langgraph_reflexion.envs.webshop.goals import Goal
+from langgraph_reflexion.files import own_table
 
 GOALS = 100
 """Number of goals, each about products of one type."""
@@ -20,6 +19,9 @@ MISSES = ("price", "option", "attribute", "attribute")
 """The defects of a goal's near misses."""
 ATTRIBUTES = 4
 """Number of attributes of a product."""
+
+vocabulary = partial(own_table, __file__, "catalogue.toml")
+"""Returns the contents of `catalogue.toml`."""
 
 _CODE = "BCDFGHJKLMNPQRSTVWXZ0123456789"
 
@@ -42,12 +44,6 @@ def generate(seed: int) -> Catalogue:
         generator.add_kind(category, thing, wanted=number < GOALS)
     generator.random.shuffle(generator.made.products)
     return generator.made
-
-
-@cache
-def vocabulary() -> dict[str, Any]:
-    """Return the contents of `catalogue.toml`."""
-    return tomllib.loads(files(__package__).joinpath("catalogue.toml").read_text(encoding="utf-8"))
 
 
 @dataclass(frozen=True)

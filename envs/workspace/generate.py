@@ -1,14 +1,12 @@
 """Generated repositories: names, numbers and a defect drawn from a seed, with tests that reveal the defect."""
 
 import re
-import tomllib
-from functools import cache
-from pathlib import Path
 from random import Random
 from string import Template
 from typing import Any
 
 from langgraph_reflexion.envs.workspace.repositories import Defect, Repository
+from langgraph_reflexion.files import own_table
 
 MODULES, FUNCTIONS = 2, 3
 """The number of modules in a repository, and of parts in a module."""
@@ -17,14 +15,9 @@ SHOWN = 2
 _NUMBERS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
 
 
-@cache
-def _parts() -> dict[str, Any]:
-    return tomllib.loads((Path(__file__).parent / "parts.toml").read_text(encoding="utf-8"))
-
-
 def generate(seed: int) -> Repository:
     """Return a Python repository in which one defect makes several tests fail."""
-    rng, made = Random(seed), _parts()
+    rng, made = Random(seed), own_table(__file__, "parts.toml")
     names = {kind: words.split() for kind, words in made["names"].items()}
     package, *modules = rng.sample(names["things"], 1 + MODULES)
     functions = [f"{do}_{thing}" for do in names["do"] for thing in names["things"]]

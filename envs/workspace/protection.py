@@ -5,14 +5,12 @@ import os
 import posixpath
 import re
 import sys
-import tomllib
 from collections.abc import Callable, Collection, Iterable
-from pathlib import Path
 
 from langgraph_reflexion.envs.sandbox.types import below
+from langgraph_reflexion.files import own_table
 
-_FILE = Path(__file__).with_name("protected.toml")
-_TABLE: dict[str, list[str]] = tomllib.loads(_FILE.read_text(encoding="utf-8"))
+_TABLE = dict(own_table(__file__, "protected.toml"))
 _IMPORTED = sys.stdlib_module_names | set(_TABLE.pop("imported"))
 """The modules that test programs import."""
 PROTECTED = tuple(itertools.chain(*_TABLE.values()))

@@ -1,15 +1,23 @@
-"""Text files, and rows in JSON."""
+"""Text files, rows in JSON, and the package's own tables in TOML."""
 
 import gzip
 import json
+import tomllib
 import zlib
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 from langgraph_reflexion.errors import ConfigurationError
 
 Row = dict[str, Any]
+
+
+@cache
+def own_table(module: str, name: str) -> Row:
+    """Return a TOML file beside a module, given by its `__file__`. It is read once, and not to be changed."""
+    return tomllib.loads(Path(module).with_name(name).read_text(encoding="utf-8"))
 
 
 def read_text(path: Path) -> str:

@@ -1,16 +1,12 @@
 """The model of an invented country: provinces, rivers, towns, people, works and prizes."""
 
-import tomllib
 from dataclasses import dataclass, field
-from functools import cache
-from importlib.resources import files
-from typing import Any
+from functools import partial
 
+from langgraph_reflexion.files import own_table
 
-@cache
-def words() -> dict[str, Any]:
-    """Return the contents of `world.toml`."""
-    return tomllib.loads(files(__package__).joinpath("world.toml").read_text(encoding="utf-8"))
+words = partial(own_table, __file__, "world.toml")
+"""Returns the contents of `world.toml`."""
 
 
 @dataclass(eq=False)
