@@ -19,7 +19,7 @@ from langgraph_reflexion.envs.alfworld.shared_rooms import ROOMS, SHARED_SPLITS,
 from langgraph_reflexion.envs.alfworld.textworld import TextWorldEngine, Workers, unavailable
 from langgraph_reflexion.envs.alfworld.world import World
 from langgraph_reflexion.envs.base import Action, Environment, MemoryMap, ObservedStep, Task
-from langgraph_reflexion.errors import ConfigurationError, EnvironmentUnavailable
+from langgraph_reflexion.errors import ConfigurationError, EnvironmentUnavailable, one_of
 
 GENERATED = {split: sum(kinds.values()) for split, kinds in SPLITS.items()} | dict.fromkeys(
     SHARED_SPLITS, TASKS * len(ROOMS)
@@ -63,13 +63,11 @@ class ALFWorld(Environment):
         path: str | os.PathLike[str] | None = None,
         max_steps: int = 50,
     ) -> None:
-        if engine not in ENGINES:
-            raise ConfigurationError(f"ALFWorld has no engine {engine!r}: choose one of {', '.join(ENGINES)}")
+        self.engine = one_of("engine", engine, ENGINES)
         if max_steps < 1:
             raise ConfigurationError(f"max_steps is {max_steps}, but at least one step must be allowed")
         if engine == "textworld" and (reason := unavailable()):
             raise EnvironmentUnavailable(reason)
-        self.engine = engine
         self.seed = seed
         self.path = None if path is None else Path(path).expanduser().resolve()
         self.max_steps = max_steps

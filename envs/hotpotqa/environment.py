@@ -11,7 +11,7 @@ from langgraph_reflexion.envs.hotpotqa.profiles import PROFILE_OVERRIDES
 from langgraph_reflexion.envs.hotpotqa.questions import Question, read_questions, task_data
 from langgraph_reflexion.envs.hotpotqa.wiki import WikiEnvironment
 from langgraph_reflexion.envs.hotpotqa.world.questions import TOPIC_SPLITS, own_world, topic_questions
-from langgraph_reflexion.errors import ConfigurationError, EnvironmentUnavailable
+from langgraph_reflexion.errors import EnvironmentUnavailable, one_of
 
 
 class HotPotQA(WikiEnvironment):
@@ -50,9 +50,8 @@ class HotPotQA(WikiEnvironment):
 
     def variant(self, name: str) -> ChainOfThought:
         """Return the questions without tools: `cot` from memory, `cot-gt` from the supporting paragraphs."""
-        if name not in self.variants:
-            raise ConfigurationError(f"HotPotQA has no variant {name!r}: choose one of {', '.join(self.variants)}")
-        return ChainOfThought(self, name, self.context if name == "cot-gt" else None)
+        context = self.context if one_of("variant", name, self.variants) == "cot-gt" else None
+        return ChainOfThought(self, name, context)
 
     def review(self, task: Task, trial: FinishedTrial) -> Review:
         """Return exact match, F1, precision and recall of the answer; all are 0 without an answer."""

@@ -20,7 +20,7 @@ from langgraph_reflexion.envs.hotpotqa.memory_map import make_map
 from langgraph_reflexion.envs.hotpotqa.pages import Page, Pages
 from langgraph_reflexion.envs.hotpotqa.questions import Question, read_pages, task_data
 from langgraph_reflexion.envs.hotpotqa.world.questions import own_world
-from langgraph_reflexion.errors import ConfigurationError
+from langgraph_reflexion.errors import ConfigurationError, one_of
 
 SOURCES = ("corpus", "wikipedia", "langchain")
 """The sources of pages, the default one first."""
@@ -60,8 +60,7 @@ class WikiEnvironment(Environment):
         contact: str | None = None,
         timeout: float = 20.0,
     ) -> None:
-        if pages not in SOURCES:
-            raise ConfigurationError(f"{self.name} has no pages {pages!r}: choose one of {', '.join(SOURCES)}")
+        one_of("pages", pages, SOURCES)
         if corpus is not None and pages != "corpus":
             raise ConfigurationError(f"corpus= goes with pages='corpus', and pages is {pages!r}")
         self.seed = seed

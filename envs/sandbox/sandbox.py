@@ -28,7 +28,7 @@ from langgraph_reflexion.envs.sandbox.types import (
     validate_binds,
     word,
 )
-from langgraph_reflexion.errors import ConfigurationError, EnvironmentUnavailable
+from langgraph_reflexion.errors import ConfigurationError, EnvironmentUnavailable, one_of
 
 _warned = threading.Event()
 
@@ -39,7 +39,6 @@ class Sandbox:
     Args:
         backend: One of `BACKENDS`; by default bubblewrap, or Landlock if that does not work. A backend given by name
             is used or fails: there is no fallback.
-        path: The PATH whose programs can be run; by default this process's.
         allow_degraded: Let Landlock, which has no disk quota and the host's process numbers, run commands in folders
             that are bound writable.
 
@@ -51,17 +50,11 @@ class Sandbox:
         EnvironmentUnavailable: the backend does not work here, or none does.
     """
 
-    def __init__(
-        self,
-        backend: str | None = None,
-        *,
-        path: str | None = None,
-        allow_degraded: bool = False,
-    ) -> None:
-        if backend is not None and backend not in BACKENDS:
-            raise ConfigurationError(f"no sandbox {backend!r}: choose one of {', '.join(BACKENDS)}")
+    def __init__(self, backend: str | None = None, *, allow_degraded: bool = False) -> None:
+        if backend is not None:
+            one_of("backend", backend, BACKENDS)
         self.backend = choose(backend)
-        self._path, self._allow_degraded = path, allow_degraded
+        self._allow_degraded = allow_degraded
         if self.backend == "landlock" and not _warned.is_set():
             _warned.set()
             warnings.warn(
@@ -111,7 +104,7 @@ class Sandbox:
         if collect and not policy.fork:
             raise ConfigurationError("files can be collected only from a run that may start processes")
         argv, names, env = command(argv), file_names(tuple(files or ())), environment(policy.env)
-        seen = exposed_paths(None if self._path is None else word(self._path, "path"), network=policy.network)
+        seen = exposed_paths(network=policy.network)
         path = env.get("PATH", seen.path)
         binds = self._binds(policy)
         folder = None

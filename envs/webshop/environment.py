@@ -30,7 +30,7 @@ from langgraph_reflexion.envs.webshop.reward import Reward, rule_nouns, spacy_no
 from langgraph_reflexion.envs.webshop.shop import LocalShop
 from langgraph_reflexion.envs.webshop.state import State, normalize_element
 from langgraph_reflexion.envs.webshop.store import Store
-from langgraph_reflexion.errors import ConfigurationError, EnvironmentFault, EnvironmentUnavailable, the_extra
+from langgraph_reflexion.errors import ConfigurationError, EnvironmentFault, EnvironmentUnavailable, one_of, the_extra
 
 _SHOWN = re.compile(r"\[([^\[\]]+)\]")
 """A button or link as pages show it."""
@@ -90,8 +90,6 @@ class WebShop(Environment):
     ) -> None:
         if not all(map(find_spec, ("bs4", "ijson", "rapidfuzz", "Stemmer"))):
             raise EnvironmentUnavailable(f"WebShop needs {the_extra('webshop')}")
-        if rendering not in RENDERINGS:
-            raise ConfigurationError(f"WebShop has no rendering {rendering!r}: choose one of {', '.join(RENDERINGS)}")
         for name, value in {"strict": strict, "exact_types": exact_types}.items():
             # The string "False" would be true.
             if not isinstance(value, bool):
@@ -101,7 +99,7 @@ class WebShop(Environment):
             raise ConfigurationError(f"{given}= does not go with base_url=: there the server decides")
         self.seed = seed
         self.files = None if path is None else find_files(path)
-        self.rendering = RENDERINGS[rendering]
+        self.rendering = RENDERINGS[one_of("rendering", rendering, RENDERINGS)]
         self.strict = strict
         self._nouns = spacy_nouns() if exact_types else rule_nouns
         self._remote = None if base_url is None else Remote(base_url, timeout)

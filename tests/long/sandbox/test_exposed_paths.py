@@ -39,9 +39,9 @@ def test_virtual_environment(folder: Path, monkeypatch: pytest.MonkeyPatch) -> N
     executable(
         folder / "venv" / "bin" / "tool", f"#!{folder}/venv/bin/python\nimport wonderful\nprint(wonderful.VALUE)\n"
     )
-    path = f"{folder / 'venv' / 'bin'}{os.pathsep}/usr/bin"
+    monkeypatch.setenv("PATH", f"{folder / 'venv' / 'bin'}{os.pathsep}/usr/bin")
     for backend in ("bubblewrap", "landlock"):
-        sandbox = make(backend, path)
+        sandbox = make(backend)
         assert sandbox.run(["python", "-c", "import wonderful; print(wonderful.VALUE)"]).text == "42\n"
         assert sandbox.run(["tool"]).text == "42\n"
         for private in (folder / "private.txt", folder / "venv" / "pip.conf"):
@@ -50,7 +50,7 @@ def test_virtual_environment(folder: Path, monkeypatch: pytest.MonkeyPatch) -> N
         assert changed.status == "failed"
 
 
-def test_link_to_a_program_exposes_its_installation(folder: Path) -> None:
+def test_link_to_a_program_exposes_its_installation(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     executable(
         folder / "apps" / "thing" / "bin" / "thing", '#!/bin/sh\ncat "$(dirname "$(readlink -f "$0")")/../lib/data"\n'
     )
@@ -58,13 +58,14 @@ def test_link_to_a_program_exposes_its_installation(folder: Path) -> None:
     (folder / "apps" / "thing" / "lib" / "data").write_text("found")
     (folder / "links").mkdir()
     (folder / "links" / "thing").symlink_to(folder / "apps" / "thing" / "bin" / "thing")
-    assert make("bubblewrap", str(folder / "links")).run(["thing"]).text == "found"
+    monkeypatch.setenv("PATH", f"{folder / 'links'}:/usr/bin")
+    assert make("bubblewrap").run(["thing"]).text == "found"
     shown = exposed_paths(str(folder / "links")).paths
     assert {str(folder / "apps" / "thing" / name) for name in ("bin", "lib")} <= set(shown)
     assert not {str(folder / "apps"), str(folder / "apps" / "thing")} & set(shown)
 
 
-def test_link_on_path_exposes_only_its_target(tmp_path: Path) -> None:
+def test_link_on_path_exposes_only_its_target(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     executable(tmp_path / "notes" / "tool.sh", "#!/bin/sh\necho tool\n")
     (tmp_path / "notes" / "secret").write_text("secret")
     (tmp_path / "path").mkdir()
@@ -72,7 +73,8 @@ def test_link_on_path_exposes_only_its_target(tmp_path: Path) -> None:
     shown = exposed_paths(str(tmp_path / "path")).paths
     assert str(tmp_path / "notes" / "tool.sh") in shown
     assert not {str(tmp_path), str(tmp_path / "notes"), str(tmp_path / "notes" / "secret")} & set(shown)
-    done = make("bubblewrap", f"{tmp_path / 'path'}:/usr/bin").run(["tool"])
+    monkeypatch.setenv("PATH", f"{tmp_path / 'path'}:/usr/bin")
+    done = make("bubblewrap").run(["tool"])
     assert (done.text, done.errors) == ("tool\n", "")
 
 

@@ -28,12 +28,12 @@ def needs(backend: str, user: str = "") -> None:
         pytest.skip(f"{backend} does not work here: {tried.words}")
 
 
-def make(backend: str, path: str | None = None) -> Sandbox:
+def make(backend: str) -> Sandbox:
     """Return a sandbox without the warning that Landlock is weaker."""
     needs(backend)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return Sandbox(backend, path=path, allow_degraded=True)
+        return Sandbox(backend, allow_degraded=True)
 
 
 @pytest.fixture(params=["bubblewrap", "landlock"])
