@@ -105,16 +105,8 @@ class Bubblewrap(Plan):
         for name, blob in zip(request["files"], self.blobs, strict=True):
             words += ["--perms", "0755", "--file", content(blob), os.path.join(WORK, name)]
         # Only file systems with a size may grow.
-        words += [
-            "--remount-ro",
-            "/proc",
-            "--remount-ro",
-            "/dev",
-            "--remount-ro",
-            "/",
-            "--chdir",
-            request["cwd"] or WORK,
-        ]
+        words += ["--remount-ro", "/proc", "--remount-ro", "/dev", "--remount-ro", "/"]
+        words += ["--chdir", request["cwd"] or WORK]
         for name, value in {**ENVIRONMENT, **request["env"]}.items():
             words += ["--setenv", name, value]
         code = seccomp.assemble(

@@ -22,13 +22,6 @@ _OVERLOOKED = 32 << 20
 """Bytes of shared memory on the whole machine that are not worth attributing."""
 
 
-class Process:
-    """A process: its number, its start in clock ticks, and its CPU seconds without children."""
-
-    def __init__(self, pid: int, began: int, cpu: float) -> None:
-        self.pid, self.began, self.cpu = pid, began, cpu
-
-
 class Use:
     """The usage of several processes.
 
@@ -36,11 +29,13 @@ class Use:
         memory: Bytes, without files; memory shared after a fork counts for each process.
         cpu: Seconds, including reaped children.
         places: Their folders in /proc.
-        each: The processes.
+        each: CPU seconds of each process without children, by its number and its start in clock ticks.
         unshared: Bytes of page tables and swap, which are never shared.
     """
 
-    def __init__(self, memory: int, cpu: float, places: list[str], each: list[Process], unshared: int) -> None:
+    def __init__(
+        self, memory: int, cpu: float, places: list[str], each: dict[tuple[int, int], float], unshared: int
+    ) -> None:
         self.memory, self.cpu, self.places, self.each, self.unshared = memory, cpu, places, each, unshared
 
 
@@ -51,9 +46,8 @@ class Ledger:
         self._ended = 0.0
         self._living: dict[tuple[int, int], float] = {}
 
-    def add(self, processes: list[Process]) -> float:
-        """Add a sample, and return the total seconds."""
-        living = {(each.pid, each.began): each.cpu for each in processes}
+    def add(self, living: dict[tuple[int, int], float]) -> float:
+        """Add a sample of `Use.each`, and return the total seconds."""
         self._ended += sum(cpu for key, cpu in self._living.items() if key not in living)
         self._living = living
         return self._ended + sum(living.values())
@@ -61,8 +55,8 @@ class Ledger:
 
 def use(root: int) -> Use:
     """Return the usage of all processes below `root`; processes that end meanwhile count as nothing."""
-    places = []
-    memory, unshared, cpu, each = 0, 0, 0.0, []
+    places, each = [], {}
+    memory, unshared, cpu = 0, 0, 0.0
     for pid in below(root):
         place, status = _with_memory(pid)
         places.append(place)
@@ -71,7 +65,7 @@ def use(root: int) -> Use:
         fields = _read(f"/proc/{pid}", "stat").rpartition(b")")[2].split()
         if fields:
             cpu += sum(map(int, fields[11:15])) / _TICKS
-            each.append(Process(pid, int(fields[19]), sum(map(int, fields[11:13])) / _TICKS))
+            each[pid, int(fields[19])] = sum(map(int, fields[11:13])) / _TICKS
     return Use(memory * 1024 + unmapped(places), cpu, places, each, unshared * 1024)
 
 

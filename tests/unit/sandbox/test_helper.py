@@ -10,11 +10,11 @@ MB = 1 << 20
 
 def test_cpu_time_of_ended_processes_is_kept():
     ledger = usage.Ledger()
-    assert ledger.add([usage.Process(7, 100, 1.0), usage.Process(8, 100, 0.5)]) == 1.5
-    assert ledger.add([usage.Process(8, 100, 0.75)]) == 1.75
+    assert ledger.add({(7, 100): 1.0, (8, 100): 0.5}) == 1.5
+    assert ledger.add({(8, 100): 0.75}) == 1.75
     # The process number is reused.
-    assert ledger.add([usage.Process(7, 200, 0.25)]) == 2.0
-    assert ledger.add([]) == 2.0
+    assert ledger.add({(7, 200): 0.25}) == 2.0
+    assert ledger.add({}) == 2.0
 
 
 def test_shared_memory_outside_page_tables_counts():
