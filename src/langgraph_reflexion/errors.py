@@ -23,6 +23,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, TypeVar, cast, get_type_hints
 
 Checked = TypeVar("Checked", bound=Callable[..., Any])
+Model = TypeVar("Model")
 
 
 def the_extra(name: str) -> str:
@@ -143,6 +144,20 @@ def checked(target: Checked) -> Checked:
         return cast(Checked, wrapper)
     target.__init__ = wrapper  # type: ignore[misc]
     return target
+
+
+def validated(model: type[Model], given: Any, what: str = "", place: Callable[[list[str]], str] = ".".join) -> Model:
+    """Return the pydantic model of these values.
+
+    Raises:
+        ConfigurationError: fields are unknown or values wrong; all are named, as by `explain`.
+    """
+    from pydantic import ValidationError
+
+    try:
+        return cast(Model, cast(Any, model).model_validate(given))
+    except ValidationError as error:
+        raise ConfigurationError(explain(error, what, place)) from error
 
 
 def explain(error: Any, what: str = "", place: Callable[[list[str]], str] = ".".join) -> str:

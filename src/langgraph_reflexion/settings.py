@@ -5,11 +5,11 @@ from collections.abc import Collection
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_serializer
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_serializer
 
 from langgraph_reflexion.choices import ENVIRONMENTS, Checkpoints, Feedback, Keep, StrategyName
 from langgraph_reflexion.declared import Resume, extra, option, rule
-from langgraph_reflexion.errors import ConfigurationError, explain
+from langgraph_reflexion.errors import ConfigurationError, validated
 from langgraph_reflexion.models.load import DEMO, TIMEOUT_SECONDS
 from langgraph_reflexion.models.secrets import public_database, public_url
 from langgraph_reflexion.retries import Retries
@@ -129,10 +129,7 @@ class ReflexionSettings(BaseModel):
         Raises:
             ConfigurationError: names are unknown or values wrong; all are named.
         """
-        try:
-            return cls.model_validate(given)
-        except ValidationError as error:
-            raise ConfigurationError(explain(error, what)) from error
+        return validated(cls, given, what)
 
     def rules(self, environment: "Environment") -> "Profile":
         """Return the profile in this environment, with what is set here.

@@ -12,10 +12,11 @@ from langgraph.types import Command
 
 from langgraph_reflexion import ConfigurationError, EnvironmentUnavailable, create_reflexion, load_environment
 from langgraph_reflexion.envs import ENVIRONMENTS
+from langgraph_reflexion.errors import validated
 from langgraph_reflexion.prompts import load_prompts
 from langgraph_reflexion.studio import SERVED
 from langgraph_reflexion.studio.graphs import BuiltGraph, GraphFactory
-from langgraph_reflexion.studio.settings import ALLOWED, SettingsForm, check_address, validate
+from langgraph_reflexion.studio.settings import ALLOWED, SettingsForm, check_address
 from tests.support.toys import Counter
 
 ROOT = Path(__file__).parents[2]
@@ -117,7 +118,7 @@ async def test_invalid_form_ends_the_run(name: str, form: dict[str, Any], word: 
 async def test_invalid_setting_ends_the_run(settings: dict[str, Any], word: str) -> None:
     hotpotqa = SERVED["hotpotqa"]
     with pytest.raises(ConfigurationError, match=word) as refused:
-        async with hotpotqa.graph(validate(hotpotqa.form, settings | {"evaluator": "llm"}, "setting")) as graph:
+        async with hotpotqa.graph(validated(hotpotqa.form, settings | {"evaluator": "llm"}, "setting")) as graph:
             await graph.ainvoke({})
     assert "secret" not in str(refused.value)
 

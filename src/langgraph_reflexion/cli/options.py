@@ -9,12 +9,12 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 import typer
 import typer.core
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from langgraph_reflexion.choices import ENVIRONMENTS
 from langgraph_reflexion.declared import extra
-from langgraph_reflexion.errors import ConfigurationError, ReflexionError, did_you_mean, explain
+from langgraph_reflexion.errors import ConfigurationError, ReflexionError, did_you_mean, validated
 
 GROUPS = {
     "Task": ("options", "split", "limit", "seed", "task"),
@@ -127,10 +127,7 @@ def _settings(settings: type[BaseModel], given: Mapping[str, Any]) -> BaseModel:
     def place(path: list[str]) -> str:
         return f"{flag(path[0], settings.model_fields[path[0]])} {'.'.join(path[1:])}".strip()
 
-    try:
-        return settings.model_validate(given)
-    except ValidationError as error:
-        raise ConfigurationError(explain(error, "option", place)) from error
+    return validated(settings, given, "option", place)
 
 
 def _parameter(name: str, field: FieldInfo, *, defaults: bool) -> inspect.Parameter:

@@ -22,12 +22,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from langgraph_reflexion.budgets import Budget
-from langgraph_reflexion.errors import ConfigurationError, explain
+from langgraph_reflexion.errors import ConfigurationError, validated
 from langgraph_reflexion.models.load import DEMO
 from langgraph_reflexion.settings import BudgetSettings, RunSettings, merge_budgets
 
@@ -114,7 +114,7 @@ def read_experiment(file: Path | str) -> Experiment:
     """
     file = Path(file)
     try:
-        read = _validated(_File, tomllib.loads(file.read_text(encoding="utf-8")), "table")
+        read = validated(_File, tomllib.loads(file.read_text(encoding="utf-8")), "table")
         for table, settings in _settings_tables(read).items():
             if given := {"environment", "seed"} & {*settings}:
                 raise ConfigurationError(f"[{table}]: {min(given)} is an axis, not a setting")
@@ -126,16 +126,6 @@ def read_experiment(file: Path | str) -> Experiment:
         raise ConfigurationError(f"{file} is not TOML: {error}") from error
     except ConfigurationError as error:
         raise ConfigurationError(f"{file}: {error}") from error
-
-
-_Model = TypeVar("_Model", bound=BaseModel)
-
-
-def _validated(model: type[_Model], values: dict[str, Any], what: str) -> _Model:
-    try:
-        return model.model_validate(values)
-    except ValidationError as error:
-        raise ConfigurationError(explain(error, what)) from error
 
 
 def _settings_tables(read: _File) -> dict[str, dict[str, Any]]:
@@ -191,7 +181,7 @@ def _several(values: Any) -> list[Any]:
 def _axes(read: _File, environment: str) -> dict[str, list[Any]]:
     table = read.environments.get(environment, {})
     own = {axis: table[axis] for axis in AXES if axis in table}
-    own = _validated(_Axes, own, f"key of [environments.{environment}]").model_dump(exclude_unset=True)
+    own = validated(_Axes, own, f"key of [environments.{environment}]").model_dump(exclude_unset=True)
     usual: dict[str, list[Any]] = {
         "actors": [None],
         "strategies": [None],

@@ -15,10 +15,9 @@ from langgraph_reflexion.conversation import new_message
 from langgraph_reflexion.envs.base import Environment, Task
 from langgraph_reflexion.envs.hotpotqa.wiki import WikiEnvironment
 from langgraph_reflexion.envs.workspace.tasks import make_tasks
-from langgraph_reflexion.errors import ConfigurationError
+from langgraph_reflexion.errors import ConfigurationError, validated
 from langgraph_reflexion.models.messages import Conversation
 from langgraph_reflexion.state import ReflexionState
-from langgraph_reflexion.studio.settings import validate
 
 FAILS_FIRST = {"alfworld": 3, "programming": 5, "hotpotqa": 5, "fever": 2, "workspace": 2}
 """The task of an empty form, if not the first: one that the demo model solves after a reflection."""
@@ -153,7 +152,7 @@ def task_in(state: Mapping[str, Any], form: type[TaskForm], environment: Environ
         return cast(Task, given)  # `reset` refuses what is not a task
     if not filled and under_way(state):
         return None
-    return validate(form, filled, "field").find(environment, oracle=oracle)
+    return validated(form, filled, "field").find(environment, oracle=oracle)
 
 
 def under_way(state: Mapping[str, Any]) -> bool:

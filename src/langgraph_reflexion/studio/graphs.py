@@ -21,11 +21,12 @@ from langgraph_reflexion import state as states
 from langgraph_reflexion.envs import load_environment
 from langgraph_reflexion.envs.base import Environment, Task
 from langgraph_reflexion.envs.pool import EpisodePool
+from langgraph_reflexion.errors import validated
 from langgraph_reflexion.graph.reflexion import ReflexionGraph, connect
 from langgraph_reflexion.prompts import load_prompts
 from langgraph_reflexion.state import ReflexionState, Update
 from langgraph_reflexion.studio.forms import state_with, task_form, task_in
-from langgraph_reflexion.studio.settings import OPTIONS, SettingsForm, settings_form, validate
+from langgraph_reflexion.studio.settings import OPTIONS, SettingsForm, settings_form
 from langgraph_reflexion.sync import finished, in_thread
 
 Compiled = CompiledStateGraph[Any, Any, Any, Any]
@@ -69,7 +70,7 @@ class GraphFactory:
         """
         if run := runtime.execution_runtime:
             given = {name: value for name, value in (run.context or {}).items() if not name.startswith(OWN_KEYS)}
-            return self.graph(validate(self.form, given, "setting"))
+            return self.graph(validated(self.form, given, "setting"))
         given = config.get("configurable", {})
         try:
             return self.graph(self.form(**{name: given[name] for name in ["strategy"] if name in given}))

@@ -5,15 +5,15 @@ API keys are not settings: the server reads them from its environment, and its A
 
 import os
 from collections.abc import Collection, Mapping, Sequence
-from typing import Annotated, Any, Literal, TypeVar, cast, get_args
+from typing import Annotated, Any, Literal, cast, get_args
 
 import httpx
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
+from pydantic import BaseModel, ConfigDict, Field, create_model
 
 from langgraph_reflexion.actors import ACTORS
 from langgraph_reflexion.declared import extra
 from langgraph_reflexion.envs.base import Environment
-from langgraph_reflexion.errors import ConfigurationError, explain
+from langgraph_reflexion.errors import ConfigurationError
 from langgraph_reflexion.models.load import in_file
 from langgraph_reflexion.models.secrets import public_url
 from langgraph_reflexion.nodes.approval import Approval
@@ -29,7 +29,6 @@ PROMPTS = {
     "judge": ("evaluate", "The Jinja template of the prompt that asks a model to judge."),
 }
 """The templates that can be edited: their nodes and descriptions. The setting of `act` is `act_prompt`."""
-_M = TypeVar("_M", bound=BaseModel)
 
 
 def setting(default: Any, node: str, description: str, **shown: str) -> Any:
@@ -143,15 +142,3 @@ def check_address(base_url: str) -> None:
         raise ConfigurationError(
             f"base_url: {shown} is not on this machine: allow it in the server's environment, {ALLOWED}={shown}"
         )
-
-
-def validate(model: type[_M], given: Mapping[str, Any], what: str) -> _M:
-    """Return a filled-in form; `what` is the word for a field in its errors.
-
-    Raises:
-        ConfigurationError: a field is unknown or its value is wrong. The message names all of them.
-    """
-    try:
-        return model.model_validate(given)
-    except ValidationError as error:
-        raise ConfigurationError(explain(error, what)) from None
