@@ -13,8 +13,8 @@ from langgraph_reflexion.models.usage import Usage
 from langgraph_reflexion.state import Evaluation, RecalledLesson, Reflection, Step
 
 
-class TrialRow(TypedDict):
-    """A finished trial, as a row of `trials.jsonl`."""
+class TrialRow(Usage):
+    """A finished trial, as a row of `trials.jsonl`, with the usage of the trial, its verdict and its reflection."""
 
     task_id: str
     trial: int
@@ -28,12 +28,6 @@ class TrialRow(TypedDict):
     score: float | None
     stop_reason: str
     actions: int
-    llm_calls: int
-    """The trial's, its verdict's and its reflection's, and so are the tokens."""
-    cached_calls: int
-    input_tokens: int
-    output_tokens: int
-    cost: float
     usage: dict[str, Usage]
     """Calls, tokens and cost by node."""
     measures: dict[str, float]
