@@ -4,7 +4,7 @@ import gzip
 import json
 import tomllib
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -37,27 +37,29 @@ def read_text(path: Path) -> str:
         raise ConfigurationError(f"{path} cannot be read: {getattr(error, 'strerror', None) or error}") from error
 
 
-def read_rows(path: Path) -> Iterator[tuple[str, Row]]:
+def read_rows(path: Path, parse: Callable[[str], Any] = json.loads) -> Iterator[tuple[str, Row]]:
     """Yield the objects of a JSON Lines file or a JSON list, gzipped or not, each with its place in words.
+
+    `parse` parses JSON.
 
     Raises:
         ConfigurationError: the file cannot be read, or a row is not an object; the message has the place.
     """
+
+    def parsed(text: str, place: str) -> Any:
+        try:
+            return parse(text)
+        except (ValueError, RecursionError) as error:
+            raise ConfigurationError(f"{place}: not JSON: {error}".replace("line 1 column", "column")) from None
+
     text = read_text(path)
     rows: Iterator[tuple[str, Any]]
     if text.lstrip().startswith("["):
-        rows = ((f"{path}, entry {number}", row) for number, row in enumerate(_parsed(text, str(path)), 1))
+        rows = ((f"{path}, entry {number}", row) for number, row in enumerate(parsed(text, str(path)), 1))
     else:
         lines = enumerate(text.split("\n"), 1)
-        rows = ((place := f"{path}, line {number}", _parsed(line, place)) for number, line in lines if line.strip())
+        rows = ((place := f"{path}, line {number}", parsed(line, place)) for number, line in lines if line.strip())
     for place, row in rows:
         if not isinstance(row, dict):
             raise ConfigurationError(f"{place}: expected a JSON object, found {type(row).__name__}")
         yield place, row
-
-
-def _parsed(text: str, place: str) -> Any:
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise ConfigurationError(f"{place}: not JSON: {error}".replace("line 1 column", "column")) from None

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from langgraph_reflexion.envs.base import Task
 from langgraph_reflexion.errors import ConfigurationError, the_extra
-from langgraph_reflexion.files import read_text
+from langgraph_reflexion.files import read_rows, read_text
 from langgraph_reflexion.objects import in_one_line
 
 TASK_FIELDS = ("task", "question", "instruction", "input")
@@ -61,9 +61,9 @@ def open_tasks(name: str, subset: str | None = None) -> TaskSource:
         ConfigurationError: it cannot be read.
     """
     file = Path(name).expanduser()
-    readers = {".jsonl": _json_lines, ".ndjson": _json_lines, ".json": _json_array, ".csv": _csv_rows}
+    readers = {".csv": _csv_rows, **dict.fromkeys((".jsonl", ".ndjson", ".json"), _json_rows)}
     if read := readers.get(file.suffix.lower()):
-        return TaskSource((file.stem,), lambda split: read(name, read_text(file)))
+        return TaskSource((file.stem,), lambda split: read(file))
     if file.is_file() and file.suffix.lower() != ".parquet":
         raise ConfigurationError(
             f"the task file {name} must be JSON lines (.jsonl), JSON (.json), CSV (.csv) or Parquet (.parquet), by "
@@ -174,32 +174,14 @@ def _parse(text: str) -> Any:
     return json.loads(text, parse_int=lambda digits: int(digits) if len(digits) < 19 else digits)
 
 
-def _json_lines(path: str, text: str) -> Iterator[Row]:
-    for number, line in enumerate(text.split("\n"), 1):
-        if not line.strip():
-            continue
-        where = f"{path}, line {number}"
-        if not isinstance(row := _json(f"{where},", line), dict):
-            raise ConfigurationError(f"{where}, is not a JSON object: {line:.100}")
-        yield where, row
+def _json_rows(file: Path) -> Iterator[Row]:
+    if file.suffix.lower() == ".json" and not read_text(file).lstrip().startswith("["):
+        raise ConfigurationError(f"{file} is not a JSON array of objects")
+    yield from read_rows(file, _parse)
 
 
-def _json_array(path: str, text: str) -> Iterator[Row]:
-    found = _json(path, text)
-    if not isinstance(found, list) or not all(isinstance(row, dict) for row in found):
-        raise ConfigurationError(f"{path} is not a JSON array of objects")
-    yield from ((f"{path}, row {number}", row) for number, row in enumerate(found, 1))
-
-
-def _json(where: str, text: str) -> Any:
-    try:
-        return _parse(text)
-    except (ValueError, RecursionError) as error:
-        raise ConfigurationError(f"{where} is not JSON: {error}") from error
-
-
-def _csv_rows(path: str, text: str) -> Iterator[Row]:
-    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
+def _csv_rows(path: Path) -> Iterator[Row]:
+    reader = csv.reader(io.StringIO(read_text(path), newline=""), strict=True)
     try:
         header = next(filter(None, reader), [])
         if again := [name for name in header if name and header.count(name) > 1]:
