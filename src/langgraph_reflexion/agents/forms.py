@@ -53,7 +53,8 @@ def as_runnable(agent: Any) -> Runnable[Any, Any]:
         )
     check_call("the agent's function", agent, "input")
     if iscoroutinefunction(agent) or iscoroutinefunction(getattr(agent, "__call__", None)):  # noqa: B004
-        return RunnableLambda(_blocking(agent), afunc=agent)
+        name = getattr(agent, "__name__", None)
+        return RunnableLambda(lambda given: run_blocking(agent(given)), afunc=agent, name=name)
     return RunnableLambda(agent)
 
 
@@ -105,13 +106,6 @@ def input_form(agent: Runnable[Any, Any]) -> InputForm:
     known = graph and declared is Any and hasattr(agent, "channels")  # an entrypoint without annotation
     takes_dict = graph or declared is dict or get_origin(declared) is dict or schema.get("type") == "object"
     return InputForm("state" if takes_dict and not known else "messages")
-
-
-def _blocking(function: Callable[..., Any]) -> Callable[[Any], Any]:
-    def call(given: Any) -> Any:
-        return run_blocking(function(given))
-
-    return call
 
 
 def _schema(agent: Runnable[Any, Any]) -> dict[str, Any]:

@@ -1,16 +1,17 @@
 """A wrapped agent: how it is called, and what each trial begins with."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from inspect import getclosurevars, isfunction
 from typing import Any
 
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AnyMessage, BaseMessage, HumanMessage
 from langchain_core.runnables import Runnable
+from langgraph.pregel import Pregel
 
 from langgraph_reflexion.agents.forms import InputForm, as_runnable, check_call, input_form
-from langgraph_reflexion.agents.models import model_of
 from langgraph_reflexion.agents.state import AgentState
 from langgraph_reflexion.agents.world import AgentEnvironment, MakeFunction, ResetFunction, World, task_name
 from langgraph_reflexion.envs.base import Environment
@@ -104,8 +105,12 @@ class WrappedAgent:
 
     @property
     def model(self) -> BaseChatModel | None:
-        """The agent's own chat model, or None if it cannot be found."""
-        return None if self.agent is None else model_of(self.runnable)
+        """The only chat model that the functions of the graph's nodes refer to; None if there are none or several.
+
+        So it is found in agents of `create_agent` and `create_deep_agent`, which keep it nowhere else.
+        """
+        models = {} if self.agent is None else {id(model): model for model in _models(self.runnable)}
+        return next(iter(models.values())) if len(models) == 1 else None
 
     @property
     def environment(self) -> AgentEnvironment:
@@ -154,3 +159,14 @@ class WrappedAgent:
             return self.make_input(task, lessons)
         form = self.form_of(agent) if self.make else self.form
         return form.build(given, f"{lessons}\n\n{task}" if lessons else task, state)
+
+
+def _models(agent: Runnable[Any, Any]) -> Iterator[BaseChatModel]:
+    if isinstance(agent, BaseChatModel):
+        yield agent
+    for node in agent.nodes.values() if isinstance(agent, Pregel) else ():
+        function = getattr(node.bound, "func", None)
+        if isfunction(function):
+            yield from (
+                value for value in getclosurevars(function).nonlocals.values() if isinstance(value, BaseChatModel)
+            )
