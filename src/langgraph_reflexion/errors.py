@@ -109,8 +109,7 @@ class EpisodeLost(EnvironmentFault):
 
     def __init__(self, task: str, actions: int) -> None:
         super().__init__(
-            f"the {actions} actions on {task} were lost with their process: the trial starts over",
-            transient=False,
+            f"the {actions} actions on {task} were lost with their process: the trial starts over", transient=False
         )
 
 

@@ -118,11 +118,7 @@ PROFILES = {
         Profile("paper"),
         # Section 3.1: two identical actions in a row with the same observation; "fails to improve performance
         # between two consecutive trials".
-        Profile(
-            "preprint",
-            heuristic=Heuristic(max_cycles=1, max_period=1),
-            until_no_improvement=True,
-        ),
+        Profile("preprint", heuristic=Heuristic(max_cycles=1, max_period=1), until_no_improvement=True),
         # As coded: two equal actions in a row, whatever the observations; 49 steps including thoughts; 10 trials.
         Profile(
             "upstream",

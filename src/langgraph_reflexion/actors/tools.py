@@ -104,10 +104,7 @@ class ToolActor(Actor):
             return AIMessage(text or "..."), HumanMessage(step["observation"])
         call_id = call_id_of(step["number"])
         call = {"name": action["name"], "args": action["args"], "id": call_id, "type": "tool_call"}
-        return (
-            AIMessage(step["thought"], tool_calls=[call]),
-            ToolMessage(step["observation"], tool_call_id=call_id),
-        )
+        return (AIMessage(step["thought"], tool_calls=[call]), ToolMessage(step["observation"], tool_call_id=call_id))
 
     def _shown(self, example: Example) -> Example:
         steps = []

@@ -38,8 +38,7 @@ app.command()(replay)
 
 @app.callback(invoke_without_command=True)
 def _root(
-    context: typer.Context,
-    version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
+    context: typer.Context, version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False
 ) -> None:
     if version:
         typer.echo(f"langgraph-reflexion {__version__}")

@@ -149,11 +149,7 @@ def _suggest(command: str, where: str, lesson: str | None, env: str | None, user
 
 
 def _with(
-    where: str,
-    env: str | None,
-    user: str | None,
-    work: Callable[["LessonStore"], Awaitable[T]],
-    create: bool = False,
+    where: str, env: str | None, user: str | None, work: Callable[["LessonStore"], Awaitable[T]], create: bool = False
 ) -> T:
     from langgraph_reflexion.memory.store import LessonStore, environments, expect_lessons, open_lessons
 

@@ -31,13 +31,7 @@ from langgraph_reflexion.errors import ConfigurationError, validated
 from langgraph_reflexion.models.load import DEMO
 from langgraph_reflexion.settings import BudgetSettings, RunSettings, merge_budgets
 
-AXES = {
-    "actors": "actor",
-    "strategies": "strategy",
-    "ablations": "ablation",
-    "models": "model",
-    "seeds": "seed",
-}
+AXES = {"actors": "actor", "strategies": "strategy", "ablations": "ablation", "models": "model", "seeds": "seed"}
 """The axes besides the environments, and the name of one value of each."""
 
 NONE = "none"

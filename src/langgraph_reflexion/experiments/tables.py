@@ -43,11 +43,7 @@ class Table:
 
     def print(self, console: Console) -> None:
         """Print the table and its caption."""
-        table = TerminalTable(
-            box=box.SIMPLE_HEAD,
-            pad_edge=False,
-            padding=(0, 0 if self.dense else 1),
-        )
+        table = TerminalTable(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 0 if self.dense else 1))
         table.add_column(self.head[0], overflow="fold")
         for name in self.head[1:]:
             table.add_column(Text(name), justify="right")

@@ -72,8 +72,6 @@ def _output(reply: AIMessage) -> ModelOutput:
         model=MODEL,
         choices=[ChatCompletionChoice(message=message, stop_reason=ended)],
         usage=ModelUsage(
-            input_tokens=used["input_tokens"],
-            output_tokens=used["output_tokens"],
-            total_tokens=used["total_tokens"],
+            input_tokens=used["input_tokens"], output_tokens=used["output_tokens"], total_tokens=used["total_tokens"]
         ),
     )
