@@ -58,7 +58,7 @@ class Reset:
                 if begins:
                     prepared = await self.pool.prepare(task)
                     made = await self.evaluator.prepare(task, config)
-                    update["task"] = task = Task(**{**task, "prepared": prepared | made.data})
+                    update["task"] = task = Task(**{**task, "prepared": prepared | made})
                 observation, snapshot = await self.pool.start(task)
         except Fault as fault:
             observation, snapshot = "", None

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
         ModelFault,
         ReflexionError,
     )
-    from langgraph_reflexion.evaluators.base import Evaluator, Prepared, Score
+    from langgraph_reflexion.evaluators.base import Evaluator, Score
     from langgraph_reflexion.evaluators.function import CommandEvaluator
     from langgraph_reflexion.graph.reflexion import connect, create_reflexion
     from langgraph_reflexion.graph.resume import resume_point
@@ -82,7 +82,7 @@ _HOME = {
         "ModelFault",
         "ReflexionError",
     ],
-    "evaluators.base": ["Evaluator", "Prepared", "Score"],
+    "evaluators.base": ["Evaluator", "Score"],
     "evaluators.function": ["CommandEvaluator"],
     "graph.reflexion": ["connect", "create_reflexion"],
     "graph.resume": ["resume_point"],
@@ -126,7 +126,6 @@ __all__ = [
     "Memory",
     "ModelFault",
     "ModelOptions",
-    "Prepared",
     "Price",
     "Profile",
     "Prompts",

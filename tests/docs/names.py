@@ -35,7 +35,7 @@ GROUPS = [
         "load_environment Environment Episode action Action StepResult Task ToolEnvironment mcp_tools GymEnvironment"
         " Tau2Environment",
     ),
-    Group("evaluators", "Heuristics and evaluators", "Heuristic Evaluator Score Prepared CommandEvaluator"),
+    Group("evaluators", "Heuristics and evaluators", "Heuristic Evaluator Score CommandEvaluator"),
     Group("evaluators", "Prompts", "load_prompts Prompts"),
     Group("models", "Models", "load_model ModelOptions Retries Price"),
     Group("models", "Budgets", "Budget Budgets"),

@@ -12,7 +12,6 @@ from langgraph_reflexion import (
     Fault,
     Memory,
     ModelOptions,
-    Prepared,
     Score,
     create_reflexion,
     resume_point,
@@ -100,7 +99,7 @@ class Preparing(Evaluator):
         self.left -= 1
         if self.left >= 0:
             raise Fault("the tests could not be checked", transient=False)
-        return Prepared({})
+        return {}
 
     async def evaluate(self, state, config):
         return Score(1.0)

@@ -12,7 +12,6 @@ from langgraph_reflexion import (
     Lessons,
     Memory,
     ModelOptions,
-    Prepared,
     ReflexionState,
     Score,
     create_reflexion,
@@ -43,7 +42,7 @@ class Prepares(Evaluator):
 
     async def prepare(self, task, config):
         self.prepared += 1
-        return Prepared({"tests": ["assert True"], "by": "evaluator"})
+        return {"tests": ["assert True"], "by": "evaluator"}
 
     async def evaluate(self, state, config):
         assert state["task"]["prepared"]["tests"] == ["assert True"]

@@ -19,14 +19,7 @@ class Score(NamedTuple):
     feedback: str = ""
     """The reason in words."""
     prepared: dict[str, Any] | None = None
-    """Changes of `Prepared.data`."""
-
-
-class Prepared(NamedTuple):
-    """An evaluator's data for a task, made before the first trial."""
-
-    data: dict[str, Any]
-    """Plain JSON."""
+    """Changes of what `prepare` returned."""
 
 
 class Evaluator(ABC):
@@ -38,13 +31,13 @@ class Evaluator(ABC):
 
     oracle: ClassVar[bool] = False
 
-    async def prepare(self, task: Task, config: RunnableConfig) -> Prepared:
-        """Return data that is made once per task, such as tests, and kept in the state as `task["prepared"]`.
+    async def prepare(self, task: Task, config: RunnableConfig) -> dict[str, Any]:
+        """Return plain JSON that is made once per task, such as tests, and kept in the state as `task["prepared"]`.
 
         Raises:
             Fault: it cannot be made. The trial is recorded as a fault.
         """
-        return Prepared({})
+        return {}
 
     @abstractmethod
     async def evaluate(self, state: ReflexionState, config: RunnableConfig) -> Score:
@@ -96,7 +89,7 @@ def reference_of(task: Task) -> Any:
     return task.get("data", {}).get("reference")
 
 
-def expect_reference(task: Task, evaluator: str) -> Prepared:
+def expect_reference(task: Task, evaluator: str) -> dict[str, Any]:
     """Prepare nothing for an evaluator that needs a reference answer.
 
     Raises:
@@ -107,4 +100,4 @@ def expect_reference(task: Task, evaluator: str) -> Prepared:
             f"the evaluator {evaluator} needs a reference answer, and the task {task['id']!r} has none: give it as "
             "data={'reference': ...} of the task, or name the task file's column with --answer-field"
         )
-    return Prepared({})
+    return {}

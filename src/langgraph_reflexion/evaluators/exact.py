@@ -6,7 +6,7 @@ from typing import Any
 from langchain_core.runnables import RunnableConfig
 
 from langgraph_reflexion.envs.base import Task
-from langgraph_reflexion.evaluators.base import Evaluator, Prepared, Score, expect_reference, reference_of, result_in
+from langgraph_reflexion.evaluators.base import Evaluator, Score, expect_reference, reference_of, result_in
 from langgraph_reflexion.state import ReflexionState
 
 
@@ -15,7 +15,7 @@ class ExactEvaluator(Evaluator):
 
     oracle = True
 
-    async def prepare(self, task: Task, config: RunnableConfig) -> Prepared:
+    async def prepare(self, task: Task, config: RunnableConfig) -> dict[str, Any]:
         """Expect a reference answer.
 
         Raises:

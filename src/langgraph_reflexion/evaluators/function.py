@@ -18,7 +18,6 @@ from langgraph_reflexion.envs.base import Task
 from langgraph_reflexion.errors import ConfigurationError, Fault, checked
 from langgraph_reflexion.evaluators.base import (
     Evaluator,
-    Prepared,
     Score,
     as_text,
     expect_reference,
@@ -66,14 +65,14 @@ class FunctionEvaluator(Evaluator):
                 "environment, make it a function of (task, trajectory)"
             )
 
-    async def prepare(self, task: Task, config: RunnableConfig) -> Prepared:
+    async def prepare(self, task: Task, config: RunnableConfig) -> dict[str, Any]:
         """Expect a reference answer if the function needs one.
 
         Raises:
             ConfigurationError: the task has none.
         """
         needs = any(what == "reference" and name not in self.optional for name, what in self.named.items())
-        return expect_reference(task, getattr(self.function, "__name__", "")) if needs else Prepared({})
+        return expect_reference(task, getattr(self.function, "__name__", "")) if needs else {}
 
     async def evaluate(self, state: ReflexionState, config: RunnableConfig) -> Score:
         """Call the function.

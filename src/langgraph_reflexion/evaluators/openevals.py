@@ -1,6 +1,7 @@
 """The judges of openevals by name: its prompts, put to the model that reflects."""
 
 from string import Formatter
+from typing import Any
 
 from langchain_core.exceptions import OutputParserException
 from langchain_core.language_models import BaseChatModel
@@ -8,7 +9,7 @@ from langchain_core.runnables import RunnableConfig
 
 from langgraph_reflexion.envs.base import Task
 from langgraph_reflexion.errors import ConfigurationError, ModelFault
-from langgraph_reflexion.evaluators.base import Evaluator, Prepared, Score, expect_reference, reference_of, result_in
+from langgraph_reflexion.evaluators.base import Evaluator, Score, expect_reference, reference_of, result_in
 from langgraph_reflexion.evaluators.function import to_score
 from langgraph_reflexion.models.client import Client
 from langgraph_reflexion.state import ReflexionState
@@ -48,13 +49,13 @@ class OpenevalsJudge(Evaluator):
         self.prompt = prompt
         self.compares = "reference_outputs" in {field for _, field, _, _ in Formatter().parse(prompt)}
 
-    async def prepare(self, task: Task, config: RunnableConfig) -> Prepared:
+    async def prepare(self, task: Task, config: RunnableConfig) -> dict[str, Any]:
         """Expect a reference answer if the judge compares with it.
 
         Raises:
             ConfigurationError: the task has none.
         """
-        return expect_reference(task, repr(self.name)) if self.compares else Prepared({})
+        return expect_reference(task, repr(self.name)) if self.compares else {}
 
     async def evaluate(self, state: ReflexionState, config: RunnableConfig) -> Score:
         """Ask the model."""

@@ -6,7 +6,7 @@ The model writes the tests once per task, before the first trial. The hidden tes
 from collections.abc import Sequence
 from dataclasses import dataclass
 from random import Random
-from typing import Protocol, cast, runtime_checkable
+from typing import Any, Protocol, cast, runtime_checkable
 
 from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 from langchain_core.runnables import RunnableConfig
@@ -14,7 +14,7 @@ from langchain_core.runnables import RunnableConfig
 from langgraph_reflexion.actors.reply import LONGEST
 from langgraph_reflexion.context import Prompt
 from langgraph_reflexion.envs.base import Action, Task, TestOutcome, render_tests
-from langgraph_reflexion.evaluators.base import STOPPED, Evaluator, Prepared, Score
+from langgraph_reflexion.evaluators.base import STOPPED, Evaluator, Score
 from langgraph_reflexion.models.calls import CallId, note
 from langgraph_reflexion.models.client import Client
 from langgraph_reflexion.prompts import Prompts
@@ -77,10 +77,10 @@ class SelfTestsEvaluator(Evaluator):
     seed: int
     most: int
 
-    async def prepare(self, task: Task, config: RunnableConfig) -> Prepared:
+    async def prepare(self, task: Task, config: RunnableConfig) -> dict[str, Any]:
         """Have the model write the tests, unless some come with the task."""
         if given := self.environment.given_tests(task):
-            return Prepared({"tests": given})
+            return {"tests": given}
         call = CallId(self.seed, task["id"], 1, "tests")
 
         def render(_: list[Step], __: int) -> list[BaseMessage]:
@@ -93,7 +93,7 @@ class SelfTestsEvaluator(Evaluator):
         drawn = sorted(Random(call.seed()).sample(range(len(valid)), min(self.most, len(valid))))
         if not valid:
             note("tests: none that is valid was written")
-        return Prepared({"tests": [valid[number] for number in drawn]})
+        return {"tests": [valid[number] for number in drawn]}
 
     async def evaluate(self, state: ReflexionState, config: RunnableConfig) -> Score:
         """Run the tests on the submitted program. A test with two outcomes is dropped for good."""
