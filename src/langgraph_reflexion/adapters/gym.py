@@ -60,7 +60,6 @@ class GymEpisode(Episode):
 
     @property
     def specs(self) -> Mapping[str, ActionSpec]:
-        """The actions by name."""
         return self._actions.specs
 
     def step(self, action: Action) -> StepResult:
@@ -81,7 +80,6 @@ class GymEpisode(Episode):
         return result
 
     def close(self) -> None:
-        """Close the world."""
         self._world.close()
 
     @property
@@ -189,7 +187,6 @@ class GymEnvironment(Environment):
         ]
 
     def tasks(self, split: str | None = None, limit: int | None = None) -> Sequence[Task]:
-        """Return the tasks, in the order in which they were given."""
         self.choose_split(split)
         for task in self._tasks[:limit]:
             if task["id"] in self._without:
@@ -197,7 +194,6 @@ class GymEnvironment(Environment):
         return self._tasks[:limit]
 
     def start(self, task: Task) -> GymEpisode:
-        """Make a world, and reset it."""
         return GymEpisode(self, task)
 
     def actions(self) -> Mapping[str, ActionSpec]:
@@ -216,14 +212,12 @@ class GymEnvironment(Environment):
         return self
 
     def open(self, task: Task) -> Any:
-        """Make the world of a trial."""
         env = _made(self.made) if isinstance(self.made, str) else finished(self.made(task))
         if hasattr(env, "close") and not hasattr(env, "__exit__") and not hasattr(env, "__aexit__"):
             return _closing(env)
         return env
 
     def actions_in(self, env: Any) -> Actions:
-        """Return the actions of a world."""
         return self._own or actions_of(self.given_actions, getattr(env, "action_space", None))
 
     @cached_property

@@ -69,7 +69,6 @@ class Tau2Episode(Episode):
 
     @property
     def specs(self) -> Mapping[str, ActionSpec]:
-        """The domain's tools by name."""
         return self.environment.actions()
 
     def perform(self, spec: ActionSpec, args: dict[str, Any]) -> StepResult:

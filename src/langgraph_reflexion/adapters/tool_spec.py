@@ -58,12 +58,10 @@ class ToolSpec(ActionSpec):
 
     @property
     def required(self) -> list[str]:
-        """The names of the arguments without a default."""
         return [*self.parameters["required"]]
 
     @property
     def written(self) -> set[str]:
-        """The names of the arguments that `render` needs."""
         return set()
 
     @property
@@ -83,7 +81,6 @@ class ToolSpec(ActionSpec):
         return f"Further arguments, if all are written as one JSON object: {'; '.join(optional)}"
 
     def explained(self) -> dict[str, str]:
-        """Return the explanation of each argument."""
         return explained(self.parameters)
 
     def validate(self, args: Any) -> dict[str, Any]:
@@ -104,7 +101,6 @@ class ToolSpec(ActionSpec):
         return {name: self._fitted(name, value) for name, value in args.items()}
 
     def dump(self, args: Any) -> dict[str, Any]:
-        """Return the arguments as plain data."""
         return self.validate(args)
 
     def read(self, text: str) -> dict[str, Any] | None:

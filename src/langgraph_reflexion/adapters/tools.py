@@ -41,7 +41,6 @@ class ToolEpisode(Episode):
 
     @property
     def specs(self) -> Specs:
-        """The tools of this trial by name."""
         return self._specs
 
     def perform(self, spec: ActionSpec, args: dict[str, Any]) -> StepResult:
@@ -65,7 +64,6 @@ class ToolEpisode(Episode):
         return StepResult(words, reward)
 
     def snapshot(self) -> dict[str, Any] | None:
-        """Return what the environment's `snapshot` returns."""
         if self.environment.save is None:
             return None
         return {"saved": self._called(self.environment.save)}
@@ -75,7 +73,6 @@ class ToolEpisode(Episode):
         self._called(cast(ByName, self.environment.bring_back), saved=saved)
 
     def close(self) -> None:
-        """Close the world."""
         self.world.close()
 
     def _checked(self, answer: str) -> tuple[float, str]:
@@ -150,12 +147,10 @@ class ToolEnvironment(Environment):
         self._specs: Specs | None = None
 
     def tasks(self, split: str | None = None, limit: int | None = None) -> Sequence[Task]:
-        """Return the tasks, in the order in which they were given."""
         self.choose_split(split)
         return self._tasks[:limit]
 
     def start(self, task: Task) -> ToolEpisode:
-        """Make the tools of a trial."""
         world = ToolWorld(self.made, _shown(task))
         try:
             return ToolEpisode(self, _shown(task), world)

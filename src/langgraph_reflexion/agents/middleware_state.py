@@ -57,7 +57,6 @@ class PrivateState:
         self.reduced |= {key: has_reducer(hint) for key, hint in hints.items() if key not in FRAME}
 
     def of(self, state: Mapping[str, Any]) -> dict[str, Any]:
-        """Return these keys of a state."""
         return {key: state[key] for key in self.reduced if key in state}
 
     def update(self, values: Mapping[str, Any], now: Mapping[str, Any]) -> dict[str, Any]:

@@ -99,7 +99,6 @@ class AgentEnvironment(Environment):
         return []
 
     def find_task(self, text: str, split: str | None = None) -> Task:
-        """Return the text as a task."""
         return Task(id=task_name(text), instruction=text)
 
     def prepare(self, task: Task) -> dict[str, Any]:

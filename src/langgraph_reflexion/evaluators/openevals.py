@@ -58,7 +58,6 @@ class OpenevalsJudge(Evaluator):
         return expect_reference(task, repr(self.name)) if self.compares else {}
 
     async def evaluate(self, state: ReflexionState, config: RunnableConfig) -> Score:
-        """Ask the model."""
         from openevals import create_async_llm_as_judge
 
         subjects = {

@@ -218,16 +218,11 @@ def by_model(step: Step) -> bool:
     return step["action"] is not None or step["thought"] not in STOPPED.values()
 
 
-def prompt(run: Run | Path | str, task: str, trial: int, step: Place = None) -> list[BaseMessage]:
-    """Return one prompt of a run; arguments and errors as for `RunPrompts.messages`."""
-    with RunPrompts(run) as prompts:
-        return prompts.messages(task, trial, step)
-
-
 def shown_prompt(run: Run | Path | str, task: str, trial: int, step: Place = None) -> ShownPrompt:
     """Return one prompt of a run for a reader; arguments and errors as for `RunPrompts.messages`."""
     asked = "reflection" if step is None else "verdict" if step == "judge" else f"step {step}"
-    return ShownPrompt(f"Prompt for the {asked}, trial {trial} of {task}", prompt(run, task, trial, step))
+    with RunPrompts(run) as prompts:
+        return ShownPrompt(f"Prompt for the {asked}, trial {trial} of {task}", prompts.messages(task, trial, step))
 
 
 def _text(message: BaseMessage) -> str:

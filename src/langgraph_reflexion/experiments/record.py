@@ -108,7 +108,6 @@ class RunRecord:
         atomic_write(self.folder / RUN, [text.encode("utf-8", "replace")])
 
     def keep_prompts(self, files: Mapping[str, str]) -> None:
-        """Keep the files of the run's prompts."""
         (self.folder / PROMPTS).mkdir(exist_ok=True)
         for name, text in files.items():
             if not (path := self.folder / PROMPTS / name).exists():
@@ -135,7 +134,6 @@ class RunRecord:
         return [trial for trial in range(1, trials + 1) if (task, trial) not in recorded]
 
     def forget(self, task: str) -> None:
-        """Remove the trials of a task."""
         self._trials.remove(task)
         self._trajectories.remove(task)
         self.trials = {key: row for key, row in self.trials.items() if key[0] != task}

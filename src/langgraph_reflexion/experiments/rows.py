@@ -142,7 +142,6 @@ class JsonlFile:
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     def remove(self, task: str) -> None:
-        """Remove the rows of a task."""
         atomic_write(self.path, [line for line, row in self._readable() if row["task_id"] != task])
         os.close(self._descriptor)
         self._descriptor = os.open(self.path, os.O_RDWR | os.O_APPEND)

@@ -42,7 +42,6 @@ class Table:
     """Whether there are many narrow columns."""
 
     def print(self, console: Console) -> None:
-        """Print the table and its caption."""
         table = TerminalTable(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 0 if self.dense else 1))
         table.add_column(self.head[0], overflow="fold")
         for name in self.head[1:]:

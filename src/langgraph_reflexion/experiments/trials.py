@@ -146,7 +146,6 @@ class Trials:
                 console.print(line)
 
     def html(self) -> Markup:
-        """Return the trials as HTML."""
         trials = [
             view.as_json() | {"outcome": view.outcome, "hidden": view.hidden_steps, "shared_with": view.shared_with}
             for view in self.views

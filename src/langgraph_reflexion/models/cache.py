@@ -46,7 +46,6 @@ class ReplyCache:
         self._model = made["id"], {name: value for name, value in settings.items() if name not in _IRRELEVANT}
 
     def key(self, messages: Sequence[BaseMessage], call: CallId, tools: Sequence[dict[str, Any]]) -> FullKey:
-        """Return the key of the reply to a call."""
         prompt = [[m.type, m.content, getattr(m, "tool_calls", None)] for m in messages]
         text = json.dumps([self._model, prompt, call, tools], default=str)
         return ("langgraph-reflexion", "answers"), hashlib.blake2b(text.encode(), digest_size=20).hexdigest()

@@ -61,7 +61,6 @@ class Import:
         return {"dir": str(self.folder), "runs": runs, "left_out": left_out, "missing": self.missing}
 
     def write_list(self, *, complete: bool) -> None:
-        """Write `import.json`."""
         _write_json(self.folder / IMPORT, {"complete": complete, **self.as_json()})
 
 

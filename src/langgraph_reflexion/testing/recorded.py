@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Annotated, Any, NotRequired, TypedDict, cast
 from uuid import UUID
 
-from langchain_core.callbacks import BaseCallbackHandler, CallbackManagerForLLMRun
+from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.language_models import BaseChatModel, LanguageModelInput
 from langchain_core.messages import AIMessage, BaseMessage, UsageMetadata
 from langchain_core.outputs import ChatGeneration, ChatResult, LLMResult
@@ -79,11 +79,7 @@ class RecordedChatModel(BaseChatModel):
         return self.bind(tools=tools, **kwargs)
 
     def _generate(
-        self,
-        messages: list[BaseMessage],
-        stop: list[str] | None = None,
-        run_manager: CallbackManagerForLLMRun | None = None,
-        **kwargs: Any,
+        self, messages: list[BaseMessage], stop: list[str] | None = None, run_manager: Any = None, **kwargs: Any
     ) -> ChatResult:
         metadata = (run_manager.metadata if run_manager else None) or {}
         if TASK not in metadata:

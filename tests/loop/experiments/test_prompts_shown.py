@@ -9,7 +9,7 @@ from langchain_core.messages import convert_to_openai_messages
 
 from langgraph_reflexion import ConfigurationError
 from langgraph_reflexion.experiments.page import Prompts
-from langgraph_reflexion.experiments.prompts_shown import RunPrompts, prompt
+from langgraph_reflexion.experiments.prompts_shown import RunPrompts, shown_prompt
 from langgraph_reflexion.experiments.record import read_run
 from langgraph_reflexion.experiments.runner import resume, run
 from langgraph_reflexion.experiments.trials import trials_of_run
@@ -91,10 +91,10 @@ def test_prompts_of_your_own_agent(tmp_path: Path) -> None:
     run(
         RunSettings.read({**named, "reflection_model": "demo", "options": options, "max_trials": 2}), tmp_path / "run"
     )
-    lessons, task = prompt(tmp_path / "run", "1", 2, 1)
+    lessons, task = shown_prompt(tmp_path / "run", "1", 2, 1).messages
     reflection = read_run(tmp_path / "run").trials[0]["reflection"]
     assert (task.text, reflection and reflection in lessons.text) == ("Which number?", True)
-    assert "It is not 41." in prompt(tmp_path / "run", "1", 1)[-1].text
+    assert "It is not 41." in shown_prompt(tmp_path / "run", "1", 1).messages[-1].text
 
 
 @pytest.fixture(scope="module")
@@ -116,7 +116,7 @@ def test_prompt_of_a_trial_for_a_reader(recorded: Path) -> None:
 )
 def test_prompt_that_was_not_made(recorded: Path, place: tuple[int, Any], word: str) -> None:
     with pytest.raises(ConfigurationError, match=word):
-        prompt(recorded, read_run(recorded).info["tasks"][0], *place)
+        shown_prompt(recorded, read_run(recorded).info["tasks"][0], *place)
 
 
 def test_page_says_why_it_leaves_prompts_out(recorded: Path, tmp_path: Path) -> None:

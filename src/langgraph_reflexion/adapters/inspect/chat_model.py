@@ -15,7 +15,6 @@ from inspect_ai.model import (
 )
 from inspect_ai.tool import ToolChoice, ToolFunction, ToolInfo, ToolParams
 from inspect_ai.util import LimitExceededError
-from langchain_core.callbacks import CallbackManagerForLLMRun
 from langchain_core.language_models import BaseChatModel, LanguageModelInput
 from langchain_core.messages import AIMessage, BaseMessage, convert_to_openai_messages
 from langchain_core.messages.ai import InputTokenDetails, UsageMetadata
@@ -77,11 +76,7 @@ class InspectChatModel(BaseChatModel):
         return self.bind(tools=[convert_to_openai_tool(each) for each in tools], **kwargs)
 
     def _generate(
-        self,
-        messages: list[BaseMessage],
-        stop: list[str] | None = None,
-        run_manager: CallbackManagerForLLMRun | None = None,
-        **kwargs: Any,
+        self, messages: list[BaseMessage], stop: list[str] | None = None, run_manager: Any = None, **kwargs: Any
     ) -> ChatResult:
         raise ConfigurationError("models of Inspect support asynchronous calls only: use ainvoke")
 
