@@ -192,6 +192,23 @@ def test_worlds_that_a_coroutine_makes_are_played_by_invoke_and_resumed(given, r
     assert (final["trials"][0]["stop_reason"], final["trials"][0]["actions"]) == ("terminated", 3)
 
 
+def test_another_process_continues_a_trial_on_slippery_ice():
+    saver, config = InMemorySaver(), {"configurable": {"thread_id": "1"}}
+
+    def lake_and_graph():
+        slippery = GymEnvironment("FrozenLake-v1", [7], actions=WAYS)
+        model = ScriptedChatModel(replies=lambda _: "Action: up")
+        return slippery, create_reflexion(model, slippery, max_trials=1).compile(checkpointer=saver)
+
+    slippery, first = lake_and_graph()
+    for given in ({"task": slippery.tasks()[0]}, None, None):
+        first.invoke(given, config, interrupt_after=["observe"])
+    steps = lake_and_graph()[1].invoke(None, config)["trajectory"]
+    assert len(steps) > 3
+    uninterrupted = taken(slippery, *["up"] * len(steps))
+    assert [step["observation"] for step in steps] == [each.observation for each in uninterrupted]
+
+
 def test_a_world_whose_close_is_a_coroutine_is_closed():
     class Door:
         closed = False
