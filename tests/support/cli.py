@@ -5,6 +5,7 @@ import io
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -22,48 +23,8 @@ from langgraph_reflexion.testing import ModelRequest, ModelServer, ScriptedChatM
 
 KEY = "sk-very-secret-0123456789"
 
-# Found by its path from where the user is. The task n is solved by saying n.
-TOYS = '''
-from typing import Annotated
-from langgraph_reflexion import Environment, Episode, StepResult, Task, action
-
-class Guess(Episode):
-    def __init__(self, number):
-        self.observation = f"I think of a number. This is game {number}."
-        self.number = number
-
-    @action("say {number}")
-    def say(self, number: Annotated[int, "the guess"]) -> StepResult:
-        """Say a number."""
-        right = number == self.number
-        return StepResult("Right." if right else "Wrong.", float(right), terminated=True)
-
-    @action("wait")
-    def wait(self) -> str:
-        """Wait."""
-        return "You wait."
-
-    @action("drop it", name="drop")
-    def drop(self) -> str:
-        """Break the game."""
-        raise OSError("the game fell on the floor")
-
-class Guessing(Environment):
-    name = "guessing"
-    splits = ("numbers", "letters")
-    episode = Guess
-
-    def __init__(self, seed=0, highest=3):
-        self.seed, self.highest = seed, highest
-
-    def tasks(self, split=None, limit=None):
-        numbers = range(1, self.highest + 1)
-        return [Task(id=f"g{n}", instruction="Guess it.", data={"number": n}) for n in numbers][:limit]
-
-    def start(self, task):
-        return Guess(task["data"]["number"])
-'''
 ENV = "toys.guessing:Guessing"
+"""The guessing game, found by its path from where the user is. Task n is solved by saying n."""
 
 
 class GuessingServer(ModelServer):
@@ -121,7 +82,7 @@ def make_home(folder: Path) -> Path:
     """Where the user is: a folder with a package of his own."""
     (folder / "toys").mkdir()
     (folder / "toys" / "__init__.py").touch()
-    (folder / "toys" / "guessing.py").write_text(TOYS)
+    shutil.copy(Path(__file__).with_name("game.py"), folder / "toys" / "guessing.py")
     return folder
 
 

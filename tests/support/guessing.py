@@ -1,14 +1,14 @@
-"""A guessing game, a model that counts up, and runs around them."""
+"""A model that counts up in the guessing game, and runs around both."""
 
 import asyncio
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 from langchain_core.messages import AIMessage, BaseMessage
 
-from langgraph_reflexion import Environment, Episode, StepResult, Task, action, create_reflexion
+from langgraph_reflexion import Environment, create_reflexion
 from langgraph_reflexion.experiments.locks import locked
 from langgraph_reflexion.experiments.rows import TrialRow
 from langgraph_reflexion.experiments.runner import Summary, run_setup
@@ -18,42 +18,18 @@ from langgraph_reflexion.models.options import ModelOptions
 from langgraph_reflexion.retries import Retries
 from langgraph_reflexion.settings import RunSettings
 from langgraph_reflexion.testing import ScriptedChatModel
+from tests.support import game
 
 
-class Guess(Episode):
-    def __init__(self, number: int) -> None:
-        self.observation = f"I think of a number below ten. This is game {number}."
-        self.number = number
+class Guessing(game.Guessing):
+    """The game with any numbers, on the event loop."""
 
-    @action("say {number}")
-    def say(self, number: Annotated[int, "the guess"]) -> StepResult:
-        """Say a number."""
-        right = number == self.number
-        return StepResult("Right." if right else "Wrong.", float(right), terminated=True)
-
-    @action("drop it")
-    def drop(self) -> str:
-        """Break the game."""
-        raise OSError("the game fell on the floor")
-
-
-class Guessing(Environment):
-    """Task g3 is solved by saying 3, which an agent that counts up from trial to trial does in trial 3."""
-
-    name = "guessing"
     splits = ("numbers",)
-    episode = Guess
     blocking = False
 
     def __init__(self, seed: int = 0, numbers: Sequence[int] = (1, 2, 3, 4)) -> None:
-        self.seed = seed
+        super().__init__(seed)
         self.numbers = numbers
-
-    def tasks(self, split: str | None = None, limit: int | None = None) -> Sequence[Task]:
-        return [Task(id=f"g{n}", instruction="Guess.", data={"number": n}) for n in self.numbers][:limit]
-
-    def start(self, task: Task) -> Guess:
-        return Guess(task["data"]["number"])
 
 
 class RefusedError(Exception):

@@ -13,7 +13,8 @@ import pytest
 from langgraph_reflexion import EnvironmentFault, ModelFault, StepResult, Task, action
 from langgraph_reflexion.errors import ConfigurationError
 from tests.loop.experiments.test_resume import SETTINGS, Interrupted, RefusedError, drive_all, think_first, timeless
-from tests.support.guessing import Guess, Guessing, Watch, rows
+from tests.support.game import Guess
+from tests.support.guessing import Guessing, Watch, rows
 from tests.support.postgres_server import postgres_server
 
 ROOT = Path(__file__).parent.parent.parent.parent

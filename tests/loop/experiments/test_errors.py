@@ -18,7 +18,8 @@ from langgraph_reflexion.state import Step
 from tests.loop.experiments.test_resume import think_first
 from tests.support.cli import KEY, GuessingServer, call, make_home, run_args
 from tests.support.cli import timeless as timeless_rows
-from tests.support.guessing import Guess, Guessing, drive_all, rows, timeless
+from tests.support.game import Guess
+from tests.support.guessing import Guessing, drive_all, rows, timeless
 
 
 class Reviewed(Guessing):
