@@ -345,9 +345,6 @@ def test_wrong_arguments(options, why):
         ToolEnvironment(**{"tools": [fail], "tasks": ["x"], "check": lambda task, answer: True, **options})
 
 
-@pytest.mark.parametrize(
-    ("tools", "why"), [([fail, fail], "two tools"), ([3], "functions")], ids=["same name", "no tool"]
-)
-def test_wrong_tools(tools, why):
-    with pytest.raises(ConfigurationError, match=why):
-        ToolEnvironment(tools, ["x"], lambda task, answer: True).actions()
+def test_two_tools_of_one_name():
+    with pytest.raises(ConfigurationError, match="two tools"):
+        ToolEnvironment([fail, fail], ["x"], lambda task, answer: True).actions()

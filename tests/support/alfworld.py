@@ -84,16 +84,19 @@ class Case:
         Raises:
             EnvironmentUnavailable: they are not installed.
         """
-        domain, grammar = installed_texts()
-        if self.old:
-            # The old domain has no `help`; it is the last action of today's.
-            domain = domain[: domain.index("(:action help")] + ")\n"
-            grammar = grammar[: grammar.index("action help")]
-            for new, was in OLD:
-                grammar = grammar.replace(new, was)
+        domain, grammar = before_0_4(*installed_texts()) if self.old else installed_texts()
         # What the task is called in JSON: a text of a hand-written case may have quotation marks.
         task = json.dumps(self.game.instruction.removesuffix("."))[1:-1]
         return replace(self.game, domain=domain, grammar=grammar.replace("UNKNOWN GOAL", task))
+
+
+def before_0_4(domain: str, grammar: str) -> tuple[str, str]:
+    """The domain and grammar of json_2.1.1, made from today's."""
+    # The old domain has no `help`; it is the last action of today's.
+    domain, grammar = domain[: domain.index("(:action help")] + ")\n", grammar[: grammar.index("action help")]
+    for new, was in OLD:
+        grammar = grammar.replace(new, was)
+    return domain, grammar
 
 
 def read_cases(path: str | Path) -> list[Case]:

@@ -14,20 +14,13 @@ from langgraph_reflexion.envs.base import FinishedTrial
 from langgraph_reflexion.envs.workspace.environment import Workspace
 from langgraph_reflexion.errors import EnvironmentUnavailable
 from langgraph_reflexion.testing import ScriptedChatModel
+from tests.support import toys
 from tests.support.workspace import Play, Played
 
 
 def finished(played: Played, number: int, verdict: bool | None, reflection: str | None) -> FinishedTrial:
-    return FinishedTrial(
-        number=number,
-        actions=[],
-        snapshot=played.episode.snapshot(),
-        verdict=verdict,
-        stop_reason="terminated",
-        feedback="",
-        observation="",
-        reflection=reflection,
-    )
+    trial = toys.finished(number=number)
+    return {**trial, "snapshot": played.episode.snapshot(), "verdict": verdict, "reflection": reflection}
 
 
 def test_each_trial_leaves_its_patch_output_and_reflection(play: Play, folder, tmp_path):
