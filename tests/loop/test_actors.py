@@ -4,7 +4,7 @@ from itertools import pairwise
 
 import pytest
 from langchain_core.language_models import FakeListChatModel
-from langchain_core.messages import AIMessage, ToolMessage
+from langchain_core.messages import AIMessage
 from langchain_core.messages.tool import invalid_tool_call
 
 from langgraph_reflexion import ConfigurationError, create_reflexion
@@ -53,24 +53,17 @@ def test_the_react_instruction_explains_each_action():
     ) in model.prompts[0][0].text
 
 
-def test_a_call_is_done_and_told_as_a_call():
-    final, model = played([calls(call("add", amount=1), says="One first."), calls(call("add", amount=2))])
-    assert final["status"] == "solved"
-    assert final["trajectory"][0]["thought"] == "One first."
-    assert final["trajectory"][0]["action"]["args"] == {"amount": 1}
-    said, answer = model.prompts[1][2:]
-    assert said.text == "One first."
-    assert isinstance(answer, ToolMessage)
-    assert said.tool_calls[0]["id"] == answer.tool_call_id
-    assert answer.text == "The counter stands at 1."
-
-
 def test_of_two_calls_in_one_reply_the_first_is_done_and_each_has_a_result():
-    final, model = played(
-        [calls(call("add", "a", amount=1), call("add", "b", amount=2)), calls(call("add", amount=2))]
+    both = calls(call("add", "a", amount=1), call("add", "b", amount=2), says="One first.")
+    final, model = played([both, calls(call("add", amount=2))])
+    assert final["status"] == "solved"
+    assert (final["trajectory"][0]["thought"], final["trajectory"][0]["action"]["args"]) == (
+        "One first.",
+        {"amount": 1},
     )
     assert [step["observation"][-2:] for step in final["trajectory"]] == ["1.", "3."]
     said, *results = model.prompts[1][2:]
+    assert said.text == "One first."
     assert [each["id"] for each in said.tool_calls] == [each.tool_call_id for each in results] == ["a", "b"]
     assert [each.text.partition(":")[0] for each in results] == ["The counter stands at 1.", "Not done"]
 

@@ -61,12 +61,17 @@ TWO_TRIALS = (
 )
 
 
-def test_model_calls_and_actions_lie_below_their_trial():
+def test_model_calls_and_actions_lie_below_their_trial_with_its_record():
     graph, task = counting()
     collected = RunCollectorCallbackHandler()
     graph.compile().invoke(task, {"callbacks": [collected]})
     [root] = collected.traced_runs
     assert tree(root) == TWO_TRIALS
+    first, second = trials_in(root)
+    assert [(run.outputs["trial"], run.outputs["verdict"]) for run in (first, second)] == [(1, False), (2, True)]
+    assert second.inputs["reflections"] == ["Add less."]
+    action = second.child_runs[-1]
+    assert (action.inputs, action.outputs) == ({"amount": "3"}, {"output": "The counter stands at 3."})
 
 
 async def test_they_do_asynchronously_too():
@@ -74,17 +79,6 @@ async def test_they_do_asynchronously_too():
     collected = RunCollectorCallbackHandler()
     await graph.compile().ainvoke(task, {"callbacks": [collected]})
     assert tree(collected.traced_runs[0]) == TWO_TRIALS
-
-
-def test_a_trial_has_its_record_and_an_action_its_arguments_and_observation():
-    graph, task = counting()
-    collected = RunCollectorCallbackHandler()
-    graph.compile().invoke(task, {"callbacks": [collected]})
-    first, second = trials_in(collected.traced_runs[0])
-    assert [(run.outputs["trial"], run.outputs["verdict"]) for run in (first, second)] == [(1, False), (2, True)]
-    assert second.inputs["reflections"] == ["Add less."]
-    action = second.child_runs[-1]
-    assert (action.inputs, action.outputs) == ({"amount": "3"}, {"output": "The counter stands at 3."})
 
 
 def test_a_wrapped_agents_calls_lie_below_the_trial_and_know_it():
