@@ -36,33 +36,25 @@ def cluster() -> Iterator[tuple[tuple[str, ...], dict[str, str]]]:
         yield ("--ray-address", address, "--database", database), environment | {"OPENAI_API_KEY": KEY}
 
 
-@pytest.mark.parametrize(("kills", "more"), [(3, ()), (1, ("--checkpoints", "history"))], ids=["latest", "history"])
+@pytest.mark.parametrize(("kills", "more"), [(2, ()), (1, ("--checkpoints", "history"))], ids=["latest", "history"])
 def test_killed_driver_loses_and_repeats_nothing(tmp_path: Path, kills: int, more: tuple[str, ...]) -> None:
     Kills(tmp_path, *more).kill_drivers(KILLS or kills)
 
 
 @needs_ray
-@needs_postgres
-@pytest.mark.needs("PostgreSQL")
-def test_killed_driver_loses_nothing_with_workers_and_postgres(tmp_path: Path) -> None:
-    with postgres_server() as database:
-        run = Kills(tmp_path, "--workers", "2", "--database", database, "--checkpoints", "history")
-        run.kill_drivers(KILLS or 1)
-
-
-@needs_ray
-def test_killed_workers_lose_and_repeat_nothing(tmp_path: Path) -> None:
-    Kills(tmp_path, "--workers", "2").kill_worker()
+def test_killed_worker_and_driver_lose_and_repeat_nothing(tmp_path: Path) -> None:
+    Kills(tmp_path, "--workers", "2").kill_worker_and_drivers(KILLS or 1)
 
 
 @needs_ray
 @needs_postgres
 @pytest.mark.needs("PostgreSQL")
-def test_killed_cluster_workers_lose_nothing_and_ray_sees_no_secret(
+def test_killed_worker_and_driver_of_a_cluster_lose_nothing_and_ray_sees_no_secret(
     tmp_path: Path, cluster: tuple[tuple[str, ...], dict[str, str]]
 ) -> None:
     more, environment = cluster
-    Kills(tmp_path, "--workers", "2", *more, environment=environment).kill_worker()
+    run = Kills(tmp_path, "--workers", "2", "--checkpoints", "history", *more, environment=environment)
+    run.kill_worker_and_drivers(KILLS or 1)
     # Logs, object store, and other files of Ray.
     written = [path for path in Path(environment["RAY_TMPDIR"]).rglob("*") if path.is_file()]
     assert len(written) > 10
