@@ -19,10 +19,21 @@ def test_without_tools_hides_exactly_the_listed_tools() -> None:
     assert done.stdout.split() == ["sh", "git"]
 
 
-def test_summary_counts_skipped_tests_and_names_the_installer() -> None:
-    chosen = ["tests/long/experiments/test_page.py", "-m", "", "-k", "hostile or opens_in", "-p", "no:cacheprovider"]
+SKIPPED = """
+import pytest
+
+@pytest.mark.needs("Chromium")
+@pytest.mark.parametrize("number", [1, 2])
+def test(number):
+    pass
+"""
+
+
+def test_summary_counts_skipped_tests_and_names_the_installer(tmp_path: Path) -> None:
+    (tmp_path / "test_skipped.py").write_text(SKIPPED)
+    options = ["-c", str(TESTS.parent / "pyproject.toml"), "-p", "tests.conftest", "-p", "no:cacheprovider"]
     shown = subprocess.run(
-        [WITHOUT, sys.executable, "-m", "pytest", *chosen],
+        [WITHOUT, sys.executable, "-m", "pytest", *options, str(tmp_path)],
         cwd=TESTS.parent,
         capture_output=True,
         text=True,
