@@ -49,10 +49,11 @@ class Programming(Environment):
     Args:
         path: A file of problems in a form of `formats.load_problems`; by default our own.
         language: The language of the problems: `python`, `rust`, ...; most files contain it.
-        sandbox: Where programs run; by default the best one that works on this machine.
+        sandbox: The sandbox's backend; the first that works if None.
 
     Raises:
-        ConfigurationError: there are no such problems.
+        ConfigurationError: there are no such problems, or no such backend.
+        EnvironmentUnavailable: the backend does not work here, or none does.
     """
 
     name = "programming"
@@ -78,13 +79,11 @@ class Programming(Environment):
         f"upstream/{CODE}": {"first_examples": 0},
     }
 
-    def __init__(
-        self, *, path: str | None = None, language: str | None = None, sandbox: Sandbox | None = None
-    ) -> None:
+    def __init__(self, *, path: str | None = None, language: str | None = None, sandbox: str | None = None) -> None:
         chosen = language_of(language) if language else None
         file = Path(path).expanduser() if path else None
         self.splits = (file.name.partition(".")[0],) if file else ("own",)
-        self.grader = Grader(sandbox)
+        self.grader = Grader(Sandbox(sandbox))
         problems = load_problems(file, chosen) if file else _own_problems(chosen or "python")
         self.problems = {problem.id: problem for problem in problems}
 

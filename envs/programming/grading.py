@@ -24,15 +24,11 @@ class Grader:
     sandbox failed.
 
     Args:
-        sandbox: Where candidates run; by default a new one.
+        sandbox: Where candidates run.
         limits: Resource limits of a candidate for all tests together.
-
-    Raises:
-        EnvironmentUnavailable: no sandbox works here.
     """
 
-    def __init__(self, sandbox: Sandbox | None = None, limits: Limits = CANDIDATE) -> None:
-        sandbox = sandbox or Sandbox()
+    def __init__(self, sandbox: Sandbox, limits: Limits = CANDIDATE) -> None:
         self._python, self._compiled = PythonGrader(sandbox, limits), CompiledGrader(sandbox, limits)
 
     def failure(self, problem: Problem, code: str) -> str | None:

@@ -57,14 +57,10 @@ class TrialFiles:
             # Another review changes nothing.
             row["timestamp"] = before["timestamp"]
         self._write(f"trial-{number}.json", row)
-        rows = [
-            json.dumps(row, ensure_ascii=False)
-            for n in range(1, number + 1)
-            if (row := self._read(f"trial-{n}.json"))
-        ]
+        rows = filter(None, (self._read(f"trial-{n}.json") for n in range(1, number + 1)))
         whole = verification.transcript if verification else "The trial was not verified.\n"
         files = {
-            f"{base}/reflections.jsonl": "".join(f"{row}\n" for row in rows if row != "null"),
+            f"{base}/reflections.jsonl": "".join(f"{json.dumps(each, ensure_ascii=False)}\n" for each in rows),
             f"{base}/attempts/trial-{number}.patch": patch,
             f"{base}/verification/trial-{number}.txt": whole,
         }

@@ -127,8 +127,6 @@ class Workspace(Environment):
             EnvironmentUnavailable: the folder does not exist, or cannot be read.
         """
         path = Path(_data(task)["path"])
-        if self.store.is_relative_to(path) or path.is_relative_to(self.store):
-            raise ConfigurationError(f"{self.store} and {path} overlap: give a folder elsewhere as store=")
         if not path.is_dir():
             raise EnvironmentUnavailable(f"the task {task['id']}: the folder {path} does not exist any more")
         try:

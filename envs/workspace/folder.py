@@ -14,7 +14,13 @@ from langgraph_reflexion.errors import ConfigurationError, checked
 
 
 def folder_in(store: Path, path: Path) -> Path:
-    """Return the folder of a store that belongs to a workspace, the same in each process."""
+    """Return the folder of a store that belongs to a workspace, the same in each process.
+
+    Raises:
+        ConfigurationError: the workspace contains the store, or lies in it.
+    """
+    if store.is_relative_to(path) or path.is_relative_to(store):
+        raise ConfigurationError(f"{store} and {path} overlap: give a folder elsewhere as store=")
     digest = hashlib.sha256(os.fsencode(path)).hexdigest()[:12]
     return store / f"{re.sub(r'[^A-Za-z0-9_.-]+', '-', path.name)[:40]}-{digest}"
 
@@ -41,8 +47,6 @@ class WorkspaceFolder:
         kept = Path(store).expanduser().resolve() if store else cache_folder() / "workspaces"
         if not self.path.is_dir():
             raise ConfigurationError(f"WorkspaceFolder.path: there is no folder {self.path}")
-        if kept.is_relative_to(self.path) or self.path.is_relative_to(kept):
-            raise ConfigurationError(f"{kept} and {self.path} overlap: give a folder elsewhere as store=")
         self._repo = SnapshotRepo(folder_in(kept, self.path) / "states.git")
 
     def save(self) -> dict[str, Any]:

@@ -119,8 +119,8 @@ def test_candidates_cannot_read_the_canonical_solutions(python: Path, tmp_path: 
     need("bubblewrap")
     grading = (
         "from langgraph_reflexion.envs.programming.environment import Programming\n"
-        "from langgraph_reflexion.envs.programming.grading import Grader\n"
-        "first, grader = next(iter(Programming().problems.values())), Grader()\n"
+        "problems = Programming()\n"
+        "first, grader = next(iter(problems.problems.values())), problems.grader\n"
         "cheat = 'from langgraph_reflexion.envs.programming.environment import Programming as P\\n'\n"
         "cheat += 'exec(next(iter(P().problems.values())).canonical)'\n"
         "print(grader.failure(first, first.canonical), grader.failure(first, cheat))"

@@ -86,3 +86,8 @@ def test_a_seed_is_given_to_those_who_take_one(module):
     assert load_environment(f"{name}:Seeded", seed=7).limit == 7
     assert load_environment(f"{name}:Forwarding", limit=3, seed=7).limit == 3
     assert load_environment(f"{name}:ForwardingSeed", seed=7).limit == 7
+
+
+def test_the_sandbox_of_programs_is_named_by_its_backend():
+    with pytest.raises(ConfigurationError, match=r"backend='bublewrap'.*did you mean bubblewrap"):
+        load_environment("programming", sandbox="bublewrap")
