@@ -60,11 +60,7 @@ class EpisodePool:
 
     async def prepare(self, task: Task) -> dict[str, Any]:
         """Prepare a task; see `Environment.prepare`."""
-
-        async def prepared() -> dict[str, Any]:
-            return await resolved(self.environment.prepare(task))
-
-        return await self._tried(task, prepared)
+        return await self._tried(task, lambda: resolved(self.environment.prepare(task)))
 
     async def start(self, task: Task) -> tuple[str, dict[str, Any] | None]:
         """Start a fresh episode, and return its first observation and its snapshot, if any."""

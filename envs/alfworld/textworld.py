@@ -179,14 +179,11 @@ class TextWorldEngine:
     """A live game on the reference engine; an `Engine`.
 
     Raises:
-        EnvironmentUnavailable: The engine is not installed, or does not run on this Python.
         EnvironmentFault: The game cannot be loaded, or the child died. All methods but `close` raise it, too; a new
             engine gets a new child.
     """
 
     def __init__(self, game: Game, workers: Workers) -> None:
-        if reason := unavailable():
-            raise EnvironmentUnavailable(reason)
         domain, grammar = game.domain, game.grammar
         if domain is None or grammar is None:
             domain, grammar = installed_texts()

@@ -103,7 +103,7 @@ class _Reader:
             case "[":
                 return ("list", *self._elements(depth))
             case "{":
-                return ("braces", frozenset(self._entries(depth)))
+                return ("braces", frozenset(self._items("}", depth)[0]))
         return self.fail()
 
     def _named(self, name: str, depth: int) -> Tree:
@@ -124,7 +124,7 @@ class _Reader:
         if self._accept("("):
             return ("name", parts[-1], *self._items(")", depth)[0])
         if self._accept("{"):
-            return ("struct", parts[-1], *sorted(self._entries(depth), key=repr))
+            return ("struct", parts[-1], *sorted(self._items("}", depth)[0], key=repr))
         return ("name", parts[-1])
 
     def _made(self, kind: str, items: list[Tree]) -> Tree:
@@ -143,13 +143,16 @@ class _Reader:
         return self.fail()
 
     def _items(self, closing: str, depth: int) -> tuple[list[Tree], bool]:
-        """Parse values up to a bracket; the flag is a trailing comma."""
+        """Parse values up to a bracket, pairs too in braces; the flag is a trailing comma."""
         items: list[Tree] = []
         comma = False
         while not self._accept(closing):
             if items and not comma:
                 self.fail()
-            items.append(self.value(depth + 1))
+            item = self.value(depth + 1)
+            if closing == "}" and self._accept(":"):
+                item = ("pair", item, self.value(depth + 1))
+            items.append(item)
             comma = self._accept(",")
         return items, comma
 
@@ -168,19 +171,6 @@ class _Reader:
             return [first, *self._items("]", depth)[0]]
         self._expect("]")
         return [first]
-
-    def _entries(self, depth: int) -> list[Tree]:
-        entries: list[Tree] = []
-        comma = False
-        while not self._accept("}"):
-            if entries and not comma:
-                self.fail()
-            entry = self.value(depth + 1)
-            if self._accept(":"):
-                entry = ("pair", entry, self.value(depth + 1))
-            entries.append(entry)
-            comma = self._accept(",")
-        return entries
 
     def _expect(self, mark: str) -> None:
         if not self._accept(mark):
