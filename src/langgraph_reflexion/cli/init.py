@@ -1,13 +1,12 @@
 """The command `init`: a small project of your own."""
 
-import tomllib
-from importlib import resources
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from langgraph_reflexion.errors import ConfigurationError, one_of
+from langgraph_reflexion.files import own_table
 
 
 def init(
@@ -21,7 +20,7 @@ def init(
 
     It has an agent or an environment, tasks and a test.
     """
-    projects = tomllib.loads(resources.files(__package__).joinpath("projects.toml").read_text(encoding="utf-8"))
+    projects = own_table(__file__, "projects.toml")
     one_of("kind", kind, projects)
     files: dict[str, str] = {name: text.lstrip("\n") for name, text in projects[kind].items()}
     if there := [name for name in files if (folder / name).exists()]:

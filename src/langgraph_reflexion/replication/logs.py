@@ -2,15 +2,14 @@
 
 import hashlib
 import re
-import tomllib
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 from langgraph_reflexion.experiments.pairing import count
 from langgraph_reflexion.experiments.rows import Finished, TrajectoryRow, TrialRow
+from langgraph_reflexion.files import own_table
 from langgraph_reflexion.settings import RunSettings
 from langgraph_reflexion.state import Evaluation, Step
 
@@ -39,10 +38,9 @@ class LoggedRun:
     """Irregularities, and how they are counted."""
 
 
-@cache
 def originals() -> dict[str, Original]:
     """Return what `originals.toml` says of the original repository's logs, by their digests."""
-    tables = tomllib.loads(Path(__file__).with_name("originals.toml").read_text(encoding="utf-8"))
+    tables = own_table(__file__, "originals.toml")
     listed = [{"path": f"{folder}/{log}", **run} for folder, logs in tables.items() for log, run in logs.items()]
     return {run["sha256"]: run for run in listed}
 

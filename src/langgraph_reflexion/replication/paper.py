@@ -5,11 +5,9 @@ strategy and problems, an imported one by its model, too.
 """
 
 import re
-import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
@@ -17,6 +15,7 @@ from langgraph_reflexion.experiments.metrics import confusion
 from langgraph_reflexion.experiments.provenance import is_oracle
 from langgraph_reflexion.experiments.record import holds_run, read_run
 from langgraph_reflexion.experiments.report import RunReport, report_run
+from langgraph_reflexion.files import own_table
 from langgraph_reflexion.replication.imports import IMPORT, read_import
 
 
@@ -48,13 +47,11 @@ class Number:
         return len(self.published.partition(".")[2])
 
 
-@cache
 def published() -> dict[str, Any]:
     """Return `published.toml`: the papers' tables, and where paper, code and log disagree."""
-    return tomllib.loads(Path(__file__).with_name("published.toml").read_text(encoding="utf-8"))
+    return own_table(__file__, "published.toml")
 
 
-@cache
 def published_tables() -> dict[str, list[Number]]:
     """Return the published numbers, by the titles of their tables."""
     tables = {}
