@@ -39,7 +39,7 @@ from langgraph_reflexion.heuristic import Heuristic, HeuristicFunction
 from langgraph_reflexion.memory import Memory, make_memory
 from langgraph_reflexion.models.client import Client
 from langgraph_reflexion.models.options import ModelOptions
-from langgraph_reflexion.models.usage import UsageCallback, price_of
+from langgraph_reflexion.models.usage import UsageCallback
 from langgraph_reflexion.nodes.approval import Approval
 from langgraph_reflexion.nodes.heuristic_check import HeuristicCheck
 from langgraph_reflexion.nodes.reflect import Reflect
@@ -132,13 +132,7 @@ class ReflexionMiddleware(AgentMiddleware[ReflexionAgentState, Any, Any]):
         self._prices = options.prices
         self._own = PrivateState(state_schema)
         self._finds_model = model is None
-        priced = budgets.limits_cost
-        client = (
-            Client.of(model, options, priced=priced)
-            if model
-            else Client(None, retries=options.retries, timeout=options.timeout, cache=options.cache)
-        )
-        self._client = client
+        self._client = client = Client(model, options, priced=budgets.limits_cost)
         client.answered = True  # so that a server that is down does not discard the agent's answer
         kept = make_memory(memory, environment, client, self.prompts, rules, budgets, options, approval.reflections)
         pool, keys = EpisodePool(environment, options.retries), self._own.reduced
@@ -266,7 +260,6 @@ class ReflexionMiddleware(AgentMiddleware[ReflexionAgentState, Any, Any]):
     def _with_lessons(self, request: Request) -> Request:
         if self._finds_model:
             self._client.bind(request.model)
-            self._client.price = price_of(self._client.name, self._prices, needed=self._budgets.limits_cost)
         lessons = lessons_for(_own(request)["trials"], self.prompts, self.rules.feedback, fresh=self._fresh)
         if not lessons:
             return request

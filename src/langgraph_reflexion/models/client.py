@@ -2,14 +2,12 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
-from pathlib import Path
 from typing import Any, TypeVar
 
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.runnables import Runnable, RunnableConfig
 from langchain_core.runnables.config import merge_configs
-from langgraph.cache.base import BaseCache
 from langgraph.errors import GraphBubbleUp
 
 from langgraph_reflexion.errors import ConfigurationError, ContextTooLong, ModelFault, ReflexionError, ToolsRefused
@@ -22,8 +20,7 @@ from langgraph_reflexion.models.options import ModelOptions
 from langgraph_reflexion.models.replies import bounded, invalid_call, passing_reasoning, storable, with_content
 from langgraph_reflexion.models.secrets import secrets_of
 from langgraph_reflexion.models.slots import Progress, Slots
-from langgraph_reflexion.models.usage import Price, Usage, UsageCallback, add_usage, price_of, usage_of, with_usage
-from langgraph_reflexion.retries import Retries
+from langgraph_reflexion.models.usage import Usage, UsageCallback, add_usage, price_of, usage_of, with_usage
 
 T = TypeVar("T")
 
@@ -43,16 +40,17 @@ class Client:
     """A chat model, and what is known about its server.
 
     Args:
-        model: The model, whose own retries are switched off, so that they do not multiply. None if `bind` gives it.
-        retries: The retries of a call.
-        timeout: Seconds to wait for the next piece of a reply, or for all of it if it is not streamed; those of the
-            model's own client unless given.
-        price: The price of its tokens.
-        cache: Where replies are kept for another run of the same calls: a LangGraph cache, or a SQLite file.
-        max_tokens: The limit of every reply; unless given it depends on what is asked for.
+        model: The model or its name. Its own retries are switched off, so that they do not multiply. None if `bind`
+            gives it.
+        options: How it is called.
+        priced: Whether its price must be known, for a budget of money.
+
+    Raises:
+        ConfigurationError: there is no such model, or no price.
 
     Attributes:
         name: The model's name.
+        price: The price of its tokens, if it is known.
         answered: Whether the server has ever answered this process.
         refused: The options that the server refuses, and that are left out.
         replied: Whether the model has ever replied.
@@ -60,26 +58,15 @@ class Client:
     """
 
     def __init__(
-        self,
-        model: BaseChatModel | None,
-        *,
-        retries: Retries | None = None,
-        timeout: float | None = None,
-        price: Price | None = None,
-        cache: BaseCache[Any] | Path | str | None = None,
-        max_tokens: int | None = None,
+        self, model: BaseChatModel | str | None, options: ModelOptions | None = None, *, priced: bool = False
     ) -> None:
-        self.max_tokens = max_tokens
+        self._options, self._priced = options or ModelOptions(), priced
         self.replied = self.unlimited = False
         self.answered = False
         self.refused: set[str] = set()
-        self.price = price
-        self._retries = retries or Retries()
-        self._timeout = timeout
-        self._kept = cache
         self._given: BaseChatModel | None = None
         if model is not None:
-            self.bind(model)
+            self.bind(load_model(model) if isinstance(model, str) else model)
 
     def bind(self, model: BaseChatModel) -> None:
         """Call this model from now on."""
@@ -87,21 +74,15 @@ class Client:
             return
         self.model: Any = without_own_retries(model)
         self.name = name_of(model)
-        self._cache = ReplyCache(self._kept, model) if self._kept is not None else None
+        self.price = price_of(self.name, self._options.prices, needed=self._priced)
+        cache = self._options.cache
+        self._cache = ReplyCache(cache, model) if cache is not None else None
         self._secrets = secrets_of(model)
         self._slots = Slots(model)
         self._fields = getattr(type(model), "model_fields", {})
         # Ollama's client takes the seed with the model, not with a call.
         self._seed_is_field = type(model).__module__.startswith("langchain_ollama")
         self._given = model
-
-    @classmethod
-    def of(cls, model: BaseChatModel | str, options: ModelOptions, *, priced: bool = False) -> "Client":
-        """Return the client of a model or of its name; `priced` requires its price, for a budget of money."""
-        made = load_model(model) if isinstance(model, str) else model
-        price = price_of(name_of(made), options.prices, needed=priced)
-        how: dict[str, Any] = {"retries": options.retries, "timeout": options.timeout, "cache": options.cache}
-        return cls(made, price=price, max_tokens=options.max_tokens, **how)
 
     @classmethod
     def pair(
@@ -117,10 +98,10 @@ class Client:
         for name, given in (("model", model), ("reflection_model", second)):
             if not isinstance(given, Runnable | str):
                 raise ConfigurationError(f"{name} must be a chat model or its name; got {type(given).__name__}")
-        client = cls.of(model, options, priced=priced)
+        client = cls(model, options, priced=priced)
         if reflection_model is None or reflection_model is model:
             return client, client
-        return client, cls.of(reflection_model, options, priced=priced)
+        return client, cls(reflection_model, options, priced=priced)
 
     def check_tools(self) -> None:
         """Raise ConfigurationError unless the model's class supports tool calls."""
@@ -169,8 +150,8 @@ class Client:
             return Reply(cached.reply)
         config = {**config, "metadata": {**config.get("metadata", {}), **call.metadata}}
         paid: list[Usage] = []
-        limit = self.max_tokens or max_tokens or LIMITS.get(call.name.split()[0])
-        limits = limiting(self.model, limit, overriding=self.max_tokens is not None) if limit else None
+        limit = self._options.max_tokens or max_tokens or LIMITS.get(call.name.split()[0])
+        limits = limiting(self.model, limit, overriding=self._options.max_tokens is not None) if limit else None
 
         async def attempt(progress: Progress) -> AIMessage:
             watched = merge_configs(config, {"callbacks": [progress]})
@@ -188,7 +169,7 @@ class Client:
                     break
             if is_cut(reply):
                 note(f"{call.name}: the reply was cut at its limit")
-                if limits and has_reasoned(reply) and self.max_tokens is None and not self.unlimited:
+                if limits and has_reasoned(reply) and self._options.max_tokens is None and not self.unlimited:
                     self.unlimited = True
                     note(UNLIMITED)
                     return await attempt(progress)
@@ -231,12 +212,14 @@ class Client:
         return await self._retried(attempt)
 
     async def _retried(self, attempt: Callable[[Progress], Awaitable[T]]) -> T:
+        timeout = self._options.timeout
+
         async def timely() -> T:
             async with self._slots.one():
                 try:
-                    async with asyncio.timeout(self._timeout) as deadline:
-                        progress = Progress(deadline, self._timeout)
-                        async with self._slots.watched(progress.seen, self._timeout):
+                    async with asyncio.timeout(timeout) as deadline:
+                        progress = Progress(deadline, timeout)
+                        async with self._slots.watched(progress.seen, timeout):
                             return await attempt(progress)
                 except TimeoutError as error:
                     if not deadline.expired():
@@ -249,7 +232,7 @@ class Client:
                     raise
 
         try:
-            return await self._retries(timely)
+            return await self._options.retries(timely)
         except (ContextTooLong, ToolsRefused):
             self.answered = True
             raise

@@ -15,11 +15,12 @@ from langchain.agents.middleware import (
 from langchain.agents.structured_output import ToolStrategy
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
 from langchain_core.tools import tool
+from langchain_openai import ChatOpenAI
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.store.memory import InMemoryStore
 from langgraph.types import Command
-from pydantic import BaseModel
+from pydantic import BaseModel, SecretStr
 
 from langgraph_reflexion import (
     Approval,
@@ -36,7 +37,7 @@ from langgraph_reflexion import (
     ReflexionMiddleware,
     Retries,
 )
-from langgraph_reflexion.testing import ScriptedChatModel
+from langgraph_reflexion.testing import ModelServer, ScriptedChatModel
 from tests.support.composing import LESSON, SOLVED, TASK, THREAD, Guessing, call
 from tests.support.guessing import RefusedError
 
@@ -377,3 +378,13 @@ def test_a_number_in_the_agents_state_begins_each_trial_as_if_it_were_not_there(
 
     guessing.agent(middleware=[Counting(), around(guessing, evaluator=verify, state_schema=Counts)]).invoke(GIVEN)
     assert len(set(seen)) == 1, seen
+
+
+def test_the_longest_reply_is_that_of_the_options_for_the_agents_own_model_too() -> None:
+    with ModelServer(ScriptedChatModel(replies=lambda messages: "It is 2.")) as server:
+        model = ChatOpenAI(model="any", base_url=server.url, api_key=SecretStr("any"))
+        wrong: Any = ReflexionMiddleware(
+            evaluator=lambda result: False, max_trials=2, options=ModelOptions(max_tokens=9)
+        )
+        create_agent(model, middleware=[wrong]).invoke({"messages": [HumanMessage(TASK)]})
+        assert [request.body.get("max_tokens") for request in server.requests] == [None, 9, None]
