@@ -52,7 +52,7 @@ def test_every_fault_is_survived_in_words_and_paid_for(actor, server):
             Counter(),
             actor=actor,
             options=OPTIONS,
-            max_trials=2,
+            max_trials=1,
             strategy="retry",
         ).compile(checkpointer=InMemorySaver())
         for seconds in (120, 0.3)
