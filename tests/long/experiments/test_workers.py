@@ -38,7 +38,7 @@ def guessing(server: GuessingServer, highest: int = 3, environment: str = ENV, *
 
 @pytest.mark.needs("sandbox")
 def test_record_equals_that_of_one_process(tmp_path: Path) -> None:
-    settings = RunSettings(environment="programming", limit=3, max_trials=2, checkpoints="history")
+    settings = RunSettings(environment="programming", limit=2, max_trials=2, checkpoints="history")
     for workers in (1, 2):
         run(settings.changed({"workers": workers}), tmp_path / str(workers))
     assert timeless(tmp_path / "1") == timeless(tmp_path / "2")
@@ -74,7 +74,7 @@ def test_budgets_hold_over_all_workers(home: Path, server: GuessingServer) -> No
     assert 8 <= done <= 8 + 4
     # What earlier workers have spent counts.
     asked = len(server.requests)
-    assert resume(home / "run").statuses == stopped.statuses
+    assert resume(home / "run", workers=1).statuses == stopped.statuses
     assert len(server.requests) == asked
 
 
