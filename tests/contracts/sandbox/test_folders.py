@@ -74,11 +74,11 @@ def test_sockets_of_the_host_in_a_bound_folder_are_out_of_reach(sandbox, tmp_pat
             assert run(own=True) == "reached\n"
 
 
-def test_hidden_folder_of_an_installation_is_not_visible(sandbox, tmp_path):
+def test_hidden_folder_of_an_installation_is_not_visible(sandbox, tmp_path, monkeypatch):
     for path in ("bin/tool", "lib/shown/data", "lib/hidden/data"):
         (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / path).write_text(path)
-    sandbox = make(sandbox.backend, f"{tmp_path}/bin:/usr/bin")
+    monkeypatch.setenv("PATH", f"{tmp_path}/bin:/usr/bin")
     policy = Policy(hidden=(tmp_path / "lib" / "hidden",))
     done = sandbox.run(["cat", f"{tmp_path}/lib/shown/data", f"{tmp_path}/lib/hidden/data"], policy=policy)
     assert (done.text, done.exit_code) == ("lib/shown/data", 1)
