@@ -54,9 +54,9 @@ class Corpus:
     @classmethod
     def in_memory(cls, pages: Iterable[Page]) -> "Corpus":
         """Return a corpus of a few pages."""
-        connection = sqlite3.connect(":memory:", check_same_thread=False)
-        _fill(connection, pages)
-        return cls(connection)
+        corpus = cls(sqlite3.connect(":memory:", check_same_thread=False))
+        _fill(corpus._connection, pages)
+        return corpus
 
     @classmethod
     def cached(cls, source: Path, pages: Callable[[], Iterable[Page]]) -> "Corpus":

@@ -68,7 +68,11 @@ class Store:
     def in_memory(cls, products: Iterable[Mapping[str, Any]], attributes: Mapping[str, Any]) -> "Store":
         """Return a store of products as in `items_shuffle.json`, with attributes as in `items_ins_v2.json`."""
         connection = sqlite3.connect(":memory:", check_same_thread=False)
-        _fill(connection, products, attributes.items(), "the catalogue")
+        try:
+            _fill(connection, products, attributes.items(), "the catalogue")
+        except BaseException:
+            connection.close()
+            raise
         return cls(connection)
 
     @classmethod

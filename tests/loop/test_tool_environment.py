@@ -95,12 +95,15 @@ def calling(actor, name, text, **args):
 def toolkit(tmp_path):
     from langchain_community.agent_toolkits import SQLDatabaseToolkit
     from langchain_community.utilities import SQLDatabase
+    from sqlalchemy import create_engine
 
     path = tmp_path / "shop.db"
     with contextlib.closing(sqlite3.connect(path)) as connection:
         connection.executescript("create table goods (name text, price int); insert into goods values ('pen', 3);")
         connection.commit()
-    return SQLDatabaseToolkit(db=SQLDatabase.from_uri(f"sqlite:///{path}"), llm=ScriptedChatModel(replies=["unused"]))
+    engine = create_engine(f"sqlite:///{path}")
+    yield SQLDatabaseToolkit(db=SQLDatabase(engine), llm=ScriptedChatModel(replies=["unused"]))
+    engine.dispose()
 
 
 @pytest.mark.parametrize("actor", ACTORS)

@@ -226,7 +226,8 @@ class GymEnvironment(Environment):
         world = Opened(self.open, self._tasks[0])
         try:
             actions = world.run(lambda: self.actions_in(world.given))
-            return actions, type(getattr(world.given, "unwrapped", None)).__doc__ or ""
+            unwrapped = getattr(world.given, "unwrapped", None)
+            return actions, "" if unwrapped is None else type(unwrapped).__doc__ or ""
         finally:
             world.close()
 
