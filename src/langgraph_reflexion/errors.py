@@ -28,7 +28,7 @@ Model = TypeVar("Model")
 
 def the_extra(name: str) -> str:
     """Return how to install an extra of this package, for a message."""
-    return f"the extra {name}: pip install 'langgraph-reflexion[{name}]', in a clone '.[{name}]'"
+    return f"the extra {name} (in the clone: pip install '.[{name}]')"
 
 
 class ReflexionError(Exception):

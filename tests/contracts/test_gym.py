@@ -11,7 +11,7 @@ from langgraph_reflexion import ConfigurationError, GymEnvironment, create_refle
 from langgraph_reflexion.testing import ScriptedChatModel, check_environment
 
 gymnasium = pytest.importorskip(
-    "gymnasium", reason="gymnasium is not installed: pip install 'langgraph-reflexion[gym]'"
+    "gymnasium", reason="gymnasium is not installed: pip install '.[gym]'"
 )
 numpy = pytest.importorskip("numpy")
 WAYS = ["left", "down", "right", "up"]

@@ -239,5 +239,5 @@ def test_error_without_inspect_names_the_extra() -> None:
         "except EnvironmentUnavailable as error: print(error)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    hint = "the extra inspect: pip install 'langgraph-reflexion[inspect]', in a clone '.[inspect]'"
+    hint = "the extra inspect (in the clone: pip install '.[inspect]')"
     assert done.stdout.strip() == f"inspect-ai is missing; it comes with {hint}"

@@ -89,7 +89,7 @@ def test_wheel_works_in_an_environment_without_the_repository(python: Path, tmp_
 
 
 def test_project_of_init_does_what_it_says(python: Path, tmp_path: Path) -> None:
-    pytest.importorskip("langgraph_api", reason="needs the extra [studio]: pip install 'langgraph-reflexion[studio]'")
+    pytest.importorskip("langgraph_api", reason="needs the extra [studio]: pip install '.[studio]'")
     here = f"{python.parent}{os.pathsep}{os.environ['PATH']}"
     said = run("langgraph-reflexion", "init", "mine", cwd=tmp_path, PATH=here)
     project = tmp_path / "mine"

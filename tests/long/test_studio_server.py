@@ -31,7 +31,7 @@ NODES = {"reset", "act", "observe", "heuristic_check", "evaluate", "reflect"}
 KEY = "sk-this-is-nobodys-business"
 FAILS_FIRST = "Who was born earlier, the novelist Caska Kardinett or the choreographer Tassa Pellendorn?"
 
-EXTRA = "needs the extra [studio]: pip install 'langgraph-reflexion[studio]'"
+EXTRA = "needs the extra [studio]: pip install '.[studio]'"
 
 
 def said(text: str) -> dict[str, Any]:

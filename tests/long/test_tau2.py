@@ -16,7 +16,7 @@ from langgraph_reflexion.testing import ModelRequest, ModelServer, ScriptedChatM
 from tests.support.cli import call, start
 
 with_tau2 = pytest.mark.skipif(
-    not find_spec("tau2"), reason="tau2-bench is not installed: pip install 'langgraph-reflexion[tau2]'"
+    not find_spec("tau2"), reason="tau2-bench is not installed: pip install '.[tau2]'"
 )
 
 TAU2 = "langgraph_reflexion:Tau2Environment"

@@ -52,7 +52,7 @@ def need_extra(name: str) -> None:
         try:
             version(requirement.name)
         except PackageNotFoundError:
-            pytest.skip(f"needs {requirement.name}: pip install 'langgraph-reflexion[{name}]'")
+            pytest.skip(f"needs {requirement.name}: pip install '.[{name}]'")
 
 
 def need_programs(programs: Iterable[str]) -> None:
