@@ -20,7 +20,7 @@ import functools
 import inspect
 import re
 from collections.abc import Callable, Iterable
-from typing import Any, TypeVar, cast, get_type_hints
+from typing import Any, TypeVar, cast, get_args, get_origin, get_type_hints
 
 Checked = TypeVar("Checked", bound=Callable[..., Any])
 Model = TypeVar("Model")
@@ -156,24 +156,31 @@ def validated(model: type[Model], given: Any, what: str = "", place: Callable[[l
     try:
         return cast(Model, cast(Any, model).model_validate(given))
     except ValidationError as error:
-        raise ConfigurationError(explain(error, what, place)) from error
+        raise ConfigurationError(explain(error, what, place, model)) from error
 
 
-def explain(error: Any, what: str = "", place: Callable[[list[str]], str] = ".".join) -> str:
+def explain(
+    error: Any, what: str = "", place: Callable[[list[str]], str] = ".".join, model: type[Any] | None = None
+) -> str:
     """Return a pydantic `ValidationError` in words: where, what was expected and what was given.
 
     Args:
         error: The error.
-        what: What a value is called, such as "setting".
+        what: What a value is called, such as "setting"; `{}` is where its name goes, at the end unless given.
         place: Makes the name of a value from its path. Errors of one place are alternatives.
+        model: The model that was expected, whose fields are suggested for unknown ones.
     """
+    called = what if "{}" in what else f"{what} {{}}".strip()
     found: dict[str, tuple[list[str], str]] = {}
     for each in error.errors():
-        where = place([str(part) for part in each["loc"] if part != "[key]"])
+        path = [str(part) for part in each["loc"] if part != "[key]"]
+        where = place(path)
         given = repr(each["input"]) if isinstance(each["input"], str | int | float) else type(each["input"]).__name__
-        name, reason, given = f"the {what} {where}" if what else where, each["msg"], f", not {given:.100}"
+        name = f"the {called.replace('{}', where)}" if what else where
+        reason, given = each["msg"], f", not {given:.100}"
         if each["type"] == "extra_forbidden":
-            name, reason, given = f"unknown {what} {where!r}", "", ""
+            hint = did_you_mean(path[-1], _fields(model, path[:-1]))
+            name, reason, given = f"unknown {called.replace('{}', repr(where))}{hint}", "", ""
         elif each["type"] == "missing":
             reason, given = "is missing", ""
         elif each["type"] == "literal_error":
@@ -189,6 +196,15 @@ def explain(error: Any, what: str = "", place: Callable[[list[str]], str] = ".".
     return "; ".join(lines)
 
 
+def _fields(kind: Any, path: list[str]) -> list[str]:
+    """Return the names of the fields at a path inside a pydantic model."""
+    fields = getattr(kind, "model_fields", None)
+    if fields is None:
+        inside = path[1:] if get_origin(kind) in (dict, list) else path
+        return [name for inner in get_args(kind) for name in _fields(inner, inside)]
+    return _fields(fields[path[0]].annotation, path[1:]) if path else list(fields)
+
+
 def one_of(name: str, value: Any, allowed: Any) -> Any:
     """Return the argument, or raise `ConfigurationError` if it is not among the allowed ones."""
     names = [str(each) for each in allowed]
@@ -200,5 +216,5 @@ def one_of(name: str, value: Any, allowed: Any) -> Any:
 
 def did_you_mean(value: Any, names: Iterable[str]) -> str:
     """Return a question after the most similar name, to end a message with; empty if none is similar."""
-    similar = difflib.get_close_matches(str(value), list(names), 1)
+    similar = difflib.get_close_matches(str(value), list(names), 1, cutoff=0.65)
     return f" (did you mean {similar[0]}?)" if similar else ""

@@ -10,9 +10,7 @@ from pydantic import BaseModel, Field
 from langgraph_reflexion import ConfigurationError, GymEnvironment, create_reflexion, load_environment
 from langgraph_reflexion.testing import ScriptedChatModel, check_environment
 
-gymnasium = pytest.importorskip(
-    "gymnasium", reason="gymnasium is not installed: pip install '.[gym]'"
-)
+gymnasium = pytest.importorskip("gymnasium", reason="gymnasium is not installed: pip install '.[gym]'")
 numpy = pytest.importorskip("numpy")
 WAYS = ["left", "down", "right", "up"]
 

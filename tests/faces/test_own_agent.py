@@ -166,7 +166,7 @@ def test_a_function_without_a_model_runs_under_a_strategy_that_needs_none(home: 
     args = ("run", f"my_agent.py:{name}", "--tasks", "tasks.jsonl", "--evaluator", "exact", "--strategy", "retry")
     status, out, err = call(home, *args, "--json")
     assert (status, err, json.loads(out)["statuses"]["solved"]) == (0, "", 1)
-    assert "--model" in one_line(call(home, *args[:-2])[2])
+    assert "--model (PROVIDER:NAME, " in one_line(call(home, *args[:-2])[2])
 
 
 def test_an_agent_that_ends_the_process_is_named(home: Path) -> None:
@@ -259,14 +259,16 @@ def test_experiment_compares_strategies_of_an_agent(home: Path) -> None:
         (("run", "my_agent.py:function", "--evaluator", "exact"), "needs --tasks FILE"),
         (RUN, "needs --evaluator"),
         ((*RUN, "--evaluator", "exact", "--colour", "red"), "'colour'"),
+        ((*RUN, "--evaluator", "exact", "--stratgy", "retry"), "did you mean strategy?"),
+        ((*RUN, "--evaluator", "exact", "--task-feld", "x"), "did you mean task_field?"),
         ((*RUN, "--evaluator", "exact", "--actor", "react"), "leave --actor out"),
         ((*RUN, "--evaluator", "checks.py:check"), "has no 'check'; it has verify, verify_later, calls_it"),
         ((*RUN, "--evaluator", "checks.py:calls_it"), "names a text"),
         ((*RUN, "--evaluator", "nothing.py:check"), "no file"),
-        ((*RUN, "--evaluator", "exakt"), "choose one of"),
+        (("run", "my_agent.py:function", *RUN[2:], "--evaluator", "exakt"), "did you mean exact?"),
         ((*RUN, "--evaluator", "checks.py:"), "as FILE.py:NAME"),
         ((*RUN, "--evaluator", "llm:3"), "choose one of"),
-        ((*RUN, "--evaluator", "openevals:toxicity"), "openevals has no 'toxicity'"),
+        ((*RUN, "--evaluator", "openevals:toxicity"), "choose one of openevals:correctness, "),
         (("run", "my_agent.py:Class", "--tasks", "tasks.jsonl"), "name an instance"),
         (("run", "agents/relative.py:agent", "--tasks", "tasks.jsonl"), "PACKAGE.MODULE:NAME"),
         ((*RUN, "--evaluator", "exact", "--split", "test"), "choose one of tasks"),

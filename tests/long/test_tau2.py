@@ -15,9 +15,7 @@ from langgraph_reflexion import EnvironmentUnavailable, Tau2Environment
 from langgraph_reflexion.testing import ModelRequest, ModelServer, ScriptedChatModel
 from tests.support.cli import call, start
 
-with_tau2 = pytest.mark.skipif(
-    not find_spec("tau2"), reason="tau2-bench is not installed: pip install '.[tau2]'"
-)
+with_tau2 = pytest.mark.skipif(not find_spec("tau2"), reason="tau2-bench is not installed: pip install '.[tau2]'")
 
 TAU2 = "langgraph_reflexion:Tau2Environment"
 

@@ -13,7 +13,8 @@ from langgraph_reflexion.agents.world import AgentEnvironment
 from langgraph_reflexion.agents.wrapped import NO_MODEL, WrappedAgent
 from langgraph_reflexion.envs import load_environment
 from langgraph_reflexion.envs.base import Environment, FinishedTrial, Review, Task
-from langgraph_reflexion.errors import ConfigurationError
+from langgraph_reflexion.errors import ConfigurationError, did_you_mean
+from langgraph_reflexion.evaluators import expect_of_agents
 from langgraph_reflexion.evaluators.openevals import JUDGES
 from langgraph_reflexion.models.load import DEMO, load_model
 from langgraph_reflexion.objects import load_object, names_object
@@ -21,6 +22,9 @@ from langgraph_reflexion.profiles import Profile
 from langgraph_reflexion.state import Strategy
 
 _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+
+OPTIONS = ("tasks", "task_field", "answer_field", "subset")
+"""The options of an agent's tasks."""
 
 AGENTS_MODEL = "agent"
 """The model's name in the settings of a run if the agent's own model reflects."""
@@ -99,6 +103,7 @@ class AgentTasks(AgentEnvironment):
                 f"{self.path} needs --evaluator: FILE.py:FUNCTION, exact, llm or 'command: LINE' (docs/howto/"
                 "own-agent-and-tasks.md)"
             )
+        expect_of_agents(rules.evaluator)
         found = self.read(given["split"])
         without = next((task["id"] for task in found.tasks if "reference" not in task["data"]), None)
         if rules.evaluator == "exact" and without is not None:
@@ -108,9 +113,13 @@ class AgentTasks(AgentEnvironment):
             )
         model = AGENTS_MODEL if given["model"] == DEMO else given["model"]
         judged = rules.evaluator in ("llm", *JUDGES)
-        called = Strategy(rules.strategy).reflects or judged or given["lessons"]
+        always = judged or given["lessons"]
+        called = Strategy(rules.strategy).reflects or always
         if model == AGENTS_MODEL and called and not (self.agent.model or given["reflection_model"]):
-            raise ConfigurationError(f"{self.path} needs --model: {NO_MODEL}")
+            without = "" if always else "; --strategy retry needs none"
+            raise ConfigurationError(
+                f"{self.path} needs --model (PROVIDER:NAME, or FILE.py:NAME of a chat model{without}): {NO_MODEL}"
+            )
         return {"options": {**given["options"], "digest": found.digest}, "model": model}
 
     def parts(self, model: str) -> dict[str, Any]:
@@ -118,6 +127,16 @@ class AgentTasks(AgentEnvironment):
         # Where neither the agent has a model nor the run names one, none is called: see `settled`.
         models = {"model": self.agent.model or load_model(DEMO)} if model == AGENTS_MODEL else {}
         return {"actor": self.agent, **models}
+
+
+def options_of_agent(name: str, options: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the options that the tasks of an agent take; none if the name, with these options, is no agent's.
+
+    Raises:
+        ConfigurationError: there is no such object.
+    """
+    environment = not names_object(name) or _is_environment(load_object(name, "the environment or agent"), options)
+    return () if environment else OPTIONS
 
 
 def load_tasks(name: str, *, seed: int | None = None, **options: Any) -> Environment:
@@ -139,12 +158,11 @@ def load_tasks(name: str, *, seed: int | None = None, **options: Any) -> Environ
         raise ConfigurationError(
             f"{name!r} is a {type(found).__name__} and no environment's class: as an agent, it needs --tasks FILE"
         )
-    try:
-        inspect.signature(AgentTasks).bind(agent, name, **options)
-    except TypeError as error:
+    if unknown := [each for each in options if each not in (*OPTIONS, "digest")]:
         raise ConfigurationError(
-            f"{name!r} does not take these options: {error} (an agent takes tasks, task_field, answer_field, subset)"
-        ) from error
+            f"{name!r} has no option {unknown[0]!r}{did_you_mean(unknown[0], OPTIONS)}: an agent takes "
+            f"{', '.join(OPTIONS)}"
+        )
     return AgentTasks(agent, name, **options)
 
 

@@ -220,9 +220,13 @@ def _environment_options(words: list[str]) -> dict[str, Any]:
     return options
 
 
-def _expect_no_misspelt(options: Iterable[str], environment: str, own: Iterable[str]) -> None:
-    """Raise ConfigurationError for an option that the environment lacks and that resembles one of the command's."""
-    theirs, ours = [row[0].split()[0] for row in environment_options(environment)], [each[2:] for each in own]
+def _expect_no_misspelt(options: Mapping[str, Any], environment: str, own: Iterable[str]) -> None:
+    """Raise ConfigurationError for an option that environment or agent lacks and that resembles a command's."""
+    from langgraph_reflexion.agents.own import options_of_agent
+
+    theirs = [row[0].split()[0] for row in environment_options(environment)]
+    theirs = theirs or [f"--{name.replace('_', '-')}" for name in options_of_agent(environment, options)]
+    ours = [each[2:] for each in own]
     for spelt in (name.replace("_", "-") for name in options):
         if theirs and f"--{spelt}" not in theirs and (hint := did_you_mean(spelt, ours)):
             raise ConfigurationError(f"neither the command nor {environment} has an option {spelt!r}{hint}")

@@ -5,7 +5,7 @@ from typing import Any, Literal, get_args
 
 from langgraph_reflexion.actors.base import Actor
 from langgraph_reflexion.envs.base import Environment
-from langgraph_reflexion.errors import ConfigurationError, one_of
+from langgraph_reflexion.errors import ConfigurationError, did_you_mean, one_of
 from langgraph_reflexion.evaluators.base import EnvironmentEvaluator, Evaluator, NoEvaluator
 from langgraph_reflexion.evaluators.exact import ExactEvaluator
 from langgraph_reflexion.evaluators.function import CommandEvaluator, FunctionEvaluator
@@ -30,6 +30,23 @@ COMMAND = "command:"
 
 SAMPLES = 5
 """Number of samples of `self-consistency`."""
+
+
+def expect_of_agents(name: str) -> None:
+    """Check the name of a wrapped agent's evaluator; objects and command lines are not loaded.
+
+    Raises:
+        ConfigurationError: there is no such evaluator.
+    """
+    if name.startswith("openevals:"):
+        one_of("evaluator", name, JUDGES)
+    elif name not in OF_AGENTS and not name.startswith(COMMAND) and not names_object(name):
+        known = (*OF_AGENTS, *JUDGES)
+        raise ConfigurationError(
+            f"evaluator={name!r}: for an agent, choose one of {', '.join(known)}{did_you_mean(name, known)}, or give "
+            "an Evaluator, a function (also as FILE.py:NAME or package.module:NAME), or a shell command (also as "
+            "'command: LINE')"
+        )
 
 
 def make_evaluator(
@@ -61,10 +78,10 @@ def make_evaluator(
     if isinstance(evaluator, str):
         if evaluator.startswith(COMMAND):
             evaluator = CommandEvaluator(evaluator.removeprefix(COMMAND).strip())
-        elif evaluator in JUDGES:
+        elif evaluator.startswith("openevals:"):
             if actor:
                 raise ConfigurationError(f"evaluator={evaluator!r} is for agents: with an environment, choose llm")
-            return OpenevalsJudge(evaluator, client)
+            return OpenevalsJudge(one_of("evaluator", evaluator, JUDGES), client)
         elif names_object(evaluator) and evaluator.partition(":")[0] not in get_args(EvaluatorName):
             evaluator = load_object(evaluator, "the evaluator")
             if isinstance(evaluator, str):
@@ -80,13 +97,10 @@ def make_evaluator(
         name = evaluator
     elif colon and not samples.isdecimal():
         raise ConfigurationError(f"evaluator={evaluator!r}: it takes a number, as in self-consistency:7")
-    if actor is None and name not in OF_AGENTS:
-        raise ConfigurationError(
-            f"evaluator={evaluator!r}: for an agent, choose one of {', '.join((*OF_AGENTS, *JUDGES))}, or give an "
-            "Evaluator, a function (also as FILE.py:NAME or package.module:NAME), or a shell command (also as "
-            "'command: LINE')"
-        )
-    one_of("evaluator", name, get_args(EvaluatorName) if actor else OF_AGENTS)
+    if actor is None:
+        expect_of_agents(evaluator)
+    else:
+        one_of("evaluator", name, get_args(EvaluatorName))
     programs = isinstance(environment, ProgramEnvironment)
     match name:
         case "environment" if programs:

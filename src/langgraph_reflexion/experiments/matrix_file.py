@@ -22,7 +22,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
@@ -33,6 +33,8 @@ from langgraph_reflexion.settings import BudgetSettings, RunSettings, merge_budg
 
 AXES = {"actors": "actor", "strategies": "strategy", "ablations": "ablation", "models": "model", "seeds": "seed"}
 """The axes besides the environments, and the name of one value of each."""
+
+_Model = TypeVar("_Model", bound=BaseModel)
 
 NONE = "none"
 """The ablation that removes nothing."""
@@ -70,12 +72,12 @@ class _Matrix(_Axes):
 
 class _File(_Table):
     common: dict[str, Any] = {}
-    matrix: _Matrix = _Matrix()
+    matrix: dict[str, Any] = {}
     environments: dict[str, dict[str, Any]] = {}
     models: dict[str, dict[str, Any]] = {}
     ablations: dict[str, dict[str, Any]] = {}
     exclude: list[dict[str, Any]] = []
-    budget: BudgetSettings = BudgetSettings()
+    budget: dict[str, Any] = {}
 
 
 @dataclass(frozen=True)
@@ -103,17 +105,30 @@ def read_experiment(file: Path | str) -> Experiment:
     """Read an experiment.
 
     Raises:
-        ConfigurationError: the file cannot be read, or something in it is wrong. The message names file, table and
-            key.
+        ConfigurationError: the file cannot be read, or something in it is wrong. The message names the file, and
+            tables and keys.
     """
     file = Path(file)
     try:
         read = validated(_File, tomllib.loads(file.read_text(encoding="utf-8")), "table")
+        problems: list[str] = []
+
+        def check(model: type[_Model], table: str, values: dict[str, Any]) -> _Model:
+            try:
+                return validated(model, values, f"key {{}} of [{table}]")
+            except ConfigurationError as error:
+                problems.append(str(error))
+                return model.model_construct()
+
+        matrix, budget = check(_Matrix, "matrix", read.matrix), check(BudgetSettings, "budget", read.budget)
         for table, settings in _settings_tables(read).items():
             if given := {"environment", "seed"} & {*settings}:
-                raise ConfigurationError(f"[{table}]: {min(given)} is an axis, not a setting")
-            RunSettings.read({"environment": "any", **settings}, f"key of [{table}]")
-        return Experiment(file, _specs(read), read.budget.budget())
+                problems.append(f"[{table}]: {min(given)} is an axis, not a setting")
+            else:
+                check(RunSettings, table, {"environment": "any", **settings})
+        if problems:
+            raise ConfigurationError("; ".join(problems))
+        return Experiment(file, _specs(read, matrix), budget.budget())
     except OSError as error:
         raise ConfigurationError(f"{file} cannot be read: {error.strerror}") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
@@ -132,8 +147,8 @@ def _settings_tables(read: _File) -> dict[str, dict[str, Any]]:
     return tables
 
 
-def _specs(read: _File) -> tuple[RunSpec, ...]:
-    environments = read.matrix.environments or list(read.environments)
+def _specs(read: _File, matrix: _Matrix) -> tuple[RunSpec, ...]:
+    environments = matrix.environments or list(read.environments)
     if not environments:
         raise ConfigurationError("[matrix], environments: name at least one, or give it a table [environments.NAME]")
     found: list[RunSpec] = []
@@ -144,7 +159,7 @@ def _specs(read: _File) -> tuple[RunSpec, ...]:
             raise ConfigurationError(f"[[exclude]]: unknown key {min(unknown)!r}")
     effective = [False] * len(rules)
     for environment in environments:
-        axes = _axes(read, environment)
+        axes = _axes(read, matrix, environment)
         used["models"] |= {*axes["models"]}
         used["ablations"] |= {*axes["ablations"]}
         for values in product(*axes.values()):
@@ -172,10 +187,10 @@ def _several(values: Any) -> list[Any]:
     return values if isinstance(values, list) else [values]
 
 
-def _axes(read: _File, environment: str) -> dict[str, list[Any]]:
+def _axes(read: _File, matrix: _Matrix, environment: str) -> dict[str, list[Any]]:
     table = read.environments.get(environment, {})
     own = {axis: table[axis] for axis in AXES if axis in table}
-    own = validated(_Axes, own, f"key of [environments.{environment}]").model_dump(exclude_unset=True)
+    own = validated(_Axes, own, f"key {{}} of [environments.{environment}]").model_dump(exclude_unset=True)
     usual: dict[str, list[Any]] = {
         "actors": [None],
         "strategies": [None],
@@ -183,7 +198,7 @@ def _axes(read: _File, environment: str) -> dict[str, list[Any]]:
         "models": list(read.models) or [{**read.common, **table}.get("model", DEMO)],
         "seeds": [0],
     }
-    given = {axis: values for axis, values in read.matrix.model_dump().items() if values}
+    given = {axis: values for axis, values in matrix.model_dump().items() if values}
     return {axis: own.get(axis, given.get(axis, values)) for axis, values in usual.items()}
 
 

@@ -41,9 +41,7 @@ def test_processes_share_lessons_in_sqlite(tmp_path):
 
 
 @pytest.mark.needs("PostgreSQL")
-@pytest.mark.skipif(
-    importlib.util.find_spec("psycopg") is None, reason="needs the extra: pip install '.[postgres]'"
-)
+@pytest.mark.skipif(importlib.util.find_spec("psycopg") is None, reason="needs the extra: pip install '.[postgres]'")
 def test_processes_share_lessons_in_postgres():
     with postgres_server() as url:
         write_at_once(url)

@@ -147,7 +147,10 @@ def test_the_experiments_of_the_documentation_can_run(tmp_path: Path) -> None:
     ("text", "said"),
     [
         ("[comon]\nmax_trials = 3", "'comon'"),
-        ("[common]\nmax_trails = 3", "unknown key of [common] 'max_trails'"),
+        ("[common]\nmax_trails = 3", "unknown key 'max_trails' of [common] (did you mean max_trials?)"),
+        ("[common]\nlimit = 'two'", "the key limit of [common] must be a valid integer, not 'two'"),
+        ("[matrix]\nstrategy = ['retry']", "unknown key 'strategy' of [matrix] (did you mean strategies?)"),
+        ("[environments.a]\nlimt = 2\n[budget]\ncots = 1", "of [budget] (did you mean cost?); unknown key 'limt' of"),
         ("[common.budgets.run]\ncots = 1", "budgets.run.cots"),
         ("[matrix]\nstrategies = ['retry']", "environments"),
         ("[environments.alfworld]\n[[exclude]]\nactor = 'cot'", "[[exclude]] number 1 excludes nothing"),
