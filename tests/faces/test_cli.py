@@ -100,7 +100,7 @@ def test_environment_fault_sets_exit_status(home: Path, server: GuessingServer) 
     server.drops = {"2"}
     status, out, err = call(home, *run_args(server), "--retries", "1")
     assert (status, err) == (1, "")
-    assert "2 solved, 1 fault in" in out
+    assert "2 solved, 1 ended by a fault in" in out
     assert "fell on the floor" in [row["fault"] for row in timeless(home / "runs/guessing-numbers-reflexion-1")][1]
 
 
@@ -287,7 +287,7 @@ def test_tasks_with_faults_are_resumed(whole: Whole) -> None:
     status, out, err = call(home, *run_args(server, *OPTIONS, "--out", "run", "--concurrency", "1", "--retries", "2"))
     server.faults = {}.get
     assert (status, err) == (1, "")
-    assert "2 solved, 1 failed, 2 fault in " in out
+    assert "2 solved, 1 failed, 2 ended by a fault in " in out
     assert out.count("1 task ended by a fault: ") == 2
     assert asked.count("2") == 2
     faulty = {row["task_id"]: row for row in timeless(home / "run") if row["fault"]}

@@ -131,7 +131,7 @@ def test_flaky_tests_are_dropped(problems: Programming) -> None:
 def test_without_valid_tests_the_first_program_is_accepted(problems: Programming) -> None:
     final, _ = play(problems, block(WRONG), tests="I cannot think of any.")
     assert (final["status"], final["task"]["prepared"]["tests"]) == ("solved", [])
-    assert "tests: none that is valid was written" in final["trials"][0]["notes"]
+    assert "tests: no valid test was written" in final["trials"][0]["notes"]
 
 
 def test_prose_is_not_accepted_for_want_of_tests(problems: Programming) -> None:

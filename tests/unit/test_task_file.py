@@ -137,7 +137,12 @@ def test_the_digest_is_of_tasks_and_answers(tmp_path: Path) -> None:
         ("t.jsonl", line(inputs={"a": 1}), {"task_field": "inputs.c"}, "line 1: there is no 'inputs.c'"),
         ("t.jsonl", '{"task": "x"}\n{"input": "y"}\n', {}, "line 2: there is no 'task'"),
         ("t.jsonl", '{"task": null}\n', {}, "line 1: the task in 'task' is empty"),
-        ("t.jsonl", '{"task": "x", "id": 1}\n{"task": "y", "id": "1"}\n', {}, "line 2: the id '1' is that of"),
+        (
+            "t.jsonl",
+            '{"task": "x", "id": 1}\n{"task": "y", "id": "1"}\n',
+            {},
+            "line 2: the id '1' is already used in line 1",
+        ),
         ("t.jsonl", '{"task": "x", "id": [1]}\n', {}, "line 1: the id must be"),
         ("t.jsonl", '{"task": "x", "id": 1.5}\n', {}, "line 1: the id must be"),
         ("t.jsonl", '{"task": "x"}\n', {"task_field": "q"}, "'q' (--task-field)"),

@@ -102,8 +102,8 @@ def read_tasks(rows: Iterable[Row], task_field: str | None = None, answer_field:
             raise ConfigurationError(f"{where}: the id must be text or a whole number, not {given!r:.100}")
         name = str(len(tasks) + 1 if given is None else given)
         if name in known:
-            raise ConfigurationError(f"{where}: the id {name!r} is that of {known[name]}, too")
-        known[name] = where
+            raise ConfigurationError(f"{where}: the id {name!r} is already used in {known[name]}")
+        known[name] = where.rpartition(", ")[2]
         reference = _cell(row, answer_field, where, "--answer-field") if answer_field else _answer(row)
         if not isinstance(reference, str | None):
             reference = _parse(json.dumps(reference, default=str))  # datasets have dates and bytes

@@ -71,6 +71,7 @@ def _run(work: Callable[[Any], Any], as_json: bool, *, apply: bool = False, noti
 
     from langgraph_reflexion.experiments.comparison import compare
     from langgraph_reflexion.experiments.progress import LiveProgress
+    from langgraph_reflexion.experiments.runner import in_words
     from langgraph_reflexion.printable import printable
 
     progress = LiveProgress(Console(stderr=True), hidden=as_json, notice=notice)
@@ -91,8 +92,7 @@ def _run(work: Callable[[Any], Any], as_json: bool, *, apply: bool = False, noti
             typer.echo(f"{number} task{'s' * (number > 1)} ended by a fault: {printable(cause)}")
         if not summary.recorded and summary.clean and not summary.statuses["unfinished"]:
             typer.echo("Nothing was left to do: every task had ended.")
-        counts = ", ".join(f"{count} {status}" for status, count in summary.statuses.items() if count)
-        typer.echo(f"{counts} in {summary.seconds:.1f} s. Recorded in {summary.report.folder}")
+        typer.echo(f"{in_words(summary.statuses)} in {summary.seconds:.1f} s. Recorded in {summary.report.folder}")
         suggest("show", summary.report.folder)
     if apply:
         from langgraph_reflexion.experiments.apply import apply_results

@@ -92,7 +92,7 @@ class SelfTestsEvaluator(Evaluator):
         valid = await to_thread(self.environment.read_tests, task, text)
         drawn = sorted(Random(call.seed()).sample(range(len(valid)), min(self.most, len(valid))))
         if not valid:
-            note("tests: none that is valid was written")
+            note("tests: no valid test was written")
         return {"tests": [valid[number] for number in drawn]}
 
     async def evaluate(self, state: ReflexionState, config: RunnableConfig) -> Score:

@@ -90,7 +90,7 @@ def estimate_table(estimates: Sequence[Estimate]) -> Table:
     basis_of = attrgetter("basis")
     notes = [f"{each.name}: {each.refusal}" for each in estimates if each.refusal]
     for basis, runs in groupby(sorted(estimates, key=basis_of), basis_of):
-        notes += [f"estimated from {basis}: {', '.join(run.name for run in runs)}"] if basis else []
+        notes += [f"the means of {basis} are used for {', '.join(run.name for run in runs)}"] if basis else []
     return Table("What is left to run, with estimates", HEAD, rows, " · ".join([LEGEND, *notes]), dense=True)
 
 

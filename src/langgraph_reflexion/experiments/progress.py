@@ -12,6 +12,7 @@ from rich.text import Text
 from langgraph_reflexion.experiments.matrix import ExperimentObserver, Outcome
 from langgraph_reflexion.experiments.metrics import tokens
 from langgraph_reflexion.experiments.rows import TrialRow
+from langgraph_reflexion.experiments.runner import in_words
 from langgraph_reflexion.experiments.scheduler import Observer
 from langgraph_reflexion.printable import printable
 from langgraph_reflexion.retries import WAITING
@@ -165,6 +166,6 @@ class ExperimentProgress(LiveProgress, ExperimentObserver):
             if task != self._all:
                 self._progress.remove_task(task)
         self._progress.update(self._all, completed=self._ended, state="")
-        counts = ", ".join(f"{count} {status}" for status, count in outcome.tasks.items() if count)
-        what = f"{outcome.status}: {outcome.why}" if outcome.why else f"{counts} in {outcome.seconds:.1f} s"
+        ended = f"{in_words(outcome.tasks)} in {outcome.seconds:.1f} s"
+        what = f"{outcome.status}: {outcome.why}" if outcome.why else ended
         self._say(f"{self._ended} of {self._runs}  {outcome.name}: {what}")

@@ -143,7 +143,7 @@ class RunPrompts:
     def _acting(self, row: TrajectoryRow, number: int, notes: Sequence[str], where: str) -> list[BaseMessage]:
         step = next((each for each in row["steps"] if each["number"] == number), None)
         if step is None or not by_model(step):
-            raise ConfigurationError(f"{where} has no step {number} of a model; its last step is {len(row['steps'])}")
+            raise ConfigurationError(f"{where} has no model call for step {number} of {len(row['steps'])}")
         state = self._state(row, [each for each in row["steps"] if each["number"] < number])
         environment = self._environment
         if isinstance(environment, AgentTasks):
@@ -220,9 +220,9 @@ def by_model(step: Step) -> bool:
 
 def shown_prompt(run: Run | Path | str, task: str, trial: int, step: Place = None) -> ShownPrompt:
     """Return one prompt of a run for a reader; arguments and errors as for `RunPrompts.messages`."""
-    asked = "reflection" if step is None else "verdict" if step == "judge" else f"step {step}"
+    asked = "the reflection on" if step is None else "the verdict on" if step == "judge" else f"step {step} of"
     with RunPrompts(run) as prompts:
-        return ShownPrompt(f"Prompt for the {asked}, trial {trial} of {task}", prompts.messages(task, trial, step))
+        return ShownPrompt(f"Prompt for {asked} trial {trial} of {task}", prompts.messages(task, trial, step))
 
 
 def _text(message: BaseMessage) -> str:

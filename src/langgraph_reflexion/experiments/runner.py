@@ -4,7 +4,7 @@ import asyncio
 import re
 import sqlite3
 from collections import Counter
-from collections.abc import Coroutine, Sequence
+from collections.abc import Coroutine, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import asdict, dataclass
 from itertools import count
@@ -32,7 +32,15 @@ from langgraph_reflexion.memory.store import expect_lessons, seen_tasks
 from langgraph_reflexion.settings import RunSettings
 from langgraph_reflexion.sync import run_blocking
 
-STATUSES = ("solved", "failed", "fault", "error", "budget", "unfinished")
+STATUSES = {
+    "solved": "solved",
+    "failed": "failed",
+    "fault": "ended by a fault",
+    "error": "ended by an error",
+    "budget": "stopped by the budget",
+    "unfinished": "unfinished",
+}
+"""How a run's tasks can end, in the words for a reader."""
 
 
 @dataclass(frozen=True)
@@ -195,6 +203,11 @@ async def run_setup(
     causes = [record.trials[task, record.last_trial(task)]["fault"] for task in faulted]
     report, seconds = report_run(read_run(folder)), perf_counter() - started
     return Summary(report, statuses, seconds, scheduler.recorded, _grouped(causes))
+
+
+def in_words(statuses: Mapping[str, int]) -> str:
+    """Return how many tasks ended in each way."""
+    return ", ".join(f"{count} {STATUSES[status]}" for status, count in statuses.items() if count)
 
 
 def _grouped(causes: Sequence[str]) -> dict[str, int]:

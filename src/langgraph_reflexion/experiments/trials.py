@@ -55,6 +55,21 @@ class TrialView:
         return self.shared_steps or 0 if self.shared_with else 0
 
     @property
+    def facts(self) -> list[str]:
+        """What its prompts contained, and which of its steps are not shown, in sentences."""
+        trials = " and ".join(", ".join(map(str, self.remembered)).rsplit(", ", 1))  # 1, 2 and 3
+        lessons, hidden = ", ".join(self.row.get("lessons", [])), self.hidden_steps
+        which = f"{hidden} steps are those" if hidden > 1 else "step is that"
+        facts = {
+            f"In the prompt: every step of trial {self.last_attempt}.": self.last_attempt,
+            f"In the prompt: reflections on trial{'s' * (len(self.remembered) > 1)} {trials}.": trials,
+            f"In the prompt: lessons {printable(lessons)}.": lessons,
+            "Its steps were not recorded.": self.trajectory is None,
+            f"The first {which} {self.shared_with}.": hidden,
+        }
+        return [fact for fact, holds in facts.items() if holds]
+
+    @property
     def outcome(self) -> str:
         """Verdict, truth, reason of failure and number of actions, in words."""
         row = self.row
@@ -147,7 +162,7 @@ class Trials:
 
     def html(self) -> Markup:
         trials = [
-            view.as_json() | {"outcome": view.outcome, "hidden": view.hidden_steps, "shared_with": view.shared_with}
+            view.as_json() | {"outcome": view.outcome, "hidden": view.hidden_steps, "facts": view.facts}
             for view in self.views
         ]
         return fill("trials.html.j2", title=printable(self.title), caption=self.caption, trials=trials)
@@ -311,22 +326,12 @@ def _lines(view: TrialView) -> Iterator[RenderableType]:
     trial = view.as_json()
     yield ""
     yield Text(f"Trial {trial['trial']}: {view.outcome}", "bold reverse")
-    remembered, lessons = ", ".join(map(str, view.remembered)), ", ".join(view.row.get("lessons", []))
-    facts = {
-        f"In the prompt: every step of trial {view.last_attempt}.": view.last_attempt,
-        f"In the prompt: reflections on trial {remembered}.": remembered,
-        f"In the prompt: lessons {printable(lessons)}.": lessons,
-        "Its steps were not recorded.": not trial["recorded"],
-        f"The first {view.hidden_steps} steps are those {view.shared_with}.": view.hidden_steps,
-    }
-    for fact, holds in facts.items():
-        if holds:
-            yield Text(fact, "dim")
+    for fact in view.facts:
+        yield Text(fact, "dim")
     if not view.hidden_steps:
         yield Text(trial["observation"])
-    for place, (number, thought, action, observation) in enumerate(trial["steps"]):
-        if place < view.hidden_steps:
-            continue
+    shown = enumerate(trial["steps"][view.hidden_steps :], view.hidden_steps)
+    for place, (number, thought, action, observation) in shown:
         mark = Text(f"{number:>3} ", "bold yellow" if place == view.shared_steps else "dim")
         yield mark.append(thought or "(no thought)", "italic not bold default")
         if action is not None:

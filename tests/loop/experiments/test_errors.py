@@ -144,7 +144,7 @@ def count_and_resume(
     args = [each.replace("toys.guessing:Guessing", "toys.broken:Broken") for each in run_args(server)]
     status, out, err = call(home, *args, "--out", "run", *more, key=KEY)
     assert (status, err) == (1, "langgraph-reflexion: g2: ZeroDivisionError: division by zero\n")
-    assert "2 solved, 1 error in " in out
+    assert "2 solved, 1 ended by an error in " in out
     assert "1 task ended by an error, such as ZeroDivisionError: division by zero" in " ".join(out.split())
     assert "in start\n    1 / 0" in (home / "run" / "errors.log").read_text()
     status, out, err = call(home, "report", "run", "--json")

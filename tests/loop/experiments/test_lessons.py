@@ -108,4 +108,4 @@ def test_a_trial_is_shown_with_its_lessons(tmp_path: Path) -> None:
     trials_of_run(run, "a")[3].print(console)
     shown = console.export_text()
     assert "lessons 0123abcd." in shown
-    assert "reflections on trial 1, 2." in shown, "a full memory forgets none"
+    assert "reflections on trials 1 and 2." in shown, "a full memory forgets none"

@@ -64,6 +64,8 @@ def test_trials_are_printed_one_after_the_other_without_shared_steps(tmp_path: P
         "In the prompt: reflections on trial 1.",
         "The first 3 steps are those of trial 1.",
         "Trial 3:",
+        "In the prompt: reflections on trials 1 and 2.",
+        "The first step is that of trial 2.",
         "> take cup",
         "You have a cup.",
         "Trial 4: verdict: accepted, truth: solved",

@@ -225,7 +225,7 @@ function article(run, trials, trial, other, than) {
   if (trial.remembered.length) {
     const lessons = trials.filter((each) => trial.remembered.includes(each.trial));
     made.append(folded(
-      `In the prompt: reflections on trial ${trial.remembered.join(", ")}`,
+      `In the prompt: reflections on trial${trial.remembered.length > 1 ? "s" : ""} ${new Intl.ListFormat("en-GB").format(trial.remembered.map(String))}`,
       ...lessons.map((each) => words("lesson", `${each.trial}: ${texts[each.reflection]}`)),
     ));
   }
