@@ -27,7 +27,8 @@ ELSEWHERE = {
     "docs/howto/own-environment.md: from langgraph_reflexion import ToolEnvironment, mcp_tools": "needs npx and the"
     " network; tests/faces/test_mcp.py runs the program with another server",
     "docs/howto/own-environment.md: from contextlib import asynccontextmanager": "the same",
-    "python tree.py > tree.txt": "needs openinference-instrumentation-langchain; loop/test_tracing.py has the tree",
+    "python tree.py > tree.txt": "needs openinference-instrumentation-langchain; loop/test_tracing.py has the tree,"
+    " and faces/test_generated.py the tokens",
     "export LANGSMITH_TRACING=true LANGSMITH_API_KEY=...": "needs a key; loop/test_tracing.py has an endpoint",
     "langgraph-reflexion run my_agent.py:agent --tasks openai/gsm8k --subset main --split test --limit 20"
     " --evaluator exact": "needs the network; tests/faces/test_datasets.py has a server",

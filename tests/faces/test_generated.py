@@ -5,7 +5,7 @@ import re
 import pytest
 
 import langgraph_reflexion
-from langgraph_reflexion import Strategy, create_reflexion
+from langgraph_reflexion import Strategy, create_reflexion, load_environment
 from langgraph_reflexion.envs import ENVIRONMENTS
 from langgraph_reflexion.testing import ScriptedChatModel
 from tests.docs.generated import REGION, regenerated, writers
@@ -33,6 +33,16 @@ def test_reference_lists_every_public_name() -> None:
     in_short = {link.rpartition("#")[2] for link in BY_NAME["docs/reference/python.md"].links}
     assert set(langgraph_reflexion.__all__) <= {name.rpartition(".")[2] for name in in_full}
     assert in_full == in_short
+
+
+def test_tokens_in_the_traced_tree_are_those_of_the_run() -> None:
+    environment = load_environment("hotpotqa")
+    final = create_reflexion("demo", environment, max_trials=2).compile().invoke({"task": environment.tasks()[1]})
+    first, second = (trial["usage"] for trial in final["trials"])
+    spent = [each["input_tokens"] + each["output_tokens"] for each in (first["act"], first["reflect"], second["act"])]
+    [tree] = (block.text for block in BY_NAME["docs/howto/tracing.md"].blocks if block.title == "tree.txt")
+    chains = tree.split("\n  chain ")[1:]
+    assert [sum(map(int, re.findall(r"(\d+) tokens", chain))) for chain in chains] == spent
 
 
 # Diagrams.
