@@ -134,6 +134,8 @@ class Environment(ABC):
         """
         chosen = split or self.splits[0]
         if chosen not in self.splits:
+            if chosen == "path" and hasattr(self, "path"):
+                raise ConfigurationError(f"the split 'path' of {self.name} needs path= (--path FILE)")
             known = f"choose one of {', '.join(self.splits)}{did_you_mean(chosen, self.splits)}"
             raise ConfigurationError(f"{self.name} has no split {chosen!r}: {known}")
         return chosen

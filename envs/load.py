@@ -1,6 +1,7 @@
 """Making an environment, by its name or dotted path."""
 
 import inspect
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -37,6 +38,10 @@ def load_environment(name: str, *, seed: int | None = None, **options: Any) -> E
         unknown = next((each for each in options if each not in taken), None)
         wrong = f"has no option {unknown!r}{did_you_mean(unknown, taken)}" if unknown else f"is {error}"
         raise ConfigurationError(f"the environment {name!r} {wrong}: it takes {', '.join(taken)}") from error
+    for each, value in options.items():
+        kind = str(signature.parameters[each].annotation) if each in signature.parameters else ""
+        if isinstance(value, bool) and re.search(r"\b(str|Path|PathLike)\b", kind) and "bool" not in kind:
+            raise ConfigurationError(f"the option {each!r} of the environment {name!r} needs a value")
     try:
         environment = factory(**options)
     except ReflexionError:

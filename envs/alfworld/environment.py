@@ -190,7 +190,7 @@ class ALFWorld(Environment):
         if not folder.is_dir():
             raise EnvironmentUnavailable(
                 f"no ALFWorld games of {split} in {self._download()}: "
-                "fetch them with `alfworld-download` and set ALFWORLD_DATA to their folder"
+                "fetch them with `alfworld-download` (pip install alfworld) and set ALFWORLD_DATA to their folder"
             )
         return games_in(folder, split)
 

@@ -61,7 +61,9 @@ def read_tasks(file: Path) -> list[Task]:
     """
     try:
         read = tomllib.loads(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+    except OSError as error:
+        raise ConfigurationError(f"{file} cannot be read: {error.strerror}") from None
+    except ValueError as error:
         raise ConfigurationError(f"{file}: {error}") from None
     given = read["task"] if read.keys() == {"task"} else [read]
     if not isinstance(given, list) or not given:

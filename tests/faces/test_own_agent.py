@@ -21,7 +21,8 @@ import asyncio
 import time
 from pathlib import Path
 from langchain.agents import create_agent
-from langgraph_reflexion import Environment, WrappedAgent
+from langgraph.graph import MessagesState, StateGraph
+from langgraph_reflexion import Environment, Episode, WrappedAgent
 from langgraph_reflexion.testing import ScriptedChatModel
 
 def reply(messages):
@@ -46,6 +47,7 @@ async def make():
 unawaited = make()
 unawaited.close()
 number = 3
+graph = StateGraph(MessagesState)
 
 def without_task():
     return agent
@@ -253,6 +255,9 @@ def test_experiment_compares_strategies_of_an_agent(home: Path) -> None:
         (("run", "other.py:agent", "--tasks", "tasks.jsonl"), "no file"),
         (("run", "my_agent.py:agnt", "--tasks", "tasks.jsonl"), "has no 'agnt'; it has reply, agent, wrapped"),
         (("run", "my_agent.py:number", "--tasks", "tasks.jsonl"), "got int"),
+        (("run", "my_agent.py:graph", "--tasks", "tasks.jsonl"), "got StateGraph: compile it first"),
+        (("play", "my_agent.py:Episode"), "is an Episode: name its Environment"),
+        ((*RUN, "--evaluator", "exact", "--model", "my_agent.py:number"), "is of type int, not a chat model"),
         (("run", "my_agent.py:unawaited", "--tasks", "tasks.jsonl"), "async function made it"),
         (("run", "my_agent.py:without_task", "--tasks", "tasks.jsonl"), "WrappedAgent(make=...)"),
         (("run", "my_agent.py:agent", "--evaluator", "exact"), "needs --tasks FILE"),

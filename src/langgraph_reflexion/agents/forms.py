@@ -6,6 +6,7 @@ from typing import Any, Literal, NamedTuple, get_origin, get_type_hints
 
 from langchain_core.messages import BaseMessage
 from langchain_core.runnables import Runnable, RunnableLambda
+from langgraph.graph import StateGraph
 from langgraph.pregel.protocol import PregelProtocol
 
 from langgraph_reflexion.errors import ConfigurationError
@@ -48,8 +49,10 @@ def as_runnable(agent: Any) -> Runnable[Any, Any]:
     if isinstance(agent, Runnable):
         return agent
     if not callable(agent) or isinstance(agent, type):
+        got = f"the class {agent.__name__}" if isinstance(agent, type) else type(agent).__name__
+        hint = ": compile it first" if isinstance(agent, StateGraph) else ""
         raise ConfigurationError(
-            f"an agent is a compiled graph, another runnable or a function of its input; got {type(agent).__name__}"
+            f"an agent is a compiled graph, another runnable or a function of its input; got {got}{hint}"
         )
     check_call("the agent's function", agent, "input")
     if iscoroutinefunction(agent) or iscoroutinefunction(getattr(agent, "__call__", None)):  # noqa: B004

@@ -17,7 +17,7 @@ import typer
 
 from langgraph_reflexion.cli.basics import fail
 from langgraph_reflexion.cli.sandbox import sandbox
-from langgraph_reflexion.errors import ModelFault, ReflexionError
+from langgraph_reflexion.errors import ReflexionError
 
 # Typer brings its own copy of click in newer versions, and uses the installed one in older ones.
 _UsageError: type[Exception] = next(c for c in typer.BadParameter.__mro__ if c.__name__ == "ClickException")
@@ -45,8 +45,6 @@ def main() -> None:
             status = app(prog_name="langgraph-reflexion", standalone_mode=False)
     except _UsageError as error:
         status = fail(_usage(error))
-    except ModelFault as error:
-        status = fail(f"{error} (is the server up? check --model, --base-url, and the key)")
     except (typer.Abort, KeyboardInterrupt):
         status = fail("stopped", 130)
     except BrokenPipeError:

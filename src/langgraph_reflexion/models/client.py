@@ -13,7 +13,15 @@ from langgraph.errors import GraphBubbleUp
 from langgraph_reflexion.errors import ConfigurationError, ContextTooLong, ModelFault, ReflexionError, ToolsRefused
 from langgraph_reflexion.models.cache import ReplyCache
 from langgraph_reflexion.models.calls import CallId, Reply, charge, note
-from langgraph_reflexion.models.faults import OPTIONS, is_bug, is_timeout, refused_option, to_fault, validate_reply
+from langgraph_reflexion.models.faults import (
+    OPTIONS,
+    is_bug,
+    is_timeout,
+    never_answered,
+    refused_option,
+    to_fault,
+    validate_reply,
+)
 from langgraph_reflexion.models.limits import LIMITS, Limits, has_reasoned, is_cut, limiting
 from langgraph_reflexion.models.load import load_model, without_own_retries
 from langgraph_reflexion.models.options import ModelOptions
@@ -238,7 +246,7 @@ class Client:
             raise
         except ModelFault as fault:
             if not (self.answered or fault.permanent):
-                raise ModelFault(f"the model has never answered: {fault}", permanent=True) from fault
+                raise never_answered(fault, self._slots.url, self._options.retries.attempts) from fault
             raise
 
     async def _request(

@@ -22,6 +22,13 @@ LONGEST = 10_000
 PERMANENT = {401, 403, 404}
 """HTTP statuses after which no retry can succeed."""
 
+_NO_ANSWER = "the model could not answer"
+_CHECK = {
+    401: " (check the key)",
+    403: " (check the key)",
+    404: " (check the model's name and the server's address)",
+}
+
 OPTIONS = ("stop", "temperature", "seed", "max_tokens", "tool_choice", "tools", "stream")
 """Options of a request that some servers refuse."""
 
@@ -57,11 +64,11 @@ def to_fault(error: Exception, secrets: Sequence[str]) -> ModelFault:
     asked = f" (retry after {retry_after:g} s)" if retry_after else ""
     # The clients raise a plain ValueError for an error that came as a reply.
     odd = type(error) is not ValueError and isinstance(error, AttributeError | LookupError | TypeError | ValueError)
-    outcome = "the model's reply could not be read" if odd and status is None else "the model could not answer"
+    outcome = "the model's reply could not be read" if odd and status is None else _NO_ANSWER
     out_of_quota = "insufficient_quota" in (getattr(error, "code", None), getattr(error, "type", None))
     transient = not isinstance(error, _OWN_MISTAKES) if status is None else status in TRANSIENT or status >= 500
     return ModelFault(
-        f"{outcome}: {type(error).__name__}: {detail[:300]}{asked}",
+        f"{outcome}: {type(error).__name__}: {detail[:300]}{asked}{_CHECK.get(status or 0, '')}",
         permanent=status in PERMANENT or out_of_quota,
         transient=transient,
         retry_after=retry_after,
@@ -70,12 +77,31 @@ def to_fault(error: Exception, secrets: Sequence[str]) -> ModelFault:
 
 def is_timeout(fault: ModelFault) -> bool:
     """Return whether a client's error was that the server did not answer in time."""
-    error: BaseException | None = fault
+    return any(isinstance(error, TimeoutError) or "Timeout" in type(error).__name__ for error in _causes(fault))
+
+
+def never_answered(fault: ModelFault, address: str, attempts: int) -> ModelFault:
+    """Return the permanent fault of a server that has never answered.
+
+    Args:
+        fault: The last attempt's.
+        address: The server's address, without secrets; empty for a provider's.
+        attempts: Number of attempts in all.
+    """
+    if is_timeout(fault) or any("Connect" in type(error).__name__ for error in _causes(fault)):
+        said = str(fault).removeprefix(f"{_NO_ANSWER}: ")
+        tried = f"{attempts} attempt{'s' * (attempts > 1)}"
+        message = f"no answer from {address or 'the server'} in {tried} (is the server up?): {said}"
+    else:
+        check = "" if _status(fault) else " (check the server's address)"
+        message = f"the model has never answered: {fault}{check}"
+    return ModelFault(message, permanent=True)
+
+
+def _causes(error: BaseException | None) -> Iterator[BaseException]:
     while error is not None:
-        if isinstance(error, TimeoutError) or "Timeout" in type(error).__name__:
-            return True
+        yield error
         error = error.__cause__
-    return False
 
 
 def one_line(error: BaseException) -> str:

@@ -112,7 +112,7 @@ def _is_model(found: Any, name: str) -> "BaseChatModel":
     from langchain_core.language_models import BaseChatModel
 
     if not isinstance(found, BaseChatModel):
-        raise ConfigurationError(f"no model {name!r}: {_EXPECTED}")
+        raise ConfigurationError(f"{name!r} is of type {type(found).__name__}, not a chat model: {_EXPECTED}")
     return found
 
 

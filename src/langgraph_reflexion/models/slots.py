@@ -12,6 +12,7 @@ import httpx
 from langchain_core.callbacks import AsyncCallbackHandler
 from langchain_core.language_models import BaseChatModel
 
+from langgraph_reflexion.models.secrets import public_url
 from langgraph_reflexion.retries import WAITING
 
 SECONDS_TO_ASK = 5.0
@@ -28,12 +29,13 @@ class Slots:
     times out beside others, as it may have waited in the server's queue.
 
     Attributes:
+        url: The server's address without secrets, for messages; empty if the model has none.
         most: Maximum number of calls in flight; None for any number.
         named: Whether the server has named them.
     """
 
     def __init__(self, model: BaseChatModel) -> None:
-        self.address = address_of(model)
+        self.url, self.address = url_of(model), address_of(model)
         self.most: int | None = None
         self.named = False
         self._asked = False
@@ -118,12 +120,21 @@ class _Turns:
         self.changed = asyncio.Condition()
 
 
+def url_of(model: BaseChatModel) -> str:
+    """Return the address of a model's server without secrets; empty if the model has none."""
+    return public_url(_base_url(model)) or ""
+
+
 def address_of(model: BaseChatModel) -> str:
     """Return the address of a model's own server, without its path; empty for a provider's."""
-    fields = [getattr(model, name, None) for name in ("openai_api_base", "base_url")]
-    url = urlsplit(next((str(each) for each in fields if each), ""))
+    url = urlsplit(_base_url(model))
     official = (url.hostname or "").endswith("api.openai.com")
     return "" if official or not url.netloc else f"{url.scheme}://{url.netloc}"
+
+
+def _base_url(model: BaseChatModel) -> str:
+    fields = [getattr(model, name, None) for name in ("openai_api_base", "base_url")]
+    return next((str(each) for each in fields if each), "")
 
 
 class Progress(AsyncCallbackHandler):
