@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from langgraph_reflexion._langgraph import Pause
 from langgraph_reflexion.envs.base import Action, Environment, Episode, StepResult, Task
-from langgraph_reflexion.errors import EnvironmentFault, EpisodeLost, Fault
+from langgraph_reflexion.errors import EnvironmentFault, EpisodeLost, Fault, is_trouble
 from langgraph_reflexion.retries import Retries
 from langgraph_reflexion.sync import drive, finished, in_thread, on_background, resolved, run_blocking
 
@@ -203,7 +203,8 @@ class EpisodePool:
                 # The fault before it closed the episode. Starting over might meet it again, without end.
                 raise EnvironmentFault(str(ended), transient=False) from ended
             except OSError as error:
-                # Any exception but OSError is a bug in the environment, and is raised as it is.
+                if not is_trouble(error):
+                    raise
                 ended = EnvironmentFault(f"{self.environment.name} failed: {type(error).__name__}: {error}")
                 raise ended from error
             except Fault as fault:

@@ -68,6 +68,17 @@ class Fault(ReflexionError, RuntimeError):
         self.retry_after = retry_after
 
 
+_WRONG_PATHS = (FileNotFoundError, FileExistsError, PermissionError, IsADirectoryError, NotADirectoryError)
+
+
+def is_trouble(error: BaseException) -> bool:
+    """Return whether an exception is trouble outside: a `Fault`, or an `OSError` other than those of a wrong path.
+
+    Those are bugs: the five builtin classes themselves, but not the subclasses of network libraries.
+    """
+    return isinstance(error, Fault | OSError) and type(error) not in _WRONG_PATHS
+
+
 class ModelFault(Fault):
     """The chat model could not be reached, or did not answer.
 

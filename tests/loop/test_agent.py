@@ -190,7 +190,7 @@ def test_a_bug_in_a_tool_is_raised_and_its_trial_goes_on_once_it_is_mended() -> 
     expect_three(graph.invoke(None, THREAD))
 
 
-def test_a_wrong_key_inside_an_agent_stops_the_run_and_a_missing_file_does_not() -> None:
+def test_a_wrong_key_inside_an_agent_stops_the_run_and_a_wrong_path_is_a_bug() -> None:
     with ModelServer(faults=["wrong-key"]) as server:
         model = ChatOpenAI(model="any", base_url=server.url, api_key="k" * 20, max_retries=0)  # type: ignore[arg-type]
         with pytest.raises(ModelFault, match=r"the agent failed: (OpenAI)?AuthenticationError") as raised:
@@ -200,7 +200,8 @@ def test_a_wrong_key_inside_an_agent_stops_the_run_and_a_missing_file_does_not()
     def reading(messages: list[Any]) -> str:
         raise FileNotFoundError("no such page")
 
-    assert wrapped(RunnableLambda(reading)).compile().invoke(TASK)["status"] == "fault"
+    with pytest.raises(FileNotFoundError, match="no such page"):
+        wrapped(RunnableLambda(reading)).compile().invoke(TASK)
 
 
 def test_after_a_fault_of_the_verifier_the_same_result_is_verified_again() -> None:

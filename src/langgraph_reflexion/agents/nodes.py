@@ -14,7 +14,7 @@ from langgraph_reflexion.agents.transcript import steps_of
 from langgraph_reflexion.agents.world import AgentEnvironment
 from langgraph_reflexion.agents.wrapped import WrappedAgent
 from langgraph_reflexion.conversation import answer
-from langgraph_reflexion.errors import EnvironmentFault
+from langgraph_reflexion.errors import is_trouble
 from langgraph_reflexion.evaluators.base import as_text, result_in
 from langgraph_reflexion.heuristic import HeuristicFunction
 from langgraph_reflexion.models.calls import sanitize
@@ -76,7 +76,9 @@ class EvaluateAgent(Evaluate):
         if attempt and environment.world and not state["fault"]:
             try:
                 saved = await to_thread(environment.save_world, state["task"])
-            except (OSError, EnvironmentFault) as error:
+            except Exception as error:
+                if not is_trouble(error):
+                    raise
                 state = {**state, "stop_reason": "fault", "fault": f"the world could not be saved: {one_line(error)}"}
         update = await super().__call__(state, config)
         await self.pool.release(state["task"], [])
@@ -100,7 +102,9 @@ class EvaluateAgent(Evaluate):
             if best["world"] and not is_best:
                 try:
                     await to_thread(environment.restore_world, state["task"], best["world"])
-                except (OSError, EnvironmentFault) as error:
+                except Exception as error:
+                    if not is_trouble(error):
+                        raise
                     fault = f"the best trial's world could not be restored: {one_line(error)}"
                     update |= {"status": "fault", "fault": fault}
         text = as_text(result)

@@ -27,7 +27,7 @@ from langgraph_reflexion.budgets import Budgets
 from langgraph_reflexion.choices import Feedback
 from langgraph_reflexion.context import with_lessons, with_usage
 from langgraph_reflexion.envs.pool import EpisodePool
-from langgraph_reflexion.errors import ConfigurationError, Fault, ModelFault, ReflexionError
+from langgraph_reflexion.errors import ConfigurationError, Fault, ModelFault, ReflexionError, is_trouble
 from langgraph_reflexion.heuristic import HeuristicFunction
 from langgraph_reflexion.memory.episodic import status_line
 from langgraph_reflexion.models.faults import is_client_error, one_line, to_fault
@@ -224,7 +224,7 @@ class AgentTrial:
             raise ConfigurationError(f"a budget of money needs prices={{NAME: Price(input, output)}} of {missing}")
         if error is not None and self.ended != "truncated":
             by_client = is_client_error(error)
-            if not (by_client or isinstance(error, Fault | OSError | TransportError | RemoteException)):
+            if not (by_client or is_trouble(error) or isinstance(error, TransportError | RemoteException)):
                 raise error  # a bug in the agent or in one of its tools
             message = f"the agent failed: {one_line(error)}"
             # Tools raise errors of the same types, which say nothing about the model.

@@ -24,7 +24,7 @@ class World(Protocol):
         """Return the current contents as plain JSON, or a reference in JSON to where they are stored.
 
         Raises:
-            OSError: saving failed. The trial is recorded as a fault.
+            OSError: saving failed. The trial is recorded as a fault, unless a path is wrong, which is a bug.
         """
         ...
 
@@ -32,7 +32,7 @@ class World(Protocol):
         """Restore the contents that an earlier `save` returned.
 
         Raises:
-            OSError: restoring failed. The trial is recorded as a fault.
+            OSError: restoring failed, likewise.
         """
         ...
 

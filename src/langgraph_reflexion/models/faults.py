@@ -7,7 +7,7 @@ from typing import Any
 
 from langchain_core.messages import AIMessage
 
-from langgraph_reflexion.errors import ContextTooLong, ModelFault
+from langgraph_reflexion.errors import ContextTooLong, ModelFault, is_trouble
 from langgraph_reflexion.models.calls import DEEPEST, sanitize
 from langgraph_reflexion.models.limits import is_cut
 from langgraph_reflexion.models.secrets import redact, secrets_around
@@ -125,7 +125,7 @@ def is_bug(error: Exception) -> bool:
 
     Clients raise builtin exceptions at odd replies, too, but then the client is in the traceback.
     """
-    if type(error).__module__ != "builtins" or isinstance(error, OSError):
+    if type(error).__module__ != "builtins" or is_trouble(error):
         return False
     *around, raised_in = [str(frame.f_globals.get("__name__")) for frame, _ in walk_tb(error.__traceback__)]
     # langchain_core also calls the user's own models and callbacks.

@@ -101,6 +101,16 @@ async def test_an_episode_that_cannot_be_closed_costs_no_trial_anything(caplog):
     assert caplog.text.count("could not be closed") == 3
 
 
+@pytest.mark.parametrize(("error", "bug"), [(FileNotFoundError, True), (ConnectionResetError, False)])
+async def test_a_wrong_path_is_a_bug_and_a_broken_connection_is_a_fault(error, bug):
+    class Broken(Counter):
+        def start(self, task):
+            raise error("there is none")
+
+    with pytest.raises(error if bug else EnvironmentFault, match="there is none"):
+        await EpisodePool(Broken()).start(TASK)
+
+
 @pytest.mark.parametrize("kind", [Counter, SlowCounter])
 async def test_an_environment_that_fails_is_a_fault_and_its_episode_is_closed(kind):
     environment = kind()
