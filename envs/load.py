@@ -2,11 +2,11 @@
 
 import inspect
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from langgraph_reflexion.choices import ENVIRONMENTS
-from langgraph_reflexion.envs.base import Environment
+from langgraph_reflexion.envs.base import Environment, Task
 from langgraph_reflexion.errors import ConfigurationError, ReflexionError, did_you_mean
 from langgraph_reflexion.objects import in_one_line, load_object, names_object
 
@@ -51,6 +51,22 @@ def load_environment(name: str, *, seed: int | None = None, **options: Any) -> E
     if not isinstance(environment, Environment):
         raise ConfigurationError(f"{name!r} makes a {type(environment).__name__}, not an Environment")
     return environment
+
+
+def tasks_of(environment: Environment, split: str | None = None, limit: int | None = None) -> Sequence[Task]:
+    """Return the tasks of an environment, as its `tasks` does.
+
+    Raises:
+        ConfigurationError: a task lacks its id or its instruction, besides what `tasks` raises.
+    """
+    tasks = environment.tasks(split, limit)
+    for number, task in enumerate(tasks, 1):
+        for field in ("id", "instruction"):
+            if not (isinstance(task, Mapping) and isinstance(task.get(field), str)):
+                raise ConfigurationError(
+                    f"task {number} of {environment.name!r} has no {field!r} (a text): {task!r:.100}"
+                )
+    return tasks
 
 
 def environment_class(name: str) -> type[Environment]:

@@ -6,6 +6,7 @@ import pytest
 from pydantic import Field
 
 from langgraph_reflexion.envs.base import MemoryMap, Task, action
+from langgraph_reflexion.errors import ConfigurationError
 from langgraph_reflexion.testing.conformance import CHECKS, Case, check_environment
 from tests.support.toys import Counter, Notebook, SlowCounter, with_action
 
@@ -123,6 +124,23 @@ def test_task_without_instruction_is_detected():
 
     with pytest.raises(AssertionError, match="no instruction"):
         CHECKS["models_are_shown_the_task"](Case.of(Wordless()))
+
+
+@pytest.mark.parametrize(
+    ("tasks", "says"),
+    [
+        ([{"id": "x"}], "task 1 of 'counter' has no 'instruction'"),
+        ([{"id": "x", "instruction": "Count."}, {"id": 2}], "task 2 of 'counter' has no 'id'"),
+        (["Count."], "task 1 of 'counter' has no 'id'"),
+    ],
+)
+def test_a_task_without_its_fields_is_a_clear_error(tasks, says):
+    class Unfinished(Counter):
+        def tasks(self, split=None, limit=None):
+            return tasks[:limit]
+
+    with pytest.raises((ConfigurationError, AssertionError), match=says):
+        check_environment(Unfinished())
 
 
 def test_environment_is_closed_after_a_failed_check():

@@ -13,6 +13,7 @@ from langchain_core.tools import tool
 from langchain_openai import ChatOpenAI
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.sqlite import SqliteSaver
+from langgraph.func import entrypoint
 from langgraph.graph import END, START, StateGraph
 from langgraph.graph.message import add_messages
 from langgraph.types import Command, interrupt
@@ -278,10 +279,28 @@ def test_an_agent_that_loops_is_stopped(agent: Any, reason: str, actions: int) -
 
 
 @pytest.mark.parametrize("nothing", [None, "", {"messages": []}, AIMessage("")], ids=repr)
-def test_an_agent_that_returns_nothing_has_failed(nothing: Any) -> None:
-    final = wrapped(RunnableLambda(lambda messages: nothing), max_trials=2).compile().invoke(TASK)
+def test_an_agent_that_finds_no_answer_has_failed(nothing: Any) -> None:
+    chain = RunnableLambda(lambda messages: "hm") | RunnableLambda(lambda text: nothing)
+    final = wrapped(chain, max_trials=2).compile().invoke(TASK)
     assert (final["status"], final["evaluation"]["feedback"]) == ("failed", "Nothing was returned.")
     assert final["messages"][-1].text == "There is no answer."
+
+
+@pytest.mark.parametrize(
+    "agent", [lambda messages: None, entrypoint()(lambda messages: None)], ids=["function", "entrypoint"]
+)
+def test_a_function_that_forgets_to_return_is_a_bug(agent: Any) -> None:
+    with pytest.raises(TypeError, match="the agent returned None"):
+        wrapped(agent).compile().invoke(TASK)
+
+
+def test_messages_that_no_model_has_written_are_no_model_calls() -> None:
+    def by_rule(state: Talk) -> dict[str, Any]:
+        return {"messages": [AIMessage("It is 3.")]}
+
+    agent = StateGraph(Talk).add_node(by_rule).add_edge(START, "by_rule").compile()
+    final = wrapped(agent).compile().invoke(TASK)
+    assert (final["status"], "act" in final["usage"]) == ("solved", False)
 
 
 def asking() -> tuple[Any, list[str]]:

@@ -231,6 +231,9 @@ class AgentTrial:
             if getattr(error, "permanent", False) or (by_client and to_fault(error, []).permanent):
                 raise ModelFault(message, permanent=True) from error
             return update | _stopped_by(message)
+        # The parser at the end of a chain may find no answer, but a function has forgotten its `return`.
+        if self.output is None and error is None and isinstance(self.runnable, RunnableLambda | Pregel):
+            raise TypeError("the agent returned None: it must return its answer, such as a text, messages or a dict")
         return update | {
             "attempt": Attempt(
                 messages=cast(list[AnyMessage], messages),

@@ -25,13 +25,14 @@ def play(
 ) -> None:
     """Play an environment yourself."""
     from langgraph_reflexion.envs.base import Action, FinishedTrial, Task
+    from langgraph_reflexion.envs.load import tasks_of
     from langgraph_reflexion.envs.pool import call_blocking
     from langgraph_reflexion.experiments.pairing import count
     from langgraph_reflexion.prompts import load_prompts
 
     environment = settings.make_environment()
     try:
-        tasks = environment.tasks(settings.split)
+        tasks = tasks_of(environment, settings.split)
         by_number = {str(number): each for number, each in enumerate(tasks, 1)}
         chosen = (by_number | {each["id"]: each for each in tasks}).get(task)
         if chosen is None:

@@ -5,7 +5,7 @@ import re
 import sqlite3
 from collections import Counter
 from collections.abc import Coroutine, Mapping, Sequence
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 from dataclasses import asdict, dataclass
 from itertools import count
 from pathlib import Path
@@ -225,8 +225,7 @@ def _default_folder(settings: RunSettings, setup: Setup) -> Path:
 
 
 def _wait_for(work: Coroutine[Any, Any, Summary]) -> Summary:
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return asyncio.run(work)
-    return run_blocking(work)  # a notebook's cells run in an event loop
+    loop = None
+    with suppress(RuntimeError):
+        loop = asyncio.get_running_loop()  # a notebook's cells run in one
+    return run_blocking(work) if loop else asyncio.run(work)

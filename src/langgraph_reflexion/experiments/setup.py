@@ -12,6 +12,7 @@ from langgraph.store.base import BaseStore
 from langgraph_reflexion.budgets import Budget, Budgets, Consumption, account_key
 from langgraph_reflexion.checkpoints import open_checkpointer
 from langgraph_reflexion.envs.base import Environment, Task
+from langgraph_reflexion.envs.load import tasks_of
 from langgraph_reflexion.errors import ConfigurationError
 from langgraph_reflexion.experiments.locks import open_task_lock
 from langgraph_reflexion.experiments.record import CHECKPOINTS
@@ -91,7 +92,7 @@ def set_up(
 ) -> Setup:
     """Build the graph of a run and read its tasks."""
     budgets = SharedBudgets(**{scope: limits.budget() for scope, limits in settings.budgets.items()})
-    tasks = environment.tasks(settings.split, settings.limit)
+    tasks = tasks_of(environment, settings.split, settings.limit)
     if not tasks:
         raise ConfigurationError(f"the split {settings.split!r} of {settings.environment} has no tasks")
     graph = settings.build(

@@ -18,7 +18,7 @@ from langgraph_reflexion.experiments.html import fill, framed
 from langgraph_reflexion.experiments.metrics import failure, tokens
 from langgraph_reflexion.experiments.prompts_shown import Place, ShownPrompt, shown_prompt
 from langgraph_reflexion.experiments.provenance import code_of, described, is_oracle
-from langgraph_reflexion.experiments.record import Run, read_run
+from langgraph_reflexion.experiments.record import ERRORS, Run, read_run
 from langgraph_reflexion.experiments.rows import Key, TrajectoryRow, TrialRow, trajectory_of
 from langgraph_reflexion.models.usage import add_usage
 from langgraph_reflexion.printable import printable
@@ -313,9 +313,11 @@ def trials_of_run(run: Run | Path | str, task: str) -> Trials:
             raise ConfigurationError(f"{run.folder} has no task {task!r}: {known}")
         task = tasks[int(task) - 1]
     views = trial_views(run.settings, [row for row in run.trials if row["task_id"] == task], run.trajectories())
+    ended = f"ended by an error: {printable(run.errors[task])} ({run.folder / ERRORS})" if task in run.errors else ""
     if not views:
-        raise ConfigurationError(f"{run.folder}: no trial of {printable(task)} is finished yet")
-    caption = f"{described(run.settings)} · {code_of(run.info)}"
+        why = f"{printable(task)} {ended}" if ended else f"no trial of {printable(task)} is finished yet"
+        raise ConfigurationError(f"{run.folder}: {why}")
+    caption = f"{described(run.settings)} · {code_of(run.info)}" + (f"\nThe task {ended}" if ended else "")
     if "rules" not in run.info and any(view.remembered or view.last_attempt for view in views):
         caption += f"\n{ON_PROMPTS}"
     return Trials(task, tuple(views), caption, run)

@@ -164,7 +164,9 @@ class UsageCallback(BaseCallbackHandler):
 
     def account(self, messages: Iterable[BaseMessage]) -> Usage:
         """Return the usage, with calls before this process took over, as far as the agent's messages show."""
-        shown = add_usage(*(self._usage(message) for message in messages if isinstance(message, AIMessage)))
+        said = (message for message in messages if isinstance(message, AIMessage))
+        # A node that writes its messages itself calls no model.
+        shown = add_usage(*(self._usage(each) for each in said if each.response_metadata or each.usage_metadata))
         return shown if shown["llm_calls"] > self.usage["llm_calls"] else self.usage
 
     def _usage(self, message: AIMessage) -> Usage:

@@ -11,6 +11,7 @@ from jinja2.exceptions import TemplateError
 
 from langgraph_reflexion.envs.actions import alternatives, literals
 from langgraph_reflexion.envs.base import Action, ActionSpec, Environment, StepResult, Task
+from langgraph_reflexion.envs.load import tasks_of
 from langgraph_reflexion.envs.pool import EpisodePool, call_blocking
 from langgraph_reflexion.errors import ConfigurationError
 from langgraph_reflexion.prompts import Prompts
@@ -35,7 +36,7 @@ class Case:
         limit: int | None = None,
     ) -> "Case":
         """Make a case from the arguments of `check_environment`."""
-        chosen = environment.tasks(limit=1)[0] if task is None else task
+        chosen = tasks_of(environment, limit=1)[0] if task is None else task
         if actions is None:
             return cls(environment, chosen, [made_up(spec) for spec in specs(environment)], limit)
         given = [parsed(environment, action) if isinstance(action, str) else action for action in actions]

@@ -24,6 +24,7 @@ from pydantic import ValidationError
 
 from langgraph_reflexion.envs.actions import fill
 from langgraph_reflexion.envs.base import Action, ActionSpec, Environment, ObservedStep, StepResult, Task
+from langgraph_reflexion.envs.load import tasks_of
 from langgraph_reflexion.envs.pool import EpisodePool, call_blocking
 from langgraph_reflexion.errors import ConfigurationError
 from langgraph_reflexion.prompts import Example, ExampleStep, ReflectionExample, contains, load_prompts
@@ -68,7 +69,7 @@ def check_environment(
 
     Raises:
         AssertionError: a check failed; the message begins with its name.
-        ConfigurationError: the actions are defined wrongly.
+        ConfigurationError: the tasks or the actions are defined wrongly.
     """
     case = Case.of(environment, task=task, actions=actions, limit=limit)
     try:
@@ -81,7 +82,7 @@ def check_environment(
 
 def tasks_are_stable(case: Case) -> None:
     """Tasks are plain JSON with unique ids, always the same ones, and a limit gives the first of them."""
-    tasks = list(case.environment.tasks())
+    tasks = list(tasks_of(case.environment))
     _require(bool(tasks), "the default split has no tasks")
     _require(json.loads(json.dumps(tasks)) == tasks, "tasks change on a round trip through JSON")
     ids = [task["id"] for task in tasks]

@@ -1,6 +1,7 @@
 """A task's trials from a run folder, in notebooks and in the terminal."""
 
 import io
+import json
 from pathlib import Path
 
 import pytest
@@ -118,12 +119,15 @@ def test_texts_are_neither_markup_nor_terminal_commands(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("task", "trial", "said"),
     [
-        ("3", None, "no task '3'.*'a', or a number from 1 to 2"),
+        ("4", None, "no task '4'.*'a', or a number from 1 to 3"),
         ("a", 9, "1, 2, 3, 4"),
         ("b", None, "yet"),
+        ("c", None, "c ended by an error: ValueError: odd .*errors.log"),
     ],
 )
 def test_missing_tasks_and_trials_are_named(tmp_path: Path, task: str, trial: int | None, said: str) -> None:
     path = run_folder(tmp_path / "run")
+    info = json.loads((path / "run.json").read_text())
+    (path / "run.json").write_text(json.dumps(info | {"tasks": ["a", "b", "c"], "errors": {"c": "ValueError: odd"}}))
     with pytest.raises(ConfigurationError, match=said):
         trials_of_run(path, task)[trial or 1]

@@ -16,6 +16,7 @@ from langgraph_reflexion.adapters.inspect.provider import reflexion_models as re
 from langgraph_reflexion.adapters.inspect.scorer import solved, solved_by_trial
 from langgraph_reflexion.envs import ENVIRONMENTS, load_environment
 from langgraph_reflexion.envs.base import Task
+from langgraph_reflexion.envs.load import tasks_of
 from langgraph_reflexion.errors import ConfigurationError
 from langgraph_reflexion.sync import finished
 
@@ -46,7 +47,7 @@ def reflexion(
     """
     made = load_environment(environment, **{"seed": read_settings(settings).seed, **(options or {})})
     chosen = made.choose_split(split)
-    tasks = made.tasks(chosen)
+    tasks = tasks_of(made, chosen)
     if not tasks:
         raise ConfigurationError(f"the split {chosen!r} of {environment} has no tasks")
     acts = reflexion_agent(made, **settings)
