@@ -10,12 +10,12 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from langgraph_reflexion.envs.base import Task
-from langgraph_reflexion.errors import ConfigurationError
+from langgraph_reflexion.errors import ConfigurationError, did_you_mean, explain
 
 
 def _text(given: str) -> str:
     if not given.strip() or "\0" in given:
-        raise ValueError("it must be text")
+        raise ValueError("must be text")
     return given
 
 
@@ -91,12 +91,10 @@ def _task(given: Mapping[str, Any], base: Path, where: str) -> Task:
     try:
         table = _Table.model_validate(given)
     except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        name = str(first["loc"][0]) if first["loc"] else "task"
-        known = f" (a task has {', '.join(KNOWN)})" if first["type"] == "extra_forbidden" else ""
-        raise ConfigurationError(
-            f"{where}: {name}: {first['msg'].removeprefix('Value error, ')}{known}; got {first['input']!r:.60}"
-        ) from None
+        if unknown := [key for key in given if key not in KNOWN]:
+            known = f"{', '.join(KNOWN)}{did_you_mean(unknown[0], KNOWN)}"
+            raise ConfigurationError(f"{where}: unknown key {unknown[0]!r}: a task has {known}") from None
+        raise ConfigurationError(f"{where}: {explain(error, 'key')}") from None
     path = Path(os.path.normpath(base / Path(table.path).expanduser())).resolve()
     show = [os.path.normpath(base / Path(shown).expanduser()) for shown in table.show]
     if not path.is_dir():

@@ -196,7 +196,10 @@ def explain(
             reason, given = "is missing", ""
         elif each["type"] == "literal_error":
             given += did_you_mean(each["input"], re.findall(r"'([^']*)'", each["ctx"]["expected"]))
-        reason = re.sub(r"^\w+ should ", "must ", reason).partition(", unable to ")[0]
+        elif each["type"] == "too_short":
+            reason, given = reason.partition(" after validation")[0], ""
+        reason = re.sub(r"^(Value error, )?(\w+ should )?", lambda found: "must " if found[2] else "", reason)
+        reason = reason.partition(", unable to ")[0]
         reason = reason.replace("a valid dictionary or instance", "an instance").replace("a valid string", "a string")
         reasons, before = found.get(name, ([], ""))
         found[name] = ([*reasons, reason], max(before, given, key=len))

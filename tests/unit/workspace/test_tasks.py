@@ -39,13 +39,13 @@ def test_several_tasks_each_have_an_id(tmp_path):
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("", "path"),
+        ("", "the key path is missing"),
         (GOOD.replace("repo", "none"), "no folder"),
         (GOOD.replace('["make check"]', "[]"), "verify"),
         (GOOD.replace('"Mend it."', '" "'), "instruction"),
-        (GOOD + "verfy = 1", "verfy.*a task has id, path"),
+        (GOOD.replace("verify", "verfy"), r"unknown key 'verfy': a task has id, path.*\(did you mean verify\?\)$"),
         (GOOD + 'network = "yes"', "network"),
-        (GOOD + 'id = "../x"', "id: "),
+        (GOOD + 'id = "../x"', "the key id must match"),
         (GOOD + 'show = ["none"]', "there is no .*none"),
         (f"id = 'x'\n[[task]]\n{GOOD}", "path"),
     ],
