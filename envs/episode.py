@@ -1,6 +1,7 @@
 """The base class of episodes."""
 
 import inspect
+import re
 from abc import ABC
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
@@ -56,6 +57,10 @@ class Episode(ABC):
         if spec is None:
             written = action["name"] or action["text"]
             why = f"there is no action {written!r}" if written else "the reply contains no action"
+            for form in (each.forms[0] for each in self.specs.values()):
+                arguments = re.findall(r"\{\w+\}", form)
+                if arguments and _bare(written) == _bare(re.sub(r"\{\w+\}", "", form)):
+                    why = f"{written} needs {', '.join(arguments)}"
             return StepResult(self.invalid(why))
         try:
             args = spec.validate(action["args"])
@@ -99,6 +104,10 @@ class Episode(ABC):
 
     def close(self) -> Awaitable[None] | None:  # noqa: B027 - most episodes have no resources
         """Release the episode's resources. May be called twice."""
+
+
+def _bare(written: str) -> str:
+    return re.sub(r"[\[\]\s]", "", written).lower()
 
 
 async def _later(result: Awaitable[StepResult | str]) -> StepResult:

@@ -104,7 +104,7 @@ def test_arguments(text, observed):
         ('write[{"path": "a", "text": "b", "mode": 7.5}]', "mode: must be integer"),
         ("paint[green]", "colour: must be red or blue"),
         ("write[a]", "text: is missing"),
-        ("write", "there is no action"),
+        ("write it", "there is no action"),
     ],
 )
 def test_invalid_arguments(text, why):

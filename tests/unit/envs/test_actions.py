@@ -145,6 +145,9 @@ def test_arguments_are_converted_and_checked():
         "Invalid action: there is no action 'count to 3'. "
         "Allowed actions: add {amount}; go {direction}; read[]; fail."
     )
+    assert episode.step(Action(name="", args={}, text="Add")).observation.startswith(
+        "Invalid action: Add needs {amount}."
+    )
     assert episode.count == 2
 
 
