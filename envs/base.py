@@ -140,6 +140,13 @@ class Environment(ABC):
             raise ConfigurationError(f"{self.name} has no split {chosen!r}: {known}")
         return chosen
 
+    def expect_programs(self, tasks: Sequence[Task]) -> None:  # noqa: B027 - most environments need none
+        """Expect that the programs which these tasks need are installed. Called before a run begins.
+
+        Raises:
+            EnvironmentUnavailable: a program is missing.
+        """
+
     @abstractmethod
     def start(self, task: Task) -> Episode | Awaitable[Episode]:
         """Start a fresh episode of a task.

@@ -13,7 +13,7 @@ FOLDERS = {"": ROOT / "src" / PACKAGE, **{name: ROOT / name for name in TOP}}
 
 LAYERS = """
     errors choices declared demo printable _langgraph _lazy
-    files objects retries sync prompts runtime envs.sandbox
+    files objects programs retries sync prompts runtime envs.sandbox
     models
     checkpoints envs
     state

@@ -27,6 +27,12 @@ class CompiledGrader:
     def __init__(self, sandbox: Sandbox, limits: Limits) -> None:
         self._sandbox, self._limits = sandbox, limits
 
+    def expect_toolchain(self, language: Language) -> None:
+        """Expect the programs that compile and run a candidate; raise `EnvironmentUnavailable` if one is missing."""
+        with _explained(language):
+            for argv in filter(None, (language.compile, language.run)):
+                self._sandbox.expect_program(argv[0])
+
     def failure(self, problem: Problem, code: str) -> str | None:
         """Return the first failure of the hidden tests, which share one compilation; None if all pass."""
         language = LANGUAGES[problem.language]
@@ -130,10 +136,16 @@ class CompiledGrader:
         collect: Sequence[str] = (),
     ) -> Result:
         policy = Policy(env=language.env, hidden=(Path(langgraph_reflexion.__file__).parent,))
-        try:
+        with _explained(language):
             return self._sandbox.run(argv, files=files, collect=collect, limits=limits, policy=policy)
-        except EnvironmentUnavailable as error:
-            raise EnvironmentUnavailable(f"{language.name}: {error}; {language.fix}") from None
+
+
+@contextlib.contextmanager
+def _explained(language: Language) -> Iterator[None]:
+    try:
+        yield
+    except EnvironmentUnavailable as error:
+        raise EnvironmentUnavailable(f"{language.name}: {error}; {language.fix}") from None
 
 
 def _tested(problem: Problem) -> Language:

@@ -92,6 +92,9 @@ class Programming(Environment):
         problems = list(self.problems.values())[:limit]
         return [Task(id=each.id, instruction=each.prompt.strip("\n"), kind=each.language) for each in problems]
 
+    def expect_programs(self, tasks: Sequence[Task]) -> None:
+        self.grader.expect_toolchains({self.problem(task).language for task in tasks})
+
     def problem(self, task: Task) -> Problem:
         """Return the problem of a task; raise ConfigurationError if there is none."""
         if task["id"] not in self.problems:

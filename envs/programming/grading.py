@@ -5,10 +5,11 @@ answers with plain values, which are compared here. Checks that are not plain ca
 calls the candidate in its own.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from langgraph_reflexion.envs.base import TestOutcome
 from langgraph_reflexion.envs.programming.compiled import CompiledGrader
+from langgraph_reflexion.envs.programming.languages import LANGUAGES
 from langgraph_reflexion.envs.programming.limits import CANDIDATE
 from langgraph_reflexion.envs.programming.problems import Problem
 from langgraph_reflexion.envs.programming.python import PythonGrader
@@ -30,6 +31,11 @@ class Grader:
 
     def __init__(self, sandbox: Sandbox, limits: Limits = CANDIDATE) -> None:
         self._python, self._compiled = PythonGrader(sandbox, limits), CompiledGrader(sandbox, limits)
+
+    def expect_toolchains(self, languages: Iterable[str]) -> None:
+        """Expect the toolchains of these languages."""
+        for name in sorted(languages):
+            self._compiled.expect_toolchain(LANGUAGES[name])
 
     def failure(self, problem: Problem, code: str) -> str | None:
         """Run the hidden tests on a whole program, as `assemble` returns it.

@@ -115,8 +115,7 @@ class Sandbox:
                 raise ConfigurationError(
                     f"cwd {folder}: not visible inside: add Bind({folder!r}) to the policy's binds"
                 )
-        if "/" not in argv[0] and not shutil.which(argv[0], path=path):
-            raise EnvironmentUnavailable(f"{argv[0]}: no such program on the sandbox's PATH ({path})")
+        self.expect_program(argv[0], path)
         request = protocol.request(
             self.backend,
             argv,
@@ -137,6 +136,16 @@ class Sandbox:
         )
         blobs = [to_bytes(content, name) for name, content in (files or {}).items()]
         return carry_out(request, blobs, limits, stdin=to_bytes(stdin, "stdin"), result=result)
+
+    def expect_program(self, program: str, path: str | None = None) -> None:
+        """Expect a program on the sandbox's PATH, unless it is named by its path.
+
+        Raises:
+            EnvironmentUnavailable: there is no such program.
+        """
+        path = path or exposed_paths().path
+        if "/" not in program and not shutil.which(program, path=path):
+            raise EnvironmentUnavailable(f"{program}: no such program on the sandbox's PATH ({path})")
 
     def _binds(self, policy: Policy) -> list[tuple[str, str, bool]]:
         try:

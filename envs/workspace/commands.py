@@ -6,9 +6,11 @@ from pathlib import Path
 from typing import Any
 
 from langgraph_reflexion.envs.sandbox import Bind, Limits, Policy, Sandbox
+from langgraph_reflexion.envs.sandbox.exposed_paths import exposed_paths
 from langgraph_reflexion.envs.sandbox.types import MB, RESERVED, below
 from langgraph_reflexion.envs.workspace.copies import Copy, remove
 from langgraph_reflexion.envs.workspace.tree_walk import EXCLUDED
+from langgraph_reflexion.programs import expect_program
 
 _OUTPUT = MB
 """Bytes of output that are kept, half of them from its end."""
@@ -92,6 +94,15 @@ class Commands:
         names = [*sorted(EXCLUDED), *(name.rpartition("/")[2] for name in self.dependencies)]
         excluded = [f"--exclude-dir={name}" for name in names]
         return self.run(shlex.join(["grep", "-rnIE", *excluded, "-e", pattern, "--", folder]), copy)
+
+
+def expect_command(command: str, data: dict[str, Any], status: int | None = None) -> None:
+    """Expect that the sandbox has a command's program; see `expect_program`.
+
+    A task with a PATH of its own may have programs in the workspace, which are not looked for.
+    """
+    if "PATH" not in data.get("env", {}):
+        expect_program(command, exposed_paths().path, status=status)
 
 
 def _make_way(root: Path, name: str) -> None:

@@ -17,7 +17,7 @@ from langgraph_reflexion.envs.sandbox import Sandbox
 from langgraph_reflexion.envs.sandbox.helper import staging
 from langgraph_reflexion.envs.workspace.apply import apply_patch
 from langgraph_reflexion.envs.workspace.artifacts import TrialFiles
-from langgraph_reflexion.envs.workspace.commands import Commands
+from langgraph_reflexion.envs.workspace.commands import Commands, expect_command
 from langgraph_reflexion.envs.workspace.copies import Copy
 from langgraph_reflexion.envs.workspace.episode import WorkspaceEpisode
 from langgraph_reflexion.envs.workspace.folder import folder_in
@@ -119,6 +119,17 @@ class Workspace(Environment):
         return make_tasks(
             write_repositories(repositories, cache_folder() / "repositories"), Path.cwd(), f"the split {chosen}"
         )
+
+    def expect_programs(self, tasks: Sequence[Task]) -> None:
+        for task in tasks:
+            data = _data(task)
+            for command in data["verify"]:
+                try:
+                    expect_command(command, data)
+                except EnvironmentUnavailable as error:
+                    built_in = self.splits != ("tasks",) and not task["id"].startswith("generated-")
+                    other = f"; --split {GENERATED} needs pytest alone" if built_in else ""
+                    raise EnvironmentUnavailable(f"the task {task['id']}: {error}{other}") from None
 
     def prepare(self, task: Task) -> dict[str, Any]:
         """Store the folder's files, from which each trial of the task starts.

@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from langgraph_reflexion.envs.workspace import safe_paths
-from langgraph_reflexion.envs.workspace.commands import CommandResult, Commands
+from langgraph_reflexion.envs.workspace.commands import CommandResult, Commands, expect_command
 from langgraph_reflexion.envs.workspace.copies import Copy, TooLarge
 from langgraph_reflexion.envs.workspace.failure_parser import failed_tests, first_error, linter_errors
 from langgraph_reflexion.envs.workspace.protection import Additions, Protection, folders_on_path, scripts_run
@@ -95,6 +95,7 @@ class Grader:
     ) -> None:
         self._repo = repo
         self._pristine = pristine
+        self._data = data
         self._path: str = data["path"]
         self._verify: list[str] = data["verify"]
         self._commands = commands
@@ -114,6 +115,7 @@ class Grader:
 
         Raises:
             EnvironmentFault: the sandbox did not start.
+            EnvironmentUnavailable: a command's program is missing.
         """
         verified, reverted = self.with_protected(files)
         runs: list[CommandResult] = []
@@ -122,6 +124,7 @@ class Grader:
                 if runs:
                     reverted += [each for each in self._restore(copy, verified) if each not in reverted]
                 result = self._commands.run(command, copy)
+                expect_command(command, self._data, status=result.exit_code)
                 if result.succeeded:
                     reason = lacks_evidence(command, result.output, partial(self._source, copy))
                     result = replace(result, lacks_evidence=reason)

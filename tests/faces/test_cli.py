@@ -23,6 +23,9 @@ OPTIONS = ("--option", "highest=5", "--max-trials", "3", "--temperature", "0.5",
 """The options of `whole`: ten calls' worth of trials, on a server that refuses two of the options."""
 
 
+FOLDER = ("workspace", "--path", "toys", "--instruction", "x")
+
+
 class Whole(NamedTuple):
     home: Path
     server: GuessingServer
@@ -124,6 +127,11 @@ def test_environment_fault_sets_exit_status(home: Path, server: GuessingServer) 
         (["run", ENV, "--model", "gibberish"], "provider"),
         (["run", ENV, "--split", "colours"], "numbers, letters"),
         (["run", ENV, "--max-trials", "0"], "--max-trials"),
+        (
+            ["run", *FOLDER, "--verify", "pytestt -q"],
+            "the task toys: the command 'pytestt -q': there is no program pytestt",
+        ),
+        (["play", *FOLDER, "--verify", "pytestt -q"], "there is no program pytestt"),
         (["run", ENV, "--colour", "red"], "'colour'"),
         (["run", ENV, "--max-trails", "2"], "did you mean max-trials?"),
         (["run", "hotpotqa", "--path"], "'path' of the environment 'hotpotqa' needs a value"),
@@ -169,7 +177,7 @@ def test_run_resumes_only_with_the_same_settings(home: Path, server: GuessingSer
 
 
 def test_play_command(home: Path) -> None:
-    status, out, err = call(home, "play", ENV, "--task", "g2", typed="help\ndance\n\nwait\nsay 2\nsay 3\n")
+    status, out, err = call(home, "play", ENV, "--task", "g2", typed="?\ndance\n\nwait\nsay 2\nsay 3\n")
     assert (status, err) == (0, "")
     assert out.splitlines()[:3] == ["Your task: Guess it.", "", "I think of a number. This is game 2."]
     assert out.count("say {number}; wait; drop it.") == 3
@@ -187,7 +195,7 @@ def test_play_takes_an_action_of_several_lines_and_reveals_the_answer(home: Path
     code = "numbers = numbers[::2]\n\n    return [n for n in numbers if n"
     start = "submit\ndef as_list_from_alternate_upto(numbers):\n    numbers = [n for n in numbers if n <= 8]\n    "
     assert "You won after 1 action." in call(home, "play", "programming", typed=f"{start}{code} >= 4]\n.\n")[1]
-    out = call(home, "play", "programming", typed="submit\npass\n")[1]
+    out = call(home, "play", "programming", typed="submit pass\n.\n")[1]
     assert ("You lost after 1 action." in out, "return numbers" in out.partition("The answer:")[2]) == (True, True)
     assert "The answer: " in call(home, "play", "hotpotqa", typed="finish[nobody knows]\n")[1]
     assert "The answer:\ngo to " in call(home, "play", "alfworld", "--max-steps", "1", typed="look\n")[1]

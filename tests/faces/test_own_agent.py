@@ -270,6 +270,7 @@ def test_experiment_compares_strategies_of_an_agent(home: Path) -> None:
         ((*RUN, "--evaluator", "checks.py:check"), "has no 'check'; it has verify, verify_later, calls_it"),
         ((*RUN, "--evaluator", "checks.py:calls_it"), "names a text"),
         ((*RUN, "--evaluator", "nothing.py:check"), "no file"),
+        ((*RUN, "--evaluator", "command: grp -q x"), "there is no program grp: install it, or correct"),
         (("run", "my_agent.py:function", *RUN[2:], "--evaluator", "exakt"), "did you mean exact?"),
         ((*RUN, "--evaluator", "checks.py:"), "as FILE.py:NAME"),
         ((*RUN, "--evaluator", "llm:3"), "choose one of"),

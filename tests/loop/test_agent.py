@@ -25,6 +25,7 @@ from langgraph_reflexion import (
     Budgets,
     CommandEvaluator,
     ConfigurationError,
+    EnvironmentUnavailable,
     Evaluation,
     Fault,
     ModelFault,
@@ -118,6 +119,12 @@ def test_in_and_out_through_messages() -> None:
 def test_verifiers(verifier: Any, solved: bool, feedback: str) -> None:
     final = wrapped(guesser()[0], verifier, max_trials=1).compile().invoke(TASK)
     assert (final["status"] == "solved", final["evaluation"]["feedback"]) == (solved, feedback)
+
+
+def test_a_verifier_whose_program_is_missing_is_no_verdict() -> None:
+    graph = wrapped(guesser()[0], CommandEvaluator("grp 'It is 1' && true"), max_trials=1).compile()
+    with pytest.raises(EnvironmentUnavailable, match="there is no program grp"):
+        graph.invoke(TASK)
 
 
 def test_the_verifiers_words_reach_the_reflection_and_the_best_attempt_is_the_answer() -> None:

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from dataclasses import replace
 from pathlib import Path
 from textwrap import indent
 from typing import Any
@@ -10,8 +11,12 @@ import pytest
 from langchain_core.messages import AIMessage
 
 from langgraph_reflexion import ConfigurationError, ModelOptions, ReflexionError, create_reflexion, load_environment
+from langgraph_reflexion.envs.programming.compiled import CompiledGrader
 from langgraph_reflexion.envs.programming.environment import Programming
 from langgraph_reflexion.envs.programming.episode import HANDED_IN
+from langgraph_reflexion.envs.programming.languages import LANGUAGES
+from langgraph_reflexion.envs.sandbox import Limits, Sandbox
+from langgraph_reflexion.errors import EnvironmentUnavailable
 from langgraph_reflexion.experiments.locks import locked
 from langgraph_reflexion.experiments.runner import run_setup
 from langgraph_reflexion.experiments.setup import Setup, SharedBudgets
@@ -41,6 +46,13 @@ def problems(tmp_path_factory: pytest.TempPathFactory) -> Any:
     environment = load_environment("programming", path=str(path))
     yield environment
     environment.close()
+
+
+def test_a_missing_toolchain_is_noticed_before_a_run(problems: Programming) -> None:
+    problems.expect_programs(problems.tasks())
+    missing = replace(LANGUAGES["rust"], compile=["rustcc"])
+    with pytest.raises(EnvironmentUnavailable, match=r"rust: rustcc: no such program .*; install Rust"):
+        CompiledGrader(Sandbox(), Limits()).expect_toolchain(missing)
 
 
 def block(code: str) -> str:

@@ -38,6 +38,7 @@ def play(
         if chosen is None:
             known = f"give an id, or a number from 1 to {len(tasks)}"
             raise ConfigurationError(f"{environment.name} has no task {task!r} here: {known}")
+        environment.expect_programs([chosen])
         prepared = Task(**{**chosen, "prepared": call_blocking(environment, environment.prepare, chosen)})
         played = environment.for_task(prepared)
         if not played.actions():
@@ -52,11 +53,11 @@ def play(
         _say(f"{opening}\n\n{help}")
         actions: list[Action] = []
         while (text := _typed()) != "quit":
-            if text == "help":
+            if text in ("help", "?"):
                 _say(help)
             elif text:
-                if played.parse(text) is None and any(_begins(text, form) for form in long):
-                    text = "\n".join([text, *iter(lambda: _typed(". "), LAST_LINE)])
+                if played.parse(text) is None and (begun := _beginning(text, long)):
+                    text = "\n".join([begun, *iter(lambda: _typed(". "), LAST_LINE)])
                 actions.append(played.parse(text) or Action(name="", args={}, text=text))
                 result = call_blocking(environment, episode.step, actions[-1])
                 _say(result.observation)
@@ -97,10 +98,19 @@ def _typed(prompt: str = "> ") -> str:
     return line.strip() if prompt == "> " else line
 
 
-def _begins(line: str, form: str) -> bool:
-    """Return whether a line is the first one of an action of this form."""
-    parts = re.split(r"\{\w+\}", form.partition("\n")[0])
-    return re.fullmatch(".+".join(map(re.escape, parts)), line, re.IGNORECASE) is not None
+def _beginning(line: str, forms: list[str]) -> str:
+    """Return the beginning of an action of several lines that a line is, if it is one.
+
+    If only a name precedes the argument, the argument may begin in the same line.
+    """
+    for form in forms:
+        first = form.partition("\n")[0]
+        parts = re.split(r"\{\w+\}", first)
+        if re.fullmatch(".+".join(map(re.escape, parts)), line, re.IGNORECASE):
+            return line
+        if re.fullmatch(r"\w+", first) and line.lower().startswith(f"{first.lower()} "):
+            return f"{first}\n{line[len(first) + 1 :]}"
+    return ""
 
 
 def _say(text: str) -> None:

@@ -24,6 +24,7 @@ from langgraph_reflexion.evaluators.base import (
     reference_of,
     result_in,
 )
+from langgraph_reflexion.programs import expect_program
 from langgraph_reflexion.state import ReflexionState
 from langgraph_reflexion.sync import to_thread
 
@@ -189,11 +190,13 @@ class CommandEvaluator(Evaluator):
 
     Raises:
         ConfigurationError: an argument is wrong.
+        EnvironmentUnavailable: there is no such program.
     """
 
     def __init__(self, command: str, *, cwd: Path | str | None = None, timeout: float = 600.0) -> None:
         if not command.strip():
             raise ConfigurationError("CommandEvaluator.command is empty")
+        expect_program(command)
         self.command = command
         self.cwd = cwd
         self.timeout = timeout
@@ -202,6 +205,7 @@ class CommandEvaluator(Evaluator):
         """Run the command.
 
         Raises:
+            EnvironmentUnavailable: there is no such program.
             Fault: it could not be started.
         """
         known = {"TASK_ID": state["task"]["id"], "REFERENCE": as_text(reference_of(state["task"]))}
@@ -231,6 +235,7 @@ class CommandEvaluator(Evaluator):
                 with contextlib.suppress(ProcessLookupError, PermissionError):
                     os.killpg(process.pid, signal.SIGKILL)
                 await process.wait()
+            await to_thread(expect_program, self.command, None, process.returncode)
             log.seek(max(0, log.seek(0, os.SEEK_END) - 4 * OUTPUT_CHARS))
             output = log.read()
         printed = output.decode(errors="replace").strip()[-OUTPUT_CHARS:]

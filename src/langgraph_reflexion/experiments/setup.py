@@ -95,6 +95,7 @@ def set_up(
     tasks = tasks_of(environment, settings.split, settings.limit)
     if not tasks:
         raise ConfigurationError(f"the split {settings.split!r} of {settings.environment} has no tasks")
+    environment.expect_programs(tasks)
     graph = settings.build(
         environment,
         budgets=budgets,

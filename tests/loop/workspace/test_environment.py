@@ -83,6 +83,14 @@ def test_missing_files_make_the_environment_unavailable(play: Play, folder, tmp_
         played.environment.prepare(played.task)
 
 
+def test_a_missing_program_is_no_verdict_unless_it_may_be_written(play: Play):
+    played = play(verify=["pytestt -q && true"])
+    with pytest.raises(EnvironmentUnavailable, match="there is no program pytestt"):
+        played.do("verify")
+    assert "exit status 127" in play(verify=["./run.sh"]).do("verify").observation
+    assert play(verify=["tool"], env={"PATH": "/bin:bin"}).do("verify").reward == 0.0
+
+
 def test_file_names_need_not_be_utf8(play: Play, folder: Path):
     (folder / os.fsdecode(b"caf\xe9.txt")).write_bytes(b"caf\xe9\n")
     played = play(verify=["rm code_.py"])
