@@ -88,6 +88,8 @@ def make_tasks(given: Sequence[Mapping[str, Any]], base: Path, where: str) -> li
 
 
 def _task(given: Mapping[str, Any], base: Path, where: str) -> Task:
+    if not isinstance(given, Mapping):
+        raise ConfigurationError(f"{where}: a task is a table, not {given!r:.60}")
     try:
         table = _Table.model_validate(given)
     except ValidationError as error:

@@ -46,6 +46,7 @@ def test_several_tasks_each_have_an_id(tmp_path):
         (GOOD.replace("verify", "verfy"), r"unknown key 'verfy': a task has id, path.*\(did you mean verify\?\)$"),
         (GOOD + 'network = "yes"', "network"),
         (GOOD + 'id = "../x"', "the key id must match"),
+        ("task = [3]", "a task is a table, not 3"),
         (GOOD + 'show = ["none"]', "there is no .*none"),
         (f"id = 'x'\n[[task]]\n{GOOD}", "path"),
     ],
