@@ -139,6 +139,7 @@ def test_environment_fault_sets_exit_status(home: Path, server: GuessingServer) 
         (["run", "workspace", "--task", "nope.toml"], "nope.toml cannot be read: No such file"),
         (["play", "alfworld", "--limit", "3"], "no option 'limit': it takes"),
         (["resume", "toys", "--stratgy", "retry"], "--strategy cannot change when a run is resumed"),
+        (["resume", "toys", "--colour", "red"], "No such option: --colour\n"),
         (["run", ENV, "red"], "'red'"),
         (["run", ENV, "--budget", "task.token=3"], "did you mean tokens?"),
         (["run", ENV, "--budget", "run.money=5"], "run.money"),

@@ -256,6 +256,10 @@ def test_experiment_compares_strategies_of_an_agent(home: Path) -> None:
         (("run", "my_agent.py:agnt", "--tasks", "tasks.jsonl"), "has no 'agnt'; it has reply, agent, wrapped"),
         (("run", "my_agent.py:number", "--tasks", "tasks.jsonl"), "got int"),
         (("run", "my_agent.py:graph", "--tasks", "tasks.jsonl"), "got StateGraph: compile it first"),
+        (
+            ("run", "my_agent.py:agent", "--tasks", "--evaluator", "exact"),
+            "'tasks' of the agent",
+        ),
         (("play", "my_agent.py:Episode"), "is an Episode: name its Environment"),
         ((*RUN, "--evaluator", "exact", "--model", "my_agent.py:number"), "is of type int, not a chat model"),
         (("run", "my_agent.py:unawaited", "--tasks", "tasks.jsonl"), "async function made it"),

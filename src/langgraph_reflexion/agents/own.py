@@ -163,6 +163,8 @@ def load_tasks(name: str, *, seed: int | None = None, **options: Any) -> Environ
             f"{name!r} has no option {unknown[0]!r}{did_you_mean(unknown[0], OPTIONS)}: an agent takes "
             f"{', '.join(OPTIONS)}"
         )
+    if empty := [each for each in OPTIONS if isinstance(options.get(each), bool)]:
+        raise ConfigurationError(f"the option {empty[0]!r} of the agent {name!r} needs a value")
     return AgentTasks(agent, name, **options)
 
 

@@ -66,12 +66,11 @@ def main() -> None:
 
 def _usage(error: Any) -> str:
     """Return a usage error in words, with the help text of an argument that is missing."""
-    if (spelt := getattr(error, "option_name", "")) and error.ctx.info_name == "resume":
-        from langgraph_reflexion.cli.options import flag
-        from langgraph_reflexion.settings import RunSettings
+    if (spelt := getattr(error, "option_name", "")) and getattr(error.ctx, "info_name", "") == "resume":
+        from langgraph_reflexion.cli.run import FIXED
 
-        fixed = difflib.get_close_matches(spelt, [flag(*each) for each in RunSettings.model_fields.items()], 1)
-        return f"No such option: {spelt}{f' ({fixed[0]} cannot change when a run is resumed)' if fixed else ''}"
+        if similar := difflib.get_close_matches(spelt, FIXED, 1, cutoff=0.75):
+            return f"No such option: {spelt} ({similar[0]} cannot change when a run is resumed)"
     argument = getattr(error, "param", None)
     missing = type(error).__name__ == "MissingParameter" and getattr(argument, "help", None)
     return f"{error.format_message()}{f' {missing}' if missing else ''}"

@@ -8,13 +8,16 @@ from typing import Annotated, Any
 import typer
 
 from langgraph_reflexion.cli.basics import AsJson, fail, say_starting, suggest
-from langgraph_reflexion.cli.options import takes
+from langgraph_reflexion.cli.options import flag, takes
 from langgraph_reflexion.errors import ConfigurationError, ModelFault
 from langgraph_reflexion.models.load import DEMO
 from langgraph_reflexion.settings import RunSettings
 
 RESUMABLE = [*RunSettings.resumable("free", "raise"), "base_url", "database", "lessons"]
 """The options of `resume`. `run.json` has no passwords, so that addresses may have to be given again."""
+
+FIXED = [flag(*each) for each in RunSettings.model_fields.items() if each[0] not in RESUMABLE]
+"""The options of `run` that `resume` does not have."""
 
 
 @takes(RunSettings)

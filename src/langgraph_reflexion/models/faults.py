@@ -23,11 +23,7 @@ PERMANENT = {401, 403, 404}
 """HTTP statuses after which no retry can succeed."""
 
 _NO_ANSWER = "the model could not answer"
-_CHECK = {
-    401: " (check the key)",
-    403: " (check the key)",
-    404: " (check the model's name and the server's address)",
-}
+_CHECK = dict.fromkeys((401, 403), " (check the key)") | {404: " (check the model's name and the server's address)"}
 
 OPTIONS = ("stop", "temperature", "seed", "max_tokens", "tool_choice", "tools", "stream")
 """Options of a request that some servers refuse."""
