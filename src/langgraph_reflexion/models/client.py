@@ -13,15 +13,7 @@ from langgraph.errors import GraphBubbleUp
 from langgraph_reflexion.errors import ConfigurationError, ContextTooLong, ModelFault, ReflexionError, ToolsRefused
 from langgraph_reflexion.models.cache import ReplyCache
 from langgraph_reflexion.models.calls import CallId, Reply, charge, note
-from langgraph_reflexion.models.faults import (
-    OPTIONS,
-    is_bug,
-    is_timeout,
-    never_answered,
-    refused_option,
-    to_fault,
-    validate_reply,
-)
+from langgraph_reflexion.models.faults import is_bug, is_timeout, refused_option, to_fault, unanswered, validate_reply
 from langgraph_reflexion.models.limits import LIMITS, Limits, has_reasoned, is_cut, limiting
 from langgraph_reflexion.models.load import load_model, without_own_retries
 from langgraph_reflexion.models.options import ModelOptions
@@ -187,7 +179,7 @@ class Client:
         reply = await self._retried(attempt)
         if self._cache and key:
             await self._cache.keep(key, reply, add_usage(*paid), config)
-        note(*(f"the server refuses {option}, which is left out" for option in OPTIONS if option in self.refused))
+        note(*(f"the server refuses {option}, which is left out" for option in sorted(self.refused)))
         return Reply(reply)
 
     async def lend(self, work: Callable[[BaseChatModel, RunnableConfig], Awaitable[T]], config: RunnableConfig) -> T:
@@ -246,7 +238,7 @@ class Client:
             raise
         except ModelFault as fault:
             if not (self.answered or fault.permanent):
-                raise never_answered(fault, self._slots.url, self._options.retries.attempts) from fault
+                raise unanswered(fault, self._slots.url, self._options.retries.attempts) from fault
             raise
 
     async def _request(

@@ -76,7 +76,7 @@ def is_timeout(fault: ModelFault) -> bool:
     return any(isinstance(error, TimeoutError) or "Timeout" in type(error).__name__ for error in _causes(fault))
 
 
-def never_answered(fault: ModelFault, address: str, attempts: int) -> ModelFault:
+def unanswered(fault: ModelFault, address: str, attempts: int) -> ModelFault:
     """Return the permanent fault of a server that has never answered.
 
     Args:

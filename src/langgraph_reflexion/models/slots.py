@@ -35,7 +35,7 @@ class Slots:
     """
 
     def __init__(self, model: BaseChatModel) -> None:
-        self.url, self.address = url_of(model), address_of(model)
+        self.url, self.address = public_url(_base_url(model)) or "", address_of(model)
         self.most: int | None = None
         self.named = False
         self._asked = False
@@ -118,11 +118,6 @@ class _Turns:
     def __init__(self) -> None:
         self.busy = self.waiting = 0
         self.changed = asyncio.Condition()
-
-
-def url_of(model: BaseChatModel) -> str:
-    """Return the address of a model's server without secrets; empty if the model has none."""
-    return public_url(_base_url(model)) or ""
 
 
 def address_of(model: BaseChatModel) -> str:
