@@ -1,7 +1,10 @@
 """What all commands share: an option, and how they report an error."""
 
 import shlex
+import signal
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Annotated
 
 import typer
@@ -15,6 +18,22 @@ def fail(message: str, status: int = 2) -> int:
     """Print in one line what went wrong. Returns the exit status."""
     typer.echo(f"langgraph-reflexion: {printable(' '.join(message.split()))}", err=True)
     return status
+
+
+@contextmanager
+def sigterm_as_ctrl_c() -> Iterator[None]:
+    """Let SIGTERM, which schedulers and containers send, stop what is inside as Ctrl-C does.
+
+    Where Ctrl-C would do nothing, as in a shell's background, SIGTERM keeps its own effect.
+    """
+    if signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def say_starting() -> None:

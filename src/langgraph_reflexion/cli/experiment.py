@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from langgraph_reflexion.cli.basics import AsJson, fail, say_starting, suggest
+from langgraph_reflexion.cli.basics import AsJson, fail, say_starting, sigterm_as_ctrl_c, suggest
 from langgraph_reflexion.cli.options import takes
 from langgraph_reflexion.settings import RunSettings
 
@@ -60,7 +60,8 @@ def experiment(
     with locked(folder):
         runs = check(read, folder, given)
         try:
-            with ExperimentProgress(Console(stderr=True), hidden=as_json, runs=len(runs)) as progress:
+            live = ExperimentProgress(Console(stderr=True), hidden=as_json, runs=len(runs))
+            with sigterm_as_ctrl_c(), live as progress:
                 outcomes = asyncio.run(run_experiment(read, runs, folder, progress, given))
         except KeyboardInterrupt:
             stopped = f"stopped; finished trials are kept in {folder}; the same command resumes"

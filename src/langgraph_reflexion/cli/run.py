@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from langgraph_reflexion.cli.basics import AsJson, fail, say_starting, suggest
+from langgraph_reflexion.cli.basics import AsJson, fail, say_starting, sigterm_as_ctrl_c, suggest
 from langgraph_reflexion.cli.options import flag, takes
 from langgraph_reflexion.errors import ConfigurationError, ModelFault
 from langgraph_reflexion.models.load import DEMO
@@ -79,7 +79,7 @@ def _run(work: Callable[[Any], Any], as_json: bool, *, apply: bool = False, noti
 
     progress = LiveProgress(Console(stderr=True), hidden=as_json, notice=notice)
     try:
-        with progress:
+        with sigterm_as_ctrl_c(), progress:
             summary = work(progress)
     except KeyboardInterrupt:
         return fail(f"stopped; {_kept(progress.folder, progress.rows)}", 130)

@@ -111,9 +111,7 @@ def test_prompt_of_a_trial_for_a_reader(recorded: Path) -> None:
     assert shown.parts[-1][1] in shown._repr_html_().replace("&#39;", "'").replace("&#34;", '"')
 
 
-@pytest.mark.parametrize(
-    ("place", "word"), [((1, 99), "no step 99"), ((9, 1), "trial 9"), ((1, "judge"), "evaluator")]
-)
+@pytest.mark.parametrize(("place", "word"), [((1, 99), "step 99"), ((9, 1), "trial 9"), ((1, "judge"), "evaluator")])
 def test_prompt_that_was_not_made(recorded: Path, place: tuple[int, Any], word: str) -> None:
     with pytest.raises(ConfigurationError, match=word):
         shown_prompt(recorded, read_run(recorded).info["tasks"][0], *place)
