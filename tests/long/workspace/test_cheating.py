@@ -177,7 +177,7 @@ def test_verification_files_changed_by_one_command_are_restored_for_the_next(pla
 
 
 def test_all_commands_must_succeed(play: Play):
-    result = play(verify=["true", "echo one; exit 4", "no-such-program"]).do("verify")
+    result = play(verify=["true", "echo one; exit 4", "./no-such-program"]).do("verify")
     assert result.reward == 0.0
     assert result.observation.startswith(
         "Verification failed, in 2 of 3 commands.\n$ echo one; exit 4\none\n[exit status 4]"
