@@ -63,7 +63,7 @@ def check_pip(words: list[str]) -> None:
 
 def check_paths(words: list[str]) -> None:
     for word in words:
-        assert not word.startswith("tests/") or (ROOT / word.partition("::")[0]).exists(), f"there is no {word}"
+        assert not word.startswith(("tests/", "notebooks")) or (ROOT / word.partition("::")[0]).exists(), f"there is no {word}"
 
 
 CHECKS = {
@@ -74,6 +74,7 @@ CHECKS = {
     "pytest": check_paths,
     "python tests/": check_paths,
     "inspect ": check_paths,
+    "jupyter ": check_paths,
     "langgraph dev": check_paths,
 }
 """How a known command begins, and its check; only ours are run."""
