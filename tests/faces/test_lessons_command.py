@@ -76,13 +76,15 @@ def test_retire_and_restore(store):
 
 def test_export_and_import(store, tmp_path):
     file, other = str(tmp_path / "all.jsonl"), str(tmp_path / "other.db")
-    output("export", store, file)
-    assert "3 lessons are new" in output("import", other, file, "--env", "house")
-    assert "0 lessons are new" in output("import", store, file)
+    assert "5 records of 3 lessons written" in output("export", store, file)
+    assert "3 new lessons" in output("import", other, file, "--env", "house")
+    assert "0 new lessons" in output("import", store, file)
     assert listed(other) == listed(store)
 
 
 def test_missing_files_and_lessons_are_errors(store, tmp_path):
+    file = str(tmp_path / "all.jsonl")
+    output("export", store, file)
     with pytest.raises(ConfigurationError, match="no such file"):
         output("list", str(tmp_path / "none.db"))
     (tmp_path / "text.db").write_text("this is no database, however long it may be " * 100)
@@ -92,9 +94,12 @@ def test_missing_files_and_lessons_are_errors(store, tmp_path):
         output("show", store, "zz")
     with pytest.raises(ConfigurationError, match="lessons of house"):
         output("list", store, "--env", "hose")
-    with pytest.raises(ConfigurationError, match="no lessons yet"):
-        output("import", str(tmp_path / "new.db"), str(tmp_path / "x.jsonl"))
-    for command in (["list"], ["import", "x.jsonl", "--env", "house"]):
+    with pytest.raises(ConfigurationError, match="with --env"):
+        output("import", str(tmp_path / "new.db"), file)
+    with pytest.raises(ConfigurationError, match=r"none\.jsonl"):
+        output("import", str(tmp_path / "new.db"), str(tmp_path / "none.jsonl"), "--env", "house")
+    assert not (tmp_path / "new.db").exists()
+    for command in (["list"], ["import", file, "--env", "house"]):
         with pytest.raises(ConfigurationError) as raised:
             output(command[0], "postgresql+psycopg://ann:hunter2@host/name", *command[1:])
         assert "hunter2" not in str(raised.value)

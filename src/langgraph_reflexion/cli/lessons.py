@@ -126,20 +126,24 @@ def restore(where: Where, lesson: Id, env: Env = None, user: User = None) -> Non
 @lessons.command("export")
 def export_lessons(where: Where, file: File, env: Env = None, user: User = None) -> None:
     """Write all lessons to a file."""
+    from langgraph_reflexion.experiments.pairing import count
     from langgraph_reflexion.memory.importing import write_lessons
 
     snapshot = _snapshot(where, env, user)
     write_lessons(snapshot, file)
-    typer.echo(f"{len(snapshot.lessons)} lessons written to {file}")
+    records = count(sum(map(len, snapshot.records.values())), "record")
+    typer.echo(f"{records} of {count(len(snapshot.lessons), 'lesson')} written to {file}")
 
 
 @lessons.command("import")
 def import_lessons(where: Where, file: File, env: Env = None, user: User = None) -> None:
     """Add the new records of a file."""
-    from langgraph_reflexion.memory.importing import read_lessons
+    from langgraph_reflexion.experiments.pairing import count
+    from langgraph_reflexion.memory.importing import add_records, read_records
 
-    new = _with(where, env, user, lambda store: read_lessons(store, file), create=True)
-    typer.echo(f"{new} lessons are new")
+    records = read_records(file)
+    new = _with(where, env, user, lambda store: add_records(store, records), create=True)
+    typer.echo(count(new, "new lesson"))
     _suggest("list", where, None, env, user)
 
 
@@ -161,7 +165,7 @@ def _with(
                 raise ConfigurationError(f"name the environment with --env: the store has {known}")
             return await work(LessonStore(store, env or present[0], user))
 
-    if not create:
+    if not create or env is None:
         expect_lessons(where)
     return asyncio.run(run())
 

@@ -4,7 +4,7 @@ A line `{"kind": "sources", "value": {"text": "..."}}` is enough for a lesson of
 """
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from langgraph_reflexion.errors import ConfigurationError
@@ -30,14 +30,11 @@ def write_lessons(snapshot: LessonSnapshot, path: Path) -> None:
         raise ConfigurationError(f"{path} cannot be written: {error.strerror}") from error
 
 
-async def read_lessons(store: LessonStore, path: Path) -> int:
-    """Add the records of a file that the store does not have. A lesson that is known gets more sources.
-
-    Returns:
-        The number of new lessons.
+def read_records(path: Path) -> list[Record]:
+    """Return the records of a file.
 
     Raises:
-        ConfigurationError: the file cannot be read, or has invalid lines, which are named; then nothing is added.
+        ConfigurationError: the file cannot be read, or has invalid lines, which are named.
     """
     records, invalid = [], []
     for number, line in enumerate(read_text(path).split("\n"), 1):
@@ -48,6 +45,15 @@ async def read_lessons(store: LessonStore, path: Path) -> int:
     if invalid:
         more = f"; and {len(invalid) - NAMED} more" if len(invalid) > NAMED else ""
         raise ConfigurationError(f"{path}: {'; '.join(invalid[:NAMED])}{more}")
+    return records
+
+
+async def add_records(store: LessonStore, records: Sequence[Record]) -> int:
+    """Add the records that the store does not have. A lesson that is known gets more sources.
+
+    Returns:
+        The number of new lessons.
+    """
     before = await store.snapshot()
     await store.add(record for record in records if record.key not in before.records[record.stored_as])
     return len((await store.snapshot()).lessons.keys() - before.lessons.keys())

@@ -7,7 +7,7 @@ import pytest
 from langgraph.store.memory import InMemoryStore
 
 from langgraph_reflexion import ConfigurationError
-from langgraph_reflexion.memory.importing import read_lessons, write_lessons
+from langgraph_reflexion.memory.importing import add_records, read_records, write_lessons
 from langgraph_reflexion.memory.records import SHOWN_CHARACTERS, LessonEdit, escape_for_prompt, lesson_id, plain
 from langgraph_reflexion.memory.snapshot import LessonSnapshot
 from langgraph_reflexion.memory.store import LessonStore, environments, open_lessons
@@ -193,9 +193,9 @@ async def test_exported_and_imported_nothing_is_lost_and_twice_nothing_is_added(
     await other.add([source(TOWEL.upper(), "elsewhere")])
     before = await store.snapshot()
     write_lessons(before, path)
-    assert await read_lessons(other, path) == len(before.lessons) - 1
-    assert await read_lessons(other, path) == 0
-    assert await read_lessons(store, path) == 0
+    assert await add_records(other, read_records(path)) == len(before.lessons) - 1
+    assert await add_records(other, read_records(path)) == 0
+    assert await add_records(store, read_records(path)) == 0
     assert (await store.snapshot()).records == before.records
     after = (await other.snapshot()).lessons
     assert after[lesson_id(MUG)].text == "Mugs."
@@ -207,23 +207,22 @@ async def test_a_person_writes_a_lesson_in_a_line(tmp_path):
     line = json.dumps({"kind": "sources", "value": {"text": f"\x1b[31mClose the door. {'long ' * 100_000}"}})
     path.write_text(f"\ufeff{line}\n\n")  # some editors begin a file with a mark of its encoding
     store = LessonStore(InMemoryStore(), "house")
-    assert await read_lessons(store, path) == 1
+    assert await add_records(store, read_records(path)) == 1
     [lesson] = (await store.snapshot()).lessons.values()
     assert lesson.outcomes == ["person"]
     assert len(lesson.text) <= 4000
     assert "\x1b" not in lesson.text
 
 
-async def test_bad_lines_are_named_and_nothing_is_added(tmp_path):
-    path, store = tmp_path / "lessons.jsonl", LessonStore(InMemoryStore(), "house")
+def test_bad_lines_are_named(tmp_path):
+    path = tmp_path / "lessons.jsonl"
     good = json.dumps({"kind": "sources", "value": source(MUG).stored()})
     empty = json.dumps({"kind": "sources", "value": {"text": " "}})
     uses = '{"kind": "uses", "value": {"lessons": [1]}}'
     path.write_text("\n".join([good, "no json", "[1]", empty, "[" * 100_000, '{"kind": []}', uses]))
     with pytest.raises(ConfigurationError) as raised:
-        await read_lessons(store, path)
+        read_records(path)
     assert all(f"line {number}: " in str(raised.value) for number in range(2, 7))
     assert str(raised.value).endswith("and 1 more")
-    assert not (await store.snapshot()).lessons
     with pytest.raises(ConfigurationError, match=r"nothing\.jsonl"):
-        await read_lessons(store, tmp_path / "nothing.jsonl")
+        read_records(tmp_path / "nothing.jsonl")
