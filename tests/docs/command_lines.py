@@ -63,7 +63,9 @@ def check_pip(words: list[str]) -> None:
 
 def check_paths(words: list[str]) -> None:
     for word in words:
-        assert not word.startswith(("tests/", "notebooks")) or (ROOT / word.partition("::")[0]).exists(), f"there is no {word}"
+        assert not word.startswith(("tests/", "notebooks")) or (ROOT / word.partition("::")[0]).exists(), (
+            f"there is no {word}"
+        )
 
 
 CHECKS = {

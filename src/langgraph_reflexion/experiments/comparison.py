@@ -92,7 +92,7 @@ class Comparison:
         parts = [f"{group.facts['tasks']}, {count(report.tasks, 'task')}"]
         parts += [] if self.brief else [fact for name, fact in group.facts.items() if name != "tasks"]
         parts += [f"{report.ungradable} not gradable here, and not counted"] if report.ungradable else []
-        return parts + ([f"{report.unfinished} unfinished"] if report.unfinished else [])
+        return parts + ([f"{report.unfinished} unfinished, counted as unsolved"] if report.unfinished else [])
 
     def as_json(self) -> dict[str, Any]:
         return {

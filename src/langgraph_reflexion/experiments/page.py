@@ -119,7 +119,7 @@ def _headline(group: RunGroup) -> list[tuple[str, str]]:
         numbers += [(first, "in the first trial")] if len(report.solved) > 1 else []
     for name, meaning in (("tokens_per_solved", "tokens per solved task"), ("cost", "cost"), ("faults", "faults")):
         numbers += [(f"{costs[name]:,.{2 * (name == 'cost')}f}", meaning)] if costs[name] else []
-    return numbers + ([(str(report.unfinished), "tasks unfinished")] if report.unfinished else [])
+    return numbers + ([(str(report.unfinished), "unfinished, counted as unsolved")] if report.unfinished else [])
 
 
 def _tasks(columns: Sequence[Column], prompts: Sequence["Prompts"], texts: dict[str, int]) -> list[dict[str, Any]]:

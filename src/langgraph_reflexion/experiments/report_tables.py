@@ -67,8 +67,7 @@ def group_tables(groups: Sequence[RunGroup]) -> list[Table]:
         _table("Cost", groups, _costs(groups)),
         _table("Trials with a note", groups, _notes(groups)),
     ]
-    first, *others = (table for table in tables if table)
-    return [first, *(table for table in others if table.rows)]
+    return [table for table in tables if table and table.rows]
 
 
 def overview_table(groups: Sequence[RunGroup]) -> Table:

@@ -13,18 +13,21 @@ _ENVIRONMENTS = {"programming": "Programming", "alfworld": "ALFWorld", "hotpotqa
 
 
 def print_paper(console: Console, paper: Paper) -> None:
-    """Print for each environment its curves, the published numbers, and where paper, code and log disagree."""
+    """Print each environment's curves, the published numbers, and where paper, code and log disagree."""
     for environment, label in _ENVIRONMENTS.items():
-        console.rule(Text(label, "bold"), align="left")
         runs = [run for run in paper.runs if run.about["environment"] == environment]
+        titles = [table["title"] for table in published()["table"] if table["environment"] == environment]
+        tables = [table for title in titles if (table := published_table(paper, title)).rows]
+        if not (runs or tables):
+            continue
+        console.rule(Text(label, "bold"), align="left")
         if runs:
             _curves(runs).print(console)
         for run in runs:
             if not run.imported:
                 console.print(Text(f"{_name(run)}  {described(run.report.settings)}"), soft_wrap=True)
-        for table in published()["table"]:
-            if table["environment"] == environment:
-                published_table(paper, table["title"]).print(console)
+        for table in tables:
+            table.print(console)
         for mismatch in published()["mismatch"]:
             if mismatch["environment"] == environment:
                 console.print(Text(f"  {mismatch['between']}: ", "bold").append(mismatch["text"], "default"))

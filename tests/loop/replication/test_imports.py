@@ -302,4 +302,6 @@ def test_the_commands_import_and_compare(tmp_path: Path, clone: Path, imported: 
     assert "no log" in call("report", "--paper", out, own).stdout
     for said in ("yours: ", "oracle", "130/134", "≠", "temperature 0.7"):
         assert said in text
+    alone = call("report", "--paper", own).stdout
+    assert ("ALFWorld" in alone, "Programming" in alone) == (True, False), "nothing is printed without a row"
     assert json.loads(call("report", "--paper", out, own, "--json").stdout)["runs"][-1]["imported"] is False

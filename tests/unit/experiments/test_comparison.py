@@ -246,3 +246,9 @@ def test_an_experiment_is_compared_by_the_names_of_its_groups(tmp_path: Path) ->
     (tmp_path / "experiment.json").write_text("{}")
     with pytest.raises(ConfigurationError, match=r"experiment\.json"):
         compare(tmp_path)
+
+
+def test_unfinished_tasks_are_said_to_count_and_empty_tables_are_left_out(tmp_path: Path) -> None:
+    comparison = compare([folder(tmp_path / "run", [], ["a", "b"])])
+    assert [table.title for table in comparison.tables()] == ["Cost"]
+    assert "2 unfinished, counted as unsolved" in printed(comparison, 200)
