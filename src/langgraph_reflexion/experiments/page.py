@@ -26,7 +26,7 @@ from langgraph_reflexion.experiments.metrics import failure, final_answer, token
 from langgraph_reflexion.experiments.prompts_shown import Place, RunPrompts, ShownPrompt, by_model
 from langgraph_reflexion.experiments.record import Run
 from langgraph_reflexion.experiments.rows import TrialRow
-from langgraph_reflexion.experiments.trials import ON_PROMPTS, TrialView, trial_views
+from langgraph_reflexion.experiments.trial_view import ON_PROMPTS, TrialView, trial_views
 from langgraph_reflexion.printable import printable
 
 TITLES = {
