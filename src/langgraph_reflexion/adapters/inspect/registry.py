@@ -50,7 +50,6 @@ def reflexion(
     tasks = tasks_of(made, chosen)
     if not tasks:
         raise ConfigurationError(f"the split {chosen!r} of {environment} has no tasks")
-    made.expect_programs(tasks)
     acts = reflexion_agent(made, **settings)
     # The environment lasts as long as the agent that acts in it.
     weakref.finalize(acts, lambda: finished(made.close()))
