@@ -106,7 +106,7 @@ def test_password_of_an_address_is_not_written_to_any_file(tmp_path: Path, serve
     args = run_args(server, "--max-trials", "2", "--concurrency", "1", "--retries", "2", "--cache", "kept.db")
     args[args.index(server.url)] = server.url.replace("//", f"//someone:{quote(PASSWORD, safe='')}@")
     status, out, err = logged(home, server, OURS, *args)
-    assert (status, "1 fault" in out) == (1, True), err
+    assert (status, "1 ended by a fault" in out) == (1, True), err
     assert "retry 1 of 1 in " in err
     assert "upstream said no to " in next(home.glob("runs/*/trials.jsonl")).read_text()
     assert found(home, PASSWORD) == []
