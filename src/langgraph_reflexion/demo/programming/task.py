@@ -135,7 +135,11 @@ def _until(text: str, begin: int, ends: str) -> int:
 
 
 def _value(written: str) -> Any:
-    return _frozen(ast.literal_eval(written))
+    try:
+        return _frozen(ast.literal_eval(written))
+    except SystemError:
+        # Before Python 3.11.8 and 3.12.2, if another thread happens to parse something (CPython issue 106905).
+        return _value(written)
 
 
 def _is(value: Any, kind: str) -> bool:
