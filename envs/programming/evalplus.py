@@ -6,6 +6,7 @@ The rules are those of EvalPlus 0.3; floats are close within the task's toleranc
 
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from langgraph_reflexion.envs.programming.problems import Case
@@ -16,7 +17,7 @@ _RTOL = 1e-7
 RULES = frozenset(
     f"evalplus{name}" for name in ("", "-any", "-or-zero", "-pyramid", "-digits", "-something", "-set", "-root")
 )
-_TASKS = own_table(__file__, "evalplus.toml")
+_tasks = partial(own_table, __file__, "evalplus.toml")
 
 
 def cases_of(dataset: str, task_id: str, entry_point: str, inputs: list[Any], atol: float) -> tuple[Case, ...]:
@@ -24,13 +25,13 @@ def cases_of(dataset: str, task_id: str, entry_point: str, inputs: list[Any], at
     rule = "evalplus"
     if dataset == "mbpp+":
         number = int(task_id.rpartition("/")[2])
-        kinds = [kind for kind, numbers in _TASKS["restore"].items() if number in numbers]
+        kinds = [kind for kind, numbers in _tasks()["restore"].items() if number in numbers]
         restore = _RESTORE[kinds[0]] if kinds else list
         try:
             inputs = [restore(each) for each in inputs]
         except (TypeError, AttributeError, IndexError) as error:
             raise ValueError(f"an input has the wrong shape for {task_id}: {error}") from None
-        rule = _TASKS["rules"].get(entry_point, rule)
+        rule = _tasks()["rules"].get(entry_point, rule)
     elif entry_point == "find_zero":
         rule = "evalplus-root"
     return tuple(Case(f"{entry_point}({', '.join(map(repr, each))})", "", rule, atol) for each in inputs)
