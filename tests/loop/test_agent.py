@@ -9,14 +9,11 @@ from langchain.agents import create_agent
 from langchain.agents.structured_output import ToolStrategy
 from langchain_core.messages import AIMessage, HumanMessage
 from langchain_core.runnables import RunnableLambda
-from langchain_core.tools import tool
 from langchain_openai import ChatOpenAI
 from langgraph.checkpoint.memory import InMemorySaver
-from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.func import entrypoint
-from langgraph.graph import END, START, StateGraph
+from langgraph.graph import START, StateGraph
 from langgraph.graph.message import add_messages
-from langgraph.types import Command, interrupt
 from pydantic import BaseModel
 
 from langgraph_reflexion import (
@@ -29,8 +26,6 @@ from langgraph_reflexion import (
     Evaluation,
     Fault,
     ModelFault,
-    ModelOptions,
-    Price,
     WrappedAgent,
     create_reflexion,
     resume_point,
@@ -47,16 +42,17 @@ def guesser(**options: Any) -> tuple[Any, ScriptedChatModel]:
     return guessing.agent(**options), guessing.guesses
 
 
-def reflecting() -> ScriptedChatModel:
-    return Guessing().reflects
-
-
 def is_three(task: str, result: str) -> bool:
     return result == "It is 3."
 
 
-def wrapped(agent: Any, evaluator: Any = is_three, **options: Any) -> Any:
-    return create_reflexion(reflecting(), actor=agent, evaluator=evaluator, **options)
+def wrapped(agent: Any, evaluator: Any = is_three, reflects: Any = None, **options: Any) -> Any:
+    return create_reflexion(reflects or Guessing().reflects, actor=agent, evaluator=evaluator, **options)
+
+
+def solve(agent: Any, evaluator: Any = is_three, **options: Any) -> dict[str, Any]:
+    final: dict[str, Any] = wrapped(agent, evaluator, **options).compile().invoke(TASK)
+    return final
 
 
 def expect_three(final: dict[str, Any]) -> None:
@@ -67,14 +63,14 @@ def expect_three(final: dict[str, Any]) -> None:
 
 def test_an_agent_is_wrapped_as_it_is() -> None:
     agent, model = guesser()
-    final = wrapped(agent).compile().invoke(TASK)
+    final = solve(agent)
     expect_three(final)
     [step, last] = final["trajectory"]
     assert (step["action"]["text"], step["observation"]) == ("look_up(number=3)", "3 is a number.")
     assert (last["thought"], last["action"]) == ("It is 3.", None)
-    assert final["trials"][0]["actions"] == 1
-    assert final["trials"][0]["usage"]["act"]["llm_calls"] == 2
-    assert final["trials"][0]["usage"]["act"]["input_tokens"] == 10
+    [first, *_] = final["trials"]
+    spent = first["usage"]["act"]
+    assert (first["actions"], spent["llm_calls"], spent["input_tokens"]) == (1, 2, 10)
     # Each trial starts over, with the lessons before the task.
     firsts = [prompt for prompt in model.prompts if prompt[-1].type == "human"]
     assert [len(prompt) for prompt in firsts] == [1, 2, 2]
@@ -117,26 +113,21 @@ def test_in_and_out_through_messages() -> None:
     ids=["evaluation", "command", "failing command", "hanging command", "child", "killed command", "binary output"],
 )
 def test_verifiers(verifier: Any, solved: bool, feedback: str) -> None:
-    final = wrapped(guesser()[0], verifier, max_trials=1).compile().invoke(TASK)
+    final = solve(guesser()[0], verifier, max_trials=1)
     assert (final["status"] == "solved", final["evaluation"]["feedback"]) == (solved, feedback)
 
 
 def test_a_verifier_whose_program_is_missing_is_no_verdict() -> None:
-    graph = wrapped(guesser()[0], CommandEvaluator("grp 'It is 1' && true"), max_trials=1).compile()
     with pytest.raises(EnvironmentUnavailable, match="there is no program grp"):
-        graph.invoke(TASK)
+        solve(guesser()[0], CommandEvaluator("grp 'It is 1' && true"))
 
 
 def test_the_verifiers_words_reach_the_reflection_and_the_best_attempt_is_the_answer() -> None:
-    scores = iter([0.2, 0.7, 0.4])
-    reflector, agent = reflecting(), guesser()[0]
-    graph = create_reflexion(
-        reflector, actor=agent, evaluator=lambda task, result: (next(scores), "Too small!"), max_trials=3
-    )
-    final = graph.compile().invoke(TASK)
+    scores, reflects = iter([0.2, 0.7, 0.4]), Guessing().reflects
+    final = solve(guesser()[0], lambda task, result: (next(scores), "Too small!"), reflects=reflects, max_trials=3)
     assert (final["status"], final["best"], final["result"]) == ("failed", 2, "It is 2.")
     assert final["messages"][-1].text == "It is 2."
-    assert "Too small!" in reflector.prompts[0][-1].text
+    assert "Too small!" in reflects.prompts[0][-1].text
 
 
 class Essay(TypedDict, total=False):
@@ -180,36 +171,18 @@ def test_an_agent_that_meets_trouble_is_a_fault_that_can_be_tried_again() -> Non
     assert graph.invoke(None, THREAD)["status"] == "solved"
 
 
-def test_a_bug_in_a_tool_is_raised_and_its_trial_goes_on_once_it_is_mended() -> None:
-    bugs = [RuntimeError("a bug")]
-
-    @tool
-    def look_up(number: int) -> str:
-        """Look a number up."""
-        if bugs:
-            raise bugs.pop()
-        return f"{number} is a number."
-
-    graph = wrapped(create_agent(guesser()[1], [look_up])).compile(checkpointer=InMemorySaver())
-    with pytest.raises(RuntimeError, match="a bug") as raised:
-        graph.invoke(TASK, THREAD)
-    assert any(entry.name == "look_up" for entry in raised.traceback)
-    assert graph.get_state(THREAD).values["trials"] == []
-    expect_three(graph.invoke(None, THREAD))
-
-
 def test_a_wrong_key_inside_an_agent_stops_the_run_and_a_wrong_path_is_a_bug() -> None:
     with ModelServer(faults=["wrong-key"]) as server:
         model = ChatOpenAI(model="any", base_url=server.url, api_key="k" * 20, max_retries=0)  # type: ignore[arg-type]
         with pytest.raises(ModelFault, match=r"the agent failed: (OpenAI)?AuthenticationError") as raised:
-            wrapped(create_agent(model, [look_up])).compile().invoke(TASK)
+            solve(create_agent(model, [look_up]))
     assert raised.value.permanent
 
     def reading(messages: list[Any]) -> str:
         raise FileNotFoundError("no such page")
 
     with pytest.raises(FileNotFoundError, match="no such page"):
-        wrapped(RunnableLambda(reading)).compile().invoke(TASK)
+        solve(RunnableLambda(reading))
 
 
 def test_after_a_fault_of_the_verifier_the_same_result_is_verified_again() -> None:
@@ -222,9 +195,8 @@ def test_after_a_fault_of_the_verifier_the_same_result_is_verified_again() -> No
         return result == "two"
 
     agent = RunnableLambda(lambda messages: next(answers))
-    graph = create_reflexion(
-        ScriptedChatModel(replies=lambda prompt: "Say two."), actor=agent, evaluator=verify
-    ).compile(checkpointer=InMemorySaver())
+    reflects = ScriptedChatModel(replies=lambda prompt: "Say two.")
+    graph = wrapped(agent, verify, reflects).compile(checkpointer=InMemorySaver())
     stopped = graph.invoke(TASK, THREAD)
     assert (stopped["status"], stopped["result"]) == ("fault", "one")
     broken.append(False)
@@ -239,7 +211,7 @@ def test_a_structured_response_is_the_result() -> None:
 
     model = ScriptedChatModel(replies=lambda messages: call("Answer", number=3))
     agent = create_agent(model, [look_up], response_format=ToolStrategy(Answer))
-    final = wrapped(agent, lambda task, result: result["number"] == 3).compile().invoke(TASK)
+    final = solve(agent, lambda task, result: result["number"] == 3)
     assert (final["status"], final["result"]) == ("solved", {"number": 3})
 
 
@@ -256,18 +228,18 @@ def loop(said: Any = None, seconds: float = 0.0) -> Any:
             return {}
         return {"messages": [call("look_up", number=said(state))]}
 
-    builder = StateGraph(Talk)
-    builder.add_node("think", think)
-    builder.add_edge(START, "think")
-    builder.add_edge("think", "think")
-    return builder.compile()
+    return StateGraph(Talk).add_node(think).add_edge(START, "think").add_edge("think", "think").compile()
 
 
-def test_a_budget_of_seconds_stops_an_agent_between_its_steps() -> None:
+def test_a_budget_stops_an_agent_between_its_steps() -> None:
     agent = loop(lambda state: len(state["messages"]), seconds=0.05)
-    final = wrapped(agent, budgets=Budgets(run=Budget(seconds=0.2))).compile().invoke(TASK)
+    final = solve(agent, budgets=Budgets(run=Budget(seconds=0.2)))
     assert final["status"] == "budget"
     assert final["trials"][0]["actions"] <= 6
+    agent, model = guesser()
+    final = solve(agent, budgets=Budgets(task=Budget(llm_calls=3)))
+    assert (final["status"], final["result"]) == ("budget", "It is 1.")
+    assert len(model.prompts) <= 4
 
 
 @pytest.mark.parametrize(
@@ -280,7 +252,7 @@ def test_a_budget_of_seconds_stops_an_agent_between_its_steps() -> None:
     ids=["in circles", "without a word", "at its own limit"],
 )
 def test_an_agent_that_loops_is_stopped(agent: Any, reason: str, actions: int) -> None:
-    final = wrapped(agent, max_trials=1).compile().invoke(TASK)
+    final = solve(agent, max_trials=1)
     [record] = final["trials"]
     assert (final["status"], record["stop_reason"], record["actions"]) == ("failed", reason, actions)
 
@@ -288,7 +260,7 @@ def test_an_agent_that_loops_is_stopped(agent: Any, reason: str, actions: int) -
 @pytest.mark.parametrize("nothing", [None, "", {"messages": []}, AIMessage("")], ids=repr)
 def test_an_agent_that_finds_no_answer_has_failed(nothing: Any) -> None:
     chain = RunnableLambda(lambda messages: "hm") | RunnableLambda(lambda text: nothing)
-    final = wrapped(chain, max_trials=2).compile().invoke(TASK)
+    final = solve(chain, max_trials=2)
     assert (final["status"], final["evaluation"]["feedback"]) == ("failed", "Nothing was returned.")
     assert final["messages"][-1].text == "There is no answer."
 
@@ -298,7 +270,7 @@ def test_an_agent_that_finds_no_answer_has_failed(nothing: Any) -> None:
 )
 def test_a_function_that_forgets_to_return_is_a_bug(agent: Any) -> None:
     with pytest.raises(TypeError, match="the agent returned None"):
-        wrapped(agent).compile().invoke(TASK)
+        solve(agent)
 
 
 def test_messages_that_no_model_has_written_are_no_model_calls() -> None:
@@ -306,59 +278,8 @@ def test_messages_that_no_model_has_written_are_no_model_calls() -> None:
         return {"messages": [AIMessage("It is 3.")]}
 
     agent = StateGraph(Talk).add_node(by_rule).add_edge(START, "by_rule").compile()
-    final = wrapped(agent).compile().invoke(TASK)
+    final = solve(agent)
     assert (final["status"], "act" in final["usage"]) == ("solved", False)
-
-
-def asking() -> tuple[Any, list[str]]:
-    """An agent with two nodes, the second of which asks a person."""
-    visits: list[str] = []
-
-    def prepare(state: Talk) -> dict[str, Any]:
-        visits.append("prepare")
-        return {"messages": [AIMessage("I shall ask.")]}
-
-    def ask(state: Talk) -> dict[str, Any]:
-        answer = interrupt("Which number?")
-        visits.append("ask")
-        return {"messages": [AIMessage(f"It is {answer}.")]}
-
-    builder = StateGraph(Talk)
-    builder.add_node("prepare", prepare)
-    builder.add_node("ask", ask)
-    builder.add_edge(START, "prepare")
-    builder.add_edge("prepare", "ask")
-    builder.add_edge("ask", END)
-    return builder.compile(), visits
-
-
-def test_an_agent_that_interrupts_goes_on_in_its_middle(tmp_path: Any) -> None:
-    agent, visits = asking()
-    # Synchronously, as SQLite's own saver has no coroutines.
-    with SqliteSaver.from_conn_string(str(tmp_path / "c.db")) as saver:
-        paused = wrapped(agent).compile(checkpointer=saver).invoke(TASK, THREAD)
-        for number in (1, 2, 3):
-            assert paused["__interrupt__"][0].value == "Which number?"
-            # As in a new process.
-            paused = wrapped(agent).compile(checkpointer=saver).invoke(Command(resume=number), THREAD)
-    expect_three(paused)
-    assert visits == ["prepare", "ask"] * 3, "what the agent had done before it asked was not done again"
-
-
-def test_an_agent_with_a_checkpointer_of_its_own() -> None:
-    own = InMemorySaver()
-    expect_three(wrapped(guesser(checkpointer=own)[0]).compile().invoke(TASK))
-    assert list(own.list(None)), "it was used"
-
-
-def test_budgets_and_prices_hold_for_what_the_agent_spends() -> None:
-    agent, model = guesser()
-    budgets = Budgets(task=Budget(llm_calls=3))
-    options = ModelOptions(prices={"scripted": Price(1, 1)})
-    stopped = wrapped(agent, budgets=budgets, options=options).compile().invoke(TASK)
-    assert stopped["status"] == "budget"
-    assert len(model.prompts) <= 4
-    assert stopped["result"] == "It is 1."
 
 
 @pytest.mark.parametrize(
@@ -367,13 +288,15 @@ def test_budgets_and_prices_hold_for_what_the_agent_spends() -> None:
         ({"evaluator": None}, "an agent needs an evaluator"),
         ({"actor": None}, "needs either an environment"),
         ({"actor": 5}, "actor"),
+        ({"actor": lambda a, b: "It is 3."}, r"called with \(input\), but takes a, b"),
         ({"model": None, "actor": len}, "model"),
         ({"approval": Approval(actions=["look_up"])}, "HumanInTheLoopMiddleware"),
+        ({"actor": WrappedAgent(guesser()[0], reset=lambda: None)}, r"reset is called with \(task\)"),
     ],
-    ids=["no evaluator", "no actor", "a number as actor", "no model", "approval of actions"],
+    ids=["no evaluator", "no actor", "a number", "two arguments", "no model", "approval of actions", "its reset"],
 )
-def test_what_makes_no_sense_is_refused(options: Any, message: str) -> None:
-    parts = {"model": reflecting(), "actor": guesser()[0], "evaluator": is_three}
+def test_arguments_that_do_not_fit_are_refused(options: Any, message: str) -> None:
+    parts = {"model": Guessing().reflects, "actor": guesser()[0], "evaluator": is_three}
     with pytest.raises(ConfigurationError, match=message):
         create_reflexion(**(parts | options))
 
@@ -381,10 +304,6 @@ def test_what_makes_no_sense_is_refused(options: Any, message: str) -> None:
 def test_an_unusable_part_or_input_is_refused() -> None:
     with pytest.raises(ConfigurationError, match="compile it without a checkpointer"):
         WrappedAgent(guesser(checkpointer=True)[0])
-    with pytest.raises(ConfigurationError, match=r"called with \(input\), but takes a, b"):
-        wrapped(lambda a, b: "It is 3.")
-    with pytest.raises(ConfigurationError, match=r"reset is called with \(task\)"):
-        wrapped(WrappedAgent(guesser()[0], reset=lambda: None))
     with pytest.raises(ConfigurationError, match="make is called"):
         WrappedAgent(make=lambda: guesser()[0])
     with pytest.raises(ConfigurationError, match="command is empty"):

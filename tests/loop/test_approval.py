@@ -5,19 +5,18 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, StateGraph
 from langgraph.types import Command
 
-from langgraph_reflexion import Approval, ConfigurationError, ReflexionState, create_reflexion
-from langgraph_reflexion.testing import ScriptedChatModel
-from tests.support.toys import Counter
+from langgraph_reflexion import Approval, ConfigurationError, ReflexionState
+from tests.support.toys import INPUT, THREAD, Counter, compiled
 
-CONFIG = {"configurable": {"thread_id": "1"}}
 WIN = ["Action: add 1", "Action: add 1", "Action: add 1"]
 FAIL = ["Action: read[]", "Action: read[]", "Action: read[]", "Action: read[]", "I only read. Next time I will add."]
+ADDING = Approval(actions=["add"])
 
 
-def build(replies, saver=InMemorySaver, **options):
-    environment, model = Counter(), ScriptedChatModel(replies=replies)
-    graph = create_reflexion(model, environment, **options).compile(checkpointer=saver and saver())
-    return environment, model, graph, {"task": environment.tasks()[0]}
+def build(replies, saver=InMemorySaver, approval=ADDING):
+    environment = Counter()
+    graph, model = compiled(replies, environment, saver and saver(), approval=approval)
+    return environment, model, graph
 
 
 def asked(result):
@@ -38,49 +37,39 @@ def edit(name, **args):
 
 
 def test_an_action_waits_for_approval_and_approving_repeats_no_call_and_no_step():
-    environment, model, graph, task = build(WIN, approval=Approval(actions=["add"]))
-    result = graph.invoke(task, CONFIG)
+    environment, model, graph = build(WIN)
+    result = graph.invoke(INPUT, THREAD)
     for count in range(3):
-        assert (asked(result)["name"], asked(result)["args"]) == ("add", {"amount": "1"})
-        assert "Task: Count to 3.\nTrial 1" in asked(result)["description"]
+        action = asked(result)
+        assert (action["name"], action["args"]) == ("add", {"amount": "1"})
+        assert "Task: Count to 3.\nTrial 1" in action["description"]
         assert environment.started[0].count == count
         assert len(model.prompts) == count + 1
-        result = graph.invoke(decide("approve"), CONFIG)
+        result = graph.invoke(decide("approve"), THREAD)
     assert result["status"] == "solved"
     assert environment.started[0].count == 3
     assert len(model.prompts) == 3
 
 
 def test_an_edited_action_is_done_and_recorded_instead():
-    environment, _, graph, task = build(["Action: add 1"], approval=Approval(actions=["add"]))
-    graph.invoke(task, CONFIG)
-    final = graph.invoke(edit("add", amount=3), CONFIG)
+    environment, _, graph = build(["Action: add 1"])
+    graph.invoke(INPUT, THREAD)
+    final = graph.invoke(edit("add", amount=3), THREAD)
     assert final["status"] == "solved"
     assert environment.started[0].count == 3
     assert final["trajectory"][0]["action"]["text"] == "add 3"
 
 
-def test_a_rejected_action_is_not_done_and_the_actor_is_told_why():
-    environment, model, graph, task = build(["Action: add 7", *WIN], approval=Approval(actions=["add"]))
-    graph.invoke(task, CONFIG)
-    graph.invoke(decide("reject", message="That is too much."), CONFIG)
+def test_a_rejected_action_is_not_done_in_a_rebuilt_episode_either_and_the_actor_is_told_why():
+    environment, model, graph = build(["Action: add 7", *WIN])
+    graph.invoke(INPUT, THREAD)
+    graph.invoke(decide("reject", message="That is too much."), THREAD)
     assert "That is too much." in model.prompts[1][-1].content
-    for _ in range(3):
-        final = graph.invoke(Command(resume="approve"), CONFIG)
-    # Had the rejected action counted, 3 would not have been reached with three more.
+    assert environment.started[0].count == 0
+    fresh, _, again = build(WIN[1:], saver=lambda: graph.checkpointer)
+    for _ in WIN:
+        final = again.invoke(Command(resume="approve"), THREAD)
     assert final["status"] == "solved"
-    assert environment.started[0].count == 3
-
-
-def test_a_rejected_action_is_not_done_in_a_rebuilt_episode_either():
-    _, _, graph, task = build(["Action: add 7"], approval=Approval(actions=["add"]))
-    graph.invoke(task, CONFIG)
-    graph.invoke(Command(resume="reject"), CONFIG, interrupt_before=["act"])
-    fresh, _, again, _ = build(
-        ["Action: add 3"], saver=lambda: graph.checkpointer, approval=Approval(actions=["add"])
-    )
-    again.invoke(None, CONFIG)
-    assert again.invoke(Command(resume="approve"), CONFIG)["status"] == "solved"
     assert fresh.started[0].count == 3
 
 
@@ -96,14 +85,14 @@ def test_a_rejected_action_is_not_done_in_a_rebuilt_episode_either():
     ids=["word", "two", "no edit", "unknown action", "wrong argument"],
 )
 def test_an_answer_that_cannot_be_read_is_asked_for_again(answer, problem):
-    environment, model, graph, task = build(WIN, approval=Approval(actions=["add"]))
-    first = asked(graph.invoke(task, CONFIG))
-    again = asked(graph.invoke(answer, CONFIG))
+    environment, model, graph = build(WIN)
+    first = asked(graph.invoke(INPUT, THREAD))
+    again = asked(graph.invoke(answer, THREAD))
     assert problem in again["description"]
     assert again["description"].endswith(first["description"])
     assert environment.started[0].count == 0
     assert len(model.prompts) == 1
-    assert asked(graph.invoke(decide("approve"), CONFIG))["description"].startswith("Task:")
+    assert asked(graph.invoke(decide("approve"), THREAD))["description"].startswith("Task:")
 
 
 @pytest.mark.parametrize(
@@ -116,11 +105,11 @@ def test_an_answer_that_cannot_be_read_is_asked_for_again(answer, problem):
     ids=["approve", "edit", "reject"],
 )
 async def test_a_reflection_waits_for_approval(answer, kept):
-    environment, model, graph, task = build([*FAIL, *WIN], approval=Approval(reflections=True))
-    result = await graph.ainvoke(task, CONFIG)
+    environment, model, graph = build([*FAIL, *WIN], approval=Approval(reflections=True))
+    result = await graph.ainvoke(INPUT, THREAD)
     assert (asked(result)["name"], asked(result)["args"]) == ("reflection", {"text": FAIL[-1]})
     assert len(environment.started) == 1
-    final = await graph.ainvoke(answer, CONFIG)
+    final = await graph.ainvoke(answer, THREAD)
     assert final["status"] == "solved"
     assert final["reflections"] == ([{"trial": 1, "text": kept}] if kept else [])
     prompt = model.prompts[len(FAIL)][1].content
@@ -128,20 +117,18 @@ async def test_a_reflection_waits_for_approval(answer, kept):
 
 
 def test_without_a_checkpointer_pauses_are_refused_before_anything_happens():
-    environment, model, graph, task = build(WIN, saver=None, approval=Approval(reflections=True))
+    environment, model, graph = build(WIN, saver=None, approval=Approval(reflections=True))
     with pytest.raises(ConfigurationError, match="checkpointer"):
-        graph.invoke(task, CONFIG)
+        graph.invoke(INPUT, THREAD)
     assert (model.prompts, environment.started) == ([], [])
 
 
 def test_within_another_graph_its_checkpointer_serves():
-    _, _, inner, task = build(WIN, saver=None, approval=Approval(actions=["add"]))
-    parent = StateGraph(ReflexionState)
-    parent.add_node("reflexion", inner)
-    parent.add_edge(START, "reflexion")
+    _, _, inner = build(WIN, saver=None)
+    parent = StateGraph(ReflexionState).add_node("reflexion", inner).add_edge(START, "reflexion")
     graph = parent.compile(checkpointer=InMemorySaver())
-    result = graph.invoke(task, CONFIG)
+    result = graph.invoke(INPUT, THREAD)
     while "__interrupt__" in result:
         assert asked(result)["args"] == {"amount": "1"}
-        result = graph.invoke(Command(resume="approve"), CONFIG)
+        result = graph.invoke(Command(resume="approve"), THREAD)
     assert result["evaluation"]["success"]

@@ -8,21 +8,11 @@ import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command
 
-from langgraph_reflexion import (
-    Approval,
-    Environment,
-    Episode,
-    ModelOptions,
-    Retries,
-    StepResult,
-    Task,
-    ToolEnvironment,
-    action,
-    create_reflexion,
-)
+from langgraph_reflexion import Approval, Environment, Episode, ModelOptions, Retries, StepResult, Task, action
 from langgraph_reflexion.envs.pool import EpisodePool
 from langgraph_reflexion.sync import finished, on_background
-from langgraph_reflexion.testing import ScriptedChatModel, check_environment
+from langgraph_reflexion.testing import check_environment
+from tests.support.toys import THREAD, Counter, compiled, play, with_action
 
 
 async def answer(reader, writer):
@@ -61,6 +51,11 @@ class Adding(Episode):
     def think(self) -> str:
         """Do nothing."""
         return "Hm."
+
+    @action("fail")
+    async def fail(self) -> str:
+        """Fail."""
+        raise ConnectionResetError("gone")
 
     async def finalize(self):
         return StepResult("It was stopped.", 0.0)
@@ -104,38 +99,37 @@ def sums():
     finished(environment.close())
 
 
-APPROVED = Command(resume={"decisions": [{"type": "approve"}]})
-
-
-def acting(*replies):
-    return ScriptedChatModel(replies=[f"Action: {each}" for each in replies])
+def acting(*actions):
+    return [f"Action: {each}" for each in actions]
 
 
 def test_a_connection_survives_from_one_event_loop_to_another(sums):
-    approval = Approval(actions=["add"])
-    graph = create_reflexion(acting("add 1", "think", "add 2"), sums, approval=approval)
-    compiled = graph.compile(checkpointer=InMemorySaver())
-    config = {"configurable": {"thread_id": "1"}}
-    paused = asyncio.run(compiled.ainvoke({"task": sums.tasks()[0]}, config))
+    options = {"saver": InMemorySaver(), "approval": Approval(actions=["add"])}
+    graph, _ = compiled(acting("add 1", "think", "add 2"), sums, **options)
+    paused = asyncio.run(graph.ainvoke({"task": sums.tasks()[0]}, THREAD))
     assert "__interrupt__" in paused
-    paused = asyncio.run(compiled.ainvoke(APPROVED, config))
+    paused = asyncio.run(graph.ainvoke(Command(resume="approve"), THREAD))
     assert [step["observation"] for step in paused["trajectory"]] == ["The total is 1.", "Hm."]
     assert sums.log == ["open"]
-    assert compiled.invoke(APPROVED, config)["status"] == "solved"
+    assert graph.invoke(Command(resume="approve"), THREAD)["status"] == "solved"
     assert sums.log == ["open", "close"]
 
 
 async def test_tasks_run_at_once_in_any_loop(sums):
-    graph = create_reflexion(ScriptedChatModel(replies=lambda _: "Action: add 3"), sums).compile()
+    graph, _ = compiled(lambda _: "Action: add 3", sums)
     finals = await asyncio.gather(*(graph.ainvoke({"task": task}) for task in sums.tasks() * 10))
     assert {final["status"] for final in finals} == {"solved"}
     assert sorted(sums.log) == ["close"] * 20 + ["open"] * 20
 
 
 def test_a_stopped_trial_is_finalized(sums):
-    graph = create_reflexion(acting(*["think"] * 5), sums, strategy="retry", max_trials=1).compile()
-    final = graph.invoke({"task": sums.tasks()[0]})
+    final, _ = play(acting(*["think"] * 5), sums, max_trials=1)
     assert (final["status"], final["trajectory"][-1]["observation"]) == ("failed", "It was stopped.")
+
+
+def test_an_error_of_a_step_is_a_fault(sums):
+    final, _ = play(acting("fail"), sums, options=ModelOptions(retries=Retries(attempts=1)))
+    assert (final["status"], "ConnectionResetError: gone" in final["fault"]) == ("fault", True)
 
 
 @pytest.mark.parametrize("inside", ["test's loop", "background loop"])
@@ -175,102 +169,36 @@ async def test_an_episode_that_starts_too_late_is_closed(sums):
     await pool.aclose()
 
 
-def test_asynchronous_environments_are_checked_and_have_tools(sums):
+def test_the_checks_of_environments_await_its_methods(sums):
     check_environment(sums, actions=["add 1", "think"])
     assert sums.log[-1] == "close"
 
 
-def test_faults_of_a_step_in_words(sums):
-    class Broken(Adding):
-        @action("fail")
-        async def fail(self) -> str:
-            """Fail."""
-            raise ConnectionResetError("gone")
-
-    sums.episode = Broken
-
-    async def start(task):
-        return Broken(None, None, sums.log)
-
-    sums.start = start
-    once = ModelOptions(retries=Retries(attempts=1))
-    graph = create_reflexion(acting("fail"), sums, max_trials=1, options=once).compile()
-    final = graph.invoke({"task": sums.tasks()[0]})
-    assert (final["status"], "ConnectionResetError: gone" in final["fault"]) == ("fault", True)
+async def go(self, way: str) -> StepResult:
+    """Go."""
+    return StepResult(f"You went {way}.", 1.0, terminated=True)
 
 
-async def test_actions_of_a_task_with_asynchronous_tools():
-    def tools(task):
-        async def say(word: str) -> str:
-            """Say a word."""
-            await asyncio.sleep(0)
-            return word
-
-        async def shout(word: str) -> str:
-            """Shout a word."""
-            return word.upper()
-
-        return [say if task["id"] == "1" else shout]
-
-    environment = ToolEnvironment(tools, ["Speak.", "Shout."], lambda task, answer: answer == "done")
-    seen = []
-
-    def reply(messages):
-        seen.append("shout[{word}]" in messages[0].text)
-        verb = "shout" if seen[-1] else "say"
-        return f"Action: {verb}[hi]" if len(messages) == 2 else "Action: finish[done]"
-
-    graph = create_reflexion(ScriptedChatModel(replies=reply), environment).compile()
-    finals = [await graph.ainvoke({"task": task}) for task in environment.tasks()]
-    assert [final["trajectory"][0]["observation"] for final in finals] == ["hi", "HI"]
-    assert seen == [False, False, True, True]
+async def swim(self) -> StepResult:
+    """Swim."""
+    return StepResult("You swam.", 1.0, terminated=True)
 
 
-class Room(Episode):
-    observation = "A room."
-
-    @action("go {way}")
-    async def go(self, way: str) -> StepResult:
-        """Go."""
-        return StepResult(f"You went {way}.", 1.0, terminated=True)
-
-
-class Rooms(Environment):
+class Rooms(Counter):
     """Its tasks differ in their actions, of classes of their own."""
 
-    name = "rooms"
-    splits = ("all",)
-    episode = Room
-
-    def tasks(self, split=None, limit=None):
-        self.choose_split(split)
-        return [Task(id="walk", instruction="Go."), Task(id="swim", instruction="Swim.")][:limit]
+    worlds = {"c3": with_action(action("go {way}")(go)), "c4": with_action(action("swim")(swim))}
 
     def for_task(self, task):
-        return Lakes() if task["id"] == "swim" else self
+        return self.worlds[task["id"]]
 
     def start(self, task):
-        return self.for_task(task).episode()
-
-
-class Lake(Episode):
-    observation = "A lake."
-
-    @action("swim")
-    async def swim(self) -> StepResult:
-        """Swim."""
-        return StepResult("You swam.", 1.0, terminated=True)
-
-
-class Lakes(Rooms):
-    episode = Lake
+        return self.for_task(task).start(task)
 
 
 def test_asynchronous_actions_that_differ_by_task():
-    model = ScriptedChatModel(
-        replies=lambda messages: f"Action: {'swim' if '- swim' in messages[0].text else 'go up'}"
-    )
-    graph = create_reflexion(model, environment := Rooms()).compile()
-    finals = [graph.invoke({"task": task}) for task in environment.tasks()]
+    environment = Rooms()
+    graph, _ = compiled(lambda shown: f"Action: {'swim' if '- swim' in shown[0].text else 'go up'}", environment)
+    finals = [graph.invoke({"task": task}) for task in environment.tasks(limit=2)]
     assert [final["trajectory"][0]["observation"] for final in finals] == ["You went up.", "You swam."]
     json.dumps(finals[0]["trajectory"])

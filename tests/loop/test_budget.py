@@ -1,9 +1,10 @@
-"""Budgets: where a task stops, and that it continues as if it had not."""
+"""Budgets: where a task stops, that it continues as if it had not, and that whatever was paid for is counted."""
 
 import time
 
 import pytest
 from langchain_core.messages import AIMessage
+from langgraph.cache.memory import InMemoryCache
 from langgraph.checkpoint.memory import InMemorySaver
 
 from langgraph_reflexion import (
@@ -11,33 +12,39 @@ from langgraph_reflexion import (
     Budget,
     Budgets,
     ConfigurationError,
+    Evaluator,
+    Fault,
+    Memory,
     ModelOptions,
     Price,
+    Retries,
+    Score,
     create_reflexion,
     resume_point,
 )
-from langgraph_reflexion.testing import ScriptedChatModel
-from tests.support.toys import Counter, Timeless, count_to, counting_badly
+from langgraph_reflexion.envs.hotpotqa.environment import HotPotQA
+from langgraph_reflexion.models.calls import charge
+from langgraph_reflexion.models.usage import NO_USAGE
+from tests.support.toys import INPUT, THREAD, Counter, Timeless, compiled, count_to, counting_badly
 
-THREAD = {"configurable": {"thread_id": "1"}}
-INPUT = {"task": count_to(3)}
 PRICES = {"scripted": Price(1.0, 10.0)}
 
 
-def badly(messages):
-    return AIMessage(
-        counting_badly(messages), usage_metadata={"input_tokens": 100, "output_tokens": 10, "total_tokens": 110}
-    )
+def counting(budgets=None, saver=None, replies=counting_badly, **options):
+    options = {"options": ModelOptions(prices=PRICES), **options}
+    return compiled(replies, saver=saver, budgets=budgets, **options)
 
 
-def graph(budgets=None, saver=None, model=None, **options):
-    model = model or ScriptedChatModel(replies=badly)
-    return create_reflexion(
-        model, Counter(), budgets=budgets, options=ModelOptions(prices=PRICES), **options
-    ).compile(checkpointer=saver)
+def graph(*given, **options):
+    return counting(*given, **options)[0]
 
 
-@pytest.fixture
+def resumed(graph, stopped):
+    graph.update_state(THREAD, *resume_point(stopped))
+    return graph.invoke(None, THREAD)
+
+
+@pytest.fixture(scope="module")
 def whole():
     return graph().invoke(INPUT)
 
@@ -64,29 +71,26 @@ LIMITS = [
 
 @pytest.mark.parametrize(("scope", "what", "limit"), LIMITS)
 def test_a_task_stops_within_one_action_of_its_budget_and_continues_identically(scope, what, limit, whole):
-    saver, first, second = InMemorySaver(), ScriptedChatModel(replies=badly), ScriptedChatModel(replies=badly)
-    stopped = graph(Budgets(**{scope: Budget(**{what: limit})}), saver, first).invoke(INPUT, THREAD)
+    limited, first = counting(Budgets(**{scope: Budget(**{what: limit})}), saver := InMemorySaver())
+    stopped = limited.invoke(INPUT, THREAD)
     assert stopped["status"] == "budget"
     assert stopped["notes"][-1] == f"{scope} budget of {limit} {what} used up"
     assert stopped["trials"][-1]["notes"] == stopped["notes"]
     spent = spent_by(stopped, stopped["trials"][-1:] if scope == "trial" else stopped["trials"])
     one_action = {"actions": 1, "llm_calls": 2, "tokens": 220, "cost": 0.0004}
     assert limit - 1e-9 <= spent[what] < limit + one_action[what]
-    going_on = graph(saver=saver, model=second)
-    going_on.update_state(THREAD, *resume_point(stopped))
-    final = going_on.invoke(None, THREAD)
-    assert final == Timeless(whole)
+    going_on, second = counting(saver=saver)
+    assert resumed(going_on, stopped) == Timeless(whole)
     assert len(first.prompts) + len(second.prompts) == 15
     assert len(set(first.seeds + second.seeds)) == 15
 
 
 def spent_by(state, trials):
     usages = [usage for record in trials for usage in record["usage"].values()]
-    tokens = sum(usage["input_tokens"] + usage["output_tokens"] for usage in usages)
     return {
         "actions": sum(record["actions"] for record in trials),
         "llm_calls": sum(usage["llm_calls"] for usage in usages),
-        "tokens": tokens,
+        "tokens": sum(usage["input_tokens"] + usage["output_tokens"] for usage in usages),
         "cost": sum(usage["cost"] for usage in usages),
     }
 
@@ -98,16 +102,12 @@ def test_a_budget_used_up_at_the_verdict_leaves_no_reflection(whole):
     assert (stopped["status"], stopped["reflections"], stopped["best"]) == ("budget", [], 1)
     assert stopped["notes"] == stopped["trials"][0]["notes"] == ["task budget of 5 llm_calls used up"]
     assert [record["verdict"] for record in stopped["trials"]] == [False]
-    going_on = graph(saver=saver)
-    going_on.update_state(THREAD, *resume_point(stopped))
-    final = going_on.invoke(None, THREAD)
-    assert final == Timeless(whole)
+    assert resumed(graph(saver=saver), stopped) == Timeless(whole)
 
 
 def test_the_last_action_may_still_solve_the_task():
-    model = ScriptedChatModel(replies=["Action: add 1", "Action: add 2"])
-    final = graph(Budgets(trial=Budget(actions=2, llm_calls=2)), model=model).invoke(INPUT)
-    assert final["status"] == "solved"
+    budgets = Budgets(trial=Budget(actions=2, llm_calls=2))
+    assert graph(budgets, replies=["Action: add 1", "Action: add 2"]).invoke(INPUT)["status"] == "solved"
 
 
 def test_a_tasks_seconds_are_those_of_its_nodes_and_a_runs_those_of_the_clock():
@@ -115,40 +115,37 @@ def test_a_tasks_seconds_are_those_of_its_nodes_and_a_runs_those_of_the_clock():
 
     def slowly(messages):
         time.sleep(0.1)
-        return badly(messages)
+        return counting_badly(messages)
 
-    model = ScriptedChatModel(replies=slowly)
-    stopped = graph(Budgets(task=Budget(seconds=0.25)), saver, model).invoke(INPUT, THREAD)
+    stopped = graph(Budgets(task=Budget(seconds=0.25)), saver, slowly).invoke(INPUT, THREAD)
     assert stopped["status"] == "budget"
     assert len(stopped["trajectory"]) <= 3, "fewer on a slow machine"
     going_on = graph(saver=saver, approval=Approval(reflections=True))
-    going_on.update_state(THREAD, *resume_point(stopped))
-    paused = going_on.invoke(None, THREAD)
+    paused = resumed(going_on, stopped)
     time.sleep(0.1)
     assert going_on.get_state(THREAD).values["seconds"] == paused["seconds"] >= 0.25
     assert graph(budgets).invoke(INPUT)["status"] == "budget"
 
 
-@pytest.mark.parametrize("again", ["another task", "the same on the same thread"])
-def test_the_budget_of_a_run_is_shared_by_its_tasks_and_threads(again):
-    budgets = Budgets(run=Budget(actions=20))
-    together = graph(budgets, InMemorySaver())
-    first = together.invoke(INPUT, THREAD)
-    assert first["status"] == "solved"  # 12 actions
-    task = {"task": {**count_to(3), "id": "another"}} if again == "another task" else INPUT
-    stopped = together.invoke(task, THREAD if again.endswith("same thread") else {"configurable": {"thread_id": "2"}})
+@pytest.mark.parametrize(
+    ("task", "thread"),
+    [({**count_to(3), "id": "another"}, "2"), (count_to(3), "1")],
+    ids=["another task", "the same on the same thread"],
+)
+def test_the_budget_of_a_run_is_shared_by_its_tasks_and_threads(task, thread):
+    together = graph(Budgets(run=Budget(actions=20)), InMemorySaver())
+    assert together.invoke(INPUT, THREAD)["status"] == "solved"  # 12 actions
+    stopped = together.invoke({"task": task}, {"configurable": {"thread_id": thread}})
     assert stopped["status"] == "budget"
     assert sum(record["actions"] for record in stopped["trials"]) == 8
 
 
 def test_a_fork_is_charged_for_its_own_actions():
-    budgets = Budgets(run=Budget(actions=20))
-    together = graph(budgets, InMemorySaver())
+    together = graph(Budgets(run=Budget(actions=20)), InMemorySaver())
     together.invoke(INPUT, THREAD)
     second = next(s for s in together.get_state_history(THREAD) if s.next == ("reset",) and s.values["trial"] == 1)
     # 7 actions each; where the first of them began is not seen.
-    assert together.invoke(None, second.config)["status"] == "solved"
-    assert together.invoke(None, second.config)["status"] == "budget"
+    assert [together.invoke(None, second.config)["status"] for _ in range(2)] == ["solved", "budget"]
 
 
 @pytest.mark.parametrize(
@@ -162,3 +159,113 @@ def test_a_fork_is_charged_for_its_own_actions():
 def test_an_impossible_budget_or_price_is_refused(make, message):
     with pytest.raises(ConfigurationError, match=message):
         make()
+
+
+REFUSED = AIMessage("", additional_kwargs={"refusal": "No."})
+DOWN = ConnectionError("connection refused")
+QUICK = Retries(attempts=3, first_wait=0)
+
+
+def calls(state):
+    return {node: usage["llm_calls"] for node, usage in state["usage"].items()}
+
+
+def play(replies, environment=None, retries=QUICK, **options):
+    options = {"options": ModelOptions(retries=retries), "max_trials": 2} | options
+    graph, _ = compiled(replies, environment, InMemorySaver(), **options)
+    return graph, graph.invoke({"task": environment.tasks()[0]} if environment else INPUT, THREAD)
+
+
+def test_refused_answers_of_a_faulted_step_are_in_the_account_across_resumes():
+    graph, state = play(["Action: add 1", *[REFUSED] * 3, *[REFUSED] * 3, "Action: add 2"])
+    assert (state["status"], calls(state)) == ("fault", {"act": 4})
+    assert state["trials"][0]["usage"] == state["usage"]
+    state = resumed(graph, state)
+    assert (state["status"], calls(state)) == ("fault", {"act": 7})
+    state = resumed(graph, state)
+    assert (state["status"], calls(state)) == ("solved", {"act": 8})
+
+
+def test_a_budget_counts_refused_answers():
+    budgets = Budgets(task=Budget(llm_calls=4), run=Budget(llm_calls=6))
+    graph, state = play(["Action: add 1", *[REFUSED] * 3, "Action: add 2"], budgets=budgets)
+    assert budgets.used_up(state, THREAD) == "task budget of 4 llm_calls used up"
+    assert resumed(graph, state)["status"] == "solved"
+    play([REFUSED] * 3, budgets=budgets)
+    assert budgets.run_used_up() == "run budget of 6 llm_calls used up"
+
+
+ONCE = Retries(attempts=1)
+SAID = "Thought: Hm.\nAction: finish[Rome]"
+
+
+@pytest.mark.parametrize(
+    ("replies", "options", "paid"),
+    [
+        ([SAID, SAID, SAID, DOWN], {"actor": "cot", "evaluator": "self-consistency:3"}, {"act": 1, "evaluate": 2}),
+        (["Hm.", "search[Rome]", "Hm.", DOWN], {"actor": "react", "profile": "upstream"}, {"act": 3}),
+        (
+            [SAID, "Lesson 1.", SAID, "Lesson 2.", DOWN],
+            {"actor": "cot", "memory": Memory(size=1, keep="summary")},
+            {"act": 1, "reflect": 1},
+        ),
+    ],
+    ids=["some samples", "the thought", "the reflection"],
+)
+def test_calls_before_the_one_that_failed_are_counted(replies, options, paid):
+    environment = HotPotQA()
+    _, state = play(replies, environment, ONCE, **{"max_trials": 3, **options})
+    environment.close()
+    assert (state["status"], calls(state)) == ("fault", paid)
+    assert state["trials"][-1]["usage"] == state["usage"]
+
+
+class Preparing(Evaluator):
+    """Pays for its preparation, which fails twice."""
+
+    left = 2
+
+    async def prepare(self, task, config):
+        charge({**NO_USAGE, "llm_calls": 1})
+        self.left -= 1
+        if self.left >= 0:
+            raise Fault("the tests could not be checked", transient=False)
+        return {}
+
+    async def evaluate(self, state, config):
+        return Score(1.0)
+
+
+def test_a_preparation_is_paid_for_as_often_as_it_was_made():
+    budgets = Budgets()
+    graph, state = play(["Action: add 3"], evaluator=Preparing(), budgets=budgets)
+    assert (state["status"], calls(state)) == ("fault", {"reset": 1})
+    state = resumed(graph, resumed(graph, state))
+    assert (state["status"], calls(state)) == ("solved", {"reset": 3, "act": 1})
+    assert budgets.record(state, THREAD).llm_calls == 4
+    again = graph.invoke({"task": count_to(4)}, THREAD | {"recursion_limit": 1}, interrupt_after=["reset"])
+    assert calls(again) == {"reset": 1}, "a new task begins a new account"
+
+
+def test_cached_answers_that_a_broken_run_had_paid_for_count_as_paid_once():
+    saver, cache, made, environment = InMemorySaver(), InMemoryCache(), [], HotPotQA()
+    used = {"input_tokens": 5, "output_tokens": 1, "total_tokens": 6}
+
+    def reply(messages):
+        made.append(len(made))
+        if len(made) == 4:  # the second action; its thought was answered
+            raise ZeroDivisionError
+        return AIMessage("finish[Rome]" if len(made) > 4 else "search[Rome]", usage_metadata=used)
+
+    options = {"options": ModelOptions(cache=cache), "profile": "upstream", "actor": "react", "max_trials": 1}
+    graph, _ = compiled(reply, environment, saver, **options)
+    task = {"task": environment.tasks()[0]}
+    with pytest.raises(ZeroDivisionError):
+        graph.invoke(task, THREAD)
+    graph, _ = compiled(reply, environment, saver, **options)
+    state = graph.invoke(None, THREAD)
+    assert len(made) == 5
+    assert (calls(state), state["usage"]["act"]["input_tokens"]) == ({"act": 4}, 20)
+    other = graph.invoke(task, {"configurable": {"thread_id": "2"}})
+    assert (len(made), calls(other)) == (5, {"act": 0}), "another run pays nothing"
+    environment.close()

@@ -6,11 +6,23 @@ import pytest
 from langchain_core.messages import AIMessage
 from langgraph.checkpoint.memory import InMemorySaver
 
-from langgraph_reflexion import ModelFault, ModelOptions, create_reflexion
-from langgraph_reflexion.graph.resume import resume_point
-from langgraph_reflexion.retries import Retries
+from langgraph_reflexion import ModelFault, ModelOptions, Retries, resume_point
 from langgraph_reflexion.testing import ScriptedChatModel
-from tests.support.toys import Breaking, Counter, count_to, counting_badly
+from tests.support.toys import INPUT, THREAD, Counter, compiled, counting_badly, play
+
+
+class Breaking(Counter):
+    """A counter that cannot be started the n-th time."""
+
+    def __init__(self, broken_start, says="no counters left"):
+        super().__init__()
+        self.broken_start, self.says = broken_start, says
+
+    def start(self, task):
+        if len(self.started) + 1 == self.broken_start:
+            raise OSError(self.says)
+        return super().start(task)
+
 
 DOWN = ConnectionError("connection refused")
 ONCE = {"options": ModelOptions(retries=Retries(attempts=1))}
@@ -31,14 +43,14 @@ def failing_at(call, error):
     def reply(messages):
         return error if next(made) == call else counting_badly(messages)
 
-    return ScriptedChatModel(replies=reply)
+    return reply
 
 
-def run(model, environment=None, **options):
+def run(replies, environment=None, **options):
     """The nodes as they ran, and the final state."""
-    graph = create_reflexion(model, environment or Counter(), **ONCE | options).compile()
+    graph, _ = compiled(replies, environment, **ONCE | options)
     nodes, final = [], {}
-    for mode, chunk in graph.stream({"task": count_to(3)}, stream_mode=["updates", "values"]):
+    for mode, chunk in graph.stream(INPUT, stream_mode=["updates", "values"]):
         if mode == "updates":
             nodes += chunk
         else:
@@ -59,15 +71,13 @@ def test_a_fault_while_acting_keeps_earlier_trials():
 
 
 def test_a_fault_while_reflecting_leaves_the_trial_failed_and_can_be_retried():
-    graph = create_reflexion(failing_at(6, DOWN), Counter(), **ONCE).compile(checkpointer=InMemorySaver())
-    config = {"configurable": {"thread_id": "1"}}
-    fault = graph.invoke({"task": count_to(3)}, config)
+    graph, _ = compiled(failing_at(6, DOWN), saver=InMemorySaver(), **ONCE)
+    fault = graph.invoke(INPUT, THREAD)
     assert (fault["status"], fault["reflections"]) == ("fault", [])
     assert "connection refused" in fault["fault"]
     [trial] = fault["trials"]
     assert (trial["verdict"], trial["stop_reason"], trial["fault"]) == (False, "hallucination", "")
-    again = graph.update_state(config, *resume_point(graph.get_state(config).values))
-    final = graph.invoke(None, again)
+    final = graph.invoke(None, graph.update_state(THREAD, *resume_point(graph.get_state(THREAD).values)))
     assert final["status"] == "solved"
     assert [lesson["trial"] for lesson in final["reflections"]] == [1, 2]
 
@@ -85,7 +95,7 @@ JUDGE = ScriptedChatModel(replies=["Verdict: no", "Lesson 1.", DOWN])
     ids=["judge", "second reset", "observe"],
 )
 def test_a_fault_before_the_verdict_leaves_no_verdict(replies, environment, options, last, fault, trials, actions):
-    nodes, final = run(ScriptedChatModel(replies=replies), environment, **options)
+    nodes, final = run(replies, environment, **options)
     assert [node for node in nodes if node != "heuristic_check"][-2:] == [last, "evaluate"]
     assert final["status"] == "fault"
     assert fault in final["fault"]
@@ -95,15 +105,14 @@ def test_a_fault_before_the_verdict_leaves_no_verdict(replies, environment, opti
     assert (record["stop_reason"], record["success"], record["actions"]) == ("fault", None, actions)
 
 
-def test_a_permanent_error_while_reflecting_is_raised():
-    with pytest.raises(ModelFault, match="Refused: the server said 403") as raised:
-        run(failing_at(6, Refused(403)))
-    assert raised.value.permanent
-
-
-def test_a_bug_in_a_model_class_is_raised():
-    with pytest.raises(ValueError, match="odd"):
-        run(failing_at(2, ValueError("odd")))
+@pytest.mark.parametrize(
+    ("call", "error", "raised", "says"),
+    [(6, Refused(403), ModelFault, "Refused: the server said 403"), (2, ValueError("odd"), ValueError, "odd")],
+    ids=["permanent, while reflecting", "a bug in a model class"],
+)
+def test_other_errors_are_raised(call, error, raised, says):
+    with pytest.raises(raised, match=says):
+        run(failing_at(call, error))
 
 
 @pytest.mark.parametrize(("call", "empty"), [(1, "  \n"), (6, AIMessage([{"type": "reasoning", "text": "hm"}]))])
@@ -113,6 +122,6 @@ def test_an_empty_reply_is_a_fault(call, empty):
 
 
 def test_the_record_of_a_fault_stays_small():
-    _, final = run(ScriptedChatModel(replies=[]), Breaking(1, says="very long " * 1000))
+    final, _ = play([], Breaking(1, says="very long " * 1000), **ONCE)
     assert len(json.dumps(final["trials"][0])) <= 1024
     assert "very long" in final["trials"][0]["fault"]

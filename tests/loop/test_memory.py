@@ -1,31 +1,37 @@
-"""Reflections, attempts and feedback in the prompts of a retry."""
+"""Reflections, attempts, feedback and the memory map in the prompts of a retry."""
 
 from dataclasses import replace
+from functools import cache
+from itertools import count
 
 import pytest
+from langgraph.checkpoint.memory import InMemorySaver
 
-from langgraph_reflexion import PROFILES, Memory, create_reflexion
-from langgraph_reflexion.testing import ScriptedChatModel
-from tests.support.toys import Counter, Parrot, asks_for, count_to, counting_badly, text_of
+from langgraph_reflexion import PROFILES, Heuristic, Memory, create_reflexion, load_environment
+from langgraph_reflexion.demo import DemoChatModel
+from langgraph_reflexion.demo.prompt import without_examples
+from langgraph_reflexion.memory.reading import LONGEST, read_reflection
+from tests.support.toys import Parrot, asks_for, counting_badly, play, text_of
 
 VERDICT = "zebra feedback"
 
 
-def failing(messages):
-    """Every trial says another bad word; every reflection is another one."""
-    made = failing.made = getattr(failing, "made", 0) + 1
-    if asks_for(messages) == "reflect":
-        return f"reflection number {made}!"
-    return f"Thought: thinking {made}!\nAction: say bye {made}!"
+def failing():
+    """A model: every trial says another bad word, every reflection is another one."""
+    made = count(1)
+
+    def reply(messages):
+        number = next(made)
+        if asks_for(messages) == "reflect":
+            return f"reflection number {number}!"
+        return f"Thought: thinking {number}!\nAction: say bye {number}!"
+
+    return reply
 
 
 def prompts(trials, **options):
     """The recorded prompts by what they ask for, of a task that is never solved."""
-    failing.made = 0
-    model = ScriptedChatModel(replies=failing)
-    environment = options.pop("environment", Parrot())
-    graph = create_reflexion(model, environment, max_trials=trials, **options).compile()
-    final = graph.invoke({"task": environment.tasks()[0]})
+    final, model = play(failing(), options.pop("environment", Parrot()), max_trials=trials, **options)
     assert final["status"] == "failed"
     asked = {"act": [], "reflect": [], "judge": []}
     for prompt in model.prompts:
@@ -72,8 +78,7 @@ def test_the_strategy_decides_what_a_retry_sees(strategy, attempts, lessons):
 
 
 def test_the_self_reflection_sees_only_the_whole_failed_trial():
-    model = ScriptedChatModel(replies=counting_badly)
-    create_reflexion(model, Counter()).compile().invoke({"task": count_to(3)})
+    _, model = play(counting_badly)
     first, second = [text_of(prompt) for prompt in model.prompts if asks_for(prompt) == "reflect"]
     assert "Action: add 1" in first
     assert first.count("Action: read[]") == 4
@@ -108,18 +113,15 @@ def test_the_truth_is_in_no_prompt(strategy):
     assert "rewards" not in everything, "a task's data is not shown"
 
 
-def condensing(messages):
-    """As `failing`, and says of what it is given to condense which reflections it saw."""
-    if messages[-1].text.endswith("One note in place of these:"):
-        return f"note of {numbers(text_of(messages), 'reflection number')}"
-    return failing(messages)
-
-
 def test_a_memory_of_summaries_condenses_its_oldest_reflections():
-    failing.made = 0
-    model = ScriptedChatModel(replies=condensing)
-    graph = create_reflexion(model, Parrot(), max_trials=6, memory=Memory(size=3, keep="summary")).compile()
-    final = graph.invoke({"task": Parrot().tasks()[0]})
+    plain = failing()
+
+    def condensing(messages):
+        if messages[-1].text.endswith("One note in place of these:"):
+            return f"note of {numbers(text_of(messages), 'reflection number')}"
+        return plain(messages)
+
+    final, model = play(condensing, Parrot(), max_trials=6, memory=Memory(size=3, keep="summary"))
     asked = [text_of(prompt) for prompt in model.prompts if text_of(prompt).endswith("One note in place of these:")]
     assert len(asked) == 2
     assert "note of [2, 4]" in asked[1]
@@ -127,3 +129,107 @@ def test_a_memory_of_summaries_condenses_its_oldest_reflections():
     assert final["reflections"][0]["text"] == "(this trial, and all before it) note of [6]"
     calls = [trial["usage"].get("reflect", {}).get("llm_calls") for trial in final["trials"]]
     assert calls == [1, 1, 1, 2, 2, None]
+
+
+HEAD = "What this world has shown you so far"
+THREAD = {"configurable": {"thread_id": "1"}}
+MAP = Memory(map=True)
+FEW = Heuristic(max_actions=12)  # so that the first trials fail, and are short
+
+
+class Listening(DemoChatModel):
+    """The demo model, which keeps what it was asked."""
+
+    asked: list = []
+
+    def _generate(self, messages, *args, **kwargs):
+        self.asked.append(messages)
+        return super()._generate(messages, *args, **kwargs)
+
+
+@cache
+def run(environment="alfworld", heuristic=FEW, **options):
+    """Return what the model was asked, and the final states of two tasks."""
+    model, environment = Listening(asked=[]), load_environment(environment)
+    graph = create_reflexion(model, environment, heuristic=heuristic, max_trials=2, **options).compile()
+    finals = [graph.invoke({"task": task}) for task in environment.tasks(limit=2)]
+    environment.close()
+    return model.asked, finals
+
+
+def texts(messages):
+    return [message.text for message in messages]
+
+
+@pytest.mark.parametrize("options", [{}, {"environment": "hotpotqa", "heuristic": None, "profile": "upstream"}])
+def test_the_map_is_appended_to_an_unchanged_prompt(options):
+    plain, finals = run(**options)
+    mapped, finals_mapped = run(memory=MAP, **options)
+    assert not any(HEAD in text for messages in plain for text in texts(messages))
+    assert all("memory_map" not in final for final in finals)
+    # The demo model ignores the map, so that the two runs can be compared.
+    assert [f["reflections"] for f in finals] == [f["reflections"] for f in finals_mapped]
+    assert len(plain) == len(mapped)
+    shown = 0
+    for without, with_map in zip(plain, mapped, strict=True):
+        *before, last = texts(with_map)
+        assert before == texts(without)[:-1], "the prompt before it is unchanged"
+        head, _, rest = last.partition(f"\n\n{HEAD}")
+        if asks_for(without) == "act":
+            cue = without[-1].text.removeprefix(head).strip()
+            assert without[-1].text.startswith(head)
+            assert rest.endswith(cue)
+        shown += bool(rest)
+    assert shown > len(mapped) / 2
+
+
+def test_the_map_reaches_the_self_reflection_and_the_next_trial():
+    asked, finals = run(memory=MAP)
+    reflecting = [messages[-1].text for messages in asked if asks_for(messages) == "reflect"]
+    assert reflecting
+    assert all(HEAD in text and text.endswith("\n\nReflection:") for text in reflecting)
+    later = next(final for final in finals if len(final["trials"]) > 1)
+    assert set(later["memory_map"]) == {"lay", "looked_into", "shut"}
+    trials = [without_examples(messages) for messages in asked if asks_for(messages) == "act"]
+    openings = [messages[-1].text for messages in trials if len(messages) == 2]
+    assert any(f"{HEAD}, in this trial and before:\nIn hand: nothing." in text for text in openings)
+    assert len(openings) == sum(len(final["trials"]) for final in finals)
+
+
+def test_without_reflections_every_trial_starts_with_an_empty_map():
+    asked, finals = run(memory=MAP, strategy="last_attempt")
+    assert any(len(final["trials"]) > 1 for final in finals)
+    assert not any(HEAD in m[-1].text for m in asked if asks_for(m) == "act" and len(m) == 2)
+    assert any(HEAD in m[-1].text for m in asked)
+
+
+def test_a_resumed_run_shows_the_same_map_and_a_new_task_an_empty_one():
+    expected, environment = run(memory=MAP)[0], load_environment("alfworld")
+    model, saver = Listening(asked=[]), InMemorySaver()
+    graph = create_reflexion(model, environment, memory=MAP, heuristic=FEW, max_trials=2)
+    for task in environment.tasks(limit=2):
+        first = len(model.asked)
+        graph.compile(saver).invoke({"task": task}, THREAD, interrupt_after=["observe"])
+        assert HEAD not in model.asked[first][-1].text
+        assert graph.compile(saver).invoke(None, THREAD)["memory_map"]  # as in a new process
+    assert [texts(messages) for messages in model.asked] == [texts(messages) for messages in expected]
+
+
+@pytest.mark.parametrize(
+    ("reply", "kept"),
+    [
+        ("<think>It was the cup.</think>\nReflection: I took the cup.", "I took the cup."),
+        ("- Trial 2: I answered tree.", "I answered tree."),
+        ("**Reflection:** I went north.\n\nNext time I go south.", "I went north.\nNext time I go south."),
+        ("I was wrong.\nObservation: Wrong.\nAction: look", "I was wrong."),
+        ("I was late.\n\nThe trial that has just failed:\n\nA room.", "I was late."),
+        (
+            "It was oak.\nWhat you wrote down after earlier trials of this same task:\n- Trial 2: It was elm.",
+            "It was oak.",
+        ),
+        ("Action: go north was wrong.", "Action: go north was wrong."),
+        ("x" * 5000, "x" * LONGEST),
+    ],
+)
+def test_a_reflection_is_what_the_reply_says_about_the_trial(reply, kept):
+    assert read_reflection(reply).removesuffix(" ...") == kept

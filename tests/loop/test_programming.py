@@ -22,6 +22,7 @@ from langgraph_reflexion.experiments.runner import run_setup
 from langgraph_reflexion.experiments.setup import Setup, SharedBudgets
 from langgraph_reflexion.settings import RunSettings
 from langgraph_reflexion.testing import ScriptedChatModel
+from tests.support import toys
 from tests.support.toys import asks_for, finished, text_of
 
 pytestmark = pytest.mark.needs("sandbox")
@@ -59,18 +60,17 @@ def block(code: str) -> str:
     return f"I multiply.\n\n```python\n{code}\n```\n"
 
 
-def play(problems: Programming, *programs: str, tests: str = TESTS, **options: Any) -> tuple[Any, ScriptedChatModel]:
+def play(problems: Programming, *programs: Any, tests: str = TESTS, **options: Any) -> tuple[Any, ScriptedChatModel]:
     """Run the loop with one program per trial."""
     written = iter(programs)
 
-    def reply(prompt: Any) -> str:
+    def reply(prompt: Any) -> Any:
         if prompt[-1].text.endswith("Tests:"):
             return tests
         return next(written) if asks_for(prompt) == "act" else "A negative side has no area."
 
-    model = ScriptedChatModel(replies=reply)
-    graph = create_reflexion(model, problems, max_trials=len(programs), **options).compile()
-    return graph.invoke({"task": problems.tasks()[0]}), model
+    final, model = toys.play(reply, problems, **{"max_trials": len(programs), **options})
+    return final, model
 
 
 def test_a_program_is_repaired_by_its_self_written_tests(problems: Programming) -> None:
@@ -115,9 +115,8 @@ def test_only_a_submitted_program_of_a_completed_trial_is_graded(problems: Progr
 
 
 def test_a_run_records_verdict_and_truth(problems: Programming, tmp_path: Path) -> None:
-    written = iter([block(WRONG), block(RIGHT)])
     tests = "```\nassert area(2) == 4\n```"
-    model = ScriptedChatModel(replies=lambda prompt: tests if prompt[-1].text.endswith("Tests:") else next(written))
+    model = ScriptedChatModel(replies=lambda prompt: tests if prompt[-1].text.endswith("Tests:") else block(WRONG))
     settings, budgets = RunSettings(environment="programming", max_trials=2).resolved(problems), SharedBudgets()
     graph = create_reflexion(model, problems, max_trials=2, budgets=budgets)
     with locked(tmp_path):
@@ -140,15 +139,13 @@ def test_flaky_tests_are_dropped(problems: Programming) -> None:
     assert "assert area(2) == 4" in final["task"]["prepared"]["tests"]
 
 
-def test_without_valid_tests_the_first_program_is_accepted(problems: Programming) -> None:
-    final, _ = play(problems, block(WRONG), tests="I cannot think of any.")
+def test_without_valid_tests_the_first_program_is_accepted_and_prose_is_not(problems: Programming) -> None:
+    none = "I cannot think of any."
+    final, _ = play(problems, block(WRONG), tests=none)
     assert (final["status"], final["task"]["prepared"]["tests"]) == ("solved", [])
     assert "tests: no valid test was written" in final["trials"][0]["notes"]
-
-
-def test_prose_is_not_accepted_for_want_of_tests(problems: Programming) -> None:
     prose, another = block("The area has\nthe following structure."), block("def other(x):\n    return x")
-    final, _ = play(problems, prose, another, tests="I cannot think of any.")
+    final, _ = play(problems, prose, another, tests=none)
     assert final["trials"][0]["verdict"] is False
 
 
@@ -160,24 +157,16 @@ def test_six_tests_are_drawn_by_the_seed(problems: Programming) -> None:
     assert one != other
 
 
-@pytest.mark.parametrize("agent", ["react", "tools"])
-def test_actors_with_actions_run_their_tests(agent: str, problems: Programming) -> None:
-    steps = iter([("run_tests", WRONG), ("submit", RIGHT)])
-
-    def reply(prompt: Any) -> Any:
-        if prompt[-1].text.endswith("Tests:"):
-            return TESTS
-        name, code = next(steps)
-        if agent == "react":
+@pytest.mark.parametrize("actor", ["react", "tools"])
+def test_actors_with_actions_run_their_tests(actor: str, problems: Programming) -> None:
+    def acting(name: str, code: str) -> Any:
+        if actor == "react":
             return f"Thought: I try it.\nAction: {name}\n{code}"
         return AIMessage("", tool_calls=[{"name": name, "args": {"code": code}, "id": "1"}])
 
-    graph = create_reflexion(ScriptedChatModel(replies=reply), problems, actor=agent, max_trials=1).compile()
-    final = graph.invoke({"task": problems.tasks()[0]})
-    assert [step["observation"].splitlines()[-1] for step in final["trajectory"]] == [
-        "assert area(-1) == 0  -- came out: 1",
-        HANDED_IN,
-    ]
+    final, _ = play(problems, acting("run_tests", WRONG), acting("submit", RIGHT), actor=actor, max_trials=1)
+    tried, submitted = (step["observation"].splitlines()[-1] for step in final["trajectory"])
+    assert (tried, submitted) == ("assert area(-1) == 0  -- came out: 1", HANDED_IN)
     assert final["status"] == "solved"
 
 
@@ -192,8 +181,8 @@ def test_actors_with_actions_run_their_tests(agent: str, problems: Programming) 
     ],
 )
 def test_the_program_is_found_in_a_reply(reply: str, code: str, problems: Programming) -> None:
-    final, _ = play(problems, reply)
-    assert final["trajectory"][0]["action"]["args"]["code"] == code
+    parsed: Any = problems.variant("code").parse(reply)
+    assert parsed["args"] == {"code": code}
 
 
 @pytest.mark.parametrize("reply", ["I do not know.", "```python\n\n```"])

@@ -8,11 +8,7 @@ from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 from langchain_core.messages.tool import invalid_tool_call
 from langgraph.checkpoint.memory import InMemorySaver
 
-from langgraph_reflexion import create_reflexion
-from langgraph_reflexion.testing import ScriptedChatModel
-from tests.support.toys import Counter, Parrot, add, count_to, counting_badly
-
-THREAD = {"configurable": {"thread_id": "1"}}
+from tests.support.toys import INPUT, THREAD, Counter, Parrot, add, compiled, counting_badly, play
 
 
 def thinks(number, *calls, broken=()):
@@ -33,11 +29,8 @@ def one(number, amount=1):
     return thinks(number, ("add", {"amount": amount}))
 
 
-def build(replies, environment=None, **options):
-    model = ScriptedChatModel(replies=replies)
-    options = {"strategy": "retry", "max_trials": 1, **options}
-    graph = create_reflexion(model, environment or Counter(), actor="tools", **options)
-    return graph.compile(checkpointer=InMemorySaver()), model
+def build(replies):
+    return compiled(replies, saver=InMemorySaver(), actor="tools", max_trials=1)
 
 
 def signatures(messages):
@@ -45,8 +38,7 @@ def signatures(messages):
 
 
 def test_a_message_goes_back_as_it_came_with_the_observation_as_its_result():
-    graph, model = build([one(1), one(2), one(3)])
-    final = graph.invoke({"task": count_to(3)}, THREAD)
+    final, model = play([one(1), one(2), one(3)], actor="tools")
     assert final["status"] == "solved"
     _, _, said, result, *_ = model.prompts[2]
     assert said.content == one(1).content
@@ -55,24 +47,18 @@ def test_a_message_goes_back_as_it_came_with_the_observation_as_its_result():
     assert "usage_metadata" not in json.dumps(final["replies"])
 
 
-def test_the_state_keeps_the_messages_of_the_running_trial_only():
-    graph, model = build([one(1), one(2), one(3), one(4, 2)], Counter(limit=2), max_trials=2)
-    final = graph.invoke({"task": count_to(3)}, THREAD)
+def test_the_state_keeps_the_messages_of_the_running_trial_only_and_none_of_actors_in_text():
+    replies = [one(1), one(2), one(3), one(4, 2)]
+    final, model = play(replies, Counter(limit=2), actor="tools", max_trials=2, strategy="retry")
     assert [signatures(prompt) for prompt in model.prompts] == [[], ["signed 1"], [], ["signed 3"]]
     assert list(final["replies"]) == ["1", "2"]
     assert "signed" not in json.dumps([final["trials"], final["trajectory"], final["last_attempt"]])
-
-
-def test_actors_in_text_keep_nothing():
-    model = ScriptedChatModel(replies=counting_badly)
-    final = create_reflexion(model, Counter(), actor="react").compile().invoke({"task": count_to(3)})
-    assert final["status"] == "solved"
-    assert final["replies"] == {}
+    assert play(counting_badly, actor="react")[0]["replies"] == {}
 
 
 def test_messages_that_a_state_does_not_have_are_built_from_the_trajectory():
     graph, model = build([one(1), one(2), one(3)])
-    graph.invoke({"task": count_to(3)}, THREAD, interrupt_after=["observe"])
+    graph.invoke(INPUT, THREAD, interrupt_after=["observe"])
     graph.update_state(THREAD, {"replies": {}})
     assert graph.invoke(None, THREAD)["status"] == "solved"
     _, _, said, result = model.prompts[1]
@@ -81,7 +67,7 @@ def test_messages_that_a_state_does_not_have_are_built_from_the_trajectory():
 
 def test_an_edited_action_is_told_in_the_result():
     graph, model = build([one(1), one(2)])
-    graph.invoke({"task": count_to(3)}, THREAD, interrupt_after=["act"])
+    graph.invoke(INPUT, THREAD, interrupt_after=["act"])
     graph.update_state(THREAD, {"decision": {"thought": "", "action": add(2)}})
     assert graph.invoke(None, THREAD)["status"] == "solved"
     _, _, said, result = model.prompts[1]
@@ -98,8 +84,8 @@ def test_an_edited_action_is_told_in_the_result():
     ids=["unknown tool", "broken json"],
 )
 def test_with_reasoning_a_call_that_is_not_allowed_goes_back_too(reply):
-    graph, model = build([reply, one(2, 3)])
-    assert graph.invoke({"task": count_to(3)}, THREAD)["status"] == "solved"
+    final, model = play([reply, one(2, 3)], actor="tools")
+    assert final["status"] == "solved"
     _, _, said, result = model.prompts[1]
     assert said.content == reply.content
     assert result.tool_call_id == "id10"
@@ -108,8 +94,7 @@ def test_with_reasoning_a_call_that_is_not_allowed_goes_back_too(reply):
 
 def test_reasoning_without_a_call_is_answered_by_the_user():
     says = AIMessage([{"type": "thinking", "thinking": "", "signature": "signed"}, {"type": "text", "text": "Hm."}])
-    graph, model = build([says, one(2, 3)])
-    graph.invoke({"task": count_to(3)}, THREAD)
+    _, model = play([says, one(2, 3)], actor="tools")
     _, _, said, answer = model.prompts[1]
     assert said.content == says.content
     assert isinstance(answer, HumanMessage)
@@ -118,8 +103,7 @@ def test_reasoning_without_a_call_is_answered_by_the_user():
 def test_shortened_observations_stay_the_results_of_their_calls():
     long = [thinks(number, ("say", {"words": f"{number} " * 500})) for number in (1, 2)]
     replies = [*long, ContextOverflowError("too long"), thinks(3, ("say", {"words": "bye"}))]
-    graph, model = build(replies, Parrot(bye=1.0))
-    final = graph.invoke({"task": Parrot(bye=1.0).tasks()[0]}, THREAD)
+    final, model = play(replies, Parrot(bye=1.0), actor="tools")
     assert final["status"] == "solved"
     before, after = model.prompts[2:]
     assert [message.content for message in after if isinstance(message, AIMessage)] == [each.content for each in long]
@@ -130,8 +114,8 @@ def test_shortened_observations_stay_the_results_of_their_calls():
 
 def test_a_call_without_an_id_gets_one_and_half_a_character_is_replaced():
     call = {"name": "add", "args": {"amount": 1}, "id": None}
-    graph, model = build([AIMessage("a \ud83d", tool_calls=[call]), one(2, 2)])
-    assert graph.invoke({"task": count_to(3)}, THREAD)["status"] == "solved"
+    final, model = play([AIMessage("a \ud83d", tool_calls=[call]), one(2, 2)], actor="tools")
+    assert final["status"] == "solved"
     _, _, said, result = model.prompts[1]
     assert said.tool_calls[0]["id"] == result.tool_call_id == "c00000100"
     assert said.text == "a ?"

@@ -1,4 +1,4 @@
-"""Errors of a model's server, over HTTP and with the real client.
+"""A model's server over HTTP and with the real client: its errors, and the length of prompts and replies.
 
 The counter reaches 3 in two actions. The server answers the first request, and fails at the second or from then on.
 """
@@ -12,10 +12,12 @@ from langchain_core.messages import AIMessage
 from langchain_openai import ChatOpenAI
 
 from langgraph_reflexion import ModelFault, ModelOptions, create_reflexion, load_model, load_prompts
+from langgraph_reflexion.memory.reading import LONGEST
 from langgraph_reflexion.models.client import ESTIMATED
+from langgraph_reflexion.models.limits import LIMITS, limiting
 from langgraph_reflexion.retries import Retries
 from langgraph_reflexion.testing import ModelServer, ScriptedChatModel
-from tests.support.toys import Counter, CounterEpisode, asks_for, count_to
+from tests.support.toys import INPUT, Counter, CounterEpisode, asks_for
 
 KEY = "sk-very-secret-0123456789"
 QUICK = Retries(attempts=3, first_wait=0.01)
@@ -26,17 +28,17 @@ def adding(messages):
     return "Action: add 2" if "stands at 1" in messages[-1].text else "Action: add 1"
 
 
-def run(server, **options):
-    options = {"options": ModelOptions(retries=QUICK), "max_trials": 1, "strategy": "retry"} | options
-    settings = {"temperature": 0.5} | options.pop("settings", {})
-    model = ChatOpenAI(model="any", base_url=server.url, api_key=KEY, timeout=0.4, **settings)
-    final = create_reflexion(model, Counter(), **options).compile().invoke({"task": count_to(3)})
+def run(server, environment=None, settings=(), **options):
+    options = {"options": ModelOptions(retries=QUICK), "max_trials": 1} | options
+    settings = {"timeout": 0.4, "temperature": 0.5, **dict(settings)}
+    model = ChatOpenAI(model="any", base_url=server.url, api_key=KEY, **settings)
+    final = create_reflexion(model, environment or Counter(), **options).compile().invoke(INPUT)
     assert KEY not in json.dumps(final)
     return final
 
 
-def server(faults=(), **options):
-    return ModelServer(ScriptedChatModel(replies=adding), faults=faults, **options)
+def server(faults=(), replies=adding, **options):
+    return ModelServer(ScriptedChatModel(replies=replies), faults=faults, **options)
 
 
 def later(fault):
@@ -66,10 +68,10 @@ def test_a_transient_error_is_retried(fault):
 
 def test_empty_replies_and_refusals_are_charged_and_retried():
     refusal = AIMessage("", additional_kwargs={"refusal": "I cannot help."})
-    with ModelServer(ScriptedChatModel(replies=["", refusal, "Action: add 3"])) as asked:
+    with server(replies=["", refusal, "Action: add 3"]) as asked:
         final = run(asked)
     assert final["trials"][0]["usage"]["act"]["llm_calls"] == 3
-    with ModelServer(ScriptedChatModel(replies=["Action: add 1", *[refusal] * 3])) as asked:
+    with server(replies=["Action: add 1", *[refusal] * 3]) as asked:
         assert re.search("the model refused: I cannot", run(asked)["fault"])
 
 
@@ -80,10 +82,8 @@ def test_a_lasting_error_is_a_fault_after_all_attempts(fault):
         assert len(asked.requests) == 1 + QUICK.attempts
     [record] = final["trials"]
     assert (final["status"], record["stop_reason"], record["verdict"]) == ("fault", "fault", None)
-    assert record["actions"] == 1
-    assert record["fault"] == final["fault"]
-    assert "\n" not in record["fault"]
-    assert re.search(PASSING[fault], record["fault"]), record["fault"]
+    assert (record["actions"], record["fault"]) == (1, final["fault"])
+    assert re.fullmatch(f".*{PASSING[fault]}.*", record["fault"]), record["fault"]
 
 
 def test_the_servers_waiting_time_is_kept_unless_it_is_too_long():
@@ -96,35 +96,34 @@ def test_the_servers_waiting_time_is_kept_unless_it_is_too_long():
         assert len(asked.requests) == 2
 
 
-@pytest.mark.parametrize("fault", ["wrong-key", "unknown-model", "quota"])
-def test_a_permanent_error_stops_the_run_at_once(fault):
-    with server(later(fault)) as asked:
-        with pytest.raises(ModelFault) as raised:
+@pytest.mark.parametrize(
+    ("fault", "requests", "says"),
+    [
+        *((later(fault), 2, "the model ") for fault in ("wrong-key", "unknown-model", "quota")),
+        (lambda request: "500", QUICK.attempts, "the model has never answered: "),
+    ],
+    ids=["wrong key", "unknown model", "quota", "never answered"],
+)
+def test_a_permanent_error_stops_the_run(fault, requests, says):
+    with server(fault) as asked:
+        with pytest.raises(ModelFault, match=says) as raised:
             run(asked)
-        assert len(asked.requests) == 2
+        assert len(asked.requests) == requests
     assert raised.value.permanent
     assert KEY not in str(raised.value)
 
 
-def test_a_server_that_never_answered_stops_the_run():
-    with server(lambda request: "500") as asked:
-        with pytest.raises(ModelFault, match="the model has never answered: ") as raised:
-            run(asked)
-        assert len(asked.requests) == QUICK.attempts
-    assert raised.value.permanent
+REFUSED = ["stop", "temperature", "max_tokens", "tools", "tool_choice"]
 
 
-REFUSED = [("stop", "react"), ("temperature", "react"), ("tools", "tools")]
-
-
-@pytest.mark.parametrize(("option", "actor"), REFUSED)
-def test_a_refused_option_is_left_out_afterwards(option, actor):
+@pytest.mark.parametrize("option", REFUSED)
+def test_a_refused_option_is_left_out_afterwards(option):
     with server(refuses=[option]) as asked:
-        final = run(asked, actor=actor)
+        final = run(asked, actor="tools" if "tool" in option else "react")
         assert [option in request.body for request in asked.requests] == [True, False, False]
         others = {"temperature", "seed"} - {option}
         assert all(others <= set(request.body) for request in asked.requests)
-        assert "add {amount}" in asked.requests[1].body["messages"][0]["content"], "actions are text"
+        assert "add {amount}" in asked.requests[1].body["messages"][0]["content"] or option == "tool_choice"
     assert final["status"] == "solved"
     assert f"the server refuses {option}, which is left out" in final["trials"][0]["notes"]
 
@@ -137,22 +136,13 @@ def test_missing_usage_is_estimated_and_noted():
     assert ESTIMATED in record["notes"]
 
 
-def test_a_call_is_required_where_the_server_takes_that():
-    calling = AIMessage("", tool_calls=[{"name": "add", "args": {"amount": 3}, "id": "1", "type": "tool_call"}])
-    for refuses, sent in (((), ["required"]), (("tool_choice",), ["required", None])):
-        with ModelServer(ScriptedChatModel(replies=[calling]), refuses=refuses) as asked:
-            final = run(asked, actor="tools")
-            assert [request.body.get("tool_choice") for request in asked.requests] == sent
-            assert all("tools" in request.body for request in asked.requests)
-        assert final["status"] == "solved"
-    assert "the server refuses tool_choice, which is left out" in final["trials"][0]["notes"]
-
-
-def test_a_tool_call_is_sent_back_with_content():
-    calling = AIMessage("", tool_calls=[{"name": "add", "args": {"amount": 1}, "id": "1", "type": "tool_call"}])
-    with ModelServer(ScriptedChatModel(replies=[calling, "Action: add 2"])) as asked:
+def test_a_tool_call_is_required_and_sent_back_with_content():
+    calls = [{"name": "add", "args": {"amount": 1}, "id": "1", "type": "tool_call"}]
+    with server(replies=[AIMessage("", tool_calls=calls), "Action: add 2"]) as asked:
         assert run(asked, actor="tools")["status"] == "solved"
-        [said] = [each for each in asked.requests[1].body["messages"] if each.get("tool_calls")]
+        bodies = [request.body for request in asked.requests]
+    assert [body["tool_choice"] for body in bodies] == ["required"] * 2
+    [said] = [each for each in bodies[1]["messages"] if each.get("tool_calls")]
     assert said["content"] == "Calling add."
 
 
@@ -177,12 +167,8 @@ def reading_first(messages):
 
 @pytest.mark.parametrize("actor", ["react", "tools"])
 def test_a_prompt_that_is_too_long_is_shortened_at_its_oldest_long_observations(actor):
-    with ModelServer(ScriptedChatModel(replies=reading_first), context_chars=11_000) as asked:
-        model = ChatOpenAI(model="any", base_url=asked.url, api_key=KEY)
-        graph = create_reflexion(
-            model, Talkative(), options=ModelOptions(retries=QUICK), max_trials=1, actor=actor
-        ).compile()
-        final = graph.invoke({"task": count_to(3)})
+    with server(replies=reading_first, context_chars=11_000) as asked:
+        final = run(asked, Talkative(), actor=actor)
         bodies = [request.body["messages"] for request in asked.requests]
     assert final["status"] == "solved"
     assert any("prompt too long" in note for note in final["trials"][0]["notes"])
@@ -195,20 +181,16 @@ def test_a_prompt_that_is_too_long_is_shortened_at_its_oldest_long_observations(
     assert len(bodies) <= len(final["trajectory"]) + 4
 
 
-def test_a_first_prompt_that_cannot_fit_stops_the_run():
+def test_a_first_prompt_that_cannot_fit_stops_the_run_and_a_later_one_is_a_fault():
+    says = "the prompt is too long for the model's context"
     with server(context_chars=100) as asked:
-        with pytest.raises(ModelFault, match="the prompt is too long for the model's context") as raised:
+        with pytest.raises(ModelFault, match=says) as raised:
             run(asked)
         assert len(asked.requests) == 1
     assert raised.value.permanent
-
-
-def test_a_later_prompt_that_cannot_be_shortened_enough_is_a_fault():
-    model = ScriptedChatModel(replies=lambda messages: f"Thought: {'Hm. ' * 100}\nAction: read[]")
-    with ModelServer(model, context_chars=2000) as asked:
+    with server(replies=lambda messages: f"Thought: {'Hm. ' * 100}\nAction: read[]", context_chars=2000) as asked:
         final = run(asked)
-    assert final["status"] == "fault"
-    assert final["fault"].startswith("the prompt is too long for the model's context")
+    assert (final["status"], says in final["fault"]) == ("fault", True)
 
 
 def test_examples_and_the_oldest_reflections_are_left_out_of_a_prompt_that_is_too_long(tmp_path):
@@ -222,7 +204,7 @@ def test_examples_and_the_oldest_reflections_are_left_out_of_a_prompt_that_is_to
     def reply(messages):
         return words if asks_for(messages) == "reflect" else "Action: read[]"
 
-    with ModelServer(ScriptedChatModel(replies=reply), context_chars=4000) as asked:
+    with server(replies=reply, context_chars=4000) as asked:
         final = run(asked, prompts=load_prompts(tmp_path), strategy="reflexion", max_trials=4)
         calls = sum(used["llm_calls"] for trial in final["trials"] for used in trial["usage"].values())
         assert len(asked.requests) - calls < 4, "what fits is remembered"
@@ -236,7 +218,7 @@ def test_a_broken_stream_is_retried():
     with server([None, "truncated-stream"]) as asked:
         model = ChatOpenAI(model="any", base_url=asked.url, api_key=KEY, timeout=1.5)
         graph = create_reflexion(model, Counter(), options=ModelOptions(retries=QUICK), max_trials=1).compile()
-        states = list(graph.stream({"task": count_to(3)}, stream_mode=["messages", "values"]))
+        states = list(graph.stream(INPUT, stream_mode=["messages", "values"]))
         assert asked.requests[0].body["stream"] is True
         assert len(asked.requests) == 3
     assert states[-1][1]["status"] == "solved"
@@ -246,7 +228,76 @@ def test_the_clients_retries_are_off_and_the_users_model_is_unchanged():
     with server(later("500")) as asked:
         model = ChatOpenAI(model="any", base_url=asked.url, api_key=KEY, max_retries=4)
         graph = create_reflexion(model, Counter(), options=ModelOptions(retries=QUICK)).compile()
-        assert graph.invoke({"task": count_to(3)})["status"] == "fault"
+        assert graph.invoke(INPUT)["status"] == "fault"
         assert len(asked.requests) == 1 + 3
     assert model.max_retries == 4
     assert load_model("openai:any", base_url=asked.url).max_retries == 0
+
+
+CUT = AIMessage("", response_metadata={"finish_reason": "length"})
+ENDLESS = "I took one step too many. " * 1000
+
+
+def failing(messages):
+    return ENDLESS if asks_for(messages) == "reflect" else "Action: read[]"
+
+
+def test_each_kind_of_call_has_a_limit_in_the_form_that_compatible_servers_take():
+    with server(replies=failing) as asked:
+        final = run(asked, max_trials=2)
+        limits = [request.body.get("max_tokens") for request in asked.requests]
+        assert not any("max_completion_tokens" in request.body for request in asked.requests)
+    steps = len(final["trajectory"])
+    assert limits == [Counter.reply_tokens] * steps + [LIMITS["reflect"]] + [Counter.reply_tokens] * steps
+    [reflection] = final["reflections"]
+    assert len(reflection["text"]) <= LONGEST
+    assert reflection["text"].endswith("too many.")
+    assert "reflect: the reply was cut at its limit" in final["trials"][0]["notes"]
+
+
+@pytest.mark.parametrize(
+    ("given", "settings", "sent"),
+    [
+        ({"max_tokens": 99}, {}, 99),
+        ({}, {"max_tokens": 77}, 77),
+        ({"max_tokens": 99}, {"max_tokens": 77}, 99),
+    ],
+    ids=["options", "the model's own", "options before the model's own"],
+)
+def test_a_limit_that_is_given_holds_for_every_call(given, settings, sent):
+    with server(replies=failing) as asked:
+        run(asked, options=ModelOptions(retries=QUICK, **given), settings=settings, max_trials=2)
+        bodies = [request.body for request in asked.requests]
+    limits = [{body.get("max_tokens"), body.get("max_completion_tokens")} - {None} for body in bodies]
+    assert all(each == {sent} for each in limits)
+
+
+@pytest.mark.parametrize("settings", [{}, {"base_url": "http://127.0.0.1/v1", "use_responses_api": True}])
+def test_openai_itself_and_responses_get_the_limit_as_a_field_of_the_client(settings):
+    # ChatOpenAI sends its field `max_tokens` as `max_completion_tokens`, or as `max_output_tokens`.
+    model = ChatOpenAI(model="gpt-4o-mini", api_key="none", **settings)
+    assert limiting(model, 512) == ({"max_tokens": 512}, {})
+
+
+def test_a_limit_that_reasoning_uses_up_is_lifted():
+    class Reasoning(ModelServer):
+        """Spends 5,000 tokens on reasoning before it answers."""
+
+        def _complete(self, request, fault):
+            limited = request.body.get("max_tokens", 10_000) < 5_000
+            self.model = ScriptedChatModel(replies=lambda _: CUT if limited else "Action: add 3")
+            return super()._complete(request, fault)
+
+    with Reasoning() as asked:
+        final = run(asked)
+        assert [request.body.get("max_tokens") for request in asked.requests] == [4096, None]
+    assert final["status"] == "solved"
+    assert final["usage"]["act"]["llm_calls"] == 2, "both are paid for"
+
+
+def test_a_blank_reply_that_is_cut_lifts_no_limit():
+    blank = CUT.model_copy(update={"content": "\n \n"})
+    with server(replies=[blank, "Action: add 3"]) as asked:
+        final = run(asked)
+        assert [request.body.get("max_tokens") for request in asked.requests] == [4096, 4096]
+    assert "act 0: the reply was cut at its limit" in final["trials"][0]["notes"]

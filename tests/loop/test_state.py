@@ -6,25 +6,12 @@ from typing import get_type_hints
 import pytest
 from langgraph.store.memory import InMemoryStore
 
-from langgraph_reflexion import (
-    ConfigurationError,
-    Evaluator,
-    Lessons,
-    Memory,
-    ModelOptions,
-    ReflexionState,
-    Score,
-    create_reflexion,
-)
-from langgraph_reflexion.testing import ScriptedChatModel
-from tests.support.toys import Counter, Parrot, count_to, counting_badly, text_of
+from langgraph_reflexion import ConfigurationError, Evaluator, Lessons, Memory, ModelOptions, ReflexionState, Score
+from tests.support.toys import INPUT, Parrot, compiled, count_to, counting_badly, play, text_of
 
 
 def seeds(task=None, seed=0):
-    model = ScriptedChatModel(replies=counting_badly)
-    graph = create_reflexion(model, Counter(), options=ModelOptions(seed=seed)).compile()
-    graph.invoke({"task": task or count_to(3)})
-    return model.seeds
+    return play(counting_badly, task=task, options=ModelOptions(seed=seed))[1].seeds
 
 
 def test_every_call_has_its_own_seed_which_only_run_and_task_determine():
@@ -51,8 +38,7 @@ class Prepares(Evaluator):
 
 def test_environment_and_evaluator_prepare_a_task_once():
     environment, evaluator = Parrot(), Prepares()
-    model = ScriptedChatModel(replies=lambda _: "Action: say bye")
-    graph = create_reflexion(model, environment, evaluator=evaluator, max_trials=3).compile()
+    graph, model = compiled(lambda _: "Action: say bye", environment, evaluator=evaluator, max_trials=3)
     task = environment.tasks()[0]
     final = graph.invoke({"task": task})
     assert len(final["trials"]) == 3
@@ -77,25 +63,22 @@ def test_the_users_own_state_is_kept():
             seen.append(state.get("tag"))
             return Score(1.0)
 
-    model = ScriptedChatModel(replies=["Action: add 3"])
-    graph = create_reflexion(model, Counter(), state_schema=Tagged, evaluator=Reads())
-    assert graph.compile().invoke({"task": count_to(3), "tag": "mine"})["tag"] == "mine"
+    graph, _ = compiled(["Action: add 3"], state_schema=Tagged, evaluator=Reads())
+    assert graph.invoke(INPUT | {"tag": "mine"})["tag"] == "mine"
     assert seen == ["mine"]
 
 
 def test_every_field_of_the_state_is_written():
-    model = ScriptedChatModel(replies=counting_badly)
-    final = create_reflexion(model, Counter()).compile().invoke({"task": count_to(3)})
+    final, _ = play(counting_badly)
     without = set(get_type_hints(ReflexionState)) - {"memory_map"}  # only with a memory map
     assert set(final) == without - {"lessons", "lesson_key"}
-    graph = create_reflexion(ScriptedChatModel(replies=counting_badly), Counter(), memory=Memory(lessons=Lessons()))
-    assert set(graph.compile(store=InMemoryStore()).invoke({"task": count_to(3)})) == without
+    final, _ = play(counting_badly, store=InMemoryStore(), memory=Memory(lessons=Lessons()))
+    assert set(final) == without
 
 
 @pytest.mark.parametrize(
     "given", [{"task": ["Count."]}, {"task": {"id": 3, "instruction": "Count."}}, {"status": "running"}]
 )
 def test_an_input_without_a_valid_task_is_refused(given):
-    graph = create_reflexion(ScriptedChatModel(replies=[]), Counter()).compile()
     with pytest.raises(ConfigurationError, match="the graph's input is"):
-        graph.invoke(given)
+        compiled([])[0].invoke(given)

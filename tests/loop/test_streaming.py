@@ -8,7 +8,7 @@ from langchain_core.runnables import RunnableLambda
 
 from langgraph_reflexion import ReflexionMiddleware, create_reflexion
 from langgraph_reflexion.testing import ScriptedChatModel
-from tests.support.toys import Counter
+from tests.support.toys import INPUT, Counter, compiled
 
 TASK = {"task": "Count from four to six."}
 
@@ -41,68 +41,35 @@ def said(messages):
 TOKENS = [["one", " ", "two", " ", "three"], ["four", " ", "five", " ", "six"]]
 
 
-def test_an_agents_answer_is_streamed_by_token_once():
-    assert said(around_an_agent().stream(TASK, stream_mode="messages")) == TOKENS
+def test_an_agents_answer_is_streamed_by_token_once_with_its_trial_and_its_id():
+    chunks = list(around_an_agent().stream(TASK, stream_mode=["messages", "values"]))
+    streamed = [chunk for mode, chunk in chunks if mode == "messages"]
+    assert said(streamed) == TOKENS
+    assert [about["reflexion_trial"] for _, about in streamed] == [1] * 5 + [2] * 5
+    assert chunks[-1][1]["messages"][-1].id == streamed[-1][0].id
 
 
-async def test_it_is_streamed_by_token_once_asynchronously():
-    stream = around_an_agent().astream(TASK, stream_mode=["messages", "values"])
-    assert said([chunk async for mode, chunk in stream if mode == "messages"]) == TOKENS
-
-
-def test_with_subgraphs_it_is_streamed_once_too():
+async def test_it_is_streamed_by_token_once_in_every_other_way():
+    stream = around_an_agent().astream(TASK, stream_mode="messages")
+    assert said([chunk async for chunk in stream]) == TOKENS
     stream = around_an_agent().stream(TASK, stream_mode="messages", subgraphs=True)
     assert said([chunk for _, chunk in stream]) == TOKENS
-
-
-def test_in_version_2_it_belongs_to_the_outermost_graph():
     parts = list(around_an_agent().stream(TASK, stream_mode="messages", version="v2"))
     assert said([part["data"] for part in parts]) == TOKENS
-    assert {part["ns"] for part in parts} == {()}
-
-
-def test_streamed_messages_know_their_trial():
-    trials = [about["reflexion_trial"] for _, about in around_an_agent().stream(TASK, stream_mode="messages")]
-    assert trials == [1] * 5 + [2] * 5
-
-
-def test_the_answer_has_the_id_under_which_it_was_streamed():
-    graph = around_an_agent()
-    chunks = list(graph.stream(TASK, stream_mode=["messages", "values"]))
-    streamed = [message.id for mode, (message, _) in [c for c in chunks if c[0] == "messages"]]
-    assert chunks[-1][1]["messages"][-1].id == streamed[-1]
+    assert {part["ns"] for part in parts} == {()}, "it belongs to the outermost graph"
 
 
 def test_an_environments_events_tell_of_trials_actions_verdicts_and_reflections():
-    replies = ["Action: add 1", "Action: add 9", "Add less.", "Action: add 3"]
-    environment = Counter(limit=2)
-    graph = create_reflexion(ScriptedChatModel(replies=replies), environment).compile()
-    events = list(graph.stream({"task": environment.tasks()[0]}, stream_mode="custom"))
-    assert [(each["event"], each["trial"]) for each in events] == [
-        ("trial_started", 1),
-        ("action", 1),
-        ("action", 1),
-        ("verdict", 1),
-        ("reflection", 1),
-        ("trial_started", 2),
-        ("action", 2),
-        ("verdict", 2),
-    ]
-    assert events[1] | {"task": ""} == {
-        "event": "action",
-        "task": "",
-        "trial": 1,
-        "number": 1,
-        "name": "add",
-        "args": {"amount": "1"},
-        "text": "add 1",
-        "observation": "The counter stands at 1.",
-    }
+    graph, _ = compiled(["Action: add 1", "Action: add 9", "Add less.", "Action: add 3"], Counter(limit=2))
+    events = list(graph.stream(INPUT, stream_mode="custom"))
+    first = ["trial_started", "action", "action", "verdict", "reflection"]
+    assert [each["event"] for each in events] == [*first, "trial_started", "action", "verdict"]
+    assert [each["trial"] for each in events] == [1] * 5 + [2] * 3
+    action = {"event": "action", "task": "c3", "trial": 1, "number": 1}
+    action |= {"name": "add", "args": {"amount": "1"}, "text": "add 1", "observation": "The counter stands at 1."}
+    assert events[1] == action
     assert events[4]["text"] == "Add less."
-    assert [(each["verdict"], each["status"]) for each in (events[3], events[7])] == [
-        (False, "running"),
-        (True, "solved"),
-    ]
+    assert [(events[at]["verdict"], events[at]["status"]) for at in (3, 7)] == [(False, "running"), (True, "solved")]
 
 
 @pytest.mark.parametrize("subgraphs", [False, True])
@@ -121,9 +88,6 @@ def test_the_middleware_tells_of_its_trials_too():
     question = {"messages": [{"role": "user", "content": TASK["task"]}]}
     events = [(each["event"], each["trial"]) for each in agent.stream(question, stream_mode="custom")]
     assert events == [
-        ("trial_started", 1),
-        ("verdict", 1),
-        ("reflection", 1),
-        ("trial_started", 2),
-        ("verdict", 2),
+        *(("trial_started", 1), ("verdict", 1), ("reflection", 1)),
+        *(("trial_started", 2), ("verdict", 2)),
     ]

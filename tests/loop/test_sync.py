@@ -1,6 +1,7 @@
-"""The background event loop of synchronous calls."""
+"""Running the graph from plain code, notebooks and coroutines, and the event loop of synchronous calls."""
 
 import asyncio
+import json
 import multiprocessing
 import signal
 import sys
@@ -8,14 +9,54 @@ import threading
 import time
 
 import pytest
+from langgraph.checkpoint.memory import InMemorySaver
 
 from langgraph_reflexion import ModelFault, ModelOptions, StepResult, create_reflexion
 from langgraph_reflexion.retries import Retries
 from langgraph_reflexion.sync import run_blocking
 from langgraph_reflexion.testing import ScriptedChatModel
-from tests.support.toys import Counter, CounterEpisode, count_to
+from tests.support import toys
+from tests.support.toys import INPUT, THREAD, Counter, CounterEpisode, SlowCounter, Timeless, counting_badly
 
-INPUT = {"task": count_to(3)}
+
+def compiled(saver=None, environment=None):
+    return toys.compiled(counting_badly, environment, saver)[0]
+
+
+@pytest.fixture(scope="module")
+def expected():
+    return Timeless(compiled().invoke(INPUT))
+
+
+async def test_a_graph_runs_inside_a_running_loop_as_in_a_notebook(expected):
+    assert compiled().invoke(INPUT) == expected
+    assert list(compiled().stream(INPUT, stream_mode="values"))[-1] == expected
+    assert [state async for state in compiled().astream(INPUT, stream_mode="values")][-1] == expected
+
+
+def test_a_graph_runs_in_plain_code_and_in_several_loops(expected):
+    graph = compiled()
+    for run in (graph.invoke, lambda given: asyncio.run(graph.ainvoke(given))) * 2:
+        assert run(INPUT) == expected
+
+
+async def test_parallel_runs_do_not_mix(expected):
+    environment = SlowCounter()
+    environment.seconds = 0.02
+    graph = compiled(environment=environment)
+    finals = await asyncio.gather(*(graph.ainvoke(INPUT) for _ in range(3)))
+    assert finals == [expected] * 3
+
+
+def test_every_checkpointed_state_is_json(expected, caplog):
+    graph = compiled(InMemorySaver())
+    assert graph.invoke(INPUT, THREAD) == expected
+    states = list(graph.get_state_history(THREAD))
+    assert len(states) > 30
+    for state in states:
+        values = {key: value for key, value in state.values.items() if not key.startswith("__")}
+        assert json.loads(json.dumps(values)) == values
+    assert not caplog.records
 
 
 def solved():

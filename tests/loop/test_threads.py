@@ -1,37 +1,24 @@
-"""Resuming, forking, and using a thread again."""
+"""Resuming, forking, reading a thread's trials, and using a thread again."""
+
+from typing import Any
 
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 
-from langgraph_reflexion import create_reflexion
-from langgraph_reflexion.testing import ScriptedChatModel
-from tests.support.toys import Counter, Notebook, Timeless, add, count_to, counting_badly, text_of
-
-THREAD = {"configurable": {"thread_id": "1"}}
+from langgraph_reflexion.errors import ConfigurationError
+from langgraph_reflexion.experiments.trials import Trials, trials_of, trials_of_thread
+from tests.support.toys import INPUT, THREAD, Notebook, Timeless, add, compiled, count_to, counting_badly, text_of
 
 
-def graph_and_model(saver, environment=None, replies=counting_badly, strategy="reflexion", **compiling):
-    model = ScriptedChatModel(replies=replies)
-    graph = create_reflexion(model, environment or Counter(), strategy=strategy, max_trials=4)
-    return graph.compile(checkpointer=saver, **compiling), model
-
-
-def killed(after):
-    """A saver with a run that was stopped after this number of nodes, and the calls so far."""
-    saver = InMemorySaver()
-    graph, model = graph_and_model(saver)
-    stream = graph.stream({"task": count_to(3)}, THREAD, durability="sync")
-    for _ in range(after):
-        next(stream)
-    stream.close()
-    return saver, model
+def counting(saver, **options):
+    return compiled(counting_badly, saver=saver, max_trials=4, **options)
 
 
 @pytest.fixture(scope="module")
 def whole():
-    graph, model = graph_and_model(InMemorySaver())
-    final = graph.invoke({"task": count_to(3)}, THREAD)
-    nodes = sum(1 for _ in graph_and_model(None)[0].stream({"task": count_to(3)}))
+    graph, model = counting(InMemorySaver())
+    final = graph.invoke(INPUT, THREAD)
+    nodes = sum(1 for _ in counting(None)[0].stream(INPUT))
     return final, model, nodes
 
 
@@ -39,8 +26,12 @@ def test_a_killed_run_resumes_where_it_stopped_and_repeats_no_call(whole):
     final, model, nodes = whole
     assert nodes > 40
     for cut in range(1, nodes, 8):
-        saver, before = killed(cut)
-        graph, after = graph_and_model(saver)
+        graph, before = counting(saver := InMemorySaver())
+        stream = graph.stream(INPUT, THREAD, durability="sync")
+        for _ in range(cut):
+            next(stream)
+        stream.close()
+        graph, after = counting(saver)
         assert graph.invoke(None, THREAD) == Timeless(final), f"cut after {cut} nodes"
         assert before.seeds + after.seeds == model.seeds, f"no call was made twice, or left out, at {cut}"
         assert [text_of(p) for p in before.prompts + after.prompts] == [text_of(p) for p in model.prompts]
@@ -53,15 +44,15 @@ OTHER = {**count_to(3), "id": "another"}
     ("task", "pauses"), [(OTHER, []), (count_to(3), ["reset"])], ids=["another after its end", "the same in a trial"]
 )
 def test_a_new_input_on_a_used_thread_starts_over(task, pauses):
-    saver, strategy = InMemorySaver(), "last_attempt_and_reflexion"
-    graph, _ = graph_and_model(saver, strategy=strategy, interrupt_before=pauses)
-    graph.invoke({"task": count_to(3)}, THREAD)
+    saver, both = InMemorySaver(), "last_attempt_and_reflexion"
+    graph, _ = counting(saver, strategy=both)
+    graph.invoke(INPUT, THREAD, interrupt_before=pauses)
     if pauses:
-        graph.invoke(None, THREAD)
+        graph.invoke(None, THREAD, interrupt_before=pauses)
         assert graph.get_state(THREAD).next == ("reset",)
-    graph, model = graph_and_model(saver, strategy=strategy)
+    graph, model = counting(saver, strategy=both)
     final = graph.invoke({"task": task}, THREAD)
-    fresh, fresh_model = graph_and_model(InMemorySaver(), strategy=strategy)
+    fresh, fresh_model = counting(InMemorySaver(), strategy=both)
     assert Timeless(final) == fresh.invoke({"task": task}, THREAD)
     assert [text_of(p) for p in model.prompts] == [text_of(p) for p in fresh_model.prompts]
     assert model.seeds == fresh_model.seeds
@@ -76,9 +67,8 @@ def after_node(graph, node, nth=0):
 
 def test_a_fork_with_another_action_continues_from_there():
     saver = InMemorySaver()
-    graph, _ = graph_and_model(saver)
-    graph.invoke({"task": count_to(3)}, THREAD)
-    graph, _ = graph_and_model(saver)  # without the episodes of the first
+    counting(saver)[0].invoke(INPUT, THREAD)
+    graph, _ = counting(saver)  # without the episodes of the first
     # The first trial has added 1 and read once; now it adds 2 instead of reading a second time.
     fork = after_node(graph, "act", 2)
     assert [step["action"]["text"] for step in fork.values["trajectory"]] == ["add 1", "read[]"]
@@ -89,8 +79,8 @@ def test_a_fork_with_another_action_continues_from_there():
 
 
 def test_a_fork_with_another_reflection_shows_it_to_the_next_trial():
-    graph, model = graph_and_model(InMemorySaver())
-    graph.invoke({"task": count_to(3)}, THREAD)
+    graph, model = counting(InMemorySaver())
+    graph.invoke(INPUT, THREAD)
     fork, advice = after_node(graph, "reflect"), [{"trial": 1, "text": "A person's advice."}]
     config = graph.update_state(fork.config, {"reflections": advice}, as_node="reflect")
     calls = len(model.prompts)
@@ -101,8 +91,8 @@ def test_a_fork_with_another_reflection_shows_it_to_the_next_trial():
 
 
 def test_an_edited_trajectory_replaces_the_old_one_and_reaches_the_prompt():
-    graph, model = graph_and_model(InMemorySaver())
-    graph.invoke({"task": count_to(3)}, THREAD, interrupt_before=["observe"])
+    graph, model = counting(InMemorySaver())
+    graph.invoke(INPUT, THREAD, interrupt_before=["observe"])
     graph.invoke(None, THREAD, interrupt_before=["observe"])
     steps = graph.get_state(THREAD).values["trajectory"]
     edited = [*steps[:-1], {**steps[-1], "observation": "The counter is covered by snow."}]
@@ -115,18 +105,54 @@ def test_an_edited_trajectory_replaces_the_old_one_and_reaches_the_prompt():
 
 def test_a_fork_restores_the_snapshot_of_its_checkpoint():
     environment = Notebook()
-    model = ScriptedChatModel(replies=["Action: write a", "Action: write b", "Action: write c"])
-    graph = create_reflexion(model, environment).compile(checkpointer=InMemorySaver())
+    graph, _ = compiled(["Action: write a", "Action: write b", "Action: write c"], environment, InMemorySaver())
     graph.invoke({"task": environment.tasks()[0]}, THREAD, interrupt_after=["act"])
     for _ in range(2):
         graph.invoke(None, THREAD, interrupt_after=["act"])
-    [second] = [
-        state
-        for state in graph.get_state_history(THREAD)
-        if state.next == ("observe",) and len(state.values["trajectory"]) == 1
-    ]
+    second = after_node(graph, "act", 1)
+    assert len(second.values["trajectory"]) == 1
     other = {"thought": "", "action": {"name": "write", "args": {"line": "X"}, "text": "write X"}}
     forked = graph.update_state(second.config, {"decision": other}, as_node="act")
     final = graph.invoke(None, forked, interrupt_after=["observe"])
     assert final["episode"]["snapshot"]["lines"] == ["a", "X"]
     assert graph.get_state(second.config).values["episode"]["snapshot"]["lines"] == ["a"]
+
+
+def graph_of() -> Any:
+    """Return a graph that counts to 3 in three trials."""
+    return compiled(counting_badly, saver=InMemorySaver())[0]
+
+
+def actions(trials: Trials) -> list[list[str]]:
+    return [[step["action"]["text"] for step in view.steps if step["action"]] for view in trials.views]
+
+
+def test_the_states_of_a_stream_hold_every_trial_with_its_steps() -> None:
+    states = list(graph_of().stream(INPUT, THREAD, stream_mode="values"))
+    trials = trials_of(states)
+    assert [view.row["actions"] for view in trials.views] == list(map(len, actions(trials)))
+    assert actions(trials)[2] == ["add 1", "add 2"]
+    assert [view.as_json()["solved"] for view in trials.views] == [False, False, True]
+    assert [view.remembered for view in trials.views] == [[], [1], [1, 2]]
+    final = trials_of(states[-1])
+    assert [view.trajectory is None for view in final.views] == [True, True, False]
+    assert [view.row for view in final.views] == [view.row for view in trials.views]
+
+
+def test_a_thread_gives_the_trials_of_its_newest_branch_or_of_the_one_named() -> None:
+    graph = graph_of()
+    with pytest.raises(ConfigurationError, match="no trial"):
+        trials_of_thread(graph, THREAD)
+    graph.invoke(INPUT, THREAD)
+    end = graph.get_state(THREAD).config
+    before = trials_of_thread(graph, THREAD)
+    [fork] = [
+        state
+        for state in graph.get_state_history(THREAD)
+        if state.next == ("observe",) and state.values["trial"] == 1 and len(state.values["trajectory"]) == 1
+    ]
+    changed = graph.update_state(fork.config, {"decision": {"thought": "", "action": add(2)}}, as_node="act")
+    graph.invoke(None, changed)
+    assert actions(trials_of_thread(graph, THREAD)) == [["add 1", "add 2"]]
+    assert trials_of_thread(graph, end) == before
+    assert len(before.views) == 3

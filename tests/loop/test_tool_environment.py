@@ -5,13 +5,14 @@ from typing import Annotated, Literal
 
 import pytest
 from langchain_core.messages import AIMessage
-from langchain_core.tools import InjectedToolArg, StructuredTool, ToolException, tool
+from langchain_core.tools import InjectedToolArg, StructuredTool
 from langgraph.checkpoint.memory import InMemorySaver
 
-from langgraph_reflexion import ConfigurationError, EnvironmentFault, ToolEnvironment, create_reflexion, resume_point
+from langgraph_reflexion import ConfigurationError, EnvironmentFault, ToolEnvironment, resume_point
 from langgraph_reflexion.actors import ACTORS
 from langgraph_reflexion.actors.reply import read_reply
 from langgraph_reflexion.testing import ScriptedChatModel, check_environment
+from tests.support.toys import THREAD, compiled, play
 
 ADD = {
     "type": "object",
@@ -45,16 +46,9 @@ def write(text: Annotated[str, "what to write"], state: Annotated[list, Injected
     return f"{len(state)} lines"
 
 
-FAILURES = {
-    "softly": ToolException("no"),
-    "badly": ZeroDivisionError("by 0"),
-    "outside": EnvironmentFault("away", transient=False),
-}
-
-
-def fail(how: Literal["softly", "badly", "outside"]) -> str:
+def fail(how: Literal["badly", "outside"]) -> str:
     """Fail."""
-    raise FAILURES[how]
+    raise {"badly": ZeroDivisionError("by 0"), "outside": EnvironmentFault("away", transient=False)}[how]
 
 
 def notebook(**options):
@@ -74,11 +68,8 @@ def notebook(**options):
     return ToolEnvironment(tools, ["Write a, b and c."], check, **options), made
 
 
-def played(environment, replies, actor="react", **options):
-    model = ScriptedChatModel(replies=replies)
-    options = {"strategy": "retry", "max_trials": 1, **options}
-    graph = create_reflexion(model, environment, actor=actor, **options).compile()
-    return graph.invoke({"task": environment.tasks()[0]}), model
+def one_trial(environment, replies, **options):
+    return play(replies, environment, max_trials=1, **options)
 
 
 def observations(final):
@@ -116,7 +107,7 @@ def test_the_sql_toolkit_is_an_environment(toolkit, actor):
         calling(actor, "sql_db_query", "select nothing", query="select nothing"),
         calling(actor, "finish", "3 crowns", answer="3 crowns"),
     ]
-    final, model = played(environment, replies, actor)
+    final, model = one_trial(environment, replies, actor=actor)
     tables, price, error, end = observations(final)
     assert (tables, price, end) == ("goods", "[(3,)]", "The task is solved.")
     assert "syntax error" in error
@@ -135,7 +126,7 @@ def test_a_tool_with_a_json_schema_that_is_only_asynchronous(actor):
         calling(actor, "add-up", "3", a=3),
         calling(actor, "finish", "7", answer="7"),
     ]
-    final, model = played(environment, replies, actor)
+    final, model = one_trial(environment, replies, actor=actor)
     six, seven, often, missing, _ = observations(final)
     assert (six, seven) == ("6", "7")
     assert often.startswith("Invalid action: add-up, how: must be twice or once, not 'often'")
@@ -151,51 +142,30 @@ def test_a_tool_with_a_json_schema_that_is_only_asynchronous(actor):
     )
 
 
-@pytest.mark.parametrize(
-    ("how", "said"),
-    [("softly", "ToolException('no')"), ("badly", "ZeroDivisionError('by 0')")],
-    ids=["tool", "other"],
-)
-def test_an_exception_of_a_tool_is_an_observation(how, said):
+def test_an_exception_of_a_tool_is_an_observation_and_a_fault_is_a_fault():
     environment = ToolEnvironment([fail], ["Fail."], lambda task, answer: True)
-    final, _ = played(environment, [f"Action: fail[{how}]", "Action: finish[done]"])
-    assert observations(final)[0] == f"Error: {said}\n Please fix your mistakes."
-    assert final["status"] == "solved"
-
-
-def test_a_fault_of_a_tool_is_a_fault():
-    final, _ = played(ToolEnvironment([fail], ["Fail."], lambda task, answer: True), ["Action: fail[outside]"])
+    final, _ = one_trial(environment, ["Action: fail[badly]", "Action: fail[outside]"])
+    assert observations(final) == ["Error: ZeroDivisionError('by 0')\n Please fix your mistakes."]
     assert (final["status"], final["fault"]) == ("fault", "away")
+
+
+WRITTEN = ["1 lines", "2 lines", "3 lines", "The task is solved. There are 3 lines."]
 
 
 def test_each_trial_has_fresh_tools_which_are_closed_after_it():
     environment, made = notebook()
-    lines = [f"Action: write[{each}]" for each in "abc"]
-    final, _ = played(
-        environment, ["Action: finish[]", "Action: finish[done]", *lines, "Action: finish[.]"], max_trials=2
-    )
+    replies = ["finish[]", "finish[done]", "write[a]", "write[b]", "write[c]", "finish[.]"]
+    final, _ = play([f"Action: {each}" for each in replies], environment, max_trials=2, strategy="retry")
     assert [trial["verdict"] for trial in final["trials"]] == [False, True]
-    assert observations(final) == ["1 lines", "2 lines", "3 lines", "The task is solved. There are 3 lines."]
+    assert observations(final) == WRITTEN
     assert made == ["open", "closed"] * 3  # the first time for the schemas
 
 
 def test_a_trial_that_is_stopped_is_checked_by_its_state():
     environment, _ = notebook()
-    final, _ = played(environment, [f"Action: write[{each}]" for each in "abc"] + ["Action: write[c]"] * 40)
+    final, _ = one_trial(environment, [f"Action: write[{each}]" for each in "abc" + "c" * 40])
     assert final["trials"][0]["stop_reason"] == "inefficient planning"
     assert observations(final)[-1].startswith("The task is not solved. There are")
-
-
-def test_a_tool_that_returns_directly_ends_the_task():
-    @tool(return_direct=True)
-    def book(seat: int) -> str:
-        """Book a seat."""
-        return f"booked {seat}"
-
-    environment = ToolEnvironment([book], ["Book seat 7."], lambda task, answer: answer == "booked 7", finish=None)
-    final, _ = played(environment, ["Action: book[7]"])
-    assert observations(final) == ["booked 7\nThe task is solved."]
-    assert final["status"] == "solved"
 
 
 def test_an_asynchronous_context_manager_is_left_by_the_task_that_entered_it():
@@ -208,31 +178,30 @@ def test_an_asynchronous_context_manager_is_left_by_the_task_that_entered_it():
         tasks.append(asyncio.current_task())
 
     environment = ToolEnvironment(session, ["Add."], lambda task, answer: answer == "6")
-    final, _ = played(environment, ["Action: add-up[3, twice]", "Action: finish[6]"])
+    final, _ = one_trial(environment, ["Action: add-up[3, twice]", "Action: finish[6]"])
     assert final["status"] == "solved"
     assert len(tasks) == 4
     assert tasks[::2] == tasks[1::2]
 
 
 def test_tools_may_differ_by_task():
-    def tools(task):
-        def act(**args: int) -> str:
-            return str(args)
+    def halve(number: int) -> str:
+        """Halve."""
+        return f"{number // 2}"
 
-        schema = {
-            "properties": {task["data"]["argument"]: {"type": "integer"}},
-            "required": [task["data"]["argument"]],
-        }
-        return [StructuredTool(name=task["data"]["name"], description="Act.", args_schema=schema, func=act)]
+    def double(count: int) -> str:
+        """Double."""
+        return f"{count * 2}"
 
-    tasks = [{"instruction": "Act.", "id": each, "data": {"name": each, "argument": f"{each}_of"}} for each in "fg"]
-    environment = ToolEnvironment(tools, tasks, lambda task, answer: answer == task["id"])
-    model = ScriptedChatModel(replies=["Action: g[1]", "Action: f[1]", "Action: finish[g]"])
-    graph = create_reflexion(model, environment, max_trials=1).compile()
-    final = graph.invoke({"task": environment.tasks()[1]})
-    assert observations(final)[0] == "{'g_of': 1}"
-    assert observations(final)[1].startswith("Invalid action: there is no action 'f[1]'. Allowed actions: g[{g_of}]")
-    assert "- g[{g_of}]" in model.prompts[0][0].text
+    tasks = [{"instruction": "Calculate.", "id": each} for each in ("half", "twice")]
+    tools = {"half": [halve], "twice": [double]}
+    environment = ToolEnvironment(lambda task: tools[task["id"]], tasks, lambda task, answer: answer == "4")
+    replies = ["Action: double[2]", "Action: halve[8]", "Action: finish[4]"]
+    final, model = play(replies, environment, environment.tasks()[1], max_trials=1)
+    assert "- double[{count}]" in model.prompts[0][0].text
+    doubled, refused, _ = observations(final)
+    assert doubled == "4"
+    assert refused.startswith("Invalid action: there is no action 'halve[8]'. Allowed actions: double[{count}]")
     assert final["status"] == "solved"
 
 
@@ -245,61 +214,46 @@ KINDS = {
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_trial_is_resumed_after_its_process_ended(kind):
-    saver, config = InMemorySaver(), {"configurable": {"thread_id": "1"}}
-    said = []
+    saver = InMemorySaver()
 
     def reply(messages):
-        said.append(len(messages) // 2)
         return f"Action: {['write[a]', 'write[b]', 'write[c]', 'finish[.]'][len(messages) // 2 - 1]}"
 
     def graph():
         environment, made = notebook(**KINDS[kind])
-        model = ScriptedChatModel(replies=reply)
-        return create_reflexion(model, environment, max_trials=1).compile(checkpointer=saver), environment, made
+        return *compiled(reply, environment, saver, max_trials=1), made
 
-    first, environment, _ = graph()
-    for update in first.stream({"task": environment.tasks()[0]}, config, durability="sync"):
-        if "observe" in update and len(said) == 2:
-            break
-    again, _, made = graph()
-    final = again.invoke(None, config)
+    first, before, _ = graph()
+    for given in ({"task": notebook()[0].tasks()[0]}, None):
+        first.invoke(given, THREAD, interrupt_after=["observe"])
+    again, after, made = graph()
+    final = again.invoke(None, THREAD)
     assert final["status"] == "solved"
-    assert observations(final) == ["1 lines", "2 lines", "3 lines", "The task is solved. There are 3 lines."]
+    assert observations(final) == WRITTEN
     assert made == ["open", "closed"]
     (record,) = final["trials"]
     assert record["actions"] == 4
-    assert [("starts over" in note) for note in record["notes"]] == ([True] if kind == "neither" else [])
-    assert said == ([1, 2, 3, 1, 2, 3, 4] if kind == "neither" else [1, 2, 3, 4])
+    lost = kind == "neither"
+    assert [("starts over" in note) for note in record["notes"]] == [True] * lost
+    shown = [len(prompt) // 2 for prompt in before.prompts + after.prompts]
+    assert shown == ([1, 2, 3, 1, 2, 3, 4] if lost else [1, 2, 3, 4])
 
 
 def test_a_stopped_trial_whose_world_was_lost_is_a_fault_and_then_begins_anew():
-    saver, config = InMemorySaver(), {"configurable": {"thread_id": "1"}}
-    replies = iter([*"abcd", *"abc"])
+    saver, written = InMemorySaver(), iter("abc" * 2)
 
     def graph():
-        environment, _ = notebook()
-        model = ScriptedChatModel(replies=lambda _: f"Action: write[{next(replies)}]")
-        options = {
-            "strategy": "retry",
-            "max_trials": 1,
-            "heuristic": lambda steps: "long" if len(steps) > stop else None,
-        }
-        return create_reflexion(model, environment, **options).compile(checkpointer=saver), environment
+        replies, stops = lambda _: f"Action: write[{next(written)}]", lambda steps: "long" if len(steps) > 2 else None
+        return compiled(replies, notebook()[0], saver, max_trials=1, heuristic=stops)[0]
 
-    stop = 3
-    first, environment = graph()
-    for update in first.stream({"task": environment.tasks()[0]}, config, durability="sync"):
-        if update.get("heuristic_check", {}).get("stop_reason"):
-            break
-    stop = 2
-    again, _ = graph()
-    lost = again.invoke(None, config)
-    assert lost["status"] == "fault"
-    assert "starts over" in lost["fault"]
-    again.update_state(config, *resume_point(lost))
-    final = again.invoke(None, config)
+    graph().invoke({"task": notebook()[0].tasks()[0]}, THREAD, interrupt_before=["evaluate"])
+    again = graph()
+    lost = again.invoke(None, THREAD)
+    assert (lost["status"], "starts over" in lost["fault"]) == ("fault", True)
+    again.update_state(THREAD, *resume_point(lost))
+    final = again.invoke(None, THREAD)
     assert final["status"] == "solved"
-    assert observations(final)[:3] == ["1 lines", "2 lines", "3 lines"]
+    assert observations(final)[:3] == WRITTEN[:3]
 
 
 def test_conformance():
@@ -340,14 +294,10 @@ def test_a_call_as_text_is_read_as_the_same_call(text):
         ({"tasks": [{"instruction": "x", "answer": 3}]}, "answer: put"),
         ({"check": lambda task, outcome, reward: True}, "outcome, reward"),
         ({"snapshot": lambda: 1}, "go together"),
+        ({"tools": [fail, fail]}, "two tools"),
     ],
-    ids=["no tasks", "unknown field", "unknown parameter", "snapshot alone"],
+    ids=["no tasks", "unknown field", "unknown parameter", "snapshot alone", "two tools of one name"],
 )
 def test_wrong_arguments(options, why):
     with pytest.raises(ConfigurationError, match=why):
-        ToolEnvironment(**{"tools": [fail], "tasks": ["x"], "check": lambda task, answer: True, **options})
-
-
-def test_two_tools_of_one_name():
-    with pytest.raises(ConfigurationError, match="two tools"):
-        ToolEnvironment([fail, fail], ["x"], lambda task, answer: True).actions()
+        ToolEnvironment(**{"tools": [fail], "tasks": ["x"], "check": lambda task, answer: True, **options}).actions()

@@ -13,17 +13,10 @@ from langgraph.store.memory import InMemoryStore
 from langgraph.types import Command, interrupt
 from pydantic import BaseModel, Field
 
-from langgraph_reflexion import (
-    ConfigurationError,
-    EnvironmentFault,
-    ModelOptions,
-    Retries,
-    ToolEnvironment,
-    create_reflexion,
-)
+from langgraph_reflexion import ConfigurationError, EnvironmentFault, ModelOptions, Retries, ToolEnvironment
 from langgraph_reflexion.envs.actions import Action
-from langgraph_reflexion.testing import ScriptedChatModel
 from langgraph_reflexion.testing.case import made_up
+from tests.support.toys import THREAD, compiled, play
 
 
 class Colour(enum.Enum):
@@ -114,23 +107,13 @@ def test_invalid_arguments(text, why):
 
 
 def test_the_fields_of_objects_in_a_list_are_named():
-    assert (
-        environment([buy])
-        .shown_actions({})[0]
-        .explanation.startswith("Buy. {items}: a JSON list of objects with name, number.")
-    )
+    [shown, _] = environment([buy]).shown_actions({})
+    assert shown.explanation.startswith("Buy. {items}: a JSON list of objects with name, number.")
 
 
 def test_a_schema_of_another_program():
-    schema = {
-        "properties": {
-            "kind": {"$ref": "#/definitions/Kind"},
-            "other": {"$ref": "#/properties/kind"},
-            "anything": True,
-        },
-        "required": ["kind"],
-        "definitions": {"Kind": {"enum": ["p", "q"]}},
-    }
+    properties = {"kind": {"$ref": "#/definitions/Kind"}, "other": {"$ref": "#/properties/kind"}, "anything": True}
+    schema = {"properties": properties, "required": ["kind"], "definitions": {"Kind": {"enum": ["p", "q"]}}}
     odd = StructuredTool(name="odd", description="Odd.", args_schema=schema, func=lambda **given: str(given))
     observed = said([odd], "odd[p]", "odd[r]", 'odd[{"kind": "q", "other": "p", "anything": [1]}]')
     assert observed[::2] == ["{'kind': 'p'}", "{'kind': 'q', 'other': 'p', 'anything': [1]}"]
@@ -144,11 +127,8 @@ def test_a_tool_of_one_text():
     assert said([double], "double[a, b]") == ["a, ba, b"]
 
 
-def command(messages):
-    return Command(update={"messages": messages})
-
-
 MESSAGE = ToolMessage("done", tool_call_id="1")
+COMMAND = Command(update={"messages": [MESSAGE]})
 RESULTS = [
     (None, "null"),
     (b"a\xff", "b'a\\xff'"),
@@ -156,10 +136,8 @@ RESULTS = [
     ({"a": {1}}, "{'a': {1}}"),
     (["a", "b"], "a\nb"),
     (Item(name="pen"), "name='pen' number=1"),
-    (MESSAGE, "done"),
     ([MESSAGE, MESSAGE], "done\ndone"),
-    (command([MESSAGE]), "done"),
-    ([command([MESSAGE])], "done"),
+    ([COMMAND], "done"),
     (Command(update=[("messages", [MESSAGE])]), "done"),
     ("x" * 1_000_000, "x" * 1_000_000),
 ]
@@ -188,14 +166,6 @@ def test_a_call_that_fails_does_not_end_the_task(handled):
     assert booked == "booked 7\nThe task is solved."
 
 
-def played(tools, *texts, store=None):
-    made = environment(tools)
-    model = ScriptedChatModel(replies=[f"Action: {text}" for text in texts])
-    graph = create_reflexion(model, made, max_trials=1).compile(store=store)
-    final = graph.invoke({"task": made.tasks()[0]})
-    return [step["observation"] for step in final["trajectory"]], model
-
-
 def test_injected_arguments():
     @tool
     def look(x: int, runtime: ToolRuntime, lines: Annotated[list[str], InjectedState("lines")]) -> str:
@@ -211,28 +181,26 @@ def test_injected_arguments():
 
     store = InMemoryStore()
     texts = ["look[1]", "keep[2]", "finish[done]"]
-    (looked, _, _), model = played(lambda task: ([look, keep], {"lines": ["a"]}), *texts, store=store)
-    assert looked == "1 {'lines': ['a']} call_1 observe ['a']"
+    made = environment(lambda task: ([look, keep], {"lines": ["a"]}))
+    final, model = play([f"Action: {text}" for text in texts], made, store=store)
+    assert final["trajectory"][0]["observation"] == "1 {'lines': ['a']} call_1 observe ['a']"
     assert store.get(("kept",), "2").value == {"lines": ["a"]}
     assert "- look[{x}]\n" in model.prompts[0][0].text
 
 
-def test_a_store_that_is_missing():
+def test_a_store_or_a_state_that_is_missing_is_named():
     @tool
     def keep(x: int, store: Annotated[Any, InjectedStore()]) -> str:
         """Keep."""
         return "kept"
 
-    with pytest.raises(ConfigurationError, match="compile the graph with store"):
-        said([keep], "keep[1]")
-
-
-def test_a_state_that_is_missing():
     @tool
     def look(x: int, state: Annotated[dict[str, Any], InjectedState]) -> str:
         """Look."""
         return "looked"
 
+    with pytest.raises(ConfigurationError, match="compile the graph with store"):
+        said([keep], "keep[1]")
     with pytest.raises(ConfigurationError, match=r"return \(tools, state\)"):
         environment([look]).actions()
 
@@ -246,30 +214,20 @@ def test_what_is_no_tool(wrong):
 
 
 @pytest.mark.parametrize(
-    ("result", "words"),
+    ("check", "words"),
     [
-        (np.bool_(True), "The task is solved."),
-        ((np.float64(1.0), "well done"), "The task is solved. well done"),
-        ({"score": np.float64(0.5), "comment": "half"}, "The task is not solved. half"),
+        (lambda state: np.bool_(True), "The task is solved."),
+        (lambda state: (np.float64(1.0), "well done"), "The task is solved. well done"),
+        (lambda state: {"score": np.float64(0.5), "comment": "half"}, "The task is not solved. half"),
+        (lambda question, reply: reply == "x", "The task is solved."),
+        (lambda task, result: result == "x", "The task is solved."),
+        (lambda answer, strict=True: strict and answer == "x", "The task is solved."),
+        (lambda *given: given[1] == "x", "The task is solved."),
     ],
-    ids=["bool", "pair", "dict"],
+    ids=["bool", "pair", "dict", "other names", "result", "default", "any"],
 )
-def test_results_of_a_check(result, words):
-    assert said([now], "finish[x]", check=lambda state: result) == [words]
-
-
-@pytest.mark.parametrize(
-    "check",
-    [
-        lambda question, reply: reply == "x",
-        lambda task, result: result == "x",
-        lambda answer, strict=True: strict and answer == "x",
-        lambda *given: given[1] == "x",
-    ],
-    ids=["other names", "result", "default", "any"],
-)
-def test_parameters_of_a_check(check):
-    assert said([now], "finish[x]", check=check) == ["The task is solved."]
+def test_parameters_and_results_of_a_check(check, words):
+    assert said([now], "finish[x]", check=check) == [words]
 
 
 @pytest.mark.parametrize("check", [lambda: True, lambda answer, task, key: True, lambda answer, key: True])
@@ -288,10 +246,8 @@ def test_a_passing_fault_in_a_trial_that_cannot_be_rebuilt_is_the_end_of_the_tas
             raise EnvironmentFault("the line is dead")
         return "well"
 
-    made = environment([ask])
-    model = ScriptedChatModel(replies=["Action: ask[1]", "Action: ask[2]"])
     quick = ModelOptions(retries=Retries(attempts=4, first_wait=0))
-    final = create_reflexion(model, made, max_trials=1, options=quick).compile().invoke({"task": made.tasks()[0]})
+    final, _ = play(["Action: ask[1]", "Action: ask[2]"], environment([ask]), options=quick)
     assert (final["status"], final["fault"], calls) == ("fault", "the line is dead", [1, 2])
 
 
@@ -303,7 +259,7 @@ def test_a_world_is_opened_only_when_a_task_runs(actor):
         opened.append(task["id"])
         return [now]
 
-    create_reflexion(ScriptedChatModel(replies=[]), environment(make), actor=actor)
+    compiled([], environment(make), actor=actor)
     assert opened == []
 
 
@@ -326,11 +282,9 @@ def test_a_tool_that_asks_a_person_goes_on_in_its_world():
         return [note, ask], lines
 
     made = environment(make, lambda state: state == ["a"])
-    replies = ["Action: note[a]", "Action: ask[which?]", "Action: finish[done]"]
-    graph = create_reflexion(ScriptedChatModel(replies=replies), made, max_trials=1).compile(InMemorySaver())
-    config = {"configurable": {"thread_id": "1"}}
-    paused = graph.invoke({"task": made.tasks()[0]}, config)
+    graph, _ = compiled(["Action: note[a]", "Action: ask[which?]", "Action: finish[done]"], made, InMemorySaver())
+    paused = graph.invoke({"task": made.tasks()[0]}, THREAD)
     assert paused["__interrupt__"][0].value == "which?"
-    final = graph.invoke(Command(resume="blue"), config)
+    final = graph.invoke(Command(resume="blue"), THREAD)
     assert [step["observation"] for step in final["trajectory"]] == ["1 lines", "blue", "The task is solved."]
     assert written == ["a"]

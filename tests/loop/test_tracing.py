@@ -21,7 +21,7 @@ from langgraph_reflexion import Approval, create_reflexion
 from langgraph_reflexion.graph.reflexion import NODES
 from langgraph_reflexion.testing import ScriptedChatModel
 from langgraph_reflexion.testing.loopback import Answer, Listener
-from tests.support.toys import Counter
+from tests.support.toys import INPUT, THREAD, Counter, compiled
 
 try:
     RunTree(name="any", run_type="chain")
@@ -32,9 +32,11 @@ REPLIES = ["Action: add 1", "Action: add 9", "Add less.", "Action: add 3"]
 
 
 def counting(replies=REPLIES, **options):
-    environment = Counter(limit=2)
-    graph = create_reflexion(ScriptedChatModel(replies=list(replies)), environment, **options)
-    return graph, {"task": environment.tasks()[0]}
+    return compiled(replies, Counter(limit=2), **options)[0]
+
+
+def around(agent, evaluator=lambda task, result: True):
+    return create_reflexion(ScriptedChatModel(replies=[]), actor=agent, evaluator=evaluator).compile()
 
 
 def tree(run):
@@ -48,23 +50,31 @@ def trials_in(root):
     return [run for run in root.child_runs if run.name.startswith("trial ")]
 
 
+def below(run):
+    """The runs at any depth below this one."""
+    return [each for child in run.child_runs for each in (child, *below(child))]
+
+
+@pytest.fixture
+def collected():
+    return RunCollectorCallbackHandler()
+
+
 MODEL = ("ScriptedChatModel", "llm", [])
 ADD = ("add", "tool", [])
-TWO_TRIALS = (
-    "Reflexion",
-    "chain",
-    [
-        ("trial 1", "chain", [MODEL, ADD, MODEL, ADD]),
-        ("reflect", "chain", [MODEL]),
-        ("trial 2", "chain", [MODEL, ADD]),
-    ],
-)
+TRIALS = [
+    ("trial 1", "chain", [MODEL, ADD, MODEL, ADD]),
+    ("reflect", "chain", [MODEL]),
+    ("trial 2", "chain", [MODEL, ADD]),
+]
+TWO_TRIALS = ("Reflexion", "chain", TRIALS)
 
 
-def test_model_calls_and_actions_lie_below_their_trial_with_its_record():
-    graph, task = counting()
-    collected = RunCollectorCallbackHandler()
-    graph.compile().invoke(task, {"callbacks": [collected]})
+@pytest.mark.parametrize("how", ["invoke", "ainvoke"])
+async def test_model_calls_and_actions_lie_below_their_trial_with_its_record(how, collected):
+    ran = getattr(counting(), how)(INPUT, {"callbacks": [collected]})
+    if how == "ainvoke":
+        await ran
     [root] = collected.traced_runs
     assert tree(root) == TWO_TRIALS
     first, second = trials_in(root)
@@ -74,14 +84,7 @@ def test_model_calls_and_actions_lie_below_their_trial_with_its_record():
     assert (action.inputs, action.outputs) == ({"amount": "3"}, {"output": "The counter stands at 3."})
 
 
-async def test_they_do_asynchronously_too():
-    graph, task = counting()
-    collected = RunCollectorCallbackHandler()
-    await graph.compile().ainvoke(task, {"callbacks": [collected]})
-    assert tree(collected.traced_runs[0]) == TWO_TRIALS
-
-
-def test_a_wrapped_agents_calls_lie_below_the_trial_and_know_it():
+def test_a_wrapped_agents_calls_lie_below_the_trial_and_know_it(collected):
     @tool
     def look() -> str:
         """Look."""
@@ -89,56 +92,39 @@ def test_a_wrapped_agents_calls_lie_below_the_trial_and_know_it():
 
     asking = AIMessage("", tool_calls=[{"name": "look", "args": {}, "id": "1"}])
     agent = create_agent(ScriptedChatModel(replies=[asking, "42"]), [look])
-    graph = create_reflexion(ScriptedChatModel(replies=[]), actor=agent, evaluator=lambda task, result: True)
-    collected = RunCollectorCallbackHandler()
-    graph.compile().invoke({"task": "Look."}, {"callbacks": [collected]})
+    around(agent).invoke({"task": "Look."}, {"callbacks": [collected]})
     [trial] = trials_in(collected.traced_runs[0])
-    [agents] = trial.child_runs
-    found, runs = [], [agents]
-    while runs:
-        run = runs.pop()
-        runs += run.child_runs
-        found += [run] if run.run_type in ("llm", "tool") else []
+    found = [run for run in below(trial) if run.run_type in ("llm", "tool")]
     assert sorted(run.run_type for run in found) == ["llm", "llm", "tool"]
     assert {run.extra["metadata"]["reflexion_trial"] for run in found} == {1}
 
 
-def test_a_paused_run_ends_its_trial_and_a_resumed_one_begins_it_again():
-    graph, task = counting(["Action: add 3"], approval=Approval(actions=["add"]))
-    compiled, thread = graph.compile(checkpointer=InMemorySaver()), {"configurable": {"thread_id": "1"}}
-    collected = RunCollectorCallbackHandler()
-    compiled.invoke(task, thread | {"callbacks": [collected]})
-    compiled.invoke(Command(resume="approve"), thread | {"callbacks": [collected]})
+def test_a_paused_run_ends_its_trial_and_a_resumed_one_begins_it_again(collected):
+    graph = counting(["Action: add 3"], approval=Approval(actions=["add"]), saver=InMemorySaver())
+    for given in (INPUT, Command(resume="approve")):
+        graph.invoke(given, THREAD | {"callbacks": [collected]})
     [paused], [resumed] = map(trials_in, collected.traced_runs)
     assert paused.outputs == {"status": "interrupted"}
     assert (resumed.name, resumed.outputs["verdict"]) == ("trial 1", True)
 
 
-def test_a_bug_ends_the_trial_with_its_error():
+def test_a_bug_ends_the_trial_with_its_error(collected):
     def buggy(task, result):
         raise ZeroDivisionError("a bug")
 
-    agent = RunnableLambda(lambda messages: "42")
-    graph = create_reflexion(ScriptedChatModel(replies=[]), actor=agent, evaluator=buggy).compile()
-    collected = RunCollectorCallbackHandler()
     with pytest.raises(ZeroDivisionError):
-        graph.invoke({"task": "Look."}, {"callbacks": [collected]})
+        around(RunnableLambda(lambda messages: "42"), buggy).invoke({"task": "Look."}, {"callbacks": [collected]})
     [trial] = trials_in(collected.traced_runs[0])
     assert "a bug" in trial.error
 
 
-def test_a_graph_within_an_agent_has_trials_of_its_own():
-    inner, task = counting()
-    solving = inner.compile()
-    agent = RunnableLambda(lambda messages: solving.invoke(task)["status"])
-    outer = create_reflexion(ScriptedChatModel(replies=[]), actor=agent, evaluator=lambda task, result: True)
-    collected = RunCollectorCallbackHandler()
-    outer.compile().invoke({"task": "Count."}, {"callbacks": [collected]})
+def test_a_graph_within_an_agent_has_trials_of_its_own(collected):
+    inner = counting()
+    agent = RunnableLambda(lambda messages: inner.invoke(INPUT)["status"])
+    around(agent).invoke({"task": "Count."}, {"callbacks": [collected]})
     [trial] = trials_in(collected.traced_runs[0])
-    runs = [trial]
-    while runs[0].name != "Reflexion":
-        runs = [below for run in runs for below in run.child_runs]
-    assert tree(runs[0]) == TWO_TRIALS
+    [root] = [run for run in below(trial) if run.name == "Reflexion"]
+    assert tree(root) == TWO_TRIALS
 
 
 INGEST = {
@@ -153,70 +139,55 @@ INGEST = {
 
 @contextmanager
 def langsmith(broken=False):
-    """A server that takes what LangSmith's client sends, with the client and what it got."""
-    got, project = {"runs": {}, "feedback": []}, str(uuid4())
-    enough = threading.Event()
+    """A server that takes what LangSmith's client sends: its tracer, what it got, and whether that was the last."""
+    got, project, last = {"runs": {}, "feedback": []}, str(uuid4()), threading.Event()
+    session = {"id": project, "name": "test", "tenant_id": project, "reference_dataset_id": None}
 
     def answer(call):
         if call.path.endswith("/info"):
             return Answer(json.dumps({"version": "0.12.0", "batch_ingest_config": INGEST}).encode())
         if "/sessions" in call.path:
-            return Answer(
-                json.dumps(
-                    [{"id": project, "name": "test", "tenant_id": project, "reference_dataset_id": None}]
-                ).encode()
-            )
+            return Answer(json.dumps([session]).encode())
         if call.path.endswith("/runs/batch"):
             sent = json.loads(call.content)
             for run in [*sent.get("post", []), *sent.get("patch", [])]:
                 got["runs"].setdefault(run["id"], {}).update(run)
         elif call.path.endswith("/feedback"):
-            if broken:
-                enough.set()
-                return Answer(b"no", 422)
             got["feedback"].append(json.loads(call.content))
-            if got["feedback"][-1]["key"] == "trials":
-                enough.set()
+            if broken or got["feedback"][-1]["key"] == "trials":
+                last.set()
+            return Answer(b"no", 422) if broken else Answer(b"{}")
         return Answer(b"{}")
 
     server = Listener(0, answer)
     client = Client(api_url=server.url, api_key="none")
     try:
-        yield client, got, enough
+        yield LangChainTracer(client=client, project_name="test"), got, last
     finally:
         client.cleanup()
         server.close()
 
 
 def test_langsmith_gets_verdict_and_score_as_feedback_on_the_trial_and_the_outcome_on_the_run():
-    graph, task = counting()
-    with langsmith() as (client, got, enough):
-        tracer = LangChainTracer(client=client, project_name="test")
-        graph.compile().invoke(task, {"callbacks": [tracer]})
-        assert enough.wait(20)
-        client.flush()
-    given = {(got["runs"][each["run_id"]]["name"], each["key"]): each["score"] for each in got["feedback"]}
+    with langsmith() as (tracer, got, last):
+        counting().invoke(INPUT, {"callbacks": [tracer]})
+        assert last.wait(20)
+        tracer.client.flush()
+    runs = got["runs"]
+    given = {name: {} for name in ("trial 1", "trial 2", "Reflexion")}
+    for each in got["feedback"]:
+        given[runs[each["run_id"]]["name"]][each["key"]] = each["score"]
     assert given == {
-        ("trial 1", "verdict"): 0,
-        ("trial 1", "score"): 0.0,
-        ("trial 2", "verdict"): 1,
-        ("trial 2", "score"): 1.0,
-        ("Reflexion", "solved"): 1,
-        ("Reflexion", "trials"): 2,
+        "trial 1": {"verdict": 0, "score": 0.0},
+        "trial 2": {"verdict": 1, "score": 1.0},
+        "Reflexion": {"solved": 1, "trials": 2},
     }
-    runs = got["runs"].values()
-    parents = {(run["name"], got["runs"][run["parent_run_id"]]["name"]) for run in runs if run.get("parent_run_id")}
-    assert {each for each in parents if each[0] in ("trial 1", "trial 2", "add")} == {
-        ("trial 1", "Reflexion"),
-        ("trial 2", "Reflexion"),
-        ("add", "trial 1"),
-        ("add", "trial 2"),
-    }
+    parents = {(run["name"], runs[run["parent_run_id"]]["name"]) for run in runs.values() if run.get("parent_run_id")}
+    trials = {("trial 1", "Reflexion"), ("trial 2", "Reflexion"), ("add", "trial 1"), ("add", "trial 2")}
+    assert {each for each in parents if each[0] in ("trial 1", "trial 2", "add")} == trials
 
 
 def test_feedback_that_langsmith_refuses_costs_no_run():
-    graph, task = counting()
-    with langsmith(broken=True) as (client, _, enough):
-        tracer = LangChainTracer(client=client, project_name="test")
-        assert graph.compile().invoke(task, {"callbacks": [tracer]})["status"] == "solved"
-        assert enough.wait(20)
+    with langsmith(broken=True) as (tracer, _, last):
+        assert counting().invoke(INPUT, {"callbacks": [tracer]})["status"] == "solved"
+        assert last.wait(20)

@@ -2,14 +2,30 @@
 
 import json
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from langchain_core.messages import AIMessage
+from langgraph.checkpoint.memory import InMemorySaver
 
-from langgraph_reflexion import PROFILES, ConfigurationError, EnvironmentFault, Evaluator, Score, create_reflexion
+from langgraph_reflexion import (
+    PROFILES,
+    ConfigurationError,
+    EnvironmentFault,
+    Evaluator,
+    Heuristic,
+    ModelFault,
+    ModelOptions,
+    Retries,
+    Score,
+    StepResult,
+    Task,
+)
+from langgraph_reflexion.envs.base import Action
+from langgraph_reflexion.envs.hotpotqa.environment import HotPotQA
 from langgraph_reflexion.evaluators.judges import ASKED_AGAIN, NO_VERDICT
 from langgraph_reflexion.testing import ScriptedChatModel
-from tests.support.toys import Parrot, asks_for, text_of
+from tests.support.toys import THREAD, Parrot, ParrotEpisode, asks_for, compiled, play, text_of
 
 GOOD, BAD = "bye right", "bye wrong"
 
@@ -18,9 +34,8 @@ def parrot():
     return Parrot(**{GOOD: 1.0, BAD: 0.0, "bye half": 0.5, "bye unknown": None})
 
 
-def played(says, environment=None, verdicts=("no",), **options):
+def played(says, verdicts=("no",), **options):
     """Say one thing per trial, under a judge that answers in turn."""
-    environment = environment or parrot()
     words, judged = iter(says), iter(verdicts)
 
     def reply(prompt):
@@ -31,11 +46,13 @@ def played(says, environment=None, verdicts=("no",), **options):
                 return f"I looked at it.\nVerdict: {next(judged)}"
         return "Say something else."
 
-    model = ScriptedChatModel(replies=reply)
-    options = {"max_trials": len(says), **options}
-    final = create_reflexion(model, environment, **options).compile().invoke({"task": environment.tasks()[0]})
+    final, model = play(reply, parrot(), max_trials=len(says), **options)
     assert final["fault"] == ""
     return final, model
+
+
+def judged(*replies):
+    return play([f"Action: say {BAD}", *replies], parrot(), evaluator="llm", max_trials=1)
 
 
 def outcomes(final):
@@ -74,30 +91,32 @@ def test_a_wrong_yes_ends_the_task_and_a_wrong_no_continues_it():
     ],
 )
 def test_only_a_clear_yes_of_the_judge_is_a_success(said, success):
-    model = ScriptedChatModel(replies=[f"Action: say {BAD}", said])
-    graph = create_reflexion(model, parrot(), evaluator="llm", max_trials=1).compile()
-    final = graph.invoke({"task": parrot().tasks()[0]})
+    final, _ = judged(said)
     assert final["trials"][0]["verdict"] is success
     assert final["evaluation"]["feedback"] == said
 
 
-def test_a_judge_without_a_verdict_is_asked_once_more():
-    answers = [("Verdict: yes", True, []), ("Yes, it was.", True, []), ("No.", False, [])]
-    for again, success, notes in [*answers, ("Well, yes.", False, [NO_VERDICT])]:
-        model = ScriptedChatModel(replies=[f"Action: say {BAD}", "Verdict: yesterday", again])
-        graph = create_reflexion(model, parrot(), evaluator="llm", max_trials=1).compile()
-        final = graph.invoke({"task": parrot().tasks()[0]})
-        assert (final["trials"][0]["verdict"], final["trials"][0]["notes"]) == (success, notes)
-        assert model.prompts[2][:-2] == model.prompts[1]
-        assert [message.text for message in model.prompts[2][-2:]] == ["Verdict: yesterday", ASKED_AGAIN]
+@pytest.mark.parametrize(
+    ("again", "success", "notes"),
+    [
+        ("Verdict: yes", True, []),
+        ("Yes, it was.", True, []),
+        ("No.", False, []),
+        ("Well, yes.", False, [NO_VERDICT]),
+    ],
+)
+def test_a_judge_without_a_verdict_is_asked_once_more(again, success, notes):
+    final, model = judged("Verdict: yesterday", again)
+    assert (final["trials"][0]["verdict"], final["trials"][0]["notes"]) == (success, notes)
+    assert model.prompts[2][:-2] == model.prompts[1]
+    assert [message.text for message in model.prompts[2][-2:]] == ["Verdict: yesterday", ASKED_AGAIN]
 
 
 def test_the_reflection_model_judges_the_whole_trial_and_is_charged():
     counted = AIMessage("Verdict: no", usage_metadata={"input_tokens": 5, "output_tokens": 1, "total_tokens": 6})
-    model = ScriptedChatModel(replies=["Thought: hm\nAction: say hello", f"Action: say {BAD}"] * 2)
     judge = ScriptedChatModel(replies=[counted, "Think.", "Verdict: yes"])
-    graph = create_reflexion(model, parrot(), reflection_model=judge, evaluator="llm", max_trials=2).compile()
-    final = graph.invoke({"task": parrot().tasks()[0]})
+    replies = ["Thought: hm\nAction: say hello", f"Action: say {BAD}"] * 2
+    final, model = play(replies, parrot(), reflection_model=judge, evaluator="llm", max_trials=2)
     assert [asks_for(prompt) for prompt in judge.prompts] == ["judge", "reflect", "judge"]
     assert {asks_for(prompt) for prompt in model.prompts} == {"act"}
     told = text_of(judge.prompts[0])
@@ -150,7 +169,118 @@ def test_an_evaluator_that_cannot_judge_is_a_fault():
         async def evaluate(self, state, config):
             raise EnvironmentFault("the sandbox did not start")
 
-    model = ScriptedChatModel(replies=[f"Action: say {GOOD}"])
-    final = create_reflexion(model, parrot(), evaluator=Down()).compile().invoke({"task": parrot().tasks()[0]})
+    final, _ = play([f"Action: say {GOOD}"], parrot(), evaluator=Down())
     assert (final["status"], final["fault"]) == ("fault", "the sandbox did not start")
     assert (final["trials"][0]["verdict"], final["trials"][0]["success"]) == (None, None)
+
+
+class DraftEpisode(ParrotEpisode):
+    """Solved if the last word that was said has three letters, which only `finalize` looks at."""
+
+    word = ""
+
+    def step(self, action: Action) -> StepResult:
+        self.word = action["args"]["words"]
+        return super().step(action)
+
+    def finalize(self) -> StepResult:
+        if self.word == "burn":
+            raise OSError("the paper is on fire")
+        return StepResult(f"{self.word!r} has {len(self.word)} letters.", float(len(self.word) == 3))
+
+
+class Drafts(Parrot):
+    episode = DraftEpisode
+
+    def start(self, task: Task) -> DraftEpisode:
+        return DraftEpisode({})
+
+
+STOPS = Heuristic(max_actions=1)
+
+
+def saying(*words: str) -> Any:
+    said = iter(words)
+    return lambda prompt: f"Action: say {next(said)}" if asks_for(prompt) == "act" else "Another one."
+
+
+def test_the_environment_judges_a_stopped_trial() -> None:
+    final, model = play(saying("moon", "sunny", "sun", "sky"), Drafts(), heuristic=STOPS, max_trials=2)
+    trials = [(trial["verdict"], trial["success"], trial["actions"]) for trial in final["trials"]]
+    assert (final["status"], trials) == ("solved", [(False, False, 2), (True, True, 2)])
+    *_, last = final["trajectory"]
+    assert (last["number"], last["action"], last["observation"]) == (3, None, "'sky' has 3 letters.")
+    reflected = next(text_of(prompt) for prompt in model.prompts if asks_for(prompt) == "reflect")
+    assert "took too many actions" in reflected
+    assert "'sunny' has 5 letters." in reflected
+
+
+def test_an_evaluator_sees_what_the_environment_adds() -> None:
+    judge = lambda task, steps: steps[-1]["observation"] == "'moon' has 4 letters."  # noqa: E731
+    final, _ = play(saying("sun", "moon"), Drafts(), heuristic=STOPS, evaluator=judge)
+    assert (final["trials"][0]["verdict"], final["trials"][0]["success"]) == (True, False)
+
+
+def test_an_environment_that_cannot_judge_a_stopped_trial_is_a_fault() -> None:
+    once = ModelOptions(retries=Retries(attempts=1))
+    final, _ = play(saying("a", "burn"), Drafts(), heuristic=STOPS, options=once)
+    assert (final["status"], final["trials"][0]["verdict"]) == ("fault", None)
+    assert "the paper is on fire" in final["fault"]
+
+
+def test_a_stopped_trial_is_judged_after_a_restart() -> None:
+    replies, saver = saying("a", "sky"), InMemorySaver()
+    stopped, _ = compiled(replies, Drafts(), saver, heuristic=STOPS)
+    stopped.invoke({"task": Drafts().tasks()[0]}, THREAD, interrupt_before=["evaluate"])
+    graph, _ = compiled(replies, Drafts(), saver, heuristic=STOPS)
+    assert graph.invoke(None, THREAD)["status"] == "solved"
+
+
+def said(answer):
+    return f"Thought: Hm.\nAction: finish[{answer}]"
+
+
+def answered(*replies, actor="cot", samples=3):
+    """Play a question under self-consistency: the actor is asked again, from the same prompt."""
+    once, environment = ModelOptions(retries=Retries(attempts=1)), HotPotQA()
+    options = {"max_trials": 1, "evaluator": f"self-consistency:{samples}", "options": once}
+    final, model = play(list(replies), environment, actor=actor, **options)
+    environment.close()
+    return final, model
+
+
+@pytest.mark.parametrize(
+    ("samples", "score"), [(["the rome.", "Paris", "Rome"], 1.0), (["Paris", "Paris", "Rome"], 1 / 3)]
+)
+def test_the_majority_of_normalized_answers_decides(samples, score):
+    final, _ = answered(said("Rome"), *map(said, samples))
+    [trial] = final["trials"]
+    assert (trial["score"], trial["verdict"]) == (pytest.approx(score), score == 1.0)
+
+
+def test_samples_have_the_prompt_of_the_answer_and_seeds_of_their_own():
+    final, model = answered("Thought: Let me look.\nAction: search[Rome]", *[said("x")] * 4, actor="react")
+    assert final["trials"][0]["verdict"] is True
+    own, *sampled = [[(type(m), m.text) for m in prompt] for prompt in model.prompts[1:]]
+    assert sampled == [own] * 3
+    assert len(set(model.seeds)) == len(model.seeds) == 5
+
+
+def test_a_trial_without_an_answer_is_rejected_without_sampling():
+    final, model = answered("I cannot say.")
+    assert (final["trials"][0]["score"], len(model.prompts)) == (0.0, 1)
+    final, model = answered(*["Action: search[Rome]"] * 4, actor="react")
+    assert final["trials"][0]["stop_reason"] == "hallucination"
+    assert (final["trials"][0]["verdict"], len(model.prompts)) == (False, 4)
+
+
+def test_a_failing_model_gives_no_verdict():
+    final, _ = answered(said("Rome"), said("Rome"), ModelFault("down"), said("Rome"))
+    assert (final["status"], final["trials"][0]["verdict"]) == ("fault", None)
+    assert "down" in final["fault"]
+
+
+@pytest.mark.parametrize(("samples", "says"), [("2", "an odd number"), ("many", "takes a number")])
+def test_a_number_of_samples_without_a_majority_is_refused(samples, says):
+    with pytest.raises(ConfigurationError, match=says):
+        answered(samples=samples)

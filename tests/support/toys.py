@@ -2,19 +2,16 @@
 
 import time
 from collections.abc import Sequence
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, cast
 
-from langchain_core.messages import BaseMessage
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import AIMessage, BaseMessage
 
-from langgraph_reflexion.envs.base import (
-    Action,
-    Environment,
-    Episode,
-    FinishedTrial,
-    StepResult,
-    Task,
-    action,
-)
+from langgraph_reflexion import create_reflexion
+from langgraph_reflexion.envs.base import Action, Environment, Episode, FinishedTrial, StepResult, Task, action
+from langgraph_reflexion.testing import ScriptedChatModel
+
+THREAD: Any = {"configurable": {"thread_id": "1"}}
 
 
 class CounterEpisode(Episode):
@@ -73,7 +70,7 @@ class Counter(Environment):
     def tasks(self, split: str | None = None, limit: int | None = None) -> Sequence[Task]:
         first = 3 if self.choose_split(split) == "easy" else 1000
         goals = list(range(first, first + 5))[:limit]
-        return [Task(id=f"c{g}", instruction=f"Count to {g}.", data={"goal": g}) for g in goals]
+        return [count_to(goal) for goal in goals]
 
     def start(self, task: Task) -> CounterEpisode:
         episode = CounterEpisode(task["data"]["goal"], self.limit)
@@ -179,22 +176,28 @@ class Parrot(Environment):
         return {"cage": [1, 2], "by": "environment"}
 
 
-class Breaking(Counter):
-    """A counter that cannot be started the n-th time."""
-
-    def __init__(self, broken_start: int, says: str = "no counters left") -> None:
-        super().__init__()
-        self.broken_start, self.says = broken_start, says
-
-    def start(self, task: Task) -> CounterEpisode:
-        if len(self.started) + 1 == self.broken_start:
-            raise OSError(self.says)
-        return super().start(task)
-
-
 def count_to(goal: int) -> Task:
     """A task of the counter's."""
     return Task(id=f"c{goal}", instruction=f"Count to {goal}.", data={"goal": goal})
+
+
+INPUT: Any = {"task": count_to(3)}
+
+
+def compiled(
+    replies: Any, environment: Environment | None = None, saver: Any = None, store: Any = None, **options: Any
+) -> Any:
+    """A graph, by default with the counter, and its model: the one given, or one with these replies."""
+    model = replies if isinstance(replies, BaseChatModel) else ScriptedChatModel(replies=replies)
+    graph = create_reflexion(model, environment or Counter(), **options)
+    return graph.compile(checkpointer=saver, store=store), model
+
+
+def play(replies: Any, environment: Environment | None = None, task: Task | None = None, **options: Any) -> Any:
+    """The final state of a task, by default the environment's first one, and the model that played it."""
+    environment = environment or Counter()
+    graph, model = compiled(replies, environment, **options)
+    return graph.invoke({"task": task or environment.tasks()[0]}), model
 
 
 def asks_for(messages: list[BaseMessage]) -> str:
@@ -209,21 +212,22 @@ def text_of(messages: list[BaseMessage]) -> str:
     return "\n".join(message.text for message in messages)
 
 
-def counting_badly(messages: list[BaseMessage]) -> str:
+def counting_badly(messages: list[BaseMessage]) -> AIMessage:
     """Plays the counter to 3 under `reflexion`: fails twice, for as long as the memory holds fewer than two lessons.
 
     12 acts, 2 reflections.
     """
     lessons = messages[1].text.count("- Trial ")
-    if asks_for(messages) == "reflect":
-        return f"Lesson {lessons + 1}."
     reads = ["Action: read[]"] * 4
     trials = [
         ["Action: add 1", *reads],
         ["Thought: hm.", "Action: go up", *reads],
         ["Thought: one\nAction: add 1", "Action: add 2"],
     ]
-    return trials[min(lessons, 2)][len(messages) // 2 - 1]
+    reply = trials[min(lessons, 2)][len(messages) // 2 - 1]
+    if asks_for(messages) == "reflect":
+        reply = f"Lesson {lessons + 1}."
+    return AIMessage(reply, usage_metadata={"input_tokens": 100, "output_tokens": 10, "total_tokens": 110})
 
 
 class Timeless:
@@ -250,16 +254,8 @@ class Timeless:
 
 def finished(*actions: Any, number: int = 1) -> FinishedTrial:
     """A trial that came to its own end."""
-    return FinishedTrial(
-        number=number,
-        actions=list(actions),
-        snapshot=None,
-        verdict=None,
-        stop_reason="terminated",
-        feedback="",
-        observation="",
-        reflection=None,
-    )
+    trial = {"number": number, "actions": list(actions), "snapshot": None, "verdict": None, "reflection": None}
+    return cast(FinishedTrial, trial | {"stop_reason": "terminated", "feedback": "", "observation": ""})
 
 
 def measured(environment: Environment, task: Task, actions: Sequence[Action]) -> dict[str, float]:

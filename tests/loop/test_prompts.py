@@ -1,4 +1,4 @@
-"""Few-shot examples: as chat turns like a trial's own, or within the instruction."""
+"""What every prompt shows: the task once, and few-shot examples as turns or within the instruction."""
 
 from dataclasses import replace
 from itertools import pairwise
@@ -6,11 +6,79 @@ from itertools import pairwise
 import pytest
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
 
-from langgraph_reflexion import create_reflexion, load_environment, load_prompts
+from langgraph_reflexion import PROFILES, create_reflexion, load_environment, load_prompts
 from langgraph_reflexion.actors import ACTORS
-from langgraph_reflexion.profiles import PROFILES
+from langgraph_reflexion.prompts import contains
 from langgraph_reflexion.testing import ScriptedChatModel
-from tests.support.toys import asks_for
+from tests.support.toys import Counter, CounterEpisode, asks_for, play, text_of
+
+GOAL = "Count to 3."
+
+
+def counting(messages):
+    """Adds 1 and then too much; reflects; never calls a trial solved."""
+    match asks_for(messages):
+        case "reflect":
+            return "I went too fast."
+        case "judge":
+            return "Verdict: no"
+    if messages[-1].text.endswith("Thought:"):
+        return "On I go."
+    added = "stands at 1" in text_of(messages[1:]).rpartition("Here is the task again:")[2]
+    written = f"add {9 if added else 1}"
+    return written if messages[-1].text.endswith("Action:") else f"Thought: On I go.\nAction: {written}"
+
+
+def asked(environment, **options):
+    """The prompts of two trials, by what they ask for."""
+    _, model = play(counting, environment, max_trials=2, **options)
+    prompts = {"act": [], "reflect": [], "judge": []}
+    for prompt in model.prompts:
+        prompts[asks_for(prompt)].append(prompt)
+    return prompts
+
+
+TWO_CALLS = {"actor": "react", "profile": replace(PROFILES["paper"], name="slow", layout="original")}
+WAYS = [{"actor": "react"}, {"actor": "tools"}, TWO_CALLS]
+
+
+@pytest.mark.parametrize("way", WAYS, ids=["react", "tools", "two calls"])
+def test_every_prompt_states_the_goal_once(way):
+    judged, sampled = (asked(Counter(2), evaluator=evaluator, **way) for evaluator in ("llm", "self-consistency"))
+    assert all(judged.values())
+    assert sampled["act"]
+    for prompt in [prompt for prompts in (judged, sampled) for each in prompts.values() for prompt in each]:
+        assert text_of(prompt).count(GOAL) == 1
+
+
+def test_an_observation_that_states_the_goal_is_not_changed():
+    observation = "A counter at 0. COUNT\n  to 3, or else."
+
+    class Stating(Counter):
+        def start(self, task):
+            episode = CounterEpisode(3, 2)
+            episode.observation = observation
+            return episode
+
+    for ask, prompts in asked(Stating(), evaluator="llm").items():
+        for prompt in prompts:
+            assert observation in prompt[1].text, ask
+            assert "Your task: " not in prompt[1].text, ask
+
+
+@pytest.mark.parametrize(
+    ("text", "words", "expected"),
+    [
+        ("Count to 3.", "count  to\n3", True),
+        ("Count to 30.", "Count to 3.", False),
+        ("First count to 3, then stop.", "Count to 3!", True),
+        ("A room.", "", False),
+        ("?", "?", True),
+    ],
+)
+def test_a_text_is_searched_for_words_ignoring_case_and_line_breaks(text, words, expected):
+    assert contains(text, words) == expected
+
 
 SHIPPED = [("alfworld", "react"), ("alfworld", "tools"), ("hotpotqa", "react"), ("hotpotqa", "cot-gt")]
 SHIPPED += [("programming", "react"), ("programming", "code")]
@@ -62,11 +130,3 @@ def test_the_layout_text_has_the_examples_in_the_instruction():
     assert [type(message) for message in acting] == [type(message) for message in reflecting]
     assert [type(message) for message in acting] == [SystemMessage, HumanMessage]
     assert acting[0].text.count("--- Example ") == reflecting[0].text.count("--- Example ") == 2
-
-
-def test_an_action_without_a_name_reads_none_in_the_history():
-    model = ScriptedChatModel(replies=lambda messages: "Observation: It shines.")
-    environment = load_environment("alfworld")
-    graph = create_reflexion(model, environment, max_trials=1).compile()
-    graph.invoke({"task": environment.tasks()[0]})
-    assert model.prompts[1][-2].text == "Action: (none)"
