@@ -1,11 +1,9 @@
-"""`check_environment` detects broken environments."""
-
 from typing import Annotated
 
 import pytest
 from pydantic import Field
 
-from langgraph_reflexion.envs.base import MemoryMap, Task, action
+from langgraph_reflexion.envs.base import MemoryMap, action
 from langgraph_reflexion.errors import ConfigurationError
 from langgraph_reflexion.testing.conformance import CHECKS, Case, check_environment
 from tests.support.toys import Counter, Notebook, SlowCounter, with_action
@@ -15,9 +13,7 @@ class Shared(Counter):
     """Its episodes are not independent."""
 
     def start(self, task):
-        if not self.started:
-            return super().start(task)
-        return self.started[0]
+        return self.started[0] if self.started else super().start(task)
 
 
 class Blocking(SlowCounter):
@@ -75,40 +71,29 @@ def test_checks_detect_broken_environments(broken, actions, by):
         CHECKS[by](case)
 
 
-def patterned(environment_actions=None):
+def test_actions_are_requested_if_values_cannot_be_generated():
     def act(self, it: Annotated[str, Field(pattern="^[xyz]{2}$")]) -> str:
         """Do it."""
         return it
 
-    check_environment(with_action(action("do {it}", "please do {it}")(act)), actions=environment_actions)
-
-
-def test_actions_are_requested_if_values_cannot_be_generated():
+    environment = with_action(action("do {it}", "please do {it}")(act))
     with pytest.raises(AssertionError, match=r"text_forms_parse_back: act, it: .* actions=\[...\] with"):
-        patterned()
-    patterned(["do xy"])
-
-
-@pytest.mark.parametrize("template", ["task", "failed_trial"])
-def test_prompts_that_omit_the_task_are_detected(template, tmp_path):
-    class Secretive(Notebook):
-        prompts = tmp_path
-
-    (tmp_path / f"{template}.md").write_text("You know what to do.", encoding="utf-8")
-    with pytest.raises(AssertionError, match=rf"models_are_shown_the_task: {template}\.md in .* lacks"):
-        check_environment(Secretive())
+        check_environment(environment)
+    check_environment(environment, actions=["do xy"])
 
 
 @pytest.mark.parametrize(
     ("template", "text", "says"),
     [
+        ("task", "You know what to do.", r"task\.md in .* lacks"),
+        ("failed_trial", "You know what to do.", r"failed_trial\.md in .* lacks"),
         ("actions", "\n{{ forms }}", r"act\.md fails: the template .*actions\.md, line 2: .*'forms' is undefined"),
         ("judge", "{% if %}", r"the template .*judge\.md, line 1: TemplateSyntaxError: Expected"),
         ("task", "{{ goal }}", r"task\.md fails: .*'goal' is undefined: its values are observation,"),
         ("opening", "{{ observation }}", r"opening\.md in .* lacks \{\{ instruction \}\}"),
     ],
 )
-def test_templates_that_cannot_be_rendered_are_detected(template, text, says, tmp_path):
+def test_templates_that_fail_or_omit_the_task_are_detected(template, text, says, tmp_path):
     class Broken(Notebook):
         prompts = tmp_path
 
@@ -117,26 +102,19 @@ def test_templates_that_cannot_be_rendered_are_detected(template, text, says, tm
         check_environment(Broken())
 
 
-def test_task_without_instruction_is_detected():
-    class Wordless(Counter):
-        def tasks(self, split=None, limit=None):
-            return [Task(**{**task, "instruction": " "}) for task in super().tasks(split, limit)]
-
-    with pytest.raises(AssertionError, match="no instruction"):
-        CHECKS["models_are_shown_the_task"](Case.of(Wordless()))
-
-
 @pytest.mark.parametrize(
     ("tasks", "says"),
     [
         ([{"id": "x"}], "task 1 of 'counter' has no 'instruction'"),
         ([{"id": "x", "instruction": "Count."}, {"id": 2}], "task 2 of 'counter' has no 'id'"),
         (["Count."], "task 1 of 'counter' has no 'id'"),
+        ([{"id": "x", "instruction": " ", "data": {"goal": 3}}], "no instruction"),
     ],
 )
 def test_a_task_without_its_fields_is_a_clear_error(tasks, says):
     class Unfinished(Counter):
         def tasks(self, split=None, limit=None):
+            self.choose_split(split)
             return tasks[:limit]
 
     with pytest.raises((ConfigurationError, AssertionError), match=says):
@@ -144,16 +122,15 @@ def test_a_task_without_its_fields_is_a_clear_error(tasks, says):
 
 
 def test_environment_is_closed_after_a_failed_check():
-    class Careless(Counter):
-        closed = False
+    closed = []
 
+    class Careless(Counter):
         def tasks(self, split=None, limit=None):
             return super().tasks(None, limit)
 
         def close(self):
-            self.closed = True
+            closed.append(self)
 
-    environment = Careless()
     with pytest.raises(AssertionError, match=r"tasks_are_stable: an unknown split"):
-        check_environment(environment)
-    assert environment.closed
+        check_environment(environment := Careless())
+    assert closed == [environment]

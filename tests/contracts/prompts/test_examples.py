@@ -1,8 +1,7 @@
 """Few-shot examples of every domain: the environment gives each observation, in tasks that no run contains."""
 
 import tomllib
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -35,37 +34,35 @@ def read(folder: str, name: str) -> list[Entry]:
     return list(tomllib.loads((ROOT / folder / name).read_text(encoding="utf-8"))["example"])
 
 
-@contextmanager
-def alfworld(entry: Entry, folder: Path, agent: str) -> Iterator[tuple[Environment, Episode, str]]:
+Started = tuple[Environment, Episode]
+
+
+def alfworld(entry: Entry, folder: Path, agent: str) -> Started:
     game = generate(**entry["game"])
-    yield ALFWorld(), ALFWorldEpisode(NativeEngine(World.of(game)), game.syntax), ""
+    return ALFWorld(), ALFWorldEpisode(NativeEngine(World.of(game)), game.syntax)
 
 
-@contextmanager
-def hotpotqa(entry: Entry, folder: Path, agent: str) -> Iterator[tuple[Environment, Episode, str]]:
+def hotpotqa(entry: Entry, folder: Path, agent: str) -> Started:
     environment = HotPotQA(seed=SEED)
     task = next(task for task in environment.tasks() if task["id"] == entry["question"])
-    yield environment, environment.start(task), f"{environment.context(task)}\n\n" if agent == "cot-gt" else ""
-    environment.close()
+    episode = environment.start(task)
+    if agent == "cot-gt":
+        episode.observation = f"{environment.context(task)}\n\n{episode.observation}"
+    return environment, episode
 
 
-@contextmanager
-def fever(entry: Entry, folder: Path, agent: str) -> Iterator[tuple[Environment, Episode, str]]:
+def fever(entry: Entry, folder: Path, agent: str) -> Started:
     environment = FEVER(seed=SEED)
-    yield environment, environment.start(environment.find_task(entry["claim"])), ""
-    environment.close()
+    return environment, environment.start(environment.find_task(entry["claim"]))
 
 
-@contextmanager
-def webshop(entry: Entry, folder: Path, agent: str) -> Iterator[tuple[Environment, Episode, str]]:
+def webshop(entry: Entry, folder: Path, agent: str) -> Started:
     need_extra("webshop")
-    environment = WebShop(seed=SEED, strict=agent == "strict")
-    yield environment, environment.start(next(t for t in environment.tasks() if t["id"] == entry["goal"])), ""
-    environment.close()
+    environment = WebShop(seed=SEED, strict=True)  # the original's actions alone
+    return environment, environment.start(next(t for t in environment.tasks() if t["id"] == entry["goal"]))
 
 
-@contextmanager
-def workspace(entry: Entry, folder: Path, agent: str) -> Iterator[tuple[Environment, Episode, str]]:
+def workspace(entry: Entry, folder: Path, agent: str) -> Started:
     need("bubblewrap")
     for name, text in entry["files"].items():
         path = folder / entry["id"] / name
@@ -73,10 +70,7 @@ def workspace(entry: Entry, folder: Path, agent: str) -> Iterator[tuple[Environm
         path.write_text(text, encoding="utf-8")
     given = {"instruction": entry["instruction"], "verify": entry["verify"]}
     environment = Workspace(path=folder / entry["id"], store=folder / "store", **given)
-    episode = environment.start(environment.tasks()[0])
-    yield environment, episode, ""
-    episode.close()
-    environment.close()
+    return environment, environment.start(environment.tasks()[0])
 
 
 def nothing_of_a_split(entry: Entry) -> bool:
@@ -101,18 +95,11 @@ def nothing_of_the_own_repositories(entry: Entry) -> bool:
 
 @dataclass
 class Domain:
-    """The examples in one folder of prompts.
-
-    Attributes:
-        folder: The folder.
-        counts: The numbers of solved and of failed examples.
-        play: Starts the episode of an example; returns a prefix of its first observation, too.
-        new: Whether an example is of no task that a run has by default.
-    """
+    """The examples in one folder of prompts: numbers of solved and failed ones, whose tasks no run has by default."""
 
     folder: str
     counts: tuple[int, int]
-    play: Callable[[Entry, Path, str], Any]
+    play: Callable[[Entry, Path, str], Started]
     new: Callable[[Entry], bool]
 
     def __post_init__(self) -> None:
@@ -120,9 +107,8 @@ class Domain:
         self.solved, self.failed = read(self.folder, "examples.toml"), read(self.folder, "reflections.toml")
 
 
-ALFWORLD = Domain("alfworld", (12, 2), alfworld, nothing_of_a_split)
 DOMAINS = [
-    ALFWORLD,
+    Domain("alfworld", (12, 2), alfworld, nothing_of_a_split),
     Domain("hotpotqa", (6, 2), hotpotqa, nothing_of_the_own_country),
     Domain("hotpotqa/cot", (6, 2), hotpotqa, nothing_of_the_own_country),
     Domain("hotpotqa/cot-gt", (6, 2), hotpotqa, nothing_of_the_own_country),
@@ -130,37 +116,27 @@ DOMAINS = [
     Domain("webshop", (2, 2), webshop, nothing_of_the_own_shop),
     Domain("workspace", (3, 2), workspace, nothing_of_the_own_repositories),
 ]
+every_domain = pytest.mark.parametrize("domain", DOMAINS, ids=lambda domain: domain.folder)
 
 
-@pytest.fixture(params=DOMAINS, ids=lambda domain: domain.folder)
-def domain(request: pytest.FixtureRequest) -> Domain:
-    return request.param  # type: ignore[no-any-return]
-
-
-def replay(domain: Domain, entry: Entry, folder: Path, agent: str) -> None:
-    with domain.play(entry, folder, agent) as (environment, episode, before):
-        assert entry["observation"] == before + episode.observation
+@every_domain
+def test_environment_gives_every_observation(domain: Domain, tmp_path: Path) -> None:
+    for entry in [*domain.solved, *domain.failed]:
+        environment, episode = domain.play(entry, tmp_path, domain.agent)
+        assert entry["observation"] == episode.observation
         results = []
         for step in entry["step"]:
             action = environment.parse(step["action"])
             assert type(episode).actions()[action["name"]].render(action["args"]) == step["action"]
             results.append(episode.step(action))
             assert results[-1].observation == step["observation"]
-    assert not any(result.terminated or result.truncated for result in results[:-1])
-    assert (results[-1].reward == 1.0) == (entry in domain.solved)
+        assert not any(result.terminated or result.truncated for result in results[:-1])
+        assert (results[-1].reward == 1.0) == (entry in domain.solved)
+        episode.close()
+        environment.close()
 
 
-def test_environment_gives_every_observation(domain: Domain, tmp_path: Path) -> None:
-    for entry in [*domain.solved, *domain.failed]:
-        replay(domain, entry, tmp_path, domain.agent)
-
-
-def test_webshop_examples_use_only_the_original_actions(tmp_path: Path) -> None:
-    shop = next(domain for domain in DOMAINS if domain.folder == "webshop")
-    for entry in [*shop.solved, *shop.failed]:
-        replay(shop, entry, tmp_path, "strict")
-
-
+@every_domain
 def test_examples_are_original_and_cover_different_tasks(domain: Domain) -> None:
     entries = [*domain.solved, *domain.failed]
     assert (len(domain.solved), len(domain.failed)) == domain.counts

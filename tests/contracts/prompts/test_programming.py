@@ -16,34 +16,20 @@ from tests.support.tools import need
 ROOT = Path(__file__).parents[3] / "prompts" / "programming"
 FOLDERS = {"react": ROOT, "code": ROOT / "code"}
 SHOWN = [
-    pytest.param(agent, example, id=f"{agent}-{kind}-{number}")
+    pytest.param(agent, example, id=f"{agent}-{number}")
     for agent, folder in FOLDERS.items()
-    for kind, examples in (
-        ("example", load_prompts(folder).examples(None, 9)),
-        ("reflection", load_prompts(folder).reflections),
-    )
-    for number, example in enumerate(examples)
+    for number, example in enumerate([*load_prompts(folder).examples(None, 9), *load_prompts(folder).reflections])
 ]
 
 
 def problems_of(example: Example | ReflectionExample, tmp_path: Path) -> Programming:
     """The problem that an example shows, as a file."""
-    name = re.search(r"(?:def|fn) (\w+)", example.observation)
-    assert name
-    rust = "fn " in example.observation
-    problem: dict[str, Any] = {
-        "name": f"shown_{name[1]}",
-        "language": "rs" if rust else "py",
-        "prompt": example.observation + "\n",
-        "entry_point": name[1],
-        "stop_tokens": [],
-        "test": f"}}\nfn main() {{ assert_eq!({name[1]}(Default::default()), 1); }}"
-        if rust
-        else "assert candidate()",
-    }
-    path = tmp_path / "shown.jsonl"
-    path.write_text(json.dumps(problem) + "\n")
-    return Programming(path=str(path))
+    (name, *_), rust = re.findall(r"(?:def|fn) (\w+)", example.observation), "fn " in example.observation
+    test = f"}}\nfn main() {{ assert_eq!({name}(Default::default()), 1); }}" if rust else "assert candidate()"
+    problem = {"name": f"shown_{name}", "language": "rs" if rust else "py", "prompt": example.observation + "\n"}
+    problem |= {"entry_point": name, "stop_tokens": [], "test": test}
+    (tmp_path / "shown.jsonl").write_text(json.dumps(problem) + "\n")
+    return Programming(path=str(tmp_path / "shown.jsonl"))
 
 
 def shown_tests(text: str) -> list[str]:
@@ -61,14 +47,9 @@ def test_example_shows_the_actual_output(agent: str, example: Any, tmp_path: Pat
     task["prepared"] = {"tests": list(dict.fromkeys(tests))}
     episode = environment.start(task)
     assert episode.observation == example.observation
-    actions = []
-    for step in example.steps:
-        action = environment.parse(step.action.strip())
-        assert action is not None
-        actions.append(action)
-        assert episode.step(action).observation == step.observation
+    actions = [environment.parse(step.action.strip()) for step in example.steps]
+    assert [episode.step(each).observation for each in actions] == [step.observation for step in example.steps]
     if isinstance(example, ReflectionExample):
         program = problems.program(task, actions)
-        assert program is not None
         assert example.feedback == base.render_tests(problems.run_tests(task, program, task["prepared"]["tests"])[0])
     problems.close()

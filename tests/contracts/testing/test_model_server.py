@@ -104,14 +104,6 @@ def test_lost_replies(fault):
         assert model.invoke("?").text == SAYS
 
 
-def test_retry_after():
-    with ModelServer(faults=["429", "429-retry-after", "429-retry-after:0.2"]) as server:
-        for seconds in (None, "1", "0.2"):
-            with pytest.raises(openai.RateLimitError) as raised:
-                client(server).invoke("?")
-            assert raised.value.response.headers.get("retry-after") == seconds
-
-
 @pytest.mark.parametrize("fault", ["418", "429:1"])
 def test_unknown_fault_is_refused(fault):
     with pytest.raises(ConfigurationError, match="choose one of 429"):
@@ -128,37 +120,33 @@ def test_reply_and_its_usage():
             reply = ask()
             assert (reply.text, reply.response_metadata["finish_reason"]) == (SAYS, "stop")
             assert (reply.usage_metadata["input_tokens"], reply.usage_metadata["output_tokens"]) == (7, 2)
-        assert [chunk.text for chunk in model.stream("?") if chunk.text] == [
-            *("Thought:", " up", " is", " best.", "\nAction:", " go", " up")
-        ]
+        words = ["Thought:", " up", " is", " best.", "\nAction:", " go", " up"]
+        assert [chunk.text for chunk in model.stream("?") if chunk.text] == words
     with ModelServer(always()) as server:
         assert client(server).invoke("?").usage_metadata is None
 
 
+class Binding(ScriptedChatModel):
+    bound: list = []
+
+    def bind_tools(self, tools, **kwargs):
+        self.bound.append((tools, kwargs))
+        return super().bind_tools(tools, **kwargs)
+
+
 def test_model_receives_the_request():
-    history = [
-        SystemMessage("rules"),
-        HumanMessage("task"),
-        AIMessage("one", tool_calls=[{"name": "add", "args": {"amount": 1}, "id": "a", "type": "tool_call"}]),
-        ToolMessage("The counter stands at 1.", tool_call_id="a"),
-    ]
-    bound = []
-
-    class Binding(ScriptedChatModel):
-        def bind_tools(self, tools, **kwargs):
-            bound.append((tools, kwargs))
-            return super().bind_tools(tools, **kwargs)
-
+    called = {"name": "add", "args": {"amount": 1}, "id": "a", "type": "tool_call"}
+    history = [SystemMessage("rules"), HumanMessage("task"), AIMessage("one", tool_calls=[called])]
+    history.append(ToolMessage("The counter stands at 1.", tool_call_id="a"))
     model = Binding(replies=lambda _: "x")
     with ModelServer(model) as server:
         client(server, seed=11).invoke(history)
         client(server).bind_tools([ADD], tool_choice="required").invoke("?", seed=12)
     [prompt, _] = model.prompts
     assert [(type(m), m.text) for m in prompt] == [(type(m), m.text) for m in history]
-    assert prompt[2].tool_calls == history[2].tool_calls
-    assert prompt[3].tool_call_id == "a"
+    assert (prompt[2].tool_calls, prompt[3].tool_call_id) == ([called], "a")
     assert model.seeds == [11, 12]
-    assert bound == [([ADD], {"tool_choice": "required"})]
+    assert model.bound == [([ADD], {"tool_choice": "required"})]
 
 
 def test_tool_calls_and_refusals():
@@ -194,12 +182,6 @@ def test_server_limits():
             with pytest.raises(openai.BadRequestError, match="101 characters") as raised:
                 client(server).invoke([HumanMessage(content)])
             assert raised.value.code == "context_length_exceeded"
-    with ModelServer(always(), refuses={"stop", "temperature"}) as server:
-        assert client(server, seed=1).invoke("?").text == SAYS
-        for name, code in (("stop", "unsupported_parameter"), ("temperature", "unsupported_value")):
-            with pytest.raises(openai.BadRequestError) as raised:
-                client(server).invoke("?", **{name: ["x"] if name == "stop" else 0.5})
-            assert [raised.value.param, raised.value.code] == [name, code]
 
 
 def test_exception_in_the_model_is_a_server_error():
@@ -209,17 +191,19 @@ def test_exception_in_the_model_is_a_server_error():
                 client(server).invoke("?")
 
 
-def test_malformed_requests():
-    bodies = [b"", b"[]", b'{"messages": "x"}', b'{"messages": [1]}', b'{"messages": [{"role": "no"}]}']
+@pytest.mark.parametrize(
+    "body", [b"", b"[]", b'{"messages": "x"}', b'{"messages": [1]}', b'{"messages": [{"role": "no"}]}']
+)
+def test_malformed_requests(body):
     with ModelServer() as server:
-        for body in bodies:
-            status, answer = post(server, body)
-            assert (status, answer["error"]["type"]) == (400, "invalid_request_error"), body
+        status, answer = post(server, body)
+    assert (status, answer["error"]["type"]) == (400, "invalid_request_error")
+
+
+def test_requests_that_are_not_served():
+    with ModelServer() as server, openai.OpenAI(base_url=server.url, api_key=KEY, max_retries=0) as api:
         assert post(server, b"", **{"Transfer-Encoding": "chunked"})[0] == 411
-        with (
-            openai.OpenAI(base_url=server.url, api_key=KEY, max_retries=0) as api,
-            pytest.raises(openai.NotFoundError, match="/v1/responses"),
-        ):
+        with pytest.raises(openai.NotFoundError, match="/v1/responses"):
             api.responses.create(model="any", input="?")
 
 
@@ -235,10 +219,10 @@ def test_clients_that_hang_or_leave(capfd):
             waiting.result(timeout=5)
     with pytest.raises(ConnectionRefusedError):
         post(server, {"messages": []})
+    body = b'{"messages": [], "stream": true}'
+    head = b"POST /v1/chat/completions HTTP/1.1\r\nContent-Length: %d\r\n\r\n" % len(body)
     with ModelServer(always("x" * 2**20)) as server:
         address = urlsplit(server.url)
-        body = b'{"messages": [], "stream": true}'
-        head = f"POST /v1/chat/completions HTTP/1.1\r\nContent-Length: {len(body)}\r\n\r\n".encode()
         for sent in (b"", b"POST", head, head + body):
             with socket.create_connection((address.hostname, address.port), timeout=5) as connection:
                 connection.sendall(sent)
@@ -248,11 +232,10 @@ def test_clients_that_hang_or_leave(capfd):
 
 def test_command_line():
     command = [sys.executable, "-W", "error", "-m", "langgraph_reflexion.testing.model_server"]
-    options = ["--fault", "500", "--fault", "ok"]
-    with subprocess.Popen([*command, *options], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-        url = process.stdout.readline().strip()
+    command += ["--fault", "500", "--fault", "ok"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         try:
-            with openai.OpenAI(base_url=url, api_key=KEY, max_retries=1) as api:
+            with openai.OpenAI(base_url=process.stdout.readline().strip(), api_key=KEY, max_retries=1) as api:
                 reply = api.chat.completions.create(model="any", messages=[{"role": "user", "content": "?"}])
                 assert reply.choices[0].message.content
         finally:
