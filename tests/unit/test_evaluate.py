@@ -1,5 +1,3 @@
-"""The evaluate node: the environment's last word, budgets, the status, and the best trial."""
-
 from dataclasses import replace
 from typing import Any
 
@@ -63,19 +61,12 @@ def state(trial: int = 1, **changes: Any) -> Any:
 
 def record(trial: int, score: float | None, stop_reason: str) -> Any:
     verdict = None if score is None else score >= 1
-    usage = {"act": CALLED}
-    return {
-        "trial": trial,
-        "score": score,
-        "verdict": verdict,
-        "stop_reason": stop_reason,
-        "actions": 1,
-        "usage": usage,
-    }
+    made = {"trial": trial, "score": score, "verdict": verdict, "stop_reason": stop_reason}
+    return made | {"actions": 1, "usage": {"act": CALLED}}
 
 
 @pytest.mark.parametrize("ended", [None, "terminated", "truncated"])
-async def test_only_a_trial_that_was_stopped_has_a_last_word_in_clean_text(ended: str | None) -> None:
+async def test_only_a_trial_that_was_stopped_has_a_last_word_in_clean_text(ended):
     given = state(episode={ended: True} if ended else {})
     update = await node(environment=Finalizing())(given, {})
     words = [step["observation"] for step in update.get("trajectory", [])]
@@ -91,15 +82,12 @@ async def test_only_a_trial_that_was_stopped_has_a_last_word_in_clean_text(ended
         (3, 0.0, {}, "failed"),
         (3, 1.0, {"task": Budget(llm_calls=1)}, "solved"),
         (3, 0.0, {"task": Budget(llm_calls=1)}, "failed"),
-        (1, 0.0, {"task": Budget(llm_calls=2)}, "budget"),
+        (1, 0.0, {"task": Budget(llm_calls=2)}, "budget"),  # the evaluation counts
         (1, 0.0, {"task": Budget(llm_calls=3)}, "running"),
         (1, 0.0, {"trial": Budget(llm_calls=1)}, "running"),
     ],
-    ids=["next", "last", "solved", "last without budget", "evaluation counts", "budget left", "trial's own"],
 )
-async def test_a_status_follows_from_the_verdict_the_trials_and_the_budgets(
-    trial: int, score: float, budgets: Any, status: str
-) -> None:
+async def test_a_status_follows_from_the_verdict_the_trials_and_the_budgets(trial, score, budgets, status):
     update = await node(score, **budgets)(state(trial), {})
     assert update["status"] == status
     assert bool(update["notes"]) == (status == "budget")
@@ -116,13 +104,12 @@ async def test_a_trial_cut_short_by_its_budget_has_no_verdict_and_one_note() -> 
 @pytest.mark.parametrize(
     ("earlier", "best"),
     [
-        ([record(1, 0.0, "terminated")], 1),
-        ([record(1, 0.0, "hallucination")], 2),
-        ([record(1, -1.0, "terminated")], 2),
-        ([record(1, 0.5, "hallucination")], 1),
-        ([record(1, None, "budget")], 2),
+        (record(1, 0.0, "terminated"), 1),  # it ended by itself
+        (record(1, 0.0, "hallucination"), 2),
+        (record(1, -1.0, "terminated"), 2),
+        (record(1, 0.5, "hallucination"), 1),
+        (record(1, None, "budget"), 2),
     ],
-    ids=["ended by itself", "the latest", "higher score", "lower score", "no verdict"],
 )
-async def test_the_best_trial_has_the_highest_score_and_ended_by_itself(earlier: list[Any], best: int) -> None:
-    assert (await node()(state(2, trials=earlier), {}))["best"] == best
+async def test_the_best_trial_has_the_highest_score_and_ended_by_itself(earlier, best):
+    assert (await node()(state(2, trials=[earlier]), {}))["best"] == best

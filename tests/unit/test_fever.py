@@ -1,5 +1,3 @@
-"""FEVER: its own claims and their labels, claims from files, and the grading of labels."""
-
 import json
 import re
 from collections import Counter, defaultdict
@@ -10,26 +8,18 @@ from langgraph_reflexion.envs.fever.claims import EACH, LABELS, own_claims
 from langgraph_reflexion.envs.fever.environment import FEVER
 from langgraph_reflexion.envs.hotpotqa.world.questions import own_world
 from langgraph_reflexion.errors import ConfigurationError
-from langgraph_reflexion.profiles import load_profile
 
 OFFICIAL = [
-    {
-        "id": 7,
-        "verifiable": "VERIFIABLE",
-        "label": "SUPPORTS",
-        "claim": "The oak is a tree.",
-        "evidence": [[[1, 2, "Oak", 0]]],
-    },
-    {"id": 8, "verifiable": "NOT VERIFIABLE", "label": "NOT ENOUGH INFO", "claim": "The oak sings.", "evidence": []},
+    {"id": 7, "label": "SUPPORTS", "claim": "The oak is a tree.", "evidence": [[[1, 2, "Oak", 0]]]},
+    {"id": 8, "label": "NOT ENOUGH INFO", "claim": "The oak sings.", "evidence": []},
 ]
 
 
 @pytest.fixture
 def official(tmp_path):
     def write(entries):
-        path = tmp_path / "paper_dev.jsonl"
-        path.write_text("".join(json.dumps(entry) + "\n" for entry in entries), encoding="utf-8")
-        return path
+        (tmp_path / "paper_dev.jsonl").write_text("".join(json.dumps(entry) + "\n" for entry in entries))
+        return FEVER(path=tmp_path / "paper_dev.jsonl")
 
     return write
 
@@ -56,14 +46,14 @@ def test_the_pages_decide_the_claims_on_one_page():
     for claim in own_claims(0):
         claimed, stated = forms.get(claim.id.rpartition("-")[2], ("(?!)", ""))
         if (match := re.fullmatch(claimed, claim.text)) and (page := pages.get(match[1])):
-            assert bool(re.search(stated.format(match[2]), page)) == (claim.answer == "SUPPORTS"), claim
-            assert bool(re.search(stated.format(r"\w+"), page)) == (claim.answer != "NOT ENOUGH INFO"), claim
+            found = [bool(re.search(stated.format(each), page)) for each in (match[2], r"\w+")]
+            assert found == [claim.answer == "SUPPORTS", claim.answer != "NOT ENOUGH INFO"], claim
             checked[claim.answer] += 1
     assert min(checked[label] for label in LABELS) >= 2
 
 
 def test_official_claims_are_tasks_and_need_pages(official):
-    environment = FEVER(path=official(OFFICIAL))
+    environment = official(OFFICIAL)
     first, second = environment.tasks()
     assert (first["id"], first["instruction"]) == ("7", "Claim: The oak is a tree.")
     assert second["data"]["answer"] == "NOT ENOUGH INFO"
@@ -74,7 +64,6 @@ def test_official_claims_are_tasks_and_need_pages(official):
 @pytest.mark.parametrize(
     ("entry", "says"),
     [
-        ({"id": 9, "claim": "No label."}, "line 3: a claim needs"),
         ({"id": 9, "claim": "Another label.", "label": "DISPUTED"}, "line 3: a claim needs"),
         ({**OFFICIAL[0], "id": 9, "claim": " "}, "line 3: a claim needs"),
         ({**OFFICIAL[0], "claim": "The same id."}, "line 3: another claim has the id 7"),
@@ -82,7 +71,7 @@ def test_official_claims_are_tasks_and_need_pages(official):
 )
 def test_a_file_of_something_else_is_refused(official, entry, says):
     with pytest.raises(ConfigurationError, match=says):
-        FEVER(path=official([*OFFICIAL, entry])).tasks()
+        official([*OFFICIAL, entry]).tasks()
 
 
 @pytest.mark.parametrize(
@@ -93,7 +82,3 @@ def test_a_label_ends_the_trial_and_is_graded_as_in_react(label, reward):
     episode = environment.start(next(t for t in environment.tasks() if t["data"]["answer"] == "SUPPORTS"))
     result = episode.step(environment.parse(f"finish[{label}]"))
     assert (result.reward, result.terminated) == (reward, True)
-
-
-def test_every_profile_shows_the_examples_of_react():
-    assert {load_profile(name).resolve(FEVER).examples for name in ("paper", "preprint", "upstream")} == {3}

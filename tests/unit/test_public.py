@@ -1,5 +1,3 @@
-"""The public names of the package."""
-
 import ast
 import importlib
 import inspect
@@ -12,33 +10,20 @@ import pytest
 import langgraph_reflexion
 
 
-def tree():
-    return ast.parse(Path(langgraph_reflexion.__file__).read_text(encoding="utf-8"))
-
-
 def typed_names():
     """The names for type checkers, with their modules."""
-    [block] = [node for node in tree().body if isinstance(node, ast.If)]
+    tree = ast.parse(Path(langgraph_reflexion.__file__).read_text(encoding="utf-8"))
+    [block] = [node for node in tree.body if isinstance(node, ast.If)]
     assert ast.unparse(block.test) == "TYPE_CHECKING"
-    return {
-        alias.asname or alias.name: node.module
-        for node in block.body
-        if isinstance(node, ast.ImportFrom)
-        for alias in node.names
-    }
+    imports = [node for node in block.body if isinstance(node, ast.ImportFrom)]
+    return {alias.asname or alias.name: node.module for node in imports for alias in node.names}
 
 
 def test_every_name_is_what_its_home_defines():
-    names = langgraph_reflexion.__all__
-    assert set(names) == set(typed_names())
-    assert typed_names() == langgraph_reflexion._MODULE_OF
-    constants, classes, functions = (
-        [name for name in names if name.isupper()],
-        [name for name in names if name[0].isupper() and not name.isupper()],
-        [name for name in names if name[0].islower()],
-    )
-    assert names == [*sorted(constants), *sorted(classes), *sorted(functions)]
-    for name, module in typed_names().items():
+    names, typed = langgraph_reflexion.__all__, typed_names()
+    assert (set(names), typed) == (set(typed), langgraph_reflexion._MODULE_OF)
+    assert names == sorted(names, key=lambda name: (not name.isupper(), name[0].islower(), name))
+    for name, module in typed.items():
         found = getattr(langgraph_reflexion, name)
         assert found is getattr(importlib.import_module(module), name)
         assert inspect.getdoc(found), name

@@ -1,5 +1,3 @@
-"""The reducers of the state, the strategies, and the routing between nodes."""
-
 import pytest
 from langgraph.graph import END
 
@@ -36,13 +34,13 @@ def test_trials_are_merged_by_number_and_the_latest_counts():
         ("last_attempt_and_reflexion", True, True),
     ],
 )
-def test_strategies(strategy, reflects, shows):
+@pytest.mark.parametrize("at_end", [False, True])
+def test_strategies(strategy, reflects, shows, at_end):
     assert (Strategy(strategy).reflects, Strategy(strategy).shows_last_attempt) == (reflects, shows)
-    for at_end in (False, True):
-        route = routing.after_evaluate(Profile("mine", strategy=strategy, reflects_at_end=at_end))
-        assert route({"status": "running"}) == ("reflect" if reflects else "reset")
-        assert route({"status": "failed"}) == ("reflect" if reflects and at_end else END)
-        assert {route({"status": status}) for status in ("solved", "budget", "fault")} == {END}
+    route = routing.after_evaluate(Profile("mine", strategy=strategy, reflects_at_end=at_end))
+    assert route({"status": "running"}) == ("reflect" if reflects else "reset")
+    assert route({"status": "failed"}) == ("reflect" if reflects and at_end else END)
+    assert {route({"status": status}) for status in ("solved", "budget", "fault")} == {END}
 
 
 def test_a_fault_ends_the_trial_and_a_reason_to_stop_too():

@@ -1,6 +1,5 @@
-"""Task files: what a row may be, and errors that say where."""
-
 import json
+import re
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -29,6 +28,8 @@ def line(**row: Any) -> str:
     return json.dumps(row) + "\n"
 
 
+# LangSmith's page of a dataset writes JSONL and the CSV with prefixes, that of an experiment the other CSV, and its
+# command line the array.
 @pytest.mark.parametrize(
     ("name", "content", "expected"),
     [
@@ -42,18 +43,6 @@ def line(**row: Any) -> str:
         ("t.jsonl", line(task=5, answer=0), ("5", 0)),
         ("t.jsonl", line(task="a", answer=None), ("a", None)),
         ("t.jsonl", line(task="a", answer=12345678901234567890), ("a", "12345678901234567890")),
-    ],
-    ids=["BOM", "CRLF", "U+2028", "array", "CSV", "blank in CSV", "nested", "numbers", "null", "65 bits"],
-)
-def test_formats(tmp_path: Path, name: str, content: str, expected: tuple[str, Any]) -> None:
-    assert pairs(read(tmp_path, name, content)) == [expected]
-
-
-# LangSmith's page of a dataset writes JSONL and the CSV with prefixes, that of an experiment the other CSV, and its
-# command line the array.
-@pytest.mark.parametrize(
-    ("name", "content", "expected"),
-    [
         ("t.jsonl", line(inputs={"question": "q", "more": 1}, outputs={"answer": "a", "source": 2}), ("q", "a")),
         ("t.jsonl", line(id=ID, inputs={"text": "q"}, outputs={"label": "a"}, metadata={}), ("q", "a")),
         ("t.jsonl", line(inputs={"text": "q"}, outputs={"x": 1, "y": 2}), ("q", {"x": 1, "y": 2})),
@@ -61,58 +50,36 @@ def test_formats(tmp_path: Path, name: str, content: str, expected: tuple[str, A
         ("t.json", json.dumps([{"inputs": {"text": "q"}, "outputs": {"label": "a"}}]), ("q", "a")),
         ("t.csv", "input_question,input_more,output_answer,output_source\nq,1,a,2\n", ("q", "a")),
         ("t.csv", "input_input,output_output\nq,a\n", ("q", "a")),
-        (
-            "t.csv",
-            'id,inputs,reference_outputs,outputs\n1,"{""text"": ""q""}","{""label"": ""a""}","{""x"": 1}"\n',
-            ("q", "a"),
-        ),
-        ("t.jsonl", line(inputs="q", targets="a"), None),
-    ],
-    ids=[
-        "JSONL",
-        "only keys",
-        "several outputs",
-        "no outputs",
-        "JSON",
-        "CSV",
-        "CSV of one",
-        "experiment",
-        "no example",
+        ("t.csv", 'id,inputs,reference_outputs,outputs\n1,"{""x"": ""q""}","{""y"": ""a""}",{}\n', ("q", "a")),
     ],
 )
-def test_examples_of_langsmith(tmp_path: Path, name: str, content: str, expected: tuple[str, Any] | None) -> None:
-    if expected is None:
-        with pytest.raises(ConfigurationError, match="columns inputs, targets"):
-            read(tmp_path, name, content)
-    else:
-        assert pairs(read(tmp_path, name, content)) == [expected]
+def test_formats_and_exports_of_langsmith(tmp_path, name, content, expected):
+    assert pairs(read(tmp_path, name, content)) == [expected]
 
 
-def test_examples_as_the_client_of_langsmith_writes_them(tmp_path: Path) -> None:
+def test_examples_as_the_client_of_langsmith_writes_them(tmp_path):
     inputs, outputs = {"question": "q", "context": ["c"]}, {"answer": "a"}
     example = Example(id=UUID(ID), dataset_id=UUID(int=1), inputs=inputs, outputs=outputs, metadata={"split": "base"})
     found = read(tmp_path, "t.jsonl", example.model_dump_json() + "\n")
     assert found.tasks == [{"id": ID, "instruction": "q", "data": {"reference": "a"}}]
 
 
-def test_columns_are_named_and_keys_of_objects(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("field", "text"),
+    [("a.b", "exact"), ("inputs.q.text", "nested"), ("other.c", "7"), ("inputs.q", '{"text": "nested"}')],
+)
+def test_columns_are_named_and_keys_of_objects(tmp_path, field, text):
     row = line(**{"a.b": "exact", "inputs": {"q": {"text": "nested"}}, "other": '{"c": 7}'})
-    for field, text in (
-        ("a.b", "exact"),
-        ("inputs.q.text", "nested"),
-        ("other.c", "7"),
-        ("inputs.q", '{"text": "nested"}'),
-    ):
-        assert pairs(read(tmp_path, "t.jsonl", row, task_field=field, answer_field="other.c")) == [(text, 7)]
+    assert pairs(read(tmp_path, "t.jsonl", row, task_field=field, answer_field="other.c")) == [(text, 7)]
 
 
-def test_ids_are_any_text_or_number(tmp_path: Path) -> None:
+def test_ids_are_any_text_or_number(tmp_path):
     ids = ["../../x", "x\ny", "\u65e5\U0001f600", "x" * 5000, "x\0y", " ", 0, -1, None]
     found = read(tmp_path, "t.jsonl", "".join(line(task="a", id=each) for each in ids))
     assert [task["id"] for task in found.tasks] == [*(str(each) for each in ids[:-1]), "9"]
 
 
-def test_the_digest_is_of_tasks_and_answers(tmp_path: Path) -> None:
+def test_the_digest_is_of_tasks_and_answers(tmp_path):
     one = read(tmp_path, "t.jsonl", line(task="a", answer="b", note=1)).digest
     assert one == read(tmp_path, "t.csv", "task,answer\r\na,b\r\n").digest
     others = [line(task="a", answer="c"), line(task="b", answer="b"), line(task="a", answer="b", id="x")]
@@ -132,18 +99,13 @@ def test_the_digest_is_of_tasks_and_answers(tmp_path: Path) -> None:
         ("t.jsonl", '{"task": "x", "id": "\\ud800"}\n', {}, "line 1, holds invalid Unicode"),
         ("t.json", '{"task": "x"}', {}, "not a JSON array"),
         ("t.jsonl", '{"a": 1, "b": 2}\n', {}, "columns a, b: name the one"),
+        ("t.jsonl", line(inputs="q", targets="a"), {}, "columns inputs, targets"),
         ("t.csv", "prompt,input_tokens,output_tokens\nx,1,2\n", {}, "columns prompt, input_tokens, output_tokens"),
         ("t.jsonl", line(inputs={"a": 1, "b": 2}), {}, "columns inputs, inputs.a, inputs.b: name the one"),
         ("t.jsonl", line(inputs={"a": 1}), {"task_field": "inputs.c"}, "line 1: there is no 'inputs.c'"),
         ("t.jsonl", '{"task": "x"}\n{"input": "y"}\n', {}, "line 2: there is no 'task'"),
         ("t.jsonl", '{"task": null}\n', {}, "line 1: the task in 'task' is empty"),
-        (
-            "t.jsonl",
-            '{"task": "x", "id": 1}\n{"task": "y", "id": "1"}\n',
-            {},
-            "line 2: the id '1' is already used in line 1",
-        ),
-        ("t.jsonl", '{"task": "x", "id": [1]}\n', {}, "line 1: the id must be"),
+        ("t.jsonl", line(task="x", id=1) + line(task="y", id="1"), {}, "line 2: the id '1' is already used"),
         ("t.jsonl", '{"task": "x", "id": 1.5}\n', {}, "line 1: the id must be"),
         ("t.jsonl", '{"task": "x"}\n', {"task_field": "q"}, "'q' (--task-field)"),
         ("t.csv", "task,task\nx,y\n", {}, "two columns are called 'task'"),
@@ -151,9 +113,6 @@ def test_the_digest_is_of_tasks_and_answers(tmp_path: Path) -> None:
         ("t.csv", 'task\n"x\n', {}, "is not CSV"),
     ],
 )
-def test_errors_say_where(
-    tmp_path: Path, name: str, content: str | bytes | None, fields: dict[str, str], words: str
-) -> None:
-    with pytest.raises(ConfigurationError) as refused:
+def test_errors_say_where(tmp_path, name, content, fields, words):
+    with pytest.raises(ConfigurationError, match=re.escape(words)):
         read(tmp_path, name, content, **fields)
-    assert words in str(refused.value)

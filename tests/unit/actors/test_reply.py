@@ -1,7 +1,3 @@
-"""Thought and action, read out of whatever a chat model wrote."""
-
-import time
-
 import pytest
 
 from langgraph_reflexion.actors.reply import LONGEST, read_reply
@@ -10,22 +6,13 @@ from langgraph_reflexion.envs.base import Episode, action
 from tests.support.toys import Counter
 
 
-def parse(text):
-    return Counter().parse(text)
-
-
 class Archive(Episode):
-    """Knows everything."""
-
     @action()
     def search(self, entity: str) -> str:
         """Look it up."""
-        return entity
 
 
 class Archives(Counter):
-    """Where actions have brackets."""
-
     name = "archives"
     episode = Archive
 
@@ -34,7 +21,7 @@ GOES_UP = {"name": "turn", "args": {"direction": "up"}, "text": "go up"}
 
 
 def read(reply):
-    return read_reply(reply, parse)
+    return read_reply(reply, Counter().parse)
 
 
 @pytest.mark.parametrize(
@@ -62,42 +49,32 @@ def read(reply):
     ],
 )
 def test_the_action_is_found(reply):
-    action = read(reply)["action"]
-    assert action is not None
-    assert (action["name"], action["args"]["direction"].lower()) == ("turn", "up")
-    assert action["text"].lower() == "go up"
+    assert read(reply)["action"] == GOES_UP
 
 
 @pytest.mark.parametrize(
-    ("reply", "thought"),
+    ("reply", "thought", "action"),
     [
-        ("Thought: up is best.\nAction: go up", "up is best."),
-        ("**Thought:** up is best.\n**Action:** go up", "up is best."),
-        ("Thought: up\nis best.\n\nAction: go up", "up is best."),
-        ("Think: up is best.\n> go up", "up is best."),
-        ("Thought: up is best.\ngo up\nObservation: nonsense", "up is best."),
-        ("Action: go up\nThought: later", ""),
+        ("Thought: up is best.\nAction: go up", "up is best.", GOES_UP),
+        ("**Thought:** up is best.\n**Action:** go up", "up is best.", GOES_UP),
+        ("Thought: up\nis best.\n\nAction: go up", "up is best.", GOES_UP),
+        ("Think: up is best.\n> go up", "up is best.", GOES_UP),
+        ("Thought: up is best.\ngo up\nObservation: nonsense", "up is best.", GOES_UP),
+        ("Action: go up\nThought: later", "", GOES_UP),
+        ("Thought: \ud83d hm\nAction: go up", "? hm", GOES_UP),
+        ("Thought: I wonder.", "I wonder.", None),
+        ("> think: I wonder.", "I wonder.", None),
+        ("think[I wonder.]", "I wonder.", None),
+        ("think[I won", "I won", None),
+        ("Action: think[I wonder.]", "I wonder.", None),
+        ("Thought: Well.\nAction: think: I wonder.", "Well. I wonder.", None),
+        ("Thought: go up", "go up", None),
+        ("Thought: I wonder.\nObservation: so do I.", "I wonder.", None),
+        ("I am there.\nI see it.", "I am there. I see it.", {"name": "", "args": {}, "text": ""}),
     ],
 )
-def test_the_thought_is_what_stands_before_it(reply, thought):
-    assert read(reply) == {"thought": thought, "action": GOES_UP}
-
-
-@pytest.mark.parametrize(
-    ("reply", "thought"),
-    [
-        ("Thought: I wonder.", "I wonder."),
-        ("> think: I wonder.", "I wonder."),
-        ("think[I wonder.]", "I wonder."),
-        ("think[I won", "I won"),
-        ("Action: think[I wonder.]", "I wonder."),
-        ("Thought: Well.\nAction: think: I wonder.", "Well. I wonder."),
-        ("Thought: go up", "go up"),
-        ("Thought: I wonder.\nObservation: so do I.", "I wonder."),
-    ],
-)
-def test_a_thought_alone_is_no_action(reply, thought):
-    assert read(reply) == {"thought": thought, "action": None}
+def test_a_thought_precedes_the_action_or_is_alone(reply, thought, action):
+    assert read(reply) == {"thought": thought, "action": action}
 
 
 @pytest.mark.parametrize(
@@ -145,49 +122,23 @@ def test_what_surrounds_brackets_is_none_of_the_action(written, read_as):
     assert action["text"] in written
 
 
-def test_prose_becomes_a_thought():
-    assert read("I am there.\nI see it.") == {
-        "thought": "I am there. I see it.",
-        "action": {"name": "", "args": {}, "text": ""},
-    }
-
-
 def test_a_very_long_reply_is_cut_in_the_transcript():
     assert len(read("x" * 10_000)["thought"]) == 500
     assert len(read("Action: " + "x" * 10_000)["action"]["text"]) == 500
 
 
 @pytest.mark.parametrize(
-    "reply", ["\n" * 1_000_000, "> " * 15_000, "think[" * 5_000], ids=["newlines", "quotes", "think"]
-)
-def test_a_degenerate_reply_takes_no_time(reply):
-    started = time.process_time()
-    read(reply)
-    assert time.process_time() - started < 1
-
-
-@pytest.mark.parametrize(
-    ("reply", "direction"),
+    ("reply", "args"),
     [
-        ('Action: go "up" or "down"', '"up" or "down"'),
-        ("Action: go __up__", "__up__"),
+        ('Action: go "up" or "down"', {"direction": '"up" or "down"'}),
+        ("Action: go __up__", {"direction": "__up__"}),
+        ("<think>\ngo up\nAction: add 9\n</think>\nAction: go down", {"direction": "down"}),
+        ("no opening tag, add 9\nadd 9\n</think>\n\ngo down", {"direction": "down"}),
+        ("hm\rObservation: x\rgo up", {}),
     ],
 )
-def test_marks_within_an_action_belong_to_it(reply, direction):
-    assert read(reply)["action"]["args"] == {"direction": direction}
-
-
-@pytest.mark.parametrize(
-    ("reply", "name"),
-    [
-        ("<think>\ngo up\nAction: add 9\n</think>\nAction: go down", "turn"),
-        ("no opening tag, add 9\nadd 9\n</think>\n\ngo down", "turn"),
-        ("hm\rObservation: x\rgo up", ""),
-    ],
-)
-def test_reasoning_and_invented_observations_are_not_acted_on(reply, name):
-    action = read(reply)["action"]
-    assert (action["name"], action["args"]) == (name, {"direction": "down"} if name else {})
+def test_marks_within_an_action_belong_to_it_and_reasoning_does_not(reply, args):
+    assert read(reply)["action"]["args"] == args
 
 
 def test_what_is_cut_is_cut_between_lines():
@@ -195,28 +146,17 @@ def test_what_is_cut_is_cut_between_lines():
     assert read("x\n" + " " * 19_900 + "add 12345" + "7" * 200)["action"]["name"] == ""
 
 
-def test_half_a_surrogate_pair_is_replaced():
-    decision = read("Thought: \ud83d hm\nAction: go up")
-    assert decision["thought"] == "? hm"
-
-
 class Scribe(Episode):
-    """Keeps notes."""
-
     @action("note {title}\n{text}")
     def note(self, title: str, text: str) -> str:
         """Write a note down."""
-        return "Noted."
 
     @action("done")
     def done(self) -> str:
         """Go home."""
-        return "Bye."
 
 
 class Scribes(Counter):
-    """Where notes have several lines."""
-
     name = "scribes"
     episode = Scribe
 
@@ -250,14 +190,7 @@ def test_half_an_action_of_several_lines_is_none(reply, name):
     assert read_reply(reply, Scribes().parse)["action"]["name"] == name
 
 
-@pytest.mark.parametrize(
-    "reply",
-    [
-        "Thought: hm\nAction: go to cabinet 1\nI hope that the mug is there.",
-        "go to cabinet 1\nopen cabinet 1",
-        "```\ngo to cabinet 1\nopen cabinet 1\n```",
-    ],
-)
+@pytest.mark.parametrize("reply", ["Action: go to cabinet 1\nI hope so.", "```\ngo to cabinet 1\nopen it\n```"])
 def test_an_action_of_one_line_takes_nothing_of_the_next(reply):
     # Blanks do not matter to this parser, and ends of lines are blanks.
     assert read_reply(reply, ALFWorld().parse)["action"]["args"] == {"receptacle": "cabinet 1"}

@@ -27,38 +27,25 @@ def put(folder: Path, game: Game, **changes: Any) -> Path:
     return folder
 
 
-def state(folder: Path, game: Game, **described: Any) -> Path:
+def state(folder: Path, game: Game, **changes: Any):
     """Write an initial state without a goal, and ALFRED's description of the task."""
     folder.mkdir(parents=True)
-    problem = game.problem[: game.problem.index("(:goal")] + ")\n"
-    (folder / "initial_state.pddl").write_text(problem)
+    (folder / "initial_state.pddl").write_text(game.problem[: game.problem.index("(:goal")] + ")\n")
     params = {"object_target": "Mug", "parent_target": "Cabinet", "toggle_target": "", "mrecep_target": ""}
-    params = {**params, "object_sliced": False} | described.pop("pddl_params", {})
-    (folder / "traj_data.json").write_text(
-        json.dumps({"task_type": TYPES[game.kind], "pddl_params": params} | described)
-    )
-    return folder
+    described = {"task_type": TYPES[game.kind], "pddl_params": params | {"object_sliced": False} | changes}
+    (folder / "traj_data.json").write_text(json.dumps(described))
 
 
-def test_a_written_game_reads_the_same(tmp_path: Path) -> None:
-    for index, game in enumerate(GAMES):
-        put(tmp_path / f"{index:02d}", game)
-    read = list(games_in(tmp_path))
-    assert len(read) == len(GAMES)
-    for index, (before, after) in enumerate(zip(GAMES, read, strict=True)):
-        folder = tmp_path / f"{index:02d}"
-        whole = replace(
-            before,
-            id=f"{tmp_path.name}/{index:02d}",
-            domain=DOMAIN,
-            grammar=GRAMMAR.replace("UNKNOWN GOAL", before.instruction[:-1]),
-            source=str(folder / "game.tw-pddl"),
-        )
-        assert after == whole
+def test_a_written_game_reads_the_same(tmp_path):
+    folders = [put(tmp_path / f"{index:02d}", game) for index, game in enumerate(GAMES)]
+    for folder, before, after in zip(folders, GAMES, games_in(tmp_path), strict=True):
+        grammar = GRAMMAR.replace("UNKNOWN GOAL", before.instruction[:-1])
+        place = {"id": f"{tmp_path.name}/{folder.name}", "source": str(folder / "game.tw-pddl")}
+        assert after == replace(before, domain=DOMAIN, grammar=grammar, **place)
 
 
 @pytest.mark.parametrize("above", ["json_2.1.1/", ""])
-def test_official_games_come_in_the_order_of_their_paths(tmp_path: Path, above: str) -> None:
+def test_official_games_come_in_the_order_of_their_paths(tmp_path, above):
     # An empty layout does not hide another.
     (tmp_path / "json_2.1.2" / "valid_unseen" / "some" / "trial").mkdir(parents=True)
     for game in reversed(GAMES):
@@ -70,7 +57,7 @@ def test_official_games_come_in_the_order_of_their_paths(tmp_path: Path, above: 
     assert {environment.game(t).problem: t["kind"] for t in tasks} == {game.problem: game.kind for game in GAMES}
 
 
-def test_what_alfworld_leaves_out_is_left_out(tmp_path: Path) -> None:
+def test_what_alfworld_leaves_out_is_left_out(tmp_path):
     game = GAMES[0]
     put(tmp_path / "a_movable_thing" / "trial", game)
     put(tmp_path / "pick_and_place_simple-AppleSliced-None-Desk-1" / "trial", game)
@@ -84,7 +71,7 @@ def test_what_alfworld_leaves_out_is_left_out(tmp_path: Path) -> None:
     assert only.id == f"{tmp_path.name}/kept/trial"
 
 
-def test_no_games(tmp_path: Path) -> None:
+def test_no_games(tmp_path):
     with pytest.raises(ConfigurationError, match="not a folder"):
         ALFWorld(path=tmp_path / "nowhere").tasks()
     with pytest.raises(ConfigurationError, match=r"no games in .*game\.tw-pddl"):
@@ -100,27 +87,23 @@ def test_no_games(tmp_path: Path) -> None:
         ({"pddl_problem": 7}, "pddl_problem"),
         ({"grammar": 'grammar :: """{"task": []}""";'}, "no task"),
         ({"pddl_problem": GAMES[0].problem[:-200]}, "never closed"),
+        (b"[]", ""),
+        (b"\xff\xfe", ""),
     ],
 )
-def test_a_broken_file_is_named(tmp_path: Path, changes: dict[str, Any], why: str) -> None:
-    put(tmp_path / "broken", GAMES[0], **changes)
+def test_a_broken_file_is_named(tmp_path, changes, why):
+    folder = put(tmp_path / "broken", GAMES[0], **changes if isinstance(changes, dict) else {})
+    if isinstance(changes, bytes):
+        (folder / "game.tw-pddl").write_bytes(changes)
     with pytest.raises(EnvironmentUnavailable, match=rf"broken/game\.tw-pddl .*{why}"):
         list(games_in(tmp_path))
 
 
-@pytest.mark.parametrize("content", [b"[]", b"\xff\xfe"])
-def test_other_content_is_an_error(tmp_path: Path, content: bytes) -> None:
-    (tmp_path / "game.tw-pddl").write_bytes(content)
-    with pytest.raises(EnvironmentUnavailable, match=r"game\.tw-pddl"):
-        list(games_in(tmp_path))
-
-
-def test_a_state_without_a_goal_gets_one(tmp_path: Path) -> None:
-    heat = next(game for game in GAMES if game.kind == "heat")
-    look = next(game for game in GAMES if game.kind == "look")
+def test_a_state_without_a_goal_gets_one(tmp_path):
+    heat, look = (next(game for game in GAMES if game.kind == kind) for kind in ("heat", "look"))
     state(tmp_path / "0", heat)
-    state(tmp_path / "1", look, pddl_params={"object_target": "Pen", "toggle_target": "FloorLamp"})
-    state(tmp_path / "2", look, pddl_params={"object_target": "Pen", "parent_target": None})
+    state(tmp_path / "1", look, object_target="Pen", toggle_target="FloorLamp")
+    state(tmp_path / "2", look, object_target="Pen", parent_target=None)
     first, second, third = games_in(tmp_path)
     assert (first.kind, first.instruction) == ("heat", "put a hot mug in the cabinet.")
     assert first.problem.count("(:goal") == 1

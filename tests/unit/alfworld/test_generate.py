@@ -18,12 +18,12 @@ def games() -> tuple[Game, ...]:
     return tuple(generated_game(SPLIT, 0, index) for index in range(134))
 
 
-def test_the_same_games_in_every_process_and_version(games: tuple[Game, ...]) -> None:
+def test_the_same_games_in_every_process_and_version(games):
     # What a game is decides what results say: a change of it is a change of the benchmark.
     assert hashlib.sha256(repr(games[:24]).encode()).hexdigest()[:16] == "4f1ff66b20ecb952"
 
 
-def test_a_game_depends_on_its_split_seed_and_index_alone(games: tuple[Game, ...]) -> None:
+def test_a_game_depends_on_its_split_seed_and_index_alone(games):
     assert generated_game(SPLIT, 0, 70) == games[70]
     others = [generated_game(SPLIT, 1, index) for index in range(134)]
     assert not {game.problem for game in games} & {game.problem for game in others}
@@ -31,7 +31,7 @@ def test_a_game_depends_on_its_split_seed_and_index_alone(games: tuple[Game, ...
         assert re.fullmatch(rf"generated-134/s0/{index:03d}-{game.kind}-[a-z]+", game.id)
 
 
-def test_proportions(games: tuple[Game, ...]) -> None:
+def test_proportions(games):
     wanted: dict[Kind, int] = {"pick": 24, "look": 18, "clean": 31, "heat": 23, "cool": 21, "two": 17}
     assert Counter(game.kind for game in games) == wanted
     for length in range(6, 135):
@@ -41,7 +41,7 @@ def test_proportions(games: tuple[Game, ...]) -> None:
             assert abs(kinds[kind] - length * count / 134) < 1
 
 
-def test_every_walkthrough_solves_its_game(games: tuple[Game, ...]) -> None:
+def test_every_walkthrough_solves_its_game(games):
     for game in (*games[:24], *(shared_game(SHARED_SPLITS[0], 1, index) for index in SHARED[::5])):
         engine = NativeEngine(game)
         assert engine.reset().endswith(f"Your task is to: {game.instruction}")
@@ -57,7 +57,7 @@ def room_of(game: Game) -> str:
     return game.problem[: game.problem.index("(:goal")]
 
 
-def test_both_splits_have_the_same_rooms_and_different_tasks() -> None:
+def test_both_splits_have_the_same_rooms_and_different_tasks():
     train, test = ([shared_game(split, 5, index) for index in SHARED] for split in SHARED_SPLITS)
     rooms = [room_of(game) for game in train]
     assert len(set(rooms)) == len(ROOMS)

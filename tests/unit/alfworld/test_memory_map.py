@@ -1,5 +1,3 @@
-"""The memory map of a household, compared with the engine's state."""
-
 import re
 from random import Random
 
@@ -52,12 +50,10 @@ def check(drawn, episode):
         elif head == "In hand":
             assert set(re.findall(NAME, rest)) == held, line
         elif head == "Empty":
-            for place, closed in re.findall(rf"({NAME})( \(closed\))?", rest):
-                assert not inside.get(place), line
-                assert bool(closed) == (place in shut), line
+            empty = re.findall(rf"({NAME})( \(closed\))?", rest)
+            assert all(not inside.get(place) and bool(closed) == (place in shut) for place, closed in empty), line
         elif head == "Put there by you":
-            for thing, place in re.findall(rf"({NAME}) at ({NAME})", rest):
-                assert thing in inside[place], line
+            assert all(thing in inside[place] for thing, place in re.findall(rf"({NAME}) at ({NAME})", rest)), line
         elif head == "Closed and not looked into":
             assert set(re.findall(NAME, rest)) <= shut, line
         elif head == "You stand at":
@@ -70,13 +66,12 @@ def check(drawn, episode):
 
 
 def test_the_map_is_true_after_every_action_and_in_later_trials():
-    seed = 0
-    environment = load_environment("alfworld", seed=seed, max_steps=1000)
+    environment = load_environment("alfworld", max_steps=1000)
     named = moved = 0
     for number, task in enumerate(environment.tasks(limit=4)):
         known = {}
         for trial in range(2):
-            for episode, steps in walk(environment, task, f"{seed} {number} {trial}"):
+            for episode, steps in walk(environment, task, f"0 {number} {trial}"):
                 drawn = environment.memory_map(task, episode.observation, steps, known)
                 named += check(drawn, episode)
                 moved += any(line.startswith("Put there") for line in drawn.lines)

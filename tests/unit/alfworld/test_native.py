@@ -1,7 +1,6 @@
 """The native engine against recordings of the reference engine."""
 
 import random
-from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -13,7 +12,7 @@ from langgraph_reflexion.envs.alfworld.generate import generate
 from langgraph_reflexion.envs.alfworld.native import NativeEngine
 from langgraph_reflexion.envs.alfworld.releases import unsupported
 from langgraph_reflexion.errors import EnvironmentUnavailable
-from tests.support.alfworld import Case, play, read_cases
+from tests.support.alfworld import play, read_cases
 
 CASES = read_cases(Path(__file__).with_name("cases"))
 
@@ -30,7 +29,7 @@ def game(text: str, **changes: str) -> Game:
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_golden_case(case: Case):
+def test_golden_case(case):
     engine = NativeEngine(case.world())
     shown = list(play(engine, case.commands))
     for number, (now, expected) in enumerate(zip(shown, case.seen, strict=True)):
@@ -44,19 +43,18 @@ def test_exactly_the_admissible_commands_are_possible():
     case = max(CASES, key=lambda case: len(case.commands))
     seen = {command for moment in case.seen for command in moment.admissible}
 
-    def after(commands: Sequence[str]) -> NativeEngine:
+    def after(number):
         engine = NativeEngine(case.world())
-        for command in commands:
+        for command in case.commands[:number]:
             engine.step(command)
         return engine
 
     for number in range(0, len(case.commands), 3):
-        done = case.commands[:number]
-        engine, possible = after(done), set()
+        engine, possible = after(number), set()
         for other in seen:
             if engine.step(other) != "Nothing happens.":
                 possible.add(other)
-                engine = after(done)
+                engine = after(number)
         assert possible == set(engine.admissible())
 
 

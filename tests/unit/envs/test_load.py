@@ -1,5 +1,3 @@
-"""Anybody's environment by its path: what is wrong with it is said in one line."""
-
 import pytest
 
 from langgraph_reflexion.envs import load_environment
@@ -63,22 +61,26 @@ def test_what_is_no_environment_is_refused(name, says):
     assert says in refused(name)
 
 
-def test_a_module_that_cannot_be_imported(module):
-    raising = module("cannot_raises", "raise RuntimeError('no\\n  luck')")
-    assert "RuntimeError: no luck" in refused(f"{raising}:Broken")
-    assert "SystemExit: 3" in refused(f"{module('cannot_exits', 'import sys; sys.exit(3)')}:Broken")
+@pytest.mark.parametrize(
+    ("code", "says"),
+    [("raise RuntimeError('no\\n  luck')", "RuntimeError: no luck"), ("import sys; sys.exit(3)", "SystemExit: 3")],
+)
+def test_a_module_that_cannot_be_imported(module, code, says):
+    assert says in refused(f"{module(f'cannot_{len(code)}', code)}:Broken")
 
 
-def test_an_option_that_is_not_taken_is_told_from_a_slip_in_the_code(module):
-    name = module("slips_in_its_code")
-    told = refused(f"{name}:Clumsy", speed=3)
-    assert "has no option 'speed': it takes " in told
-    assert "is missing a required argument: 'seed'" in refused(f"{name}:Seeded")
-    assert refused(f"{name}:Clumsy").startswith(
-        f"cannot make the environment '{name}:Clumsy': TypeError: unsupported operand"
-    )
-    assert "KeyError: 'key'" in refused(f"{name}:Keyed")
-    assert "TypeError: " in refused(f"{name}:Forwarding", speed=3)
+@pytest.mark.parametrize(
+    ("name", "options", "says"),
+    [
+        ("Clumsy", {"speed": 3}, "has no option 'speed': it takes "),
+        ("Seeded", {}, "is missing a required argument: 'seed'"),
+        ("Clumsy", {}, "cannot make the environment 'slips:Clumsy': TypeError: unsupported operand"),
+        ("Keyed", {}, "KeyError: 'key'"),
+        ("Forwarding", {"speed": 3}, "TypeError: "),
+    ],
+)
+def test_an_option_that_is_not_taken_is_told_from_a_slip_in_the_code(module, name, options, says):
+    assert says in refused(f"{module('slips')}:{name}", **options)
 
 
 def test_a_seed_is_given_to_those_who_take_one(module):

@@ -1,5 +1,3 @@
-"""The pool of live episodes."""
-
 import asyncio
 import json
 import threading
@@ -13,8 +11,6 @@ from langgraph_reflexion.sync import to_thread
 from tests.support.toys import Counter, Notebook, SlowCounter, add
 
 TASK = Task(id="c1000", instruction="Count to 1000.", data={"goal": 1000})
-
-
 BREAK = Action(name="break", args={}, text="fail")
 
 
@@ -26,25 +22,15 @@ async def test_tasks_of_one_id_and_one_history_keep_their_episodes_apart():
     assert [(await pool.step(task, [], add(6))).result.reward for task in (other, one)] == [1.0, 0.0]
 
 
-async def test_the_pool_hands_back_the_live_episode():
+async def test_a_history_has_its_live_episode_and_another_is_rebuilt():
     environment = Counter()
     pool = EpisodePool(environment)
     assert await pool.start(TASK) == (environment.started[0].observation, None)
     await pool.step(TASK, [], add(2))
-    stepped = await pool.step(TASK, [add(2)], add(3))
-    assert stepped.result == StepResult("The counter stands at 5.", reward=0.0)
-    assert len(environment.started) == 1
-
-
-async def test_another_history_is_rebuilt_and_the_live_episode_left_alone():
-    environment = Counter()
-    pool = EpisodePool(environment)
-    await pool.start(TASK)
-    await pool.step(TASK, [], add(2))
     forked = await pool.step(TASK, [add(7)], add(1))
     assert forked.result.observation == "The counter stands at 8."
     resumed = await pool.step(TASK, [add(2)], add(1))
-    assert resumed.result.observation == "The counter stands at 3."
+    assert resumed.result == StepResult("The counter stands at 3.", reward=0.0)
     assert len(environment.started) == 2
 
 
@@ -68,13 +54,12 @@ async def test_snapshots_are_used_instead_of_replay():
 
 
 async def test_the_oldest_is_closed_when_there_are_too_many_and_release_and_close_close():
-    environment = Counter()
-    pool = EpisodePool(environment, size=2)
-    for task in environment.tasks()[:3]:
+    pool, (first, second, third) = EpisodePool(environment := Counter(), size=2), Counter().tasks()[:3]
+    for task in (first, second, third):
         await pool.start(task)
     assert [episode.closed for episode in environment.started] == [1, 0, 0]
-    await pool.release(environment.tasks()[1], [])
-    await pool.release(environment.tasks()[1], [])
+    for _ in range(2):
+        await pool.release(second, [])
     pool.close()
     assert [episode.closed for episode in environment.started] == [1, 1, 1]
 
@@ -86,11 +71,12 @@ class Sticky(Episode):
         raise OSError("stuck")
 
 
-async def test_an_episode_that_cannot_be_closed_costs_no_trial_anything(caplog):
-    class Stuck(Counter):
-        def start(self, task):
-            return Sticky()
+class Stuck(Counter):
+    def start(self, task):
+        return Sticky()
 
+
+async def test_an_episode_that_cannot_be_closed_costs_no_trial_anything(caplog):
     pool = EpisodePool(environment := Stuck(), size=1)
     first, second = environment.tasks()[:2]
     for task in (first, second):
@@ -146,34 +132,26 @@ async def test_blocking_environments_run_in_a_thread_and_others_do_not():
 
     class Watched(Counter):
         def start(self, task):
-            threads.append(threading.current_thread())
+            threads.append(threading.current_thread() is threading.main_thread())
             return super().start(task)
 
         def blocks(self, task):
             return task["id"] == TASK["id"]
 
-    pool = EpisodePool(Watched())
-    await pool.start(TASK)
-    await pool.start(Counter().tasks()[0])
-    assert [thread is threading.main_thread() for thread in threads] == [False, True]
+    pool = EpisodePool(environment := Watched())
+    for task in (TASK, environment.tasks()[0]):
+        await pool.start(task)
+    assert threads == [False, True]
 
 
 @pytest.mark.parametrize(
     ("given", "bug", "problem"),
-    [
-        (None, TypeError, "a step must return"),
-        (StepResult("?", reward=float("nan")), ValueError, "finite number"),
-    ],
+    [(None, TypeError, "a step must return"), (StepResult("?", reward=float("nan")), ValueError, "finite number")],
     ids=["none", "nan"],
 )
 async def test_what_is_no_result_is_a_bug(given, bug, problem):
-    class Odd(Counter):
-        def start(self, task):
-            episode = super().start(task)
-            episode.step = lambda action: given
-            return episode
-
-    pool = EpisodePool(environment := Odd())
-    await pool.start(environment.tasks()[0])
+    pool = EpisodePool(environment := Counter())
+    await pool.start(TASK)
+    environment.started[0].step = lambda action: given
     with pytest.raises(bug, match=problem):
-        await pool.step(environment.tasks()[0], [], BREAK)
+        await pool.step(TASK, [], BREAK)

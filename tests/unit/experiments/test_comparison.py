@@ -1,5 +1,3 @@
-"""Comparisons of run folders: pairs at equal trials and tokens, seeds, tables, sentences and JSON."""
-
 import io
 import json
 import re
@@ -30,17 +28,17 @@ def played(solved_in: Callable[[int], int], tokens: int, trials: int = 4) -> lis
     ]
 
 
-def seeded(path: Path, strategy: str, seed: int, *solved: str, tasks: Sequence[str] = "abcd", name: str = "") -> Path:
-    """Write a run in which each trial solves some tasks; the name is part of each task's id."""
-    rows = []
-    for task in tasks:
-        for trial, those in enumerate(solved, 1):
-            rows.append(row(task + name, trial, task in those))
-            if task in those:
-                break
-    names = [task + name for task in tasks]
+def seeded(path: Path, strategy: str, seed: int, *solved: str, tasks: Sequence[str] = "abcd") -> Path:
+    """Write a run in which each trial solves some tasks."""
+    first = {task: [task in those for those in solved] for task in tasks}
+    rows = [
+        row(task, trial, right)
+        for task, rights in first.items()
+        for trial, right in enumerate(rights, 1)
+        if not any(rights[: trial - 1])
+    ]
     settings: dict[str, Any] = {"max_trials": len(solved), "strategy": strategy, "seed": seed}
-    return folder(path / f"{strategy}-s{seed}", rows, names, **settings)
+    return folder(path / f"{strategy}-s{seed}", rows, list(tasks), **settings)
 
 
 def printed(comparison: Comparison, width: int = 100) -> str:
@@ -50,21 +48,16 @@ def printed(comparison: Comparison, width: int = 100) -> str:
 
 
 @pytest.fixture
-def dear_and_cheap(tmp_path: Path) -> Comparison:
+def dear_and_cheap(tmp_path):
     # One solves ten tasks at once and the others in trial 2; the other ten in each trial, at a third of the price.
     dear = played(lambda task: 1 if task < 10 else 2, 3000)
     cheap = played(lambda task: 1 + task // 10 + (task >= 30), 1000)
-    return compare(
-        [
-            folder(tmp_path / "dear", dear, TASKS, max_trials=4),
-            folder(tmp_path / "cheap", cheap, TASKS, max_trials=4, strategy="retry"),
-        ]
-    )
+    folder(tmp_path / "dear", dear, TASKS, max_trials=4)
+    folder(tmp_path / "cheap", cheap, TASKS, max_trials=4, strategy="retry")
+    return compare([tmp_path / "dear", tmp_path / "cheap"])
 
 
-def test_a_strategy_may_be_ahead_at_equal_trials_and_behind_at_equal_tokens(
-    tmp_path: Path, dear_and_cheap: Comparison
-) -> None:
+def test_a_strategy_may_be_ahead_at_equal_trials_and_behind_at_equal_tokens(tmp_path, dear_and_cheap):
     (pair,) = dear_and_cheap.as_json()["pairs"]
     assert pair["equal_trials"] == {"amount": 4, "solved": [40, 30], "of": 40, "only": [10, 0], "p": 2 / 1024}
     # 100,000 tokens are all that the cheap one spends. They pay for 33 first trials of the dear one.
@@ -82,7 +75,7 @@ def test_a_strategy_may_be_ahead_at_equal_trials_and_behind_at_equal_tokens(
     assert turned.conclusion.startswith("B reflexion is ahead at equal trials")
 
 
-def test_at_equal_tokens_all_tasks_advance_together_until_they_are_used_up(tmp_path: Path) -> None:
+def test_at_equal_tokens_all_tasks_advance_together_until_they_are_used_up(tmp_path):
     one = folder(tmp_path / "one", played(lambda task: 1 + task % 2, 1000), TASKS, max_trials=4)
     other = folder(tmp_path / "other", played(lambda task: 1, 1250), TASKS, max_trials=4, strategy="retry")
     (pair,) = compare([one, other]).pairs
@@ -92,7 +85,7 @@ def test_at_equal_tokens_all_tasks_advance_together_until_they_are_used_up(tmp_p
     assert pair.conclusion.startswith("They are level at equal trials; B retry is ahead at equal tokens")
 
 
-def test_a_lead_in_total_may_be_a_loss_on_most_tasks(tmp_path: Path) -> None:
+def test_a_lead_in_total_may_be_a_loss_on_most_tasks(tmp_path):
     # One solves a single task under ten seeds, the other eight tasks under one seed each.
     tasks = list("abcdefghi")
     runs = [seeded(tmp_path, "reflexion", seed, "a", tasks=tasks) for seed in range(10)]
@@ -103,30 +96,37 @@ def test_a_lead_in_total_may_be_a_loss_on_most_tasks(tmp_path: Path) -> None:
     assert "but on fewer tasks" in pair.conclusion
 
 
-def test_unknown_truths_are_counted_as_unsolved_and_named(tmp_path: Path) -> None:
+def test_unknown_truths_and_unfinished_tasks_are_counted_as_unsolved_and_named(tmp_path):
     rows = [row("a", 1, None, True), row("b", 1, True), row("c", 1, None, **FAULT)]
-    (sentence,) = compare(folder(tmp_path / "run", rows, list("abc"), max_trials=1, evaluator="llm")).sentences()
-    assert "unknown for 1 of 3 tasks" in sentence
+    comparison = compare(folder(tmp_path / "run", rows, list("abcd"), max_trials=1, evaluator="llm"))
+    (sentence,) = comparison.sentences()
+    assert "unknown for 1 of 4 tasks" in sentence
+    assert printed(comparison, 200).count("actor react · profile paper") == 1, "the settings are there once"
+    empty = compare(folder(tmp_path / "new", [], ["a", "b"]))
+    assert [table.title for table in empty.tables()] == ["Cost"]
+    assert "2 unfinished, counted as unsolved" in printed(empty, 200)
 
 
 @pytest.mark.parametrize(
-    ("changes", "why"),
+    ("changes", "task", "settings", "compared", "why"),
     [
-        ({"options": {"engine": "other"}}, "their tasks differ"),
-        ({"tasks": ["x"]}, "other tasks"),
-        ({"strategy": "retry", "seed": 1}, "other seeds"),
+        ({}, "a", {"options": {"engine": "other"}}, [], "their tasks differ"),
+        ({}, "x", {}, [], "other tasks"),
+        ({}, "a", {"seed": 1}, [], "other seeds"),
+        ({"cached_calls": 1}, "a", {}, ["trials"], "cached answers"),
+        ({"input_tokens": 0, "output_tokens": 0}, "a", {}, ["trials"], "no tokens"),
     ],
 )
-def test_runs_of_other_tasks_are_not_paired(tmp_path: Path, changes: dict[str, Any], why: str) -> None:
-    tasks = changes.pop("tasks", ["a"])
-    one = folder(tmp_path / "one", [row("a", 1, True)], ["a"])
-    other = folder(tmp_path / "other", [row(tasks[0], 1, True)], tasks, **changes)
+def test_what_two_runs_do_not_share_is_not_compared(tmp_path, changes, task, settings, compared, why):
+    one = folder(tmp_path / "one", [row("a", 1, True, **changes)], ["a"])
+    other = folder(tmp_path / "other", [row(task, 1, True)], [task], strategy="retry", **settings)
     (pair,) = compare([one, other]).pairs
-    assert (pair.matches, pair.conclusion) == ((), "")
+    assert [match.equal for match in pair.matches] == compared
+    assert bool(pair.conclusion) == bool(compared)
     assert why in pair.notes[0]
 
 
-def test_only_common_tasks_with_known_outcomes_are_compared(tmp_path: Path) -> None:
+def test_only_common_tasks_with_known_outcomes_are_compared(tmp_path):
     mine = [row("a", 1, False), row("a", 2, None, **FAULT), row("b", 1, True), row("c", 1, True), row("d", 1, True)]
     theirs = [row("a", 1, True), row("b", 1, False), row("b", 2, False), row("c", 1, None, **FAULT)]
     one = folder(tmp_path / "one", mine, list("abcd"), max_trials=2)
@@ -138,19 +138,7 @@ def test_only_common_tasks_with_known_outcomes_are_compared(tmp_path: Path) -> N
     assert "2 tasks left out" in pair.notes[1]
 
 
-@pytest.mark.parametrize(
-    ("changes", "why"),
-    [({"cached_calls": 1}, "cached answers"), ({"input_tokens": 0, "output_tokens": 0}, "no tokens")],
-)
-def test_unknown_costs_are_not_compared(tmp_path: Path, changes: dict[str, Any], why: str) -> None:
-    one = folder(tmp_path / "one", [row("a", 1, True, **changes)], ["a"])
-    other = folder(tmp_path / "other", [row("a", 1, True)], ["a"], strategy="retry")
-    (pair,) = compare([one, other]).pairs
-    assert [match.equal for match in pair.matches] == ["trials"]
-    assert why in pair.notes[0]
-
-
-def test_runs_that_differ_only_in_their_seed_are_one_group(tmp_path: Path) -> None:
+def test_runs_that_differ_only_in_their_seed_are_one_group(tmp_path):
     runs = [seeded(tmp_path, "reflexion", seed, *solved) for seed, *solved in ((0, "a", "b"), (1, "ab", "c"))]
     runs.append(seeded(tmp_path, "reflexion", 2, "abc", "d"))
     alone, comparison = compare(runs[0]), compare(runs)
@@ -168,23 +156,12 @@ def test_runs_that_differ_only_in_their_seed_are_one_group(tmp_path: Path) -> No
     assert "mean ±" not in printed(alone)
 
 
-def test_tasks_are_paired_under_the_same_seed_and_vote_once(tmp_path: Path) -> None:
-    runs = [seeded(tmp_path, "reflexion", seed, "ab", tasks="abc") for seed in (0, 1)]
-    runs += [seeded(tmp_path, "retry", 0, "b", tasks="abc"), seeded(tmp_path, "retry", 1, "c", tasks="abc")]
-    (pair,) = compare(runs).pairs
-    match = pair.matches[0]
-    assert (match.solved, match.of) == ((4, 2), 6)
-    assert (match.test.wins, match.test.losses, match.test.tasks) == (2, 1, 3)
-
-
-def test_every_table_names_the_settings_behind_it(tmp_path: Path, dear_and_cheap: Comparison) -> None:
-    facts = "demo model, not an LLM · actor react · profile paper · oracle · seed 0 · version not recorded"
-    assert all(table.caption.endswith(facts) for table in dear_and_cheap.tables())
+def test_every_table_names_the_settings_behind_it(tmp_path):
     versions: dict[str, str | None] = {"langgraph_reflexion": "1.0", "commit": "0123456789ab-dirty"}
     rows = [row("a", 1, False, True), row("a", 2, True, notes=["the prompt was shortened"])]
     one = folder(tmp_path / "one", rows, ["a"], versions=versions, evaluator="llm", model="openai:x", memory_size=1)
-    no_commit = {**versions, "commit": None}
-    other = folder(tmp_path / "other", rows, ["a"], versions=no_commit, strategy="retry", seed=4, memory_size=3)
+    versions["commit"] = None
+    other = folder(tmp_path / "other", rows, ["a"], versions=versions, strategy="retry", seed=4, memory_size=3)
     tables = compare([one, other]).tables()
     assert len(tables) == 5
     for table in tables:
@@ -192,14 +169,12 @@ def test_every_table_names_the_settings_behind_it(tmp_path: Path, dear_and_cheap
         if not table.title.startswith("Verdict"):  # an oracle's verdicts are not in it
             said += ["oracle", "demo model, not an LLM", "seed 4", "version 1.0", "memory size 1", "memory size 3"]
         assert all(fact in table.caption for fact in said), table.title
+    facts = "demo model, not an LLM · actor react · profile paper · oracle · seed 0 · version not recorded"
+    (table,) = compare(folder(tmp_path / "old", [], ["a"])).tables()
+    assert table.caption.endswith(facts)
 
 
-def test_the_settings_of_a_run_are_printed_once(tmp_path: Path) -> None:
-    one = folder(tmp_path / "one", [row("a", 1, False), row("a", 2, True)], ["a"])
-    assert printed(compare(one), 200).count("actor react · profile paper") == 1
-
-
-def test_ungradable_tasks_count_for_no_rate(tmp_path: Path) -> None:
+def test_ungradable_tasks_count_for_no_rate(tmp_path):
     rows = [row("a", 1, True), row("b", 1, None, True, gradable=False), row("c", 1, False)]
     some = folder(tmp_path / "some", rows, list("abc"), max_trials=1, evaluator="llm")
     none = folder(tmp_path / "none", rows[1:2], ["b"], max_trials=1, evaluator="llm", strategy="retry")
@@ -211,7 +186,7 @@ def test_ungradable_tasks_count_for_no_rate(tmp_path: Path) -> None:
     assert "1 not gradable" in printed(comparison)
 
 
-def test_no_setting_or_name_can_control_the_terminal_or_the_notebook(tmp_path: Path) -> None:
+def test_no_setting_or_name_can_control_the_terminal_or_the_notebook(tmp_path):
     hostile = "\x1b[2J[bold]x[/bold]\u202e\x9b<script>"
     settings = dict.fromkeys(("split", "model", "reflection_model", "profile", "evaluator", "actor", "seed"), hostile)
     run = folder(tmp_path / hostile, [row("a", 1, True)], ["a"], versions={"commit": hostile}, **settings)
@@ -230,13 +205,13 @@ def test_no_setting_or_name_can_control_the_terminal_or_the_notebook(tmp_path: P
         assert repr(shown).count("\n") == 0
 
 
-def test_an_experiment_is_compared_by_the_names_of_its_groups(tmp_path: Path) -> None:
+def test_an_experiment_is_compared_by_the_names_of_its_groups(tmp_path):
     runs = [("reflexion", 0, "ab", "c"), ("reflexion", 1, "a", "b"), ("retry", 0, "a", ""), ("retry", 1, "b", "")]
     listed: dict[str, Any] = {}
     for strategy, seed, *solved in runs:
-        seeded(tmp_path, strategy, seed, *solved)
+        made = seeded(tmp_path, strategy, seed, *solved)
         axes = {"environment": "x", "strategy": strategy, "seed": seed}
-        listed[f"{strategy}-s{seed}"] = {"series": f"x-{strategy}", "axes": axes}
+        listed[made.name] = {"series": f"x-{strategy}", "axes": axes}
     (tmp_path / "experiment.json").write_text(json.dumps({"created": "now", "runs": listed}))
     comparison = compare(tmp_path)
     assert [each.label for each in comparison.groups] == ["A x-reflexion", "B x-retry"]
@@ -246,9 +221,3 @@ def test_an_experiment_is_compared_by_the_names_of_its_groups(tmp_path: Path) ->
     (tmp_path / "experiment.json").write_text("{}")
     with pytest.raises(ConfigurationError, match=r"experiment\.json"):
         compare(tmp_path)
-
-
-def test_unfinished_tasks_are_said_to_count_and_empty_tables_are_left_out(tmp_path: Path) -> None:
-    comparison = compare([folder(tmp_path / "run", [], ["a", "b"])])
-    assert [table.title for table in comparison.tables()] == ["Cost"]
-    assert "2 unfinished, counted as unsolved" in printed(comparison, 200)

@@ -1,5 +1,3 @@
-"""A task's trials from a run folder, in notebooks and in the terminal."""
-
 import io
 import json
 from pathlib import Path
@@ -16,13 +14,13 @@ LOOK, GO, TAKE = ("I look.", "look", "A cup."), ("I go.", "go", "A sink."), ("Mi
 HOSTILE = "<script>alert(1)</script>\x1b[2J[bold]\u202e\x00\x9b\ud800"
 
 
-def run_folder(path: Path, strategy: str = "reflexion", memory_size: int = 2) -> Path:
+def run_folder(path: Path, strategy: str = "reflexion") -> Path:
     rows = [
         row("a", trial, trial == 4, reflection=f"Lesson {trial}." if trial < 4 else None) for trial in range(1, 5)
     ]
     done = [(LOOK, GO, GO), (LOOK, GO, GO), (("Hm.", "look", "A cup."), TAKE), (TAKE,)]
     recorded = [steps("a", number, *each) for number, each in enumerate(done, 1)]
-    return folder(path, rows, ["a", "b"], trajectories=recorded, strategy=strategy, memory_size=memory_size)
+    return folder(path, rows, ["a", "b"], trajectories=recorded, strategy=strategy, memory_size=2)
 
 
 def printed(shown: Trials, width: int = 100) -> str:
@@ -39,22 +37,20 @@ def printed(shown: Trials, width: int = 100) -> str:
         ("last_attempt_and_reflexion", [[], [1], [1, 2], [2, 3]], [None, 1, 2, 3]),
     ],
 )
-def test_prompt_contents_follow_from_strategy_and_memory_size(
-    tmp_path: Path, strategy: str, remembered: list[list[int]], last_attempt: list[int | None]
-) -> None:
+def test_prompt_contents_follow_from_strategy_and_memory_size(tmp_path, strategy, remembered, last_attempt):
     views = trials_of_run(run_folder(tmp_path / "run", strategy), "a").views
     assert [view.remembered for view in views] == remembered
     assert [view.last_attempt for view in views] == last_attempt
 
 
-def test_trials_differ_at_the_first_other_action_or_observation_if_both_are_recorded(tmp_path: Path) -> None:
+def test_trials_differ_at_the_first_other_action_or_observation_if_both_are_recorded(tmp_path):
     assert [view.shared_steps for view in trials_of_run(run_folder(tmp_path / "run"), "a").views] == [None, 3, 1, 0]
     rows, recorded = [row("a", n, n == 3) for n in (1, 2, 3)], [steps("a", 2, LOOK), steps("a", 3, GO)]
     views = trials_of_run(folder(tmp_path / "other", rows, ["a"], trajectories=recorded), "a").views
     assert [view.shared_steps for view in views] == [None, None, 0]
 
 
-def test_trials_are_printed_one_after_the_other_without_shared_steps(tmp_path: Path) -> None:
+def test_trials_are_printed_one_after_the_other_without_shared_steps(tmp_path):
     text = printed(trials_of_run(run_folder(tmp_path / "run"), "a"), 80)
     order = [
         "Trial 1: verdict: not accepted, truth: not solved, hallucination, 1 action",
@@ -77,30 +73,22 @@ def test_trials_are_printed_one_after_the_other_without_shared_steps(tmp_path: P
     assert "prompts themselves are not recorded" in " ".join(text.split())
 
 
-def test_two_runs_are_shown_side_by_side_with_the_first_difference_marked(tmp_path: Path) -> None:
-    one, other = (
-        trials_of_run(
-            folder(
-                tmp_path / name,
-                [row("a", 1, False), row("a", 2, True)],
-                ["a"],
-                trajectories=[steps("a", 1, *done), steps("a", 2, TAKE)],
-            ),
-            "a",
-        )
-        for name, done in (("one", (LOOK, GO, GO)), ("other", (LOOK, GO, TAKE)))
-    )
-    beside = one.beside(other)
+def test_two_runs_are_shown_side_by_side_with_the_first_difference_marked(tmp_path):
+    def trials(name, *done):
+        recorded = [steps("a", 1, *done), steps("a", 2, TAKE)]
+        rows = [row("a", 1, False), row("a", 2, True)]
+        return trials_of_run(folder(tmp_path / name, rows, ["a"], trajectories=recorded), "a")
+
+    beside = trials("one", LOOK, GO, GO).beside(trials("other", LOOK, GO, TAKE))
     left, right = beside._repr_html_().split("<section>")[1:]
     assert left.count("&gt; go") == 2
     assert left.count('class="differs"') == right.count('class="differs"') == 1
     assert "The first 2 steps are those on the left." in right
     assert "&gt; go" not in right
     assert right.index('class="differs"') < right.index("&gt; take cup")
-    assert repr(beside) == f"{one!r}\n{other!r}"
 
 
-def test_texts_are_neither_markup_nor_terminal_commands(tmp_path: Path) -> None:
+def test_texts_are_neither_markup_nor_terminal_commands(tmp_path):
     done = steps("a", 1, (HOSTILE, HOSTILE, HOSTILE), ("", "x", f"{HOSTILE}\n" * 30), observation=HOSTILE)
     rows = [row("a", 1, False, reflection=HOSTILE, notes=[HOSTILE], fault=HOSTILE, stop_reason=HOSTILE)]
     trials = trials_of_run(folder(tmp_path / "run", rows, ["a"], trajectories=[done], model=HOSTILE), "a")
@@ -125,7 +113,7 @@ def test_texts_are_neither_markup_nor_terminal_commands(tmp_path: Path) -> None:
         ("c", None, "c ended by an error: ValueError: odd .*errors.log"),
     ],
 )
-def test_missing_tasks_and_trials_are_named(tmp_path: Path, task: str, trial: int | None, said: str) -> None:
+def test_missing_tasks_and_trials_are_named(tmp_path, task, trial, said):
     path = run_folder(tmp_path / "run")
     info = json.loads((path / "run.json").read_text())
     (path / "run.json").write_text(json.dumps(info | {"tasks": ["a", "b", "c"], "errors": {"c": "ValueError: odd"}}))

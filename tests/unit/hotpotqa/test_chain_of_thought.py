@@ -1,5 +1,3 @@
-"""Answering without tools: one turn, the paragraphs or nothing, and the same grading."""
-
 import json
 
 import pytest
@@ -19,10 +17,6 @@ def questions():
     environment.close()
 
 
-def finish(answer):
-    return Action(name="finish", args={"answer": answer}, text=f"finish[{answer}]")
-
-
 @pytest.mark.parametrize("name", ["cot", "cot-gt"])
 def test_the_tasks_stay_and_an_answer_is_the_only_action(name, questions):
     variant = questions.variant(name)
@@ -36,23 +30,22 @@ def test_the_tasks_stay_and_an_answer_is_the_only_action(name, questions):
 
 
 @pytest.mark.parametrize(
-    ("action", "reward"),
+    ("text", "reward", "said"),
     [
-        (None, 1.0),
-        (finish("nobody"), 0.0),
-        (Action(name="search", args={"entity": "Rome"}, text="search[Rome]"), 0.0),
-        (Action(name="", args={}, text="I do not know"), 0.0),
+        ("finish[{answer}]", 1.0, HANDED_IN),
+        ("finish[nobody]", 0.0, HANDED_IN),
+        ("search[Rome]", 0.0, "Invalid action: "),
+        ("I do not know", 0.0, "Invalid action: "),
     ],
-    ids=["right", "wrong", "a search", "nothing"],
 )
-def test_whatever_is_done_ends_the_trial_and_only_the_right_answer_is_right(action, reward, questions):
+def test_whatever_is_done_ends_the_trial_and_only_the_right_answer_is_right(text, reward, said, questions):
     task = questions.tasks()[0]
-    episode = questions.variant("cot").start(task)
-    result = episode.step(action or finish(task["data"]["answer"]))
+    right = f"finish[{task['data']['answer']}]"
+    episode, text = questions.variant("cot").start(task), right if reward else text
+    result = episode.step(questions.parse(text) or Action(name="", args={}, text=text))
     assert (result.terminated, result.reward) == (True, reward)
-    assert (result.observation == HANDED_IN) == (action is None or action["args"].get("answer") == "nobody")
-    assert result.observation == HANDED_IN or result.observation.startswith("Invalid action: ")
-    again = episode.step(finish(task["data"]["answer"]))
+    assert result.observation.startswith(said)
+    again = episode.step(questions.parse(right))
     assert (again.terminated, again.reward) == (True, reward)
 
 
@@ -61,9 +54,9 @@ def test_paragraphs_that_did_not_come_with_a_question_end_that_task_alone_as_a_f
     missing = {**OFFICIAL[0], "supporting_facts": [["Nowhere", 0]]}
     (tmp_path / "questions.json").write_text(json.dumps([missing, *OFFICIAL[1:]]), encoding="utf-8")
     environment = HotPotQA(path=tmp_path / "questions.json")
-    variant = environment.variant("cot-gt")
+    first, second = environment.tasks()
     with pytest.raises(EnvironmentFault, match="'Nowhere'"):
-        variant.start(variant.tasks()[0])
-    assert variant.start(variant.tasks()[1]).observation.endswith(variant.tasks()[1]["instruction"])
-    assert environment.variant("cot").start(variant.tasks()[0]).observation == variant.tasks()[0]["instruction"]
+        environment.variant("cot-gt").start(first)
+    assert environment.variant("cot-gt").start(second).observation.endswith(second["instruction"])
+    assert environment.variant("cot").start(first).observation == first["instruction"]
     environment.close()

@@ -1,5 +1,3 @@
-"""HotPotQA as an environment: its tools, its grading, its options, and questions from files."""
-
 import json
 import os
 from pathlib import Path
@@ -36,57 +34,39 @@ def do(environment, *actions, task=0):
     return [episode.step(environment.parse(text)) for text in actions]
 
 
-def say(environment, *actions, task=0):
-    return [result.observation for result in do(environment, *actions, task=task)]
+def say(environment, *actions):
+    return [result.observation for result in do(environment, *actions)]
 
 
 def test_search_shows_five_sentences_and_lookups_count_through_all(environment):
     page = Page("Oak", tuple(f" Sentence {i} is of oaks." for i in range(1, 8)))
     episode = environment.episode("Which?", "Oak", Corpus.in_memory([page]))
-    texts = ["search[oak]", "lookup[OAKS]", "lookup[oaks]", *["lookup[7]"] * 3, "lookup[oaks]"]
-    said = [episode.step(environment.parse(text)).observation for text in texts]
-    assert said[0].startswith("Sentence 1 is of oaks. ")
-    assert said[0].endswith(" Sentence 5 is of oaks.")
-    assert said[1:] == [
+    texts = ["search[oak]", "lookup[OAKS]", "lookup[oaks]", "lookup[7]", "lookup[7]", "lookup[oaks]"]
+    assert [episode.step(environment.parse(text)).observation for text in texts] == [
+        " ".join(f"Sentence {i} is of oaks." for i in range(1, 6)),
         "(Result 1 / 7) Sentence 1 is of oaks.",
         "(Result 2 / 7) Sentence 2 is of oaks.",
         "(Result 1 / 1) Sentence 7 is of oaks.",
-        NO_MORE,
         NO_MORE,
         "(Result 1 / 7) Sentence 1 is of oaks.",
     ]
 
 
 def test_a_search_that_finds_nothing_leaves_the_page_open_and_one_that_does_starts_lookups_anew(environment):
-    first, *_, missing, after, found, anew = say(
-        environment, "lookup[tree]", "search[Birch]", "lookup[tree]", "search[Wilow tree]", "lookup[tree]",
-        "search[birch (tree)]", "lookup[tree]",
-    )  # fmt: skip
-    assert first == NO_PAGE
-    assert missing == "Could not find Wilow tree. Similar: ['Birch (tree)', 'Willow']."
-    assert after == NO_MORE
-    assert found == "The birch is a tree. It was first felled in Ålmö. Its bark is white."
-    assert anew == "(Result 1 / 1) The birch is a tree."
+    texts = ["lookup[tree]", "search[Birch]", "lookup[tree]", "search[Wilow tree]", "lookup[tree]"]
+    said = say(environment, *texts, "search[birch (tree)]", "lookup[tree]")
+    assert said[0] == NO_PAGE
+    assert said[3:] == [
+        "Could not find Wilow tree. Similar: ['Birch (tree)', 'Willow'].",
+        NO_MORE,
+        "The birch is a tree. It was first felled in Ålmö. Its bark is white.",
+        "(Result 1 / 1) The birch is a tree.",
+    ]
 
 
-@pytest.mark.parametrize(
-    ("text", "action"),
-    [
-        ("Search[Ålmö]", ("search", "Ålmö")),
-        ("SEARCH [ ALMO ]. ", ("search", "ALMO")),
-        ("search[Ket [river] (x)]\n", ("search", "Ket [river] (x)")),
-        *((text, None) for text in ("finish[]", "search Ket", "I finish[Ket] now")),
-    ],
-)
-def test_actions_are_read_however_they_are_capitalised_and_ended(environment, text, action):
-    read = environment.parse(text)
-    assert (read and (read["name"], *read["args"].values())) == action
-
-
-def test_an_empty_argument_of_a_tool_ends_nothing(environment):
-    for told in environment.start(environment.tasks()[0]).tools:
-        assert told.invoke(dict.fromkeys(told.args, "  ")).startswith(f"Invalid action: {told.name} needs")
-    assert [each.name for each in search_tools(environment.pages())] == ["search", "lookup", "finish"]
+def test_the_tools_are_for_any_agent_and_an_empty_argument_ends_nothing(environment):
+    for tool, name in zip(search_tools(environment.pages()), ("search", "lookup", "finish"), strict=True):
+        assert tool.invoke(dict.fromkeys(tool.args, "  ")).startswith(f"Invalid action: {name} needs")
 
 
 @pytest.mark.parametrize(("answer", "reward"), [("the KET!", 1.0), ("river Ket", 0.0)])
@@ -99,31 +79,20 @@ def test_an_answer_ends_the_trial_and_nothing_tells_whether_it_was_right(environ
 
 def test_measures_are_of_the_first_answer_that_was_one(environment):
     task = environment.tasks()[0]
-    finish = [environment.parse(f"finish[{answer}]") for answer in ("the river Ket", "Ket")]
-    empty = {"name": "finish", "args": {"answer": ""}, "text": ""}
-    unread = {"name": "finish", "args": {}, "text": ""}
-    measures = measured(environment, task, [environment.parse("search[Ket]"), unread, empty, *finish])
-    assert measures == pytest.approx({"exact_match": 0, "f1": 2 / 3, "precision": 1 / 2, "recall": 1})
-    assert set(measured(environment, task, [empty]).values()) == {0.0}
-    assert set(measured(environment, task, finish[1:]).values()) == {1.0}
-
-
-def test_tasks_are_small_and_tell_no_answer(environment):
-    for task, entry in zip(environment.tasks(), OFFICIAL, strict=True):
-        assert (task["id"], task["instruction"]) == (entry["_id"], f"Question: {entry['question']}")
-        assert "kind" not in task
-        assert task["data"]["answer"] == entry["answer"]
-        assert len(json.dumps(task)) < 600
-        assert environment.start(task).observation == task["instruction"]
+    actions = [environment.parse(text) for text in ("search[Ket]", "finish[the river Ket]", "finish[Ket]")]
+    empty, unread = ({"name": "finish", "args": args, "text": ""} for args in ({"answer": ""}, {}))
+    actions[1:1] = [unread, empty]
+    measures = {"exact_match": 0, "f1": 2 / 3, "precision": 1 / 2, "recall": 1}
+    assert measured(environment, task, actions) == pytest.approx(measures)
+    assert measured(environment, task, [empty]) == dict.fromkeys(measures, 0.0)
+    assert measured(environment, task, actions[-1:]) == dict.fromkeys(measures, 1.0)
 
 
 def test_the_context_has_each_supporting_paragraph_once_and_in_order(environment):
-    first, second = environment.tasks()
-    assert environment.context(first) == (
+    assert environment.context(environment.tasks()[0]) == (
         "Birch (tree): The birch is a tree. It was first felled in Ålmö. Its bark is white.\n\n"
         "Ålmö: Ålmö is a village. The river Ket runs through it. It has 12 houses."
     )
-    assert environment.context(second).count("\n\n") == 1
 
 
 def test_pages_of_ones_own_for_questions_that_came_without(tmp_path):

@@ -1,5 +1,3 @@
-"""The map of what was searched for, held against the pages that there are."""
-
 import re
 
 import pytest
@@ -15,25 +13,26 @@ def environment():
     environment.close()
 
 
-def take(environment, task, written):
-    """The steps of an episode in which this was written."""
-    episode, steps = environment.start(task), []
-    for text in written:
-        action = environment.parse(text) or Action(name="", args={}, text=text)
-        steps.append({"action": action, "observation": episode.step(action).observation})
-    return episode.observation, steps
-
-
-def test_pages_lookups_and_dead_ends(environment):
+@pytest.fixture
+def take(environment):
+    """Plays what is written in the first task; returns the memory map of a trial after another one."""
     task = environment.tasks(limit=1)[0]
-    opening, steps = take(
-        environment,
-        task,
-        ["lookup[born]", "search[Nowhereville]", "fly away", "search[Uvullen]", "lookup[long]", "lookup[long]",
-         "lookup[purple]", "search[Ganimsa]"],
-    )  # fmt: skip
+
+    def played(*written):
+        episode, steps = environment.start(task), []
+        for text in written:
+            action = environment.parse(text) or Action(name="", args={}, text=text)
+            steps.append({"action": action, "observation": episode.step(action).observation})
+        return steps, lambda known, steps=steps: environment.memory_map(task, episode.observation, steps, known)
+
+    return played
+
+
+def test_pages_lookups_and_dead_ends(take):
+    written = ["lookup[born]", "search[Nowhereville]", "fly away", "search[Uvullen]", "lookup[long]", "lookup[long]"]
+    steps, drawn = take(*written, "lookup[purple]", "search[Ganimsa]")
     similar = re.search(r"Similar: \[(.*)\]", steps[1]["observation"])[1]
-    assert environment.memory_map(task, opening, steps, {}).lines == (
+    assert drawn({}).lines == (
         "Open now: Ganimsa.",
         "Page Ganimsa: The Ganimsa is a river in the province of Ostrustan.",
         "Page Uvullen: The Uvullen is a river in the province of Ostrustan. Looked up: "
@@ -42,14 +41,12 @@ def test_pages_lookups_and_dead_ends(environment):
     )
 
 
-def test_the_next_trial_knows_all_of_it_but_which_page_is_open(environment):
-    task = environment.tasks(limit=1)[0]
-    opening, steps = take(environment, task, ["search[Uvullen]", "lookup[long]", "search[Uvullem]"])
-    first = environment.memory_map(task, opening, steps, {})
-    again = environment.memory_map(task, opening, [], first.known)
-    assert again.lines == first.lines[1:]
-    assert environment.memory_map(task, opening, steps, first.known).lines == first.lines, "nothing is told twice"
-    assert environment.memory_map(task, opening, [], {}).text == ""
+def test_the_next_trial_knows_all_of_it_but_which_page_is_open(take):
+    _, drawn = take("search[Uvullen]", "lookup[long]", "search[Uvullem]")
+    first = drawn({})
+    assert drawn(first.known, []).lines == first.lines[1:]
+    assert drawn(first.known).lines == first.lines, "nothing is told twice"
+    assert drawn({}, []).text == ""
 
 
 def test_no_page_begins_a_line_of_its_own(environment):

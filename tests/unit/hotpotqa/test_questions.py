@@ -1,5 +1,3 @@
-"""Questions and pages from files: both forms, both kinds of file, and what is wrong with the others."""
-
 import gzip
 import json
 
@@ -20,8 +18,8 @@ def lines(entries):
 
 @pytest.fixture
 def file(tmp_path):
-    def write(content, name="questions.json"):
-        path = tmp_path / name
+    def write(content):
+        path = tmp_path / "questions.json"
         path.write_bytes(content if isinstance(content, bytes) else content.encode())
         return path
 
@@ -69,18 +67,16 @@ def test_what_is_wrong_with_a_file_is_said_with_its_place(file, content, says):
 
 
 def test_a_file_that_cannot_be_read_is_named(tmp_path):
-    for path in (tmp_path / "none.json", tmp_path):
-        with pytest.raises(ConfigurationError, match=f"{path.name} cannot be read"):
-            HotPotQA(path=path).tasks()
+    with pytest.raises(ConfigurationError, match=r"none.json cannot be read"):
+        HotPotQA(path=tmp_path / "none.json").tasks()
 
 
 def test_pages_from_a_file(file):
-    path = file(
-        lines([{"title": "Elm", "text": "A tree grows. It is tall."}, {"title": "Ash", "sentences": ["No."]}])
-    )
-    assert list(read_pages(path)) == [Page("Elm", ("A tree grows.", " It is tall.")), Page("Ash", ("No.",))]
-    with pytest.raises(ConfigurationError, match=r"pages.jsonl, line 2: a page needs a .title."):
-        list(read_pages(file(lines([{"title": "Elm", "text": ""}, {"name": "Ash"}]), "pages.jsonl")))
+    elm, ash = {"title": "Elm", "text": "A tree grows. It is tall."}, {"title": "Ash", "sentences": ["No."]}
+    pages = [Page("Elm", ("A tree grows.", " It is tall.")), Page("Ash", ("No.",))]
+    assert list(read_pages(file(lines([elm, ash])))) == pages
+    with pytest.raises(ConfigurationError, match=r"questions.json, line 2: a page needs a .title."):
+        list(read_pages(file(lines([elm, {"name": "Ash"}]))))
 
 
 @pytest.mark.parametrize(
@@ -99,7 +95,5 @@ def test_sentences_end_where_one_would_say_so(text, sentences):
 
 
 def test_a_page_of_running_text_leaves_headings_out():
-    page = Page.from_text(
-        "Elm", "The elm is a tree.\nIt grows well here.\n\n\n== Use ==\nBoats\nElms make good boats."
-    )
-    assert page.text == "The elm is a tree. It grows well here. Elms make good boats."
+    page = Page.from_text("Elm", "The elm is a tree.\nIt grows here.\n\n\n== Use ==\nBoats\nElms make good boats.")
+    assert page.text == "The elm is a tree. It grows here. Elms make good boats."

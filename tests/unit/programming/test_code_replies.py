@@ -1,5 +1,3 @@
-"""Replies that are programs, in code blocks whole or halved."""
-
 import pytest
 
 from langgraph_reflexion.envs import load_environment

@@ -1,5 +1,3 @@
-"""EvalPlus's rules, and the types that JSON loses."""
-
 import json
 import math
 

@@ -1,5 +1,3 @@
-"""Problem files of every form are read into one, and errors have their place."""
-
 import gzip
 import json
 import os
@@ -12,9 +10,10 @@ from langgraph_reflexion.envs.programming.formats import load_problems
 from langgraph_reflexion.envs.programming.problems import Case, Problem
 from langgraph_reflexion.errors import ConfigurationError
 
+HALF = 'def half(n: int) -> float:\n    """Half of it."""\n'
 HUMANEVAL = {
     "task_id": "HumanEval/0",
-    "prompt": 'def half(n: int) -> float:\n    """Half of it."""\n',
+    "prompt": HALF,
     "entry_point": "half",
     "canonical_solution": "    return n / 2\n",
     "test": "METADATA = {}\ndef check(candidate):\n    assert True, 'says nothing'\n    assert candidate(3) == 1.5\n"
@@ -23,10 +22,9 @@ HUMANEVAL = {
 MULTIPL_E = {
     "name": "HumanEval_0_half",
     "language": "py",
-    "prompt": HUMANEVAL["prompt"],
-    "doctests": "transform",
-    "stop_tokens": ["\ndef", "\n#"],
+    "prompt": HALF,
     "entry_point": "half",
+    "stop_tokens": ["\ndef", "\n#"],
     "test": "def check(candidate):\n    assert candidate(3) == 1.5\n\ndef test_check():\n    check(half)\n\n"
     "test_check()\n",
 }
@@ -43,8 +41,8 @@ MBPP = {
     "text": "Write a function to halve a number.",
     "code": "def half(n):\r\n  return n / 2",
     "test_list": ["assert half(3) == 1.5", "assert half(0) == 0"],
-    "test_setup_code": "",
     "challenge_test_list": ["assert half(-1) == -0.5"],
+    "test_setup_code": "",
 }
 PLUS = {
     "task_id": "Mbpp/750",
@@ -57,8 +55,8 @@ PLUS = {
     "contract": "",
 }
 LEETCODE = {
-    "task_id": "halves",
     "prompt": "# Halve `n`, `k` times.\nclass Solution:\n    def halves(self, n: int, k: int) -> int:\n        ",
+    "task_id": "halves",
     "entry_point": "halves",
     "cannonical_solution": "",
     "test": "",
@@ -86,8 +84,7 @@ def test_humaneval(tmp_path):
         Case("candidate(1)", "1.0 / 2", "close", 1e-6),
         Case("candidate(0)", "False", "truth"),
     )
-    assert problem.canonical is not None
-    assert problem.canonical.endswith("return n / 2\n")
+    assert str(problem.canonical).endswith("return n / 2\n")
     assert not problem.test
 
 
@@ -103,8 +100,7 @@ def test_other_checks_stay_source(tmp_path):
 
 def test_multipl_e_in_python_and_rust(tmp_path):
     problem = only(tmp_path, MULTIPL_E)
-    assert problem.cases == (Case("candidate(3)", "1.5"),)
-    assert problem.self_calling
+    assert (problem.cases, problem.self_calling) == ((Case("candidate(3)", "1.5"),), True)
     rust = only(tmp_path, RUST)
     assert (rust.language, rust.stop_tokens) == ("rust", ("\n}",))
     assert rust.cases == (Case("half(3)", "1.5"), Case("half(0)", "0.0"))
@@ -120,23 +116,20 @@ def test_mbpp_and_sanitized_mbpp(tmp_path):
     del sanitized["text"], sanitized["challenge_test_list"]
     (other,) = load_problems(write(tmp_path, json.dumps([sanitized]), name="sanitized.json"))
     assert (other.prompt, other.setup) == (problem.prompt, "import math")
-    classes = only(tmp_path, {**MBPP, "test_setup_code": "class Node:\n    pass"})
-    assert not classes.gradable
 
 
 def test_evalplus_restores_types(tmp_path):
     problem = only(tmp_path, PLUS)
-    assert problem.source == "mbpp+"
+    assert (problem.source, {case.expected for case in problem.cases}) == ("mbpp+", {""})
     assert [case.call for case in problem.cases] == ["add_tuple([5], (6, 7))", "add_tuple([], ())"]
-    assert {case.expected for case in problem.cases} == {""}
     human = only(tmp_path, {**PLUS, "task_id": "HumanEval/750", "plus_input": [[[float("inf")], []]]})
     assert [case.call for case in human.cases] == ["add_tuple([5], [6, 7])", "add_tuple([inf], [])"]
 
 
-def test_leetcode(tmp_path):
+def test_leetcode_and_problems_with_classes_cannot_be_graded(tmp_path):
     problem = only(tmp_path, LEETCODE)
-    assert not problem.gradable
-    assert problem.visible_tests == ("assert halves(8, 2) == 2",)
+    assert (problem.gradable, problem.visible_tests) == (False, ("assert halves(8, 2) == 2",))
+    assert not only(tmp_path, {**MBPP, "test_setup_code": "class Node:\n    pass"}).gradable
 
 
 def test_gzip_and_json_round_trip(tmp_path):
@@ -145,23 +138,15 @@ def test_gzip_and_json_round_trip(tmp_path):
     assert again == problem
 
 
-def test_language(tmp_path):
+def test_problems_are_chosen_by_their_language(tmp_path):
     path = write(tmp_path, {**MULTIPL_E, "name": "one"}, {**RUST, "name": "two"})
     assert [problem.id for problem in load_problems(path, "rs")] == ["two"]
-    with pytest.raises(ConfigurationError, match="go"):
-        load_problems(path, "go")
-    with pytest.raises(ConfigurationError, match="basic"):
-        load_problems(path, "basic")
+    for language in ("go", "basic"):
+        with pytest.raises(ConfigurationError, match=language):
+            load_problems(path, language)
 
 
-OWN = {
-    "id": "f",
-    "source": "own",
-    "language": "python",
-    "prompt": "def f(n):\n",
-    "entry_point": "f",
-    "cases": [{"call": "f(1)", "expected": "2"}],
-}
+OWN = {"id": "f", "source": "own", "language": "python", "prompt": "def f(n):\n", "entry_point": "f"}
 
 
 @pytest.mark.parametrize(
@@ -173,7 +158,6 @@ OWN = {
         ({**HUMANEVAL, "test": "def check(candidate):\n    pass"}, "hidden tests"),
         ({**OWN, "cases": [{"call": 1, "expected": "2"}]}, r"cases\.0\.call"),
         ({**OWN, "cases": [{"call": "f(g)", "expected": "2"}]}, "literal"),
-        ({**OWN, "cases": [{"call": "f(1)", "expected": "2", "comparison": "~"}]}, "'~'"),
         ({**HUMANEVAL, "task_id": "mine"}, "'mine'"),
         ({**RUST, "test": "assert_eq!(candidate(3), other(4));"}, "assert_eq!"),
         ({**MULTIPL_E, "language": "go"}, "MultiPL-E"),
@@ -186,22 +170,25 @@ def test_error_has_its_place(tmp_path, row, word):
         load_problems(write(tmp_path, {**HUMANEVAL, "task_id": "mine"}, row))
 
 
-def test_unreadable_files(tmp_path):
-    with pytest.raises(ConfigurationError, match="No such file"):
-        load_problems(tmp_path / "none.jsonl")
-    (tmp_path / "cut.gz").write_bytes(gzip.compress(b"{}" * 1000)[:-9])
-    with pytest.raises(ConfigurationError, match=r"cut\.gz cannot be read"):
-        load_problems(tmp_path / "cut.gz")
-    with pytest.raises(ConfigurationError, match="no problems"):
-        load_problems(write(tmp_path, ""))
+@pytest.mark.parametrize(
+    ("name", "content", "says"),
+    [
+        ("none.jsonl", None, "No such file"),
+        ("cut.gz", gzip.compress(b"{}" * 1000)[:-9], r"cut\.gz cannot be read"),
+        ("empty.jsonl", b"", "no problems"),
+    ],
+)
+def test_unreadable_files(tmp_path, name, content, says):
+    if content is not None:
+        (tmp_path / name).write_bytes(content)
+    with pytest.raises(ConfigurationError, match=says):
+        load_problems(tmp_path / name)
 
 
 OFFICIAL = {
     "HumanEval.jsonl.gz": (164, 164),
     "humaneval-py.jsonl.gz": (161, 161),
-    "humaneval-py_hardest50.jsonl.gz": (50, 50),
     "humaneval-rs.jsonl.gz": (156, 156),
-    "humaneval-rs-hardest50.jsonl.gz": (50, 50),
     "mbpp-py.jsonl.gz": (397, 397),
     "mbpp-rs.jsonl.gz": (354, 354),
     "leetcode-hard-py.jsonl.gz": (296, 0),

@@ -1,5 +1,3 @@
-"""Rust values compare as in Rust, and asserts become expressions."""
-
 from langgraph_reflexion.envs.programming.rust_source import balanced, cases_in, literal, macros
 from langgraph_reflexion.envs.programming.rust_values import NotValueError, read_value
 

@@ -1,10 +1,7 @@
-"""Python source: tests in a reply, completions as programs, comparison of plain values, names of languages."""
-
 import ast
 import gc
 import threading
 import time
-import warnings
 from contextlib import suppress
 from dataclasses import replace
 
@@ -12,25 +9,30 @@ import pytest
 
 from langgraph_reflexion.envs.programming import test_extraction
 from langgraph_reflexion.envs.programming.assemble import assemble
-from langgraph_reflexion.envs.programming.python_source import defines, helpers, valid
+from langgraph_reflexion.envs.programming.python_source import defines, valid
 from langgraph_reflexion.envs.programming.sandbox_runner import NotPlainError, decode, encode
 from langgraph_reflexion.envs.programming.values import holds, shown
 from tests.support.programming.cheats import RIGHT
 from tests.support.programming.spread import CALLS, RUST
 
 
-def test_tests_are_extracted():
-    reply = (
-        "Here they are:\nassert spread([1]) == 0\nassert spread([1) == 0\n  assert other(2)\nassert spread([ 1]) == 0"
-    )
-    assert test_extraction.tests_in(reply, "python") == ["assert spread([1]) == 0", "assert other(2)"]
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        several = "def test_it():\n    assert spread(\n        [1, 2]) == 1, 'far'\n\nassert 1 == 1\n"
-        assert test_extraction.tests_in(several, "python") == ["assert spread([1, 2]) == 1", "assert 1 == 1"]
-    assert test_extraction.tests_in("assert!(spread(vec![4,\n 4]) == 0);", "rust") == [
-        "assert!(spread(vec![4, 4]) == 0);"
-    ]
+@pytest.mark.parametrize(
+    ("reply", "language", "tests"),
+    [
+        (
+            "They are:\nassert f([1]) == 0\nassert f([1) == 0\n  assert g(2)",
+            "python",
+            ["assert f([1]) == 0", "assert g(2)"],
+        ),
+        ("assert f([1]) == 0\nassert f([ 1]) == 0", "python", ["assert f([1]) == 0"]),
+        ("def test():\n    assert f(\n        [1, 2]) == 1, 'far'\n", "python", ["assert f([1, 2]) == 1"]),
+        ("assert!(f(vec![4,\n 4]) == 0);", "rust", ["assert!(f(vec![4, 4]) == 0);"]),
+        ("assert f(1) == " + "1+" * 5000 + f"1\nassert f({[1] * 1000}) == 0\nassert f(2)", "python", ["assert f(2)"]),
+    ],
+    ids=["broken", "repeated", "several lines", "Rust", "deep and long"],
+)
+def test_tests_are_extracted(reply, language, tests):
+    assert test_extraction.tests_in(reply, language) == tests
 
 
 class Interrupting:
@@ -68,16 +70,9 @@ def test_two_threads_can_parse_at_once():
         other.join()
 
 
-def test_long_deep_and_many_tests_are_dropped():
-    deep = "assert spread([1]) == " + "1+" * 5000 + "1"
-    long = f"assert spread({[1] * 1000}) == 0"
-    assert test_extraction.tests_in(f"{deep}\n{long}\nassert spread([1]) == 0", "python") == [
-        "assert spread([1]) == 0"
-    ]
-    assert (
-        len(test_extraction.tests_in("\n".join(f"assert f({n})" for n in range(200)), "python"))
-        == test_extraction.MAX_TESTS
-    )
+def test_many_tests_are_dropped():
+    many = "\n".join(f"assert f({n})" for n in range(200))
+    assert len(test_extraction.tests_in(many, "python")) == test_extraction.MAX_TESTS
 
 
 @pytest.mark.parametrize(
@@ -101,11 +96,9 @@ def test_completions():
     assert "main" not in body
     whole = "def spread(numbers: List[int]) -> int:\n    return 0"
     assert assemble(CALLS, whole) == f"from typing import List\n\n{whole}"
-    assert helpers(CALLS.prompt, "spread") == "from typing import List"
-    assert assemble(RUST, "    0\n").count("}") == 1
-    assert assemble(RUST, "    0\n}\n\nfn main() {\n    let x = (").count("}") == 1
-    go = replace(CALLS, language="go")
-    assert assemble(go, "return 1") == go.prompt + "return 1"
+    for reply in ("    0\n", "    0\n}\n\nfn main() {\n    let x = ("):
+        assert assemble(RUST, reply).count("}") == 1
+    assert assemble(replace(CALLS, language="go"), "return 1") == CALLS.prompt + "return 1"
 
 
 def test_plain_values_survive_json():

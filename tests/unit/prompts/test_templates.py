@@ -1,5 +1,3 @@
-"""The templates: each renders and needs all its values."""
-
 import re
 from pathlib import Path
 
@@ -13,24 +11,19 @@ from langgraph_reflexion.prompts import load_prompts
 HERE = Path(package.__file__).parent
 
 
-def steps(count=2):
+def steps():
     action = {"name": "look", "args": {}, "text": "look"}
-    return [{"thought": f"Thought {i}", "action": action, "observation": f"Seen {i}"} for i in range(count)]
+    return [{"thought": f"Thought {i}", "action": action, "observation": f"Seen {i}"} for i in range(2)]
 
 
 NOTES = [{"trial": 3, "text": "I will look left."}, {"trial": 4, "text": "I will look right."}]
 ACTIONS = [ShownAction("look", "Look around."), ShownAction("go {direction}", "")]
 LESSONS = {"reflections": NOTES, "last_attempt": steps(), "status": "Status: FAILED"}
 EXAMPLES = {"examples": load_prompts("alfworld").examples("heat", 2), "solved": 2}
+TRIAL = {"observation": "A room.", "steps": steps()}
 VALUES = {
     "act": {"in_text": True, "actions": ACTIONS, **EXAMPLES},
-    "failed_trial": {
-        "observation": "A room.",
-        "steps": steps(),
-        "status": "Status: FAILED",
-        "reflections": NOTES,
-        "memory_map": "",
-    },
+    "failed_trial": {**TRIAL, "status": "Status: FAILED", "reflections": NOTES, "memory_map": ""},
     "act_in_two": {"actions": ACTIONS, **EXAMPLES, "numbered": True},
     "actions": {"actions": ACTIONS},
     "condense": {},
@@ -44,7 +37,7 @@ VALUES = {
     "recalled": {"lessons": [{"id": "0", "text": '"Mugs are in cabinets."'}]},
     "reflect": {"examples": load_prompts("alfworld").reflections},
     "scratchpad": {"steps": steps(), "numbered": True},
-    "succeeded_trial": {"observation": "A room.", "steps": steps(), "reflections": NOTES},
+    "succeeded_trial": {**TRIAL, "reflections": NOTES},
     "success": {},
     "setting": {},
     "steps": {},
@@ -53,7 +46,7 @@ VALUES = {
     "task_attempt_first": {"observation": "A room.", "instruction": "Reach the tower.", **LESSONS},
     "turn": {"thought": "There is a door.", "action": "go north"},
     "write_tests": {"form": "assert f(1) == 2"},
-    "trial": {"observation": "A room.", "steps": steps()},
+    "trial": TRIAL,
 }
 MACROS = {"memory", "steps"}
 both_sets = pytest.mark.parametrize("domain", ["alfworld", None])
@@ -76,7 +69,8 @@ def test_templates_render_cleanly(domain):
 
 @both_sets
 def test_a_template_fails_without_one_of_its_values(domain):
+    prompts = load_prompts(domain)
     for name, values in VALUES.items():
         for missing in values:
             with pytest.raises(jinja2.UndefinedError):
-                load_prompts(domain).render(name, **{key: value for key, value in values.items() if key != missing})
+                prompts.render(name, **{key: value for key, value in values.items() if key != missing})

@@ -1,5 +1,3 @@
-"""Collected archives and captured streams: hostile content is bounded."""
-
 import io
 import tarfile
 

@@ -8,10 +8,7 @@ from langgraph_reflexion.envs.sandbox.exposed_paths import SYSTEM, exposed_paths
 
 
 @pytest.mark.parametrize(
-    ("inside", "beside"),
-    [
-        *((".local/bin", "lib"), ("bin", "pyvenv.cfg"), ("shims", "versions/3.11")),
-    ],
+    ("inside", "beside"), [*((".local/bin", "lib"), ("bin", "pyvenv.cfg"), ("shims", "versions/3.11"))]
 )
 def test_only_programs_of_a_home_are_exposed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, inside: str, beside: str

@@ -1,5 +1,3 @@
-"""Parts of the helper that need no sandbox: usage accounting, and removal of folders."""
-
 import mmap
 import os
 

@@ -1,5 +1,3 @@
-"""Limits and requests of the sandbox are validated before anything runs."""
-
 from dataclasses import asdict
 from pathlib import Path
 

@@ -34,8 +34,7 @@ def test_goals_have_what_was_asked_for_and_a_budget(tmp_path, store):
 
 
 @pytest.mark.parametrize(
-    ("price", "sums"),
-    [(10.99, {30, 40, 50}), (10, {30, 40, 50}), (965, {980, 990}), (980, {None})],
+    ("price", "sums"), [(10.99, {30, 40, 50}), (10, {30, 40, 50}), (965, {980, 990}), (980, {None})]
 )
 def test_a_budget_is_the_larger_of_two_of_the_next_four_round_sums(price, sums):
     assert {budget(price, Random(seed)) for seed in range(60)} == sums
@@ -66,10 +65,7 @@ def test_budgets_depend_on_seed_and_product_and_the_order_on_neither(tmp_path, s
     assert {goal.instruction for goal in alone} == {g.instruction for g in made[0] if g.asin == STICK["asin"]}
 
 
-@pytest.mark.parametrize(
-    "entries",
-    [[{}], 7, [GOALS[STICK["asin"]][0] | {"instruction_options": "citrus"}]],
-)
+@pytest.mark.parametrize("entries", [[{}], 7, [GOALS[STICK["asin"]][0] | {"instruction_options": "citrus"}]])
 def test_an_invalid_file_is_named(tmp_path, store, entries):
     with pytest.raises(ConfigurationError, match=r"items_human_ins\.json, B000000001: not instructions"):
         goals(tmp_path, store, told={STICK["asin"]: entries})

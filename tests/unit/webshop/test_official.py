@@ -1,6 +1,6 @@
 import json
 import os
-import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -44,30 +44,26 @@ def test_a_file_is_stored_as_it_would_be_in_memory(folder):
     files = WebShop(path=folder).files
     store, memory = Store.cached(files.products, files.attributes), Store.in_memory(PRODUCTS, ATTRIBUTES)
     # Products with invalid or repeated codes are skipped.
-    kept = [STICK, SPRAY, CREAM, LAMP, SALVE]
-    assert [store.product(number).asin for number in range(len(kept))] == [each["asin"] for each in kept]
-    assert [store.product(number) for number in range(5)] == [memory.product(number) for number in range(5)]
-    assert [store.product(number).attributes[0] for number in (0, 2)] == ["long lasting", "DUMMY_ATTR"]
+    kept = [store.product(number) for number in range(5)]
+    assert [each.asin for each in kept] == [each["asin"] for each in (STICK, SPRAY, CREAM, LAMP, SALVE)]
+    assert kept == [memory.product(number) for number in range(5)]
+    assert [each.attributes[0] for each in kept[:3:2]] == ["long lasting", "DUMMY_ATTR"]
     assert store.find("B0NOTTHERE") is None
     for query in ("calm meadow", "lamp", "deodorant spray", "soap"):
         assert store.search(query) == memory.search(query)
 
 
 def test_a_store_is_built_once_for_each_version_of_the_files(folder, cache):
-    files, found = WebShop(path=folder).files, []
+    files = WebShop(path=folder).files
 
-    def find():
-        found.append(Store.cached(files.products, files.attributes).search("lamp"))
+    def find(_):
+        return Store.cached(files.products, files.attributes).search("lamp")
 
-    threads = [threading.Thread(target=find) for _ in range(6)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert found == [[3]] * 6
+    with ThreadPoolExecutor(6) as threads:
+        assert list(threads.map(find, range(6))) == [[3]] * 6
     [kept] = cache.iterdir()
     before = kept.stat().st_mtime_ns
-    find()
+    find(6)
     assert kept.stat().st_mtime_ns == before
     files.products.write_text(json.dumps([*PRODUCTS, product("B000000009", "New Soap")]))
     WebShop(path=folder).tasks()
@@ -92,21 +88,18 @@ def test_a_failed_build_leaves_nothing_behind(folder, cache):
 
 def test_files_are_found_by_their_official_names(tmp_path):
     folder = write(tmp_path / "data")
-    for path in (str(folder), folder / "items_shuffle_1000.json"):
-        assert [file.name for file in WebShop(path=path).files] == [
-            "items_shuffle_1000.json",
-            "items_ins_v2_1000.json",
-            "items_human_ins.json",
-        ]
+    names = ["items_shuffle_1000.json", "items_ins_v2_1000.json", "items_human_ins.json"]
+    for path in (str(folder), folder / names[0]):
+        assert [file.name for file in WebShop(path=path).files] == names
     # Of two sizes, one has to be chosen.
     write(folder, size="")
     with pytest.raises(EnvironmentUnavailable, match=r"items_shuffle\.json, items_shuffle_1000\.json"):
         WebShop(path=folder)
-    (folder / "items_ins_v2_1000.json").unlink()
-    assert WebShop(path=folder / "items_shuffle_1000.json").files.attributes.name == "items_ins_v2.json"
-    (folder / "items_human_ins.json").unlink()
+    (folder / names[1]).unlink()
+    assert WebShop(path=folder / names[0]).files.attributes.name == "items_ins_v2.json"
+    (folder / names[2]).unlink()
     with pytest.raises(EnvironmentUnavailable, match=r"items_human_ins\.json"):
-        WebShop(path=folder / "items_shuffle_1000.json")
+        WebShop(path=folder / names[0])
 
 
 @pytest.mark.parametrize("content", [[1.5, "a", None, {"b": []}], {"a": 1e3, "b": {"c": [True]}}])
@@ -118,7 +111,6 @@ def test_entries_are_streamed(tmp_path, content):
 
 @pytest.mark.parametrize("content", [b"", b'[{"a": 1}, {"b"', b'["\xff"]'])
 def test_an_invalid_file_is_named(tmp_path, content):
-    file = tmp_path / "wrong.json"
-    file.write_bytes(content)
+    (tmp_path / "wrong.json").write_bytes(content)
     with pytest.raises(ConfigurationError, match=r"wrong\.json"):
-        list(stream(file))
+        list(stream(tmp_path / "wrong.json"))

@@ -33,7 +33,6 @@ OTHER_CORD = (
     "BRST AC Power Cord Outlet Socket Cable Plug Lead for Panasonic SC-HT830V DVD/VCR Combo Home Theater System"
 )
 KNOB = "Rusticware 921ORB Kitchen and Bath Cabinet Knob"
-MANY = " ".join(f"thing{letter}" for letter in "abcdefghijkl")
 TWEEZERS = "Minkissy 2pcs Stainless Steel Eyebrow Tweezers Blackhead Acne Remover Portable Makeup Tweezers (Silver)"
 
 
@@ -46,15 +45,16 @@ def goal(attributes=(), options=(), price_upper=40.0):
 
 
 @pytest.mark.parametrize(
-    ("categories", "match"),
+    ("query", "categories", "factor"),
     [
-        ("b \u203a c \u203a a", True),
-        ("a \u203a a \u203a d", False),
-        ("", False),
+        ("query 2", "b \u203a c \u203a a", 1.0),
+        ("query 2", "a \u203a a \u203a d", 0.5),
+        ("query 2", "", 0.5),
+        ("query 1", "a \u203a b \u203a c", 1.0),
     ],
 )
-def test_two_categories_in_common_are_a_match_in_whatever_order(categories, match):
-    assert match_type(a(OTHER_CORD, "query 2", categories), a(SHORT_CORD)) == (1.0 if match else 0.5)
+def test_a_query_or_two_categories_in_common_make_up_for_some_nouns(query, categories, factor):
+    assert match_type(a(OTHER_CORD, query, categories), a(SHORT_CORD)) == factor
 
 
 @pytest.mark.parametrize(
@@ -64,20 +64,16 @@ def test_two_categories_in_common_are_a_match_in_whatever_order(categories, matc
         (OTHER_CORD, CORD, 0.294, 1.0),
         (OTHER_CORD, SHORT_CORD, 0.154, 0.5),
         (TWEEZERS, KNOB, 0.0, 0.0),
-        ("thinga", MANY, 0.083, 0.1),
-        # No nouns.
-        ("anything", "2 x 4", 0.2, 0.5),
+        ("thinga", " ".join(f"thing{letter}" for letter in "abcdefghijkl"), 0.083, 0.1),
+        ("anything", "2 x 4", 0.2, 0.5),  # no nouns
     ],
 )
-def test_names_that_share_nouns_are_on_the_same_side_of_every_threshold_as_in_the_original(
-    bought, wanted, share, factor
-):
+def test_shares_of_nouns_are_on_the_same_side_of_every_threshold_as_in_the_original(bought, wanted, share, factor):
     assert shared_nouns(bought, wanted, rule_nouns) == pytest.approx(share, abs=1e-3)
     assert match_type(a(bought, "query 2", "x"), a(wanted)) == factor
 
 
-def test_a_query_or_category_in_common_makes_up_for_some_nouns_but_not_for_none():
-    assert match_type(a(OTHER_CORD), a(SHORT_CORD)) == 1.0
+def test_nothing_makes_up_for_no_nouns_in_common():
     assert match_type(a(TWEEZERS), a(KNOB)) == 0.0
 
 

@@ -1,15 +1,11 @@
-"""Output as real tools print it: what is kept of it, and what is read from it."""
-
 import pytest
 
 from langgraph_reflexion.envs.workspace.failure_parser import failed_tests, first_error, linter_errors
 from langgraph_reflexion.envs.workspace.truncate import plain_text, truncate
 
 PYTEST = """\
-    def test_rounding():
 >       assert tax(0.05) == 1
 E       assert 0 == 1
-E        +  where 0 = tax(0.05)
 
 tests/test_tax.py:9: AssertionError
 =========================== short test summary info ============================
@@ -21,24 +17,17 @@ ok 1 - adds
 # Subtest: handles an empty list
 not ok 2 - handles an empty list
   ---
-  duration_ms: 0.731
   error: "Cannot read properties of undefined (reading 'map')"
   ...
-# fail 1
 """
 CARGO = """\
-running 2 tests
 test tests::pops_in_order ... FAILED
 test tests::starts_empty ... ok
-
-failures:
 
 ---- tests::pops_in_order stdout ----
 
 thread 'tests::pops_in_order' (4711) panicked at src/lib.rs:31:9:
 assertion `left == right` failed
-  left: 3
- right: 1
 
 error: test failed, to rerun pass `--lib`
 """
@@ -46,9 +35,6 @@ RUSTC = """\
    Compiling heap v0.1.0 (/code/heap)
 error[E0308]: mismatched types
  --> src/lib.rs:4:5
-  |
-4 |     "one"
-  |     ^^^^^ expected `u32`, found `&str`
 
 error: aborting due to 1 previous error
 error: could not compile `heap` (lib) due to 1 previous error
@@ -62,8 +48,6 @@ ESLINT = """\
 /code/src/cart.js
    3:7   error    'total' is assigned a value but never used  no-unused-vars
   10:1   warning  Unexpected console statement                no-console
-
-✖ 2 problems (1 error, 1 warning)
 """
 MYPY = 'app/x.py:3: error: Incompatible return value type (got "str", expected "int")  [return-value]\n'
 MYPY += "Found 1 error in 1 file\n"
@@ -95,34 +79,32 @@ def test_findings(output, error, tests, linters):
 
 def test_what_is_short_is_told_whole_but_for_times():
     told = truncate(PYTEST)
-    assert "omitted" not in told
-    assert told.count("\n") == PYTEST.strip("\n").count("\n")
+    assert told == PYTEST.strip("\n").replace("0.03s", "…s")
     assert truncate(told) == told
 
 
-def test_times_addresses_colours_and_progress_are_left_out():
-    assert plain_text("2 passed in 0.31s") == plain_text("2 passed in 1.02s") == "2 passed in …s"
-    assert plain_text("<A object at 0x7f00deadbeef>") == "<A object at 0x…>"
-    assert plain_text("line 31 in main, 4 items") == "line 31 in main, 4 items"
-    assert plain_text("\x1b[1m\x1b[31mred\x1b[0m\x1b]0;title\x07 end") == "red end"
-    assert plain_text("1 %\r50 %\r100 %\nnext\r\n") == "100 %\nnext"
+@pytest.mark.parametrize(
+    ("output", "text"),
+    [
+        ("2 passed in 0.31s", "2 passed in …s"),
+        ("<A object at 0x7f00deadbeef>", "<A object at 0x…>"),
+        ("line 31 in main, 4 items", "line 31 in main, 4 items"),
+        ("\x1b[1m\x1b[31mred\x1b[0m\x1b]0;title\x07 end", "red end"),
+        ("1 %\r50 %\r100 %\nnext\r\n", "100 %\nnext"),
+    ],
+)
+def test_times_addresses_colours_and_progress_are_left_out(output, text):
+    assert plain_text(output) == text
 
 
 @pytest.mark.parametrize("most", [500, 4000])
 def test_of_long_output_the_first_errors_and_the_last_lines_stay(most):
-    noise = [f"step {n} went well" for n in range(4_000)]
-    noise[700] = "src/a.c:4:2: error: expected ';'"
-    noise[701] = "   int x"
+    noise = [f"step {n} went well: 0 errors, 0 failed" for n in range(4_000)]
+    noise[700:702] = ["src/a.c:4:2: error: expected ';'", "   int x"]
     noise[3_000] = "ld: cannot find -lfoo"
     noise[-1] = "make: *** [all] Error 2"
     told = truncate("\n".join(noise), most)
     assert len(told) <= most
-    assert "lines omitted]\nstep 699 went well\nsrc/a.c:4:2: error: expected ';'\n   int x" in told
+    assert f"lines omitted]\n{noise[699]}\nsrc/a.c:4:2: error: expected ';'\n   int x" in told
     assert told.endswith("make: *** [all] Error 2")
     assert len(truncate("error: no\n" * 20_000 + "x" * 20_000, most)) <= most
-
-
-def test_no_errors_are_no_errors():
-    quiet = [f"{n}: 0 errors, 0 failed" for n in range(5000)]
-    quiet[4000] = "ValueError: bad"
-    assert "ValueError: bad" in truncate("\n".join(quiet), 1000)

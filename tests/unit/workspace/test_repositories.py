@@ -1,5 +1,3 @@
-"""The repositories that ship and those from a seed, as tasks of the environment."""
-
 from dataclasses import replace
 from pathlib import Path
 
@@ -29,14 +27,12 @@ def test_the_mistake_is_one_line_outside_of_the_tests_and_nothing_tells_of_it(na
 def test_without_tasks_of_ones_own_there_are_these(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     environment = Workspace()
-    assert [task["id"] for task in environment.tasks()] == list(OWN)
-    assert all(Path(task["data"]["path"]).is_relative_to(tmp_path / "cache") for task in environment.tasks())
+    tasks, generated = environment.tasks(), environment.tasks("generated-12")
+    assert ([task["id"] for task in tasks], len(generated)) == (list(OWN), 12)
+    assert all(Path(task["data"]["path"]).is_relative_to(tmp_path / "cache") for task in tasks)
     assert [task["id"] for task in Workspace(seed=3).tasks("generated-12", 1)] == ["generated-36"]
-    later = Workspace().tasks("generated-12")
-    answers = [environment.answer(task) for task in (environment.tasks()[0], later[5])]
-    assert answers[0].startswith("in src/grid.rs, write `")
-    assert generate(5).defect.right in answers[1]
-    assert len(later) == 12
+    assert environment.answer(tasks[0]).startswith("in src/grid.rs, write `")
+    assert generate(5).defect.right in environment.answer(generated[5])
     environment = Workspace(path=tmp_path, instruction="Do it.", verify=["true"])
     assert (environment.splits, environment.answer(environment.tasks()[0])) == (("tasks",), "")
     with pytest.raises(ConfigurationError, match="no split 'own'"):
